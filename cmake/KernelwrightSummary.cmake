@@ -1,0 +1,11 @@
+# The last lines of a configure run: what is on, what is off and how to get it.
+set(on "CPU")
+foreach(part CUDA CBLAS HOST_SIMT)
+  if(KW_HAVE_${part})
+    string(APPEND on ", ${part}")
+  endif()
+endforeach()
+message(STATUS "kernelwright ${PROJECT_VERSION}: ${on}")
+foreach(line ${KW_MISSING})
+  message(STATUS "off: ${line}")
+endforeach()

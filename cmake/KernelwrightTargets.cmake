@@ -1,0 +1,67 @@
+# One kernel source, several compilers: nvcc compiles a .cu file as it is, g++ compiles a generated
+# two-line wrapper around the same file for host SIMT (CMake gives a source one language).
+
+set(KW_HOST_WARNINGS -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+if(KW_WERROR)
+  list(APPEND KW_HOST_WARNINGS -Werror)
+  set(KW_CUDA_WERROR -Werror all-warnings)
+endif()
+
+add_library(kw_common INTERFACE)
+target_include_directories(kw_common INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+target_compile_options(kw_common INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:${KW_HOST_WARNINGS}>
+  $<$<COMPILE_LANGUAGE:CUDA>:${KW_CUDA_WERROR}>
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
+  $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>
+  $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+# One rounding where the source has one: fused operations are written as fmaf, nowhere assumed.
+target_compile_options(kw_common INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+if(KW_SANITIZE)
+  target_compile_options(kw_common INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  target_link_options(kw_common INTERFACE -fsanitize=address,undefined)
+endif()
+
+# kw_cuda_kernels(<object library> FILES...): the files, compiled by nvcc. A kernel that spills
+# registers fails the build; SPILLS_ON_PURPOSE names the files that may (say why beside the call).
+function(kw_cuda_kernels name)
+  cmake_parse_arguments(arg "" "" "FILES;SPILLS_ON_PURPOSE" ${ARGN})
+  add_library(${name} OBJECT ${arg_FILES})
+  target_link_libraries(${name} PRIVATE kw_common)
+  if(KW_WERROR)
+    foreach(file ${arg_FILES})
+      if(file MATCHES "\\.cu$" AND NOT file IN_LIST arg_SPILLS_ON_PURPOSE)
+        set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS "-Xptxas;-warn-spills,-Werror")
+      endif()
+    endforeach()
+  endif()
+endfunction()
+
+# Kernels through host SIMT are for the machine that builds them.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-march=native KW_HAVE_MARCH_NATIVE)
+if(KW_HAVE_MARCH_NATIVE)
+  set(KW_HOST_NATIVE -march=native)
+endif()
+
+# kw_host_kernels(<object library> FILES...): the same files through host SIMT.
+function(kw_host_kernels name)
+  cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
+  set(wrappers "")
+  foreach(file ${arg_FILES})
+    cmake_path(ABSOLUTE_PATH file)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE relative)
+    set(wrapper "${PROJECT_BINARY_DIR}/host_simt/${relative}.cpp")
+    file(CONFIGURE OUTPUT "${wrapper}" CONTENT "// Generated: ${relative} through host SIMT.\n#include \"${file}\"\n" @ONLY)
+    list(APPEND wrappers "${wrapper}")
+  endforeach()
+  add_library(${name} OBJECT ${wrappers})
+  target_link_libraries(${name} PRIVATE kw_common kw_host_simt)
+  # Kernels view float arrays as float4; and "#pragma unroll" is nvcc's.
+  target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas)
+  # fmaf must be an instruction, or it is a call; and g++ 12 vectorises a register tile at -O2 only.
+  target_compile_options(${name} PRIVATE ${KW_HOST_NATIVE} $<$<CONFIG:Release>:-O2>)
+endfunction()

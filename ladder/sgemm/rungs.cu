@@ -1,0 +1,47 @@
+// The ladder's table: one row a rung, in the order of the walk. A new rung is one file, its name in
+// rungs.hpp and one row here.
+#include "rungs.hpp"
+
+#include "sgemm/kernels.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+// The rungs teach the loop, not the addressing: row-major without transposes. Any size, any ld.
+bool not_transposed(const Sgemm& p, const Device&) {
+  return p.op_a == Op::none && p.op_b == Op::none;
+}
+
+// cp.async exists from sm_80 on; host SIMT models it.
+bool not_transposed_sm80(const Sgemm& p, const Device& device) {
+  return not_transposed(p, device) && device.compute_capability >= 80;
+}
+
+}  // namespace
+
+// clang-format off
+KernelList<Sgemm> sgemm_rungs() {
+  const auto rung = [](const char* name, const char* parent, KernelLaunch<Sgemm>* launch, const char* idea,
+                       bool (*supports)(const Sgemm&, const Device&) = not_transposed) {
+    return Kernel<Sgemm>{.name = name, .parent = parent, .idea = idea, .role = Role::rung, .math = Math::fp32,
+                         .supports = supports, .workspace_bytes = no_workspace<Sgemm>, .launch = launch};
+  };
+  return {
+      rung("r01_naive_uncoalesced", nullptr, r01_naive_uncoalesced, "one thread an element, a warp down a column"),
+      rung("r02_naive_coalesced", "r01_naive_uncoalesced", r02_naive_coalesced, "one thread an element, a warp along a row"),
+      rung("r03_shared_tile", "r02_naive_coalesced", r03_shared_tile, "32x32 tiles of A and B in shared memory"),
+      rung("r04_block_tile", "r03_shared_tile", r04_block_tile, "128x128x8 block tile, 8x8 outputs a thread in registers"),
+      rung("r05_float4", "r04_block_tile", r05_float4, "16-byte loads and stores"),
+      rung("r06_barrier_moved", "r05_float4", r06_barrier_moved, "second barrier at the loop's head, none after the last tile"),
+      rung("r07_conflict_free", "r06_barrier_moved", r07_conflict_free, "A transposed in shared memory, four 4x4 quarters 64 apart"),
+      rung("r08_float2_groups", "r06_barrier_moved", r08_float2_groups, "A transposed, 2x2 groups 32 apart, 8-byte fragments"),
+      rung("r09_fake_double_buffer", "r07_conflict_free", r09_fake_double_buffer, "two buffers, but stored before the compute"),
+      rung("r10_double_buffer", "r09_fake_double_buffer", r10_double_buffer, "loads issued before the compute, stored after it"),
+      rung("r11_warp_tile", "r10_double_buffer", r11_warp_tile, "a warp covers 64x32 instead of 16x128"),
+      rung("r12_async_copy", "r11_warp_tile", r12_async_copy, "cp.async into three stages, no registers in between", not_transposed_sm80),
+      rung("r13_fma_order", "r12_async_copy", r13_fma_order, "the FMAs of a k-step in a zigzag: neighbours share an operand", not_transposed_sm80),
+  };
+}
+// clang-format on
+
+}  // namespace KW_TARGET

@@ -1,0 +1,87 @@
+// NVIDIA's cuBLAS as a row of the list: true FP32 (pedantic), its handle made before any timing.
+#include "sgemm/kernels.hpp"
+#include "versions.hpp"
+
+#ifdef KW_HAVE_CUDA
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include <map>
+#endif
+
+namespace kw::peers {
+
+#ifdef KW_HAVE_CUDA
+namespace {
+
+// What cuBLAS itself takes on Hopper where it is not given a workspace.
+constexpr std::size_t workspace_of_cublas = std::size_t{32} << 20;
+
+Status check(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return Status::success();
+  return Status::failure(StatusCode::device_error,
+                         fmt::format("{}: {}", what, cublasGetStatusString(status)));
+}
+
+// One warm handle a device and thread, kept to the end of the process: destroying one after the
+// driver has gone is an error. Null where it cannot be made.
+cublasHandle_t warm_handle(int ordinal) {
+  thread_local std::map<int, cublasHandle_t> handles;
+  const auto known = handles.find(ordinal);
+  if (known != handles.end()) return known->second;
+  cublasHandle_t handle = nullptr;
+  if (cudaSetDevice(ordinal) != cudaSuccess || cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS ||
+      cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH) != CUBLAS_STATUS_SUCCESS) {
+    handle = nullptr;
+  }
+  return handles[ordinal] = handle;
+}
+
+bool supports(const Sgemm&, const Device& device) {
+  return device.kind == DeviceKind::cuda && warm_handle(device.ordinal) != nullptr;
+}
+
+std::size_t workspace_bytes(const Sgemm&, const Device&) { return workspace_of_cublas; }
+
+cublasOperation_t to_cublas(Op op) { return op == Op::none ? CUBLAS_OP_N : CUBLAS_OP_T; }
+
+// cuBLAS is column-major: C^T = op(B)^T op(A)^T is the row-major product with operands swapped.
+Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
+  cublasHandle_t handle = warm_handle(device.ordinal);
+  // Setting the stream resets the workspace, so the order matters.
+  Status status =
+      check(cublasSetStream(handle, static_cast<cudaStream_t>(stream.handle)), "cublasSetStream");
+  if (!status.ok()) return status;
+  status = check(cublasSetWorkspace(handle, workspace.data, workspace.bytes), "cublasSetWorkspace");
+  if (!status.ok()) return status;
+  return check(cublasSgemm_v2_64(handle, to_cublas(p.op_b), to_cublas(p.op_a), p.n, p.m, p.k,
+                                 &p.alpha, p.b, p.ldb, p.a, p.lda, &p.beta, p.c, p.ldc),
+               "cublasSgemm_v2_64");
+}
+
+}  // namespace
+
+KernelList<Sgemm> sgemm_cuda() {
+  return {{"cublas", nullptr, "NVIDIA cuBLAS, pedantic FP32", Role::peer, Math::fp32, supports,
+           workspace_bytes, launch}};
+}
+
+std::string cublas_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  if (cublasGetProperty(MAJOR_VERSION, &major) != CUBLAS_STATUS_SUCCESS ||
+      cublasGetProperty(MINOR_VERSION, &minor) != CUBLAS_STATUS_SUCCESS ||
+      cublasGetProperty(PATCH_LEVEL, &patch) != CUBLAS_STATUS_SUCCESS) {
+    return {};
+  }
+  return fmt::format("{}.{}.{}", major, minor, patch);
+}
+#else
+KernelList<Sgemm> sgemm_cuda() { return {}; }
+
+std::string cublas_version() { return {}; }
+#endif
+
+}  // namespace kw::peers

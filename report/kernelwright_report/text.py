@@ -1,0 +1,71 @@
+"""How numbers and names are written, the same in every table, plot and page."""
+
+from __future__ import annotations
+
+THIN = "\u202f"  # narrow space that does not break: 51 234
+NONE = "–"
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """`digits` significant digits, never fewer than the whole part has; thousands set apart."""
+    if value is None:
+        return NONE
+    size = abs(value)
+    if size == 0:
+        return "0"
+    decimals = 0
+    while decimals < 6 and round(size, decimals) * 10**decimals < 10 ** (digits - 1):
+        decimals += 1
+    return f"{value:,.{decimals}f}".replace(",", THIN)
+
+
+def percent(value: float | None) -> str:
+    return NONE if value is None else f"{100 * value:.1f}{THIN}%"
+
+
+def times(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}×"
+
+
+def microseconds(value: float | None) -> str:
+    if value is None:
+        return NONE
+    for limit, scale, unit in ((1e3, 1, "µs"), (1e6, 1e3, "ms")):
+        if value < limit:
+            return f"{number(value / scale)}{THIN}{unit}"
+    return f"{number(value / 1e6)}{THIN}s"
+
+
+def size(size_bytes: float) -> str:
+    for limit, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size_bytes >= limit:
+            return f"{size_bytes / limit:.4g}{THIN}{unit}"
+    return f"{size_bytes:g}{THIN}bytes"
+
+
+VENDORS = {"cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB"}
+
+
+def kernel(name: str) -> str:
+    """r07_conflict_free -> r07 conflict free; cublas -> cuBLAS."""
+    return VENDORS.get(name, name.replace("_", " "))
+
+
+def group(names: list[str]) -> str:
+    """Kernels that behave alike: r01 … r13, async tile"""
+    rungs = [name for name in names if name[:1] == "r" and name[1:3].isdigit()]
+    shown = [f"{rungs[0][:3]} … {rungs[-1][:3]}"] if len(rungs) > 2 else [kernel(name) for name in rungs]
+    return ", ".join(shown + [kernel(name) for name in names if name not in rungs])
+
+
+def listing(items: list[str], most: int = 6) -> str:
+    """a, b, c and 4 more"""
+    if len(items) <= most:
+        return ", ".join(items)
+    return ", ".join(items[:most]) + f" and {len(items) - most} more"
+
+
+def rate_unit(rows) -> tuple[str, float]:
+    """TFLOP/s where something reaches one, GFLOP/s otherwise; and what to divide gflops by."""
+    best = max((row.gflops for row in rows if row.gflops is not None), default=0)
+    return ("TFLOP/s", 1e3) if best >= 1e3 else ("GFLOP/s", 1.0)

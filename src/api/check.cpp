@@ -1,0 +1,156 @@
+// The checks that every call makes of its matrices before anything is written.
+#include "api/check.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "api/overlap.hpp"
+#include "text.hpp"
+
+namespace kw::detail {
+
+namespace {
+
+constexpr std::int64_t element_bytes = sizeof(float);
+
+// Elements from the first to one past the last; false where their bytes do not fit 64 bits.
+bool span_elements(const Operand& operand, std::int64_t* elements) {
+  *elements = 0;
+  if (operand.empty()) return true;
+  std::int64_t bytes = 0;
+  return !__builtin_mul_overflow(operand.lines() - 1, operand.view.ld, elements) &&
+         !__builtin_add_overflow(*elements, operand.width(), elements) &&
+         !__builtin_mul_overflow(*elements, element_bytes, &bytes);
+}
+
+// The check's sentence and argument, with the operand's letter before both: "rows" becomes
+// "a.rows".
+Status of_operand(const Operand& operand, Status status) {
+  if (status.ok()) return status;
+  const std::string prefix = operand.argument() + ".";
+  return invalid(prefix + status.message, prefix + status.argument);
+}
+
+Status check_enumerators(const Operand& operand) {
+  Status status = check_layout(static_cast<int>(operand.view.layout), "layout");
+  if (status.ok()) status = check_op(static_cast<int>(operand.view.op), "op");
+  return of_operand(operand, std::move(status));
+}
+
+Status check_sizes(const Operand& operand) {
+  Status status = check_size(operand.view.rows, "rows");
+  if (status.ok()) status = check_size(operand.view.cols, "cols");
+  return of_operand(operand, std::move(status));
+}
+
+Status check_ld(const Operand& operand) {
+  if (operand.view.ld >= operand.width()) return Status::success();
+  const char* lines = operand.view.layout == Layout::row_major ? " columns of " : " rows of ";
+  const std::string ld = operand.ld_argument();
+  return invalid(text(ld, " is ", operand.view.ld, ", smaller than the ", operand.width(), lines,
+                      operand.description(), ": pass ", ld, " >= ", operand.width()),
+                 ld);
+}
+
+Status check_span(const Operand& operand) {
+  std::int64_t elements = 0;
+  if (span_elements(operand, &elements)) return Status::success();
+  return invalid(text(operand.description(), " with ", operand.ld_argument(), " ", operand.view.ld,
+                      " spans more than the ", std::numeric_limits<std::int64_t>::max(),
+                      " bytes that an offset can count: pass smaller sizes"),
+                 operand.argument());
+}
+
+Footprint footprint(const Operand& operand) {
+  return {reinterpret_cast<std::uintptr_t>(operand.view.data), operand.lines(), operand.width(),
+          operand.view.ld};
+}
+
+}  // namespace
+
+std::string Operand::description() const {
+  return text(name(), view.layout == Layout::row_major ? " (row-major, " : " (column-major, ",
+              view.rows, " x ", view.cols, ")");
+}
+
+Status invalid(std::string message, std::string argument) {
+  return Status::failure(StatusCode::invalid_argument, std::move(message), std::move(argument));
+}
+
+Status check_layout(int layout, const char* argument) {
+  if (layout == static_cast<int>(Layout::row_major) ||
+      layout == static_cast<int>(Layout::col_major)) {
+    return Status::success();
+  }
+  return invalid(text(argument, " is ", layout, ": pass 0 (row-major) or 1 (column-major)"),
+                 argument);
+}
+
+Status check_op(int op, const char* argument) {
+  if (op == static_cast<int>(Op::none) || op == static_cast<int>(Op::transpose)) {
+    return Status::success();
+  }
+  return invalid(text(argument, " is ", op, ": pass 0 (none) or 1 (transpose)"), argument);
+}
+
+Status check_size(std::int64_t size, const char* argument) {
+  if (size >= 0) return Status::success();
+  return invalid(text(argument, " is ", size, ": pass 0 or more"), argument);
+}
+
+Status check_view(const Operand& operand) {
+  for (auto* check : {check_enumerators, check_sizes, check_ld, check_span}) {
+    Status status = check(operand);
+    if (!status.ok()) return status;
+  }
+  return Status::success();
+}
+
+Status check_data(const Operand& operand) {
+  if (operand.empty()) return Status::success();
+  const auto address = reinterpret_cast<std::uintptr_t>(operand.view.data);
+  if (address == 0) {
+    return invalid(text(operand.argument(), " is null, but ", operand.description(),
+                        " is not empty: pass its first element"),
+                   operand.argument());
+  }
+  if (address % alignof(float) != 0) {
+    return invalid(
+        text(operand.argument(), " lies ", address % alignof(float), " bytes past a multiple of ",
+             alignof(float), ": a float's address is a multiple of ", alignof(float)),
+        operand.argument());
+  }
+  std::int64_t elements = 0;
+  if (!span_elements(operand, &elements) ||
+      static_cast<std::uintptr_t>(elements * element_bytes) >
+          std::numeric_limits<std::uintptr_t>::max() - address) {
+    return invalid(
+        text(operand.description(), " with ", operand.ld_argument(), " ", operand.view.ld,
+             " from address ", address, " on passes the end of the address space (",
+             std::numeric_limits<std::uintptr_t>::max(), "): pass the matrix's real sizes"),
+        operand.argument());
+  }
+  return Status::success();
+}
+
+Status check_not_transposed(const Operand& output) {
+  if (output.view.op == Op::none) return Status::success();
+  return invalid(text(output.argument(),
+                      ".op is 1 (transpose), but an output is written as it is "
+                      "stored: pass 0 (none), and the other layout for ",
+                      output.name(), "'s transpose"),
+                 output.argument() + ".op");
+}
+
+Status check_no_shared_element(const Operand& output, const Operand& input) {
+  if (!shares_element(footprint(output), footprint(input))) return Status::success();
+  return invalid(text(output.description(), " at ", static_cast<const void*>(output.view.data),
+                      " with ", output.ld_argument(), " ", output.view.ld,
+                      " shares an element with ", input.description(), " at ",
+                      static_cast<const void*>(input.view.data), " with ", input.ld_argument(), " ",
+                      input.view.ld, ": write ", output.name(), " to memory of its own"),
+                 output.argument());
+}
+
+}  // namespace kw::detail

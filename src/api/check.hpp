@@ -1,0 +1,46 @@
+// The checks that every call makes of its matrices before anything is written.
+#pragma once
+
+#include <string>
+
+#include "kernelwright/matrix.hpp"
+#include "status.hpp"
+
+namespace kw::detail {
+
+// A matrix as a call names it: 'a' stands for the arguments "a" and "lda" and is called A in
+// messages.
+struct Operand {
+  char letter;
+  MatrixView<const float> view;
+
+  std::string argument() const { return {letter}; }
+  std::string ld_argument() const { return std::string("ld") + letter; }
+  std::string name() const { return {static_cast<char>(letter - 'a' + 'A')}; }
+  // "A (row-major, 4 x 5)"
+  std::string description() const;
+
+  // Lines are what ld separates: rows of a row-major matrix, columns of a column-major one.
+  std::int64_t lines() const { return view.layout == Layout::row_major ? view.rows : view.cols; }
+  std::int64_t width() const { return view.layout == Layout::row_major ? view.cols : view.rows; }
+  bool empty() const { return view.rows == 0 || view.cols == 0; }
+};
+
+Status invalid(std::string message, std::string argument);
+
+// Numbers in place of enumerators, as only C or a cast can pass them.
+Status check_layout(int layout, const char* argument);
+Status check_op(int op, const char* argument);
+// "m is -1: pass 0 or more"
+Status check_size(std::int64_t size, const char* argument);
+
+// Enumerators, sizes and ld, and that every byte offset fits 64 bits: all that needs no address.
+Status check_view(const Operand& operand);
+// For an operand that is read or written: not null unless empty, aligned, within the address space.
+Status check_data(const Operand& operand);
+// An output cannot be written transposed.
+Status check_not_transposed(const Operand& output);
+// Fails only where an element of `output` provably is one of `input`.
+Status check_no_shared_element(const Operand& output, const Operand& input);
+
+}  // namespace kw::detail

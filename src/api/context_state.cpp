@@ -1,0 +1,128 @@
+// Streams and scratch memory of a context.
+#include "api/context_state.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "text.hpp"
+
+namespace kw::detail {
+
+namespace {
+
+constexpr std::size_t workspace_alignment = 256;
+constexpr std::size_t smallest_workspace = std::size_t{1} << 20;
+
+}  // namespace
+
+Status ContextState::open(const Backend& backend, int ordinal, std::optional<Stream> stream,
+                          std::unique_ptr<ContextState>* state) {
+  std::unique_ptr<Runtime> runtime;
+  Status status = backend.open(ordinal, &runtime);
+  if (!status.ok()) return status;
+  std::unique_ptr<ContextState> opened(new ContextState(std::move(runtime)));
+  opened->sgemm_ = backend.sgemm();
+  opened->scale_add_ = backend.scale_add();
+  if (stream) {
+    opened->stream_ = *stream;
+  } else {
+    Stream made;
+    status = opened->runtime_->with_device([&] { return opened->runtime_->create_stream(&made); });
+    if (!status.ok()) return status;
+    opened->own_stream_ = made;
+    opened->stream_ = made;
+  }
+  *state = std::move(opened);
+  return Status::success();
+}
+
+Status ContextState::open_cpu(std::unique_ptr<ContextState>* state) {
+  return open(*find_backend(DeviceKind::cpu), 0, Stream{}, state);
+}
+
+Status ContextState::open_gpu(int ordinal, std::optional<Stream> stream,
+                              std::unique_ptr<ContextState>* state) {
+  for (DeviceKind kind : {DeviceKind::cuda, DeviceKind::hip}) {
+    if (const Backend* backend = find_backend(kind)) {
+      return open(*backend, ordinal, stream, state);
+    }
+  }
+  return Status::failure(StatusCode::no_device,
+                         "this kernelwright was built without GPU kernels: build it where nvcc is "
+                         "on PATH (CMake option KW_CUDA=ON), or use a CPU context");
+}
+
+ContextState::~ContextState() {
+  (void)runtime_->with_device([&] {
+    for (const Workspace& workspace : own_workspaces_) runtime_->release(workspace.data);
+    if (own_stream_) runtime_->destroy_stream(*own_stream_);
+    return Status::success();
+  });
+}
+
+Status ContextState::synchronize() {
+  return runtime_->with_device([&] { return runtime_->synchronize(stream_); });
+}
+
+Status ContextState::set_stream(void* handle) {
+  if (handle != nullptr && !device().is_gpu()) {
+    return Status::failure(StatusCode::invalid_argument,
+                           text("stream is not null, but a ", to_string(device().kind),
+                                " context has no streams: pass null"),
+                           "stream");
+  }
+  stream_ = {handle};
+  return Status::success();
+}
+
+Status ContextState::set_workspace(void* data, std::size_t bytes) {
+  if (data == nullptr && bytes > 0) {
+    return Status::failure(StatusCode::invalid_argument,
+                           text("workspace is null with ", bytes,
+                                " bytes: pass device memory, or null with 0 bytes for the "
+                                "context's own"),
+                           "workspace");
+  }
+  const auto misalignment = reinterpret_cast<std::uintptr_t>(data) % workspace_alignment;
+  if (misalignment != 0) {
+    return Status::failure(
+        StatusCode::invalid_argument,
+        text("workspace lies ", misalignment, " bytes past a multiple of ", workspace_alignment,
+             ": align it to ", workspace_alignment, " bytes"),
+        "workspace");
+  }
+  if (data == nullptr) {
+    callers_workspace_.reset();
+  } else {
+    callers_workspace_ = Workspace{data, bytes};
+  }
+  return Status::success();
+}
+
+Status ContextState::workspace(std::size_t bytes, Workspace* found) {
+  if (callers_workspace_) {
+    *found = *callers_workspace_;
+    if (found->bytes >= bytes) return Status::success();
+    return Status::failure(StatusCode::workspace_too_small,
+                           text("the workspace has ", found->bytes, " bytes, but this call takes ",
+                                bytes, ": set a larger one, or none for the context's own"),
+                           "workspace");
+  }
+  if (bytes == 0) {
+    *found = {};
+    return Status::success();
+  }
+  if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
+    // Doubling bounds all of them together by four times what was ever needed.
+    Workspace grown{nullptr, std::max(std::bit_ceil(bytes), smallest_workspace)};
+    own_workspaces_.reserve(own_workspaces_.size() + 1);
+    Status status = runtime_->allocate(&grown.data, grown.bytes);
+    if (!status.ok()) return status;
+    own_workspaces_.push_back(grown);
+  }
+  *found = own_workspaces_.back();
+  return Status::success();
+}
+
+}  // namespace kw::detail

@@ -1,0 +1,66 @@
+// What a context is made of, behind the C++ and the C interface alike.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gpu/runtime.hpp"
+#include "kernelwright/context.hpp"
+
+namespace kw::detail {
+
+class ContextState {
+ public:
+  // With no stream given the context makes its own.
+  static Status open(const Backend& backend, int ordinal, std::optional<Stream> stream,
+                     std::unique_ptr<ContextState>* state);
+  // The CPU, or whichever family of GPUs this library was built for.
+  static Status open_cpu(std::unique_ptr<ContextState>* state);
+  static Status open_gpu(int ordinal, std::optional<Stream> stream,
+                         std::unique_ptr<ContextState>* state);
+
+  ContextState(const ContextState&) = delete;
+  ContextState& operator=(const ContextState&) = delete;
+  ~ContextState();
+
+  Runtime& runtime() { return *runtime_; }
+  const Device& device() const { return runtime_->device(); }
+  const KernelList<Sgemm>& sgemm_kernels() const { return sgemm_; }
+  const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
+  Stream stream() const { return stream_; }
+
+  Status synchronize();
+  Status set_stream(void* handle);
+  Status set_workspace(void* data, std::size_t bytes);
+  // Scratch memory of at least that size: the caller's, or the context's own, grown if need be.
+  Status workspace(std::size_t bytes, Workspace* found);
+
+ private:
+  explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+
+  std::unique_ptr<Runtime> runtime_;
+  KernelList<Sgemm> sgemm_;
+  KernelList<ScaleAdd> scale_add_;
+  Stream stream_;
+  std::optional<Stream> own_stream_;
+  std::optional<Workspace> callers_workspace_;
+  std::vector<Workspace> own_workspaces_;  // the last is the largest and in use
+};
+
+// Between a context and its state.
+struct ContextAccess {
+  static Context make(std::unique_ptr<ContextState> state) { return Context(std::move(state)); }
+  // Throws where the context was moved from.
+  static ContextState& state(const Context& context);
+};
+
+// A context on any family of devices, host SIMT included once its backend was added.
+Context open_context(DeviceKind kind, int ordinal = 0);
+
+inline void throw_unless_ok(const Status& status) {
+  if (!status.ok()) throw Error(status.code, status.argument, status.message);
+}
+
+}  // namespace kw::detail

@@ -1,0 +1,199 @@
+// The generated problems of cases.hpp.
+#include "check/cases.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace kw::check {
+namespace {
+
+constexpr std::array<std::int64_t, 17> sizes = {1,  2,   3,   7,   31,  32,  33,  63, 64,
+                                                65, 127, 128, 129, 130, 192, 255, 257};
+constexpr std::array<std::int64_t, 3> pads = {0, 3, 4};
+constexpr std::array<float, 3> scalars = {1.0f, -1.5f, 0.0f};
+constexpr std::array<Input, 4> inputs = {Input::uniform, Input::normal, Input::unit,
+                                         Input::integers};
+constexpr std::array<std::int64_t, 2> guards = {1024, 0};
+
+// Draws choices one after the other, the same ones for the same case number.
+class Draw {
+ public:
+  explicit Draw(std::size_t number) : state_(mix(number + 1)) {}
+
+  template <class T, std::size_t N>
+  T from(const std::array<T, N>& choices) {
+    state_ = mix(state_ + golden_gamma);
+    return choices[(state_ >> 32) % N];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+// Each size twice in each dimension, with different partners; then what deserves a place of its
+// own: empty and single dimensions, odd counts of common tiles.
+std::vector<Shape> edge_shapes() {
+  std::vector<Shape> shapes;
+  for (std::size_t pass = 0; pass < 2; ++pass) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      shapes.push_back({sizes[i], sizes[(5 * i + 3 + 4 * pass) % sizes.size()],
+                        sizes[(7 * i + 11 + 9 * pass) % sizes.size()]});
+    }
+  }
+  const std::array<Shape, 16> special = {{{1, 1, 1},
+                                          {1, 257, 129},
+                                          {257, 1, 130},
+                                          {129, 130, 1},
+                                          {1, 1, 257},
+                                          {65, 33, 0},
+                                          {128, 128, 0},
+                                          {0, 64, 32},
+                                          {64, 0, 32},
+                                          {0, 0, 0},
+                                          {128, 128, 8},
+                                          {128, 128, 24},
+                                          {256, 128, 40},
+                                          {64, 192, 96},
+                                          {129, 127, 72},
+                                          {3, 130, 1025}}};
+  shapes.insert(shapes.end(), special.begin(), special.end());
+  return shapes;
+}
+
+SgemmCase make_case(const Shape& shape, Op op_a, Op op_b, std::size_t number, std::uint64_t seed) {
+  constexpr std::array<float, 5> alphas = {1.0f, -1.5f, 1.0f, -1.5f, 0.0f};
+  constexpr std::array<std::int64_t, 6> misalignments = {0, 0, 0, 1, 2, 3};
+  Draw draw(number);
+  SgemmCase c;
+  c.m = shape.m;
+  c.n = shape.n;
+  c.k = shape.k;
+  c.op_a = op_a;
+  c.op_b = op_b;
+  c.lda_pad = draw.from(pads);
+  c.ldb_pad = draw.from(pads);
+  c.ldc_pad = draw.from(pads);
+  c.alpha = draw.from(alphas);
+  c.beta = draw.from(scalars);
+  c.input = draw.from(inputs);
+  c.guard = draw.from(guards);
+  c.misalign_a = draw.from(misalignments);
+  c.misalign_b = draw.from(misalignments);
+  c.misalign_c = draw.from(misalignments);
+  c.seed = seed + number;
+  return c;
+}
+
+}  // namespace
+
+std::vector<SgemmCase> sgemm_edge_cases(std::uint64_t seed) {
+  std::vector<SgemmCase> cases;
+  for (const Shape& shape : edge_shapes()) {
+    for (int variant = 0; variant < 2; ++variant) {
+      cases.push_back(make_case(shape, Op::none, Op::none, cases.size(), seed));
+    }
+  }
+  return cases;
+}
+
+std::vector<SgemmCase> sgemm_transpose_cases(std::uint64_t seed) {
+  std::vector<SgemmCase> cases;
+  for (const Shape& shape : edge_shapes()) {
+    const std::size_t number = 1000 + cases.size();
+    const std::size_t pair = number % 3 + 1;
+    cases.push_back(make_case(shape, pair & 1 ? Op::transpose : Op::none,
+                              pair & 2 ? Op::transpose : Op::none, number, seed));
+  }
+  return cases;
+}
+
+std::vector<SgemmCase> sgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
+                                            Input input, std::uint64_t seed) {
+  struct Variant {
+    float alpha, beta;
+    std::int64_t lda_pad, ldb_pad, ldc_pad, guard;
+  };
+  constexpr std::array<Variant, 4> variants = {{{1.0f, 0.0f, 0, 0, 0, 1024},
+                                                {-1.5f, 1.0f, 3, 4, 0, 0},
+                                                {1.0f, -1.5f, 4, 0, 3, 1024},
+                                                {0.0f, -1.5f, 0, 3, 4, 0}}};
+  std::vector<SgemmCase> cases;
+  for (const Variant& v : variants) {
+    SgemmCase c;
+    c.m = m;
+    c.n = n;
+    c.k = k;
+    c.lda_pad = v.lda_pad;
+    c.ldb_pad = v.ldb_pad;
+    c.ldc_pad = v.ldc_pad;
+    c.alpha = v.alpha;
+    c.beta = v.beta;
+    c.input = input;
+    c.seed = seed;
+    c.guard = v.guard;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+namespace {
+
+// The same matrix six ways.
+void append_scale_add_cases(std::int64_t rows, std::int64_t cols, Input input, std::uint64_t seed,
+                            std::vector<ScaleAddCase>& cases) {
+  struct Variant {
+    float scale, shift;
+    std::int64_t lda_pad, ldb_pad, misalign_a, misalign_b, guard;
+    bool in_place;
+  };
+  constexpr std::array<Variant, 6> variants = {{{1.25f, -0.5f, 0, 0, 0, 0, 1024, false},
+                                                {-1.5f, 1.0f, 3, 4, 0, 0, 0, false},
+                                                {0.1f, 0.3f, 4, 4, 0, 0, 0, true},
+                                                {0.0f, 2.5f, 0, 3, 0, 0, 1024, false},
+                                                {0.3f, -0.7f, 0, 0, 1, 2, 0, false},
+                                                {1.0f, 0.0f, 4, 0, 0, 3, 1024, false}}};
+  for (const Variant& v : variants) {
+    ScaleAddCase c;
+    c.rows = rows;
+    c.cols = cols;
+    c.lda_pad = v.lda_pad;
+    c.ldb_pad = v.ldb_pad;
+    c.scale = v.scale;
+    c.shift = v.shift;
+    c.in_place = v.in_place;
+    c.input = input;
+    c.seed = seed;
+    c.misalign_a = v.misalign_a;
+    c.misalign_b = v.misalign_b;
+    c.guard = v.guard;
+    cases.push_back(c);
+  }
+}
+
+}  // namespace
+
+std::vector<ScaleAddCase> scale_add_edge_cases(std::uint64_t seed) {
+  std::vector<ScaleAddCase> cases;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    append_scale_add_cases(sizes[i], sizes[(5 * i + 3) % sizes.size()],
+                           i % 2 == 0 ? Input::uniform : Input::normal, seed + i, cases);
+  }
+  for (const auto& [rows, cols] :
+       {std::pair<int, int>{0, 5}, {5, 0}, {1, 4099}, {4099, 1}, {257, 1025}}) {
+    append_scale_add_cases(rows, cols, Input::uniform, seed, cases);
+  }
+  return cases;
+}
+
+std::vector<ScaleAddCase> scale_add_cases_of_shape(std::int64_t rows, std::int64_t cols,
+                                                   Input input, std::uint64_t seed) {
+  std::vector<ScaleAddCase> cases;
+  append_scale_add_cases(rows, cols, input, seed, cases);
+  return cases;
+}
+
+}  // namespace kw::check

@@ -1,0 +1,65 @@
+// One launch of a kernel under observation: refusals, workspace canaries, launch shape, time.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+
+#include "check/verify.hpp"
+
+namespace kw::check {
+
+// The result's outcome is `verified` where the launch itself went well; the output is not yet
+// judged.
+template <class Problem>
+VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const Problem& problem,
+                        std::int64_t guard) {
+  VerifyResult result;
+  if (!kernel.supports(problem, bench.device())) {
+    result.outcome = Outcome::unsupported;
+    result.message =
+        fmt::format("{} does not support this problem on {}", kernel.name, bench.device().name);
+    return result;
+  }
+  const std::size_t bytes = kernel.workspace_bytes(problem, bench.device());
+  const auto words = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
+  GuardedMatrix scratch(bench, 1, words, words, guard, 0);
+  scratch.fill({}, false);
+
+  gpu::launch_recorder = &result.launch;
+  const Status status = bench.runtime().time_us(
+      [&](Stream stream) {
+        return kernel.launch(problem, bench.device(), {bytes > 0 ? scratch.data() : nullptr, bytes},
+                             stream);
+      },
+      bench.stream(), &result.first_call_us);
+  gpu::launch_recorder = nullptr;
+  if (!status.ok()) {
+    result.message = fmt::format("{}: {}", kernel.name, status.message);
+    return result;
+  }
+  bench.synchronize();
+  result.message = scratch.find_change("the workspace", true);
+  result.outcome = result.message.empty() ? Outcome::verified : Outcome::failed;
+  return result;
+}
+
+// Failures of a check's own machinery end up in the result as well.
+template <class Body>
+VerifyResult guarded(const Body& body) {
+  gpu::launch_recorder = nullptr;
+  try {
+    return body();
+  } catch (const Error& error) {
+    gpu::launch_recorder = nullptr;
+    VerifyResult result;
+    result.message = error.what();
+    return result;
+  }
+}
+
+// The part of a result that is the same for every operation.
+void summarise(const Partial& found, double bound, std::int64_t cols, VerifyResult& into);
+
+}  // namespace kw::check

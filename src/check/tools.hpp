@@ -1,0 +1,53 @@
+// The parts of a check that run where the data lies, one table a kind of memory. The CPU's table
+// serves every device that computes in host memory, host SIMT included.
+#pragma once
+
+#include <cstdint>
+
+#include "check/elementwise.hpp"
+#include "gpu/device.hpp"
+#include "kernel.hpp"
+#include "sgemm/problem.hpp"
+
+namespace kw::check {
+
+// Float64 sums of a product: product = op(A) op(B) and magnitude = |op(A)| |op(B)|, dense m x n.
+struct Oracle {
+  std::int64_t m, n, k;
+  const float* a;
+  std::int64_t a_row_step, a_col_step;  // of op(A): transposition is a matter of steps
+  const float* b;
+  std::int64_t b_row_step, b_col_step;
+  double* product;
+  double* magnitude;
+};
+
+// Sums run over the k that a kernel may read; none of A and B is read when alpha is 0.
+Oracle make_oracle(const Sgemm& problem, double* product, double* magnitude);
+
+// Judges leave this many findings, to be merged in order: the same bits every time.
+constexpr int partial_count = 1024;
+
+struct Tools {
+  Status (*fill_matrix)(const FillMatrix&, Stream);
+  Status (*oracle)(const Oracle&, Stream);
+  Status (*judge_unchanged)(const JudgeUnchanged&, Partial* partials, Stream);
+  Status (*judge_sgemm)(const JudgeSgemm&, Partial* partials, Stream);
+  Status (*judge_scale_add)(const JudgeScaleAdd&, Partial* partials, Stream);
+};
+
+const Tools& cpu_tools();
+const Tools& tools_for(const Device& device);
+
+}  // namespace kw::check
+
+// The table that tools.cu makes of the same text, by each compiler that this build has.
+namespace kw::on_cuda::check {
+const kw::check::Tools& tools();
+}
+namespace kw::on_hip::check {
+const kw::check::Tools& tools();
+}
+namespace kw::on_host::check {
+const kw::check::Tools& tools();
+}

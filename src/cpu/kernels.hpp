@@ -1,0 +1,22 @@
+// The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
+#pragma once
+
+#include "scale_add/problem.hpp"
+#include "sgemm/problem.hpp"
+
+namespace kw::cpu {
+
+KernelLaunch<Sgemm> cpu_loop;
+KernelLaunch<ScaleAdd> cpu_scale_add;
+
+// Where this build has a CBLAS.
+KernelLaunch<Sgemm> cpu_cblas;
+bool cpu_cblas_supports(const Sgemm& problem, const Device& device);
+
+// cpu_cblas with the largest size that one call of the CBLAS is given; larger ones are sliced.
+Status cblas_in_slices(const Sgemm& problem, std::int64_t largest);
+
+// C = beta * C; beta == 0 writes zeros without reading.
+void scale_matrix(float beta, float* c, std::int64_t rows, std::int64_t cols, std::int64_t ldc);
+
+}  // namespace kw::cpu

@@ -1,0 +1,32 @@
+// The CPU's lists, fastest first.
+#include "cpu/kernels.hpp"
+#include "scale_add/kernels.hpp"
+#include "sgemm/kernels.hpp"
+
+namespace kw::cpu {
+
+namespace {
+
+template <class Problem>
+bool always(const Problem&, const Device&) {
+  return true;
+}
+
+}  // namespace
+
+KernelList<Sgemm> sgemm_production() {
+  return {
+#ifdef KW_HAVE_CBLAS
+      {"cpu_cblas", nullptr, "the machine's CBLAS, all threads", Role::production, Math::fp32,
+       cpu_cblas_supports, no_workspace<Sgemm>, cpu_cblas},
+#endif
+      {"cpu_loop", nullptr, "plain loops, one thread", Role::production, Math::fp32, always<Sgemm>,
+       no_workspace<Sgemm>, cpu_loop}};
+}
+
+KernelList<ScaleAdd> scale_add_production() {
+  return {{"cpu_scale_add", nullptr, "one fused multiply-add an element, one thread",
+           Role::production, Math::fp32, always<ScaleAdd>, no_workspace<ScaleAdd>, cpu_scale_add}};
+}
+
+}  // namespace kw::cpu

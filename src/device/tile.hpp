@@ -1,0 +1,70 @@
+// What tiled matrix kernels share: which tile of C a block computes, and how its elements are
+// written.
+#pragma once
+
+#include "gpu/gpu.hpp"
+#include "sgemm/problem.hpp"
+
+namespace KW_TARGET {
+
+// First row and column of a tile.
+struct TileOrigin {
+  std::int64_t row, col;
+};
+
+// The grid is flat: neither m nor n then meets the limit of 65535 blocks in grid.y and grid.z.
+// Neighbouring blocks lie next to each other along n.
+template <int BM, int BN>
+__device__ __forceinline__ TileOrigin tile_origin(const Sgemm& p) {
+  const unsigned tiles_n = static_cast<unsigned>(gpu::ceil_div(p.n, BN));
+  return {static_cast<std::int64_t>(blockIdx.x / tiles_n) * BM,
+          static_cast<std::int64_t>(blockIdx.x % tiles_n) * BN};
+}
+
+template <int BM, int BN>
+dim3 tile_grid(const Sgemm& p) {
+  return dim3(static_cast<unsigned>(gpu::ceil_div(p.m, BM) * gpu::ceil_div(p.n, BN)));
+}
+
+// Whether rows of x, which start ld floats apart, all start on a 16-byte boundary.
+inline bool rows_aligned_16(const float* x, std::int64_t ld) {
+  return reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && ld % 4 == 0;
+}
+
+// alpha * sum + beta * C, where C is not even read when beta is 0 (it may hold NaN).
+__device__ __forceinline__ float blend(float alpha, float sum, float beta, const float* c) {
+  return beta == 0 ? alpha * sum : fmaf(alpha, sum, beta * *c);
+}
+
+// C[row][col] = alpha * sum + beta * C[row][col]; with Edges only where that is inside C.
+template <bool Edges>
+__device__ __forceinline__ void store1(const Sgemm& p, std::int64_t row, std::int64_t col,
+                                       float sum) {
+  if (Edges && (row >= p.m || col >= p.n)) return;
+  float* c = p.c + row * p.ldc + col;
+  *c = blend(p.alpha, sum, p.beta, c);
+}
+
+// The same for N = 2 or 4 neighbours in a row: one 8- or 16-byte access, or with Edges one by one.
+template <bool Edges, int N>
+__device__ __forceinline__ void store_row(const Sgemm& p, std::int64_t row, std::int64_t col,
+                                          const float* sums) {
+  using Vector = std::conditional_t<N == 4, float4, float2>;
+  static_assert(sizeof(Vector) == N * sizeof(float));
+  if (Edges) {
+#pragma unroll
+    for (int j = 0; j < N; ++j) store1<true>(p, row, col + j, sums[j]);
+    return;
+  }
+  union {
+    Vector vector;
+    float element[N];
+  } c;
+  Vector* to = reinterpret_cast<Vector*>(p.c + row * p.ldc + col);
+  if (p.beta != 0) c.vector = *to;
+#pragma unroll
+  for (int j = 0; j < N; ++j) c.element[j] = blend(p.alpha, sums[j], p.beta, &c.element[j]);
+  *to = c.vector;
+}
+
+}  // namespace KW_TARGET

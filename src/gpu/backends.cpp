@@ -1,0 +1,54 @@
+// The families of devices that this program can use.
+#include <algorithm>
+
+#include "cpu/runtime_cpu.hpp"
+#include "gpu/runtime.hpp"
+#include "gpu/runtime_gpu.hpp"
+#include "scale_add/kernels.hpp"
+#include "sgemm/kernels.hpp"
+
+namespace kw {
+
+namespace {
+
+std::vector<Backend> built_in() {
+  return {
+      {DeviceKind::cpu, cpu::device_count, cpu::open, cpu::sgemm_production,
+       cpu::scale_add_production},
+#ifdef KW_HAVE_CUDA
+      {DeviceKind::cuda, on_cuda::device_count, on_cuda::open, on_cuda::sgemm_production,
+       on_cuda::scale_add_production},
+#endif
+#ifdef KW_HAVE_HIP
+      {DeviceKind::hip, on_hip::device_count, on_hip::open, on_hip::sgemm_production,
+       on_hip::scale_add_production},
+#endif
+  };
+}
+
+std::vector<Backend>& mutable_backends() {
+  static std::vector<Backend> list = built_in();
+  return list;
+}
+
+}  // namespace
+
+const std::vector<Backend>& backends() { return mutable_backends(); }
+
+const Backend* find_backend(DeviceKind kind) {
+  const auto& list = backends();
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const Backend& backend) { return backend.kind == kind; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+void add_backend(const Backend& backend) {
+  if (find_backend(backend.kind) == nullptr) mutable_backends().push_back(backend);
+}
+
+Status Runtime::capture(const std::function<Status(Stream)>&, Stream, std::unique_ptr<Graph>*) {
+  return Status::failure(StatusCode::unsupported,
+                         std::string("graphs do not exist on ") + to_string(device().kind));
+}
+
+}  // namespace kw

@@ -1,0 +1,105 @@
+// The same kernel text for nvcc, hipcc and g++ (host SIMT): the only header that a kernel file
+// needs to be a GPU program. It brings
+//   KW_TARGET                  this compilation's namespace: kw::on_cuda, on_hip or on_host
+//   gpu::launch(kernel, {grid, block, shared_bytes, stream}, args...)     never <<<>>>
+//   gpu::dynamic_shared<T>()   the block's dynamic shared memory, 128-byte aligned
+// and, under host SIMT, the CUDA names that kernels use (threadIdx, __shared__, float4, ...).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "gpu/launch_record.hpp"
+#include "kernel.hpp"
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#define KW_TARGET kw::on_cuda
+#elif defined(__HIP__)
+#include <hip/hip_runtime.h>
+#define KW_TARGET kw::on_hip
+#else
+#include "host_simt/simt.hpp"
+#define KW_TARGET kw::on_host
+#endif
+
+namespace KW_TARGET::gpu {
+
+struct LaunchConfig {
+  dim3 grid;
+  dim3 block;
+  std::size_t shared_bytes = 0;
+  Stream stream = {};
+};
+
+template <class T>
+__device__ __forceinline__ T* dynamic_shared() {
+#if defined(__CUDACC__) || defined(__HIP__)
+  extern __shared__ __align__(128) unsigned char kw_dynamic_shared[];
+  return reinterpret_cast<T*>(kw_dynamic_shared);
+#else
+  return static_cast<T*>(kw::host_simt::dynamic_shared());
+#endif
+}
+
+namespace detail {
+#if defined(__CUDACC__)
+inline Status check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return Status::success();
+  return Status::failure(StatusCode::device_error,
+                         std::string(what) + ": " + cudaGetErrorString(error));
+}
+inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
+  constexpr std::size_t without_opt_in = 48 * 1024;
+  if (config.shared_bytes > without_opt_in) {
+    Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               static_cast<int>(config.shared_bytes)),
+                          "dynamic shared memory");
+    if (!status.ok()) return status;
+  }
+  return check(cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
+                                static_cast<cudaStream_t>(config.stream.handle)),
+               "kernel launch");
+}
+#elif defined(__HIP__)
+inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
+  const hipError_t error =
+      hipLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
+                      static_cast<hipStream_t>(config.stream.handle));
+  if (error == hipSuccess) return Status::success();
+  return Status::failure(StatusCode::device_error,
+                         std::string("kernel launch: ") + hipGetErrorString(error));
+}
+#endif
+}  // namespace detail
+
+// Starts `kernel` over the grid. A grid without blocks is no work and succeeds. Arguments are
+// converted to the kernel's parameter types, as a call would.
+template <class... Params>
+Status launch(void (*kernel)(Params...), const LaunchConfig& config,
+              std::type_identity_t<Params>... args) {
+  if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return Status::success();
+  if (kw::gpu::LaunchShape* record = kw::gpu::launch_recorder) {
+    *record = {{config.grid.x, config.grid.y, config.grid.z},
+               {static_cast<int>(config.block.x), static_cast<int>(config.block.y),
+                static_cast<int>(config.block.z)},
+               config.shared_bytes,
+               record->launches + 1};
+  }
+#if defined(__CUDACC__) || defined(__HIP__)
+  void* pointers[] = {static_cast<void*>(&args)..., nullptr};
+  return detail::raw_launch(reinterpret_cast<const void*>(kernel), config, pointers);
+#else
+  return kw::host_simt::launch(reinterpret_cast<const void*>(kernel),
+                               {config.grid, config.block, config.shared_bytes},
+                               [&] { kernel(args...); });
+#endif
+}
+
+// Blocks that cover `size` in steps of `tile`.
+constexpr std::int64_t ceil_div(std::int64_t size, std::int64_t tile) {
+  return (size + tile - 1) / tile;
+}
+
+}  // namespace KW_TARGET::gpu

@@ -1,0 +1,82 @@
+// The vendors' host interfaces under one set of names: KW_GPU_API(Malloc) is cudaMalloc or
+// hipMalloc. What differs by more than the prefix has a function here.
+#pragma once
+
+#include <string>
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+#define KW_TARGET kw::on_cuda
+#define KW_GPU_API(name) cuda##name
+#else
+#include <hip/hip_runtime.h>
+#define KW_TARGET kw::on_hip
+#define KW_GPU_API(name) hip##name
+#endif
+
+#include "gpu/device.hpp"
+
+namespace KW_TARGET {
+
+#if defined(__CUDACC__)
+constexpr kw::DeviceKind device_kind = kw::DeviceKind::cuda;
+constexpr const char* vendor_name = "CUDA";
+constexpr auto sm_clock_attribute = cudaDevAttrClockRate;
+constexpr auto memory_clock_attribute = cudaDevAttrMemoryClockRate;
+
+inline cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
+  return cudaGraphInstantiate(exec, graph, 0);
+}
+inline std::string architecture(const cudaDeviceProp& properties) {
+  return "sm_" + std::to_string(properties.major * 10 + properties.minor);
+}
+inline int compute_capability(const cudaDeviceProp& properties) {
+  return properties.major * 10 + properties.minor;
+}
+inline std::size_t shared_bytes_optin(const cudaDeviceProp& properties) {
+  return properties.sharedMemPerBlockOptin;
+}
+inline std::size_t shared_bytes_per_sm(const cudaDeviceProp& properties) {
+  return properties.sharedMemPerMultiprocessor;
+}
+inline int registers_per_sm(const cudaDeviceProp& properties) {
+  return properties.regsPerMultiprocessor;
+}
+// 13000 stands for 13.0.
+inline std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+using DeviceProperties = cudaDeviceProp;
+#else
+constexpr kw::DeviceKind device_kind = kw::DeviceKind::hip;
+constexpr const char* vendor_name = "HIP";
+constexpr auto sm_clock_attribute = hipDeviceAttributeClockRate;
+constexpr auto memory_clock_attribute = hipDeviceAttributeMemoryClockRate;
+
+inline hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
+  return hipGraphInstantiate(exec, graph, nullptr, nullptr, 0);
+}
+inline std::string architecture(const hipDeviceProp_t& properties) {
+  const std::string name = properties.gcnArchName;  // "gfx90a:sramecc+:xnack-"
+  return name.substr(0, name.find(':'));
+}
+inline int compute_capability(const hipDeviceProp_t&) { return 0; }
+inline std::size_t shared_bytes_optin(const hipDeviceProp_t& properties) {
+  return properties.sharedMemPerBlock;
+}
+inline std::size_t shared_bytes_per_sm(const hipDeviceProp_t& properties) {
+  return properties.maxSharedMemoryPerMultiProcessor;
+}
+inline int registers_per_sm(const hipDeviceProp_t& properties) { return properties.regsPerBlock; }
+// 50221153 stands for 5.2.21153.
+inline std::string version_text(int version) {
+  return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100) + "." +
+         std::to_string(version % 100000);
+}
+using DeviceProperties = hipDeviceProp_t;
+#endif
+
+using Error = KW_GPU_API(Error_t);
+constexpr Error success = KW_GPU_API(Success);
+
+}  // namespace KW_TARGET

@@ -1,0 +1,71 @@
+// What a host program asks of a device besides launching kernels: memory, copies, streams, events,
+// graphs. One implementation for CUDA and HIP, one for host SIMT, one for the CPU.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gpu/device.hpp"
+#include "kernel.hpp"
+#include "scale_add/problem.hpp"
+#include "sgemm/problem.hpp"
+#include "status.hpp"
+
+namespace kw {
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual const Device& device() const = 0;
+
+  // Runs `work` with this device as the calling thread's current one, then restores the caller's.
+  // The other functions here make it current and leave it so.
+  virtual Status with_device(const std::function<Status()>& work) { return work(); }
+
+  // Device memory, 256-byte aligned, never managed. Contents are undefined (NaN in host SIMT).
+  virtual Status allocate(void** data, std::size_t bytes) = 0;
+  virtual void release(void* data) noexcept = 0;
+  // Between host and device or within the device; ordered on the stream; returns when done.
+  virtual Status copy(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
+  // Every byte set to `value`; asynchronous on a GPU.
+  virtual Status fill(void* data, unsigned char value, std::size_t bytes, Stream stream) = 0;
+
+  virtual Status create_stream(Stream* stream) = 0;
+  virtual void destroy_stream(Stream stream) noexcept = 0;
+  virtual Status synchronize(Stream stream) = 0;
+
+  // Device time of one `work(stream)` in microseconds: events on a GPU, steady_clock elsewhere.
+  virtual Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) = 0;
+
+  // Captures `work(stream)` into a graph; replaying it has no launch latency between its nodes.
+  // Where graphs do not exist (CPU, host SIMT) `supports_graphs` is false and capture fails.
+  virtual bool supports_graphs() const { return false; }
+  class Graph {
+   public:
+    virtual ~Graph() = default;
+    virtual Status replay(Stream stream) = 0;
+  };
+  virtual Status capture(const std::function<Status(Stream)>& work, Stream stream,
+                         std::unique_ptr<Graph>* graph);
+};
+
+// A family of devices that this program can use, and the production kernels compiled for it.
+struct Backend {
+  DeviceKind kind;
+  int (*device_count)();
+  Status (*open)(int ordinal, std::unique_ptr<Runtime>* runtime);
+  KernelList<Sgemm> (*sgemm)();
+  KernelList<ScaleAdd> (*scale_add)();
+};
+
+// CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.
+const std::vector<Backend>& backends();
+const Backend* find_backend(DeviceKind kind);
+// For the tests and the command line, which link host SIMT; an application has no need of it.
+// Called before contexts are made and threads started; a kind that is already there is left as it
+// is.
+void add_backend(const Backend& backend);
+
+}  // namespace kw

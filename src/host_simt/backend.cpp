@@ -1,0 +1,108 @@
+// The Runtime over host memory, and host SIMT's row in the list of backends.
+#include "host_simt/backend.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <string>
+
+#include "host_simt/device_memory.hpp"
+#include "host_simt/host_simt.hpp"
+#include "scale_add/kernels.hpp"
+#include "sgemm/kernels.hpp"
+
+namespace kw::host_simt {
+namespace {
+
+Device describe() {
+  const Options& o = options();
+  Device device;
+  device.kind = DeviceKind::host_simt;
+  device.name = "host SIMT, " + std::to_string(o.warp_size) + "-lane warps";
+  device.architecture = "sm_90";
+  device.compute_capability = 90;
+  device.sm_count = worker_count(o);
+  device.warp_size = o.warp_size;
+  device.max_threads_per_block = static_cast<int>(max_threads_per_block);
+  device.max_threads_per_sm = 2048;
+  device.registers_per_block = 65536;
+  device.registers_per_sm = 65536;
+  device.shared_bytes_per_block = 48 * 1024;
+  device.shared_bytes_per_block_optin = max_shared_bytes;
+  device.shared_bytes_per_sm = 228 * 1024;
+  device.l2_bytes = std::size_t{60} << 20;
+  device.memory_bytes = memory_bytes();
+  const unsigned grid[] = {max_grid.x, max_grid.y, max_grid.z};
+  const unsigned block[] = {max_block.x, max_block.y, max_block.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    device.max_grid[axis] = grid[axis];
+    device.max_block[axis] = static_cast<int>(block[axis]);
+  }
+  return device;
+}
+
+// A launch has finished when it returns, so a stream has nothing to order.
+class HostSimtRuntime final : public Runtime {
+ public:
+  const Device& device() const override { return device_; }
+
+  Status allocate(void** data, std::size_t bytes) override {
+    *data = memory_.allocate(bytes);
+    if (*data != nullptr) return Status::success();
+    return Status::failure(StatusCode::out_of_memory,
+                           "host SIMT cannot allocate " + std::to_string(bytes) + " bytes of the " +
+                               std::to_string(device_.memory_bytes) + " in this machine");
+  }
+  void release(void* data) noexcept override { memory_.release(data); }
+
+  Status copy(void* to, const void* from, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+    return Status::success();
+  }
+  Status fill(void* data, unsigned char value, std::size_t bytes, Stream) override {
+    if (bytes > 0) std::memset(data, value, bytes);
+    return Status::success();
+  }
+
+  Status create_stream(Stream* stream) override {
+    *stream = {};
+    return Status::success();
+  }
+  void destroy_stream(Stream) noexcept override {}
+  Status synchronize(Stream) override { return Status::success(); }
+
+  Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
+    const auto start = std::chrono::steady_clock::now();
+    Status status = work(stream);
+    const auto end = std::chrono::steady_clock::now();
+    *us = std::chrono::duration<double, std::micro>(end - start).count();
+    return status;
+  }
+
+ private:
+  Device device_ = describe();
+  DeviceMemory memory_;
+};
+
+}  // namespace
+
+Status open(int ordinal, std::unique_ptr<Runtime>* runtime) {
+  if (ordinal != 0) {
+    return Status::failure(
+        StatusCode::no_device,
+        "host SIMT device " + std::to_string(ordinal) + " is not here: there is one, number 0",
+        "ordinal");
+  }
+  if (Status status = environment_status(); !status.ok()) return status;
+  *runtime = std::make_unique<HostSimtRuntime>();
+  return Status::success();
+}
+
+const Backend& backend() {
+  static const Backend backend{DeviceKind::host_simt, [] { return 1; }, open,
+                               on_host::sgemm_production, on_host::scale_add_production};
+  return backend;
+}
+
+std::int64_t damaged_allocations() { return DeviceMemory::damaged(); }
+
+}  // namespace kw::host_simt

@@ -1,0 +1,204 @@
+// One block: its threads' lives, their order and the block-wide barrier. See block.hpp; exchanges
+// of a warp are in warp.cpp, texts of faults in fault.cpp.
+#include "host_simt/block.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+
+namespace kw::host_simt {
+namespace {
+
+// SplitMix64: neighbouring blocks and seeds get unrelated orders.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+// Position `linear` in a box of `extent`, x fastest.
+uint3 unflatten(std::uint64_t linear, const dim3& extent) {
+  return {static_cast<unsigned>(linear % extent.x),
+          static_cast<unsigned>(linear / extent.x % extent.y),
+          static_cast<unsigned>(linear / extent.x / extent.y)};
+}
+
+}  // namespace
+
+Thread::Thread(BlockRunner& runner_, int index_)
+    : BuiltIns{},
+      runner(runner_),
+      index(index_),
+      fiber(static_cast<std::size_t>(index_), &runner_.home(), [this] { runner.live(*this); }) {}
+
+BlockRunner::~BlockRunner() {
+  quit_ = true;
+  for (const auto& thread : threads_) home_.switch_to(thread->fiber);
+}
+
+std::optional<std::string> BlockRunner::run(const Grid& grid, std::uint64_t block) {
+  begin(grid, block);
+  Thread* first = take_ready();
+  built_ins = first;
+  home_.switch_to(first->fiber);
+  built_ins = nullptr;
+  if (!fault_ && shared_.overrun()) {
+    record_fault(thread_at(0), nullptr,
+                 fmt::format("a thread of this block wrote outside of its {} bytes of dynamic "
+                             "shared memory: launch with more, or index less",
+                             grid.config.shared_bytes));
+  }
+  return std::move(fault_);
+}
+
+void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
+  grid_ = &grid;
+  const dim3& extent = grid.config.block;
+  size_ = static_cast<int>(extent.x * extent.y * extent.z);
+  while (threads_.size() < static_cast<std::size_t>(size_)) {
+    threads_.push_back(std::make_unique<Thread>(*this, static_cast<int>(threads_.size())));
+  }
+  const int warp_size = grid.options.warp_size;
+  const uint3 block_index = unflatten(block, grid.config.grid);
+  for (int i = 0; i < size_; ++i) {
+    Thread& thread = thread_at(i);
+    static_cast<BuiltIns&>(thread) = {unflatten(static_cast<std::uint64_t>(i), extent), block_index,
+                                      extent, grid.config.grid, warp_size};
+    thread.lane = i % warp_size;
+    thread.async.copies.clear();
+    thread.async.groups.clear();
+    thread.async.open = 0;
+  }
+  warps_.resize(static_cast<std::size_t>((size_ + warp_size - 1) / warp_size));
+  for (auto& warp : warps_) warp.clear();
+
+  fault_.reset();
+  random_ = mix(mix(grid.options.seed) + block) | 1;
+  exited_ = at_barrier_ = predicates_ = 0;
+  ready_begin_ = ready_end_ = 0;
+  make_all_ready();
+  shared_.prepare(*grid.arrays, grid.config.shared_bytes, grid.options.poison);
+}
+
+void BlockRunner::live(Thread& thread) {
+  while (!quit_) {
+    execute(thread);
+    exit(thread);
+  }
+}
+
+void BlockRunner::execute(Thread& thread) {
+  if (fault_) return;  // never started
+  try {
+    (*grid_->body)();
+  } catch (const Unwind&) {
+    return;
+  } catch (const std::exception& error) {
+    record_fault(thread, nullptr, fmt::format("the kernel threw an exception: {}", error.what()));
+  } catch (...) {
+    record_fault(thread, nullptr, "the kernel threw an exception");
+  }
+  if (!fault_) check_leaving(thread);
+}
+
+// Goes on with another thread, and returns when this one's fiber is started anew.
+void BlockRunner::exit(Thread& thread) {
+  thread.state = Thread::State::exited;
+  ++exited_;
+  if (exited_ == size_) {
+    thread.fiber.switch_to(home_);
+    return;
+  }
+  Thread* next = take_ready();
+  built_ins = next;
+  thread.fiber.switch_to(next->fiber);
+}
+
+void BlockRunner::check_leaving(Thread& thread) {
+  if (at_barrier_ > 0) {
+    record_fault(thread, nullptr,
+                 fmt::format("divergent barrier: it left the kernel while thread {} waits at {} "
+                             "({}): every thread of the block must come there",
+                             to_text(first_at_barrier_->thread_index), first_at_barrier_->function,
+                             to_text(first_at_barrier_->site)));
+    return;
+  }
+  for (const Exchange& pending : warp_of(thread)) {
+    if ((pending.mask >> thread.lane & 1) == 0) continue;
+    record_fault(thread, nullptr,
+                 fmt::format("it left the kernel while lanes of its warp wait for it at {} ({}): "
+                             "take its lane {} out of the mask",
+                             pending.function, to_text(pending.site), thread.lane));
+    return;
+  }
+}
+
+// Lets others run until this thread is ready again.
+void BlockRunner::suspend(Thread& thread) {
+  Thread* next = take_ready();
+  if (next != &thread) {
+    built_ins = next;
+    thread.fiber.switch_to(next->fiber);
+  }
+  if (fault_) throw Unwind();
+}
+
+void BlockRunner::make_ready(Thread& thread) {
+  thread.state = Thread::State::ready;
+  ready_[ready_end_++ % ready_.size()] = &thread;
+}
+
+void BlockRunner::make_all_ready() {
+  const bool reverse = grid_->options.order == Order::reverse;
+  for (int i = 0; i < size_; ++i) make_ready(thread_at(reverse ? size_ - 1 - i : i));
+}
+
+Thread* BlockRunner::take_ready() {
+  if (ready_begin_ == ready_end_) report_deadlock();
+  Thread*& first = ready_[ready_begin_ % ready_.size()];
+  if (grid_->options.order == Order::random) {
+    const std::uint32_t pick = ready_begin_ + random_below(ready_end_ - ready_begin_);
+    std::swap(first, ready_[pick % ready_.size()]);
+  }
+  ++ready_begin_;
+  return first;
+}
+
+std::uint32_t BlockRunner::random_below(std::uint32_t bound) {
+  random_ ^= random_ << 13;  // xorshift64
+  random_ ^= random_ >> 7;
+  random_ ^= random_ << 17;
+  return static_cast<std::uint32_t>((random_ >> 32) * bound >> 32);
+}
+
+int BlockRunner::barrier(Thread& thread, const char* function, bool predicate, Site site) {
+  if (exited_ > 0) {
+    fault(thread, &site,
+          fmt::format("divergent barrier: it waits at {} but {} of the block's {} threads have "
+                      "left the kernel: every thread of the block must come there",
+                      function, exited_, size_));
+  }
+  if (at_barrier_ == 0) {
+    first_at_barrier_ = &thread;
+  } else if (!same_place(first_at_barrier_->site, site)) {
+    fault(thread, &site,
+          fmt::format("divergent barrier: it waits at {} while thread {} waits at {} ({}): let "
+                      "all threads of the block meet at the same one",
+                      function, to_text(first_at_barrier_->thread_index),
+                      first_at_barrier_->function, to_text(first_at_barrier_->site)));
+  }
+  thread.function = function;
+  thread.site = site;
+  thread.state = Thread::State::waiting;
+  predicates_ += predicate ? 1 : 0;
+  if (++at_barrier_ == size_) {
+    barrier_result_ = predicates_;
+    at_barrier_ = predicates_ = 0;
+    make_all_ready();
+  }
+  suspend(thread);
+  return barrier_result_;
+}
+
+}  // namespace kw::host_simt

@@ -1,0 +1,144 @@
+// Runs the blocks of a grid on one worker: a fiber a GPU thread, barriers and warp exchanges that
+// switch fibers, and the bookkeeping that finds divergence and deadlock.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host_simt/execution.hpp"
+#include "host_simt/fiber.hpp"
+#include "host_simt/host_simt.hpp"
+#include "host_simt/shared_memory.hpp"
+
+namespace kw::host_simt {
+
+// Thrown through a kernel's frames to end a thread whose block has failed. Deliberately no
+// std::exception.
+struct Unwind {};
+
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  int bytes;
+  int source_bytes;
+};
+
+// cp.async of one thread: what has not landed yet, oldest first.
+struct AsyncQueue {
+  std::vector<AsyncCopy> copies;
+  std::vector<std::size_t> groups;  // sizes of the committed groups among `copies`
+  std::size_t open = 0;             // copies since the last commit
+};
+
+class BlockRunner;
+
+struct Thread : BuiltIns {
+  enum class State { ready, waiting, exited };
+
+  Thread(BlockRunner& runner_, int index_);
+
+  BlockRunner& runner;
+  int index;  // in the block, x fastest
+  int lane = 0;
+  State state = State::exited;
+  const char* function = "";  // where it waits, or did last
+  Site site;
+  std::uint64_t value = 0;   // what it brings to a warp exchange,
+  int source_lane = 0;       // whose value it asks for there
+  std::uint64_t result = 0;  // and what it gets
+  AsyncQueue async;
+  Fiber fiber;
+};
+
+// Lanes that wait for each other at one shuffle, vote or warp barrier.
+struct Exchange {
+  std::uint64_t mask = 0;
+  std::uint64_t arrived = 0;
+  const char* function = "";
+  Site site;
+  bool vote = false;         // else a shuffle
+  bool at_one_place = true;  // the lanes must meet at the same call, not just the same function
+};
+
+struct Grid {
+  LaunchConfig config;
+  Options options;
+  const std::function<void()>* body = nullptr;
+  const std::string* kernel_name = nullptr;
+  const std::vector<SharedSymbol>* arrays = nullptr;
+};
+
+class BlockRunner {
+ public:
+  BlockRunner() = default;
+  ~BlockRunner();
+  BlockRunner(const BlockRunner&) = delete;
+  BlockRunner& operator=(const BlockRunner&) = delete;
+
+  // Runs the block; the text of its first fault, if any.
+  std::optional<std::string> run(const Grid& grid, std::uint64_t block);
+
+  // For the running thread (execution.hpp).
+  int barrier(Thread& thread, const char* function, bool predicate, Site site);
+  std::uint64_t exchange(Thread& thread, std::uint64_t mask, Exchange what);
+  std::uint64_t existing_lanes(const Thread& thread) const;
+  std::uint64_t running_lanes(const Thread& thread) const;
+  [[noreturn]] void fault(const Thread& thread, const Site* site, const std::string& text);
+  std::uint32_t random_below(std::uint32_t bound);
+  const Grid& grid() const { return *grid_; }
+  Fiber& home() { return home_; }
+  void* dynamic_shared() const { return shared_.dynamic(); }
+
+  // The life of a fiber: one GPU thread after the other, until the runner is destroyed.
+  void live(Thread& thread);
+
+ private:
+  Thread& thread_at(int index) const { return *threads_[static_cast<std::size_t>(index)]; }
+  Thread& lane_of(const Thread& thread, int lane) const;
+  std::vector<Exchange>& warp_of(const Thread& thread);
+  void begin(const Grid& grid, std::uint64_t block);
+  void complete(const Thread& thread, const Exchange& done);
+  void execute(Thread& thread);
+  void exit(Thread& thread);
+  void check_leaving(Thread& thread);
+  void suspend(Thread& thread);
+  void make_ready(Thread& thread);
+  void make_all_ready();
+  Thread* take_ready();
+  void record_fault(const Thread& thread, const Site* site, const std::string& text);
+  void report_deadlock();
+  std::string describe_waits() const;
+
+  const Grid* grid_ = nullptr;
+  int size_ = 0;  // threads of the block
+  bool quit_ = false;
+  std::optional<std::string> fault_;
+  std::uint64_t random_ = 1;
+
+  int exited_ = 0;
+  int at_barrier_ = 0;
+  int predicates_ = 0;      // of those at the barrier
+  int barrier_result_ = 0;  // of the last one that was complete
+  const Thread* first_at_barrier_ = nullptr;
+  std::vector<std::vector<Exchange>> warps_;  // pending exchanges; disjoint masks may coexist
+
+  // A ring: every thread is in it once at most.
+  std::vector<Thread*> ready_ = std::vector<Thread*>(max_threads_per_block);
+  std::uint32_t ready_begin_ = 0, ready_end_ = 0;
+
+  SharedMemory shared_;
+  Fiber home_;  // the worker's own stack
+  std::vector<std::unique_ptr<Thread>> threads_;
+};
+
+bool same_place(const Site& a, const Site& b);
+// "(3,0,0)"
+std::string to_text(const uint3& index);
+// "r03_shared_tile.cu:31"
+std::string to_text(const Site& site);
+
+}  // namespace kw::host_simt

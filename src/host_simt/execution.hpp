@@ -1,0 +1,75 @@
+// What a running kernel asks of the scheduler. The CUDA names in simt.hpp are thin covers of these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+
+#include "host_simt/vector_types.hpp"
+
+namespace kw::host_simt {
+
+// CUDA's built-in variables, one set a GPU thread.
+struct BuiltIns {
+  uint3 thread_index;
+  uint3 block_index;
+  dim3 block_dim;
+  dim3 grid_dim;
+  int warp_size;
+};
+
+// Those of the GPU thread that runs now on this worker; null outside of a kernel.
+inline constinit thread_local const BuiltIns* built_ins = nullptr;
+
+// A call in the kernel's source: reports name it, and two calls of a barrier are told apart by it.
+#if defined(__cpp_lib_source_location)
+using Site = std::source_location;
+#else  // clang before 16
+class Site {
+ public:
+  static constexpr Site current(const char* file = __builtin_FILE(),
+                                unsigned line = __builtin_LINE(),
+                                unsigned column = __builtin_COLUMN()) {
+    Site site;
+    site.file_ = file;
+    site.line_ = line;
+    site.column_ = column;
+    return site;
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+  constexpr unsigned column() const { return column_; }
+
+ private:
+  const char* file_ = "";
+  unsigned line_ = 0;
+  unsigned column_ = 0;
+};
+#endif
+
+// Waits for every thread of the block; returns how many came with a predicate that is not 0.
+int barrier(const char* function, bool predicate, Site site);
+
+// Waits for the lanes of `mask` and returns this lane's share of the exchange. A 32-bit mask of all
+// ones names every lane that the warp has.
+enum class Shuffle { index, up, down, butterfly };
+std::uint64_t shuffle(const char* function, Shuffle kind, std::uint64_t mask, std::uint64_t value,
+                      int argument, int width, Site site);
+std::uint64_t ballot(const char* function, std::uint64_t mask, bool predicate, Site site);
+void sync_warp(std::uint64_t mask, Site site);
+std::uint64_t active_mask();
+// A fault where the warp has more lanes than a 32-bit result can name.
+void require_32_lanes(const char* function, Site site);
+
+// The block's dynamic shared memory: exactly as long as the launch asked, 128-byte aligned.
+void* dynamic_shared();
+
+// cp.async: a copy of 4, 8 or 16 bytes of which the first `source_bytes` are read and the rest
+// become zeros. It lands at its wait, or in random order perhaps at once: a kernel that reads
+// before the wait, or copies over what others still read, is wrong in one of the two.
+void async_copy(void* to, const void* from, int bytes, int source_bytes,
+                Site site = Site::current());
+void async_commit();
+void async_wait(int pending_groups);
+
+}  // namespace kw::host_simt

@@ -1,0 +1,84 @@
+// What a block says when it fails.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "host_simt/block.hpp"
+
+namespace kw::host_simt {
+
+bool same_place(const Site& a, const Site& b) {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+
+std::string to_text(const uint3& index) {
+  return fmt::format("({},{},{})", index.x, index.y, index.z);
+}
+
+std::string to_text(const Site& site) {
+  const std::string_view path = site.file_name();
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), site.line());
+}
+
+// Keeps the first fault only, and lets every waiting thread run so that it can unwind.
+void BlockRunner::record_fault(const Thread& thread, const Site* site, const std::string& text) {
+  if (fault_) return;
+  fault_ = fmt::format("kernel {}, block {}, thread {}{}: {}", *grid_->kernel_name,
+                       to_text(thread.block_index), to_text(thread.thread_index),
+                       site != nullptr ? ", " + to_text(*site) : "", text);
+  for (int i = 0; i < size_; ++i) {
+    Thread& other = thread_at(i);
+    if (other.state == Thread::State::waiting) make_ready(other);
+  }
+}
+
+void BlockRunner::fault(const Thread& thread, const Site* site, const std::string& text) {
+  record_fault(thread, site, text);
+  throw Unwind();
+}
+
+// "31 threads at __shfl_down_sync (a.cu:10), first (1,0,0); 1 thread at __syncthreads ..."
+std::string BlockRunner::describe_waits() const {
+  struct Wait {
+    const Thread* first;
+    int threads;
+  };
+  std::map<std::tuple<std::string_view, std::string, unsigned>, Wait> waits;
+  for (int i = 0; i < size_; ++i) {
+    const Thread& thread = thread_at(i);
+    if (thread.state != Thread::State::waiting) continue;
+    const std::tuple key(std::string_view(thread.function), to_text(thread.site),
+                         thread.site.column());
+    ++waits.try_emplace(key, Wait{&thread, 0}).first->second.threads;
+  }
+  std::string text;
+  for (const auto& [key, wait] : waits) {
+    text += fmt::format("{}{} thread{} at {} ({}), first {}", text.empty() ? "" : "; ",
+                        wait.threads, wait.threads == 1 ? "" : "s", std::get<0>(key),
+                        std::get<1>(key), to_text(wait.first->thread_index));
+  }
+  return text;
+}
+
+void BlockRunner::report_deadlock() {
+  // A lane of an exchange is to blame rather than one at the barrier: its mask is what cannot come
+  // true.
+  const Thread* blamed = nullptr;
+  for (int i = 0; i < size_; ++i) {
+    const Thread& thread = thread_at(i);
+    if (thread.state != Thread::State::waiting) continue;
+    const bool in_exchange = std::strncmp(thread.function, "__syncthreads", 13) != 0;
+    if (blamed == nullptr || in_exchange) blamed = &thread;
+    if (in_exchange) break;
+  }
+  record_fault(*blamed, &blamed->site,
+               fmt::format("deadlock: the mask of an exchange names lanes that wait elsewhere, so "
+                           "no thread of the block can go on: {}",
+                           describe_waits()));
+}
+
+}  // namespace kw::host_simt

@@ -1,0 +1,58 @@
+// Poison and guard zones. See shared_memory.hpp.
+#include "host_simt/shared_memory.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "host_simt/host_simt.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes) static_cast<void>(0)
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) static_cast<void>(0)
+#endif
+
+namespace kw::host_simt {
+namespace {
+constexpr std::size_t guard_bytes = 256;
+constexpr std::size_t alignment = 128;
+constexpr std::size_t buffer_bytes = alignment + guard_bytes + max_shared_bytes + guard_bytes;
+}  // namespace
+
+SharedMemory::SharedMemory()
+    : buffer_(new unsigned char[buffer_bytes]),
+      static_base_(ProgramSymbols::instance().shared_base()) {
+  void* start = buffer_.get() + guard_bytes;
+  std::size_t space = buffer_bytes - guard_bytes;
+  dynamic_ = static_cast<unsigned char*>(std::align(alignment, max_shared_bytes, start, space));
+}
+
+SharedMemory::~SharedMemory() { ASAN_UNPOISON_MEMORY_REGION(buffer_.get(), buffer_bytes); }
+
+void SharedMemory::prepare(const std::vector<SharedSymbol>& arrays, std::size_t bytes,
+                           bool poison) {
+  bytes_ = bytes;
+  ASAN_UNPOISON_MEMORY_REGION(buffer_.get(), buffer_bytes);
+  std::memset(dynamic_ - guard_bytes, poison_byte, guard_bytes);
+  std::memset(dynamic_ + bytes, poison_byte, guard_bytes);
+  if (poison) {
+    std::memset(dynamic_, poison_byte, bytes);
+    for (const SharedSymbol& array : arrays) {
+      std::memset(static_base_ + array.offset, poison_byte, array.bytes);
+    }
+  }
+  ASAN_POISON_MEMORY_REGION(buffer_.get(), dynamic_ - buffer_.get());
+  ASAN_POISON_MEMORY_REGION(dynamic_ + bytes, buffer_.get() + buffer_bytes - (dynamic_ + bytes));
+}
+
+bool SharedMemory::overrun() const {
+  if (address_sanitizer) return false;  // it has reported the access itself
+  const auto damaged = [](const unsigned char* zone) {
+    return std::any_of(zone, zone + guard_bytes, [](unsigned char x) { return x != poison_byte; });
+  };
+  return damaged(dynamic_ - guard_bytes) || damaged(dynamic_ + bytes_);
+}
+
+}  // namespace kw::host_simt

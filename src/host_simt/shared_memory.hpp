@@ -1,0 +1,35 @@
+// One worker's shared memory: the static __shared__ arrays and a buffer for the dynamic part.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "host_simt/symbols.hpp"
+
+namespace kw::host_simt {
+
+inline constexpr unsigned char poison_byte = 0xFF;  // NaN as float and double, -1 as int
+
+class SharedMemory {
+ public:
+  SharedMemory();
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  // `bytes` of dynamic memory for the next block, of a kernel that can reach `arrays`.
+  void prepare(const std::vector<SharedSymbol>& arrays, std::size_t bytes, bool poison);
+  // Whether the block has written beside its dynamic memory.
+  bool overrun() const;
+
+  void* dynamic() const { return dynamic_; }
+
+ private:
+  std::unique_ptr<unsigned char[]> buffer_;
+  unsigned char* dynamic_;  // a guard zone lies before it, and one behind its last byte
+  std::size_t bytes_ = 0;
+  char* static_base_;
+};
+
+}  // namespace kw::host_simt

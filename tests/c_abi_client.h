@@ -1,0 +1,19 @@
+/* Checks of the C interface, written and compiled as C99. Each returns null, or what failed. */
+#ifndef KW_TESTS_C_ABI_CLIENT_H
+#define KW_TESTS_C_ABI_CLIENT_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char* c_abi_product(void);
+const char* c_abi_column_major_product(void);
+const char* c_abi_scale_add(void);
+const char* c_abi_errors(void);
+const char* c_abi_handles(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

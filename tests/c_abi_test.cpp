@@ -1,0 +1,33 @@
+// The C interface, called from C.
+#include "c_abi_client.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "kernelwright/kernelwright.h"
+
+namespace {
+
+void expect_passes(const char* (*check)()) {
+  const char* failure = check();
+  EXPECT_EQ(failure, nullptr) << failure;
+}
+
+TEST(CAbi, Product) { expect_passes(c_abi_product); }
+TEST(CAbi, ColumnMajorProduct) { expect_passes(c_abi_column_major_product); }
+TEST(CAbi, ScaleAdd) { expect_passes(c_abi_scale_add); }
+TEST(CAbi, Errors) { expect_passes(c_abi_errors); }
+TEST(CAbi, Handles) { expect_passes(c_abi_handles); }
+
+TEST(CAbi, MessagesWithoutAHandleAreTheThreadsOwn) {
+  EXPECT_EQ(kwSynchronize(nullptr), KW_STATUS_INVALID_ARGUMENT);
+  EXPECT_STRNE(kwLastErrorMessage(nullptr), "");
+  const char* seen_elsewhere = nullptr;
+  std::thread([&] {
+    seen_elsewhere = *kwLastErrorMessage(nullptr) == '\0' ? "empty" : "another thread's";
+  }).join();
+  EXPECT_STREQ(seen_elsewhere, "empty");
+}
+
+}  // namespace

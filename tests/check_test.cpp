@@ -1,0 +1,557 @@
+// The check itself: what it must catch, what it must let pass, and that its GPU text agrees with
+// its CPU text.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "check/cases.hpp"
+#include "check/tolerance.hpp"
+#include "kernels.hpp"
+
+namespace kw::check {
+namespace {
+
+float identity(float x) { return x; }
+
+// TF32: ten bits of mantissa, rounded to nearest.
+float to_tf32(float x) {
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xFFFFE000u);
+}
+
+using Rounding = float (*)(float);
+
+// A plain float product with a chance to go wrong in each respect.
+void multiply(const Sgemm& p, std::int64_t k_end, Rounding round = identity) {
+  const std::int64_t a_row = p.op_a == Op::none ? p.lda : 1;
+  const std::int64_t a_col = p.op_a == Op::none ? 1 : p.lda;
+  const std::int64_t b_row = p.op_b == Op::none ? p.ldb : 1;
+  const std::int64_t b_col = p.op_b == Op::none ? 1 : p.ldb;
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < k_end; ++k) {
+        sum = std::fmaf(round(p.a[i * a_row + k * a_col]), round(p.b[k * b_row + j * b_col]), sum);
+      }
+      float& c = p.c[i * p.ldc + j];
+      c = p.beta == 0 ? p.alpha * sum : p.alpha * sum + p.beta * c;
+    }
+  }
+}
+
+void multiply(const Sgemm& p) { multiply(p, p.loop_k()); }
+
+bool always(const Sgemm&, const Device&) { return true; }
+bool never(const Sgemm&, const Device&) { return false; }
+std::size_t hundred_bytes(const Sgemm&, const Device&) { return 100; }
+
+Kernel<Sgemm> kernel(KernelLaunch<Sgemm>* launch) {
+  return {"subject", nullptr, "", Role::rung, Math::fp32, always, no_workspace<Sgemm>, launch};
+}
+
+Status correct(const Sgemm& p, const Device&, Workspace, Stream) {
+  multiply(p);
+  return Status::success();
+}
+
+class Check : public testing::Test {
+ protected:
+  Check() : runtime_(open_device("cpu")) {}
+
+  VerifyResult verify(KernelLaunch<Sgemm>* launch, const SgemmCase& c) {
+    return verify_sgemm(*runtime_, kernel(launch), c);
+  }
+
+  static SgemmCase square(std::int64_t size, std::int64_t k, Input input = Input::uniform) {
+    SgemmCase c;
+    c.m = c.n = size;
+    c.k = k;
+    c.input = input;
+    return c;
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(Check, AcceptsACorrectKernelOnEveryCase) {
+  std::vector<SgemmCase> cases = sgemm_edge_cases();
+  for (const SgemmCase& c : sgemm_transpose_cases()) cases.push_back(c);
+  for (const SgemmCase& c : cases) {
+    const VerifyResult result = verify(correct, c);
+    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+  }
+}
+
+TEST_F(Check, AcceptsALongProduct) {
+  for (const Input input : {Input::uniform, Input::unit, Input::normal, Input::constant}) {
+    const VerifyResult result = verify(correct, square(16, 16384, input));
+    EXPECT_TRUE(result.ok()) << to_string(input) << ": " << result.message;
+    EXPECT_GT(result.error.max, 0);
+    EXPECT_GE(result.error.max, result.error.rms);
+    EXPECT_GE(result.error.rms, std::fabs(result.error.mean_signed));
+  }
+}
+
+TEST_F(Check, CatchesOneNaN) {
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[3 * p.ldc + 5] = NAN;
+        return Status::success();
+      },
+      square(17, 9));
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failures, 1);
+  EXPECT_EQ(result.first_row, 3);
+  EXPECT_EQ(result.first_col, 5);
+  EXPECT_TRUE(std::isnan(result.first_got));
+  EXPECT_NE(result.message.find("C[3][5]"), std::string::npos) << result.message;
+}
+
+TEST_F(Check, CatchesOneElementOffByALittle) {
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[(p.m - 1) * p.ldc + p.n - 1] += 1e-4f;
+        return Status::success();
+      },
+      square(33, 64));
+  EXPECT_EQ(result.failures, 1);
+  EXPECT_EQ(result.first_row, 32);
+  EXPECT_EQ(result.first_col, 32);
+  EXPECT_NEAR(result.first_got - result.first_want, 1e-4, 1e-5);
+}
+
+TEST_F(Check, CatchesTf32) {
+  for (const Input input : {Input::uniform, Input::unit, Input::normal}) {
+    const VerifyResult result = verify(
+        [](const Sgemm& p, const Device&, Workspace, Stream) {
+          multiply(p, p.k, to_tf32);
+          return Status::success();
+        },
+        square(64, 1024, input));
+    EXPECT_EQ(result.outcome, Outcome::failed) << to_string(input) << " " << result.error.max;
+  }
+}
+
+TEST_F(Check, CatchesADroppedTail) {
+  for (const Input input : {Input::uniform, Input::unit, Input::normal, Input::integers}) {
+    const VerifyResult result = verify(
+        [](const Sgemm& p, const Device&, Workspace, Stream) {
+          multiply(p, p.k / 8 * 8);
+          return Status::success();
+        },
+        square(64, 1025, input));
+    EXPECT_EQ(result.outcome, Outcome::failed) << to_string(input);
+  }
+}
+
+TEST_F(Check, IntegersMustBeExact) {
+  const SgemmCase c = square(20, 100, Input::integers);
+  EXPECT_TRUE(verify(correct, c).ok());
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[0] = std::nextafter(p.c[0], 1e9f);
+        return Status::success();
+      },
+      c);
+  EXPECT_EQ(result.failures, 1);
+  EXPECT_EQ(result.error.bound, 0);
+}
+
+TEST_F(Check, CatchesAnUnwrittenElement) {
+  const VerifyResult result = verify(
+      [](const Sgemm& problem, const Device&, Workspace, Stream) {
+        Sgemm p = problem;
+        --p.n;
+        multiply(p);
+        return Status::success();
+      },
+      square(8, 8));
+  EXPECT_EQ(result.failures, 8);
+}
+
+TEST_F(Check, CatchesReadingCWhereBetaIsZero) {
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        for (std::int64_t i = 0; i < p.m * p.n; ++i) p.c[i] = 0 * p.c[i];
+        return Status::success();
+      },
+      square(8, 0));
+  EXPECT_EQ(result.failures, 64);
+}
+
+TEST_F(Check, CatchesReadingAWhereAlphaIsZero) {
+  SgemmCase c = square(8, 8);
+  c.alpha = 0;
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p, p.k);
+        return Status::success();
+      },
+      c);
+  EXPECT_EQ(result.failures, 64);
+  EXPECT_TRUE(verify(correct, c).ok());
+}
+
+TEST_F(Check, CatchesReadingPadding) {
+  SgemmCase c = square(8, 8);
+  c.lda_pad = 3;
+  const VerifyResult result = verify(
+      [](const Sgemm& problem, const Device&, Workspace, Stream) {
+        Sgemm p = problem;
+        ++p.k;  // one column of A's padding; B has a guard there
+        multiply(p);
+        return Status::success();
+      },
+      c);
+  EXPECT_EQ(result.failures, 64);
+}
+
+TEST_F(Check, CatchesWritesIntoPadding) {
+  SgemmCase c = square(8, 8);
+  c.ldc_pad = 4;
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[2 * p.ldc + p.n + 1] = 0;
+        return Status::success();
+      },
+      c);
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_EQ(result.failures, 0) << "the matrix itself is right";
+  EXPECT_NE(result.message.find("row 2's padding, 2 words after its end"), std::string::npos)
+      << result.message;
+}
+
+// The value written back is the canary itself, gone through arithmetic.
+TEST_F(Check, CatchesScalingOfPaddingInPlace) {
+  SgemmCase c = square(8, 8);
+  c.ldc_pad = 4;
+  c.beta = 1;
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[p.n] = 0.0f + p.beta * p.c[p.n];
+        return Status::success();
+      },
+      c);
+  EXPECT_EQ(result.outcome, Outcome::failed) << "a signalling NaN becomes quiet";
+}
+
+TEST_F(Check, CatchesWritesBeforeAndAfter) {
+  const VerifyResult before = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[-7] = 1;
+        return Status::success();
+      },
+      square(8, 8));
+  EXPECT_NE(before.message.find("7 words before its first element"), std::string::npos)
+      << before.message;
+  const VerifyResult after = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        p.c[64] = 1;
+        return Status::success();
+      },
+      square(8, 8));
+  EXPECT_NE(after.message.find("64 words from its first element"), std::string::npos)
+      << after.message;
+}
+
+TEST_F(Check, CatchesWritesIntoInputs) {
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        multiply(p);
+        const_cast<float*>(p.b)[9] = 0.5f;
+        return Status::success();
+      },
+      square(8, 8));
+  EXPECT_NE(result.message.find("input B was written: 1 words, first at row 1, column 1"),
+            std::string::npos)
+      << result.message;
+}
+
+TEST_F(Check, CatchesWritesBeyondTheWorkspace) {
+  Kernel<Sgemm> subject = kernel([](const Sgemm& p, const Device&, Workspace workspace, Stream) {
+    if (workspace.bytes != 100) return Status::failure(StatusCode::internal_error, "workspace");
+    multiply(p);
+    static_cast<float*>(workspace.data)[25] = 0;
+    return Status::success();
+  });
+  subject.workspace_bytes = hundred_bytes;
+  const VerifyResult result = verify_sgemm(*runtime_, subject, square(8, 8));
+  EXPECT_EQ(result.outcome, Outcome::failed);
+  EXPECT_NE(result.message.find("the workspace was written outside"), std::string::npos)
+      << result.message;
+}
+
+TEST_F(Check, WorkspaceStartsAsNaN) {
+  Kernel<Sgemm> subject = kernel([](const Sgemm& p, const Device&, Workspace workspace, Stream) {
+    for (std::int64_t i = 0; i < p.m * p.n; ++i) p.c[i] = *static_cast<float*>(workspace.data);
+    return Status::success();
+  });
+  subject.workspace_bytes = hundred_bytes;
+  EXPECT_EQ(verify_sgemm(*runtime_, subject, square(8, 0)).failures, 64);
+}
+
+TEST_F(Check, RefusalsAndErrorsAreTheirOwnOutcomes) {
+  Kernel<Sgemm> refusing = kernel(correct);
+  refusing.supports = never;
+  const VerifyResult refused = verify_sgemm(*runtime_, refusing, square(8, 8));
+  EXPECT_EQ(refused.outcome, Outcome::unsupported);
+  EXPECT_FALSE(refused.ok());
+
+  const VerifyResult failed =
+      verify([](const Sgemm&, const Device&, Workspace,
+                Stream) { return Status::failure(StatusCode::device_error, "no such luck"); },
+             square(8, 8));
+  EXPECT_EQ(failed.outcome, Outcome::error);
+  EXPECT_NE(failed.message.find("no such luck"), std::string::npos);
+}
+
+TEST_F(Check, OnlyARungMayRefuseAndOnlyATranspose) {
+  SgemmCase plain = square(8, 8);
+  SgemmCase transposed = plain;
+  transposed.op_b = Op::transpose;
+  EXPECT_FALSE(may_refuse(Role::rung, plain));
+  EXPECT_TRUE(may_refuse(Role::rung, transposed));
+  EXPECT_FALSE(may_refuse(Role::production, transposed));
+  EXPECT_FALSE(may_refuse(Role::rung, ScaleAddCase{}));
+}
+
+TEST_F(Check, ReportsCorners) {
+  SgemmCase c = square(3, 1, Input::constant);
+  const VerifyResult result = verify(correct, c);
+  EXPECT_EQ(result.c_first, 1.23456789f * 2.23456789f);
+  EXPECT_EQ(result.c_last, result.c_first);
+}
+
+TEST_F(Check, MisalignmentIsWhatWasAskedFor) {
+  SgemmCase c = square(8, 8);
+  c.misalign_a = 1;
+  c.misalign_b = 2;
+  c.misalign_c = 3;
+  const VerifyResult result = verify(
+      [](const Sgemm& p, const Device&, Workspace, Stream) {
+        const auto words = [](const float* x) {
+          return reinterpret_cast<std::uintptr_t>(x) / 4 % 64;
+        };
+        if (words(p.a) != 1 || words(p.b) != 2 || words(p.c) != 3) {
+          return Status::failure(StatusCode::internal_error, "alignment");
+        }
+        multiply(p);
+        return Status::success();
+      },
+      c);
+  EXPECT_TRUE(result.ok()) << result.message;
+}
+
+TEST(Tolerance, FollowsItsFormulas) {
+  EXPECT_EQ(product_tolerance(Input::uniform, 10), 12);
+  EXPECT_EQ(product_tolerance(Input::uniform, 1024), 32);
+  EXPECT_EQ(product_tolerance(Input::normal, 16384), 32);
+  EXPECT_EQ(product_tolerance(Input::unit, 4), 6);
+  EXPECT_EQ(product_tolerance(Input::unit, 1024), 132);
+  EXPECT_EQ(product_tolerance(Input::constant, 1024), 1026);
+  EXPECT_EQ(product_tolerance(Input::uniform, 0), 2);
+}
+
+TEST(Tolerance, KnowsWhenIntegersAreExact) {
+  EXPECT_TRUE(is_exact(Input::integers, 1024, -1.5f, 1));
+  EXPECT_FALSE(is_exact(Input::uniform, 1, 1, 0));
+  EXPECT_FALSE(is_exact(Input::integers, 1024, 0.3f, 0));
+  EXPECT_FALSE(is_exact(Input::integers, 1 << 20, 1, 0));
+}
+
+TEST(Cases, EveryChoiceMeetsEveryOther) {
+  const std::vector<SgemmCase> cases = sgemm_edge_cases();
+  std::set<std::pair<float, float>> scalars;
+  std::set<std::pair<std::int64_t, std::int64_t>> pads_ab, pads_bc;
+  std::set<std::int64_t> ms, ns, ks;
+  for (const SgemmCase& c : cases) {
+    EXPECT_EQ(c.op_a, Op::none);
+    EXPECT_EQ(c.op_b, Op::none);
+    scalars.insert({c.alpha, c.beta});
+    pads_ab.insert({c.lda_pad, c.ldb_pad});
+    pads_bc.insert({c.ldb_pad, c.ldc_pad});
+    ms.insert(c.m);
+    ns.insert(c.n);
+    ks.insert(c.k);
+  }
+  EXPECT_EQ(scalars.size(), 9u);
+  EXPECT_EQ(pads_ab.size(), 9u);
+  EXPECT_EQ(pads_bc.size(), 9u);
+  for (const std::int64_t size :
+       {0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 192, 255, 257}) {
+    EXPECT_TRUE(ms.contains(size)) << size;
+    EXPECT_TRUE(ns.contains(size)) << size;
+    EXPECT_TRUE(ks.contains(size)) << size;
+  }
+  std::set<std::pair<Op, Op>> ops;
+  for (const SgemmCase& c : sgemm_transpose_cases()) ops.insert({c.op_a, c.op_b});
+  EXPECT_EQ(ops.size(), 3u);
+}
+
+TEST(ScaleAddCheck, CatchesASecondRounding) {
+  const std::unique_ptr<Runtime> runtime = open_device("cpu");
+  ScaleAddCase c;
+  c.rows = 16;
+  c.cols = 64;
+  c.scale = 0.1f;
+  c.shift = 0.3f;
+  const auto subject = [](KernelLaunch<ScaleAdd>* launch) {
+    return Kernel<ScaleAdd>{"subject",
+                            nullptr,
+                            "",
+                            Role::production,
+                            Math::fp32,
+                            [](const ScaleAdd&, const Device&) { return true; },
+                            no_workspace<ScaleAdd>,
+                            launch};
+  };
+  const VerifyResult fused =
+      verify_scale_add(*runtime, subject([](const ScaleAdd& p, const Device&, Workspace, Stream) {
+        for (std::int64_t i = 0; i < p.rows * p.cols; ++i) {
+          p.b[i] = std::fmaf(p.scale, p.a[i], p.shift);
+        }
+        return Status::success();
+      }),
+                       c);
+  EXPECT_TRUE(fused.ok()) << fused.message;
+  const VerifyResult twice_rounded =
+      verify_scale_add(*runtime, subject([](const ScaleAdd& p, const Device&, Workspace, Stream) {
+        for (std::int64_t i = 0; i < p.rows * p.cols; ++i) {
+          const volatile float product = p.scale * p.a[i];
+          p.b[i] = product + p.shift;
+        }
+        return Status::success();
+      }),
+                       c);
+  EXPECT_EQ(twice_rounded.outcome, Outcome::failed);
+  EXPECT_GT(twice_rounded.failures, 0);
+}
+
+#ifdef KW_HAVE_HOST_SIMT
+class GpuText : public testing::Test {
+ protected:
+  GpuText() : gpu_(on_host::check::tools()), cpu_(cpu_tools()) {}
+
+  static std::vector<float> matrix(std::int64_t rows, std::int64_t cols, Operand operand) {
+    std::vector<float> values(static_cast<std::size_t>(rows * cols));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = input_value({Input::normal, 2, operand}, static_cast<std::int64_t>(i));
+    }
+    return values;
+  }
+
+  static Partial merged(const std::vector<Partial>& partials) {
+    Partial found = empty_partial();
+    for (const Partial& partial : partials) merge(found, partial);
+    return found;
+  }
+
+  template <class Judge>
+  void expect_same_findings(Status (*Tools::*judge)(const Judge&, Partial*, Stream),
+                            const Judge& subject) {
+    std::vector<Partial> by_gpu(partial_count), by_cpu(partial_count);
+    ASSERT_TRUE((gpu_.*judge)(subject, by_gpu.data(), {}).ok());
+    ASSERT_TRUE((cpu_.*judge)(subject, by_cpu.data(), {}).ok());
+    const Partial gpu = merged(by_gpu);
+    const Partial cpu = merged(by_cpu);
+    EXPECT_EQ(gpu.max, cpu.max);
+    EXPECT_EQ(gpu.count, cpu.count);
+    EXPECT_EQ(gpu.failures, cpu.failures);
+    EXPECT_EQ(gpu.first_failure, cpu.first_failure);
+    EXPECT_NEAR(gpu.sum, cpu.sum, 1e-9 * (1 + std::fabs(cpu.sum)));
+    EXPECT_NEAR(gpu.sum_square, cpu.sum_square, 1e-9 * (1 + cpu.sum_square));
+  }
+
+  const Tools& gpu_;
+  const Tools& cpu_;
+};
+
+TEST_F(GpuText, OracleAgrees) {
+  for (const Op op_a : {Op::none, Op::transpose}) {
+    for (const Op op_b : {Op::none, Op::transpose}) {
+      for (const auto& [m, n, k] : {std::array{1, 1, 1}, {70, 65, 33}, {64, 130, 16}, {5, 3, 0}}) {
+        const std::vector<float> a = matrix(m + 5, k + 5 + m, Operand::a);
+        const std::vector<float> b = matrix(n + 5, k + 5 + n, Operand::b);
+        Sgemm p;
+        p.m = m;
+        p.n = n;
+        p.k = k;
+        p.op_a = op_a;
+        p.op_b = op_b;
+        p.a = a.data();
+        p.lda = (op_a == Op::none ? k : m) + 2;
+        p.b = b.data();
+        p.ldb = (op_b == Op::none ? n : k) + 3;
+        const auto size = static_cast<std::size_t>(m) * static_cast<std::size_t>(n);
+        std::vector<double> product[2], magnitude[2];
+        for (int side = 0; side < 2; ++side) {
+          product[side].assign(size, NAN);
+          magnitude[side].assign(size, NAN);
+          const Tools& tools = side == 0 ? gpu_ : cpu_;
+          ASSERT_TRUE(
+              tools.oracle(make_oracle(p, product[side].data(), magnitude[side].data()), {}).ok());
+        }
+        for (std::size_t i = 0; i < size; ++i) {
+          ASSERT_NEAR(product[0][i], product[1][i], 1e-13 * (1 + magnitude[1][i]));
+          ASSERT_NEAR(magnitude[0][i], magnitude[1][i], 1e-13 * (1 + magnitude[1][i]));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GpuText, JudgeOfProductsAgrees) {
+  constexpr std::int64_t m = 37, n = 61, ldc = 70;
+  std::vector<float> c = matrix(m, ldc, Operand::c);
+  std::vector<double> product(m * n), magnitude(m * n, 3.0);
+  for (std::int64_t i = 0; i < m * n; ++i) {
+    product[static_cast<std::size_t>(i)] = c[static_cast<std::size_t>(i / n * ldc + i % n)] *
+                                           (1.0 + 1e-8 * static_cast<double>(i % 7));
+  }
+  JudgeSgemm judge{c.data(), m, n, ldc, product.data(), magnitude.data(), 1.0, 0.0, {}, 32};
+  expect_same_findings(&Tools::judge_sgemm, judge);
+  c[5 * ldc + 6] = NAN;
+  c[20 * ldc] += 1;
+  expect_same_findings(&Tools::judge_sgemm, judge);
+  judge.beta = -1.5;
+  expect_same_findings(&Tools::judge_sgemm, judge);
+  judge.product_factor = 0;
+  expect_same_findings(&Tools::judge_sgemm, judge);
+}
+
+TEST_F(GpuText, JudgeOfScaleAddAgrees) {
+  std::vector<float> b = matrix(30, 50, Operand::b);
+  const JudgeScaleAdd judge{b.data(), 30, 45, 50, 0.5f, 0.25f, {Input::uniform, 1, Operand::a}};
+  for (std::int64_t i = 0; i < judge.size(); ++i) {
+    b[static_cast<std::size_t>(i / 45 * 50 + i % 45)] = judge.want(i);
+  }
+  expect_same_findings(&Tools::judge_scale_add, judge);
+  b[7] = NAN;
+  b[150] = std::nextafter(b[150], 9.0f);
+  expect_same_findings(&Tools::judge_scale_add, judge);
+}
+
+TEST_F(GpuText, JudgeOfCanariesAgrees) {
+  std::vector<float> base(2000);
+  const FillMatrix fill{base.data(), {2000, 100, 20, 31, 40}, {Input::unit, 4, Operand::a}, false};
+  ASSERT_TRUE(cpu_.fill_matrix(fill, {}).ok());
+  expect_same_findings(&Tools::judge_unchanged, JudgeUnchanged{fill, false});
+  base[3] = 0;
+  base[101] = 0;
+  base[100 + 35] = 0;
+  expect_same_findings(&Tools::judge_unchanged, JudgeUnchanged{fill, false});
+  expect_same_findings(&Tools::judge_unchanged, JudgeUnchanged{fill, true});
+}
+#endif
+
+}  // namespace
+}  // namespace kw::check

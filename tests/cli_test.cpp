@@ -1,0 +1,184 @@
+// The command line: exit codes, messages, help.
+#include <gtest/gtest.h>
+
+#include "kernels.hpp"
+#include "program_run.hpp"
+
+namespace kw {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool has_gpu() {
+  for (const Backend& backend : backends()) {
+    const bool is_gpu = backend.kind == DeviceKind::cuda || backend.kind == DeviceKind::hip;
+    if (is_gpu && backend.device_count() > 0) return true;
+  }
+  return false;
+}
+
+TEST(Cli, HelpEverywhereWithExamples) {
+  for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
+                              "bench", "bench sgemm", "bench scale_add", "report"}) {
+    const ProgramRun run = run_kernelwright(std::string(command) + " --help");
+    EXPECT_EQ(run.exit_code, 0) << command << run.err;
+    EXPECT_TRUE(contains(run.out, "Example")) << command;
+    EXPECT_TRUE(contains(run.out, std::string("kernelwright ") + command)) << command;
+  }
+}
+
+TEST(Cli, Version) {
+  const ProgramRun run = run_kernelwright("--version");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_TRUE(contains(run.out, "kernelwright ")) << run.out;
+}
+
+struct Misuse {
+  const char* arguments;
+  const char* message;
+};
+
+TEST(Cli, WrongUsageIsToldAndExitsTwo) {
+  const Misuse misuses[] = {
+      {"", "subcommand"},
+      {"frobnicate", "frobnicate"},
+      {"bench", "subcommand"},
+      {"bench gemv", "gemv"},
+      {"list gemv", "gemv"},
+      {"verify sgemm --device cpu --shape 12x13", "\"12x13\" has 2 dimensions, want 1 or 3"},
+      {"verify sgemm --device cpu --shape 12xx13", "\"\" in \"12xx13\" is not a whole number"},
+      {"verify sgemm --device cpu --shape 4a", "\"4a\" in \"4a\" is not a whole number"},
+      {"verify sgemm --device cpu --shape -4", "-4 in \"-4\" is outside of 0"},
+      {"verify scale_add --device cpu --shape 4x5x6", "\"4x5x6\" has 3 dimensions, want 1 or 2"},
+      {"bench sgemm --device cpu --shape 0", "0 in \"0\" is outside of 1"},
+      {"bench sgemm --device cpu --shape 99999999999999999999", "is not a whole number"},
+      {"bench sgemm --device cpu --sweep thin",
+       "\"thin\" is not one of classic, skinny, odd, small"},
+      {"bench sgemm --device cpu --sweep small --shape 8", "--shape"},
+      {"bench sgemm --device cpu --l2 warm", "warm"},
+      {"bench sgemm --device cpu --budget-ms -5", "--budget-ms"},
+      {"bench sgemm --device cpu --budget-ms soon", "--budget-ms"},
+      {"bench sgemm --device tpu", "\"tpu\" is not one of auto, cpu, gpu, gpu:NUMBER, host-simt"},
+      {"bench sgemm --device gpu:x", "\"gpu:x\" is not of the form gpu:NUMBER"},
+      {"bench sgemm --device cpu --input gaussian", "\"gaussian\" is not one of uniform, unit"},
+      {"verify sgemm --device cpu --seed minus", "--seed"},
+      {"accuracy sgemm --device cpu --size 0", "--size"},
+      {"report no-such-file.json -o somewhere", "no-such-file.json"},
+      {"report", "files"},
+      {"bench sgemm --device cpu --shape 8 --json /no/such/folder/x.json",
+       "--json: cannot write /no/such/folder/x.json"},
+  };
+  for (const Misuse& misuse : misuses) {
+    const ProgramRun run = run_kernelwright(misuse.arguments);
+    EXPECT_EQ(run.exit_code, 2) << misuse.arguments << "\n" << run.out << run.err;
+    EXPECT_TRUE(contains(run.err, misuse.message)) << misuse.arguments << "\n" << run.err;
+  }
+}
+
+TEST(Cli, AnUnknownKernelListsWhatExists) {
+  const ProgramRun run = run_kernelwright("verify sgemm --device cpu --kernel 'r00*,q*'");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "matches \"q*\"")) << run.err;
+  for (const auto& kernel : all_kernels<Sgemm>(DeviceKind::cpu)) {
+    EXPECT_TRUE(contains(run.err, kernel.name)) << kernel.name;
+  }
+}
+
+TEST(Cli, AMissingDeviceExitsThree) {
+  const char* absent = has_gpu() ? "gpu:99" : "gpu";
+  for (const char* command : {"verify sgemm", "bench sgemm --shape 64", "accuracy sgemm"}) {
+    const ProgramRun run = run_kernelwright(std::string(command) + " --device " + absent);
+    EXPECT_EQ(run.exit_code, 3) << command << run.err;
+    EXPECT_TRUE(contains(run.err, "--device")) << run.err;
+  }
+}
+
+TEST(Cli, ListShowsEveryKernel) {
+  const ProgramRun run = run_kernelwright("list");
+  EXPECT_EQ(run.exit_code, 0);
+  add_developer_backends();
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::host_simt}) {
+    for (const auto& kernel : all_kernels<Sgemm>(kind)) {
+      EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
+      EXPECT_TRUE(contains(run.out, kernel.idea)) << kernel.name;
+    }
+    for (const auto& kernel : all_kernels<ScaleAdd>(kind)) {
+      EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
+    }
+  }
+  EXPECT_FALSE(contains(run_kernelwright("list scale_add").out, "r00_cpu_loop"));
+}
+
+TEST(Cli, DevicesShowsTheCpu) {
+  const ProgramRun run = run_kernelwright("devices --no-measure");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_TRUE(contains(run.out, "cpu:0")) << run.out;
+  EXPECT_TRUE(contains(run.out, "not measured")) << run.out;
+}
+
+TEST(Cli, VerifyPassesOnTheCpu) {
+  const ProgramRun run = run_kernelwright("verify --device cpu");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_EQ(run.err, "") << "no progress in a pipe";
+  for (const auto& kernel : all_kernels<Sgemm>(DeviceKind::cpu)) {
+    EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
+  }
+}
+
+TEST(Cli, VerifyTakesShapesInputsAndSeeds) {
+  const ProgramRun run = run_kernelwright(
+      "verify sgemm --device cpu --shape 12x13x14,9,0x4x5 --input normal --seed 99");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "12")) << "three shapes, four ways: " << run.out;
+}
+
+TEST(Cli, BenchPrintsATableAndMarksTheBest) {
+  const ProgramRun run =
+      run_kernelwright("bench sgemm --device cpu --shape 64,96 --quick --kernel 'r00*'");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "") << "no progress in a pipe";
+  EXPECT_TRUE(contains(run.out, "sgemm 64 x 64 x 64 NN")) << run.out;
+  EXPECT_TRUE(contains(run.out, "r00_cpu_loop")) << run.out;
+  EXPECT_TRUE(contains(run.out, "*")) << run.out;
+  EXPECT_TRUE(contains(run.out, "GFLOP/s (* best)")) << run.out;
+}
+
+TEST(Cli, BenchLeavesSlowKernelsOutAndSaysSo) {
+  const ProgramRun run = run_kernelwright(
+      "bench sgemm --device cpu --shape 512 --quick --kernel 'r00*' --no-peer --max-call-ms 0.5");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.err, "r00_cpu_loop is left out at 512x512x512")) << run.err;
+}
+
+TEST(Cli, BenchSaysWhatDoesNotFit) {
+  const ProgramRun run = run_kernelwright("bench sgemm --device cpu --shape 4000000x4000000x1");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.err, "4000000x4000000x1 is left out")) << run.err;
+}
+
+TEST(Cli, ReportNamesAMissingPython) {
+  const std::string file = temporary_path("any.json");
+  ASSERT_EQ(run_kernelwright("devices --no-measure --json '" + file + "'").exit_code, 0);
+  const ProgramRun run =
+      run_kernelwright("report '" + file + "' -o /tmp", "KERNELWRIGHT_PYTHON=/no/such/python");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(contains(run.err, "cannot run /no/such/python")) << run.err;
+  std::remove(file.c_str());
+}
+
+#ifdef KW_HAVE_HOST_SIMT
+TEST(Cli, HostSimtVerifiesAndBenches) {
+  const ProgramRun verify =
+      run_kernelwright("verify sgemm --device host-simt --kernel 'r01*,r04*' --shape 33x65x17");
+  EXPECT_EQ(verify.exit_code, 0) << verify.out << verify.err;
+  const ProgramRun bench =
+      run_kernelwright("bench sgemm --device host-simt --kernel 'r01*' --shape 32 --quick");
+  EXPECT_EQ(bench.exit_code, 0) << bench.out << bench.err;
+  EXPECT_TRUE(contains(bench.out, "say nothing about a GPU")) << bench.out;
+}
+#endif
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,266 @@
+// Result files, field by field: names, order, types, units and how fields relate.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "kernels.hpp"
+#include "program_run.hpp"
+#include "sgemm/kernels.hpp"
+
+namespace kw {
+namespace {
+
+using nlohmann::ordered_json;
+
+const std::vector<std::string> row_fields = {
+    "op",           "kernel",  "role",  "m",       "n",      "k",       "op_a",
+    "op_b",         "lda",     "ldb",   "ldc",     "alpha",  "beta",    "batch",
+    "layout",       "math",    "path",  "input",   "l2",     "timing",  "launch",
+    "time_us",      "gflops",  "gbs",   "of_peak", "peer",   "vs_peer", "vs_previous",
+    "sm_clock_mhz", "power_w", "error", "c_first", "c_last", "verified"};
+
+std::vector<std::string> names(const ordered_json& object) {
+  std::vector<std::string> found;
+  for (const auto& [name, value] : object.items()) found.push_back(name);
+  return found;
+}
+
+bool is_one_of(const ordered_json& value, std::initializer_list<const char*> allowed) {
+  return std::any_of(allowed.begin(), allowed.end(), [&](const char* a) { return value == a; });
+}
+
+bool is_positive(const ordered_json& value) { return value.is_number() && value.get<double>() > 0; }
+
+bool is_positive_or_null(const ordered_json& value) {
+  return value.is_null() || is_positive(value);
+}
+
+ordered_json run_json(const std::string& arguments, int exit_code = 0) {
+  const ProgramRun run = run_kernelwright(arguments + " --json -");
+  EXPECT_EQ(run.exit_code, exit_code) << arguments << "\n" << run.err;
+  return ordered_json::parse(run.out);
+}
+
+void expect_header(const ordered_json& file, const char* kind, const std::string& command) {
+  EXPECT_EQ(names(file),
+            (std::vector<std::string>{"schema", "command", "date", "device", "software", "rows"}));
+  EXPECT_EQ(file["schema"], 1);
+  EXPECT_EQ(file["command"], command);
+  EXPECT_EQ(file["date"].get<std::string>().size(), std::string("2026-01-01T00:00:00Z").size());
+  const ordered_json& device = file["device"];
+  EXPECT_TRUE(device["name"].is_string());
+  EXPECT_EQ(device["kind"], kind);
+  EXPECT_TRUE(is_positive(device["sm_count"]));
+  for (const char* name : {"measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs"}) {
+    ASSERT_TRUE(device.contains(name));
+    EXPECT_TRUE(is_positive_or_null(device[name])) << name;
+  }
+  const ordered_json& software = file["software"];
+  for (const char* name : {"kernelwright", "compiler", "os"}) {
+    EXPECT_TRUE(software[name].is_string()) << name;
+  }
+  for (const char* name :
+       {"driver", "driver_api", "runtime", "cublas", "openblas", "cuda_compiler"}) {
+    ASSERT_TRUE(software.contains(name));
+    EXPECT_TRUE(software[name].is_string() || software[name].is_null()) << name;
+  }
+  EXPECT_TRUE(file["rows"].is_array());
+  EXPECT_FALSE(file["rows"].empty());
+}
+
+void expect_problem(const ordered_json& row) {
+  EXPECT_EQ(names(row), row_fields);
+  const bool is_sgemm = row["op"] == "sgemm";
+  EXPECT_TRUE(is_one_of(row["op"], {"sgemm", "scale_add"}));
+  EXPECT_TRUE(row["kernel"].is_string());
+  EXPECT_EQ(row["path"], row["kernel"]);
+  EXPECT_TRUE(is_one_of(row["role"], {"rung", "production", "peer", "reference"}));
+  for (const char* name : {"m", "n", "lda", "ldb", "batch"}) {
+    EXPECT_TRUE(row[name].is_number_integer()) << name;
+  }
+  for (const char* name : {"k", "ldc"}) {
+    EXPECT_EQ(row[name].is_number_integer(), is_sgemm) << name;
+    EXPECT_EQ(row[name].is_null(), !is_sgemm) << name;
+  }
+  for (const char* name : {"op_a", "op_b"}) {
+    EXPECT_TRUE(is_sgemm ? is_one_of(row[name], {"N", "T"}) : row[name].is_null()) << name;
+  }
+  EXPECT_TRUE(row["alpha"].is_number());
+  EXPECT_TRUE(row["beta"].is_number());
+  EXPECT_EQ(row["batch"], 1);
+  EXPECT_EQ(row["layout"], "row_major");
+  EXPECT_EQ(row["math"], "fp32");
+  EXPECT_TRUE(is_one_of(row["input"], {"uniform", "unit", "normal", "constant", "integers"}));
+  EXPECT_TRUE(row["verified"].is_boolean());
+  EXPECT_TRUE(row["c_first"].is_number());
+  EXPECT_TRUE(row["c_last"].is_number());
+}
+
+void expect_launch(const ordered_json& launch, bool is_gpu_kernel) {
+  EXPECT_EQ(launch.is_null(), !is_gpu_kernel);
+  if (launch.is_null()) return;
+  EXPECT_EQ(names(launch), (std::vector<std::string>{"grid", "block", "shared_bytes"}));
+  for (const char* name : {"grid", "block"}) {
+    ASSERT_EQ(launch[name].size(), 3u);
+    for (const ordered_json& extent : launch[name]) EXPECT_GE(extent.get<int>(), 1);
+  }
+  EXPECT_GE(launch["shared_bytes"].get<int>(), 0);
+}
+
+void expect_error(const ordered_json& row) {
+  const ordered_json& error = row["error"];
+  EXPECT_EQ(names(error), (std::vector<std::string>{"max", "rms", "mean_signed", "bound"}));
+  EXPECT_GE(error["max"].get<double>(), error["rms"].get<double>());
+  EXPECT_GE(error["rms"].get<double>(), std::fabs(error["mean_signed"].get<double>()));
+  if (row["op"] == "sgemm" && row["beta"] == 0.0) {
+    EXPECT_LE(error["max"].get<double>(), error["bound"].get<double>());
+  }
+}
+
+void expect_timed(const ordered_json& row) {
+  EXPECT_EQ(row["l2"], "hot");
+  EXPECT_TRUE(is_one_of(row["timing"], {"events", "graph", "clock"}));
+  const ordered_json& time = row["time_us"];
+  ASSERT_EQ(names(time),
+            (std::vector<std::string>{"min", "median", "mean", "max", "iqr", "repeats"}));
+  EXPECT_GT(time["min"].get<double>(), 0);
+  EXPECT_LE(time["min"].get<double>(), time["median"].get<double>());
+  EXPECT_LE(time["median"].get<double>(), time["max"].get<double>());
+  EXPECT_LE(time["mean"].get<double>(), time["max"].get<double>());
+  EXPECT_LE(time["iqr"].get<double>(), time["max"].get<double>() - time["min"].get<double>());
+  EXPECT_GE(time["repeats"].get<int>(), 3);
+  const double median = time["median"].get<double>();
+  const double m = row["m"].get<double>();
+  const double n = row["n"].get<double>();
+  if (row["op"] == "sgemm") {
+    const double k = row["k"].get<double>();
+    EXPECT_NEAR(row["gflops"].get<double>() * median * 1e3 / (2 * m * n * k), 1, 1e-9);
+    EXPECT_NEAR(row["gbs"].get<double>() * median * 1e3 / (4 * (m * k + k * n + m * n)), 1, 1e-9);
+  } else {
+    EXPECT_NEAR(row["gbs"].get<double>() * median * 1e3 / (8 * m * n), 1, 1e-9);
+  }
+}
+
+void expect_untimed(const ordered_json& row) {
+  for (const char* name : {"l2", "timing", "time_us", "gflops", "gbs", "of_peak", "peer", "vs_peer",
+                           "vs_previous", "sm_clock_mhz", "power_w"}) {
+    EXPECT_TRUE(row[name].is_null()) << name;
+  }
+}
+
+TEST(JsonSchema, BenchSgemmOnTheCpu) {
+  const std::string command = "bench sgemm --device cpu --shape 64,48x56x72 --quick";
+  const ordered_json file = run_json(command);
+  expect_header(file, "cpu", "kernelwright " + command + " --json -");
+  const double peak = file["device"]["measured_fp32_tflops"].get<double>();
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_launch(row["launch"], false);
+    expect_error(row);
+    expect_timed(row);
+    EXPECT_TRUE(row["verified"].get<bool>());
+    EXPECT_EQ(row["timing"], "clock");
+    EXPECT_NEAR(row["of_peak"].get<double>(), row["gflops"].get<double>() * 1e-3 / peak, 1e-9);
+    EXPECT_TRUE(row["sm_clock_mhz"].is_null());
+    EXPECT_TRUE(row["power_w"].is_null());
+  }
+}
+
+// Ratios come from medians of the same file.
+TEST(JsonSchema, RatiosAreThoseOfTheRows) {
+  const ordered_json file = run_json("bench sgemm --device cpu --shape 96 --quick");
+  const auto median_of = [&](const std::string& kernel) {
+    for (const ordered_json& row : file["rows"]) {
+      if (row["kernel"] == kernel) return row["time_us"]["median"].get<double>();
+    }
+    return std::nan("");
+  };
+  const bool has_peer = !peers::sgemm_cpu().empty();
+  for (const ordered_json& row : file["rows"]) {
+    ASSERT_EQ(row["peer"].is_string(), has_peer);
+    ASSERT_EQ(row["vs_peer"].is_number(), has_peer);
+    if (!has_peer) continue;
+    EXPECT_NEAR(row["vs_peer"].get<double>(),
+                median_of(row["peer"]) / row["time_us"]["median"].get<double>(), 1e-9);
+  }
+}
+
+TEST(JsonSchema, BenchScaleAddOnTheCpu) {
+  const ordered_json file = run_json("bench scale_add --device cpu --shape 256,100x300 --quick");
+  const double read_gbs = file["device"]["measured_read_gbs"].get<double>();
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_error(row);
+    expect_timed(row);
+    EXPECT_EQ(row["op"], "scale_add");
+    EXPECT_EQ(row["alpha"], 1.25);
+    EXPECT_EQ(row["beta"], -0.5);
+    EXPECT_NEAR(row["of_peak"].get<double>(), row["gbs"].get<double>() / read_gbs, 1e-9);
+  }
+}
+
+TEST(JsonSchema, ScalarsReadBackAsTyped) {
+  const ordered_json file =
+      run_json("bench sgemm --device cpu --shape 32 --quick --alpha 0.1 --beta -1.5 --op-a T");
+  for (const ordered_json& row : file["rows"]) {
+    EXPECT_EQ(row["alpha"].dump(), "0.1");
+    EXPECT_EQ(row["beta"].dump(), "-1.5");
+    EXPECT_EQ(row["op_a"], "T");
+    EXPECT_EQ(row["op_b"], "N");
+  }
+}
+
+TEST(JsonSchema, VerifyHasNoTimes) {
+  const ordered_json file = run_json("verify sgemm --device cpu --shape 33x34x35");
+  expect_header(file, "cpu", "kernelwright verify sgemm --device cpu --shape 33x34x35 --json -");
+  EXPECT_TRUE(file["device"]["measured_fp32_tflops"].is_null());
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_error(row);
+    expect_untimed(row);
+    EXPECT_TRUE(row["verified"].get<bool>());
+  }
+}
+
+TEST(JsonSchema, AccuracyCoversInputsAndDepths) {
+  const ordered_json file = run_json("accuracy sgemm --device cpu --size 16 --max-k 64");
+  std::set<std::pair<std::string, int>> seen;
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_error(row);
+    expect_untimed(row);
+    seen.insert({row["input"].get<std::string>(), row["k"].get<int>()});
+  }
+  EXPECT_EQ(seen.size(), 3u * 5u) << "unit, uniform, normal at k = 1, 8, 16, 32, 64";
+}
+
+TEST(JsonSchema, DevicesListsTheCpuMeasured) {
+  const ordered_json file = run_json("devices --no-measure");
+  EXPECT_EQ(file["schema"], 1);
+  ASSERT_FALSE(file["devices"].empty());
+  EXPECT_EQ(file["devices"][0]["kind"], "cpu");
+}
+
+#ifdef KW_HAVE_HOST_SIMT
+TEST(JsonSchema, BenchOnHostSimt) {
+  const ordered_json file =
+      run_json("bench sgemm --device host-simt --shape 32,17x9x21 --quick --kernel 'r0*'");
+  EXPECT_TRUE(file["device"]["measured_fp32_tflops"].is_null());
+  EXPECT_EQ(file["device"]["kind"], "host-simt");
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_launch(row["launch"], true);
+    expect_error(row);
+    expect_timed(row);
+    EXPECT_TRUE(row["verified"].get<bool>());
+    EXPECT_TRUE(row["of_peak"].is_null());
+    EXPECT_TRUE(row["peer"].is_null());
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,93 @@
+// Every matrix-product kernel of every list that runs without a GPU (host SIMT and CPU) on every
+// edge case. Kernels come from the registries: a new one is tested without being named here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "check/cases.hpp"
+#include "kernels.hpp"
+
+namespace kw {
+namespace {
+
+struct Subject {
+  const char* device;
+  Kernel<Sgemm> kernel;
+};
+
+std::vector<Subject> subjects() {
+  add_developer_backends();
+  std::vector<Subject> found;
+  for (const auto& [kind, device] :
+       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"}}) {
+    for (const Kernel<Sgemm>& kernel : all_kernels<Sgemm>(kind)) found.push_back({device, kernel});
+  }
+  return found;
+}
+
+class SgemmKernels : public testing::TestWithParam<Subject> {
+ protected:
+  void check_all(const std::vector<check::SgemmCase>& cases) {
+    const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
+    const Kernel<Sgemm>& kernel = GetParam().kernel;
+    int computed = 0;
+    for (const check::SgemmCase& c : cases) {
+      const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, c);
+      if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
+        continue;
+      }
+      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+      ++computed;
+    }
+    if (kernel.role != Role::rung) {
+      EXPECT_EQ(computed, static_cast<int>(cases.size()));
+    }
+  }
+};
+
+TEST_P(SgemmKernels, EdgeCases) { check_all(check::sgemm_edge_cases()); }
+TEST_P(SgemmKernels, Transposes) { check_all(check::sgemm_transpose_cases()); }
+
+// Errors of a wrong k step or a lost partial sum hide in short products.
+TEST_P(SgemmKernels, LongProducts) {
+  check_all(check::sgemm_cases_of_shape(33, 65, 2049, check::Input::uniform, 7));
+  check_all(check::sgemm_cases_of_shape(65, 33, 1536, check::Input::unit, 8));
+}
+
+TEST_P(SgemmKernels, HasNameAndIdea) {
+  const Kernel<Sgemm>& kernel = GetParam().kernel;
+  EXPECT_NE(std::string(kernel.name), "");
+  EXPECT_NE(std::string(kernel.idea), "");
+  const std::vector<Subject> all = subjects();
+  const auto named = [&](const char* name) {
+    return std::count_if(all.begin(), all.end(), [&](const Subject& other) {
+      return std::string(other.device) == GetParam().device &&
+             std::string(other.kernel.name) == name;
+    });
+  };
+  EXPECT_EQ(named(kernel.name), 1) << "names are unique on a device";
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, SgemmKernels, testing::ValuesIn(subjects()),
+                         [](const testing::TestParamInfo<Subject>& subject) {
+                           std::string name =
+                               std::string(subject.param.device) + "_" + subject.param.kernel.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(SgemmRegistry, ParentsExist) {
+  const std::vector<Subject> all = subjects();
+  ASSERT_FALSE(all.empty());
+  for (const Subject& subject : all) {
+    if (subject.kernel.parent == nullptr) continue;
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(),
+                            [&](const Subject& other) {
+                              return std::string(other.kernel.name) == subject.kernel.parent;
+                            }))
+        << subject.kernel.name << " improves on " << subject.kernel.parent;
+  }
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,88 @@
+// Runs the work that finds a device's limits and takes the best of a few repeats.
+#include "bench/ceilings.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "bench/gpu_ceilings.hpp"
+
+namespace kw::bench {
+namespace {
+
+#ifdef KW_HAVE_CUDA
+using check::DeviceBuffer;
+using check::Workbench;
+
+// Seconds of the fastest of `repeats` calls, after one to warm up.
+double best_seconds(Workbench& bench, int repeats, const std::function<Status(Stream)>& work) {
+  double best_us = std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= repeats; ++i) {
+    double us = 0;
+    check::require(bench.runtime().time_us(work, bench.stream(), &us));
+    if (i > 0) best_us = std::min(best_us, us);
+  }
+  return best_us * 1e-6;
+}
+
+double gpu_fp32_tflops(Workbench& bench) {
+  constexpr int rounds = 1024;
+  const Device& device = bench.device();
+  const DeviceBuffer sink(bench.runtime(), sizeof(float));
+  const int blocks = device.sm_count * (device.max_threads_per_sm / burn_threads);
+  const double flops = 2.0 * rounds * burn_multiply_adds * burn_threads * blocks;
+  return flops * 1e-12 / best_seconds(bench, 10, [&](Stream stream) {
+           return on_cuda::bench::burn(blocks, rounds, sink.as<float>(), stream);
+         });
+}
+
+void measure_gpu_memory(Workbench& bench, Ceilings& into) {
+  const Device& device = bench.device();
+  const std::size_t bytes =
+      std::min(std::size_t{8} << 30, device.memory_bytes / 2) & ~std::size_t{4095};
+  const DeviceBuffer buffer(bench.runtime(), bytes);
+  const DeviceBuffer sink(bench.runtime(), sizeof(float));
+  const auto words = static_cast<std::int64_t>(bytes / sizeof(float));
+  const check::Placement row{words, 0, 1, words, words};
+  // Random data: zeros move faster than what a program computes with.
+  check::require(bench.tools().fill_matrix({buffer.as<float>(), row, check::InputStream{}, false},
+                                           bench.stream()));
+  const auto count = static_cast<std::int64_t>(bytes / 16);
+  const double gigabytes = static_cast<double>(bytes) * 1e-9;
+  into.read_gbs = gigabytes / best_seconds(bench, 5, [&](Stream stream) {
+                    return on_cuda::bench::read_stream(buffer.data(), count, sink.as<float>(),
+                                                       device.sm_count, stream);
+                  });
+  into.copy_gbs = gigabytes / best_seconds(bench, 5, [&](Stream stream) {
+                    return on_cuda::bench::copy_stream(buffer.as<char>() + bytes / 2, buffer.data(),
+                                                       count / 2, device.sm_count, stream);
+                  });
+}
+#endif
+
+}  // namespace
+
+Ceilings measure_ceilings(check::Workbench& bench) {
+  Ceilings found;
+  const Device& device = bench.device();
+#ifdef KW_HAVE_CUDA
+  if (device.kind == DeviceKind::cuda) {
+    found.fp32_tflops = gpu_fp32_tflops(bench);
+    measure_gpu_memory(bench, found);
+  }
+#endif
+  if (device.kind == DeviceKind::cpu) {
+    const std::size_t bytes =
+        std::clamp(device.memory_bytes / 8, std::size_t{64} << 20, std::size_t{1} << 30);
+    found.fp32_tflops = cpu_fp32_tflops();
+    const MemoryRates rates = cpu_memory_rates(bytes);
+    found.read_gbs = rates.read_gbs;
+    found.copy_gbs = rates.copy_gbs;
+  }
+  return found;
+}
+
+#ifndef KW_HAVE_CUDA
+std::string gpu_bus_id(const Device&) { return {}; }
+#endif
+
+}  // namespace kw::bench

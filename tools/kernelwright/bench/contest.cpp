@@ -1,0 +1,128 @@
+// The timing core.
+#include "bench/contest.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace kw::bench {
+namespace {
+
+// Calls shorter than this are timed many at a time: an event's own cost and the launch latency
+// would be a visible part of them.
+constexpr double short_call_us = 100;
+constexpr std::int64_t fewest_calls_a_graph = 20;
+constexpr double shortest_graph_us = 500;
+// A call this long needs no further warm-up than the verification's.
+constexpr double long_call_us = 500e3;
+
+class Lane {
+ public:
+  Lane(check::Workbench& bench, Contestant& contestant, const ContestOptions& options)
+      : bench_(bench), contestant_(contestant), options_(options) {}
+
+  void warm_up(std::int64_t& next_set) {
+    double call_us = contestant_.first_call_us;
+    if (call_us < long_call_us) call_us = time_call(next_set);
+    contestant_.timing = bench_.device().is_gpu() ? "events" : "clock";
+    if (call_us >= short_call_us || !bench_.runtime().supports_graphs()) return;
+    capture(call_us);
+    time_graph();
+  }
+
+  bool done() const {
+    const auto repeats = static_cast<int>(contestant_.samples_us.size());
+    if (repeats < options_.min_repeats) return false;
+    return spent_ms_ >= options_.budget_ms || repeats >= options_.max_repeats;
+  }
+
+  void sample(std::int64_t& next_set) {
+    const auto start = std::chrono::steady_clock::now();
+    contestant_.samples_us.push_back(graph_ ? time_graph() : time_call(next_set));
+    spent_ms_ +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  double progress() const {
+    if (done()) return 1;
+    const double by_time = spent_ms_ / options_.budget_ms;
+    const double by_count =
+        static_cast<double>(contestant_.samples_us.size()) / options_.min_repeats;
+    return std::min({1.0, by_time, by_count});
+  }
+
+ private:
+  double time_call(std::int64_t& next_set) {
+    const std::int64_t set = next_set++ % options_.buffer_sets;
+    double us = 0;
+    check::require(bench_.runtime().time_us(
+        [&](Stream stream) { return contestant_.call(set, stream); }, bench_.stream(), &us));
+    return us;
+  }
+
+  // Whole rounds over the operand sets, so that a replay begins with the set used longest ago.
+  void capture(double call_us) {
+    const auto wanted = std::max(fewest_calls_a_graph,
+                                 static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us)));
+    const std::int64_t rounds = (wanted + options_.buffer_sets - 1) / options_.buffer_sets;
+    calls_ = rounds * options_.buffer_sets;
+    check::require(bench_.runtime().capture(
+        [&](Stream stream) {
+          Status status;
+          for (std::int64_t i = 0; i < calls_ && status.ok(); ++i) {
+            status = contestant_.call(i % options_.buffer_sets, stream);
+          }
+          return status;
+        },
+        bench_.stream(), &graph_));
+    contestant_.timing = "graph";
+  }
+
+  double time_graph() {
+    double us = 0;
+    check::require(bench_.runtime().time_us([&](Stream stream) { return graph_->replay(stream); },
+                                            bench_.stream(), &us));
+    return us / static_cast<double>(calls_);
+  }
+
+  check::Workbench& bench_;
+  Contestant& contestant_;
+  const ContestOptions& options_;
+  std::unique_ptr<Runtime::Graph> graph_;
+  std::int64_t calls_ = 1;
+  double spent_ms_ = 0;
+};
+
+}  // namespace
+
+void run_contest(check::Workbench& bench, std::vector<Contestant>& contestants,
+                 const ContestOptions& options, Telemetry& telemetry,
+                 const std::function<void(double)>& on_sample) {
+  std::vector<Lane> lanes;
+  lanes.reserve(contestants.size());
+  std::int64_t next_set = 0;  // shared: two contestants in a row must not meet the same operands
+  for (Contestant& contestant : contestants) {
+    lanes.emplace_back(bench, contestant, options).warm_up(next_set);
+  }
+  telemetry.reset(static_cast<int>(lanes.size()));
+  const auto all_done = [&] {
+    return std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.done(); });
+  };
+  while (!all_done()) {
+    double progress = 0;
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (!lanes[i].done()) {
+        telemetry.begin(static_cast<int>(i));
+        lanes[i].sample(next_set);
+        telemetry.end();
+      }
+      progress += lanes[i].progress();
+    }
+    on_sample(progress / static_cast<double>(lanes.size()));
+  }
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    contestants[i].telemetry = telemetry.reading(static_cast<int>(i));
+  }
+}
+
+}  // namespace kw::bench

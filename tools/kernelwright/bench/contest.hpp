@@ -1,0 +1,41 @@
+// The timing core: several ways to do one piece of work, timed in turn (A B C A B C ...), so that
+// drifting clocks and temperatures meet all of them alike.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/statistics.hpp"
+#include "bench/telemetry.hpp"
+#include "check/workbench.hpp"
+
+namespace kw::bench {
+
+struct ContestOptions {
+  double budget_ms = 200;  // a contestant's share of measuring, once it has `min_repeats` samples
+  int min_repeats = 3;
+  int max_repeats = 1000;
+  std::int64_t buffer_sets = 1;  // calls rotate over so many sets of operands
+};
+
+struct Contestant {
+  std::string name;
+  // One call on the operand set of that number; asynchronous where the device is.
+  std::function<Status(std::int64_t set, Stream)> call;
+  double first_call_us = 0;  // known from the verification, which also was a warm-up
+
+  // Filled by the contest.
+  std::string timing;  // "events", "graph" or "clock"
+  std::vector<double> samples_us;
+  Telemetry::Reading telemetry;
+};
+
+// Throws kw::Error where a launch fails. `on_sample` is told how far things are, 0 to 1.
+void run_contest(check::Workbench& bench, std::vector<Contestant>& contestants,
+                 const ContestOptions& options, Telemetry& telemetry,
+                 const std::function<void(double)>& on_sample);
+
+}  // namespace kw::bench

@@ -1,0 +1,27 @@
+// The work that finds a GPU's limits, and the address by which its driver knows it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "gpu/device.hpp"
+#include "kernel.hpp"
+
+namespace kw::bench {
+
+// "0000:1b:00.0", empty where the device is not on a bus.
+std::string gpu_bus_id(const Device& device);
+
+// Fused multiply-adds in registers only: `blocks` x burn_threads threads, each
+// rounds * burn_multiply_adds of them.
+constexpr int burn_threads = 256;
+constexpr int burn_multiply_adds = 512;  // the loop around them costs under 1 %
+
+}  // namespace kw::bench
+
+namespace kw::on_cuda::bench {
+Status burn(int blocks, int rounds, float* sink, Stream stream);
+// Reads `count` float4, 16 bytes each; `to[i] = from[i]`.
+Status read_stream(const void* from, std::int64_t count, float* sink, int sm_count, Stream stream);
+Status copy_stream(void* to, const void* from, std::int64_t count, int sm_count, Stream stream);
+}  // namespace kw::on_cuda::bench

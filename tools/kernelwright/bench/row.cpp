@@ -1,0 +1,161 @@
+// Rows from problems, ratios between rows, rows as JSON.
+#include "bench/row.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace kw::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class T>
+ordered_json or_null(const std::optional<T>& value) {
+  return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+// JSON has no infinity and no NaN.
+ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
+}
+
+// The shortest decimal that reads back as the same float.
+ordered_json float_or_null(float value) {
+  return std::isfinite(value) ? ordered_json(std::stod(fmt::format("{}", value)))
+                              : ordered_json(nullptr);
+}
+
+template <class Problem>
+Row common_row(const Kernel<Problem>& kernel, check::Input input,
+               const check::VerifyResult& result) {
+  Row row;
+  row.kernel = kernel.name;
+  row.role = to_string(kernel.role);
+  row.parent = kernel.parent != nullptr ? kernel.parent : "";
+  row.math = to_string(kernel.math);
+  row.input = to_string(input);
+  row.launch = result.launch;
+  row.error = result.error;
+  row.c_first = result.c_first;
+  row.c_last = result.c_last;
+  row.verified = result.ok();
+  row.message = result.message;
+  return row;
+}
+
+std::string letter(Op op) { return {op == Op::none ? 'N' : 'T'}; }
+
+ordered_json launch_json(const gpu::LaunchShape& launch) {
+  if (launch.launches == 0) return nullptr;
+  return {{"grid", launch.grid}, {"block", launch.block}, {"shared_bytes", launch.shared_bytes}};
+}
+
+ordered_json time_json(const std::optional<TimeStatistics>& time) {
+  if (!time) return nullptr;
+  return {{"min", time->min}, {"median", time->median}, {"mean", time->mean},
+          {"max", time->max}, {"iqr", time->iqr},       {"repeats", time->repeats}};
+}
+
+ordered_json error_json(const check::ErrorSummary& error) {
+  return {{"max", number_or_null(error.max)},
+          {"rms", number_or_null(error.rms)},
+          {"mean_signed", number_or_null(error.mean_signed)},
+          {"bound", number_or_null(error.bound)}};
+}
+
+}  // namespace
+
+std::string Row::shape() const {
+  if (!k) return m == n ? fmt::format("{}", m) : fmt::format("{}x{}", m, n);
+  if (m == n && n == *k) return fmt::format("{}", m);
+  return fmt::format("{}x{}x{}", m, n, *k);
+}
+
+Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, check::Input input,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, input, result);
+  row.op = "sgemm";
+  row.m = problem.m;
+  row.n = problem.n;
+  row.k = problem.k;
+  row.op_a = letter(problem.op_a);
+  row.op_b = letter(problem.op_b);
+  row.lda = problem.lda;
+  row.ldb = problem.ldb;
+  row.ldc = problem.ldc;
+  row.alpha = problem.alpha;
+  row.beta = problem.beta;
+  return row;
+}
+
+Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, check::Input input,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, input, result);
+  row.op = "scale_add";
+  row.m = problem.rows;
+  row.n = problem.cols;
+  row.lda = problem.lda;
+  row.ldb = problem.ldb;
+  row.alpha = problem.scale;
+  row.beta = problem.shift;
+  return row;
+}
+
+void fill_ratios(std::vector<Row>& rows) {
+  const auto timed = [&](const auto& wanted) {
+    return std::find_if(rows.begin(), rows.end(),
+                        [&](const Row& row) { return row.time_us && wanted(row); });
+  };
+  const auto peer = timed([](const Row& row) { return row.role == to_string(Role::peer); });
+  for (Row& row : rows) {
+    if (!row.time_us) continue;
+    if (peer != rows.end()) {
+      row.peer = peer->kernel;
+      row.vs_peer = peer->time_us->median / row.time_us->median;
+    }
+    const auto parent = timed([&](const Row& other) { return other.kernel == row.parent; });
+    if (parent != rows.end()) row.vs_previous = parent->time_us->median / row.time_us->median;
+  }
+}
+
+ordered_json to_json(const Row& row) {
+  return {{"op", row.op},
+          {"kernel", row.kernel},
+          {"role", row.role},
+          {"m", row.m},
+          {"n", row.n},
+          {"k", or_null(row.k)},
+          {"op_a", or_null(row.op_a)},
+          {"op_b", or_null(row.op_b)},
+          {"lda", row.lda},
+          {"ldb", or_null(row.ldb)},
+          {"ldc", or_null(row.ldc)},
+          {"alpha", float_or_null(row.alpha)},
+          {"beta", float_or_null(row.beta)},
+          {"batch", 1},
+          {"layout", "row_major"},
+          {"math", row.math},
+          {"path", row.kernel},
+          {"input", row.input},
+          {"l2", or_null(row.l2)},
+          {"timing", or_null(row.timing)},
+          {"launch", launch_json(row.launch)},
+          {"time_us", time_json(row.time_us)},
+          {"gflops", or_null(row.gflops)},
+          {"gbs", or_null(row.gbs)},
+          {"of_peak", or_null(row.of_peak)},
+          {"peer", or_null(row.peer)},
+          {"vs_peer", or_null(row.vs_peer)},
+          {"vs_previous", or_null(row.vs_previous)},
+          {"sm_clock_mhz", or_null(row.sm_clock_mhz)},
+          {"power_w", or_null(row.power_w)},
+          {"error", error_json(row.error)},
+          {"c_first", float_or_null(row.c_first)},
+          {"c_last", float_or_null(row.c_last)},
+          {"verified", row.verified}};
+}
+
+}  // namespace kw::bench

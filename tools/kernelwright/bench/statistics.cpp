@@ -1,0 +1,31 @@
+// Order statistics of time samples.
+#include "bench/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace kw::bench {
+namespace {
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double position = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+}  // namespace
+
+TimeStatistics summarise_times(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
+  return {samples.front(),
+          quantile(samples, 0.5),
+          sum / static_cast<double>(samples.size()),
+          samples.back(),
+          quantile(samples, 0.75) - quantile(samples, 0.25),
+          static_cast<int>(samples.size())};
+}
+
+}  // namespace kw::bench

@@ -1,0 +1,133 @@
+// Tables for a terminal.
+#include "bench/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kw::bench {
+namespace {
+
+using Line = std::vector<std::string>;
+
+std::string time_text(double us) {
+  const char* unit = us < 1e3 ? "us" : us < 1e6 ? "ms" : "s";
+  const double value = us < 1e3 ? us : us < 1e6 ? us * 1e-3 : us * 1e-6;
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 3 : value < 100 ? 2 : 1, unit);
+}
+
+std::string or_dash(const std::optional<double>& value, const char* format) {
+  return value ? fmt::format(fmt::runtime(format), *value) : "-";
+}
+
+bool is_bandwidth(const Row& row) { return row.op == "scale_add"; }
+
+// What the table's cells compare; nothing where a kernel was not timed.
+std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs : row.gflops; }
+
+std::string rate_text(double value) {
+  return fmt::format("{:.{}f}", value, value < 100 ? 2 : value < 1000 ? 1 : 0);
+}
+
+std::string heading(const Row& row) {
+  if (is_bandwidth(row)) {
+    return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
+  }
+  return fmt::format("sgemm {} x {} x {} {}{}, alpha {}, beta {}", row.m, row.n, row.k.value_or(0),
+                     row.op_a.value_or(""), row.op_b.value_or(""), row.alpha, row.beta);
+}
+
+template <class T>
+void append_unique(std::vector<T>& into, const T& value) {
+  if (std::find(into.begin(), into.end(), value) == into.end()) into.push_back(value);
+}
+
+}  // namespace
+
+std::string align(const std::vector<Line>& cells, std::size_t left) {
+  std::vector<std::size_t> widths;
+  for (const Line& line : cells) {
+    widths.resize(std::max(widths.size(), line.size()));
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text;
+  for (const Line& line : cells) {
+    std::string row;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (i > 0) row += "  ";
+      row += i < left ? fmt::format("{:<{}}", line[i], widths[i])
+                      : fmt::format("{:>{}}", line[i], widths[i]);
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + "\n";
+  }
+  return text;
+}
+
+std::string problem_table(const std::vector<Row>& rows) {
+  if (rows.empty()) return {};
+  double best = 0;
+  for (const Row& row : rows) best = std::max(best, rate(row).value_or(0));
+
+  const Row& first = rows.front();
+  std::vector<Line> cells = {{"", "kernel", "median", "min", "iqr", "repeats", "by",
+                              is_bandwidth(first) ? "GB/s" : "GFLOP/s", "of peak", "vs peer",
+                              "vs previous", "max error", "verified"}};
+  for (const Row& row : rows) {
+    Line line = {rate(row).value_or(-1) == best ? "*" : "", row.kernel};
+    if (row.time_us) {
+      line.insert(line.end(), {time_text(row.time_us->median), time_text(row.time_us->min),
+                               time_text(row.time_us->iqr), fmt::format("{}", row.time_us->repeats),
+                               row.timing.value_or("-"), rate_text(*rate(row))});
+    } else {
+      line.insert(line.end(), {"-", "-", "-", "-", "-", "-"});
+    }
+    line.push_back(row.of_peak ? fmt::format("{:.1f} %", 100 * *row.of_peak) : "-");
+    line.push_back(or_dash(row.vs_peer, "{:.2f} x"));
+    line.push_back(or_dash(row.vs_previous, "{:.2f} x"));
+    line.push_back(fmt::format("{:.2g} u", row.error.max));
+    line.push_back(row.verified ? "yes" : "NO");
+    cells.push_back(line);
+  }
+  std::string text = heading(first) + "\n" + align(cells, 2);
+  for (const Row& row : rows) {
+    if (!row.verified) text += fmt::format("  {}: {}\n", row.kernel, row.message);
+  }
+  return text;
+}
+
+std::string summary_table(const std::vector<Row>& rows) {
+  std::vector<std::string> shapes;
+  std::vector<std::string> kernels;
+  for (const Row& row : rows) {
+    append_unique(shapes, row.shape());
+    append_unique(kernels, row.kernel);
+  }
+  if (shapes.size() < 2) return {};
+
+  const auto find = [&](const std::string& kernel, const std::string& shape) {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return row.kernel == kernel && row.shape() == shape;
+    });
+    return found != rows.end() ? rate(*found) : std::nullopt;
+  };
+  std::vector<Line> cells(1);
+  cells[0].push_back(is_bandwidth(rows.front()) ? "GB/s (* best)" : "GFLOP/s (* best)");
+  cells[0].insert(cells[0].end(), shapes.begin(), shapes.end());
+  for (const std::string& kernel : kernels) {
+    Line line = {kernel};
+    for (const std::string& shape : shapes) {
+      double best = 0;
+      for (const std::string& other : kernels) {
+        best = std::max(best, find(other, shape).value_or(0));
+      }
+      const std::optional<double> value = find(kernel, shape);
+      const char* mark = value && *value == best ? "*" : "";
+      line.push_back(value ? fmt::format("{}{}", mark, rate_text(*value)) : "-");
+    }
+    cells.push_back(line);
+  }
+  return align(cells);
+}
+
+}  // namespace kw::bench

@@ -1,0 +1,41 @@
+// SM clock and board power of a GPU while it works, through NVML where the driver brings it. The
+// library is opened at run time, so that a build needs no driver.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "gpu/device.hpp"
+
+namespace kw::bench {
+
+// A background thread samples for as long as this lives. Each sample counts for the slot that was
+// active when it was taken; a slot too short to have been sampled gets one when it ends.
+class Telemetry {
+ public:
+  struct Reading {
+    std::optional<double> sm_clock_mhz, power_w;  // means over a slot's samples
+  };
+
+  // Inert where there is no GPU or no NVML.
+  explicit Telemetry(const Device& device);
+  ~Telemetry();
+  Telemetry(const Telemetry&) = delete;
+  Telemetry& operator=(const Telemetry&) = delete;
+
+  // Forgets all readings and makes room for slots 0 .. count - 1.
+  void reset(int count);
+  void begin(int slot);
+  void end();
+  Reading reading(int slot) const;
+
+ private:
+  class Sampler;
+  std::unique_ptr<Sampler> sampler_;
+};
+
+// "580.159.04"; empty without NVML.
+std::string nvidia_driver_version();
+
+}  // namespace kw::bench

@@ -1,0 +1,19 @@
+// The kernelwright program: its entry point as a function, its exit codes, what its commands share.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace kw {
+
+enum ExitCode { exit_fine = 0, exit_not_verified = 1, exit_usage = 2, exit_no_device = 3 };
+
+// The command line asks for something that does not exist or cannot be done.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+int run_program(int argc, const char* const* argv);
+
+}  // namespace kw

@@ -1,0 +1,118 @@
+// Parsing of shapes and the named sweeps.
+#include "shapes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <map>
+
+#include "program.hpp"
+
+namespace kw {
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+std::int64_t parse_dimension(const std::string& text, const std::string& shape,
+                             std::int64_t smallest) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw UsageError(fmt::format(
+        "--shape: \"{}\" in \"{}\" is not a whole number; write MxNxK, for example 129x65x33", text,
+        shape));
+  }
+  if (value < smallest || value > largest) {
+    throw UsageError(fmt::format("--shape: {} in \"{}\" is outside of {} to {}", value, shape,
+                                 smallest, largest));
+  }
+  return value;
+}
+
+std::vector<Shape> cubes(std::initializer_list<std::int64_t> edges) {
+  std::vector<Shape> shapes;
+  for (const std::int64_t edge : edges) shapes.push_back({edge, edge, edge});
+  return shapes;
+}
+
+const std::map<std::string, std::vector<Shape>>& sweeps() {
+  static const std::map<std::string, std::vector<Shape>> known = {
+      {"classic", cubes({128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192,
+                         12288, 16384})},
+      {"skinny",
+       {{1, 8192, 8192},
+        {16, 4096, 4096},
+        {64, 8192, 8192},
+        {8192, 64, 8192},
+        {4096, 32, 4096},
+        {128, 128, 65536},
+        {64, 64, 262144},
+        {256, 16384, 256},
+        {16384, 16384, 64},
+        {8192, 8192, 128}}},
+      {"odd",
+       {{4097, 4095, 4099},
+        {1000, 1000, 1000},
+        {3000, 500, 7000},
+        {511, 513, 2047},
+        {1537, 1537, 1537},
+        {3001, 3001, 3001}}},
+      {"small",
+       {{16, 16, 16},
+        {32, 32, 32},
+        {64, 64, 64},
+        {96, 96, 96},
+        {128, 128, 128},
+        {192, 192, 192},
+        {256, 256, 256},
+        {127, 65, 33},
+        {129, 255, 257}}},
+  };
+  return known;
+}
+
+}  // namespace
+
+std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest) {
+  std::vector<Shape> shapes;
+  for (const std::string& part : split(text, ',')) {
+    const std::vector<std::string> numbers = split(part, 'x');
+    if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(dimensions)) {
+      throw UsageError(fmt::format("--shape: \"{}\" has {} dimensions, want 1 or {}: {}", part,
+                                   numbers.size(), dimensions,
+                                   dimensions == 3 ? "N or MxNxK" : "N or ROWSxCOLS"));
+    }
+    std::vector<std::int64_t> values;
+    values.reserve(3);
+    for (const std::string& number : numbers) {
+      values.push_back(parse_dimension(number, part, smallest));
+    }
+    if (values.size() == 1) values.resize(3, values[0]);
+    shapes.push_back({values[0], values[1], dimensions == 3 ? values[2] : 0});
+  }
+  return shapes;
+}
+
+std::vector<Shape> sweep(const std::string& name) {
+  const auto found = sweeps().find(name);
+  if (found == sweeps().end()) {
+    throw UsageError(fmt::format("--sweep: \"{}\" is not one of {}", name, sweep_names()));
+  }
+  return found->second;
+}
+
+const char* sweep_names() { return "classic, skinny, odd, small"; }
+
+}  // namespace kw

@@ -1,0 +1,26 @@
+// Problem sizes from the command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kw {
+
+struct Shape {
+  std::int64_t m = 0, n = 0, k = 0;
+
+  bool operator==(const Shape&) const = default;
+};
+
+// "4096,129x65x33": a single number is a cube. With `dimensions` 2, "8192,100x200": k is 0. Throws
+// UsageError naming what cannot be read; no dimension may be below `smallest`.
+std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest);
+
+// classic, skinny, odd, small; throws UsageError otherwise.
+std::vector<Shape> sweep(const std::string& name);
+
+// The sweep's name and the shapes in words, for help texts.
+const char* sweep_names();
+
+}  // namespace kw
