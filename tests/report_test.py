@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "report"))
 
-from kernelwright_report import docs, pictures, results, tables, text, theme  # noqa: E402
+from kernelwright_report import counters, docs, pictures, results, tables, text, theme  # noqa: E402
 from kernelwright_report.__main__ import main  # noqa: E402
 
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
@@ -255,6 +255,17 @@ class Documents(InFolder):
         self.assertIn("| [r01_slow](ladder/sgemm/r01_slow.cu) | 12.5 % | 75.0 % | – |", page)  # the first launch
         self.assertRegex(page, r"\| \S*cublas\S* \| 90.0 % \| – \|")
         self.assertNotIn("99.0", page)
+
+    def test_kernels_by_the_names_that_ncu_gives_them(self):
+        names = ["r01_naive_coalesced", "r09_fake_double_buffer", "r10_double_buffer", "async_tile"]
+        for function, kernel in (
+            ("unnamed>::naive_coalesced(Sgemm)", "r01_naive_coalesced"),
+            ("void kw::<unnamed>::double_buffer<0>(kw::Sgemm)", "r10_double_buffer"),
+            ("void kw::on_cuda::(anonymous namespace)::async_tile<(kw::Op)0, (kw::Op)1>(kw::Sgemm)", "async_tile"),
+            ("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(T1::Params)", "cublas"),
+            ("void kw::<unnamed>::fill<1>(kw::Sgemm)", None),
+        ):
+            self.assertEqual(counters.kernel_of(function, names), kernel)
 
     def test_a_file_without_counters(self):
         self.write("no launches were profiled\n", "results/dev/counters.csv")

@@ -1,10 +1,11 @@
-// Every scale_add kernel that runs without a GPU on every edge case; the result must be that of one
-// fused multiply-add an element, so all devices give the same bits.
+// Every scale_add kernel on every device that is here, on every edge case; the result must be that
+// of one fused multiply-add an element, so all devices give the same bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <ostream>
 
 #include "check/cases.hpp"
 #include "kernels.hpp"
@@ -21,12 +22,19 @@ std::vector<Subject> subjects() {
   add_developer_backends();
   std::vector<Subject> found;
   for (const auto& [kind, device] :
-       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"}}) {
-    for (const Kernel<ScaleAdd>& kernel : all_kernels<ScaleAdd>(kind)) {
+       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"},
+        std::pair{DeviceKind::cuda, "gpu"}}) {
+    const Backend* backend = find_backend(kind);
+    if (backend == nullptr || backend->device_count() == 0) continue;
+    for (const Kernel<ScaleAdd>& kernel : all_kernels<ScaleAdd>(kind))
       found.push_back({device, kernel});
-    }
   }
   return found;
+}
+
+// What GoogleTest prints for a parameter, the names of ctest included.
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << subject.kernel.name << " on " << subject.device;
 }
 
 class ScaleAddKernels : public testing::TestWithParam<Subject> {};

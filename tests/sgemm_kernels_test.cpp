@@ -1,8 +1,10 @@
-// Every matrix-product kernel of every list that runs without a GPU (host SIMT and CPU) on every
-// edge case. Kernels come from the registries: a new one is tested without being named here.
+// Every matrix-product kernel of every list on every device that is here, host SIMT
+// included, on every edge case. Kernels come from the registries: a new one is tested without being
+// named here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "check/cases.hpp"
 #include "kernels.hpp"
@@ -19,10 +21,18 @@ std::vector<Subject> subjects() {
   add_developer_backends();
   std::vector<Subject> found;
   for (const auto& [kind, device] :
-       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"}}) {
+       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"},
+        std::pair{DeviceKind::cuda, "gpu"}}) {
+    const Backend* backend = find_backend(kind);
+    if (backend == nullptr || backend->device_count() == 0) continue;
     for (const Kernel<Sgemm>& kernel : all_kernels<Sgemm>(kind)) found.push_back({device, kernel});
   }
   return found;
+}
+
+// What GoogleTest prints for a parameter, the names of ctest included.
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << subject.kernel.name << " on " << subject.device;
 }
 
 class SgemmKernels : public testing::TestWithParam<Subject> {
@@ -52,6 +62,26 @@ TEST_P(SgemmKernels, Transposes) { check_all(check::sgemm_transpose_cases()); }
 TEST_P(SgemmKernels, LongProducts) {
   check_all(check::sgemm_cases_of_shape(33, 65, 2049, check::Input::uniform, 7));
   check_all(check::sgemm_cases_of_shape(65, 33, 1536, check::Input::unit, 8));
+}
+
+// Whole tiles with aligned rows, which tiled kernels compute without guards: odd and even counts of
+// tiles along k, with and without beta.
+TEST_P(SgemmKernels, WholeAlignedTiles) {
+  std::vector<check::SgemmCase> cases;
+  for (const std::int64_t k : {8, 16, 24, 48, 80, 128, 256}) {
+    for (const float beta : {0.0f, -1.5f}) {
+      check::SgemmCase c;
+      c.m = k == 48 ? 384 : 128;
+      c.n = k % 16 == 0 ? 256 : 128;
+      c.k = k;
+      c.lda_pad = c.ldb_pad = c.ldc_pad = beta == 0 ? 0 : 4;
+      c.alpha = beta == 0 ? 1.0f : -1.5f;
+      c.beta = beta;
+      c.seed = static_cast<std::uint64_t>(k);
+      cases.push_back(c);
+    }
+  }
+  check_all(cases);
 }
 
 TEST_P(SgemmKernels, HasNameAndIdea) {

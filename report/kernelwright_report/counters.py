@@ -34,8 +34,9 @@ VENDOR = re.compile(r"(cutlass|xmma|ampere|cublas)\S*gemm", re.IGNORECASE)
 
 def kernel_of(function: str, names: Iterable[str]) -> str | None:
     """The registry's name of a __global__ function: r05_float4 holds float4_tile."""
-    plain = re.sub(r"[<(].*", "", function.replace("(anonymous namespace)::", "").replace("unnamed>::", ""))
-    plain = plain.split()[-1].split("::")[-1]
+    # "void kw::<unnamed>::block_tile<0>(kw::Sgemm)"; ncu writes the unnamed namespace in several ways.
+    plain = re.sub(r"(\(anonymous namespace\)|<?unnamed>)::", "", function)
+    plain = re.sub(r"[<(].*", "", plain).split()[-1].split("::")[-1]
     own = [name for name in names if plain.startswith(re.sub(r"^r\d\d_", "", name))]
     if own:
         return max(own, key=len)
