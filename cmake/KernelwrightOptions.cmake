@@ -2,7 +2,8 @@
 # get it (printed by KernelwrightSummary); -DKW_CUDA=ON turns "missing" into an error.
 
 set(KW_CUDA AUTO CACHE STRING "CUDA kernels and the cuBLAS peer: AUTO, ON or OFF")
-set(KW_CUDA_ARCHITECTURES "80-real;90a-real" CACHE STRING "Targets of the CUDA kernels")
+# 80 with its PTX, so that later architectures can compile it when the program starts.
+set(KW_CUDA_ARCHITECTURES "80;90a-real" CACHE STRING "Targets of the CUDA kernels")
 set(KW_CBLAS AUTO CACHE STRING "CPU backend on a CBLAS (OpenBLAS): AUTO, ON or OFF")
 option(KW_DEVELOPER "Host SIMT, ladder, peers and the kernelwright program" ${PROJECT_IS_TOP_LEVEL})
 option(KW_TESTS "Tests (needs KW_DEVELOPER)" ${PROJECT_IS_TOP_LEVEL})

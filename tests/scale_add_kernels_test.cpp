@@ -5,39 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <ostream>
 
 #include "check/cases.hpp"
-#include "kernels.hpp"
+#include "registry_subjects.hpp"
 
 namespace kw {
 namespace {
 
-struct Subject {
-  const char* device;
-  Kernel<ScaleAdd> kernel;
-};
-
-std::vector<Subject> subjects() {
-  add_developer_backends();
-  std::vector<Subject> found;
-  for (const auto& [kind, device] :
-       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"},
-        std::pair{DeviceKind::cuda, "gpu"}}) {
-    const Backend* backend = find_backend(kind);
-    if (backend == nullptr || backend->device_count() == 0) continue;
-    for (const Kernel<ScaleAdd>& kernel : all_kernels<ScaleAdd>(kind))
-      found.push_back({device, kernel});
-  }
-  return found;
-}
-
-// What GoogleTest prints for a parameter, the names of ctest included.
-void PrintTo(const Subject& subject, std::ostream* out) {
-  *out << subject.kernel.name << " on " << subject.device;
-}
-
-class ScaleAddKernels : public testing::TestWithParam<Subject> {};
+class ScaleAddKernels : public testing::TestWithParam<Subject<ScaleAdd>> {};
 
 TEST_P(ScaleAddKernels, EdgeCases) {
   const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
@@ -71,13 +46,8 @@ TEST_P(ScaleAddKernels, SameBitsAsTheCpu) {
   EXPECT_EQ(std::memcmp(got.data(), values.data(), b.bytes()), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, ScaleAddKernels, testing::ValuesIn(subjects()),
-                         [](const testing::TestParamInfo<Subject>& subject) {
-                           std::string name =
-                               std::string(subject.param.device) + "_" + subject.param.kernel.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Registry, ScaleAddKernels, testing::ValuesIn(subjects<ScaleAdd>()),
+                         subject_name<ScaleAdd>);
 
 }  // namespace
 }  // namespace kw

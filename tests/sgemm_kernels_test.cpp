@@ -4,38 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <ostream>
 
 #include "check/cases.hpp"
-#include "kernels.hpp"
+#include "registry_subjects.hpp"
 
 namespace kw {
 namespace {
 
-struct Subject {
-  const char* device;
-  Kernel<Sgemm> kernel;
-};
-
-std::vector<Subject> subjects() {
-  add_developer_backends();
-  std::vector<Subject> found;
-  for (const auto& [kind, device] :
-       {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"},
-        std::pair{DeviceKind::cuda, "gpu"}}) {
-    const Backend* backend = find_backend(kind);
-    if (backend == nullptr || backend->device_count() == 0) continue;
-    for (const Kernel<Sgemm>& kernel : all_kernels<Sgemm>(kind)) found.push_back({device, kernel});
-  }
-  return found;
-}
-
-// What GoogleTest prints for a parameter, the names of ctest included.
-void PrintTo(const Subject& subject, std::ostream* out) {
-  *out << subject.kernel.name << " on " << subject.device;
-}
-
-class SgemmKernels : public testing::TestWithParam<Subject> {
+class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
  protected:
   void check_all(const std::vector<check::SgemmCase>& cases) {
     const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
@@ -88,9 +64,9 @@ TEST_P(SgemmKernels, HasNameAndIdea) {
   const Kernel<Sgemm>& kernel = GetParam().kernel;
   EXPECT_NE(std::string(kernel.name), "");
   EXPECT_NE(std::string(kernel.idea), "");
-  const std::vector<Subject> all = subjects();
+  const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();
   const auto named = [&](const char* name) {
-    return std::count_if(all.begin(), all.end(), [&](const Subject& other) {
+    return std::count_if(all.begin(), all.end(), [&](const Subject<Sgemm>& other) {
       return std::string(other.device) == GetParam().device &&
              std::string(other.kernel.name) == name;
     });
@@ -98,21 +74,16 @@ TEST_P(SgemmKernels, HasNameAndIdea) {
   EXPECT_EQ(named(kernel.name), 1) << "names are unique on a device";
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, SgemmKernels, testing::ValuesIn(subjects()),
-                         [](const testing::TestParamInfo<Subject>& subject) {
-                           std::string name =
-                               std::string(subject.param.device) + "_" + subject.param.kernel.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Registry, SgemmKernels, testing::ValuesIn(subjects<Sgemm>()),
+                         subject_name<Sgemm>);
 
 TEST(SgemmRegistry, ParentsExist) {
-  const std::vector<Subject> all = subjects();
+  const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();
   ASSERT_FALSE(all.empty());
-  for (const Subject& subject : all) {
+  for (const Subject<Sgemm>& subject : all) {
     if (subject.kernel.parent == nullptr) continue;
     EXPECT_TRUE(std::any_of(all.begin(), all.end(),
-                            [&](const Subject& other) {
+                            [&](const Subject<Sgemm>& other) {
                               return std::string(other.kernel.name) == subject.kernel.parent;
                             }))
         << subject.kernel.name << " improves on " << subject.kernel.parent;

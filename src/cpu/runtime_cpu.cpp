@@ -4,13 +4,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <cstring>
 #include <fstream>
 #include <new>
 #include <string>
 #include <thread>
 
+#include "gpu/host_memory_runtime.hpp"
 #include "text.hpp"
 
 namespace kw::cpu {
@@ -67,7 +66,7 @@ Device this_cpu() {
   return device;
 }
 
-class CpuRuntime final : public Runtime {
+class CpuRuntime final : public HostMemoryRuntime {
  public:
   const Device& device() const override { return device_; }
 
@@ -79,30 +78,6 @@ class CpuRuntime final : public Runtime {
                                 device_.memory_bytes, " in this machine: free some"));
   }
   void release(void* data) noexcept override { ::operator delete(data, alignment); }
-
-  Status copy(void* to, const void* from, std::size_t bytes, Stream) override {
-    if (bytes > 0) std::memmove(to, from, bytes);
-    return Status::success();
-  }
-  Status fill(void* data, unsigned char value, std::size_t bytes, Stream) override {
-    if (bytes > 0) std::memset(data, value, bytes);
-    return Status::success();
-  }
-
-  Status create_stream(Stream* stream) override {
-    *stream = {};
-    return Status::success();
-  }
-  void destroy_stream(Stream) noexcept override {}
-  Status synchronize(Stream) override { return Status::success(); }
-
-  Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
-    const auto begin = std::chrono::steady_clock::now();
-    Status status = work(stream);
-    const auto end = std::chrono::steady_clock::now();
-    *us = std::chrono::duration<double, std::micro>(end - begin).count();
-    return status;
-  }
 
  private:
   Device device_ = this_cpu();

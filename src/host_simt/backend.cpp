@@ -1,10 +1,9 @@
 // The Runtime over host memory, and host SIMT's row in the list of backends.
 #include "host_simt/backend.hpp"
 
-#include <chrono>
-#include <cstring>
 #include <string>
 
+#include "gpu/host_memory_runtime.hpp"
 #include "host_simt/device_memory.hpp"
 #include "host_simt/host_simt.hpp"
 #include "scale_add/kernels.hpp"
@@ -40,8 +39,7 @@ Device describe() {
   return device;
 }
 
-// A launch has finished when it returns, so a stream has nothing to order.
-class HostSimtRuntime final : public Runtime {
+class HostSimtRuntime final : public HostMemoryRuntime {
  public:
   const Device& device() const override { return device_; }
 
@@ -53,30 +51,6 @@ class HostSimtRuntime final : public Runtime {
                                std::to_string(device_.memory_bytes) + " in this machine");
   }
   void release(void* data) noexcept override { memory_.release(data); }
-
-  Status copy(void* to, const void* from, std::size_t bytes, Stream) override {
-    if (bytes > 0) std::memmove(to, from, bytes);
-    return Status::success();
-  }
-  Status fill(void* data, unsigned char value, std::size_t bytes, Stream) override {
-    if (bytes > 0) std::memset(data, value, bytes);
-    return Status::success();
-  }
-
-  Status create_stream(Stream* stream) override {
-    *stream = {};
-    return Status::success();
-  }
-  void destroy_stream(Stream) noexcept override {}
-  Status synchronize(Stream) override { return Status::success(); }
-
-  Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
-    const auto start = std::chrono::steady_clock::now();
-    Status status = work(stream);
-    const auto end = std::chrono::steady_clock::now();
-    *us = std::chrono::duration<double, std::micro>(end - start).count();
-    return status;
-  }
 
  private:
   Device device_ = describe();
