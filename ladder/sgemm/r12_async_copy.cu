@@ -6,16 +6,17 @@
 //             B goes 16 bytes at a time; A, which must be transposed, 4 bytes at a time, since the
 //             target of each copy is free. 132 floats between two k of A (128 + 4) put the 8x4
 //             elements that a warp copies in 32 different banks.
-// Prediction  The eight registers of the tile in flight, the wait in front of the store and the
-//             store's two-way conflicts go, and half of the barriers. More copies are issued: 10 a
-//             thread for 1024 FMAs where r11 had 4 loads and 10 stores. +3 to +8 % over r11.
+// Prediction  Made for the first form, with A as [m][k] (see Lost): the registers of the tile in
+//             flight, the wait in front of the store and the store's two-way conflicts go, and half
+//             of the barriers: +3 to +8 % over r11. It lost 9 % instead. The form in this file was
+//             written after that measurement and has no prediction of its own.
 // Limits      Issue slots: 64 FMAs and 4 shared reads a k-step, 94 % before copies and loop. One
 //             block of 128x128 an SM and wave: 1024 has 64 blocks for 132 SMs.
-// Lost        A as [m][k] by 16-byte copies, read four k at a time: -11 % (32 registers of
-// fragments
-//             leave none to read ahead). Addresses from scratch for each tile instead of advancing
-//             pointers: -2 %. Stages of 8 along k: -7 %; a fourth stage, an explicit second set of
-//             fragments, another numbering of the lanes: nothing (results/h200/explored-r12.txt).
+// Lost        A as [m][k] by 16-byte copies, read four k at a time: 9 % slower than r11 (32
+//             registers of fragments leave none to read ahead). Addresses from scratch for each
+//             tile instead of advancing pointers: -2 %. Stages of 8 along k: -8 %; a fourth stage,
+//             a second set of fragments, another numbering of the lanes: nothing
+//             (results/h200/explored-r12.txt, explored-r13.txt).
 // Original    None in the five articles; the instruction is sm_80's.
 #include "device/async_copy.hpp"
 #include "rung.hpp"

@@ -5,11 +5,12 @@
 //             and back, the last B of one row is the first of the next. Each FMA then shares an
 //             operand with the one before, which the operand cache in front of the FMA units can
 //             hold.
-// Prediction  Registers lie in two banks (by parity) of one 32-bit read a cycle, and an FMA reads
+// Prediction  None: the effect was found while variants of r12 were measured, and explained after.
+//             Registers lie in two banks (by parity) of one 32-bit read a cycle, and an FMA reads
 //             three. Where all three lie in one bank and none is cached it takes an extra cycle:
 //             the "dispatch stall" of r10 to r12. ptxas keeps the source's order roughly and
-//             chooses registers for it; a zigzag turns 8 of 64 pairs of neighbours from "both
-//             differ" into "one shared". +2 to +5 %.
+//             chooses registers for it; a zigzag turns the pairs of neighbours at the rows' ends
+//             from "both operands differ" into "one is shared".
 // Limits      What ptxas makes of it: the same change gains 0.4 % in r10 and loses 2 % in r11.
 // Lost        Pairs of rows together -2 %, pairs in zigzag -1 %; by columns in zigzag: the same
 //             (results/h200/explored-r13.txt).
