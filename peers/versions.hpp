@@ -6,6 +6,7 @@
 namespace kw::peers {
 
 std::string cublas_version();
+std::string cub_version();
 std::string openblas_version();
 
 }  // namespace kw::peers

@@ -37,11 +37,16 @@ struct Stream {
   void* handle = nullptr;
 };
 
-// Scratch memory on the device, at least 256-byte aligned.
+// Scratch memory on the device, at least 256-byte aligned, its contents undefined; and words by
+// which the blocks of one launch find each other. Those are zero when a launch begins, and the
+// launch leaves them zero.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
+  unsigned* tickets = nullptr;  // ticket_count of them, 256-byte aligned
 };
+
+constexpr std::size_t ticket_count = 32768;
 
 template <class Problem>
 struct Kernel {

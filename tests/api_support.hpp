@@ -45,40 +45,42 @@ inline std::string device_test_name(const testing::TestParamInfo<DeviceKind>& in
   return name;
 }
 
-// Floats on a context's device, with a copy of what was last put there.
-class DeviceFloats {
+// An array on a context's device, with a copy of what was last put there.
+template <class T>
+class DeviceArray {
  public:
-  DeviceFloats(const Context& context, std::vector<float> values)
+  DeviceArray(const Context& context, std::vector<T> values)
       : state_(detail::ContextAccess::state(context)), put_(std::move(values)) {
     void* data = nullptr;
-    detail::throw_unless_ok(state_.runtime().allocate(&data, put_.size() * sizeof(float)));
-    data_ = static_cast<float*>(data);
-    detail::throw_unless_ok(
-        state_.runtime().copy(data_, put_.data(), put_.size() * sizeof(float), state_.stream()));
+    detail::throw_unless_ok(state_.runtime().allocate(&data, bytes()));
+    data_ = static_cast<T*>(data);
+    detail::throw_unless_ok(state_.runtime().copy(data_, put_.data(), bytes(), state_.stream()));
   }
-  DeviceFloats(const DeviceFloats&) = delete;
-  DeviceFloats& operator=(const DeviceFloats&) = delete;
-  ~DeviceFloats() { state_.runtime().release(data_); }
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  ~DeviceArray() { state_.runtime().release(data_); }
 
-  float* data() const { return data_; }
-  const std::vector<float>& put() const { return put_; }
+  T* data() const { return data_; }
+  const std::vector<T>& put() const { return put_; }
   // Waits for the context's work.
-  std::vector<float> get() const {
-    std::vector<float> values(put_.size());
-    detail::throw_unless_ok(state_.runtime().copy(values.data(), data_,
-                                                  values.size() * sizeof(float), state_.stream()));
+  std::vector<T> get() const {
+    std::vector<T> values(put_.size());
+    detail::throw_unless_ok(state_.runtime().copy(values.data(), data_, bytes(), state_.stream()));
     return values;
   }
   // Bit for bit, so that NaN equals itself.
   bool unchanged() const {
-    return put_.empty() || std::memcmp(get().data(), put_.data(), put_.size() * sizeof(float)) == 0;
+    return put_.empty() || std::memcmp(get().data(), put_.data(), bytes()) == 0;
   }
 
  private:
+  std::size_t bytes() const { return put_.size() * sizeof(T); }
+
   detail::ContextState& state_;
-  std::vector<float> put_;
-  float* data_ = nullptr;
+  std::vector<T> put_;
+  T* data_ = nullptr;
 };
+using DeviceFloats = DeviceArray<float>;
 
 inline std::vector<float> random_floats(std::int64_t count, unsigned seed) {
   std::mt19937 engine(seed);

@@ -1,13 +1,18 @@
 // The timing core and what surrounds it: statistics, rotation of operands, order of calls, shapes.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstring>
+
 #include "bench/contest.hpp"
 #include "bench/operand_sets.hpp"
+#include "bench/problems.hpp"
 #include "bench/row.hpp"
 #include "bench/statistics.hpp"
 #include "bench/table.hpp"
 #include "kernels.hpp"
 #include "program.hpp"
+#include "reduce_options.hpp"
 #include "shapes.hpp"
 
 namespace kw::bench {
@@ -41,27 +46,98 @@ TEST(Shapes, ClassicSweepIsTheFifteenSquares) {
   EXPECT_GE(sweep("odd").size(), 6u);
 }
 
-TEST(OperandSets, ColdSetsExceedFourTimesTheL2) {
-  const std::vector<OperandShape> operands = {{100, 100, 100, {}}, {100, 100, 104, {}}};
-  constexpr std::size_t l2_bytes = 1 << 20;
-  const std::int64_t count = cold_set_count(l2_bytes, operands);
-  EXPECT_GT(OperandSets::bytes(operands, count), 4 * l2_bytes);
-  EXPECT_LE(OperandSets::bytes(operands, count - 1), 4 * l2_bytes);
-  EXPECT_EQ(cold_set_count(1, operands), 2);
+TEST(Shapes, PowersOfTwoMayBeTypedAsSuch) {
+  EXPECT_EQ(parse_shapes("2^10", 3, 1), (std::vector<Shape>{{1024, 1024, 1024}}));
+  EXPECT_EQ(parse_shapes("2^0x2^40", 2, 1), (std::vector<Shape>{{1, std::int64_t{1} << 40, 0}}));
+  EXPECT_THROW(parse_shapes("2^41", 3, 1), UsageError);
+  EXPECT_THROW(parse_shapes("2^-1", 3, 1), UsageError);
 }
 
-TEST(OperandSets, HoldTheSameValuesApart) {
+TEST(Reductions, SweepsHoldWhatTheyPromise) {
+  ReduceChoice choice;
+  choice.sweep = "classic";
+  const auto classic = chosen_reductions(choice, 1 << 16, check::Input::unit, 7);
+  ASSERT_EQ(classic.size(), 21u) << "2^10 to 2^30, whatever is usual on the device";
+  for (std::size_t i = 0; i < classic.size(); ++i) {
+    EXPECT_EQ(classic[i].cols, std::int64_t{1} << (10 + i));
+    EXPECT_EQ(classic[i].shape, ReduceShape::whole);
+    EXPECT_EQ(classic[i].input, check::Input::unit);
+    EXPECT_EQ(classic[i].seed, 7u);
+  }
+  choice.sweep = "odd";
+  for (const check::ReduceCase& c : chosen_reductions(choice, 0, check::Input::unit, 1)) {
+    EXPECT_FALSE(std::has_single_bit(static_cast<std::uint64_t>(c.cols))) << c.cols;
+  }
+  choice.sweep = "shapes";
+  EXPECT_EQ(chosen_reductions(choice, 0, check::Input::unit, 1).size(), 6u);
+  choice.sweep.clear();
+  EXPECT_EQ(chosen_reductions(choice, 1 << 16, check::Input::unit, 1).size(), 7u);
+}
+
+TEST(Reductions, ShapesTimesOperationsTimesTypes) {
+  ReduceChoice choice;
+  choice.ops = "variance,sum";
+  choice.types = "int8,float16,float64";
+  choice.shape = "100,30x20";
+  choice.correction = 1;
+  choice.misalign = 2;
+  const auto cases = chosen_reductions(choice, 0, check::Input::uniform, 1);
+  ASSERT_EQ(cases.size(), 12u);
+  EXPECT_EQ(cases[0].correction, 1);
+  EXPECT_EQ(cases.back().correction, 0) << "sums have none";
+  EXPECT_EQ(size_text(cases[0]), "100+2");
+  EXPECT_EQ(size_text(cases[1]), "30x20 rows+2");
+  choice.ops = choice.types = "all";
+  EXPECT_EQ(chosen_reductions(choice, 0, check::Input::uniform, 1).size(), 12u * 7u * 2u);
+}
+
+TEST(OperandSets, ColdSetsExceedFourTimesTheCacheOrAreMany) {
+  const std::vector<float> memory(20000);
+  const std::vector<Operand> operands = {{memory.data(), 40000}, {memory.data(), 41600}};
+  constexpr std::size_t cache_bytes = 1 << 20;
+  const std::int64_t count = cold_set_count(cache_bytes, operands);
+  EXPECT_GT(OperandSets::bytes(operands, count), cold_factor * cache_bytes);
+  EXPECT_LE(OperandSets::bytes(operands, count - 1), cold_factor * cache_bytes);
+  EXPECT_EQ(cold_set_count(1, operands), 2);
+  EXPECT_EQ(cold_set_count(cache_bytes, {{memory.data(), 4}}), most_cold_sets);
+}
+
+TEST(OperandSets, HoldTheSameValuesApartAndAsFarPastABoundary) {
   const std::unique_ptr<Runtime> runtime = open_device("cpu");
   check::Workbench bench(*runtime);
-  const check::InputStream values{check::Input::uniform, 3, check::Operand::b};
-  const OperandSets sets(bench, {{4, 5, 7, {}}, {3, 3, 3, values}}, 3);
+  const check::DeviceBuffer from(*runtime, 1000);
+  for (int i = 0; i < 1000; ++i) from.as<char>()[i] = static_cast<char>(i);
+  const std::vector<Operand> operands = {
+      {from.as<char>(), 300}, {nullptr, 0}, {from.as<char>() + 3, 997}};
+  const OperandSets sets(bench, operands, 3);
   for (std::int64_t set = 0; set < 3; ++set) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(sets.data(set, 1)) % 256, 0u);
-    for (std::int64_t i = 0; i < 9; ++i) {
-      EXPECT_EQ(sets.data(set, 1)[i], check::input_value(values, i));
-    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(sets.data<char>(set, 0)) % 256, 0u);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(sets.data<char>(set, 2)) % 256, 3u);
+    EXPECT_EQ(std::memcmp(sets.data<char>(set, 0), operands[0].from, 300), 0);
+    EXPECT_EQ(std::memcmp(sets.data<char>(set, 2), operands[2].from, 997), 0);
+    EXPECT_GE(sets.data<char>(set, 2) - sets.data<char>(set, 0), 300);
   }
-  EXPECT_GE(sets.data(1, 0) - sets.data(0, 1), 9);
+  EXPECT_GE(sets.data<char>(1, 0) - sets.data<char>(0, 2), 997);
+}
+
+TEST(OperandSets, HoldAllOfAReduction) {
+  const std::unique_ptr<Runtime> runtime = open_device("cpu");
+  check::Workbench bench(*runtime);
+  check::ReduceCase c;
+  c.shape = ReduceShape::segments;
+  c.segments = 50;
+  c.type = DataType::float16;
+  c.misalign = 3;
+  check::ReduceTrial trial(bench, c);
+  const Reduce& problem = trial.problem();
+  const OperandSets sets(bench, operands(problem), 2);
+  for (std::int64_t set = 0; set < 2; ++set) {
+    const Reduce moved = on_set(problem, sets, set);
+    EXPECT_NE(moved.out, problem.out);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(moved.data) % 256, 6u);
+    EXPECT_EQ(std::memcmp(moved.data, problem.data, static_cast<std::size_t>(2 * problem.cols)), 0);
+    EXPECT_EQ(std::memcmp(moved.offsets, problem.offsets, 51 * sizeof(std::int64_t)), 0);
+  }
 }
 
 class Contests : public testing::Test {
@@ -135,6 +211,126 @@ TEST_F(Contests, NeverMeetTheSameOperandsTwiceInARow) {
   for (std::size_t i = 0; i < sets_.size(); ++i) {
     EXPECT_EQ(sets_[i], static_cast<std::int64_t>(i % 3));
   }
+}
+
+TEST_F(Contests, FlushBeforeEachTimedCall) {
+  std::vector<Contestant> two = {contestant('A'), contestant('B')};
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  run(two, options);
+  EXPECT_EQ(order_, ".A.B.A.B.A.B.A.B");
+}
+
+// The CPU with graphs that replay what was captured, and a note of what is timed.
+class GraphRuntime final : public Runtime {
+ public:
+  GraphRuntime(std::unique_ptr<Runtime> cpu, std::string& order)
+      : cpu_(std::move(cpu)), order_(order) {}
+
+  const Device& device() const override { return cpu_->device(); }
+  Status allocate(void** data, std::size_t bytes) override { return cpu_->allocate(data, bytes); }
+  void release(void* data) noexcept override { cpu_->release(data); }
+  Status copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    return cpu_->copy(to, from, bytes, stream);
+  }
+  Status fill(void* data, unsigned char value, std::size_t bytes, Stream stream) override {
+    return cpu_->fill(data, value, bytes, stream);
+  }
+  Status create_stream(Stream* stream) override { return cpu_->create_stream(stream); }
+  void destroy_stream(Stream stream) noexcept override { cpu_->destroy_stream(stream); }
+  Status synchronize(Stream stream) override { return cpu_->synchronize(stream); }
+  Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
+    order_ += '(';
+    const Status status = cpu_->time_us(work, stream, us);
+    order_ += ')';
+    *us = 2;
+    return status;
+  }
+  bool supports_graphs() const override { return true; }
+  Status capture(const std::function<Status(Stream)>& work, Stream stream,
+                 std::unique_ptr<Graph>* graph) override {
+    order_ += '[';
+    const Status status = work(stream);
+    order_ += ']';
+    *graph = std::make_unique<Replay>(order_);
+    return status;
+  }
+
+ private:
+  struct Replay final : Graph {
+    explicit Replay(std::string& order) : order_(order) {}
+    Status replay(Stream) override {
+      order_ += 'g';
+      return Status::success();
+    }
+    std::string& order_;
+  };
+
+  std::unique_ptr<Runtime> cpu_;
+  std::string& order_;
+};
+
+class GraphContests : public testing::Test {
+ protected:
+  // The order of events of one contestant: calls by their sets, (timed), [captured], '.' a flush.
+  std::string run(const ContestOptions& options, const char* timing = "graph") {
+    GraphRuntime runtime(open_device("cpu"), order_);
+    check::Workbench bench(runtime);
+    Telemetry telemetry(runtime.device());
+    std::vector<Contestant> one(1);
+    one[0].name = "A";
+    one[0].first_call_us = 1;
+    one[0].call = [&](std::int64_t set, Stream) {
+      order_ += static_cast<char>('0' + set);
+      return Status::success();
+    };
+    order_.clear();
+    run_contest(bench, one, options, telemetry, [](double) {});
+    EXPECT_EQ(one[0].timing, timing);
+    calls_us_ = one[0].samples_us;
+    return order_;
+  }
+  std::string order_;
+  std::vector<double> calls_us_;
+};
+
+TEST_F(GraphContests, OfColdSmallCallsVisitEachSetOnceAfterAFlush) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 8;
+  options.many_rounds = false;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  EXPECT_EQ(run(options), ".(0)[01234567].(g).(g).(g).(g)");
+  EXPECT_EQ(calls_us_, std::vector<double>(3, 2.0 / 8)) << "the replay's time by its calls";
+}
+
+TEST_F(GraphContests, OfOtherCallsGoRoundUntilTheyAreLongEnough) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 3;
+  const std::string order = run(options);
+  const std::string captured = order.substr(4, order.find(']') - 4);
+  EXPECT_EQ(captured.size(), 252u) << "500 us of 2 us calls in whole rounds";
+  EXPECT_EQ(captured.substr(0, 7), "0120120");
+}
+
+TEST_F(GraphContests, AreNotMadeOfCallsThatAreTimedAlone) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 4;
+  options.alone = true;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  EXPECT_EQ(run(options, "alone"), ".(0).(1).(2).(3)");
 }
 
 TEST_F(Contests, PassLaunchErrorsOn) {

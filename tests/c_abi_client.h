@@ -9,6 +9,9 @@ extern "C" {
 const char* c_abi_product(void);
 const char* c_abi_column_major_product(void);
 const char* c_abi_scale_add(void);
+const char* c_abi_reduce(void);
+const char* c_abi_reduce_options(void);
+const char* c_abi_reduce_errors(void);
 const char* c_abi_errors(void);
 const char* c_abi_handles(void);
 

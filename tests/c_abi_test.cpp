@@ -17,6 +17,9 @@ void expect_passes(const char* (*check)()) {
 TEST(CAbi, Product) { expect_passes(c_abi_product); }
 TEST(CAbi, ColumnMajorProduct) { expect_passes(c_abi_column_major_product); }
 TEST(CAbi, ScaleAdd) { expect_passes(c_abi_scale_add); }
+TEST(CAbi, Reduce) { expect_passes(c_abi_reduce); }
+TEST(CAbi, ReduceOptions) { expect_passes(c_abi_reduce_options); }
+TEST(CAbi, ReduceErrors) { expect_passes(c_abi_reduce_errors); }
 TEST(CAbi, Errors) { expect_passes(c_abi_errors); }
 TEST(CAbi, Handles) { expect_passes(c_abi_handles); }
 

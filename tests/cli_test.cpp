@@ -20,8 +20,9 @@ bool has_gpu() {
 }
 
 TEST(Cli, HelpEverywhereWithExamples) {
-  for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
-                              "bench", "bench sgemm", "bench scale_add", "report"}) {
+  for (const char* command :
+       {"", "devices", "list", "verify", "accuracy", "accuracy sgemm", "bench", "bench sgemm",
+        "bench reduce", "bench scale_add", "report"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -51,6 +52,29 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"verify sgemm --device cpu --shape 12xx13", "\"\" in \"12xx13\" is not a whole number"},
       {"verify sgemm --device cpu --shape 4a", "\"4a\" in \"4a\" is not a whole number"},
       {"verify sgemm --device cpu --shape -4", "-4 in \"-4\" is outside of 0"},
+      {"verify reduce --device cpu --op total", "--op: \"total\" is not one of sum, mean, min"},
+      {"verify reduce --device cpu --shape 4x5x6", "want 1 or 2: N or ROWSxCOLS"},
+      {"bench reduce --device cpu --op sum,sums", "--op: \"sums\" is not one of sum, mean"},
+      {"bench reduce --device cpu --dtype float", "--dtype: \"float\" is not one of float32"},
+      {"bench reduce --device cpu --shape 2^99", "2^99 in \"2^99\" is outside of 1"},
+      {"bench reduce --device cpu --shape 2^", "\"2^\" in \"2^\" is not a whole number"},
+      {"bench reduce --device cpu --sweep skinny", "\"skinny\" is not one of classic, odd, shapes"},
+      {"bench reduce --device cpu --sweep odd --shape 8", "--shape"},
+      {"bench reduce --device cpu --shape 8 --axis rows",
+       "--axis: rows takes --shape ROWSxCOLS, not \"8\""},
+      {"bench reduce --device cpu --shape 8x9 --axis whole",
+       "--axis: whole takes --shape N, not \"8x9\""},
+      {"bench reduce --device cpu --axis rows", "--axis: needs --shape"},
+      {"bench reduce --device cpu --segments equal", "--segments: needs --shape"},
+      {"bench reduce --device cpu --segments short --shape 8",
+       "--segments: \"short\" is not one of one_to_32, log_uniform"},
+      {"bench reduce --device cpu --segments equal --shape 8x9",
+       "with --segments it is a number of segments, not \"8x9\""},
+      {"bench reduce --device cpu --segments equal --axis rows --shape 8",
+       "--axis: segments are of a whole array"},
+      {"bench reduce --device cpu --misalign 256", "--misalign"},
+      {"bench reduce --device cpu --correction 1",
+       "--correction: 1 was given, but only variance has one and --op is sum"},
       {"verify scale_add --device cpu --shape 4x5x6", "\"4x5x6\" has 3 dimensions, want 1 or 2"},
       {"bench sgemm --device cpu --shape 0", "0 in \"0\" is outside of 1"},
       {"bench sgemm --device cpu --shape 99999999999999999999", "is not a whole number"},
@@ -107,7 +131,14 @@ TEST(Cli, ListShowsEveryKernel) {
     for (const auto& kernel : all_kernels<ScaleAdd>(kind)) {
       EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
     }
+    for (const auto& kernel : all_kernels<Reduce>(kind)) {
+      EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
+      EXPECT_TRUE(contains(run.out, kernel.idea)) << kernel.name;
+    }
   }
+  const ProgramRun reductions = run_kernelwright("list reduce");
+  EXPECT_TRUE(contains(reductions.out, "cpu_reduce")) << reductions.out;
+  EXPECT_FALSE(contains(reductions.out, "scale_add")) << reductions.out;
   EXPECT_FALSE(contains(run_kernelwright("list scale_add").out, "r00_cpu_loop"));
 }
 
@@ -127,6 +158,20 @@ TEST(Cli, VerifyPassesOnTheCpu) {
   }
 }
 
+TEST(Cli, VerifyOfReductionsTakesShapesOperationsAndTypes) {
+  const ProgramRun run = run_kernelwright(
+      "verify reduce --device cpu --shape 2^10,33x7 --op sum,argmax --dtype float16,int8 "
+      "--kernel cpu_reduce --json -");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  for (const char* part : {"\"argmax\"", "\"sum\"", "\"float16\"", "\"int8\"", "\"whole\"",
+                           "\"rows\"", "\"columns\""}) {
+    EXPECT_TRUE(contains(run.out, part)) << part;
+  }
+  for (const char* part : {"\"float32\"", "\"max\",", "\"segments\","}) {
+    EXPECT_FALSE(contains(run.out, part)) << part;
+  }
+}
+
 TEST(Cli, VerifyTakesShapesInputsAndSeeds) {
   const ProgramRun run = run_kernelwright(
       "verify sgemm --device cpu --shape 12x13x14,9,0x4x5 --input normal --seed 99");
@@ -143,6 +188,28 @@ TEST(Cli, BenchPrintsATableAndMarksTheBest) {
   EXPECT_TRUE(contains(run.out, "r00_cpu_loop")) << run.out;
   EXPECT_TRUE(contains(run.out, "*")) << run.out;
   EXPECT_TRUE(contains(run.out, "GFLOP/s (* best)")) << run.out;
+}
+
+TEST(Cli, BenchOfReductionsPrintsATableAPairOfOperationAndType) {
+  const ProgramRun run = run_kernelwright(
+      "bench reduce --device cpu --shape 2^11,1000 --misalign 1 --op sum,max --dtype float32,int8 "
+      "--quick --kernel cpu_reduce --no-peer");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  for (const char* part :
+       {"reduce sum float32 2^11+1, 2048 elements", "reduce max int8 1000+1, 1000 elements",
+        "sum float32, GB/s (* best)", "max int8, GB/s (* best)"}) {
+    EXPECT_TRUE(contains(run.out, part)) << part << "\n" << run.out;
+  }
+}
+
+TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
+  const ProgramRun run =
+      run_kernelwright("bench reduce --device cpu --shape 300x20 --op min --quick");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(contains(run.err, "min float32 300x20 rows is not supported by r00_cpu_loop"))
+      << run.err;
+  EXPECT_TRUE(contains(run.out, "cpu_reduce")) << run.out;
 }
 
 TEST(Cli, BenchLeavesSlowKernelsOutAndSaysSo) {
@@ -177,6 +244,13 @@ TEST(Cli, HostSimtVerifiesAndBenches) {
       run_kernelwright("bench sgemm --device host-simt --kernel 'r01*' --shape 32 --quick");
   EXPECT_EQ(bench.exit_code, 0) << bench.out << bench.err;
   EXPECT_TRUE(contains(bench.out, "say nothing about a GPU")) << bench.out;
+}
+
+TEST(Cli, HostSimtBenchesReductions) {
+  const ProgramRun run =
+      run_kernelwright("bench reduce --device host-simt --kernel 'r01*,r10*' --shape 2000 --quick");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "r10_one_launch")) << run.out;
 }
 #endif
 

@@ -170,6 +170,46 @@ TEST(ContextWorkspace, TheCallersIsUsedOrRefused) {
   state->runtime().release(memory);
 }
 
+// Leaves the address of the tickets in C, and 0 where all of them are.
+Status show_tickets(const Sgemm& p, const Device&, Workspace workspace, Stream) {
+  std::size_t bits = 0;
+  for (std::size_t i = 0; i < ticket_count; ++i) bits |= workspace.tickets[i];
+  const auto address = reinterpret_cast<std::uintptr_t>(workspace.tickets);
+  std::memcpy(p.c, &address, sizeof address);
+  std::memcpy(p.c + 2, &bits, sizeof bits);
+  return Status::success();
+}
+
+// Host SIMT's memory is full of NaN until somebody writes to it.
+TEST(ContextWorkspace, BringsTicketsThatAreZero) {
+  for (DeviceKind kind : present_devices()) {
+    if (kind != DeviceKind::cpu && kind != DeviceKind::host_simt) continue;  // not ours to read
+    SCOPED_TRACE(to_string(kind));
+    Backend plain = *find_backend(kind), scratch = plain;
+    plain.sgemm = [] {
+      return KernelList<Sgemm>{kernel(supports_all, show_tickets, no_workspace<Sgemm>)};
+    };
+    scratch.sgemm = [] {
+      return KernelList<Sgemm>{kernel(supports_all, show_tickets, two_mebibytes_a_row)};
+    };
+    const auto without = open(plain), with = open(scratch);
+    Seen first{}, grown{}, again{}, callers{};
+    ASSERT_TRUE(call(*without, 1, &first).ok());
+    ASSERT_TRUE(call(*with, 1, &grown).ok());
+    ASSERT_TRUE(call(*with, 1, &again).ok());
+    void* memory = nullptr;
+    ASSERT_TRUE(with->runtime().allocate(&memory, std::size_t{1} << 21).ok());
+    ASSERT_TRUE(with->set_workspace(memory, std::size_t{1} << 21).ok());
+    ASSERT_TRUE(call(*with, 1, &callers).ok());
+    with->runtime().release(memory);
+    EXPECT_NE(first.address, 0u);
+    EXPECT_NE(first.address, grown.address) << "each context has its own";
+    EXPECT_EQ(grown.address, again.address);
+    EXPECT_EQ(grown.address, callers.address);
+    for (const Seen& seen : {first, grown, again, callers}) EXPECT_EQ(seen.bytes, 0u);
+  }
+}
+
 TEST(ContextKernels, TheFirstThatSupportsTheProblemRuns) {
   const auto state = open(cpu_with([] {
     return KernelList<Sgemm>{kernel(supports_none, fail, no_workspace<Sgemm>),

@@ -22,6 +22,13 @@ const std::vector<std::string> row_fields = {
     "time_us",      "gflops",  "gbs",   "of_peak", "peer",   "vs_peer", "vs_previous",
     "sm_clock_mhz", "power_w", "error", "c_first", "c_last", "verified"};
 
+const std::vector<std::string> reduction_fields = {
+    "op",      "kernel", "role",    "n",        "dtype",   "reduce_op",   "shape",
+    "rows",    "cols",   "ld",      "segments", "lengths", "misalign",    "correction",
+    "math",    "path",   "input",   "l2",       "timing",  "launch",      "time_us",
+    "gflops",  "gbs",    "of_peak", "peer",     "vs_peer", "vs_previous", "sm_clock_mhz",
+    "power_w", "error",  "c_first", "c_last",   "verified"};
+
 std::vector<std::string> names(const ordered_json& object) {
   std::vector<std::string> found;
   for (const auto& [name, value] : object.items()) found.push_back(name);
@@ -58,12 +65,19 @@ void expect_header(const ordered_json& file, const char* kind, const std::string
     ASSERT_TRUE(device.contains(name));
     EXPECT_TRUE(is_positive_or_null(device[name])) << name;
   }
+  ASSERT_TRUE(device.contains("empty_kernel_us"));
+  const bool is_gpu = device["kind"] == "cuda" || device["kind"] == "hip";
+  EXPECT_TRUE(is_gpu || device["empty_kernel_us"].is_null());
+  if (device["empty_kernel_us"].is_object()) {
+    EXPECT_EQ(names(device["empty_kernel_us"]), (std::vector<std::string>{"graph", "events"}));
+    for (const ordered_json& us : device["empty_kernel_us"]) EXPECT_TRUE(is_positive(us));
+  }
   const ordered_json& software = file["software"];
   for (const char* name : {"kernelwright", "compiler", "os"}) {
     EXPECT_TRUE(software[name].is_string()) << name;
   }
   for (const char* name :
-       {"driver", "driver_api", "runtime", "cublas", "openblas", "cuda_compiler"}) {
+       {"driver", "driver_api", "runtime", "cublas", "cub", "openblas", "cuda_compiler"}) {
     ASSERT_TRUE(software.contains(name));
     EXPECT_TRUE(software[name].is_string() || software[name].is_null()) << name;
   }
@@ -99,6 +113,32 @@ void expect_problem(const ordered_json& row) {
   EXPECT_TRUE(row["c_last"].is_number());
 }
 
+void expect_reduction(const ordered_json& row) {
+  EXPECT_EQ(names(row), reduction_fields);
+  EXPECT_EQ(row["op"], "reduce");
+  EXPECT_EQ(row["path"], row["kernel"]);
+  EXPECT_TRUE(is_one_of(row["role"], {"rung", "production", "peer", "reference"}));
+  EXPECT_TRUE(row["n"].is_number_integer());
+  EXPECT_TRUE(row["misalign"].is_number_integer());
+  EXPECT_TRUE(is_one_of(row["shape"], {"whole", "rows", "columns", "segments"}));
+  const bool is_matrix = row["shape"] == "rows" || row["shape"] == "columns";
+  for (const char* name : {"rows", "cols", "ld"}) {
+    EXPECT_TRUE(is_matrix ? row[name].is_number_integer() : row[name].is_null()) << name;
+  }
+  const bool has_segments = row["shape"] == "segments";
+  EXPECT_TRUE(has_segments ? row["segments"].is_number_integer() : row["segments"].is_null());
+  EXPECT_TRUE(has_segments ? row["lengths"].is_string() : row["lengths"].is_null());
+  EXPECT_EQ(row["correction"].is_number_integer(), row["reduce_op"] == "variance");
+  EXPECT_TRUE(row["gflops"].is_null());
+  EXPECT_TRUE(row["verified"].is_boolean());
+}
+
+double bytes_of(const std::string& dtype) {
+  if (dtype == "int8") return 1;
+  if (dtype == "float16" || dtype == "bfloat16") return 2;
+  return dtype == "float32" || dtype == "int32" ? 4 : 8;
+}
+
 void expect_launch(const ordered_json& launch, bool is_gpu_kernel) {
   EXPECT_EQ(launch.is_null(), !is_gpu_kernel);
   if (launch.is_null()) return;
@@ -120,9 +160,8 @@ void expect_error(const ordered_json& row) {
   }
 }
 
-void expect_timed(const ordered_json& row) {
-  EXPECT_EQ(row["l2"], "hot");
-  EXPECT_TRUE(is_one_of(row["timing"], {"events", "graph", "clock"}));
+void expect_time(const ordered_json& row) {
+  EXPECT_TRUE(is_one_of(row["timing"], {"events", "graph", "alone", "clock"}));
   const ordered_json& time = row["time_us"];
   ASSERT_EQ(names(time),
             (std::vector<std::string>{"min", "median", "mean", "max", "iqr", "repeats"}));
@@ -132,7 +171,12 @@ void expect_timed(const ordered_json& row) {
   EXPECT_LE(time["mean"].get<double>(), time["max"].get<double>());
   EXPECT_LE(time["iqr"].get<double>(), time["max"].get<double>() - time["min"].get<double>());
   EXPECT_GE(time["repeats"].get<int>(), 3);
-  const double median = time["median"].get<double>();
+}
+
+void expect_timed(const ordered_json& row) {
+  EXPECT_EQ(row["l2"], "hot");
+  expect_time(row);
+  const double median = row["time_us"]["median"].get<double>();
   const double m = row["m"].get<double>();
   const double n = row["n"].get<double>();
   if (row["op"] == "sgemm") {
@@ -202,6 +246,72 @@ TEST(JsonSchema, BenchScaleAddOnTheCpu) {
   }
 }
 
+TEST(JsonSchema, BenchReduceOnTheCpu) {
+  for (const char* l2 : {"hot", "cold"}) {
+    const ordered_json file = run_json(
+        "bench reduce --device cpu --shape 5000 --op sum,variance,argmin --correction 1 "
+        "--dtype float32,int8 --misalign 3 --quick --l2 " +
+        std::string(l2));
+    const double read_gbs = file["device"]["measured_read_gbs"].get<double>();
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const ordered_json& row : file["rows"]) {
+      expect_reduction(row);
+      expect_launch(row["launch"], false);
+      expect_error(row);
+      expect_time(row);
+      EXPECT_EQ(row["l2"], l2);
+      EXPECT_EQ(row["timing"], "clock");
+      EXPECT_EQ(row["shape"], "whole");
+      EXPECT_EQ(row["n"], 5000);
+      EXPECT_EQ(row["misalign"], 3);
+      EXPECT_TRUE(row["verified"].get<bool>());
+      if (row["reduce_op"] == "variance") {
+        EXPECT_EQ(row["correction"], 1);
+      }
+      const bool is_wide = row["reduce_op"] == "argmin" || row["dtype"] == "int8";
+      const double result = is_wide ? 8 : 4;
+      const double bytes = 5000 * bytes_of(row["dtype"]) + result;
+      const double gbs = row["gbs"].get<double>();
+      EXPECT_NEAR(gbs * row["time_us"]["median"].get<double>() * 1e3 / bytes, 1, 1e-9);
+      EXPECT_NEAR(row["of_peak"].get<double>(), gbs / read_gbs, 1e-9);
+      seen.insert({row["reduce_op"].get<std::string>(), row["dtype"].get<std::string>()});
+    }
+    EXPECT_EQ(seen.size(), 6u);
+  }
+}
+
+TEST(JsonSchema, ReductionsSayTheirShape) {
+  const ordered_json columns =
+      run_json("bench reduce --device cpu --shape 50x70 --axis columns --quick --no-peer");
+  for (const ordered_json& row : columns["rows"]) {
+    expect_reduction(row);
+    EXPECT_EQ(row["shape"], "columns");
+    EXPECT_EQ(row["rows"], 50);
+    EXPECT_EQ(row["cols"], 70);
+    EXPECT_EQ(row["n"], 3500);
+  }
+  const ordered_json segments =
+      run_json("bench reduce --device cpu --shape 40 --segments equal --quick --l2 cold");
+  for (const ordered_json& row : segments["rows"]) {
+    expect_reduction(row);
+    EXPECT_EQ(row["segments"], 40);
+    EXPECT_EQ(row["lengths"], "equal");
+    EXPECT_EQ(row["n"], 40 * 64);
+    const double bytes = 40 * 64 * 4 + 41 * 8 + 40 * 4;
+    EXPECT_NEAR(row["gbs"].get<double>() * row["time_us"]["median"].get<double>() * 1e3 / bytes, 1,
+                1e-9);
+  }
+}
+
+TEST(JsonSchema, VerifyReduceHasNoTimes) {
+  const ordered_json file = run_json("verify reduce --device cpu --shape 1000,20x30 --op mean,min");
+  for (const ordered_json& row : file["rows"]) {
+    expect_reduction(row);
+    expect_untimed(row);
+    EXPECT_TRUE(row["verified"].get<bool>());
+  }
+}
+
 TEST(JsonSchema, ScalarsReadBackAsTyped) {
   const ordered_json file =
       run_json("bench sgemm --device cpu --shape 32 --quick --alpha 0.1 --beta -1.5 --op-a T");
@@ -259,6 +369,20 @@ TEST(JsonSchema, BenchOnHostSimt) {
     EXPECT_TRUE(row["of_peak"].is_null());
     EXPECT_TRUE(row["peer"].is_null());
   }
+}
+
+TEST(JsonSchema, BenchReduceOnHostSimt) {
+  const ordered_json file =
+      run_json("bench reduce --device host-simt --shape 3000 --quick --kernel 'r*'");
+  bool improves = false;
+  for (const ordered_json& row : file["rows"]) {
+    expect_reduction(row);
+    expect_launch(row["launch"], true);
+    expect_time(row);
+    EXPECT_TRUE(row["verified"].get<bool>());
+    improves |= row["vs_previous"].is_number();
+  }
+  EXPECT_TRUE(improves);
 }
 #endif
 

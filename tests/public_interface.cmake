@@ -1,12 +1,15 @@
 # What the tests of the public interface need beyond a *_test.cpp: a client in C99, every public header
 # compiled by itself, and a program built against an installed tree.
 enable_language(C)
-target_sources(kw_tests PRIVATE c_abi_client.c)
-set_source_files_properties(c_abi_client.c PROPERTIES COMPILE_OPTIONS
+target_sources(kw_tests PRIVATE c_abi_client.c c_abi_reduce_client.c)
+set_source_files_properties(c_abi_client.c c_abi_reduce_client.c PROPERTIES COMPILE_OPTIONS
   "-std=c99;-pedantic-errors;-Wall;-Wextra;-Werror")
 target_compile_definitions(kw_tests PRIVATE KW_EXPECTED_VERSION="${PROJECT_VERSION}")
 if(KW_HAVE_CBLAS)
   target_compile_definitions(kw_tests PRIVATE KW_HAVE_CBLAS)
+endif()
+if(KW_HAVE_OPENMP)
+  target_link_libraries(kw_tests PRIVATE OpenMP::OpenMP_CXX)  # to set the number of threads
 endif()
 
 # Twice, so that a missing guard shows; with no include path but the public one.

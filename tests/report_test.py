@@ -16,8 +16,9 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "report"))
 
-from kernelwright_report import counters, docs, pictures, results, tables, text, theme  # noqa: E402
+from kernelwright_report import counters, docs, pictures, results, tables, tables_reduce, text, theme  # noqa: E402
 from kernelwright_report.__main__ import main  # noqa: E402
+from kernelwright_report.reductions import length_near  # noqa: E402
 
 HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 if os.environ.get("CI") == "true" and not HAVE_MATPLOTLIB:
@@ -53,6 +54,32 @@ def document(rows, command="kernelwright bench sgemm", kind="cuda", **changes):
     device["measured_read_gbs"] = 1000.0
     software = {"kernelwright": "0.1.0", "driver": "1.2"}
     return {"schema": 1, "command": command, "device": device, "software": software, "rows": rows, **changes}
+
+
+REDUCE_TIMES = {"r01_tree": 100.0, "r02_better": 25.0, "reduce_own": 20.0, "cub": 22.0}  # us, at any n
+REDUCE_ROLES = {"reduce_own": "production", "cub": "peer"}
+
+
+def reduce_row(kernel, n, **changes):
+    time_us = REDUCE_TIMES[kernel]
+    row = {
+        "op": "reduce", "kernel": kernel, "role": REDUCE_ROLES.get(kernel, "rung"), "n": n, "dtype": "float32",
+        "reduce_op": "sum", "shape": "whole", "rows": None, "cols": None, "ld": None, "segments": None,
+        "lengths": None, "misalign": 0, "correction": None, "math": "fp32", "path": kernel, "input": "uniform",
+        "l2": "cold", "timing": "graph", "launch": None,
+        "time_us": {"min": time_us, "median": time_us, "mean": time_us, "max": time_us, "iqr": 0.0, "repeats": 3},
+        "gflops": None, "gbs": 4e-3 * n / time_us, "of_peak": 4e-3 * n / time_us / 1000, "peer": "cub",
+        "vs_peer": REDUCE_TIMES["cub"] / time_us, "vs_previous": 4.0 if kernel == "r02_better" else None,
+        "sm_clock_mhz": None, "power_w": None,
+        "error": {"max": 0.5, "rms": 0.5, "mean_signed": 0.0, "bound": 1.0}, "c_first": 0.0, "c_last": 0.0,
+        "verified": True,
+    }  # fmt: skip
+    return {**row, **changes}
+
+
+def reductions(lengths=(1024, 4096, 2**22)):
+    rows = [reduce_row(kernel, n) for n in lengths for kernel in REDUCE_TIMES]
+    return document(rows, command="kernelwright bench reduce --l2 cold")
 
 
 def ladder(sizes=(512, 4096)):
@@ -122,6 +149,15 @@ class Loading(InFolder):
         found = results.load(self.write(document([row, {**row, "op": "scale_add"}])))
         self.assertEqual([(result.op, len(result.rows)) for result in found], [("sgemm", 1), ("scale_add", 1)])
 
+    def test_a_reduction_must_say_what_it_is(self):
+        for name in ("n", "dtype", "reduce_op", "shape"):
+            self.refused(document([{**reduce_row("cub", 64), name: None}]), rf"\(cub\): it is a reduction but has no '{name}'")
+        self.refused(document([reduce_row("cub", 64, gbs=None)]), "a time but no 'gbs'")
+        row = reduce_row("cub", 64)
+        self.refused(document([row, row]), r"same measurement \(cub at sum of float32: 64\)")
+        others = [{"dtype": "int8"}, {"reduce_op": "max"}, {"misalign": 1}, {"shape": "segments", "segments": 4}]
+        self.assertEqual(len(self.loaded(document([row, *({**row, **other} for other in others)])).shapes), 5)
+
     def test_order_is_the_ladder_then_the_library_then_the_vendor(self):
         data = ladder()
         data["rows"].reverse()
@@ -169,6 +205,41 @@ class Writing(InFolder):
         thin = text.THIN
         self.assertEqual(cells["r02 better"], ["4.00", f"50.0{thin}%", "4.00×", f"80.0{thin}%"])
         self.assertEqual(cells["cuBLAS"], ["5.00", f"62.5{thin}%", "–", "–"])
+
+    def test_reduce_ladder_table(self):
+        result = self.loaded(reductions())
+        table = tables_reduce.ladder(result, length_near(result, None))
+        self.assertTrue(table.caption.startswith("sum of float32: 2²²"), table.caption)
+        cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+        thin = text.THIN
+        self.assertEqual(cells["r01 tree"], ["100", "168", f"16.8{thin}%", "1.00×", "–"])
+        self.assertEqual(cells["r02 better"], ["25.0", "671", f"67.1{thin}%", "4.00×", "4.00×"])
+        self.assertEqual(cells["CUB"], ["22.0", "763", f"76.3{thin}%", "4.55×", "–"])
+        self.assertEqual(length_near(result, 1024).n, 1024)
+        self.assertEqual(length_near(result, 1000).n, 2**22)
+
+    def test_reductions_beside_their_peer(self):
+        table = tables_reduce.by_length(self.loaded(reductions()))
+        self.assertEqual(table.header[:5], ["n", "kernel", "µs", "CUB, µs", "over CUB"])
+        shown = [[cell.text for cell in row[:5]] for row in table.rows]
+        self.assertEqual(shown[0], ["2¹⁰", "reduce own", "20.0", "22.0", "1.10×"])
+        self.assertEqual([row[0] for row in shown], ["2¹⁰", "2¹²", "2²²"])
+
+    def test_reductions_without_a_peer(self):
+        rows = [
+            reduce_row("reduce_own", 1000, dtype="int8", misalign=1),
+            reduce_row("reduce_own", 6144, shape="rows", rows=64, cols=96, ld=100),
+            reduce_row("reduce_own", 6144, shape="segments", segments=1000, lengths="one_to_32"),
+        ]
+        table = tables_reduce.types(self.loaded(document(rows)))
+        thin = text.THIN
+        self.assertEqual(
+            [[cell.text for cell in row[:3]] for row in table.rows],
+            [["sum", "float32", "rows of 64×96 in 100"],
+             ["sum", "float32", f"1{thin}000 segments, one to 32"],
+             ["sum", "int8", f"1{thin}000, 1 past"]],
+        )  # fmt: skip
+        self.assertEqual([row[5].text for row in table.rows], ["–"] * 3)
 
     def test_chosen_size_falls_back_to_the_largest(self):
         result = self.loaded(ladder((128, 256)))
@@ -237,6 +308,26 @@ class Documents(InFolder):
         shown = (self.folder / "README.md").read_text().splitlines()[-2].replace(text.THIN, " ")
         self.assertEqual(shown, "**4.00 TFLOP/s** at 4096; at 4096 4.00× its parent, 50.0 % of peak, 80.0 % of cuBLAS.")
 
+    def test_marks_of_reductions(self):
+        self.write(reductions(), "results/dev/reduce.json")
+        self.write('rung("r00_cpu_loop", nullptr, x, "of a product"),\nrung("r01_tree", nullptr, y, "no"),\n',
+                   "ladder/sgemm/rungs.cu")  # fmt: skip
+        self.write('rung("r01_tree", nullptr, r01_tree, "a tree"),\n', "ladder/reduce/rungs.cu")
+        self.write("// kernel\n", "ladder/sgemm/r01_tree.cu")
+        self.write("// kernel\n", "ladder/reduce/r01_tree.cu")
+        marks = ["table: results/dev/reduce.json reduce ladder 4096", "table: results/dev/reduce.json reduce vs-cub",
+                 "table: results/dev/reduce.json reduce shapes", "table: results/dev/reduce.json reduce types",
+                 "machine: results/dev/reduce.json", "rung: r02_better", "rung: r01_tree 1024"]  # fmt: skip
+        self.write("".join(f"<!-- {mark} -->\n<!-- end -->\n" for mark in marks), "ladder/reduce/README.md")
+        self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
+        page = (self.folder / "ladder/reduce/README.md").read_text().replace(text.THIN, " ")
+        self.assertIn("| [r01_tree](r01_tree.cu) | a tree | 100 | 0.164 | 0.0 % | 1.00× | – |", page)
+        self.assertIn("**25.0 µs, 671 GB/s** at 2²²; 67.1 % of read bandwidth, 4.00× its parent, 4.00× the first rung.", page)
+        self.assertIn("**100 µs, 0.0410 GB/s** at 2¹⁰", page)
+        code, _, err = self.fill("table: results/dev/reduce.json ladder")
+        self.assertEqual(code, 2)
+        self.assertIn("'ladder' is of sgemm, but results/dev/reduce.json holds reduce", err)
+
     def test_a_table_of_counters(self):
         def line(launch, function, metric, value):
             return f'"{launch}","{function}","{metric}","{value}"\n'
@@ -252,8 +343,9 @@ class Documents(InFolder):
         )  # fmt: skip
         self.fill("table: results/dev/counters.csv counters")
         page = (self.folder / "README.md").read_text().replace(text.THIN, " ")
-        self.assertIn("| [r01_slow](ladder/sgemm/r01_slow.cu) | 12.5 % | 75.0 % | – |", page)  # the first launch
-        self.assertRegex(page, r"\| \S*cublas\S* \| 90.0 % \| – \|")
+        self.assertIn("| [r01_slow](ladder/sgemm/r01_slow.cu) | 12.5 % | 75.0 % |\n", page)  # the first launch
+        self.assertRegex(page, r"\| \S*cublas\S* \| 90.0 % \| – \|\n")
+        self.assertIn("| kernel | issue | FFMA |\n", page)  # no column without a value
         self.assertNotIn("99.0", page)
 
     def test_kernels_by_the_names_that_ncu_gives_them(self):
@@ -263,6 +355,8 @@ class Documents(InFolder):
             ("void kw::<unnamed>::double_buffer<0>(kw::Sgemm)", "r10_double_buffer"),
             ("void kw::on_cuda::(anonymous namespace)::async_tile<(kw::Op)0, (kw::Op)1>(kw::Sgemm)", "async_tile"),
             ("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(T1::Params)", "cublas"),
+            ("void cub::CUB_300001_SM_900::detail::reduce::DeviceReduceSingleTileKernel<policy>(float *)", "cub"),
+            ("void cub::DeviceSegmentedReduceKernel<cub::policy, float *>(float *)", "cub"),
             ("void kw::<unnamed>::fill<1>(kw::Sgemm)", None),
         ):
             self.assertEqual(counters.kernel_of(function, names), kernel)
@@ -282,6 +376,8 @@ class Documents(InFolder):
             ("table: results/dev/none.json sweep", "none.json: no such file.*kernelwright bench"),
             ("table: results/dev/sgemm.json pie", "table 'pie' is unknown; there are: ladder"),
             ("table: results/dev/sgemm.json ladder big", "size must be a whole number"),
+            ("table: results/dev/sgemm.json reduce shapes", "'reduce shapes' is of reduce, but .* holds sgemm"),
+            ("table: results/dev/sgemm.json reduce", "table 'reduce' is unknown"),
             ("plot: results/dev/sgemm.json pie", "plot 'pie' is not among those .*by-size"),
         ):
             code, _, err = self.fill(mark)
@@ -333,6 +429,7 @@ class Page(InFolder):
             self.write(ladder(), "sgemm.json"),
             self.write(document(scale_rows, command="kernelwright bench scale_add"), "scale-add.json"),
             self.write(document(accuracy_rows, command="kernelwright accuracy sgemm"), "accuracy.json"),
+            self.write(reductions(), "reduce.json"),
             self.write(document([untimed(sgemm_row("r01_slow", 64), False)], kind="host-simt"), "verify.json"),
         ]
         out = self.folder / "out"
@@ -340,6 +437,7 @@ class Page(InFolder):
         self.assertEqual((code, printed), (0, f"{out / 'index.html'}\n"))
         expected = {f"sgemm-{name}" for name in ("by-size", "lines", "of-peak", "steps")}
         expected |= {"scale-add-bandwidth", "accuracy-accuracy"}
+        expected |= {f"reduce-{name}" for name in ("by-length", "over-peer", "steps")}
         for end in ("svg", "png"):
             self.assertEqual({path.stem for path in out.glob(f"*.{end}")}, expected)
         self.assertEqual({path.stem for path in out.glob("*.csv")}, {path.stem for path in files})
@@ -372,6 +470,18 @@ class Page(InFolder):
         self.assertRegex(err, r"^kernelwright_report: .*none.json: no such file")
         self.assertFalse((self.folder / "out").exists())
 
+    def test_reductions_of_which_there_is_little(self):
+        for rows, names in (
+            ([reduce_row("reduce_own", 1024, peer=None, vs_peer=None)], []),
+            ([reduce_row("r01_tree", 1024, of_peak=None)], ["steps"]),
+            ([reduce_row("reduce_own", n, peer=None, vs_peer=None) for n in (1024, 1000)], ["by-length"]),
+            ([reduce_row("reduce_own", 4096, shape="rows", rows=64, cols=64, ld=64)], []),
+        ):
+            found = pictures.pictures(self.loaded(document(rows)))
+            self.assertEqual([picture.name for picture in found], names)
+            for picture in found:
+                pictures.render(picture)
+
     def test_sizes_that_are_not_square(self):
         rows = [sgemm_row(kernel, 64, n=96, op_a="T") for kernel in SPEEDS]
         result = self.loaded(document(rows))
@@ -391,9 +501,10 @@ class Committed(unittest.TestCase):
                 results.load(path)
 
     def test_every_rung_has_its_idea(self):
-        found = docs.Project(ROOT, True).ideas()
-        files = {path.stem for path in (ROOT / "ladder").glob("*/r[0-9][0-9]_*.c*")}
-        self.assertEqual(files - set(found), set())
+        for op in ("sgemm", "reduce"):
+            found = docs.Project(ROOT, True).ideas(op)
+            files = {path.stem for path in (ROOT / "ladder" / op).glob("r[0-9][0-9]_*.c*")}
+            self.assertEqual(files - set(found), set())
 
 
 if __name__ == "__main__":

@@ -8,9 +8,10 @@
 // Errors     Every function throws kw::Error. After invalid_argument, unsupported and
 //            workspace_too_small nothing was written. What a GPU only finds while it works is
 //            reported by a later call or by `synchronize()`, as device_error.
-// Graphs     Calls can be captured in a CUDA graph (`gpu_on_stream`). The captured addresses
-// include
-//            the workspace, which lives as long as the context, or is yours.
+// Graphs     Calls can be captured in a CUDA graph (`gpu_on_stream`). The captured addresses are
+//            the workspace's, which lives as long as the context or is yours, and those of a few
+//            counters of the context: it must outlive the graph, and neither two of its graphs nor
+//            a graph and other calls of it may run at the same time.
 // Device     A call leaves the calling thread's current GPU as it found it.
 #pragma once
 
@@ -38,7 +39,8 @@ class KW_API Context {
   /// no_device where there is no such GPU or this library was built without GPU kernels.
   static Context gpu(int ordinal = 0);
   /// The same on the caller's stream (cudaStream_t or hipStream_t of that GPU; null is the default
-  /// stream), which must outlive the context's use of it.
+  /// stream), which must outlive the context's use of it. Waits once for the stream, which must not
+  /// be capturing yet.
   static Context gpu_on_stream(void* stream, int ordinal = 0);
 
   Context(Context&& other) noexcept;
@@ -55,8 +57,9 @@ class KW_API Context {
   /// Waits until the work of all calls so far is done.
   void synchronize();
 
-  /// Later calls go to this stream of the same GPU. Nothing waits: order between the old and the
-  /// new stream is the caller's. A CPU context has no stream: null only.
+  /// Later calls go to this stream of the same GPU. Nothing waits: the caller orders what is in
+  /// flight on the old stream before what follows on the new one, as both use the context's scratch
+  /// memory. A CPU context has no stream: null only.
   void set_stream(void* stream);
 
   /// Later calls take their scratch memory from here: device memory, 256-byte aligned, not used by

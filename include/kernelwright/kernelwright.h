@@ -44,11 +44,12 @@ typedef struct kwContext* kwHandle_t;
 KW_API kwStatus_t kwCreateCpu(kwHandle_t* handle);
 KW_API kwStatus_t kwCreateGpu(kwHandle_t* handle, int ordinal);
 /* `stream` is a cudaStream_t or hipStream_t of that GPU that outlives the handle's use of it; null
- * is the default stream. */
+ * is the default stream. Waits once for the stream, which must not be capturing yet. */
 KW_API kwStatus_t kwCreateGpuOnStream(kwHandle_t* handle, void* stream, int ordinal);
 /* A null handle is fine. Call kwSynchronize first where results matter. */
 KW_API void kwDestroy(kwHandle_t handle);
 
+/* Nothing waits: the caller orders what is in flight on the old stream before what follows. */
 KW_API kwStatus_t kwSetStream(kwHandle_t handle, void* stream);
 /* Waits until the work of all calls so far is done. */
 KW_API kwStatus_t kwSynchronize(kwHandle_t handle);
@@ -76,6 +77,99 @@ KW_API kwStatus_t kwSgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kw
 KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, int64_t n,
                              const float* scale, const float* a, int64_t lda, const float* shift,
                              float* b, int64_t ldb);
+
+/* Reductions: many numbers to one, or to one a row, a column or a segment. reduce.hpp has the whole
+ * contract; in short:
+ * - Results: one a sequence, in order, dense, in the memory of the handle's device, of the type
+ * that kwReduceResultType tells; min_max writes two, smallest and largest, next to each other.
+ * `out` shares no byte with what is read.
+ * - Sums of float32 are carried in double, of float16 and bfloat16 in float and then double, of
+ * integers exactly (int64 results modulo 2^64).
+ * - A NaN among the elements makes every result NaN; argmin and argmax give the first one's index.
+ * - argmin and argmax give the lowest index of equals; min and max order -0 below +0.
+ * - Of nothing, sums and norms are 0, mean and variance NaN, min and max the type's largest and
+ * smallest value (infinities where it has them), argmin and argmax -1.
+ * - A result depends on the elements and their order alone, not on alignment, device, stream or
+ * number of threads. */
+typedef int32_t kwReduceOp_t;
+enum {
+  KW_REDUCE_SUM = 0,
+  KW_REDUCE_MEAN = 1,
+  KW_REDUCE_MIN = 2,
+  KW_REDUCE_MAX = 3,
+  KW_REDUCE_ARGMIN = 4,
+  KW_REDUCE_ARGMAX = 5,
+  KW_REDUCE_SUM_OF_SQUARES = 6,
+  KW_REDUCE_L1_NORM = 7,  /* sum of absolute values */
+  KW_REDUCE_L2_NORM = 8,  /* square root of the sum of squares */
+  KW_REDUCE_MAX_NORM = 9, /* largest absolute value */
+  KW_REDUCE_VARIANCE = 10,
+  KW_REDUCE_MIN_MAX = 11
+};
+
+typedef int32_t kwDataType_t;
+enum {
+  KW_FLOAT32 = 0,
+  KW_FLOAT64 = 1,
+  KW_FLOAT16 = 2,  /* IEEE 754 binary16 */
+  KW_BFLOAT16 = 3, /* the upper half of a binary32 */
+  KW_INT8 = 4,
+  KW_INT32 = 5,
+  KW_INT64 = 6
+};
+
+typedef int32_t kwDeterminism_t;
+enum {
+  KW_DETERMINISM_RUN_TO_RUN = 0, /* same elements, device and version: same bits; the default */
+  KW_DETERMINISM_ANY_DEVICE = 1  /* the same bits also on every GPU and on the CPU */
+};
+
+/* For later reductions of this handle. This version keeps the stronger promise in both cases. */
+KW_API kwStatus_t kwSetDeterminism(kwHandle_t handle, kwDeterminism_t determinism);
+/* For later variances of this handle: they divide by the number of elements less this, 0 or more
+ * (0, the default: population; 1: sample). Of no more elements than this the variance is NaN. */
+KW_API kwStatus_t kwSetVarianceCorrection(kwHandle_t handle, int64_t correction);
+
+/* `count` elements, one after the other, to one result. */
+KW_API kwStatus_t kwReduceArray(kwHandle_t handle, kwReduceOp_t op, kwDataType_t type,
+                                int64_t count, const void* data, void* out);
+/* Each row of a rows x cols matrix to one result: `rows` results. ld counts elements. */
+KW_API kwStatus_t kwReduceRows(kwHandle_t handle, kwLayout_t layout, kwReduceOp_t op,
+                               kwDataType_t type, int64_t rows, int64_t cols, const void* data,
+                               int64_t ld, void* out);
+/* Each column to one result: `cols` results. */
+KW_API kwStatus_t kwReduceColumns(kwHandle_t handle, kwLayout_t layout, kwReduceOp_t op,
+                                  kwDataType_t type, int64_t rows, int64_t cols, const void* data,
+                                  int64_t ld, void* out);
+/* Elements offsets[i] .. offsets[i + 1] - 1 of `count` to one result, for each i < segments.
+ * `offsets` lies in device memory, has segments + 1 entries that do not descend and stay within
+ * 0 .. count. What breaks this is not reported: elements outside of the array are left out. */
+KW_API kwStatus_t kwReduceSegments(kwHandle_t handle, kwReduceOp_t op, kwDataType_t type,
+                                   int64_t count, const void* data, int64_t segments,
+                                   const int64_t* offsets, void* out);
+
+/* Workspace that the call of the same name takes; the arrays need not exist yet. */
+KW_API kwStatus_t kwReduceArrayWorkspaceBytes(kwHandle_t handle, kwReduceOp_t op, kwDataType_t type,
+                                              int64_t count, size_t* bytes);
+KW_API kwStatus_t kwReduceRowsWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwReduceOp_t op,
+                                             kwDataType_t type, int64_t rows, int64_t cols,
+                                             int64_t ld, size_t* bytes);
+KW_API kwStatus_t kwReduceColumnsWorkspaceBytes(kwHandle_t handle, kwLayout_t layout,
+                                                kwReduceOp_t op, kwDataType_t type, int64_t rows,
+                                                int64_t cols, int64_t ld, size_t* bytes);
+KW_API kwStatus_t kwReduceSegmentsWorkspaceBytes(kwHandle_t handle, kwReduceOp_t op,
+                                                 kwDataType_t type, int64_t count, int64_t segments,
+                                                 size_t* bytes);
+
+/* The type of op's results over elements of `type`:
+ * - argmin, argmax: int64
+ * - min, max, min_max: the input's
+ * - max_norm: the input's; of integers int64
+ * - mean, l2_norm, variance: float32; of float64 and integers float64
+ * - sum, sum_of_squares, l1_norm: float32; of float64 float64; of integers int64
+ *
+ * No handle: after a failure kwLastErrorMessage(NULL) has the sentence. */
+KW_API kwStatus_t kwReduceResultType(kwReduceOp_t op, kwDataType_t type, kwDataType_t* result);
 
 /* "cpu", "cuda" or "hip"; null for a null handle. */
 KW_API const char* kwDeviceKind(kwHandle_t handle);

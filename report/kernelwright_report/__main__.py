@@ -22,8 +22,9 @@ def _report(arguments: list[str]) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="what kernelwright wrote with --json")
     parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR", help="made where missing")
     parser.add_argument(
-        "--size", type=int, default=pictures.DEFAULT_SIZE, metavar="N",
-        help="size of the step-by-step plot (default %(default)s, else the largest measured)",
+        "--size", type=int, metavar="N",
+        help=f"size of the step-by-step plot (default {pictures.DEFAULT_SIZE}, else the largest measured; of "
+        "reductions the longest)",
     )  # fmt: skip
     options = parser.parse_args(arguments)
     results = [result for file in options.files for result in load(file)]

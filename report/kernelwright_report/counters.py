@@ -18,6 +18,8 @@ LD, ST = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "l1tex__data_pi
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 COLUMNS: list[tuple[str, str, str | None, bool]] = [  # header, metric, divided by, as a percentage
     ("issue", "smsp__issue_active.avg.pct_of_peak_sustained_active", None, True),
+    ("DRAM", "dram__throughput.avg.pct_of_peak_sustained_elapsed", None, True),
+    ("threads an instruction", "smsp__thread_inst_executed_per_inst_executed.ratio", None, False),
     ("FFMA", "smsp__inst_executed_pipe_fma.sum", "smsp__inst_executed.sum", True),
     ("sectors a load", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", False),
     ("wavefronts a shared read", LD, "smsp__inst_executed_op_shared_ld.sum", False),
@@ -29,7 +31,10 @@ COLUMNS: list[tuple[str, str, str | None, bool]] = [  # header, metric, divided 
     ("barrier", STALL.format("barrier"), None, False),
     ("dispatch", STALL.format("dispatch_stall"), None, False),
 ]  # fmt: skip
-VENDOR = re.compile(r"(cutlass|xmma|ampere|cublas)\S*gemm", re.IGNORECASE)
+VENDORS = {
+    "cublas": re.compile(r"(cutlass|xmma|ampere|cublas)\S*gemm", re.IGNORECASE),
+    "cub": re.compile(r"\bDevice(Segmented)?Reduce\w*Kernel"),
+}
 
 
 def kernel_of(function: str, names: Iterable[str]) -> str | None:
@@ -40,7 +45,7 @@ def kernel_of(function: str, names: Iterable[str]) -> str | None:
     own = [name for name in names if plain.startswith(re.sub(r"^r\d\d_", "", name))]
     if own:
         return max(own, key=len)
-    return "cublas" if VENDOR.search(function) else None
+    return next((vendor for vendor, known in VENDORS.items() if known.search(function)), None)
 
 
 def read(content: str) -> dict[str, dict[str, float]]:
@@ -62,18 +67,21 @@ def read(content: str) -> dict[str, dict[str, float]]:
 
 
 def table(content: str, names: Iterable[str]) -> Table:
+    """One line a kernel; columns whose metric nobody asked ncu for are left out."""
     names = list(names)
     rows = {}
     for function, metrics in read(content).items():
         kernel = kernel_of(function, names)
         if kernel and kernel not in rows:
             rows[kernel] = [Cell(kernel, link=kernel), *(_cell(metrics, *column[1:]) for column in COLUMNS)]
-    header = ["kernel", *(column[0] for column in COLUMNS)]
-    return Table("", header, [rows[kernel] for kernel in sorted(rows, key=_order)])
+    lines = [["kernel", *(column[0] for column in COLUMNS)], *(rows[kernel] for kernel in sorted(rows, key=_order))]
+    known = [i for i in range(len(lines[0])) if any(line[i].text != text.NONE for line in lines[1:])]
+    header, *kept = ([line[i] for i in known] for line in lines)
+    return Table("", header, kept)
 
 
 def _order(kernel: str) -> tuple:
-    return (kernel[:1] != "r" or not kernel[1:3].isdigit(), kernel == "cublas", kernel)
+    return (kernel[:1] != "r" or not kernel[1:3].isdigit(), kernel in VENDORS, kernel)
 
 
 def _cell(metrics: dict[str, float], metric: str, per: str | None, percent: bool) -> Cell:

@@ -6,10 +6,13 @@ A document holds pairs of marks; what lies between them belongs to this program:
     <!-- end -->
 
     table: FILE ladder [SIZE] | sweep | spread [SIZE] | scale-add | accuracy | verified
+    table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
+    plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
-    rung: KERNEL                   one line of figures, from the file of the document's machine mark
+    rung: KERNEL [N]               one line of figures, from the file of the document's machine mark;
+                                   of reductions at length N, else at the longest
 
 Marks with nothing between them may wait for a file that is not there yet.
 """
@@ -23,7 +26,8 @@ from pathlib import Path
 
 from . import counters
 from . import pictures as plots
-from . import tables, text, theme
+from . import tables, tables_reduce, text, theme
+from .reductions import length_near, over_first
 from .results import NoFile, ResultError, ResultFile, load
 
 MARK = re.compile(r"^<!-- (table|plot|machine|rung): (.+?) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -49,7 +53,7 @@ class Project:
     def find(self, name: str) -> Path:
         path = self.root / name
         if not path.is_file():
-            what = {"accuracy": "accuracy sgemm", "scale": "bench scale_add"}
+            what = {"accuracy": "accuracy sgemm", "scale": "bench scale_add", "reduce": "bench reduce --l2 cold"}
             command = next((text for word, text in what.items() if word in path.name), "bench sgemm --sweep classic")
             how = f"Write it with `kernelwright {command} --json {name}` on that device."
             if name.endswith(".csv"):
@@ -61,47 +65,83 @@ class Project:
         # Documents and pictures must not depend on where the checkout lies.
         return replace(load(self.find(name))[0], path=Path(name))
 
-    def source(self, kernel: str) -> Path | None:
-        """The file of that name: file = registry = result name."""
-        for pattern in (f"ladder/*/{kernel}.c*", f"src/*/{kernel}.c*", f"peers/{kernel}.c*"):
+    def source(self, kernel: str, op: str) -> Path | None:
+        """The file of that name: file = registry = result name. Ladders share names such as r00_cpu_loop."""
+        for pattern in (f"ladder/{op}/{kernel}.c*", f"src/{op}/{kernel}.c*", f"src/*/{kernel}.c*", f"peers/{kernel}.c*"):
             for path in sorted(self.root.glob(pattern)):
                 return path
         return None
 
-    def ideas(self) -> dict[str, str]:
+    def ideas(self, op: str) -> dict[str, str]:
         """Kernel -> idea, from the rows of the registries, where a name, a parent and an idea follow each other."""
         found: dict[str, str] = {}
-        for pattern in ("ladder/*/*.c*", "src/*/*.c*", "peers/*.c*"):
+        for pattern in ("peers/*.c*", "src/*/*.c*", f"src/{op}/*.c*", f"ladder/{op}/*.c*"):
             for path in sorted(self.root.glob(pattern)):
                 found.update(REGISTRY_ROW.findall(path.read_text(encoding="utf-8")))
         return found
 
 
-def _arguments(words: list[str], size: int = plots.DEFAULT_SIZE) -> tuple[str, int]:
-    return words[1] if len(words) > 1 else "", int(words[2]) if len(words) > 2 else size
+def _arguments(words: list[str]) -> tuple[str, int | None]:
+    """What is wanted of a file, and a size where one was named. `reduce` and the next word are one."""
+    wanted = words[1:]
+    if wanted[:1] == ["reduce"]:
+        wanted = [" ".join(wanted[:2]), *wanted[2:]]
+    return wanted[0] if wanted else "", int(wanted[1]) if len(wanted) > 1 else None
+
+
+def _shape(result: ResultFile, size: int | None, usual: int):
+    """The shape that a table shows: of reductions the length of that size, else the longest."""
+    return length_near(result, size) if result.op == "reduce" else result.shape_near(size or usual)
 
 
 def _table(project: Project, document: Path, words: list[str]) -> str:
+    kind, size = _arguments(words)
+    if kind == "counters":
+        op = "reduce" if "reduce" in Path(words[0]).name else "sgemm"
+        raw = project.find(words[0]).read_text(encoding="utf-8")
+        return tables.to_markdown(counters.table(raw, project.ideas(op)), _linker(project, document, op))
+    if kind not in TABLES:
+        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters.")
+    op, make = TABLES[kind]
+    result = project.load(words[0])
+    if op not in ("", result.op):
+        raise ResultError(f"table '{kind}' is of {op}, but {words[0]} holds {result.op}.")
+    table = make(project, result, size)
+    return f"{tables.to_markdown(table, _linker(project, document, result.op))}\n\n{table.caption}"
+
+
+def _ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+    return tables.ladder(result, _shape(result, size, plots.DEFAULT_SIZE), project.ideas("sgemm"))
+
+
+def _reduce_ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+    shape = _shape(result, size, 0)
+    if shape is None:
+        raise ResultError(f"{result.path} has no whole array that was timed.")
+    return tables_reduce.ladder(result, shape, project.ideas("reduce"))
+
+
+# Kind -> the operation that it is of ("" for all), and what makes it.
+TABLES = {
+    "ladder": ("sgemm", _ladder),
+    "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
+    "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
+    "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
+    "accuracy": ("sgemm", lambda project, result, size: tables.accuracy(result)),
+    "verified": ("", lambda project, result, size: tables.verified(result)),
+    "reduce ladder": ("reduce", _reduce_ladder),
+    "reduce vs-cub": ("reduce", lambda project, result, size: tables_reduce.by_length(result)),
+    "reduce shapes": ("reduce", lambda project, result, size: tables_reduce.shapes(result)),
+    "reduce types": ("reduce", lambda project, result, size: tables_reduce.types(result)),
+}
+
+
+def _linker(project: Project, document: Path, op: str) -> tables.Linker:
     def link(kernel: str) -> str:
-        source = project.source(kernel)
+        source = project.source(kernel, op)
         return _relative(source, document) if source else ""
 
-    kind, size = _arguments(words)
-    makers = {
-        "ladder": lambda result: tables.ladder(result, result.shape_near(size), project.ideas()),
-        "sweep": lambda result: tables.sweep(result, linked=True),
-        "spread": lambda result: tables.spread(result, result.shape_near(_arguments(words, 128)[1])),
-        "scale-add": tables.bandwidth,
-        "accuracy": tables.accuracy,
-        "verified": tables.verified,
-    }
-    if kind == "counters":
-        raw = project.find(words[0]).read_text(encoding="utf-8")
-        return tables.to_markdown(counters.table(raw, project.ideas()), link)
-    if kind not in makers:
-        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(makers)}, counters.")
-    table = makers[kind](project.load(words[0]))
-    return f"{tables.to_markdown(table, link)}\n\n{table.caption}"
+    return link
 
 
 def _relative(path: Path, document: Path) -> str:
@@ -116,6 +156,8 @@ def _rung(project: Project, document: Path, words: list[str]) -> str:
     result, kernel = project.load(source[1]), words[0]
     if kernel not in result.timed_kernels:
         raise ResultError(f"{source[1]} has no time of '{kernel}'; it has {', '.join(result.timed_kernels)}.")
+    if result.op == "reduce":
+        return _reduce_rung(result, kernel, int(words[1]) if len(words) > 1 else None)
     unit, scale = text.rate_unit(result.rows)
     shapes = list(dict.fromkeys(result.shape_near(size) for size in (1024, plots.DEFAULT_SIZE, 16384)))
     timed = [(shape.label, row) for shape in shapes if (row := result.at(kernel, shape))]
@@ -130,6 +172,18 @@ def _rung(project: Project, document: Path, words: list[str]) -> str:
     return "; ".join(parts) + "."
 
 
+def _reduce_rung(result: ResultFile, kernel: str, size: int | None) -> str:
+    shape = length_near(result, size)
+    row = result.at(kernel, shape) if shape else None
+    if row is None:
+        raise ResultError(f"{result.path} has no time of '{kernel}' over a whole array{f' of {size}' if size else ''}.")
+    gains = [f"{text.percent(row.of_peak)} of read bandwidth"] if row.of_peak else []
+    gains += [f"{text.times(row.vs_previous)} its parent"] if row.vs_previous else []
+    gains += [f"{text.times(over_first(result, shape)[kernel])} the first rung"] if over_first(result, shape) else []
+    speed = f"**{text.microseconds(row.median_us)}, {text.number(row.gbs)} GB/s** at {shape.size}"
+    return f"{'; '.join([speed, ', '.join(gains)]) if gains else speed}."
+
+
 def _machine(project: Project, document: Path, words: list[str]) -> str:
     result = project.load(words[0])
     device = result.device
@@ -140,6 +194,9 @@ def _machine(project: Project, document: Path, words: list[str]) -> str:
         parts.append(f"measured FP32 peak {text.number(device['measured_fp32_tflops'])} TFLOP/s")
     if device.get("measured_read_gbs"):
         parts.append(f"measured read bandwidth {text.number(device['measured_read_gbs'], 4)} GB/s")
+    empty = device.get("empty_kernel_us") or {}
+    if empty.get("graph"):
+        parts.append(f"an empty kernel in a graph {text.number(empty['graph'])} µs")
     versions = {"driver": device.get("driver"), "runtime": device.get("runtime"), **result.software}
     parts += [f"{name.replace('_', ' ')} {value}" for name, value in versions.items() if isinstance(value, str) and value]
     parts += [f"L2 {' and '.join(result.values('l2'))}"] if result.values("l2") else []
@@ -155,7 +212,7 @@ def _plot(project: Project, document: Path, words: list[str]) -> str:
     picture = available[wanted]
     stem = "-".join([*result.path.parent.parts[1:], result.path.stem, wanted, *words[2:]])
     light, dark = IMAGES / f"{stem}.svg", IMAGES / f"{stem}-dark.svg"
-    stamp = FINGERPRINT.format(f"{result.digest[:16]} {wanted} {size}")
+    stamp = FINGERPRINT.format(f"{result.digest[:16]} {wanted} {size or plots.DEFAULT_SIZE}")
     if not all((project.root / path).is_file() and stamp in (project.root / path).read_text() for path in (light, dark)):
         project.changed.append(str(light))
         if not project.check:

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from . import pictures as plots
-from . import tables, text, theme
+from . import tables, tables_reduce, text, theme
+from .reductions import length_near
 from .results import ResultFile
 
 STYLE = """
@@ -41,11 +42,11 @@ ul.notes { margin: .8rem 0; padding-left: 1.1rem; color: var(--muted); font-size
 """
 
 TITLES = {"bench": "measured", "verify": "verified", "accuracy": "accuracy"}
-OPS = {"sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)"}
+OPS = {"sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
 LABELS = {
     "name": "device", "sm_count": "multiprocessors", "measured_fp32_tflops": "measured FP32 peak, TFLOP/s",
     "measured_read_gbs": "measured read bandwidth, GB/s", "measured_copy_gbs": "measured copy bandwidth, GB/s",
-    "l2_bytes": "L2 cache",
+    "l2_bytes": "L2 cache", "empty_kernel_us": "an empty kernel, µs",
 }  # fmt: skip
 CPU_LABELS = {"sm_count": "threads", "l2_bytes": "last-level cache"}
 
@@ -103,14 +104,24 @@ def _summary(result: ResultFile) -> str:
     return counted
 
 
-def _tables(result: ResultFile, size: int) -> list[tables.Table]:
+def _reduce_tables(result: ResultFile, size: int | None) -> list[tables.Table]:
+    found = [tables_reduce.types(result)]
+    shape = length_near(result, size)
+    if shape and any(result.role(kernel) == "rung" for kernel in result.timed_kernels):
+        found.insert(0, tables_reduce.ladder(result, shape))
+    return [*found, tables.sweep(result)] if len(result.timed_shapes) > 1 else found
+
+
+def _tables(result: ResultFile, size: int | None) -> list[tables.Table]:
     if result.kind == "accuracy":
         return [tables.accuracy(result)]
     if result.kind == "verify":
         return [tables.verified(result)]
     if result.op == "scale_add":
         return [tables.bandwidth(result)]
-    return [tables.ladder(result, result.shape_near(size)), tables.sweep(result)]
+    if result.op == "reduce":
+        return _reduce_tables(result, size)
+    return [tables.ladder(result, result.shape_near(size or plots.DEFAULT_SIZE)), tables.sweep(result)]
 
 
 def _inline(svg: str, prefix: str) -> str:
@@ -121,7 +132,7 @@ def _inline(svg: str, prefix: str) -> str:
     return theme.themed_svg(svg)
 
 
-def _section(result: ResultFile, stem: str, folder: Path, size: int) -> str:
+def _section(result: ResultFile, stem: str, folder: Path, size: int | None) -> str:
     title = f"{OPS.get(result.op, result.op)}, {TITLES[result.kind]}: {result.device['name']}"
     parts = [f'<h2 id="{stem}">{html.escape(title)}</h2>', f"<p>{html.escape(_summary(result))}</p>"]
     notes = result.not_timed()
@@ -154,7 +165,7 @@ def _stems(results: list[ResultFile]) -> list[str]:
     return stems
 
 
-def write(results: list[ResultFile], folder: Path, size: int) -> Path:
+def write(results: list[ResultFile], folder: Path, size: int | None) -> Path:
     """index.html, and beside it each plot as SVG and PNG and each file's rows as CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     stems = _stems(results)

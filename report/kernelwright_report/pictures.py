@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import text, theme
+from .reductions import length_near, lengths
 from .results import ResultError, ResultFile
 
 DEFAULT_SIZE = 4096
@@ -60,7 +61,39 @@ def _sgemm(result: ResultFile, size: int) -> list[Picture]:
     return pictures
 
 
-def pictures(result: ResultFile, size: int = DEFAULT_SIZE) -> list[Picture]:
+def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
+    shape = length_near(result, size)
+    if shape is None:
+        return []
+
+    def draw(function: str, *arguments):
+        def run():
+            from . import plots_reduce
+
+            return getattr(plots_reduce, function)(result, *arguments)
+
+        return run
+
+    found = []
+    if len(lengths(result)) > 1:
+        caption = "Median time and bytes read a second against the number of elements n."
+        if result.device.get("measured_read_gbs"):
+            caption += " Dashed: the measured read bandwidth"
+            caption += ", and the time of an empty kernel." if result.device.get("empty_kernel_us") else "."
+        found.append(Picture("by-length", "Time and bandwidth against n", caption, draw("by_length")))
+        if any(row.vs_peer is not None and row.role != "peer" for row in result.rows):
+            vendor = text.kernel(next(row.peer for row in result.rows if row.peer))
+            caption = f"Median time of {vendor} by that of each kernel, from the same run; above 1 is faster."
+            found.append(Picture("over-peer", f"Speed-up over {vendor} against n", caption, draw("over_peer")))
+    if any(result.role(kernel) == "rung" for kernel in result.timed_kernels):
+        caption = f"{shape.label}: share of the measured read bandwidth, gain over the step that each kernel "
+        caption += "improves on, and over the first rung."
+        found.append(Picture("steps", "Step by step", caption, draw("steps", shape)))
+    return found
+
+
+def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
+    """`size` is that of the step-by-step plot; without one DEFAULT_SIZE, of reductions the longest."""
     if result.kind == "accuracy":
 
         def draw_accuracy():
@@ -82,7 +115,9 @@ def pictures(result: ResultFile, size: int = DEFAULT_SIZE) -> list[Picture]:
 
         caption = "Bytes read and written by the median time, against the matrix size."
         return [Picture("bandwidth", "Bytes moved per second", caption, draw_bandwidth)]
-    return _sgemm(result, size)
+    if result.op == "reduce":
+        return _reduce(result, size)
+    return _sgemm(result, size or DEFAULT_SIZE)
 
 
 def render(picture: Picture) -> tuple[str, bytes]:

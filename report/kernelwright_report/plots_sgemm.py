@@ -159,7 +159,7 @@ def any_of_peak(result: ResultFile, shape: Shape) -> bool:
     return any((row := result.at(kernel, shape)) and row.of_peak is not None for kernel in result.kernels)
 
 
-def _gain_limit(values: list[float | None]) -> float | None:
+def gain_limit(values: list[float | None]) -> float | None:
     """Where to cut the few large gains, so that the many small ones can be seen."""
     gains = sorted(value for value in values if value is not None)
     small = [gain for gain in gains if gain <= 1.5]
@@ -184,7 +184,7 @@ def steps(result: ResultFile, shape: Shape):
         bars(
             axes, [text.kernel(row.kernel) for row in rows], values, [show(value) for value in values],
             [colours[row.kernel] for row in rows], title=title, base=base, names=i == 0,
-            limit=_gain_limit(values) if base else max(1.0, *(value or 0 for value in values)),
+            limit=gain_limit(values) if base else max(1.0, *(value or 0 for value in values)),
         )  # fmt: skip
         if base == 0:
             axes.axvline(1, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)

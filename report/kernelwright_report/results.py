@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from .reductions import Reduction, reduction_of
+
 SCHEMA = 1
 
 
@@ -28,12 +30,16 @@ OPTIONAL = {
     "m": int, "n": int, "k": int, "batch": int,
     "lda": int, "ldb": int, "ldc": int,
     "op_a": str, "op_b": str, "layout": str, "math": str, "path": str, "input": str,
-    "l2": str, "timing": str, "peer": str, "dtype": str, "reduce_op": str,
+    "l2": str, "timing": str, "peer": str,
+    "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
+    "segments": int, "lengths": str, "misalign": int, "correction": int,
     "alpha": NUMBER, "beta": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
+# What names a reduction, besides.
+REDUCTION = ("n", "dtype", "reduce_op", "shape")
 ROLES = ("rung", "reference", "production", "peer")
 
 
@@ -77,7 +83,9 @@ class Row:
         return self.fields.get(name)
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape | Reduction:
+        if self.op == "reduce":
+            return reduction_of(self)
         m, n, k, batch = self.m or 0, self.n or 0, self.k, self.batch or 1
         if self.op == "scale_add":  # two dimensions; one multiply and one add an element
             return Shape(2 * m * n * batch, m, n, m if m == n else 1, "N", "N", batch)
@@ -131,20 +139,20 @@ class ResultFile:
         return next(row.role for row in self.rows if row.kernel == kernel)
 
     @cached_property
-    def shapes(self) -> list[Shape]:
+    def shapes(self) -> list[Shape] | list[Reduction]:
         return sorted({row.shape for row in self.rows})
 
     @cached_property
-    def table(self) -> dict[tuple[str, Shape], Row]:
+    def table(self) -> dict[tuple[str, Shape | Reduction], Row]:
         return {(row.kernel, row.shape): row for row in self.rows}
 
-    def at(self, kernel: str, shape: Shape) -> Row | None:
+    def at(self, kernel: str, shape: Shape | Reduction) -> Row | None:
         """The row that carries a time, or nothing."""
         row = self.table.get((kernel, shape))
         return row if row is not None and row.median_us is not None else None
 
     @cached_property
-    def timed_shapes(self) -> list[Shape]:
+    def timed_shapes(self) -> list[Shape] | list[Reduction]:
         return [s for s in self.shapes if any(self.at(kernel, s) for kernel in self.kernels)]
 
     @cached_property
@@ -206,6 +214,9 @@ def _check_row(where: str, fields) -> Row:
             if value is not None:
                 _check_value(where, f"{group}.{name}", value, NUMBER)
     _need(fields["role"] in ROLES, f"{where}: role '{fields['role']}' is not one of {', '.join(ROLES)}.")
+    if fields["op"] == "reduce":
+        for name in REDUCTION:
+            _need(fields.get(name) is not None, f"{where}: it is a reduction but has no '{name}'.")
     row = Row(fields)
     _need(
         row.verified or row.median_us is None,
@@ -213,7 +224,7 @@ def _check_row(where: str, fields) -> Row:
     )
     if row.median_us is not None:
         _need(row.median_us > 0, f"{where}: time_us.median is {row.median_us}, expected more than 0.")
-        rate = "gbs" if row.op == "scale_add" else "gflops"
+        rate = "gflops" if row.op == "sgemm" else "gbs"
         _need(row.fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
     return row
 

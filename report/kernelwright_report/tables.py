@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from . import text
 from .curves import curves_of
+from .reductions import Reduction
 from .results import ResultFile, Row, Shape
 
 
@@ -82,30 +83,32 @@ def rows_csv(result: ResultFile) -> str:
     return out.getvalue()
 
 
-def _best(result: ResultFile, shape: Shape) -> str | None:
+def best_of(result: ResultFile, shape: Shape | Reduction) -> str | None:
     """The kernel with the shortest median at a shape."""
     timed = [(result.at(kernel, shape).median_us, kernel) for kernel in result.kernels if result.at(kernel, shape)]
     return min(timed)[1] if timed else None
 
 
 def sweep(result: ResultFile, linked: bool = False) -> Table:
-    """Kernel x size in GFLOP/s, best of each size marked."""
-    best = {shape: _best(result, shape) for shape in result.timed_shapes}
+    """Kernel x size in GFLOP/s, of reductions in GB/s; best of each size marked."""
+    unit, rate = ("GB/s", "gbs") if result.op == "reduce" else ("GFLOP/s", "gflops")
+    best = {shape: best_of(result, shape) for shape in result.timed_shapes}
     rows = []
     for kernel in result.timed_kernels:
         cells = [Cell(kernel if linked else text.kernel(kernel), link=kernel)]
         for shape in result.timed_shapes:
             row = result.at(kernel, shape)
-            cells.append(Cell(text.number(row.gflops if row else None), "best" if kernel == best[shape] else ""))
+            shown = text.number(row.fields[rate] if row else None)
+            cells.append(Cell(shown, "best" if kernel == best[shape] else ""))
         rows.append(cells)
     header = ["kernel"] + [shape.label for shape in result.timed_shapes]
-    return Table("GFLOP/s (10⁹ per second) from the median time; the best of each size is marked.", header, rows)
+    return Table(f"{unit} (10⁹ per second) from the median time; the best of each size is marked.", header, rows)
 
 
 def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None) -> Table:
     """The walk at one size: speed, share of peak, gain over the step before, ratio to the vendor."""
     unit, scale = text.rate_unit(result.rows)
-    best = _best(result, shape)
+    best = best_of(result, shape)
     rows = []
     for kernel in result.timed_kernels:
         row = result.at(kernel, shape)
@@ -153,7 +156,7 @@ def bandwidth(result: ResultFile) -> Table:
     """scale_add: GB/s and share of the measured read bandwidth."""
     rows = []
     for shape in result.timed_shapes:
-        best = _best(result, shape)
+        best = best_of(result, shape)
         for kernel in result.timed_kernels:
             row = result.at(kernel, shape)
             if row is None:
@@ -180,6 +183,13 @@ def _outcome(rows: list[Row]) -> Cell:
     return Cell(shown) if all(row.verified for row in rows) else Cell(f"✗ {shown if errors else 'failed'}", "fail")
 
 
+UNITS = {
+    "sgemm": "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴",
+    "scale_add": "the last place",
+    "reduce": "u = 2⁻²⁴ of the sum of |x| for a sum or mean, of the result otherwise",
+}
+
+
 def verified(result: ResultFile) -> Table:
     """Kernel x shape: largest error, or what went wrong. Many shapes go down the page, few across."""
     cells = {}
@@ -192,7 +202,7 @@ def verified(result: ResultFile) -> Table:
         totals.append(Cell(f"{good} of {len(mine)}", "" if good == len(mine) else "fail"))
     grid = [[_outcome(cells.get((kernel, shape), [])) for shape in result.shapes] for kernel in result.kernels]
     names, shapes = [text.kernel(kernel) for kernel in result.kernels], [shape.label for shape in result.shapes]
-    unit = "the last place" if result.op == "scale_add" else "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴"
+    unit = UNITS[result.op]
     caption = f"Largest error of each case in units of {unit}. Every element was compared; ✗ marks a failed case."
     if len(shapes) > max(12, len(names)):
         rows = [[Cell("verified"), *totals]] + [[Cell(shape), *column] for shape, column in zip(shapes, zip(*grid))]

@@ -19,6 +19,17 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}".replace(",", THIN)
 
 
+def whole(value: int) -> str:
+    return f"{value:,}".replace(",", THIN)
+
+
+def length(n: int) -> str:
+    """A number of elements: 2²⁰, 1 000 003"""
+    if n >= 1024 and n & (n - 1) == 0:
+        return "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return whole(n)
+
+
 def percent(value: float | None) -> str:
     return NONE if value is None else f"{100 * value:.1f}{THIN}%"
 
@@ -43,7 +54,7 @@ def size(size_bytes: float) -> str:
     return f"{size_bytes:g}{THIN}bytes"
 
 
-VENDORS = {"cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB"}
+VENDORS = {"cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB", "openmp": "OpenMP"}
 
 
 def kernel(name: str) -> str:

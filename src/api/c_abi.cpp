@@ -1,19 +1,12 @@
-// The C interface: a handle with the sentence of its last failure; no exception leaves it.
-#include <new>
+// The C interface: handles, sgemm and scale_add.
 #include <optional>
-#include <string>
 #include <utility>
 
+#include "api/c_handle.hpp"
 #include "api/calls.hpp"
 #include "api/check.hpp"
-#include "kernelwright/kernelwright.h"
 #include "kernelwright/version.hpp"
 #include "text.hpp"
-
-struct kwContext {
-  std::unique_ptr<kw::detail::ContextState> state;
-  std::string last_error;
-};
 
 namespace {
 
@@ -22,6 +15,10 @@ using kw::MatrixView;
 using kw::Op;
 using kw::Status;
 using kw::StatusCode;
+using kw::c_abi::error_without_handle;
+using kw::c_abi::first_failure;
+using kw::c_abi::guarded;
+using kw::c_abi::with_state;
 using kw::detail::ContextState;
 using kw::detail::invalid;
 
@@ -37,41 +34,6 @@ static_assert(KW_ROW_MAJOR == static_cast<int>(Layout::row_major));
 static_assert(KW_COL_MAJOR == static_cast<int>(Layout::col_major));
 static_assert(KW_OP_NONE == static_cast<int>(Op::none));
 static_assert(KW_OP_TRANSPOSE == static_cast<int>(Op::transpose));
-
-// Of this thread's calls that had no handle to keep the sentence.
-thread_local std::string error_without_handle;
-
-// Runs `body`, turns what it throws into a status, and keeps the sentence.
-template <class Body>
-kwStatus_t guarded(std::string& last_error, const Body& body) noexcept {
-  try {
-    last_error.clear();
-    Status status = body();
-    last_error = std::move(status.message);
-    return static_cast<kwStatus_t>(status.code);
-  } catch (const std::bad_alloc&) {
-    return KW_STATUS_OUT_OF_MEMORY;
-  } catch (const std::exception& error) {
-    try {
-      last_error = error.what();
-    } catch (...) {
-      last_error.clear();
-    }
-    return KW_STATUS_INTERNAL_ERROR;
-  } catch (...) {
-    return KW_STATUS_INTERNAL_ERROR;
-  }
-}
-
-template <class Body>
-kwStatus_t with_state(kwHandle_t handle, const Body& body) noexcept {
-  if (handle == nullptr) {
-    return guarded(error_without_handle, [] {
-      return invalid("handle is null: create one with kwCreateCpu or kwCreateGpu", "handle");
-    });
-  }
-  return guarded(handle->last_error, [&] { return body(*handle->state); });
-}
 
 template <class Open>
 kwStatus_t create(kwHandle_t* handle, const Open& open) noexcept {
@@ -99,13 +61,6 @@ MatrixView<T> view(T* data, std::int64_t rows, std::int64_t cols, std::int64_t l
                    kwLayout_t layout, kwOp_t op) {
   if (op == KW_OP_TRANSPOSE) std::swap(rows, cols);
   return {data, rows, cols, ld, static_cast<Layout>(layout), static_cast<Op>(op)};
-}
-
-Status first_failure(std::initializer_list<Status> statuses) {
-  for (const Status& status : statuses) {
-    if (!status.ok()) return status;
-  }
-  return Status::success();
 }
 
 struct SgemmArguments {

@@ -5,6 +5,7 @@
 
 #include "api/context_state.hpp"
 #include "kernelwright/matrix.hpp"
+#include "kernelwright/reduce.hpp"
 #include "kernelwright/sgemm.hpp"
 
 namespace kw::detail {
@@ -28,5 +29,17 @@ struct ScaleAddCall {
 };
 
 Status scale_add(ContextState& state, const ScaleAddCall& call);
+
+struct ReduceCall {
+  ReduceOp op = ReduceOp::sum;
+  ReduceView view;
+  ReduceOutput out;
+  ReduceOptions options;
+};
+
+Status reduce(ContextState& state, const ReduceCall& call);
+// Looks at no pointer: the arrays need not exist yet.
+Status reduce_workspace_bytes(const ContextState& state, const ReduceCall& call,
+                              std::size_t* bytes);
 
 }  // namespace kw::detail

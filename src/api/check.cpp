@@ -63,8 +63,10 @@ Status check_span(const Operand& operand) {
 }
 
 Footprint footprint(const Operand& operand) {
-  return {reinterpret_cast<std::uintptr_t>(operand.view.data), operand.lines(), operand.width(),
-          operand.view.ld};
+  if (operand.empty()) return {};
+  const std::int64_t width = operand.width() * element_bytes;
+  return {reinterpret_cast<std::uintptr_t>(operand.view.data), operand.lines(), width,
+          operand.lines() == 1 ? width : operand.view.ld * element_bytes};
 }
 
 }  // namespace
@@ -144,7 +146,7 @@ Status check_not_transposed(const Operand& output) {
 }
 
 Status check_no_shared_element(const Operand& output, const Operand& input) {
-  if (!shares_element(footprint(output), footprint(input))) return Status::success();
+  if (!shares_byte(footprint(output), footprint(input))) return Status::success();
   return invalid(text(output.description(), " at ", static_cast<const void*>(output.view.data),
                       " with ", output.ld_argument(), " ", output.view.ld,
                       " shares an element with ", input.description(), " at ",

@@ -24,17 +24,34 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   std::unique_ptr<ContextState> opened(new ContextState(std::move(runtime)));
   opened->sgemm_ = backend.sgemm();
   opened->scale_add_ = backend.scale_add();
-  if (stream) {
-    opened->stream_ = *stream;
-  } else {
-    Stream made;
-    status = opened->runtime_->with_device([&] { return opened->runtime_->create_stream(&made); });
-    if (!status.ok()) return status;
-    opened->own_stream_ = made;
-    opened->stream_ = made;
-  }
-  *state = std::move(opened);
-  return Status::success();
+  opened->reduce_ = backend.reduce();
+  if (stream) opened->stream_ = *stream;
+  status = opened->runtime_->with_device([&] {
+    Status made = stream ? Status::success() : opened->make_stream();
+    return made.ok() ? opened->make_tickets() : made;
+  });
+  if (status.ok()) *state = std::move(opened);
+  return status;
+}
+
+Status ContextState::make_stream() {
+  Stream made;
+  Status status = runtime_->create_stream(&made);
+  if (!status.ok()) return status;
+  own_stream_ = made;
+  stream_ = made;
+  return status;
+}
+
+// Waits until they are zero: later calls may use another stream.
+Status ContextState::make_tickets() {
+  constexpr std::size_t bytes = ticket_count * sizeof(unsigned);
+  void* data = nullptr;
+  Status status = runtime_->allocate(&data, bytes);
+  if (!status.ok()) return status;
+  tickets_ = static_cast<unsigned*>(data);
+  status = runtime_->fill(data, 0, bytes, stream_);
+  return status.ok() ? runtime_->synchronize(stream_) : status;
 }
 
 Status ContextState::open_cpu(std::unique_ptr<ContextState>* state) {
@@ -56,6 +73,7 @@ Status ContextState::open_gpu(int ordinal, std::optional<Stream> stream,
 ContextState::~ContextState() {
   (void)runtime_->with_device([&] {
     for (const Workspace& workspace : own_workspaces_) runtime_->release(workspace.data);
+    if (tickets_ != nullptr) runtime_->release(tickets_);
     if (own_stream_) runtime_->destroy_stream(*own_stream_);
     return Status::success();
   });
@@ -95,7 +113,7 @@ Status ContextState::set_workspace(void* data, std::size_t bytes) {
   if (data == nullptr) {
     callers_workspace_.reset();
   } else {
-    callers_workspace_ = Workspace{data, bytes};
+    callers_workspace_ = Workspace{data, bytes, tickets_};
   }
   return Status::success();
 }
@@ -110,12 +128,12 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
                            "workspace");
   }
   if (bytes == 0) {
-    *found = {};
+    *found = {nullptr, 0, tickets_};
     return Status::success();
   }
   if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
     // Doubling bounds all of them together by four times what was ever needed.
-    Workspace grown{nullptr, std::max(std::bit_ceil(bytes), smallest_workspace)};
+    Workspace grown{nullptr, std::max(std::bit_ceil(bytes), smallest_workspace), tickets_};
     own_workspaces_.reserve(own_workspaces_.size() + 1);
     Status status = runtime_->allocate(&grown.data, grown.bytes);
     if (!status.ok()) return status;

@@ -29,22 +29,28 @@ class ContextState {
   const Device& device() const { return runtime_->device(); }
   const KernelList<Sgemm>& sgemm_kernels() const { return sgemm_; }
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
+  const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
   Stream stream() const { return stream_; }
 
   Status synchronize();
   Status set_stream(void* handle);
   Status set_workspace(void* data, std::size_t bytes);
-  // Scratch memory of at least that size: the caller's, or the context's own, grown if need be.
+  // Scratch memory of at least that size, the caller's or the context's own, grown if need be; and
+  // the context's tickets in either case.
   Status workspace(std::size_t bytes, Workspace* found);
 
  private:
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
+  Status make_stream();
+  Status make_tickets();
 
   std::unique_ptr<Runtime> runtime_;
   KernelList<Sgemm> sgemm_;
   KernelList<ScaleAdd> scale_add_;
+  KernelList<Reduce> reduce_;
   Stream stream_;
   std::optional<Stream> own_stream_;
+  unsigned* tickets_ = nullptr;
   std::optional<Workspace> callers_workspace_;
   std::vector<Workspace> own_workspaces_;  // the last is the largest and in use
 };

@@ -1,4 +1,4 @@
-// Whether two matrices have an element in common.
+// Whether two arrays have a byte in common.
 #include "api/overlap.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ std::int64_t floor_div(std::int64_t value, std::int64_t divisor) {
 
 std::int64_t span(const Footprint& f) { return (f.lines - 1) * f.ld + f.width; }
 
-// Element (i, j) of x is element (i2, j2) of y, which begins `offset` elements later, where
+// Byte (i, j) of x is byte (i2, j2) of y, which begins `offset` bytes later, where
 // (i - i2) * ld + (j - j2) == offset. |j - j2| < ld leaves two candidates for the pair of
 // differences.
 bool share_with_same_ld(const Footprint& x, const Footprint& y, std::int64_t offset) {
@@ -26,7 +26,7 @@ bool share_with_same_ld(const Footprint& x, const Footprint& y, std::int64_t off
   return possible(lines, columns) || possible(lines + 1, columns - x.ld);
 }
 
-// Whether a run of `width` elements that begins `start` elements after f's first meets a line of f.
+// Whether a run of `width` bytes that begins `start` bytes after f's first meets a line of f.
 bool meets_line(const Footprint& f, std::int64_t start, std::int64_t width) {
   const std::int64_t first_ending_later =
       std::max<std::int64_t>(0, floor_div(start - f.width, f.ld) + 1);
@@ -35,11 +35,10 @@ bool meets_line(const Footprint& f, std::int64_t start, std::int64_t width) {
 
 }  // namespace
 
-bool shares_element(const Footprint& x, const Footprint& y) {
+bool shares_byte(const Footprint& x, const Footprint& y) {
   if (x.lines == 0 || x.width == 0 || y.lines == 0 || y.width == 0) return false;
-  if (y.lines > x.lines) return shares_element(y, x);
-  const std::int64_t offset =
-      static_cast<std::int64_t>(y.address - x.address) / static_cast<std::int64_t>(sizeof(float));
+  if (y.lines > x.lines) return shares_byte(y, x);
+  const auto offset = static_cast<std::int64_t>(y.address - x.address);
   if (offset >= span(x) || -offset >= span(y)) return false;
   if (x.ld == y.ld) return share_with_same_ld(x, y, offset);
   if (y.lines > most_lines_compared) return false;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 
+#include "check/draw.hpp"
+
 namespace kw::check {
 namespace {
 
@@ -14,21 +16,6 @@ constexpr std::array<float, 3> scalars = {1.0f, -1.5f, 0.0f};
 constexpr std::array<Input, 4> inputs = {Input::uniform, Input::normal, Input::unit,
                                          Input::integers};
 constexpr std::array<std::int64_t, 2> guards = {1024, 0};
-
-// Draws choices one after the other, the same ones for the same case number.
-class Draw {
- public:
-  explicit Draw(std::size_t number) : state_(mix(number + 1)) {}
-
-  template <class T, std::size_t N>
-  T from(const std::array<T, N>& choices) {
-    state_ = mix(state_ + golden_gamma);
-    return choices[(state_ >> 32) % N];
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 struct Shape {
   std::int64_t m, n, k;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "check/host_device.hpp"
 #include "check/normal.hpp"
+#include "host_device.hpp"
 
 namespace kw::check {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "check/host_device.hpp"
+#include "host_device.hpp"
 
 namespace kw::check {
 

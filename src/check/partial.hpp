@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "check/host_device.hpp"
+#include "host_device.hpp"
 
 namespace kw::check {
 

@@ -1,4 +1,5 @@
-// One launch of a kernel under observation: refusals, workspace canaries, launch shape, time.
+// One launch of a kernel under observation: refusals, workspace canaries, tickets, launch shape,
+// time.
 #pragma once
 
 #include <fmt/format.h>
@@ -30,17 +31,22 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
   gpu::launch_recorder = &result.launch;
   const Status status = bench.runtime().time_us(
       [&](Stream stream) {
-        return kernel.launch(problem, bench.device(), {bytes > 0 ? scratch.data() : nullptr, bytes},
+        return kernel.launch(problem, bench.device(),
+                             {bytes > 0 ? scratch.data() : nullptr, bytes, bench.tickets()},
                              stream);
       },
       bench.stream(), &result.first_call_us);
   gpu::launch_recorder = nullptr;
   if (!status.ok()) {
     result.message = fmt::format("{}: {}", kernel.name, status.message);
+    static_cast<void>(bench.clear_tickets());  // that the device is lost, the message says
     return result;
   }
   bench.synchronize();
   result.message = scratch.find_change("the workspace", true);
+  if (const std::string left = bench.find_left_ticket(); !left.empty()) {
+    result.message += (result.message.empty() ? "" : "; ") + left;
+  }
   result.outcome = result.message.empty() ? Outcome::verified : Outcome::failed;
   return result;
 }

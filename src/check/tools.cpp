@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "check/parallel.hpp"
+#include "check/each.hpp"
 
 // The float64 product is most of a check's time on a CPU: compile it for what the machine has.
 // Sanitizers instrument the dispatcher, which runs before they are ready.
@@ -18,31 +18,6 @@
 
 namespace kw::check {
 namespace {
-
-int threads_for(std::int64_t operations) {
-  constexpr std::int64_t worth_a_thread = 1 << 18;
-  return static_cast<int>(std::clamp<std::int64_t>(operations / worth_a_thread, 1, cpu_threads()));
-}
-
-Status fill_matrix(const FillMatrix& fill, Stream) {
-  parallel_ranges(fill.size(), threads_for(fill.size()),
-                  [&](int, std::int64_t begin, std::int64_t end) {
-                    for (std::int64_t i = begin; i < end; ++i) fill(i);
-                  });
-  return Status::success();
-}
-
-template <class Judge>
-Status judge_all(const Judge& judge, Partial* partials, Stream) {
-  std::fill_n(partials, partial_count, empty_partial());
-  const int parts = std::min(threads_for(judge.size()), partial_count);
-  parallel_ranges(judge.size(), parts, [&](int part, std::int64_t begin, std::int64_t end) {
-    Partial found = empty_partial();
-    for (std::int64_t i = begin; i < end; ++i) judge(i, found);
-    partials[part] = found;
-  });
-  return Status::success();
-}
 
 constexpr int tile_rows = 4;
 constexpr int tile_cols = 8;
@@ -137,8 +112,8 @@ Oracle make_oracle(const Sgemm& p, double* product, double* magnitude) {
 }
 
 const Tools& cpu_tools() {
-  static const Tools table = {fill_matrix, oracle, judge_all<JudgeUnchanged>, judge_all<JudgeSgemm>,
-                              judge_all<JudgeScaleAdd>};
+  static const Tools table = {run_each<FillMatrix>, oracle, run_judge<JudgeUnchanged>,
+                              run_judge<JudgeSgemm>, run_judge<JudgeScaleAdd>};
   return table;
 }
 

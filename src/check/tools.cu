@@ -1,45 +1,10 @@
-// The check's work on a GPU: one kernel that applies a function object to every element, one that
-// also merges what the objects find, and the float64 product.
-#include "check/tools.hpp"
-#include "gpu/gpu.hpp"
+// The check's work on a GPU: function objects for every element, and the float64 product.
+#include "check/each_kernels.hpp"
 
 namespace KW_TARGET::check {
 namespace {
 
 using kw::check::Oracle;
-using kw::check::Partial;
-using kw::check::partial_count;
-
-constexpr int threads = 256;
-
-template <class Each>
-__global__ void for_each(Each each) {
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
-       i < each.size(); i += step) {
-    each(i);
-  }
-}
-
-// One finding a block, merged in a fixed order.
-template <class Judge>
-__global__ void judge_all(Judge judge, Partial* partials) {
-  __shared__ Partial shared[threads];
-  Partial found = kw::check::empty_partial();
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
-       i < judge.size(); i += step) {
-    judge(i, found);
-  }
-  shared[threadIdx.x] = found;
-  for (int half = threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < half) {
-      merge(shared[threadIdx.x], shared[threadIdx.x + half]);
-    }
-  }
-  if (threadIdx.x == 0) partials[blockIdx.x] = shared[0];
-}
 
 constexpr int tile = 64;    // of the product, a block
 constexpr int depth = 16;   // of k, a step
@@ -101,21 +66,6 @@ __global__ void __launch_bounds__(side* side) oracle_kernel(Oracle o) {
   }
 }
 
-gpu::LaunchConfig grid_of(std::int64_t blocks, Stream stream) {
-  return {dim3(static_cast<unsigned>(blocks)), dim3(threads), 0, stream};
-}
-
-Status fill_matrix(const kw::check::FillMatrix& fill, Stream stream) {
-  const std::int64_t blocks = gpu::ceil_div(fill.size(), threads);
-  return gpu::launch(for_each<kw::check::FillMatrix>,
-                     grid_of(blocks < 8192 ? blocks : 8192, stream), fill);
-}
-
-template <class Judge>
-Status judge(const Judge& judge, Partial* partials, Stream stream) {
-  return gpu::launch(judge_all<Judge>, grid_of(partial_count, stream), judge, partials);
-}
-
 // A grid's second dimension ends at 65535 blocks, four million rows: taller products go in slices.
 Status oracle(const Oracle& whole, Stream stream) {
   constexpr std::int64_t rows_a_launch = 65535 * static_cast<std::int64_t>(tile);
@@ -136,9 +86,9 @@ Status oracle(const Oracle& whole, Stream stream) {
 }  // namespace
 
 const kw::check::Tools& tools() {
-  static const kw::check::Tools table = {fill_matrix, oracle, judge<kw::check::JudgeUnchanged>,
-                                         judge<kw::check::JudgeSgemm>,
-                                         judge<kw::check::JudgeScaleAdd>};
+  static const kw::check::Tools table = {
+      run_each<kw::check::FillMatrix>, oracle, run_judge<kw::check::JudgeUnchanged>,
+      run_judge<kw::check::JudgeSgemm>, run_judge<kw::check::JudgeScaleAdd>};
   return table;
 }
 

@@ -1,11 +1,15 @@
-// A device made ready for checking: its runtime, one stream, the tools that run there, and memory
-// that frees itself. What goes wrong here is thrown as kw::Error, for whoever asked for the check.
+// A device made ready for checking: its runtime, one stream, the tools that run there, tickets for
+// launches, and memory that frees itself. What goes wrong here is thrown as kw::Error, for whoever
+// asked for the check.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "check/reduce_tools.hpp"
 #include "check/tools.hpp"
 #include "gpu/runtime.hpp"
 
@@ -57,8 +61,12 @@ class Workbench {
   explicit Workbench(Runtime& runtime)
       : runtime_(runtime),
         tools_(tools_for(runtime.device())),
-        partials_(runtime, partial_count * sizeof(Partial)) {
+        reduce_tools_(reduce_tools_for(runtime.device())),
+        partials_(runtime, partial_count * sizeof(Partial)),
+        tickets_(runtime, ticket_count * sizeof(unsigned)) {
     require(runtime.create_stream(&stream_));
+    require(clear_tickets());
+    synchronize();
   }
   Workbench(const Workbench&) = delete;
   Workbench& operator=(const Workbench&) = delete;
@@ -67,8 +75,22 @@ class Workbench {
   Runtime& runtime() { return runtime_; }
   const Device& device() const { return runtime_.device(); }
   const Tools& tools() const { return tools_; }
+  const ReduceTools& reduce_tools() const { return reduce_tools_; }
   Stream stream() const { return stream_; }
   void synchronize() { require(runtime_.synchronize(stream_)); }
+
+  // ticket_count counters for the Workspace of every launch, zero between launches.
+  unsigned* tickets() const { return tickets_.as<unsigned>(); }
+  Status clear_tickets() { return runtime_.fill(tickets_.data(), 0, tickets_.bytes(), stream_); }
+  // Empty where all are zero, else a sentence; they are zero again afterwards.
+  std::string find_left_ticket() {
+    std::vector<unsigned> left(ticket_count);
+    require(runtime_.copy(left.data(), tickets_.data(), tickets_.bytes(), stream_));
+    const auto found = std::find_if(left.begin(), left.end(), [](unsigned t) { return t != 0; });
+    if (found == left.end()) return {};
+    require(clear_tickets());
+    return "left ticket " + std::to_string(found - left.begin()) + " at " + std::to_string(*found);
+  }
 
   // Runs a judge over all of its elements.
   template <class Judge>
@@ -91,7 +113,9 @@ class Workbench {
  private:
   Runtime& runtime_;
   const Tools& tools_;
+  const ReduceTools& reduce_tools_;
   DeviceBuffer partials_;
+  DeviceBuffer tickets_;
   Stream stream_;
 };
 

@@ -1,6 +1,7 @@
 // The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
 #pragma once
 
+#include "reduce/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 
@@ -8,6 +9,8 @@ namespace kw::cpu {
 
 KernelLaunch<Sgemm> cpu_loop;
 KernelLaunch<ScaleAdd> cpu_scale_add;
+KernelLaunch<Reduce> cpu_reduce;
+std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
 
 // Where this build has a CBLAS.
 KernelLaunch<Sgemm> cpu_cblas;

@@ -1,5 +1,6 @@
 // The CPU's lists, fastest first.
 #include "cpu/kernels.hpp"
+#include "reduce/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -27,6 +28,11 @@ KernelList<Sgemm> sgemm_production() {
 KernelList<ScaleAdd> scale_add_production() {
   return {{"cpu_scale_add", nullptr, "one fused multiply-add an element, one thread",
            Role::production, Math::fp32, always<ScaleAdd>, no_workspace<ScaleAdd>, cpu_scale_add}};
+}
+
+KernelList<Reduce> reduce_production() {
+  return {{"cpu_reduce", nullptr, "lanes in vectors, chunks over the threads", Role::production,
+           Math::fp32, always<Reduce>, cpu_reduce_workspace_bytes, cpu_reduce}};
 }
 
 }  // namespace kw::cpu

@@ -31,6 +31,9 @@ struct LaunchConfig {
   dim3 block;
   std::size_t shared_bytes = 0;
   Stream stream = {};
+  // May be placed on the device before the stream's previous kernel has ended: the kernel waits
+  // itself (device/overlap.hpp). Taken as false where it cannot.
+  bool overlap = false;
 };
 
 template <class T>
@@ -50,6 +53,12 @@ inline Status check(cudaError_t error, const char* what) {
   return Status::failure(StatusCode::device_error,
                          std::string(what) + ": " + cudaGetErrorString(error));
 }
+// Whether the code that this device runs was compiled for sm_90 or later, where a kernel can wait
+// for the one before it; code for an earlier architecture, translated by the driver, cannot.
+inline bool waits_itself(const void* kernel) {
+  cudaFuncAttributes attributes = {};
+  return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess && attributes.ptxVersion >= 90;
+}
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
   constexpr std::size_t without_opt_in = 48 * 1024;
   if (config.shared_bytes > without_opt_in) {
@@ -58,9 +67,23 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
                           "dynamic shared memory");
     if (!status.ok()) return status;
   }
-  return check(cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
-                                static_cast<cudaStream_t>(config.stream.handle)),
-               "kernel launch");
+  const auto stream = static_cast<cudaStream_t>(config.stream.handle);
+  if (config.overlap && waits_itself(kernel)) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = config.grid;
+    launch.blockDim = config.block;
+    launch.dynamicSmemBytes = config.shared_bytes;
+    launch.stream = stream;
+    launch.attrs = &attribute;
+    launch.numAttrs = 1;
+    return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
+  }
+  return check(
+      cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes, stream),
+      "kernel launch");
 }
 #elif defined(__HIP__)
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {

@@ -9,6 +9,7 @@
 
 #include "gpu/device.hpp"
 #include "kernel.hpp"
+#include "reduce/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 #include "status.hpp"
@@ -58,6 +59,7 @@ struct Backend {
   Status (*open)(int ordinal, std::unique_ptr<Runtime>* runtime);
   KernelList<Sgemm> (*sgemm)();
   KernelList<ScaleAdd> (*scale_add)();
+  KernelList<Reduce> (*reduce)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

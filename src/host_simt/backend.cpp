@@ -6,6 +6,7 @@
 #include "gpu/host_memory_runtime.hpp"
 #include "host_simt/device_memory.hpp"
 #include "host_simt/host_simt.hpp"
+#include "reduce/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -72,8 +73,9 @@ Status open(int ordinal, std::unique_ptr<Runtime>* runtime) {
 }
 
 const Backend& backend() {
-  static const Backend backend{DeviceKind::host_simt, [] { return 1; }, open,
-                               on_host::sgemm_production, on_host::scale_add_production};
+  static const Backend backend{
+      DeviceKind::host_simt,         [] { return 1; },          open, on_host::sgemm_production,
+      on_host::scale_add_production, on_host::reduce_production};
   return backend;
 }
 

@@ -95,6 +95,10 @@ constexpr float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 constexpr long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 constexpr double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 
+// The lower half of high:low shifted right by shift mod 32.
+constexpr unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift % 32));
+}
 constexpr int __popc(unsigned x) { return std::popcount(x); }
 constexpr int __popcll(unsigned long long x) { return std::popcount(x); }
 constexpr int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }

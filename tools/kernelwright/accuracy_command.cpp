@@ -82,7 +82,7 @@ int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
       for (const auto& kernel : kernels) {
         progress.show(fmt::format("{} k={}: {}", to_string(input), k, kernel.name));
         const check::VerifyResult result = trial.verify(kernel);
-        rows.push_back(bench::make_row(kernel, trial.problem(), input, result));
+        rows.push_back(bench::make_row(kernel, trial.problem(), c, result));
       }
     }
   }

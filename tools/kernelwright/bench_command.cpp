@@ -8,6 +8,7 @@
 #include "bench/table.hpp"
 #include "commands.hpp"
 #include "kernels.hpp"
+#include "reduce_options.hpp"
 #include "shapes.hpp"
 #include "terminal.hpp"
 
@@ -19,6 +20,8 @@ struct BenchOptions : CommonOptions {
   double budget_ms = 0, max_call_ms = -1;
   float alpha = 1, beta = 0;           // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
+  ReduceChoice reduce;                 // of reduce, `shape` and `sweep` included
+  std::string timing = "auto";
   bool quick = false, no_peer = false;
 };
 
@@ -33,6 +36,7 @@ bench::Options timing_options(const BenchOptions& options, const Device& device)
     }
     timing.l2 = bench::L2::cold;
   }
+  timing.alone = options.timing == "alone";
   timing.budget_ms = options.budget_ms > 0 ? options.budget_ms : options.quick ? 30 : 200;
   // A GPU's slowest kernels are part of the story; a CPU's would be most of the time.
   timing.max_call_ms = options.max_call_ms >= 0 ? options.max_call_ms : device.is_gpu() ? 0 : 2000;
@@ -84,17 +88,30 @@ std::vector<Shape> default_shapes(const Device& device, const ScaleAdd&) {
   return shapes;
 }
 
-std::vector<Shape> chosen_shapes(const BenchOptions& options, const Device& device,
-                                 const Sgemm& sgemm) {
-  if (!options.shape.empty()) return parse_shapes(options.shape, 3, 1);
-  if (!options.sweep.empty()) return sweep(options.sweep);
-  return default_shapes(device, sgemm);
+std::vector<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                           const Sgemm& sgemm) {
+  const std::vector<Shape> shapes = !options.shape.empty()   ? parse_shapes(options.shape, 3, 1)
+                                    : !options.sweep.empty() ? sweep(options.sweep)
+                                                             : default_shapes(device, sgemm);
+  std::vector<check::SgemmCase> cases;
+  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, sgemm));
+  return cases;
 }
 
-std::vector<Shape> chosen_shapes(const BenchOptions& options, const Device& device,
-                                 const ScaleAdd& scale_add) {
-  if (!options.shape.empty()) return parse_shapes(options.shape, 2, 1);
-  return default_shapes(device, scale_add);
+std::vector<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                              const ScaleAdd& scale_add) {
+  const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
+                                                           : default_shapes(device, scale_add);
+  std::vector<check::ScaleAddCase> cases;
+  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, scale_add));
+  return cases;
+}
+
+std::vector<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                            const Reduce&) {
+  const int longest = device.is_gpu() ? 30 : device.kind == DeviceKind::cpu ? 26 : 16;
+  return chosen_reductions(options.reduce, std::int64_t{1} << longest, options.parsed_input(),
+                           options.seed);
 }
 
 // The chosen kernels, and the peers beside them unless they are not wanted.
@@ -124,6 +141,10 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   if (ceilings.fp32_tflops) fmt::print(", measured peak {:.3g} TFLOP/s", *ceilings.fp32_tflops);
   if (ceilings.read_gbs) fmt::print(", measured read {:.4g} GB/s", *ceilings.read_gbs);
   fmt::print(", L2 {}\n", bench::to_string(timing.l2));
+  if (ceilings.empty_kernel) {
+    fmt::print("An empty kernel takes {:.2f} us in a graph, {:.2f} us between events.\n",
+               ceilings.empty_kernel->graph_us, ceilings.empty_kernel->events_us);
+  }
   if (device.kind == DeviceKind::host_simt) {
     fmt::print(
         "Host SIMT runs GPU kernels on the CPU to check them: its times say nothing about "
@@ -138,7 +159,7 @@ int run(const BenchOptions& options, const std::string& command) {
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   const KernelList<Problem> kernels = chosen_kernels<Problem>(options, device);
-  const std::vector<Shape> shapes = chosen_shapes(options, device, Problem{});
+  const auto cases = chosen_cases(options, device, Problem{});
   const bench::Options timing = timing_options(options, device);
 
   check::Workbench workbench(*runtime);
@@ -156,8 +177,8 @@ int run(const BenchOptions& options, const std::string& command) {
       },
       [&](const std::string& text) { progress.show(text); });
   std::vector<bench::Row> rows;
-  for (const Shape& shape : shapes) {
-    const std::vector<bench::Row> found = bench.run(kernels, make_case(options, shape, Problem{}));
+  for (const auto& c : cases) {
+    const std::vector<bench::Row> found = bench.run(kernels, c);
     progress.clear();
     if (!options.quiet() && !found.empty()) {
       fmt::print("{}\n", bench::problem_table(found));
@@ -179,8 +200,13 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
   options.add_kernel(to);
   to.add_flag("--no-peer", options.no_peer, "Leave the vendor's library out");
   to.add_option("--l2", options.l2,
-                "hot: every call on the same operands; cold: rotate over more than the L2 holds")
+                "hot: every call on the same operands; cold: on operands that no cache holds")
       ->check(CLI::IsMember({"hot", "cold"}))
+      ->capture_default_str();
+  to.add_option("--timing", options.timing,
+                "auto: short calls many at a time in a graph, others by events; alone: every call "
+                "by itself on an idle device, launch latency included")
+      ->check(CLI::IsMember({"auto", "alone"}))
       ->capture_default_str();
   to.add_option("--budget-ms", options.budget_ms,
                 "Measuring time a kernel and size; at least 3 repeats in any case (default: 200, "
@@ -239,6 +265,49 @@ void add_scale_add(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_reduce(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand("reduce", "Many numbers to one, or to one a row");
+  command->footer(
+      "Sweeps: classic (2^10, 2^11, ... 2^30), odd (odd lengths, aligned and misaligned), shapes\n"
+      "(rows, columns, segments). Without --shape and --sweep: classic, as far as the device is\n"
+      "quick.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench reduce --sweep classic --l2 cold --json reduce.json\n"
+      "  kernelwright bench reduce --op sum,argmin --dtype float32,float16 --shape 2^28,1000003\n"
+      "  kernelwright bench reduce --shape 4096x1000 --axis columns\n"
+      "  kernelwright bench reduce --shape 100000 --segments log_uniform\n"
+      "  kernelwright bench reduce --op variance --correction 1 --device cpu --quick");
+  auto options = std::make_shared<BenchOptions>();
+  ReduceChoice& choice = options->reduce;
+  command->add_option("--op", choice.ops, "all, or some of " + reduce_op_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  command->add_option("--dtype", choice.types, "all, or some of " + data_type_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  CLI::Option* shape = command->add_option("--shape", choice.shape,
+                                           "N or ROWSxCOLS,...; with --segments how many of them");
+  shape->type_name("LIST");
+  command->add_option("--sweep", choice.sweep, "classic, odd or shapes")->excludes(shape);
+  command->add_option("--axis", choice.axis, "whole (default of N), rows (of ROWSxCOLS) or columns")
+      ->check(CLI::IsMember({"whole", "rows", "columns"}));
+  command->add_option(
+      "--segments", choice.segments,
+      "Lengths of segments: one_to_32, log_uniform (1 to 100000), equal (64), uneven");
+  command->add_option("--misalign", choice.misalign, "Elements past a 256-byte boundary")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+  command
+      ->add_option("--correction", choice.correction,
+                   "variance divides by the number of elements less this")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_timing_options(*command, *options);
+  command->callback(
+      [options, &invocation] { invocation.exit_code = run<Reduce>(*options, invocation.command); });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Invocation& invocation) {
@@ -247,8 +316,10 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Examples:\n"
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
+      "  kernelwright bench reduce --shape 2^20 --op sum,max\n"
       "  kernelwright bench scale_add --shape 8192");
   add_sgemm(*command, invocation);
+  add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
 }
 

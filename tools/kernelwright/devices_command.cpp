@@ -70,6 +70,11 @@ void print_device(const Device& d, const bench::Ceilings& ceilings) {
     cells.push_back({"measured read", measured(ceilings.read_gbs, "GB/s")});
     cells.push_back({"measured copy", measured(ceilings.copy_gbs, "GB/s, read and written")});
   }
+  if (ceilings.empty_kernel) {
+    cells.push_back({"empty kernel", fmt::format("{:.2f} us in a graph, {:.2f} us between events",
+                                                 ceilings.empty_kernel->graph_us,
+                                                 ceilings.empty_kernel->events_us)});
+  }
   fmt::print("{}:{} {}\n", to_string(d.kind), d.ordinal, d.name);
   for (auto& row : cells) row[0] = "  " + row[0];
   fmt::print("{}\n", bench::align(cells, 2));

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "program.hpp"
+#include "reduce/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT
@@ -26,6 +27,8 @@ KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
   return backend.scale_add();
 }
 
+KernelList<Reduce> production(const Backend& backend, const Reduce&) { return backend.reduce(); }
+
 KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return cpu::sgemm_rungs();
 #ifdef KW_HAVE_CUDA
@@ -38,12 +41,28 @@ KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
 }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 
+KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
+  if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
+#ifdef KW_HAVE_CUDA
+  if (kind == DeviceKind::cuda) return on_cuda::reduce_rungs();
+#endif
+#ifdef KW_HAVE_HOST_SIMT
+  if (kind == DeviceKind::host_simt) return on_host::reduce_rungs();
+#endif
+  return {};
+}
+
 KernelList<Sgemm> peers_of(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return peers::sgemm_cpu();
   if (kind == DeviceKind::cuda) return peers::sgemm_cuda();
   return {};
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
+KernelList<Reduce> peers_of(DeviceKind kind, const Reduce&) {
+  if (kind == DeviceKind::cpu) return peers::reduce_cpu();
+  if (kind == DeviceKind::cuda) return peers::reduce_cuda();
+  return {};
+}
 
 std::vector<std::string> split_globs(const std::string& globs) {
   std::vector<std::string> parts(1);
@@ -121,8 +140,10 @@ KernelList<Problem> select_kernels(const KernelList<Problem>& all, const std::st
 
 template KernelList<Sgemm> all_kernels(DeviceKind);
 template KernelList<ScaleAdd> all_kernels(DeviceKind);
+template KernelList<Reduce> all_kernels(DeviceKind);
 template KernelList<Sgemm> select_kernels(const KernelList<Sgemm>&, const std::string&);
 template KernelList<ScaleAdd> select_kernels(const KernelList<ScaleAdd>&, const std::string&);
+template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std::string&);
 
 std::unique_ptr<Runtime> open_device(const std::string& name) {
   const std::size_t colon = name.find(':');

@@ -51,13 +51,14 @@ void print_list(const char* op) {
 
 void add_list_command(CLI::App& app, Invocation&) {
   CLI::App* command = app.add_subcommand("list", "Show every kernel of this build");
-  command->footer("Examples:\n  kernelwright list\n  kernelwright list sgemm");
+  command->footer("Examples:\n  kernelwright list\n  kernelwright list reduce");
   auto op = std::make_shared<std::string>();
-  command->add_option("op", *op, "sgemm or scale_add (default: both)")
-      ->check(CLI::IsMember({"sgemm", "scale_add"}));
+  command->add_option("op", *op, "sgemm, reduce or scale_add (default: all)")
+      ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
   command->callback([op] {
-    if (*op != "scale_add") print_list<Sgemm>("sgemm");
-    if (*op != "sgemm") print_list<ScaleAdd>("scale_add");
+    if (op->empty() || *op == "sgemm") print_list<Sgemm>("sgemm");
+    if (op->empty() || *op == "reduce") print_list<Reduce>("reduce");
+    if (op->empty() || *op == "scale_add") print_list<ScaleAdd>("scale_add");
   });
 }
 

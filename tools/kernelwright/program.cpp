@@ -33,7 +33,8 @@ std::string typed_command(int argc, const char* const* argv) {
 }
 
 int run_checked(int argc, const char* const* argv) {
-  CLI::App app("Single-precision matrix kernels: verify, time and report them.", "kernelwright");
+  CLI::App app("Single-precision matrix kernels and reductions: verify, time and report them.",
+               "kernelwright");
   app.set_version_flag("--version", std::string("kernelwright ") + KW_VERSION);
   app.require_subcommand(1);
   app.footer(
@@ -41,6 +42,7 @@ int run_checked(int argc, const char* const* argv) {
       "  kernelwright devices\n"
       "  kernelwright verify sgemm --device host-simt --kernel 'r1*'\n"
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
+      "  kernelwright bench reduce --shape 2^20,2^28 --l2 cold\n"
       "  kernelwright report sgemm.json -o report\n"
       "\n"
       "Exit code: 0 fine, 1 verification failed, 2 wrong usage, 3 the asked device is not here.");

@@ -2,7 +2,6 @@
 #include "shapes.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <map>
@@ -10,7 +9,6 @@
 #include "program.hpp"
 
 namespace kw {
-namespace {
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
@@ -24,18 +22,24 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+namespace {
+
 std::int64_t parse_dimension(const std::string& text, const std::string& shape,
-                             std::int64_t smallest) {
+                             std::int64_t smallest, const char* forms) {
   constexpr std::int64_t largest = std::int64_t{1} << 40;
+  const bool power = text.starts_with("2^");
+  const char* begin = text.data() + (power ? 2 : 0);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
     throw UsageError(fmt::format(
-        "--shape: \"{}\" in \"{}\" is not a whole number; write MxNxK, for example 129x65x33", text,
-        shape));
+        "--shape: \"{}\" in \"{}\" is not a whole number; write {}, for example 1000 or "
+        "2^20",
+        text, shape, forms));
   }
+  if (power) value = value >= 0 && value <= 40 ? std::int64_t{1} << value : -1;
   if (value < smallest || value > largest) {
-    throw UsageError(fmt::format("--shape: {} in \"{}\" is outside of {} to {}", value, shape,
+    throw UsageError(fmt::format("--shape: {} in \"{}\" is outside of {} to {}", text, shape,
                                  smallest, largest));
   }
   return value;
@@ -85,20 +89,29 @@ const std::map<std::string, std::vector<Shape>>& sweeps() {
 
 }  // namespace
 
-std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest) {
-  std::vector<Shape> shapes;
+std::vector<Extents> parse_extents(const std::string& text, int dimensions, std::int64_t smallest,
+                                   const char* forms) {
+  std::vector<Extents> parsed;
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> numbers = split(part, 'x');
     if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(dimensions)) {
       throw UsageError(fmt::format("--shape: \"{}\" has {} dimensions, want 1 or {}: {}", part,
-                                   numbers.size(), dimensions,
-                                   dimensions == 3 ? "N or MxNxK" : "N or ROWSxCOLS"));
+                                   numbers.size(), dimensions, forms));
     }
-    std::vector<std::int64_t> values;
-    values.reserve(3);
+    Extents& extents = parsed.emplace_back();
+    extents.typed = part;
     for (const std::string& number : numbers) {
-      values.push_back(parse_dimension(number, part, smallest));
+      extents.values.push_back(parse_dimension(number, part, smallest, forms));
     }
+  }
+  return parsed;
+}
+
+std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest) {
+  std::vector<Shape> shapes;
+  const char* forms = dimensions == 3 ? "N or MxNxK" : "N or ROWSxCOLS";
+  for (const Extents& extents : parse_extents(text, dimensions, smallest, forms)) {
+    std::vector<std::int64_t> values = extents.values;
     if (values.size() == 1) values.resize(3, values[0]);
     shapes.push_back({values[0], values[1], dimensions == 3 ? values[2] : 0});
   }

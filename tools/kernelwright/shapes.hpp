@@ -13,6 +13,19 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+std::vector<std::string> split(const std::string& text, char separator);
+
+// One part of a list of shapes: its numbers, and how it was typed.
+struct Extents {
+  std::vector<std::int64_t> values;
+  std::string typed;
+};
+
+// "4096,2^20,129x65x33": parts of one number or of `dimensions`, powers of two as such. Throws
+// UsageError naming what cannot be read and the forms that can; no number may be below `smallest`.
+std::vector<Extents> parse_extents(const std::string& text, int dimensions, std::int64_t smallest,
+                                   const char* forms);
+
 // "4096,129x65x33": a single number is a cube. With `dimensions` 2, "8192,100x200": k is 0. Throws
 // UsageError naming what cannot be read; no dimension may be below `smallest`.
 std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest);

@@ -7,6 +7,7 @@
 #include "check/cases.hpp"
 #include "commands.hpp"
 #include "kernels.hpp"
+#include "reduce_options.hpp"
 #include "shapes.hpp"
 #include "terminal.hpp"
 
@@ -14,6 +15,11 @@ namespace kw {
 namespace {
 
 constexpr int failures_told = 5;  // a kernel
+
+struct VerifyOptions : CommonOptions {
+  std::string op;
+  std::string reduce_op = "all", dtype = "all";
+};
 
 struct Tally {
   int verified = 0, refused = 0, failed = 0;
@@ -77,7 +83,7 @@ bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
       const check::VerifyResult result = trial.verify(kernels[j]);
       tallies[j].count(cases[i], kernels[j].role, result);
       if (result.outcome != check::Outcome::unsupported) {
-        rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i].input, result));
+        rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i], result));
       }
     }
   }
@@ -124,22 +130,47 @@ std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, b
   return cases;
 }
 
-int run(const CommonOptions& options, const std::string& op, bool input_given,
-        const std::string& command) {
+// Operations and types choose among the edge cases, or multiply the shapes.
+std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given) {
+  const std::vector<ReduceOp> ops = parse_reduce_ops(options.reduce_op);
+  const std::vector<DataType> types = parse_data_types(options.dtype);
+  std::vector<check::ReduceCase> cases;
+  if (!options.shape.empty()) {
+    cases = reductions_of_shapes(options.shape, ops, types, options.parsed_input(), options.seed);
+  } else {
+    cases = check::reduce_edge_cases(options.seed);
+    std::erase_if(cases, [&](const check::ReduceCase& c) {
+      return std::count(ops.begin(), ops.end(), c.op) == 0 ||
+             std::count(types.begin(), types.end(), c.type) == 0;
+    });
+  }
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
+int run(const VerifyOptions& options, bool input_given, const std::string& command) {
   static_cast<void>(options.parsed_input());  // a wrong name is told before any work
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   check::Workbench workbench(*runtime);
   const Device& device = runtime->device();
-  // Where both operations are meant, a glob may name kernels of one of them.
-  const bool both = op.empty();
+  // Kernels and shapes are of one operation: where none is named, of sgemm.
+  const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty();
+  const auto is_meant = [&](const char* op) {
+    return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
+  };
   bool all_verified = true;
   std::vector<bench::Row> rows;
-  if (op != "scale_add") {
+  if (is_meant("sgemm")) {
     const auto kernels = select_kernels(all_kernels<Sgemm>(device.kind), options.kernel);
     all_verified &= verify_all<check::SgemmTrial>(
         workbench, kernels, sgemm_cases(options, input_given), "sgemm", options.quiet(), rows);
   }
-  if (op == "scale_add" || (both && options.kernel.empty() && options.shape.empty())) {
+  if (is_meant("reduce")) {
+    const auto kernels = select_kernels(all_kernels<Reduce>(device.kind), options.kernel);
+    all_verified &= verify_all<check::ReduceTrial>(
+        workbench, kernels, reduce_cases(options, input_given), "reduce", options.quiet(), rows);
+  }
+  if (is_meant("scale_add")) {
     const auto kernels = select_kernels(all_kernels<ScaleAdd>(device.kind), options.kernel);
     all_verified &=
         verify_all<check::ScaleAddTrial>(workbench, kernels, scale_add_cases(options, input_given),
@@ -158,26 +189,37 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("verify", "Compare every element of every kernel's result with float64");
   command->footer(
       "Without --shape: edge shapes with paddings, transposes, scalars and kinds of data mixed.\n"
-      "Without OP: both operations; sgemm only where --kernel or --shape is given.\n"
-      "A refusal counts as a failure, except a rung's of a transposed operand.\n"
+      "Without OP: all operations; sgemm only where --kernel or --shape is given.\n"
+      "A refusal counts as a failure, except a rung's of a transposed operand; of reductions a\n"
+      "rung's of all but float32 sums of whole arrays, a peer's, and that of a production kernel,\n"
+      "as the library has one for each shape.\n"
       "\n"
       "Examples:\n"
       "  kernelwright verify\n"
       "  kernelwright verify sgemm --kernel 'r0*' --shape 257x129x65,1000\n"
       "  kernelwright verify sgemm --device host-simt --json verified.json\n"
+      "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
+      "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
-  auto options = std::make_shared<CommonOptions>();
-  auto op = std::make_shared<std::string>();
-  command->add_option("op", *op, "sgemm or scale_add")
-      ->check(CLI::IsMember({"sgemm", "scale_add"}));
+  auto options = std::make_shared<VerifyOptions>();
+  command->add_option("op", options->op, "sgemm, reduce or scale_add")
+      ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
   options->add_kernel(*command);
-  command->add_option("--shape", options->shape, "MxNxK,... or ROWSxCOLS,... for scale_add")
+  command
+      ->add_option("--shape", options->shape,
+                   "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
       ->type_name("LIST");
+  command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  command->add_option("--dtype", options->dtype, "Of reduce: all, or some of " + data_type_names())
+      ->type_name("LIST")
+      ->capture_default_str();
   options->add_device(*command);
   options->add_input(*command);
   options->add_json(*command);
-  command->callback([options, op, command, &invocation] {
-    invocation.exit_code = run(*options, *op, command->count("--input") > 0, invocation.command);
+  command->callback([options, command, &invocation] {
+    invocation.exit_code = run(*options, command->count("--input") > 0, invocation.command);
   });
 }
 

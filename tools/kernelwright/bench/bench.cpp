@@ -2,18 +2,22 @@
 #include "bench/bench.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "bench/contest.hpp"
 #include "bench/problems.hpp"
 
 namespace kw::bench {
 namespace {
 
-std::string size_text(const check::SgemmCase& c) { return fmt::format("{}x{}x{}", c.m, c.n, c.k); }
-std::string size_text(const check::ScaleAddCase& c) { return fmt::format("{}x{}", c.rows, c.cols); }
+// A problem's name in messages.
+std::string name_of(const check::SgemmCase& c) { return size_text(c); }
+std::string name_of(const check::ScaleAddCase& c) { return size_text(c); }
+std::string name_of(const check::ReduceCase& c) {
+  return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
+}
 
 }  // namespace
 
@@ -24,9 +28,10 @@ struct Bench::Entry {
   double first_call_us;
   check::DeviceBuffer workspace;
 
-  Status launch(const Problem& problem, const Device& device, Stream stream) const {
+  Status launch(const Problem& problem, check::Workbench& bench, Stream stream) const {
     void* scratch = workspace.bytes() > 0 ? workspace.data() : nullptr;
-    return kernel->launch(problem, device, {scratch, workspace.bytes()}, stream);
+    const Workspace own{scratch, workspace.bytes(), bench.tickets()};
+    return kernel->launch(problem, bench.device(), own, stream);
   }
 };
 
@@ -40,23 +45,24 @@ Bench::Bench(check::Workbench& workbench, const Options& options, const Ceilings
       progress_(std::move(progress)),
       telemetry_(workbench.device()) {}
 
-// Whether one call is expected to exceed the limit, judged by the slowest rate that the kernel has
-// shown; a small problem gives one where there is none yet.
+// Whether one call is expected to exceed the limit, judged by the largest problem that the kernel
+// was timed on; a small one is tried where there is none yet.
 template <class Problem, class Trial, class Case>
-bool Bench::is_too_slow(const Kernel<Problem>& kernel, const Case& c) {
+bool Bench::is_too_slow(const Kernel<Problem>& kernel, const Case& c, double case_work) {
   if (options_.max_call_ms <= 0) return false;
-  auto known = us_a_work_.find(kernel.name);
-  if (known == us_a_work_.end()) {
+  auto known = largest_.find(kernel.name);
+  if (known == largest_.end()) {
     const Case small = probe(c);
-    if (work(small) >= work(c) || work(small) == 0) return false;
+    const double small_work = work(small);
+    if (small_work >= case_work || small_work == 0) return false;
     const check::VerifyResult result = Trial(workbench_, small).verify(kernel);
     if (!result.ok()) return false;
-    known = us_a_work_.emplace(kernel.name, result.first_call_us / work(small)).first;
+    known = largest_.emplace(kernel.name, Seen{small_work, result.first_call_us}).first;
   }
-  const double expected_ms = known->second * work(c) * 1e-3;
+  const double expected_ms = known->second.us * case_work / known->second.work * 1e-3;
   if (expected_ms <= options_.max_call_ms) return false;
   say_(fmt::format("{} is left out at {}: a call would take about {:.1f} s (--max-call-ms {:.0f})",
-                   kernel.name, size_text(c), expected_ms * 1e-3, options_.max_call_ms));
+                   kernel.name, name_of(c), expected_ms * 1e-3, options_.max_call_ms));
   return true;
 }
 
@@ -74,42 +80,51 @@ template <class Problem, class Trial, class Case>
 std::vector<Bench::Entry<Problem>> Bench::verify(const KernelList<Problem>& kernels, Trial& trial,
                                                  const Case& c, std::vector<Row>& rows) {
   std::vector<Entry<Problem>> entries;
+  std::vector<const Kernel<Problem>*> refused;
   for (const Kernel<Problem>& kernel : kernels) {
-    progress_(fmt::format("{}: verifying {}", size_text(c), kernel.name));
+    progress_(fmt::format("{}: verifying {}", name_of(c), kernel.name));
     const check::VerifyResult result = trial.verify(kernel);
     if (result.outcome == check::Outcome::unsupported) {
-      say_(fmt::format("{} is left out at {}: {}", kernel.name, size_text(c), result.message));
+      refused.push_back(&kernel);
       continue;
     }
-    rows.push_back(make_row(kernel, trial.problem(), c.input, result));
+    rows.push_back(make_row(kernel, trial.problem(), c, result));
     if (!result.ok()) continue;
     const std::size_t bytes = kernel.workspace_bytes(trial.problem(), workbench_.device());
     entries.push_back(
         {&kernel, rows.size() - 1, result.first_call_us, {workbench_.runtime(), bytes}});
   }
+  // The library has kernels for different shapes: that one of them takes the problem is enough.
+  const bool is_taken = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.role == to_string(Role::production);
+  });
+  std::vector<std::string_view> names;
+  for (const Kernel<Problem>* kernel : refused) {
+    if (kernel->role != Role::production || !is_taken) names.emplace_back(kernel->name);
+  }
+  if (!names.empty()) {
+    say_(fmt::format("{} is not supported by {}", name_of(c), fmt::join(names, ", ")));
+  }
   return entries;
 }
 
 // `problems` are the same one on each of the operand sets that calls rotate over.
-template <class Problem, class Case>
+template <class Problem>
 void Bench::time(const std::vector<Entry<Problem>>& entries, const std::vector<Problem>& problems,
-                 const Case& c, std::vector<Row>& rows) {
+                 const ContestOptions& contest, const std::string& name, double case_work,
+                 std::vector<Row>& rows) {
   std::vector<Contestant> contestants;
   for (const Entry<Problem>& entry : entries) {
     Contestant contestant;
     contestant.name = entry.kernel->name;
     contestant.first_call_us = entry.first_call_us;
     contestant.call = [this, &entry, &problems](std::int64_t set, Stream stream) {
-      return entry.launch(problems[static_cast<std::size_t>(set)], workbench_.device(), stream);
+      return entry.launch(problems[static_cast<std::size_t>(set)], workbench_, stream);
     };
     contestants.push_back(std::move(contestant));
   }
-  ContestOptions contest;
-  contest.budget_ms = options_.budget_ms;
-  contest.buffer_sets = static_cast<std::int64_t>(problems.size());
   run_contest(workbench_, contestants, contest, telemetry_, [&](double done) {
-    progress_(fmt::format("{}: timing {} kernels, {:.0f} %", size_text(c), contestants.size(),
-                          100 * done));
+    progress_(fmt::format("{}: timing {} kernels, {:.0f} %", name, contestants.size(), 100 * done));
   });
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Row& row = rows[entries[i].row];
@@ -119,38 +134,62 @@ void Bench::time(const std::vector<Entry<Problem>>& entries, const std::vector<P
     row.sm_clock_mhz = contestants[i].telemetry.sm_clock_mhz;
     row.power_w = contestants[i].telemetry.power_w;
     fill_rates(row, problems.front(), ceilings_);
-    double& slowest = us_a_work_[row.kernel];
-    slowest = std::max(slowest, row.time_us->median / work(c));
+    Seen& seen = largest_[row.kernel];
+    if (case_work >= seen.work) seen = {case_work, row.time_us->median};
   }
+}
+
+// With cold caches calls go over several sets. On a GPU a flush goes before them in any case: while
+// it runs, what is timed queues up behind it, and its launch latency stays out of the time.
+template <class Problem>
+std::unique_ptr<OperandSets> Bench::make_cold(const Problem& problem, const std::string& name,
+                                              std::size_t present, ContestOptions& contest) {
+  const Device& device = workbench_.device();
+  const std::vector<Operand> shared = operands(problem);
+  const std::int64_t count = cold_set_count(device.l2_bytes, shared);
+  const std::size_t bytes = OperandSets::bytes(shared, count);
+  if (!fits(name + " with cold caches", present + bytes)) return nullptr;
+  if (!flush_) flush_.emplace(workbench_);
+  contest.buffer_sets = count;
+  contest.many_rounds = bytes > cold_factor * device.l2_bytes;
+  if (device.is_gpu() || !contest.many_rounds) {
+    contest.flush = [this](Stream stream) { return flush_->run(stream); };
+  }
+  return std::make_unique<OperandSets>(workbench_, shared, count);
 }
 
 template <class Problem, class Trial, class Case>
 std::vector<Row> Bench::run_any(const KernelList<Problem>& kernels, const Case& c) {
-  if (!fits(size_text(c), Trial::bytes(c))) return {};
+  const std::string name = name_of(c);
+  if (!fits(name, Trial::bytes(c))) return {};
+  const double case_work = work(c);
   KernelList<Problem> chosen;
   for (const Kernel<Problem>& kernel : kernels) {
-    if (!is_too_slow<Problem, Trial>(kernel, c)) chosen.push_back(kernel);
+    if (!is_too_slow<Problem, Trial>(kernel, c, case_work)) chosen.push_back(kernel);
   }
   if (chosen.empty()) return {};
 
-  progress_(fmt::format("{}: float64 reference", size_text(c)));
+  progress_(fmt::format("{}: float64 reference", name));
   Trial trial(workbench_, c);
-  const Problem& problem = trial.problem();
-  std::vector<Problem> problems = {problem};
-  std::unique_ptr<OperandSets> sets;
-  if (options_.l2 == L2::cold) {
-    const std::vector<OperandShape> shapes = operand_shapes(problem, c);
-    const std::int64_t count = cold_set_count(workbench_.device().l2_bytes, shapes);
-    const std::size_t bytes = Trial::bytes(c) + OperandSets::bytes(shapes, count);
-    if (!fits(size_text(c) + " with a cold L2", bytes)) return {};
-    sets = std::make_unique<OperandSets>(workbench_, shapes, count);
-    problems.clear();
-    for (std::int64_t set = 0; set < count; ++set) problems.push_back(on_set(problem, *sets, set));
-  }
-
   std::vector<Row> rows;
   const std::vector<Entry<Problem>> entries = verify<Problem>(chosen, trial, c, rows);
-  time(entries, problems, c, rows);
+  if (entries.empty()) return rows;
+
+  const Problem& problem = trial.problem();
+  std::vector<Problem> problems = {problem};
+  ContestOptions contest;
+  contest.budget_ms = options_.budget_ms;
+  contest.alone = options_.alone;
+  std::unique_ptr<OperandSets> sets;
+  if (options_.l2 == L2::cold) {
+    sets = make_cold(problem, name, Trial::bytes(c), contest);
+    if (!sets) return {};
+    problems.clear();
+    for (std::int64_t set = 0; set < sets->count(); ++set) {
+      problems.push_back(on_set(problem, *sets, set));
+    }
+  }
+  time(entries, problems, contest, name, case_work, rows);
   fill_ratios(rows);
   return rows;
 }
@@ -161,6 +200,10 @@ std::vector<Row> Bench::run(const KernelList<Sgemm>& kernels, const check::Sgemm
 
 std::vector<Row> Bench::run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c) {
   return run_any<ScaleAdd, check::ScaleAddTrial>(kernels, c);
+}
+
+std::vector<Row> Bench::run(const KernelList<Reduce>& kernels, const check::ReduceCase& c) {
+  return run_any<Reduce, check::ReduceTrial>(kernels, c);
 }
 
 }  // namespace kw::bench

@@ -3,10 +3,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/cache_flush.hpp"
 #include "bench/ceilings.hpp"
+#include "bench/contest.hpp"
 #include "bench/operand_sets.hpp"
 #include "bench/row.hpp"
 #include "bench/telemetry.hpp"
@@ -16,6 +20,7 @@ namespace kw::bench {
 
 struct Options {
   L2 l2 = L2::hot;
+  bool alone = false;      // each call by itself on an idle device
   double budget_ms = 200;  // a kernel and problem
   double max_call_ms = 0;  // a kernel expected to take longer is left out; 0: none is
 };
@@ -31,6 +36,7 @@ class Bench {
   // that refuses the problem, or a problem that does not fit in memory, is said.
   std::vector<Row> run(const KernelList<Sgemm>& kernels, const check::SgemmCase& c);
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
+  std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
 
  private:
   template <class Problem>
@@ -39,13 +45,17 @@ class Bench {
   template <class Problem, class Trial, class Case>
   std::vector<Row> run_any(const KernelList<Problem>& kernels, const Case& c);
   template <class Problem, class Trial, class Case>
-  bool is_too_slow(const Kernel<Problem>& kernel, const Case& c);
+  bool is_too_slow(const Kernel<Problem>& kernel, const Case& c, double case_work);
   template <class Problem, class Trial, class Case>
   std::vector<Entry<Problem>> verify(const KernelList<Problem>& kernels, Trial& trial,
                                      const Case& c, std::vector<Row>& rows);
-  template <class Problem, class Case>
+  template <class Problem>
+  std::unique_ptr<OperandSets> make_cold(const Problem& problem, const std::string& name,
+                                         std::size_t present, ContestOptions& contest);
+  template <class Problem>
   void time(const std::vector<Entry<Problem>>& entries, const std::vector<Problem>& problems,
-            const Case& c, std::vector<Row>& rows);
+            const ContestOptions& contest, const std::string& name, double case_work,
+            std::vector<Row>& rows);
   bool fits(const std::string& what, std::size_t bytes);
 
   check::Workbench& workbench_;
@@ -54,7 +64,11 @@ class Bench {
   std::function<void(const std::string&)> say_;
   std::function<void(const std::string&)> progress_;
   Telemetry telemetry_;
-  std::map<std::string, double> us_a_work_;  // the most that each kernel took per unit of work
+  std::optional<CacheFlush> flush_;  // made when first wanted
+  struct Seen {
+    double work, us;
+  };
+  std::map<std::string, Seen> largest_;  // the largest problem that each kernel was timed on
 };
 
 }  // namespace kw::bench

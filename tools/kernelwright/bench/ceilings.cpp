@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "bench/gpu_ceilings.hpp"
+#include "bench/statistics.hpp"
 
 namespace kw::bench {
 namespace {
@@ -57,6 +58,33 @@ void measure_gpu_memory(Workbench& bench, Ceilings& into) {
                                                        count / 2, device.sm_count, stream);
                   });
 }
+
+double median_us(Workbench& bench, const std::function<Status(Stream)>& work) {
+  constexpr int repeats = 101;
+  std::vector<double> samples;
+  for (int i = 0; i <= repeats; ++i) {
+    double us = 0;
+    check::require(bench.runtime().time_us(work, bench.stream(), &us));
+    if (i > 0) samples.push_back(us);
+  }
+  return summarise_times(samples).median;
+}
+
+EmptyKernel measure_empty_kernel(Workbench& bench) {
+  constexpr int calls = 200;
+  std::unique_ptr<Runtime::Graph> graph;
+  check::require(bench.runtime().capture(
+      [](Stream stream) {
+        Status status;
+        for (int i = 0; i < calls && status.ok(); ++i) {
+          status = on_cuda::bench::launch_nothing(stream);
+        }
+        return status;
+      },
+      bench.stream(), &graph));
+  return {median_us(bench, [&](Stream stream) { return graph->replay(stream); }) / calls,
+          median_us(bench, on_cuda::bench::launch_nothing)};
+}
 #endif
 
 }  // namespace
@@ -68,6 +96,7 @@ Ceilings measure_ceilings(check::Workbench& bench) {
   if (device.kind == DeviceKind::cuda) {
     found.fp32_tflops = gpu_fp32_tflops(bench);
     measure_gpu_memory(bench, found);
+    found.empty_kernel = measure_empty_kernel(bench);
   }
 #endif
   if (device.kind == DeviceKind::cpu) {

@@ -7,10 +7,17 @@
 
 namespace kw::bench {
 
+// A kernel that does nothing, launched and timed as others are: no call can be faster. Medians.
+struct EmptyKernel {
+  double graph_us;   // one of many in a graph
+  double events_us;  // alone between two events
+};
+
 struct Ceilings {
   std::optional<double> fp32_tflops;  // fused multiply-adds in registers, two operations each
   std::optional<double> read_gbs;     // a read-only stream over much more than the caches hold
   std::optional<double> copy_gbs;     // read plus written, within the device
+  std::optional<EmptyKernel> empty_kernel;  // of a GPU
 };
 
 // Takes well under a second on a GPU, about one or two on a CPU. Host SIMT has no speed worth
@@ -24,5 +31,7 @@ struct MemoryRates {
 };
 // Over a buffer of so many bytes; the copy reads one half and writes the other.
 MemoryRates cpu_memory_rates(std::size_t bytes);
+// All threads together read a buffer once.
+void cpu_read(const void* data, std::size_t bytes);
 
 }  // namespace kw::bench

@@ -12,6 +12,7 @@ namespace {
 // would be a visible part of them.
 constexpr double short_call_us = 100;
 constexpr std::int64_t fewest_calls_a_graph = 20;
+constexpr std::int64_t most_calls_a_graph = 1000;
 constexpr double shortest_graph_us = 500;
 // A call this long needs no further warm-up than the verification's.
 constexpr double long_call_us = 500e3;
@@ -24,7 +25,8 @@ class Lane {
   void warm_up(std::int64_t& next_set) {
     double call_us = contestant_.first_call_us;
     if (call_us < long_call_us) call_us = time_call(next_set);
-    contestant_.timing = bench_.device().is_gpu() ? "events" : "clock";
+    contestant_.timing = options_.alone ? "alone" : bench_.device().is_gpu() ? "events" : "clock";
+    if (options_.alone) return;
     if (call_us >= short_call_us || !bench_.runtime().supports_graphs()) return;
     capture(call_us);
     time_graph();
@@ -52,19 +54,26 @@ class Lane {
   }
 
  private:
+  double time(const std::function<Status(Stream)>& work) {
+    if (options_.flush) check::require(options_.flush(bench_.stream()));
+    if (options_.alone) bench_.synchronize();
+    double us = 0;
+    check::require(bench_.runtime().time_us(work, bench_.stream(), &us));
+    return us;
+  }
+
   double time_call(std::int64_t& next_set) {
     const std::int64_t set = next_set++ % options_.buffer_sets;
-    double us = 0;
-    check::require(bench_.runtime().time_us(
-        [&](Stream stream) { return contestant_.call(set, stream); }, bench_.stream(), &us));
-    return us;
+    return time([&](Stream stream) { return contestant_.call(set, stream); });
   }
 
   // Whole rounds over the operand sets, so that a replay begins with the set used longest ago.
   void capture(double call_us) {
-    const auto wanted = std::max(fewest_calls_a_graph,
-                                 static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us)));
-    const std::int64_t rounds = (wanted + options_.buffer_sets - 1) / options_.buffer_sets;
+    const auto wanted =
+        std::clamp(static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us)),
+                   fewest_calls_a_graph, most_calls_a_graph);
+    const std::int64_t rounds =
+        options_.many_rounds ? (wanted + options_.buffer_sets - 1) / options_.buffer_sets : 1;
     calls_ = rounds * options_.buffer_sets;
     check::require(bench_.runtime().capture(
         [&](Stream stream) {
@@ -79,10 +88,8 @@ class Lane {
   }
 
   double time_graph() {
-    double us = 0;
-    check::require(bench_.runtime().time_us([&](Stream stream) { return graph_->replay(stream); },
-                                            bench_.stream(), &us));
-    return us / static_cast<double>(calls_);
+    return time([&](Stream stream) { return graph_->replay(stream); }) /
+           static_cast<double>(calls_);
   }
 
   check::Workbench& bench_;

@@ -19,6 +19,14 @@ struct ContestOptions {
   int min_repeats = 3;
   int max_repeats = 1000;
   std::int64_t buffer_sets = 1;  // calls rotate over so many sets of operands
+  // Whether a graph may come to a set a second time: with cold caches only where a round over all
+  // sets is long enough for that.
+  bool many_rounds = true;
+  // Makes the caches cold, before and outside of each timed interval; nothing where they may be
+  // hot, or where going over the sets does it.
+  std::function<Status(Stream)> flush;
+  // Every call by itself on an idle device: what a caller waits for, launch latency included.
+  bool alone = false;
 };
 
 struct Contestant {
@@ -28,7 +36,7 @@ struct Contestant {
   double first_call_us = 0;  // known from the verification, which also was a warm-up
 
   // Filled by the contest.
-  std::string timing;  // "events", "graph" or "clock"
+  std::string timing;  // "events", "graph", "alone" or "clock"
   std::vector<double> samples_us;
   Telemetry::Reading telemetry;
 };

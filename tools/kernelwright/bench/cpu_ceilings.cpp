@@ -77,6 +77,19 @@ double cpu_fp32_tflops() {
   return 2.0 * lanes * chains * rounds * static_cast<double>(results.size()) * 1e-12 / seconds;
 }
 
+void cpu_read(const void* data, std::size_t bytes) {
+  const auto* words = static_cast<const std::uint64_t*>(data);
+  std::vector<std::uint64_t> sums(static_cast<std::size_t>(check::cpu_threads()));
+  check::parallel_ranges(static_cast<std::int64_t>(bytes / sizeof(std::uint64_t)),
+                         check::cpu_threads(), [&](int part, std::int64_t begin, std::int64_t end) {
+                           sums[static_cast<std::size_t>(part)] =
+                               sum_words(words + begin, end - begin);
+                         });
+  // Whoever stores a sum has to make it.
+  volatile std::uint64_t sum = std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+  static_cast<void>(sum);
+}
+
 MemoryRates cpu_memory_rates(std::size_t bytes) {
   const auto threads = static_cast<std::size_t>(check::cpu_threads());
   std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);

@@ -1,4 +1,5 @@
-// Kernels that do one thing as fast as the device can: multiply-add in registers, read, copy.
+// Kernels that do one thing as fast as the device can: multiply-add in registers, read, copy,
+// nothing.
 #include "bench/gpu_ceilings.hpp"
 
 #include "gpu/gpu.hpp"
@@ -67,6 +68,8 @@ __global__ void __launch_bounds__(stream_threads)
   for (; i < count; i += step) to[i] = from[i];
 }
 
+__global__ void __launch_bounds__(burn_threads) empty_kernel() {}
+
 gpu::LaunchConfig stream_grid(int sm_count, Stream stream) {
   return {dim3(static_cast<unsigned>(sm_count * blocks_an_sm)), dim3(stream_threads), 0, stream};
 }
@@ -77,6 +80,10 @@ Status burn(int blocks, int rounds, float* sink, Stream stream) {
   return gpu::launch(burn_kernel,
                      {dim3(static_cast<unsigned>(blocks)), dim3(burn_threads), 0, stream}, rounds,
                      sink);
+}
+
+Status launch_nothing(Stream stream) {
+  return gpu::launch(empty_kernel, {dim3(1), dim3(burn_threads), 0, stream});
 }
 
 Status read_stream(const void* from, std::int64_t count, float* sink, int sm_count, Stream stream) {

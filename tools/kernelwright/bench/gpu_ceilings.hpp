@@ -21,6 +21,8 @@ constexpr int burn_multiply_adds = 512;  // the loop around them costs under 1 %
 
 namespace kw::on_cuda::bench {
 Status burn(int blocks, int rounds, float* sink, Stream stream);
+// One block that does nothing.
+Status launch_nothing(Stream stream);
 // Reads `count` float4, 16 bytes each; `to[i] = from[i]`.
 Status read_stream(const void* from, std::int64_t count, float* sink, int sm_count, Stream stream);
 Status copy_stream(void* to, const void* from, std::int64_t count, int sm_count, Stream stream);

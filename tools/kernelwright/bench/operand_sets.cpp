@@ -6,47 +6,47 @@
 namespace kw::bench {
 namespace {
 
-std::int64_t words_a_set(const std::vector<OperandShape>& operands) {
-  std::int64_t words = 0;
-  for (const OperandShape& operand : operands) words += operand.words();
-  return words;
+constexpr std::size_t boundary = 256;  // the alignment of an allocation
+
+std::size_t past_boundary(const Operand& operand) {
+  return reinterpret_cast<std::uintptr_t>(operand.from) % boundary;
+}
+
+std::size_t room(const Operand& operand) {
+  return (past_boundary(operand) + operand.bytes + boundary - 1) / boundary * boundary;
 }
 
 }  // namespace
 
 const char* to_string(L2 l2) { return l2 == L2::hot ? "hot" : "cold"; }
 
-std::int64_t cold_set_count(std::size_t l2_bytes, const std::vector<OperandShape>& operands) {
-  const auto set_bytes =
-      static_cast<std::size_t>(std::max<std::int64_t>(words_a_set(operands), 1)) * sizeof(float);
-  return std::max<std::int64_t>(2, static_cast<std::int64_t>(4 * l2_bytes / set_bytes) + 1);
+std::int64_t cold_set_count(std::size_t cache_bytes, const std::vector<Operand>& operands) {
+  const std::size_t set_bytes = std::max<std::size_t>(OperandSets::bytes(operands, 1), 1);
+  const auto wanted = static_cast<std::int64_t>(cold_factor * cache_bytes / set_bytes) + 1;
+  return std::clamp<std::int64_t>(wanted, 2, most_cold_sets);
 }
 
-std::size_t OperandSets::bytes(const std::vector<OperandShape>& operands, std::int64_t sets) {
-  return static_cast<std::size_t>(words_a_set(operands) * sets) * sizeof(float);
+std::size_t OperandSets::bytes(const std::vector<Operand>& operands, std::int64_t sets) {
+  std::size_t set_bytes = 0;
+  for (const Operand& operand : operands) set_bytes += room(operand);
+  return set_bytes * static_cast<std::size_t>(sets);
 }
 
-OperandSets::OperandSets(check::Workbench& bench, std::vector<OperandShape> operands,
+OperandSets::OperandSets(check::Workbench& bench, const std::vector<Operand>& operands,
                          std::int64_t sets)
-    : operands_(std::move(operands)),
-      sets_(sets),
-      buffer_(bench.runtime(), bytes(operands_, sets)) {
+    : sets_(sets), set_bytes_(bytes(operands, 1)), buffer_(bench.runtime(), bytes(operands, sets)) {
+  std::size_t next = 0;
+  for (const Operand& operand : operands) {
+    places_.push_back(next + past_boundary(operand));
+    next += room(operand);
+  }
   for (std::int64_t set = 0; set < sets_; ++set) {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      const OperandShape& operand = operands_[i];
-      const check::Placement whole{operand.rows * operand.ld, 0, operand.rows, operand.cols,
-                                   operand.ld};
-      check::require(
-          bench.tools().fill_matrix({data(set, i), whole, operand.values, false}, bench.stream()));
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].bytes == 0) continue;
+      check::require(bench.runtime().copy(data<void>(set, i), operands[i].from, operands[i].bytes,
+                                          bench.stream()));
     }
   }
-  bench.synchronize();
-}
-
-float* OperandSets::data(std::int64_t set, std::size_t operand) const {
-  std::int64_t words = set * words_a_set(operands_);
-  for (std::size_t i = 0; i < operand; ++i) words += operands_[i].words();
-  return buffer_.as<float>() + words;
 }
 
 }  // namespace kw::bench

@@ -2,34 +2,63 @@
 #include "bench/problems.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace kw::bench {
 
-using check::Operand;
+namespace {
 
-std::vector<OperandShape> operand_shapes(const Sgemm& p, const check::SgemmCase& c) {
-  const bool a_plain = p.op_a == Op::none;
-  const bool b_plain = p.op_b == Op::none;
-  return {{a_plain ? p.m : p.k, a_plain ? p.k : p.m, p.lda, {c.input, c.seed, Operand::a}},
-          {b_plain ? p.k : p.n, b_plain ? p.n : p.k, p.ldb, {c.input, c.seed, Operand::b}},
-          {p.m, p.n, p.ldc, {c.input, c.seed, Operand::c}}};
+// From the first element of a matrix to its last.
+std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::size_t size) {
+  if (rows == 0 || cols == 0) return 0;
+  return static_cast<std::size_t>((rows - 1) * ld + cols) * size;
 }
 
-std::vector<OperandShape> operand_shapes(const ScaleAdd& p, const check::ScaleAddCase& c) {
-  const check::InputStream values{c.input, c.seed, Operand::a};
-  return {{p.rows, p.cols, p.lda, values}, {p.rows, p.cols, p.ldb, values}};
+Operand matrix(Op op, const float* data, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+  if (op == Op::transpose) std::swap(rows, cols);
+  return {data, matrix_bytes(rows, cols, ld, sizeof(float))};
+}
+
+double gbs(double bytes, const Row& row) { return bytes * 1e-3 / row.time_us->median; }
+
+}  // namespace
+
+std::vector<Operand> operands(const Sgemm& p) {
+  return {matrix(p.op_a, p.a, p.m, p.k, p.lda), matrix(p.op_b, p.b, p.k, p.n, p.ldb),
+          matrix(Op::none, p.c, p.m, p.n, p.ldc)};
+}
+
+std::vector<Operand> operands(const ScaleAdd& p) {
+  return {matrix(Op::none, p.a, p.rows, p.cols, p.lda),
+          matrix(Op::none, p.b, p.rows, p.cols, p.ldb)};
+}
+
+std::vector<Operand> operands(const Reduce& p) {
+  const std::size_t out =
+      static_cast<std::size_t>(p.results()) * size_of(result_type(p.op, p.type));
+  const std::size_t entries = p.offsets != nullptr ? static_cast<std::size_t>(p.segments + 1) : 0;
+  return {{p.data, matrix_bytes(p.rows, p.cols, p.ld, size_of(p.type))},
+          {p.offsets, entries * sizeof(std::int64_t)},
+          {p.out, out}};
 }
 
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
-  problem.a = sets.data(set, 0);
-  problem.b = sets.data(set, 1);
-  problem.c = sets.data(set, 2);
+  problem.a = sets.data<float>(set, 0);
+  problem.b = sets.data<float>(set, 1);
+  problem.c = sets.data<float>(set, 2);
   return problem;
 }
 
 ScaleAdd on_set(ScaleAdd problem, const OperandSets& sets, std::int64_t set) {
-  problem.a = sets.data(set, 0);
-  problem.b = sets.data(set, 1);
+  problem.a = sets.data<float>(set, 0);
+  problem.b = sets.data<float>(set, 1);
+  return problem;
+}
+
+Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set) {
+  problem.data = sets.data<void>(set, 0);
+  if (problem.offsets != nullptr) problem.offsets = sets.data<std::int64_t>(set, 1);
+  problem.out = sets.data<void>(set, 2);
   return problem;
 }
 
@@ -39,6 +68,15 @@ double work(const check::SgemmCase& c) {
 
 double work(const check::ScaleAddCase& c) {
   return 8.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols);
+}
+
+double work(const check::ReduceCase& c) {
+  const double elements =
+      c.shape == ReduceShape::segments
+          ? static_cast<double>(
+                check::segment_offsets(c.lengths, c.segments, c.seed, c.cols).back())
+          : static_cast<double>(c.rows) * static_cast<double>(c.cols);
+  return elements * static_cast<double>(size_of(c.type));
 }
 
 check::SgemmCase probe(check::SgemmCase c) {
@@ -56,21 +94,34 @@ check::ScaleAddCase probe(check::ScaleAddCase c) {
   return c;
 }
 
+check::ReduceCase probe(check::ReduceCase c) {
+  constexpr std::int64_t edge = 512;
+  const std::int64_t length = c.shape == ReduceShape::whole ? edge * edge : edge;
+  c.rows = std::min(c.rows, edge);
+  c.cols = std::min(c.cols, length);
+  c.segments = std::min(c.segments, edge);
+  return c;
+}
+
 void fill_rates(Row& row, const Sgemm& p, const Ceilings& ceilings) {
-  const double seconds = row.time_us->median * 1e-6;
   const double c_passes = p.beta == 0 ? 1 : 2;
   const double words = static_cast<double>(p.m) * static_cast<double>(p.loop_k()) +
                        static_cast<double>(p.loop_k()) * static_cast<double>(p.n) +
                        c_passes * static_cast<double>(p.m) * static_cast<double>(p.n);
-  row.gflops = p.flops() * 1e-9 / seconds;
-  row.gbs = 4.0 * words * 1e-9 / seconds;
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  row.gbs = gbs(4.0 * words, row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 
 void fill_rates(Row& row, const ScaleAdd& p, const Ceilings& ceilings) {
-  const double seconds = row.time_us->median * 1e-6;
-  row.gflops = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.cols) * 1e-9 / seconds;
-  row.gbs = p.bytes() * 1e-9 / seconds;
+  const double flops = 2.0 * static_cast<double>(p.rows) * static_cast<double>(p.cols);
+  row.gflops = flops * 1e-3 / row.time_us->median;
+  row.gbs = gbs(p.bytes(), row);
+  if (ceilings.read_gbs) row.of_peak = *row.gbs / *ceilings.read_gbs;
+}
+
+void fill_rates(Row& row, const Reduce& p, const Ceilings& ceilings) {
+  row.gbs = gbs(p.bytes(), row);
   if (ceilings.read_gbs) row.of_peak = *row.gbs / *ceilings.read_gbs;
 }
 

@@ -28,6 +28,11 @@ ordered_json or_null(const std::string& text) {
   return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
+ordered_json or_null(const std::optional<EmptyKernel>& empty) {
+  if (!empty) return nullptr;
+  return {{"graph", empty->graph_us}, {"events", empty->events_us}};
+}
+
 // A property that the device does not state is zero.
 template <class T>
 ordered_json stated(T value) {
@@ -58,7 +63,8 @@ ordered_json device_json(const Device& d, const Ceilings& ceilings) {
           {"max_sm_clock_mhz", stated(d.sm_clock_khz / 1000)},
           {"measured_fp32_tflops", or_null(ceilings.fp32_tflops)},
           {"measured_read_gbs", or_null(ceilings.read_gbs)},
-          {"measured_copy_gbs", or_null(ceilings.copy_gbs)}};
+          {"measured_copy_gbs", or_null(ceilings.copy_gbs)},
+          {"empty_kernel_us", or_null(ceilings.empty_kernel)}};
 }
 
 ordered_json software_json(const Device& d) {
@@ -77,6 +83,7 @@ ordered_json software_json(const Device& d) {
           {"driver_api", or_null(is_cuda ? d.driver : "")},
           {"runtime", or_null(d.runtime)},
           {"cublas", or_null(is_cuda ? peers::cublas_version() : "")},
+          {"cub", or_null(is_cuda ? peers::cub_version() : "")},
           {"openblas", or_null(d.kind == DeviceKind::cpu ? peers::openblas_version() : "")},
           {"os", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
 }

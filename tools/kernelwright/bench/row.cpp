@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -66,17 +67,71 @@ ordered_json error_json(const check::ErrorSummary& error) {
           {"bound", number_or_null(error.bound)}};
 }
 
+// What describes the problem of sgemm and scale_add.
+ordered_json product_json(const Row& row) {
+  return {{"m", row.m},
+          {"n", row.n},
+          {"k", or_null(row.k)},
+          {"op_a", or_null(row.op_a)},
+          {"op_b", or_null(row.op_b)},
+          {"lda", row.lda},
+          {"ldb", or_null(row.ldb)},
+          {"ldc", or_null(row.ldc)},
+          {"alpha", float_or_null(row.alpha)},
+          {"beta", float_or_null(row.beta)},
+          {"batch", 1},
+          {"layout", "row_major"}};
+}
+
+ordered_json reduction_json(const Row& row) {
+  const ReductionRow& r = *row.reduction;
+  return {{"n", row.n},
+          {"dtype", r.dtype},
+          {"reduce_op", r.reduce_op},
+          {"shape", r.shape},
+          {"rows", or_null(r.rows)},
+          {"cols", or_null(r.cols)},
+          {"ld", or_null(r.ld)},
+          {"segments", or_null(r.segments)},
+          {"lengths", or_null(r.lengths)},
+          {"misalign", r.misalign},
+          {"correction", or_null(r.correction)}};
+}
+
+// "2^20" for a power of two that is long to read.
+std::string length_text(std::int64_t n) {
+  const auto length = static_cast<std::uint64_t>(n);
+  if (n < 1024 || !std::has_single_bit(length)) return fmt::format("{}", n);
+  return fmt::format("2^{}", std::countr_zero(length));
+}
+
 }  // namespace
 
+std::string size_text(const check::SgemmCase& c) { return fmt::format("{}x{}x{}", c.m, c.n, c.k); }
+std::string size_text(const check::ScaleAddCase& c) { return fmt::format("{}x{}", c.rows, c.cols); }
+
+std::string size_text(const check::ReduceCase& c) {
+  std::string text;
+  if (c.shape == ReduceShape::segments) {
+    text = fmt::format("{} {} segments", c.segments, to_string(c.lengths));
+  } else if (c.shape != ReduceShape::whole) {
+    text = fmt::format("{}x{} {}", c.rows, c.cols, to_string(c.shape));
+  } else {
+    text = length_text(c.cols);
+  }
+  return c.misalign == 0 ? text : fmt::format("{}+{}", text, c.misalign);
+}
+
 std::string Row::shape() const {
+  if (reduction) return reduction->label;
   if (!k) return m == n ? fmt::format("{}", m) : fmt::format("{}x{}", m, n);
   if (m == n && n == *k) return fmt::format("{}", m);
   return fmt::format("{}x{}x{}", m, n, *k);
 }
 
-Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, check::Input input,
+Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
              const check::VerifyResult& result) {
-  Row row = common_row(kernel, input, result);
+  Row row = common_row(kernel, c.input, result);
   row.op = "sgemm";
   row.m = problem.m;
   row.n = problem.n;
@@ -91,9 +146,9 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, check::Input inp
   return row;
 }
 
-Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, check::Input input,
+Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const check::ScaleAddCase& c,
              const check::VerifyResult& result) {
-  Row row = common_row(kernel, input, result);
+  Row row = common_row(kernel, c.input, result);
   row.op = "scale_add";
   row.m = problem.rows;
   row.n = problem.cols;
@@ -101,6 +156,30 @@ Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, check::Inp
   row.ldb = problem.ldb;
   row.alpha = problem.scale;
   row.beta = problem.shift;
+  return row;
+}
+
+Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::ReduceCase& c,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, c.input, result);
+  row.op = "reduce";
+  row.n = problem.elements();
+  ReductionRow& reduction = row.reduction.emplace();
+  reduction.label = size_text(c);
+  reduction.dtype = to_string(problem.type);
+  reduction.reduce_op = to_string(problem.op);
+  reduction.shape = to_string(problem.shape);
+  if (problem.shape == ReduceShape::rows || problem.shape == ReduceShape::columns) {
+    reduction.rows = problem.rows;
+    reduction.cols = problem.cols;
+    reduction.ld = problem.ld;
+  }
+  if (problem.shape == ReduceShape::segments) {
+    reduction.segments = problem.segments;
+    reduction.lengths = to_string(c.lengths);
+  }
+  reduction.misalign = c.misalign;
+  if (problem.op == ReduceOp::variance) reduction.correction = problem.correction;
   return row;
 }
 
@@ -122,40 +201,28 @@ void fill_ratios(std::vector<Row>& rows) {
 }
 
 ordered_json to_json(const Row& row) {
-  return {{"op", row.op},
-          {"kernel", row.kernel},
-          {"role", row.role},
-          {"m", row.m},
-          {"n", row.n},
-          {"k", or_null(row.k)},
-          {"op_a", or_null(row.op_a)},
-          {"op_b", or_null(row.op_b)},
-          {"lda", row.lda},
-          {"ldb", or_null(row.ldb)},
-          {"ldc", or_null(row.ldc)},
-          {"alpha", float_or_null(row.alpha)},
-          {"beta", float_or_null(row.beta)},
-          {"batch", 1},
-          {"layout", "row_major"},
-          {"math", row.math},
-          {"path", row.kernel},
-          {"input", row.input},
-          {"l2", or_null(row.l2)},
-          {"timing", or_null(row.timing)},
-          {"launch", launch_json(row.launch)},
-          {"time_us", time_json(row.time_us)},
-          {"gflops", or_null(row.gflops)},
-          {"gbs", or_null(row.gbs)},
-          {"of_peak", or_null(row.of_peak)},
-          {"peer", or_null(row.peer)},
-          {"vs_peer", or_null(row.vs_peer)},
-          {"vs_previous", or_null(row.vs_previous)},
-          {"sm_clock_mhz", or_null(row.sm_clock_mhz)},
-          {"power_w", or_null(row.power_w)},
-          {"error", error_json(row.error)},
-          {"c_first", float_or_null(row.c_first)},
-          {"c_last", float_or_null(row.c_last)},
-          {"verified", row.verified}};
+  ordered_json json = {{"op", row.op}, {"kernel", row.kernel}, {"role", row.role}};
+  json.update(row.reduction ? reduction_json(row) : product_json(row));
+  json.update({{"math", row.math},
+               {"path", row.kernel},
+               {"input", row.input},
+               {"l2", or_null(row.l2)},
+               {"timing", or_null(row.timing)},
+               {"launch", launch_json(row.launch)},
+               {"time_us", time_json(row.time_us)},
+               {"gflops", or_null(row.gflops)},
+               {"gbs", or_null(row.gbs)},
+               {"of_peak", or_null(row.of_peak)},
+               {"peer", or_null(row.peer)},
+               {"vs_peer", or_null(row.vs_peer)},
+               {"vs_previous", or_null(row.vs_previous)},
+               {"sm_clock_mhz", or_null(row.sm_clock_mhz)},
+               {"power_w", or_null(row.power_w)},
+               {"error", error_json(row.error)},
+               {"c_first", float_or_null(row.c_first)},
+               {"c_last", float_or_null(row.c_last)},
+               {"verified", row.verified}});
+  return json;
 }
 
 }  // namespace kw::bench

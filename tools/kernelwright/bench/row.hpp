@@ -9,14 +9,27 @@
 #include <vector>
 
 #include "bench/statistics.hpp"
+#include "check/reduce_case.hpp"
 #include "check/verify.hpp"
 #include "kernel.hpp"
 
 namespace kw::bench {
 
+// What describes a reduction in place of m, n and k. Row::n holds its elements.
+struct ReductionRow {
+  std::string label;  // its size, for tables
+  std::string dtype, reduce_op, shape;
+  std::optional<std::int64_t> rows, cols, ld;  // of rows and columns
+  std::optional<std::int64_t> segments;
+  std::optional<std::string> lengths;      // of segments
+  std::int64_t misalign = 0;               // elements past a 256-byte boundary
+  std::optional<std::int64_t> correction;  // of variance
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
+  std::optional<ReductionRow> reduction;  // of reduce alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;
@@ -35,14 +48,22 @@ struct Row {
   bool verified = false;
   std::string message;  // for the terminal, where it was not verified
 
-  // "4096" for a cube, else "129x65x33".
+  // "4096" for a cube, else "129x65x33"; of a reduction its length or shape, as size_text has it.
   std::string shape() const;
 };
 
+// A problem's size in few characters: "129x65x33", "100x200"; a reduction's as "2^20", "1000+1"
+// (misaligned by one element), "64x4096 rows", "4000000 one_to_32 segments".
+std::string size_text(const check::SgemmCase& c);
+std::string size_text(const check::ScaleAddCase& c);
+std::string size_text(const check::ReduceCase& c);
+
 // The fields that come from a problem and its verification.
-Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, check::Input input,
+Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
              const check::VerifyResult& result);
-Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, check::Input input,
+Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const check::ScaleAddCase& c,
+             const check::VerifyResult& result);
+Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::ReduceCase& c,
              const check::VerifyResult& result);
 
 // Ratios within rows of one problem: to the first peer, to each row's parent.

@@ -20,7 +20,7 @@ std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-bool is_bandwidth(const Row& row) { return row.op == "scale_add"; }
+bool is_bandwidth(const Row& row) { return row.op != "sgemm"; }
 
 // What the table's cells compare; nothing where a kernel was not timed.
 std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs : row.gflops; }
@@ -30,7 +30,14 @@ std::string rate_text(double value) {
 }
 
 std::string heading(const Row& row) {
-  if (is_bandwidth(row)) {
+  if (row.reduction) {
+    const ReductionRow& r = *row.reduction;
+    const std::string correction =
+        r.correction ? fmt::format(", correction {}", *r.correction) : std::string();
+    return fmt::format("reduce {} {} {}, {} elements{}", r.reduce_op, r.dtype, r.label, row.n,
+                       correction);
+  }
+  if (row.op == "scale_add") {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }
   return fmt::format("sgemm {} x {} x {} {}{}, alpha {}, beta {}", row.m, row.n, row.k.value_or(0),
@@ -96,7 +103,15 @@ std::string problem_table(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string summary_table(const std::vector<Row>& rows) {
+namespace {
+
+// What a table of several problems may hold: rows whose rates can be compared.
+std::string family(const Row& row) {
+  return row.reduction ? fmt::format("{} {}, ", row.reduction->reduce_op, row.reduction->dtype)
+                       : std::string();
+}
+
+std::string one_summary(const std::vector<Row>& rows) {
   std::vector<std::string> shapes;
   std::vector<std::string> kernels;
   for (const Row& row : rows) {
@@ -112,7 +127,8 @@ std::string summary_table(const std::vector<Row>& rows) {
     return found != rows.end() ? rate(*found) : std::nullopt;
   };
   std::vector<Line> cells(1);
-  cells[0].push_back(is_bandwidth(rows.front()) ? "GB/s (* best)" : "GFLOP/s (* best)");
+  cells[0].push_back(family(rows.front()) +
+                     (is_bandwidth(rows.front()) ? "GB/s (* best)" : "GFLOP/s (* best)"));
   cells[0].insert(cells[0].end(), shapes.begin(), shapes.end());
   for (const std::string& kernel : kernels) {
     Line line = {kernel};
@@ -128,6 +144,22 @@ std::string summary_table(const std::vector<Row>& rows) {
     cells.push_back(line);
   }
   return align(cells);
+}
+
+}  // namespace
+
+std::string summary_table(const std::vector<Row>& rows) {
+  std::vector<std::string> families;
+  for (const Row& row : rows) append_unique(families, family(row));
+  std::string text;
+  for (const std::string& name : families) {
+    std::vector<Row> own;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
+                 [&](const Row& row) { return family(row) == name; });
+    const std::string table = one_summary(own);
+    text += table.empty() || text.empty() ? table : "\n" + table;
+  }
+  return text;
 }
 
 }  // namespace kw::bench

@@ -1,0 +1,190 @@
+// cpu_reduce: every operation, element type and shape, with the bits that src/reduce/order.hpp
+// makes them have on every device. Threads share chunks, rows, strips of columns or segments, so
+// who computed what cannot show.
+//
+// Where a sequence has more than one chunk, the totals of the chunks lie in the workspace between
+// the walk over the elements and their merging.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "cpu/cpu_reduce_walk.hpp"
+#include "cpu/kernels.hpp"
+#include "reduce/dispatch.hpp"
+#include "reduce/result.hpp"
+
+namespace kw::cpu {
+
+namespace {
+
+// Fewer elements than this are not worth waking other threads for.
+constexpr std::int64_t worth_threads = 1 << 16;
+// Segments of more chunks than this are computed by all threads together, one after the other.
+constexpr std::int64_t chunks_of_one_thread = 16;
+
+template <ReduceKind kind, class T>
+using Total = typename Accumulator<kind, T>::Total;
+
+ResultSink sink_of(const Reduce& p) { return {p.op, p.out, p.correction}; }
+
+template <ReduceKind kind, class T>
+Total<kind, T> chunk_total(const T* sequence, std::int64_t n, std::int64_t index) {
+  const std::int64_t size = chunk_elements<T>(n);
+  const std::int64_t begin = index * size;
+  const std::int64_t count = std::min(size, n - begin);
+  const auto partial = reduce_chunk<kind>(sequence + begin, count);
+  return Accumulator<kind, T>::total(
+      partial, {begin, count, count > 0 ? to_value(sequence[begin]) : Value<T>{}});
+}
+
+// The totals of a sequence's chunks, one for each index, merged by slots.
+template <ReduceKind kind, class T, class TotalOf>
+Total<kind, T> merge_chunks(std::int64_t chunks, const TotalOf& total_of) {
+  using A = Accumulator<kind, T>;
+  Total<kind, T> slots[order_threads];
+  const std::int64_t reached = std::min<std::int64_t>(chunks, order_threads);
+  const auto used = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(reached)));
+  std::fill_n(slots, used, A::empty_total());
+  for (std::int64_t i = 0; i < chunks; ++i) A::merge(slots[i % order_threads], total_of(i));
+  return merge_as_tree<A>(slots, used);
+}
+
+// `count` sequences of n elements, `ld` apart, to the results from `first_result` on.
+template <ReduceKind kind, class T>
+void reduce_sequences(const Reduce& p, const T* data, std::int64_t count, std::int64_t n,
+                      std::int64_t ld, std::int64_t first_result, Total<kind, T>* totals) {
+  const ResultSink sink = sink_of(p);
+  const std::int64_t chunks = chunk_count<T>(n);
+  const std::int64_t step = n > 0 ? ld : 0;  // without elements data may be null
+  if (chunks == 1) {
+#pragma omp parallel for schedule(guided) if (count * n >= worth_threads)
+    for (std::int64_t i = 0; i < count; ++i) {
+      write_result<T, kind>(sink, first_result + i, chunk_total<kind>(data + i * step, n, 0), n);
+    }
+    return;
+  }
+#pragma omp parallel if (count * n >= worth_threads)
+  {
+#pragma omp for schedule(guided)
+    for (std::int64_t item = 0; item < count * chunks; ++item) {
+      totals[item] = chunk_total<kind>(data + item / chunks * step, n, item % chunks);
+    }
+#pragma omp for schedule(guided)
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto total_of = [&](std::int64_t chunk) { return totals[i * chunks + chunk]; };
+      write_result<T, kind>(sink, first_result + i, merge_chunks<kind, T>(chunks, total_of), n);
+    }
+  }
+}
+
+template <ReduceKind kind, class T>
+void reduce_columns_of(const Reduce& p, Total<kind, T>* totals) {
+  using A = Accumulator<kind, T>;
+  const auto* data = static_cast<const T*>(p.data);
+  const ResultSink sink = sink_of(p);
+  const std::int64_t chunk_rows = column_chunk_rows(p.rows);
+  const std::int64_t chunks = column_chunk_count(p.rows);
+  const std::int64_t strips = (p.cols + strip_columns - 1) / strip_columns;
+#pragma omp parallel if (p.elements() >= worth_threads)
+  {
+#pragma omp for schedule(guided)
+    for (std::int64_t item = 0; item < chunks * strips; ++item) {
+      const std::int64_t begin = item / strips * chunk_rows;
+      const std::int64_t column = item % strips * strip_columns;
+      const std::int64_t cols = std::min(strip_columns, p.cols - column);
+      const Chunk<T> chunk{begin, std::min(chunk_rows, p.rows - begin), {}};
+      const std::int64_t corner = chunk.count > 0 ? begin * p.ld + column : 0;
+      Total<kind, T> alone[strip_columns];
+      Total<kind, T>* into = chunks == 1 ? alone : totals + item / strips * p.cols + column;
+      reduce_columns<kind>(data + corner, p.ld, chunk, cols, into);
+      for (std::int64_t j = 0; chunks == 1 && j < cols; ++j) {
+        write_result<T, kind>(sink, column + j, alone[j], p.rows);
+      }
+    }
+#pragma omp for schedule(static)
+    for (std::int64_t j = 0; j < (chunks == 1 ? 0 : p.cols); ++j) {
+      Total<kind, T> total = A::empty_total();
+      for (std::int64_t i = 0; i < chunks; ++i) A::merge(total, totals[i * p.cols + j]);
+      write_result<T, kind>(sink, j, total, p.rows);
+    }
+  }
+}
+
+struct Segment {
+  std::int64_t begin, count;
+};
+
+// What of a segment lies in the array.
+Segment segment(const Reduce& p, std::int64_t index) {
+  const std::int64_t begin = std::clamp<std::int64_t>(p.offsets[index], 0, p.cols);
+  const std::int64_t end = std::clamp<std::int64_t>(p.offsets[index + 1], 0, p.cols);
+  return {begin, std::max<std::int64_t>(0, end - begin)};
+}
+
+template <ReduceKind kind, class T>
+void reduce_segments(const Reduce& p, Total<kind, T>* totals) {
+  const auto* data = static_cast<const T*>(p.data);
+  const ResultSink sink = sink_of(p);
+  std::int64_t long_ones = 0;
+#pragma omp parallel for schedule(guided, 16) reduction(+ : long_ones) \
+    if (p.cols + p.segments >= worth_threads)
+  for (std::int64_t i = 0; i < p.segments; ++i) {
+    const Segment s = segment(p, i);
+    const std::int64_t chunks = chunk_count<T>(s.count);
+    if (chunks > chunks_of_one_thread) {
+      ++long_ones;
+      continue;
+    }
+    const auto total_of = [&](std::int64_t chunk) {
+      return chunk_total<kind>(data + s.begin, s.count, chunk);
+    };
+    const auto total = chunks == 1 ? total_of(0) : merge_chunks<kind, T>(chunks, total_of);
+    write_result<T, kind>(sink, i, total, s.count);
+  }
+  for (std::int64_t i = 0; long_ones > 0; ++i) {
+    const Segment s = segment(p, i);
+    if (chunk_count<T>(s.count) <= chunks_of_one_thread) continue;
+    reduce_sequences<kind>(p, data + s.begin, 1, s.count, 0, i, totals);
+    --long_ones;
+  }
+}
+
+// Totals that wait in the workspace.
+template <class T>
+std::int64_t waiting_totals(const Reduce& p) {
+  if (p.shape == ReduceShape::columns) {
+    const std::int64_t chunks = column_chunk_count(p.rows);
+    return chunks == 1 ? 0 : chunks * p.cols;
+  }
+  const std::int64_t chunks = chunk_count<T>(p.cols);
+  if (p.shape != ReduceShape::segments) return chunks == 1 ? 0 : chunks * p.rows;
+  // A segment is at most the array, but fewer elements may be more chunks.
+  const std::int64_t smallest = smallest_chunk_rounds * order_lanes<T>;
+  const std::int64_t most = std::max(chunks, std::min(most_chunks, p.cols / smallest + 1));
+  return most > chunks_of_one_thread ? most : 0;
+}
+
+}  // namespace
+
+std::size_t cpu_reduce_workspace_bytes(const Reduce& p, const Device&) {
+  return dispatch(p.op, p.type, [&]<ReduceKind kind, class T>() {
+    return static_cast<std::size_t>(waiting_totals<T>(p)) * sizeof(Total<kind, T>);
+  });
+}
+
+Status cpu_reduce(const Reduce& p, const Device&, Workspace workspace, Stream) {
+  dispatch(p.op, p.type, [&]<ReduceKind kind, class T>() {
+    auto* totals = static_cast<Total<kind, T>*>(workspace.data);
+    switch (p.shape) {
+      case ReduceShape::whole:
+      case ReduceShape::rows:
+        return reduce_sequences<kind>(p, static_cast<const T*>(p.data), p.rows, p.cols, p.ld, 0,
+                                      totals);
+      case ReduceShape::columns: return reduce_columns_of<kind, T>(p, totals);
+      case ReduceShape::segments: return reduce_segments<kind, T>(p, totals);
+    }
+  });
+  return Status::success();
+}
+
+}  // namespace kw::cpu

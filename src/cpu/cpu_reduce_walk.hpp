@@ -1,0 +1,163 @@
+// The two inner loops of the CPU's reduction: one chunk of a sequence, and one chunk of a strip of
+// columns. Both follow src/reduce/order.hpp, whose lanes are what the compiler turns into vectors.
+//
+// On x86-64 each is compiled twice, once with AVX2 and FMA; `flatten` brings the accumulator's
+// functions into that version. Which of the two runs cannot show in the result: fma rounds once
+// with or without the instruction.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "reduce/accumulate.hpp"
+#include "reduce/order.hpp"
+
+#define KW_FLATTEN __attribute__((flatten))
+#define KW_INLINE inline __attribute__((always_inline))
+
+namespace kw::cpu {
+
+// Columns that are walked side by side: their lanes stay in the caches next to the core.
+constexpr std::int64_t strip_columns = 256;
+
+// Merges neighbours until one is left. `count` is a power of two.
+template <class A, class P>
+KW_INLINE P merge_as_tree(P* parts, std::int64_t count) {
+  for (count /= 2; count > 0; count /= 2) {
+#pragma GCC ivdep  // what is written was read before: 2i >= i
+    for (std::int64_t i = 0; i < count; ++i) {
+      P merged = parts[2 * i];
+      A::merge(merged, parts[2 * i + 1]);
+      parts[i] = merged;
+    }
+  }
+  return parts[0];
+}
+
+// Adds `count` elements to all lanes of a chunk, every lane at its turn.
+template <ReduceKind kind, class T, class Lane>
+KW_INLINE void walk_lanes(const T* __restrict data, std::int64_t count, Lane* __restrict lanes) {
+  using A = Accumulator<kind, T>;
+  constexpr std::int64_t width = order_lanes<T>;
+  constexpr std::int64_t together = 4;  // rounds for which a lane is loaded and stored once
+  const Value<T> first = to_value(data[0]);
+  std::int64_t at = 0;
+  for (; at + together * width <= count; at += together * width) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      Lane lane = lanes[i];
+      for (std::int64_t j = at + i; j < at + i + together * width; j += width) {
+        A::add(lane, to_value(data[j]), static_cast<std::int32_t>(j), first);
+      }
+      lanes[i] = lane;
+    }
+  }
+  for (; at < count; at += width) {
+    const std::int64_t present = std::min(width, count - at);
+    for (std::int64_t i = 0; i < present; ++i) {
+      A::add(lanes[i], to_value(data[at + i]), static_cast<std::int32_t>(at + i), first);
+    }
+  }
+}
+
+template <ReduceKind kind, class T>
+KW_INLINE typename Accumulator<kind, T>::Partial chunk_body(const T* data, std::int64_t count) {
+  using A = Accumulator<kind, T>;
+  constexpr std::int64_t width = order_lanes<T>;
+  typename A::Partial partials[width];
+  if (count > width) {
+    typename A::Lane lanes[width];
+    std::fill_n(lanes, width, A::empty_lane());
+    walk_lanes<kind>(data, count, lanes);
+    for (std::int64_t i = 0; i < width; ++i) partials[i] = A::close(lanes[i]);
+    return merge_as_tree<A>(partials, width);
+  }
+  // An element a lane, or none.
+  for (std::int64_t i = 0; i < count; ++i) {
+    typename A::Lane lane = A::empty_lane();
+    A::add(lane, to_value(data[i]), static_cast<std::int32_t>(i), to_value(data[0]));
+    partials[i] = A::close(lane);
+  }
+  const auto used = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+  std::fill_n(partials + count, used - count, A::empty());
+  return merge_as_tree<A>(partials, used);
+}
+
+// The chunk of `rows` rows from `begin` on, of `cols` <= strip_columns columns: `data` is its first
+// row, `totals` where its totals go.
+template <ReduceKind kind, class T>
+KW_INLINE void columns_body(const T* __restrict data, std::int64_t ld, const Chunk<T>& chunk,
+                            std::int64_t cols,
+                            typename Accumulator<kind, T>::Total* __restrict totals) {
+  using A = Accumulator<kind, T>;
+  typename A::Lane lanes[column_lanes][strip_columns];
+  Value<T> first[strip_columns] = {};
+  for (auto& lane : lanes) std::fill_n(lane, cols, A::empty_lane());
+  if (chunk.count > 0) {
+    for (std::int64_t j = 0; j < cols; ++j) first[j] = to_value(data[j]);
+  }
+  for (std::int64_t i = 0; i < chunk.count; ++i) {
+    const T* row = data + i * ld;
+    auto* lane = lanes[i % column_lanes];
+    for (std::int64_t j = 0; j < cols; ++j) {
+      A::add(lane[j], to_value(row[j]), static_cast<std::int32_t>(i), first[j]);
+    }
+  }
+  for (std::int64_t j = 0; j < cols; ++j) {
+    typename A::Partial partials[column_lanes];
+    for (int lane = 0; lane < column_lanes; ++lane) partials[lane] = A::close(lanes[lane][j]);
+    totals[j] =
+        A::total(merge_as_tree<A>(partials, column_lanes), {chunk.begin, chunk.count, first[j]});
+  }
+}
+
+template <ReduceKind kind, class T>
+KW_FLATTEN typename Accumulator<kind, T>::Partial plain_chunk(const T* data, std::int64_t count) {
+  return chunk_body<kind>(data, count);
+}
+template <ReduceKind kind, class T>
+KW_FLATTEN void plain_columns(const T* data, std::int64_t ld, const Chunk<T>& chunk,
+                              std::int64_t cols, typename Accumulator<kind, T>::Total* totals) {
+  columns_body<kind>(data, ld, chunk, cols, totals);
+}
+
+#if defined(__x86_64__)
+template <ReduceKind kind, class T>
+__attribute__((target("avx2,fma"))) KW_FLATTEN typename Accumulator<kind, T>::Partial fma_chunk(
+    const T* data, std::int64_t count) {
+  return chunk_body<kind>(data, count);
+}
+template <ReduceKind kind, class T>
+__attribute__((target("avx2,fma"))) KW_FLATTEN void fma_columns(
+    const T* data, std::int64_t ld, const Chunk<T>& chunk, std::int64_t cols,
+    typename Accumulator<kind, T>::Total* totals) {
+  columns_body<kind>(data, ld, chunk, cols, totals);
+}
+
+inline bool has_fma() {
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return has;
+}
+template <ReduceKind kind, class T>
+typename Accumulator<kind, T>::Partial reduce_chunk(const T* data, std::int64_t count) {
+  return has_fma() ? fma_chunk<kind>(data, count) : plain_chunk<kind>(data, count);
+}
+template <ReduceKind kind, class T>
+void reduce_columns(const T* data, std::int64_t ld, const Chunk<T>& chunk, std::int64_t cols,
+                    typename Accumulator<kind, T>::Total* totals) {
+  has_fma() ? fma_columns<kind>(data, ld, chunk, cols, totals)
+            : plain_columns<kind>(data, ld, chunk, cols, totals);
+}
+#else
+template <ReduceKind kind, class T>
+typename Accumulator<kind, T>::Partial reduce_chunk(const T* data, std::int64_t count) {
+  return plain_chunk<kind>(data, count);
+}
+template <ReduceKind kind, class T>
+void reduce_columns(const T* data, std::int64_t ld, const Chunk<T>& chunk, std::int64_t cols,
+                    typename Accumulator<kind, T>::Total* totals) {
+  plain_columns<kind>(data, ld, chunk, cols, totals);
+}
+#endif
+
+}  // namespace kw::cpu

@@ -1,0 +1,38 @@
+// The end of one kernel and the start of the next on the same stream, overlapped (CUDA C++
+// Programming Guide, "Programmatic Dependent Launch"; from sm_90 on). A kernel that is launched
+// with LaunchConfig::overlap calls wait_for_previous_kernel before it touches memory that an
+// earlier kernel may write or read. Elsewhere kernels do not overlap and these functions do
+// nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+// Returns when all earlier work of the stream is done and visible.
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Once every block has called this or ended, the stream's next kernel may be placed on the device,
+// where it waits as above.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// Asks for `bytes` bytes from `from` on to be brought into the L2 cache, which sees all writes: it
+// may be called before the wait. `from` is aligned to 16 bytes, `bytes` a multiple of 16.
+__device__ __forceinline__ void prefetch_to_l2([[maybe_unused]] const void* from,
+                                               [[maybe_unused]] unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,325 @@
+// How numbers become one: for each kind of reduction and element type, what a lane keeps while it
+// walks over elements (Lane), what lanes become when their walk is over (Partial), how two of those
+// merge, and how the last one becomes a result. GPU kernels and the CPU run this same text.
+//
+//   A::Lane      empty_lane()    add(lane, value, at, first)    one lane's walk over a chunk
+//   A::Partial   empty()         close(lane)                    lanes of one chunk, merged
+//   A::Total     empty_total()   total(partial, chunk)          chunks, merged
+//   A::merge(into, later)        of two Partials or two Totals; `into` came first
+//   A::any_order                 merging is exact: the order of elements cannot show
+//
+// `at` is the element's index within the chunk, `first` the value of the chunk's first element.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "reduce/element.hpp"
+
+namespace kw {
+
+// Operations that share a walk share a kind.
+enum class ReduceKind {
+  sum,          // sum, mean
+  sum_abs,      // l1_norm
+  sum_square,   // sum_of_squares, l2_norm
+  norm_square,  // l2_norm of float64 and int64: squares leave the range
+  min_max,      // min, max, min_max, max_norm
+  arg_min,
+  arg_max,
+  moments,  // variance
+};
+
+constexpr ReduceKind kind_of(ReduceOp op, DataType type) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean: return ReduceKind::sum;
+    case ReduceOp::l1_norm: return ReduceKind::sum_abs;
+    case ReduceOp::sum_of_squares: return ReduceKind::sum_square;
+    case ReduceOp::l2_norm:
+      return type == DataType::float64 || type == DataType::int64 ? ReduceKind::norm_square
+                                                                  : ReduceKind::sum_square;
+    case ReduceOp::min:
+    case ReduceOp::max:
+    case ReduceOp::max_norm:
+    case ReduceOp::min_max: return ReduceKind::min_max;
+    case ReduceOp::argmin: return ReduceKind::arg_min;
+    case ReduceOp::argmax: return ReduceKind::arg_max;
+    case ReduceOp::variance: return ReduceKind::moments;
+  }
+  return ReduceKind::sum;
+}
+
+using Int128 = __int128;
+
+// A run of elements that one block reduces: where it begins in its sequence, how many elements it
+// has, the value of its first.
+template <class T>
+struct Chunk {
+  std::int64_t begin = 0, count = 0;
+  Value<T> first = {};
+};
+
+// Sums of x, |x| or x^2. 16-bit formats add in float within a lane (x and |x|), all other floating
+// types in double; integers exactly: a lane holds what one chunk can bring it, a Partial the rest.
+template <ReduceKind kind, class T>
+struct Sum {
+  static constexpr bool square = kind == ReduceKind::sum_square;
+  static constexpr bool integral = std::is_integral_v<T>;
+  static constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+  static constexpr bool wide =
+      std::is_same_v<T, std::int64_t> || (square && std::is_same_v<T, std::int32_t>);
+  // Squares of int64 leave 128 bits; their sum is asked for modulo 2^64 only.
+  using Wide =
+      std::conditional_t<square && std::is_same_v<T, std::int64_t>, unsigned __int128, Int128>;
+  using Exact = std::conditional_t<wide, Wide, std::int64_t>;
+  using FloatLane = std::conditional_t<half && !square, float, double>;
+  using ExactLane = std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32_t, Exact>;
+  using Lane = std::conditional_t<integral, ExactLane, FloatLane>;
+  using Partial = std::conditional_t<integral, Exact, double>;
+  using Total = Partial;
+  static constexpr bool any_order = integral;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return 0; }
+  KW_HOST_DEVICE static Partial empty() { return 0; }
+  KW_HOST_DEVICE static Total empty_total() { return 0; }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
+    const Lane x = static_cast<Lane>(value);
+    if constexpr (square && integral) {
+      lane += x * x;
+    } else if constexpr (square) {
+      lane = fma(x, x, lane);
+    } else if constexpr (kind == ReduceKind::sum_abs && integral) {
+      lane += x < 0 ? -x : x;
+    } else if constexpr (kind == ReduceKind::sum_abs) {
+      lane += x < 0 ? -x : x;  // NaN stays NaN, -0 adds nothing
+    } else {
+      lane += x;
+    }
+  }
+  KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
+  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) { into += later; }
+};
+
+// Squares of float64 in three ranges, so that none of them leaves the format (Blue, "A portable
+// Fortran program to find the Euclidean norm of a vector", ACM TOMS 4, 1978).
+struct ScaledSquares {
+  double big, middle, small;  // of x 2^-600, x, x 2^600
+
+  static constexpr double above = 0x1p500, below = 0x1p-500;
+  KW_HOST_DEVICE void add(double x) {
+    const double a = fabs(x);
+    if (!(a <= above)) {
+      const double s = a * 0x1p-600;
+      big = fma(s, s, big);
+    } else if (a < below) {
+      const double s = a * 0x1p600;
+      small = fma(s, s, small);
+    } else {
+      middle = fma(a, a, middle);
+    }
+  }
+  KW_HOST_DEVICE double root() const {
+    if (!(big == 0)) return sqrt(fma(middle * 0x1p-600, 0x1p-600, big)) * 0x1p600;
+    if (middle > 0) return sqrt(fma(small * 0x1p-600, 0x1p-600, middle));
+    return sqrt(small) * 0x1p-600;
+  }
+};
+
+template <class T>
+struct NormSquare {
+  using Lane = ScaledSquares;
+  using Partial = ScaledSquares;
+  using Total = ScaledSquares;
+  static constexpr bool any_order = false;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return {0, 0, 0}; }
+  KW_HOST_DEVICE static Partial empty() { return {0, 0, 0}; }
+  KW_HOST_DEVICE static Total empty_total() { return {0, 0, 0}; }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
+    lane.add(static_cast<double>(value));
+  }
+  KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
+  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
+    into.big += later.big;
+    into.middle += later.middle;
+    into.small += later.small;
+  }
+};
+
+template <class V>
+struct Range {
+  V lowest, highest;
+};
+
+template <class T>
+struct MinMax {
+  using Lane = Range<Value<T>>;
+  using Partial = Lane;
+  using Total = Lane;
+  static constexpr bool any_order = true;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return {Limits<T>::largest(), Limits<T>::smallest()}; }
+  KW_HOST_DEVICE static Partial empty() { return empty_lane(); }
+  KW_HOST_DEVICE static Total empty_total() { return empty_lane(); }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
+    lane.lowest = minimum(lane.lowest, value);
+    lane.highest = maximum(lane.highest, value);
+  }
+  KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
+  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
+    into.lowest = minimum(into.lowest, later.lowest);
+    into.highest = maximum(into.highest, later.highest);
+  }
+};
+
+// The extreme value and where it first was. A lane starts from the type's last value and `nowhere`,
+// and takes what is strictly better; where all elements equal that last value the place is still
+// nowhere at the end, which a result reads as element 0. A NaN is taken and then kept.
+template <class V>
+struct Place {
+  V best;
+  std::int64_t index;
+  static constexpr std::int64_t nowhere = INT64_MAX;
+};
+
+template <ReduceKind kind, class T>
+struct ArgExtreme {
+  static constexpr bool smallest = kind == ReduceKind::arg_min;
+  struct Lane {
+    Value<T> best;
+    std::int32_t at;  // -1: nowhere
+  };
+  using Partial = Place<Value<T>>;
+  using Total = Partial;
+  static constexpr bool any_order = true;
+
+  KW_HOST_DEVICE static constexpr Value<T> last() {
+    return smallest ? Limits<T>::largest() : Limits<T>::smallest();
+  }
+  KW_HOST_DEVICE static Lane empty_lane() { return {last(), -1}; }
+  KW_HOST_DEVICE static Partial empty() { return {last(), Partial::nowhere}; }
+  KW_HOST_DEVICE static Total empty_total() { return empty(); }
+  KW_HOST_DEVICE static bool better(Value<T> x, Value<T> best) {
+    if constexpr (std::is_integral_v<T>) return smallest ? x < best : x > best;
+    return !(smallest ? x >= best : x <= best) && !is_nan(best);  // also where x is NaN
+  }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t at, Value<T>) {
+    const bool take = better(value, lane.best);
+    lane.best = take ? value : lane.best;
+    lane.at = take ? at : lane.at;
+  }
+  KW_HOST_DEVICE static Partial close(const Lane& lane) {
+    return {lane.best, lane.at < 0 ? Partial::nowhere : lane.at};
+  }
+  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>& chunk) {
+    if (partial.index != Partial::nowhere) partial.index += chunk.begin;
+    return partial;
+  }
+  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
+    const bool same = into.best == later.best || (is_nan(into.best) && is_nan(later.best));
+    if (better(later.best, into.best) || (same && later.index < into.index)) into = later;
+  }
+};
+
+// Within a chunk: sums of d and d^2, where d is the difference to the chunk's first element. As
+// that element is one of them, the sum of d^2 is at most (1 + count) times the squares about the
+// mean, so the subtraction in `moments` loses at most a factor count * 2^-53.
+struct ShiftedSums {
+  double sum, square;
+};
+
+// From chunk to chunk: count, mean and sum of squared differences from the mean.
+struct Moments {
+  double count, mean, squares;
+};
+
+KW_HOST_DEVICE inline Moments moments(const ShiftedSums& sums, double shift, double count) {
+  if (count == 0) return {0, 0, 0};
+  const double mean = sums.sum / count;
+  const double squares = fma(-sums.sum, mean, sums.square);
+  return {count, shift + mean, squares < 0 ? 0 : squares};
+}
+
+// Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American
+// Statistician 37 (1983), formula 2.1.
+KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
+  if (later.count == 0) return;
+  if (into.count == 0) {
+    into = later;
+    return;
+  }
+  const double count = into.count + later.count;
+  const double share = later.count / count;
+  const double apart = later.mean - into.mean;
+  into.squares = fma(apart * apart, into.count * share, into.squares + later.squares);
+  into.mean = fma(apart, share, into.mean);
+  into.count = count;
+}
+
+// x - y, exact where a double can hold it.
+template <class V>
+KW_HOST_DEVICE inline double difference(V x, V y) {
+  if constexpr (std::is_same_v<V, std::int64_t>) {
+    if ((x >= 0) == (y >= 0)) return static_cast<double>(x - y);
+  }
+  return static_cast<double>(x) - static_cast<double>(y);
+}
+
+template <class T>
+struct Variance {
+  using Lane = ShiftedSums;
+  using Partial = ShiftedSums;
+  using Total = Moments;
+  static constexpr bool any_order = false;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return {0, 0}; }
+  KW_HOST_DEVICE static Partial empty() { return {0, 0}; }
+  KW_HOST_DEVICE static Total empty_total() { return {0, 0, 0}; }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T> first) {
+    const double d = difference(value, first);
+    lane.sum += d;
+    lane.square = fma(d, d, lane.square);
+  }
+  KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
+  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>& chunk) {
+    return moments(partial, static_cast<double>(chunk.first), static_cast<double>(chunk.count));
+  }
+  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
+    into.sum += later.sum;
+    into.square += later.square;
+  }
+  KW_HOST_DEVICE static void merge(Total& into, const Total& later) { merge_moments(into, later); }
+};
+
+template <ReduceKind kind, class T>
+struct AccumulatorOf {
+  using type = Sum<kind, T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::norm_square, T> {
+  using type = NormSquare<T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::min_max, T> {
+  using type = MinMax<T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::arg_min, T> {
+  using type = ArgExtreme<ReduceKind::arg_min, T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::arg_max, T> {
+  using type = ArgExtreme<ReduceKind::arg_max, T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::moments, T> {
+  using type = Variance<T>;
+};
+template <ReduceKind kind, class T>
+using Accumulator = typename AccumulatorOf<kind, T>::type;
+
+}  // namespace kw

@@ -1,0 +1,98 @@
+// A whole array to one result, in one launch.
+//
+// Idea        One block a chunk (order.hpp). Each block leaves its total in a mailbox; the last
+//             block of the grid collects all of them and merges them in the order of the chunks,
+//             whatever order they came in: the same bits every run. Nothing waits for a fence or an
+//             atomic operation. The grid is never larger than a few blocks an SM, and the last
+//             block is the last to start, so whom it waits for is running or done.
+// Overlap     The next call's blocks come to the SMs while this call's totals are collected, and
+//             bring the beginnings of their chunks into L2 meanwhile.
+// Limits      Up to about 2^21 elements a call is latency: load, tree, mailbox, tree. Above, it is
+//             memory.
+#pragma once
+
+#include "device/mailbox.hpp"
+#include "device/overlap.hpp"
+#include "reduce/result.hpp"
+#include "reduce/walk.hpp"
+
+namespace KW_TARGET {
+
+constexpr int prefetched_bytes = 16384;  // a chunk, before the previous kernel has ended
+
+template <class T>
+__device__ __forceinline__ void prefetch_chunk(const Packs<T>& packs) {
+  const int first = packs.aligned() ? 0 : 1;  // whole 16 bytes from a boundary on
+  const int bytes = min((packs.whole - 2 * first) * 16, prefetched_bytes);
+  if (bytes <= 0) return;
+  const char* begin = reinterpret_cast<const char*>(packs.begin);
+  prefetch_to_l2(begin + first * 16 - packs.between, static_cast<unsigned>(bytes));
+}
+
+// All chunks' totals in their slots (order.hpp), then the slots merged; thread 0 has the result.
+// All lanes of a warp look as long as one of them misses something: a warp that stays together
+// looks faster than one that splits.
+template <class A>
+__device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chunks,
+                                                            typename A::Total* warps, int thread) {
+  using Total = typename A::Total;
+  constexpr int letters = letters_of<Total>;
+  Total total = A::empty_total();
+  for (int chunk = thread; chunk - thread % warp_lanes < chunks; chunk += order_threads) {
+    const bool mine = chunk < chunks;
+    Letter* letter = box + letters * (mine ? chunk : chunks - 1);
+    Total delivered;
+    while (__any_sync(whole_warp(), !look(letter, &delivered) && mine)) {
+    }
+    if (mine) {
+      A::merge(total, delivered);
+      clear<Total>(letter);
+    }
+  }
+  if (chunks <= warp_lanes) return tree_of_warp<A, warp_lanes>(total);
+  return tree_of_block<A>(total, warps, thread);
+}
+
+// Four blocks of 64 registers an SM, with which the whole grid of an H200 is resident: with three,
+// a quarter of the blocks would come in a second wave. What would spill then gets more.
+template <ReduceKind kind, class T>
+constexpr int array_blocks_an_sm = kind == ReduceKind::moments && sizeof(T) == 1 ? 1
+                                   : kind == ReduceKind::norm_square || kind == ReduceKind::moments
+                                       ? 2
+                                   : sizeof(T) == 1 && kind >= ReduceKind::arg_min ? 2
+                                   : kind == ReduceKind::sum || kind == ReduceKind::sum_abs ||
+                                           sizeof(T) == 1
+                                       ? 4
+                                       : 0;
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, array_blocks_an_sm<kind, T>)
+    reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
+                        ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  using Total = typename A::Total;
+  __shared__ typename A::Partial warps[order_warps];
+  __shared__ Total total_warps[order_warps];
+  const int thread = static_cast<int>(threadIdx.x);
+  const int chunks = static_cast<int>(gridDim.x);
+  Chunk<T> chunk;
+  chunk.begin = blockIdx.x * chunk_size;
+  chunk.count = min(chunk_size, n - chunk.begin);
+  const Packs<T> packs(data + chunk.begin, chunk.count, extent_of(data, n));
+
+  if (thread == 0) prefetch_chunk(packs);
+  wait_for_previous_kernel();
+  if (chunk.count > 0) chunk.first = to_value(*packs.begin);
+  Walk<A, T> walk;
+  walk.run(packs, thread, chunk.first);
+  let_next_kernel_start();
+  Total total = A::total(tree_of_block<A>(tree_of_lanes(walk), warps, thread), chunk);
+  if (chunks > 1) {
+    if (thread == 0) send(box + blockIdx.x * letters_of<Total>, total);
+    if (blockIdx.x != gridDim.x - 1) return;
+    total = collect_totals<A>(box, chunks, total_warps, thread);
+  }
+  if (thread == 0) write_result<T, kind>(sink, 0, total, n);
+}
+
+}  // namespace KW_TARGET

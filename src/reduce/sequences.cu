@@ -1,0 +1,165 @@
+// reduce_rows and reduce_segments: the launches of sequences.hpp.
+#include "reduce/sequences.hpp"
+
+#include <algorithm>
+
+#include "reduce/dispatch.hpp"
+#include "reduce/gpu_kernels.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+constexpr int warps_an_sm = 32;  // 64 registers a thread
+constexpr int group_of_segments = 2;
+
+unsigned blocks_for(std::int64_t warps, std::int64_t most = std::int64_t{1} << 30) {
+  const std::int64_t blocks = gpu::ceil_div(warps, order_warps);
+  return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
+}
+
+std::int64_t resident_blocks(const Device& device) {
+  return std::int64_t{device.sm_count} * warps_an_sm / order_warps;
+}
+
+// Parts of a workspace, one after the other, each aligned to 256 bytes.
+class Parts {
+ public:
+  explicit Parts(void* data) : data_(static_cast<char*>(data)) {}
+  template <class P>
+  P* take(std::int64_t count) {
+    P* part = reinterpret_cast<P*>(data_ + bytes_);
+    bytes_ += (static_cast<std::size_t>(count) * sizeof(P) + 255) / 256 * 256;
+    return part;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  char* data_;
+  std::size_t bytes_ = 0;
+};
+
+// Room for what the array's elements can make: segments that are too long for a group of lanes, of
+// one chunk, and chunks of those that have several, each of which but one is full.
+template <class T, class Total>
+WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
+                    std::size_t* bytes) {
+  constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
+  WorkLists lists = {};
+  lists.item_capacity =
+      std::min(p.segments, p.cols / (group_elements<T>(warp_lanes) + 1)) + p.cols / chunk;
+  lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
+  Parts parts(workspace.data);
+  lists.items = parts.take<ChunkItem>(lists.item_capacity);
+  lists.sequences = parts.take<LongSequence>(lists.sequence_capacity);
+  *totals = parts.take<Total>(lists.item_capacity);
+  *bytes = parts.bytes();
+  lists.item_count = workspace.tickets;
+  lists.sequence_count = workspace.tickets + 1;
+  lists.finished_blocks = workspace.tickets + 2;
+  return lists;
+}
+
+struct LaunchSequences {
+  const Reduce& p;
+  const Device& device;
+  Workspace workspace;
+  Stream stream;
+
+  gpu::LaunchConfig config(unsigned blocks) const {
+    return {dim3(blocks), dim3(order_threads), 0, stream};
+  }
+  ResultSink sink() const { return {p.op, p.out, p.correction}; }
+
+  template <ReduceKind kind, class T>
+  Status short_ones(const T* data, const Sequences& sequences, int group,
+                    const WorkLists& lists) const {
+    return gpu::launch(reduce_short_kernel<kind, T>,
+                       config(blocks_for(gpu::ceil_div(sequences.count, warp_lanes))), data,
+                       sequences, group, lists, sink());
+  }
+
+  template <ReduceKind kind, class T>
+  Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
+                typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
+    return gpu::launch(reduce_chunks_kernel<kind, T>,
+                       config(blocks_for(most, resident_blocks(device))), data, sequences, lists,
+                       totals, sink());
+  }
+
+  template <ReduceKind kind, class T>
+  Status merge(const Sequences& sequences, const WorkLists& lists,
+               const typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
+    return gpu::launch(merge_totals_kernel<kind, T>, config(blocks_for(most)), sequences, lists,
+                       totals, sink());
+  }
+
+  template <ReduceKind kind, class T>
+  Status rows(const T* data) const {
+    const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
+    for (int group = 1; group <= warp_lanes; group *= 2) {
+      if (p.cols <= group_elements<T>(group)) return short_ones<kind>(data, rows, group, {});
+    }
+    WorkLists lists = {};
+    lists.chunks_each = chunk_count<T>(p.cols);
+    auto* totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
+    Status status = chunks<kind>(data, rows, lists, totals, p.rows * lists.chunks_each);
+    if (!status.ok() || lists.chunks_each == 1) return status;
+    return merge<kind, T>(rows, lists, totals, p.rows);
+  }
+
+  template <ReduceKind kind, class T>
+  Status segments(const T* data) const {
+    const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
+    typename Accumulator<kind, T>::Total* totals = nullptr;
+    std::size_t bytes = 0;
+    const WorkLists lists = lists_for<T>(p, workspace, &totals, &bytes);
+    const Status first = short_ones<kind>(data, segments, group_of_segments, lists);
+    if (!first.ok() || lists.item_capacity == 0) return first;
+    const Status second = chunks<kind>(data, segments, lists, totals, lists.item_capacity);
+    if (!second.ok()) return second;
+    return merge<kind, T>(segments, lists, totals, lists.sequence_capacity);
+  }
+
+  template <ReduceKind kind, class T>
+  Status operator()() const {
+    const T* data = static_cast<const T*>(p.data);
+    return p.shape == ReduceShape::rows ? rows<kind>(data) : segments<kind>(data);
+  }
+};
+
+struct WorkspaceBytes {
+  const Reduce& p;
+
+  template <ReduceKind kind, class T>
+  std::size_t operator()() const {
+    using Total = typename Accumulator<kind, T>::Total;
+    if (p.shape == ReduceShape::rows) {
+      const std::int64_t chunks = chunk_count<T>(p.cols);
+      return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
+    }
+    Total* totals = nullptr;
+    std::size_t bytes = 0;
+    lists_for<T>(p, {}, &totals, &bytes);
+    return bytes;
+  }
+};
+
+}  // namespace
+
+Status reduce_rows(const Reduce& problem, const Device& device, Workspace workspace,
+                   Stream stream) {
+  return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
+}
+Status reduce_segments(const Reduce& problem, const Device& device, Workspace workspace,
+                       Stream stream) {
+  return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
+}
+
+std::size_t reduce_rows_workspace(const Reduce& problem, const Device&) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
+}
+std::size_t reduce_segments_workspace(const Reduce& problem, const Device&) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
+}
+
+}  // namespace KW_TARGET

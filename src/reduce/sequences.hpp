@@ -1,0 +1,339 @@
+// Many contiguous sequences, rows or segments, to one result each.
+//
+// Idea        A warp is the unit of work. Sequences that fit a few lanes are reduced side by side,
+//             several a warp; longer ones by a whole warp each; those of more than one chunk are
+//             cut into chunks (order.hpp), which all warps share alike, however long the sequence
+//             is. Totals of chunks meet in a last small kernel.
+// Order       That of the whole-array kernel: a row or segment has the bits that it has alone. A
+//             group of lanes does the lowest levels of the tree; a warp that stands for 256 threads
+//             takes the eighths of them one after the other.
+// Limits      Segments need two more launches for the long ones among them, as the host does not
+//             know whether there are any: about 3 us.
+#pragma once
+
+#include "device/ticket.hpp"
+#include "reduce/result.hpp"
+#include "reduce/walk.hpp"
+
+namespace KW_TARGET {
+
+struct Span {
+  std::int64_t begin, count;
+};
+
+// Where each sequence lies: rows ld apart, or segments by offsets, kept within [0, elements].
+struct Sequences {
+  std::int64_t count;
+  std::int64_t length, ld;      // of rows
+  const std::int64_t* offsets;  // of segments, else null
+  std::int64_t elements;        // from the array's first to its last
+
+  __device__ __forceinline__ Span at(std::int64_t i) const {
+    if (offsets == nullptr) return {i * ld, length};
+    const std::int64_t begin = min(max(offsets[i], std::int64_t{0}), elements);
+    const std::int64_t end = min(max(offsets[i + 1], begin), elements);
+    return {begin, end - begin};
+  }
+};
+
+// A chunk to reduce: where its sequence begins in the array, where the chunk begins in that, and
+// whether it is all there is.
+struct ChunkItem {
+  std::int64_t sequence, sequence_begin, begin, count, alone;
+};
+// A sequence of several chunks, whose totals lie next to each other.
+struct LongSequence {
+  std::int64_t sequence, count, first_total, chunks;
+};
+
+// What is found while the short sequences are reduced. Rows need no lists: `chunks_each` says all.
+struct WorkLists {
+  std::int64_t chunks_each;  // of every sequence; 0: see the lists
+  ChunkItem* items;
+  LongSequence* sequences;
+  unsigned* item_count;  // in Workspace.tickets, as are the next two
+  unsigned* sequence_count;
+  unsigned* finished_blocks;
+  std::int64_t item_capacity, sequence_capacity;
+};
+
+// The tree over the eight parts that the warps of a block would have, one part after the other.
+template <class A, class P>
+struct TreeOfEighths {
+  static_assert(order_warps == 8);
+  P all, half, quarter;
+
+  __device__ __forceinline__ explicit TreeOfEighths(const P& nothing)
+      : all(nothing), half(nothing), quarter(nothing) {}
+  __device__ __forceinline__ void add(int i, const P& eighth) {
+    if (i % 2 == 0) {
+      quarter = eighth;
+    } else {
+      A::merge(quarter, eighth);
+    }
+    if (i % 4 == 1) half = quarter;
+    if (i % 4 == 3) A::merge(half, quarter);
+    if (i == 3) all = half;
+    if (i == 7) A::merge(all, half);
+  }
+};
+
+// One chunk by one warp, which stands for each eighth of 256 threads in turn; the first lane has
+// the total. The next batch of packs, of this eighth or the next, is on its way while one is added.
+template <class A, class T, bool aligned>
+__device__ __forceinline__ typename A::Total walk_chunk_by_warp(const Packs<T>& packs,
+                                                                const Chunk<T>& chunk, int lane) {
+  using W = Walk<A, T>;
+  constexpr int step = W::in_flight * order_threads;
+  TreeOfEighths<A, typename A::Partial> tree(A::empty());
+  typename W::Batch batch, next;
+  int thread = lane, pack = lane;
+  W::template load<aligned>(batch, packs, pack);
+  W walk;
+  walk.clear();
+#pragma unroll 1
+  while (thread < order_threads) {
+    const bool last =
+        pack - lane + step >= packs.whole;  // no lane of this eighth has another batch
+    const int next_pack = last ? thread + warp_lanes : pack + step;
+    if (!last || thread + warp_lanes < order_threads) {
+      W::template load<aligned>(next, packs, next_pack);
+    }
+    walk.add(batch, packs, pack, chunk.first);
+    if (last) {
+      walk.add_end(packs, thread, chunk.first);
+      tree.add(thread / warp_lanes, tree_of_warp<A, warp_lanes>(tree_of_lanes(walk)));
+      walk.clear();
+      thread += warp_lanes;
+    }
+    pack = next_pack;
+    batch = next;
+  }
+  return A::total(tree.all, chunk);
+}
+
+template <class A, class T>
+__device__ __forceinline__ typename A::Total chunk_by_warp(const Packs<T>& packs,
+                                                           const Chunk<T>& chunk, int lane) {
+  return packs.aligned() ? walk_chunk_by_warp<A, T, true>(packs, chunk, lane)
+                         : walk_chunk_by_warp<A, T, false>(packs, chunk, lane);
+}
+
+constexpr int packs_a_lane = 4;
+
+// The most elements that a group of so many lanes takes.
+template <class T>
+__host__ __device__ constexpr std::int64_t group_elements(int group) {
+  return std::int64_t{group} * packs_a_lane * order_width<T>;
+}
+
+// Sequences of `fewest` to group_elements elements, 32 / group of them at a time; each lane has
+// four packs next to each other, so that most of the tree needs no other lane. `own` is this lane's
+// one of the warp's 32 sequences.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& array, Span own,
+                                                 std::int64_t fewest, int group,
+                                                 std::int64_t first_sequence,
+                                                 const ResultSink& sink, int lane) {
+  using A = Accumulator<kind, T>;
+  constexpr int width = order_width<T>;
+  const int member = lane % group;
+#pragma unroll 1
+  for (int i = lane / group; i - lane / group < warp_lanes; i += warp_lanes / group) {
+    const Span span = {__shfl_sync(whole_warp(), own.begin, i),
+                       __shfl_sync(whole_warp(), own.count, i)};
+    const bool mine = span.count >= fewest && span.count <= group_elements<T>(group);
+    if (!__any_sync(whole_warp(), mine)) continue;
+    Chunk<T> chunk;
+    chunk.count = mine ? span.count : 0;
+    const T* begin = data + span.begin;
+    if (chunk.count > 0) chunk.first = to_value(*begin);
+    const Packs<T> packs(begin, chunk.count, array);
+    Pack<T> loaded[packs_a_lane];
+#pragma unroll
+    for (int j = 0; j < packs_a_lane; ++j) {
+      const int pack = member * packs_a_lane + j;
+      if (pack * width < packs.count) loaded[j] = packs.load_part(pack);
+    }
+    typename A::Partial partials[packs_a_lane];
+#pragma unroll
+    for (int j = 0; j < packs_a_lane; ++j) {
+      Walk<A, T> walk;
+      walk.clear();
+      walk.add_part(loaded[j], (member * packs_a_lane + j) * width, packs.count, chunk.first);
+      partials[j] = tree_of_lanes(walk);
+    }
+    typename A::Partial partial = tree_of_array<A>(partials);
+#pragma unroll 1
+    for (int step = 1; step < group; step *= 2) {
+      A::merge(partial, from_lane_above(partial, step, group));
+    }
+    if (mine && member == 0) {
+      write_result<T, kind>(sink, first_sequence + i, A::total(partial, chunk), chunk.count);
+    }
+  }
+}
+
+// The sum of `value` over this lane and those below it.
+__device__ __forceinline__ unsigned sum_up_to_lane(unsigned value, int lane) {
+#pragma unroll
+  for (int step = 1; step < warp_lanes; step *= 2) {
+    const unsigned below =
+        __shfl_up_sync(whole_warp(), value, static_cast<unsigned>(step), warp_lanes);
+    if (lane >= step) value += below;
+  }
+  return value;
+}
+
+// Room for `wanted` entries for this lane, next to those of the warp's other lanes: one atomic
+// operation a warp. Returns where they begin.
+__device__ __forceinline__ std::int64_t take_room(unsigned* count, unsigned wanted, int lane) {
+  const unsigned up_to = sum_up_to_lane(wanted, lane);
+  unsigned first = 0;
+  if (lane == warp_lanes - 1 && up_to > 0) first = atomicAdd(count, up_to);
+  return std::int64_t{__shfl_sync(whole_warp(), first, warp_lanes - 1, warp_lanes)} + up_to -
+         wanted;
+}
+
+// Puts each lane's sequence on the lists, if it has at least `fewest` elements. Offsets that
+// descend can name more elements than there are; what has no room then is left out.
+template <class T>
+__device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_t sequence,
+                                             Span own, std::int64_t fewest, int lane) {
+  const bool long_one = own.count >= fewest;
+  const auto chunks = long_one ? static_cast<unsigned>(chunk_count<T>(own.count)) : 0u;
+  const std::int64_t first = take_room(lists.item_count, chunks, lane);
+  const std::int64_t place = take_room(lists.sequence_count, chunks > 1 ? 1 : 0, lane);
+  const std::int64_t room = max(lists.item_capacity - first, std::int64_t{0});
+  const std::int64_t taken = min(std::int64_t{chunks}, room);
+  const std::int64_t size = chunk_elements<T>(own.count);
+  for (std::int64_t i = 0; i < taken; ++i) {
+    lists.items[first + i] = {sequence, own.begin, i * size, min(size, own.count - i * size),
+                              chunks == 1};
+  }
+  if (chunks > 1 && place < lists.sequence_capacity) {
+    lists.sequences[place] = {sequence, own.count, first, taken};
+  }
+}
+
+__device__ __forceinline__ std::int64_t this_warp() {
+  return std::int64_t{blockIdx.x} * order_warps + static_cast<int>(threadIdx.x) / warp_lanes;
+}
+
+// Sequences that fit a warp's lanes, 32 sequences a warp; longer ones go on the lists. Groups of
+// `group` lanes take those that fit them, all 32 lanes what is left.
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads)
+    reduce_short_kernel(const T* data, Sequences sequences, int group, WorkLists lists,
+                        ResultSink sink) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const std::int64_t first = this_warp() * warp_lanes;
+  if (first >= sequences.count) return;
+  const Extent array = extent_of(data, sequences.elements);
+  const Span own = first + lane < sequences.count ? sequences.at(first + lane) : Span{0, -1};
+
+  std::int64_t fewest = 0;
+#pragma unroll 1
+  for (; group <= warp_lanes; group = group < warp_lanes ? warp_lanes : 2 * warp_lanes) {
+    const std::int64_t most = group_elements<T>(group);
+    if (__any_sync(whole_warp(), own.count >= fewest && own.count <= most)) {
+      reduce_by_groups<kind, T>(data, array, own, fewest, group, first, sink, lane);
+    }
+    fewest = most + 1;
+  }
+  if (__any_sync(whole_warp(), own.count >= fewest)) {
+    put_on_lists<T>(lists, first + lane, own, fewest, lane);
+  }
+}
+
+// Two blocks an SM where registers allow it without spilling.
+template <class A, class T>
+constexpr int chunk_blocks_an_sm = sizeof(typename A::Lane) > 8 || sizeof(T) < 4 ? 1 : 2;
+
+// Chunks, a warp each: those on the list, or those of all rows. Consecutive warps take consecutive
+// chunks. A sequence of one chunk is done here, the others' totals are merged next.
+// Chunk number `chunk` of row number `row`.
+template <class T>
+__device__ __forceinline__ ChunkItem chunk_of_row(const Sequences& rows, std::int64_t row,
+                                                  std::int64_t chunk) {
+  const std::int64_t size = chunk_elements<T>(rows.length);
+  const std::int64_t begin = chunk * size;
+  return {row, row * rows.ld, begin, min(size, rows.length - begin), rows.length <= size};
+}
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, chunk_blocks_an_sm<Accumulator<kind, T>, T>)
+    reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
+                         typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const std::int64_t warps = std::int64_t{gridDim.x} * order_warps;
+  const std::int64_t each = lists.chunks_each;
+  const std::int64_t items =
+      each > 0 ? sequences.count * each
+               : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
+  const Extent array = extent_of(data, sequences.elements);
+#pragma unroll 1
+  for (std::int64_t i = this_warp(); i < items; i += warps) {
+    const ChunkItem item =
+        each > 0 ? chunk_of_row<T>(sequences, i / each, i % each) : lists.items[i];
+    Chunk<T> chunk = {item.begin, item.count, {}};
+    const Packs<T> packs(data + item.sequence_begin + item.begin, item.count, array);
+    if (item.count > 0) chunk.first = to_value(*packs.begin);
+    const typename A::Total total = chunk_by_warp<A>(packs, chunk, lane);
+    if (lane == 0 && item.alone) write_result<T, kind>(sink, item.sequence, total, item.count);
+    if (lane == 0 && !item.alone) totals[i] = total;
+  }
+}
+
+// The totals of one sequence in their slots, then the slots as a tree; the first lane has the
+// result. Each lane has a slot in every eighth and reads all of them at once.
+template <class A>
+__device__ __forceinline__ typename A::Total merge_totals(const typename A::Total* totals,
+                                                          std::int64_t chunks, int lane) {
+  using Total = typename A::Total;
+  if (chunks <= warp_lanes) {
+    return tree_of_warp<A, warp_lanes>(lane < chunks ? totals[lane] : A::empty_total());
+  }
+  Total slots[order_warps];
+#pragma unroll
+  for (int i = 0; i < order_warps; ++i) slots[i] = A::empty_total();
+#pragma unroll 1
+  for (std::int64_t round = lane; round < chunks; round += order_threads) {
+#pragma unroll
+    for (int i = 0; i < order_warps; ++i) {
+      const std::int64_t c = round + i * warp_lanes;
+      if (c < chunks) A::merge(slots[i], totals[c]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < order_warps; ++i) slots[i] = tree_of_warp<A, warp_lanes>(slots[i]);
+  return tree_of_array<A>(slots);
+}
+
+// Every sequence of more than one chunk, a warp each. The last block clears the lists' counters.
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, 2)
+    merge_totals_kernel(Sequences sequences, WorkLists lists,
+                        const typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const std::int64_t each = lists.chunks_each;
+  const std::int64_t count =
+      each > 0 ? sequences.count
+               : min(static_cast<std::int64_t>(*lists.sequence_count), lists.sequence_capacity);
+  const std::int64_t i = this_warp();
+  if (i < count) {
+    const LongSequence found =
+        each > 0 ? LongSequence{i, sequences.length, i * each, each} : lists.sequences[i];
+    const typename A::Total total = merge_totals<A>(totals + found.first_total, found.chunks, lane);
+    if (lane == 0) write_result<T, kind>(sink, found.sequence, total, found.count);
+  }
+  if (lists.chunks_each > 0) return;
+  __syncthreads();
+  if (threadIdx.x == 0 && take_ticket(lists.finished_blocks) == gridDim.x - 1) {
+    *lists.item_count = *lists.sequence_count = *lists.finished_blocks = 0;
+  }
+}
+
+}  // namespace KW_TARGET
