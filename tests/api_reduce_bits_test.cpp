@@ -123,6 +123,7 @@ TEST_P(ApiReduceBits, InSeveralContextsAtOnce) {
   std::vector<std::vector<std::vector<unsigned char>>> got(2);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(got.size());
     for (auto& mine : got) {
       threads.emplace_back([&mine] {
         Context own = detail::open_context(GetParam());

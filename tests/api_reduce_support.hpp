@@ -39,6 +39,7 @@ std::vector<double> doubles(const std::vector<unsigned char>& bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   std::vector<double> converted;
+  converted.reserve(values.size());
   for (T value : values) converted.push_back(as_double(value));
   return converted;
 }

@@ -245,7 +245,7 @@ class GraphRuntime final : public Runtime {
   Status synchronize(Stream stream) override { return cpu_->synchronize(stream); }
   Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
     order_ += '(';
-    const Status status = cpu_->time_us(work, stream, us);
+    Status status = cpu_->time_us(work, stream, us);
     order_ += ')';
     *us = 2;
     return status;
@@ -254,7 +254,7 @@ class GraphRuntime final : public Runtime {
   Status capture(const std::function<Status(Stream)>& work, Stream stream,
                  std::unique_ptr<Graph>* graph) override {
     order_ += '[';
-    const Status status = work(stream);
+    Status status = work(stream);
     order_ += ']';
     *graph = std::make_unique<Replay>(order_);
     return status;

@@ -18,7 +18,7 @@ std::vector<T> rough(std::int64_t count) {
   for (T& value : values) {
     const double uniform = static_cast<double>(static_cast<std::int64_t>(engine())) * 0x1p-63;
     if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(uniform * static_cast<double>(std::numeric_limits<T>::max() / 2));
+      value = static_cast<T>(uniform * (0.5 * static_cast<double>(std::numeric_limits<T>::max())));
     } else {
       value = from_value<T>(static_cast<Value<T>>(uniform));
     }

@@ -278,7 +278,7 @@ TEST_F(ReduceCheck, CatchesAWriteIntoTheOffsets) {
   c.segments = 5;
   const VerifyResult result = verify(
       [](const Reduce& p, const Device& device, Workspace workspace, Stream stream) {
-        const Status status = simple_reduce<>(p, device, workspace, stream);
+        Status status = simple_reduce<>(p, device, workspace, stream);
         const_cast<std::int64_t*>(p.offsets)[2] += 1;
         return status;
       },

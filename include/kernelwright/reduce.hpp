@@ -9,10 +9,11 @@
 //              min, max, min_max; max_norm of floating-point types: the input's type
 //              argmin, argmax: int64, counted from the sequence's first element
 // Arithmetic Sums of float32 are carried in double and rounded once at the end; sums of float16 and
-//            bfloat16 in float for at most a few hundred additions, then in double; integers
-//            exactly. variance is computed from differences to one of the elements and merged after
-//            Chan, Golub and LeVeque (1983), never as E[x^2] - E[x]^2. l2_norm neither overflows
-//            nor underflows on the way (float64: after Blue, 1978).
+//            bfloat16 in float along a lane (n / 10^6 additions, at least 4; of a column at most
+//            512), then in double; integers exactly. variance is computed from differences to one
+//            of the elements and merged after Chan, Golub and LeVeque (1983), never as
+//            E[x^2] - E[x]^2. l2_norm neither overflows nor underflows on the way (float64: after
+//            Blue, 1978).
 // NaN        A NaN among the elements makes every result NaN (the canonical quiet one), except
 //            argmin and argmax: they give the index of the first NaN.
 // Zeros      min and max order -0 below +0. argmin and argmax take them for equal. A sum or a norm

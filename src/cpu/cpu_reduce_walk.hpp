@@ -25,7 +25,9 @@ constexpr std::int64_t strip_columns = 256;
 template <class A, class P>
 KW_INLINE P merge_as_tree(P* parts, std::int64_t count) {
   for (count /= 2; count > 0; count /= 2) {
+#if !defined(__clang__)
 #pragma GCC ivdep  // what is written was read before: 2i >= i
+#endif
     for (std::int64_t i = 0; i < count; ++i) {
       P merged = parts[2 * i];
       A::merge(merged, parts[2 * i + 1]);

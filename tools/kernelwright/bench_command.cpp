@@ -94,6 +94,7 @@ std::vector<check::SgemmCase> chosen_cases(const BenchOptions& options, const De
                                     : !options.sweep.empty() ? sweep(options.sweep)
                                                              : default_shapes(device, sgemm);
   std::vector<check::SgemmCase> cases;
+  cases.reserve(shapes.size());
   for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, sgemm));
   return cases;
 }
@@ -103,6 +104,7 @@ std::vector<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
                                                            : default_shapes(device, scale_add);
   std::vector<check::ScaleAddCase> cases;
+  cases.reserve(shapes.size());
   for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, scale_add));
   return cases;
 }

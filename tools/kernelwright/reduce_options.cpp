@@ -39,6 +39,7 @@ constexpr const char* reduce_forms = "N or ROWSxCOLS";
 template <class Values>
 std::string names_of(const Values& values) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(values));
   for (const auto value : values) names.emplace_back(to_string(value));
   return fmt::format("{}", fmt::join(names, ", "));
 }
