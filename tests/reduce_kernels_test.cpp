@@ -10,6 +10,13 @@
 namespace kw {
 namespace {
 
+// An address sanitizer makes everything some fifteen times slower: it gets every third case.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t every_case = 3;
+#else
+constexpr std::size_t every_case = 1;
+#endif
+
 class ReduceKernels : public testing::TestWithParam<Subject<Reduce>> {};
 
 TEST_P(ReduceKernels, EdgeCases) {
@@ -17,7 +24,9 @@ TEST_P(ReduceKernels, EdgeCases) {
   check::Workbench bench(*runtime);
   const Kernel<Reduce>& kernel = GetParam().kernel;
   int computed = 0;
-  for (const check::ReduceCase& c : check::reduce_edge_cases()) {
+  const std::vector<check::ReduceCase> cases = check::reduce_edge_cases();
+  for (std::size_t i = 0; i < cases.size(); i += every_case) {
+    const check::ReduceCase& c = cases[i];
     const check::VerifyResult result = check::ReduceTrial(bench, c).verify(kernel);
     if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
       continue;
