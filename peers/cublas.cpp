@@ -38,8 +38,10 @@ cublasHandle_t warm_handle(int ordinal) {
   return handles[ordinal] = handle;
 }
 
-bool supports(const Sgemm&, const Device& device) {
-  return device.kind == DeviceKind::cuda && warm_handle(device.ordinal) != nullptr;
+// Both scalars lie in the same place.
+bool supports(const Sgemm& p, const Device& device) {
+  return device.kind == DeviceKind::cuda && (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
+         warm_handle(device.ordinal) != nullptr;
 }
 
 std::size_t workspace_bytes(const Sgemm&, const Device&) { return workspace_of_cublas; }
@@ -47,6 +49,24 @@ std::size_t workspace_bytes(const Sgemm&, const Device&) { return workspace_of_c
 cublasOperation_t to_cublas(Op op) { return op == Op::none ? CUBLAS_OP_N : CUBLAS_OP_T; }
 
 // cuBLAS is column-major: C^T = op(B)^T op(A)^T is the row-major product with operands swapped.
+Status multiply(cublasHandle_t handle, const Sgemm& p, const float* alpha, const float* beta) {
+  const cublasOperation_t op_a = to_cublas(p.op_a), op_b = to_cublas(p.op_b);
+  if (p.a_array != nullptr) {
+    return check(cublasSgemmBatched_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, p.b_array, p.ldb,
+                                       p.a_array, p.lda, beta, p.c_array, p.ldc, p.batch),
+                 "cublasSgemmBatched_64");
+  }
+  if (p.batch != 1) {
+    return check(cublasSgemmStridedBatched_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, p.b, p.ldb,
+                                              p.stride_b, p.a, p.lda, p.stride_a, beta, p.c, p.ldc,
+                                              p.stride_c, p.batch),
+                 "cublasSgemmStridedBatched_64");
+  }
+  return check(cublasSgemm_v2_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, p.b, p.ldb, p.a, p.lda,
+                                 beta, p.c, p.ldc),
+               "cublasSgemm_v2_64");
+}
+
 Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
   cublasHandle_t handle = warm_handle(device.ordinal);
   // Setting the stream resets the workspace, so the order matters.
@@ -55,9 +75,12 @@ Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream 
   if (!status.ok()) return status;
   status = check(cublasSetWorkspace(handle, workspace.data, workspace.bytes), "cublasSetWorkspace");
   if (!status.ok()) return status;
-  return check(cublasSgemm_v2_64(handle, to_cublas(p.op_b), to_cublas(p.op_a), p.n, p.m, p.k,
-                                 &p.alpha, p.b, p.ldb, p.a, p.lda, &p.beta, p.c, p.ldc),
-               "cublasSgemm_v2_64");
+  const bool on_device = p.alpha_at != nullptr;
+  status = check(cublasSetPointerMode(
+                     handle, on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST),
+                 "cublasSetPointerMode");
+  if (!status.ok()) return status;
+  return multiply(handle, p, on_device ? p.alpha_at : &p.alpha, on_device ? p.beta_at : &p.beta);
 }
 
 }  // namespace

@@ -21,12 +21,16 @@ bool supports(const Sgemm& p, const Device& device) {
 
 CBLAS_TRANSPOSE to_cblas(Op op) { return op == Op::none ? CblasNoTrans : CblasTrans; }
 
-Status launch(const Sgemm& p, const Device&, Workspace, Stream) {
+void multiply(const Sgemm& p) {
   const auto size = [](std::int64_t value) { return static_cast<blasint>(value); };
   // OpenBLAS 0.3.21 reads A and B where alpha is 0, if the product is small: its k must be 0 then.
   cblas_sgemm(CblasRowMajor, to_cblas(p.op_a), to_cblas(p.op_b), size(p.m), size(p.n),
               size(p.loop_k()), p.alpha, p.a, size(p.lda), p.b, size(p.ldb), p.beta, p.c,
               size(p.ldc));
+}
+
+Status launch(const Sgemm& p, const Device&, Workspace, Stream) {
+  for (std::int64_t i = 0; i < p.batch; ++i) multiply(entry_of(p, i));
   return Status::success();
 }
 

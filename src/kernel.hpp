@@ -58,6 +58,8 @@ struct Kernel {
   bool (*supports)(const Problem&, const Device&);  // answered before any launch
   std::size_t (*workspace_bytes)(const Problem&, const Device&);
   Status (*launch)(const Problem&, const Device&, Workspace, Stream);  // never allocates or waits
+  // For the choice among kernels; null: only where no other supports the problem.
+  double (*predicted_us)(const Problem&, const Device&) = nullptr;
 };
 
 template <class Problem>

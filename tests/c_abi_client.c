@@ -154,3 +154,25 @@ const char* c_abi_handles(void) {
   REQUIRE(strchr(kwVersion(), '.') != NULL);
   return NULL;
 }
+
+/* A file that cannot be used leaves a handle that works. */
+const char* c_abi_tune_cache(void) {
+  const float a[] = {2}, b[] = {3};
+  float c[1];
+  kwHandle_t handle = NULL;
+  REQUIRE(kwCreateCpu(&handle) == KW_STATUS_OK);
+  REQUIRE(strstr(kwTuneCacheReport(handle), "tune cache") != NULL);
+  REQUIRE(kwLoadTuneCache(handle, NULL) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "path is null") != NULL);
+  REQUIRE(kwLoadTuneCache(handle, "/no/such/file") == KW_STATUS_UNUSABLE_FILE);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "/no/such/file") != NULL);
+  REQUIRE(strstr(kwTuneCacheReport(handle), "does not exist") != NULL);
+  REQUIRE(strcmp(kwStatusString(KW_STATUS_UNUSABLE_FILE), "unusable_file") == 0);
+  REQUIRE(kwSgemm(handle, KW_ROW_MAJOR, KW_OP_NONE, KW_OP_NONE, 1, 1, 1, &one, a, 1, b, 1, &zero, c,
+                  1) == KW_STATUS_OK);
+  REQUIRE(c[0] == 6);
+  REQUIRE(kwTuneCacheReport(NULL) == NULL);
+  REQUIRE(kwLoadTuneCache(NULL, "/no/such/file") == KW_STATUS_INVALID_ARGUMENT);
+  kwDestroy(handle);
+  return NULL;
+}

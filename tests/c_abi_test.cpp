@@ -16,12 +16,17 @@ void expect_passes(const char* (*check)()) {
 
 TEST(CAbi, Product) { expect_passes(c_abi_product); }
 TEST(CAbi, ColumnMajorProduct) { expect_passes(c_abi_column_major_product); }
+TEST(CAbi, StridedBatched) { expect_passes(c_abi_strided_batched); }
+TEST(CAbi, PointerBatched) { expect_passes(c_abi_pointer_batched); }
+TEST(CAbi, PointerMode) { expect_passes(c_abi_pointer_mode); }
+TEST(CAbi, BatchedErrors) { expect_passes(c_abi_batched_errors); }
 TEST(CAbi, ScaleAdd) { expect_passes(c_abi_scale_add); }
 TEST(CAbi, Reduce) { expect_passes(c_abi_reduce); }
 TEST(CAbi, ReduceOptions) { expect_passes(c_abi_reduce_options); }
 TEST(CAbi, ReduceErrors) { expect_passes(c_abi_reduce_errors); }
 TEST(CAbi, Errors) { expect_passes(c_abi_errors); }
 TEST(CAbi, Handles) { expect_passes(c_abi_handles); }
+TEST(CAbi, TuneCache) { expect_passes(c_abi_tune_cache); }
 
 TEST(CAbi, MessagesWithoutAHandleAreTheThreadsOwn) {
   EXPECT_EQ(kwSynchronize(nullptr), KW_STATUS_INVALID_ARGUMENT);

@@ -22,7 +22,7 @@ bool has_gpu() {
 TEST(Cli, HelpEverywhereWithExamples) {
   for (const char* command :
        {"", "devices", "list", "verify", "accuracy", "accuracy sgemm", "bench", "bench sgemm",
-        "bench reduce", "bench scale_add", "report"}) {
+        "bench reduce", "bench scale_add", "tune", "tune sgemm", "report"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -81,9 +81,25 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"bench sgemm --device cpu --sweep thin",
        "\"thin\" is not one of classic, skinny, odd, small"},
       {"bench sgemm --device cpu --sweep small --shape 8", "--shape"},
+      {"bench sgemm --device cpu --shape 8 --batch 0", "--batch"},
+      {"bench sgemm --device cpu --shape 8 --ops nn,n",
+       "--ops: \"n\" is not one of nn, nt, tn, tt"},
+      {"bench sgemm --device cpu --shape 8 --ops nc", "--ops: \"nc\" is not one of"},
+      {"bench sgemm --device cpu --shape 8 --ops nt --op-a T", "--op"},
+      {"verify sgemm --device cpu --batch 3", "--shape"},
+      {"verify reduce --device cpu --shape 8 --batch 3",
+       "--batch and --ops are of sgemm, not of reduce"},
       {"bench sgemm --device cpu --l2 warm", "warm"},
       {"bench sgemm --device cpu --budget-ms -5", "--budget-ms"},
       {"bench sgemm --device cpu --budget-ms soon", "--budget-ms"},
+      {"tune", "subcommand"},
+      {"tune sgemm --device cpu", "name the shapes with --shape or --sweep"},
+      {"tune sgemm --device cpu --shape 8 --sweep small", "--shape"},
+      {"tune sgemm --device cpu --shape 8 --ops n", "--ops: \"n\" is not one of nn, nt, tn, tt"},
+      {"tune sgemm --device cpu --shape 8 --batch 0", "--batch"},
+      {"tune sgemm --device cpu --shape 8 --out /no/such/folder/tune.txt",
+       "cannot write the tune cache /no/such/folder/tune.txt"},
+      {"tune sgemm --device cpu --shape 8 --out /dev/null", "/dev/null is no tune cache"},
       {"bench sgemm --device tpu", "\"tpu\" is not one of auto, cpu, gpu, gpu:NUMBER, host-simt"},
       {"bench sgemm --device gpu:x", "\"gpu:x\" is not of the form gpu:NUMBER"},
       {"bench sgemm --device cpu --input gaussian", "\"gaussian\" is not one of uniform, unit"},
@@ -177,6 +193,36 @@ TEST(Cli, VerifyTakesShapesInputsAndSeeds) {
       "verify sgemm --device cpu --shape 12x13x14,9,0x4x5 --input normal --seed 99");
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
   EXPECT_TRUE(contains(run.out, "12")) << "three shapes, four ways: " << run.out;
+}
+
+TEST(Cli, VerifyTakesBatchesAndTransposes) {
+  const ProgramRun run = run_kernelwright(
+      "verify sgemm --device cpu --shape 12x13x14,0x4x5 --batch 3 --ops nt,TT --json -");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_TRUE(contains(run.out, "\"batch\": 3")) << run.out;
+  EXPECT_FALSE(contains(run.out, "\"batch\": 1")) << run.out;
+  EXPECT_FALSE(contains(run.out, "\"op_b\": \"N\"")) << run.out;
+}
+
+TEST(Cli, BenchOfBatchesSaysSo) {
+  const ProgramRun run = run_kernelwright(
+      "bench sgemm --device cpu --shape 16,8x9x10 --batch 5 --ops nn,tn --quick --no-peer "
+      "--kernel cpu_loop");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* part : {"sgemm 16 x 16 x 16 NN, batch 5", "sgemm 8 x 9 x 10 TN, batch 5",
+                           "16 (batch 5)", "8x9x10 (batch 5)", "TN, GFLOP/s (* best)"}) {
+    EXPECT_TRUE(contains(run.out, part)) << part << "\n" << run.out;
+  }
+}
+
+TEST(Cli, TheSweepOfBatchesCarriesItsBatches) {
+  const ProgramRun run = run_kernelwright(
+      "bench sgemm --device cpu --sweep batched --kernel cpu_loop --no-peer --max-call-ms 0.001");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* shape : {"32x32x32 (batch 4096)", "64x64x64 (batch 1024)",
+                            "128x128x128 (batch 256)", "512x512x512 (batch 64)"}) {
+    EXPECT_TRUE(contains(run.err, std::string("cpu_loop is left out at ") + shape)) << run.err;
+  }
 }
 
 TEST(Cli, BenchPrintsATableAndMarksTheBest) {

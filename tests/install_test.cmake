@@ -24,7 +24,7 @@ run("${CMAKE_COMMAND}" -S "${EXAMPLES}" -B "${WORK}/build" -G "${GENERATOR}" "-D
   "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
   "-DCMAKE_C_FLAGS=${flags}" "-DCMAKE_CXX_FLAGS=${flags}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
-foreach(example product_cpp product_c reduce_cpp reduce_c)
+foreach(example product_cpp product_c batched_cpp batched_c reduce_cpp reduce_c)
   run("${WORK}/build/${example}")
 endforeach()
 
@@ -33,7 +33,7 @@ if(PKG_CONFIG)
   set(ENV{LD_LIBRARY_PATH} "${WORK}/prefix/${LIBDIR}")
   run("${PKG_CONFIG}" --cflags --libs kernelwright)
   separate_arguments(options UNIX_COMMAND "${output}")
-  foreach(example product reduce)
+  foreach(example product batched reduce)
     run("${CXX_COMPILER}" -std=c++20 ${flags} "${EXAMPLES}/${example}.cpp" -o "${WORK}/${example}_cpp" ${options})
     run("${C_COMPILER}" -std=c99 ${flags} "${EXAMPLES}/${example}.c" -o "${WORK}/${example}_c" ${options})
     run("${WORK}/${example}_cpp")

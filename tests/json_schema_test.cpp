@@ -104,7 +104,7 @@ void expect_problem(const ordered_json& row) {
   }
   EXPECT_TRUE(row["alpha"].is_number());
   EXPECT_TRUE(row["beta"].is_number());
-  EXPECT_EQ(row["batch"], 1);
+  EXPECT_GE(row["batch"], is_sgemm ? 0 : 1);
   EXPECT_EQ(row["layout"], "row_major");
   EXPECT_EQ(row["math"], "fp32");
   EXPECT_TRUE(is_one_of(row["input"], {"uniform", "unit", "normal", "constant", "integers"}));
@@ -181,8 +181,11 @@ void expect_timed(const ordered_json& row) {
   const double n = row["n"].get<double>();
   if (row["op"] == "sgemm") {
     const double k = row["k"].get<double>();
-    EXPECT_NEAR(row["gflops"].get<double>() * median * 1e3 / (2 * m * n * k), 1, 1e-9);
-    EXPECT_NEAR(row["gbs"].get<double>() * median * 1e3 / (4 * (m * k + k * n + m * n)), 1, 1e-9);
+    const double batch = row["batch"].get<double>();
+    const double flops = 2 * m * n * k * batch;
+    const double bytes = 4 * (m * k + k * n + m * n) * batch;
+    EXPECT_NEAR(row["gflops"].get<double>() * median * 1e3 / flops, 1, 1e-9);
+    EXPECT_NEAR(row["gbs"].get<double>() * median * 1e3 / bytes, 1, 1e-9);
   } else {
     EXPECT_NEAR(row["gbs"].get<double>() * median * 1e3 / (8 * m * n), 1, 1e-9);
   }
@@ -211,6 +214,22 @@ TEST(JsonSchema, BenchSgemmOnTheCpu) {
     EXPECT_TRUE(row["sm_clock_mhz"].is_null());
     EXPECT_TRUE(row["power_w"].is_null());
   }
+}
+
+TEST(JsonSchema, BenchOfBatches) {
+  const ordered_json file =
+      run_json("bench sgemm --device cpu --shape 24x16x40 --batch 7 --ops nt,tn --quick");
+  std::set<std::string> ops;
+  for (const ordered_json& row : file["rows"]) {
+    expect_problem(row);
+    expect_error(row);
+    expect_timed(row);
+    EXPECT_EQ(row["batch"], 7);
+    EXPECT_TRUE(row["verified"].get<bool>());
+    EXPECT_NE(row["role"], "rung") << "a rung computes one product";
+    ops.insert(row["op_a"].get<std::string>() + row["op_b"].get<std::string>());
+  }
+  EXPECT_EQ(ops, (std::set<std::string>{"NT", "TN"}));
 }
 
 // Ratios come from medians of the same file.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -52,6 +53,53 @@ TEST(Overlap, AgreesWithSetsOfAddresses) {
   }
   EXPECT_GT(shared, 1000);
   EXPECT_GT(apart, 1000);
+}
+
+TEST(Overlap, OfBatchesAgreesWithThatOfEveryPair) {
+  std::mt19937 engine(11);
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
+  };
+  const auto nth = [](const Footprints& all, std::int64_t i) {
+    Footprint one = all.first;
+    one.address += static_cast<std::uintptr_t>(i * all.stride);
+    return one;
+  };
+  int shared = 0;
+  int apart = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    const auto batch = [&](std::int64_t ld, std::int64_t stride) {
+      Footprints all;
+      all.first.ld = ld > 0 ? ld : draw(1, 40);
+      all.first.width = draw(0, std::min<std::int64_t>(all.first.ld, 5));
+      all.first.lines = draw(0, 3);
+      all.first.address = 4096 + static_cast<std::uintptr_t>(draw(0, 150));
+      all.count = draw(0, 5);
+      all.stride = stride > 0 ? stride : draw(1, 50);
+      return all;
+    };
+    const Footprints x = batch(0, 0);
+    const Footprints y = batch(trial % 3 < 2 ? x.first.ld : 0, trial % 3 < 1 ? x.stride : 0);
+    bool want = false;
+    for (std::int64_t i = 0; i < x.count; ++i) {
+      for (std::int64_t j = 0; j < y.count; ++j) want |= shares_byte(nth(x, i), nth(y, j));
+    }
+    ASSERT_EQ(any_shares_byte(x, y), want) << "trial " << trial;
+    ASSERT_EQ(any_shares_byte(y, x), want) << "trial " << trial;
+    ++(want ? shared : apart);
+  }
+  EXPECT_GT(shared, 1000);
+  EXPECT_GT(apart, 1000);
+}
+
+TEST(Overlap, HugeBatchesTakeNoTime) {
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  const Footprint small{1 << 20, 4, 16, 64};
+  EXPECT_TRUE(
+      any_shares_byte({small, many, 256}, {{(1 << 20) + 256 * 5 + 64, 1, 16, 16}, many, 256}));
+  EXPECT_FALSE(any_shares_byte({small, many, 256}, {{(1 << 20) + 16, 4, 16, 64}, many, 256}));
+  // Too many pairs to look at count as separate.
+  EXPECT_FALSE(any_shares_byte({small, many, 256}, {{(1 << 20) + 16, 4, 16, 64}, many, 512}));
 }
 
 TEST(Overlap, LargeMatricesAreDecidedAtOnce) {

@@ -1,8 +1,9 @@
 # What the tests of the public interface need beyond a *_test.cpp: a client in C99, every public header
 # compiled by itself, and a program built against an installed tree.
 enable_language(C)
-target_sources(kw_tests PRIVATE c_abi_client.c c_abi_reduce_client.c)
-set_source_files_properties(c_abi_client.c c_abi_reduce_client.c PROPERTIES COMPILE_OPTIONS
+set(clients c_abi_client.c c_abi_batched_client.c c_abi_reduce_client.c)
+target_sources(kw_tests PRIVATE ${clients})
+set_source_files_properties(${clients} PROPERTIES COMPILE_OPTIONS
   "-std=c99;-pedantic-errors;-Wall;-Wextra;-Werror")
 target_compile_definitions(kw_tests PRIVATE KW_EXPECTED_VERSION="${PROJECT_VERSION}")
 if(KW_HAVE_CBLAS)

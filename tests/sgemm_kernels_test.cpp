@@ -7,6 +7,7 @@
 
 #include "check/cases.hpp"
 #include "registry_subjects.hpp"
+#include "select.hpp"
 
 namespace kw {
 namespace {
@@ -25,7 +26,7 @@ class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
       EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
       ++computed;
     }
-    if (kernel.role != Role::rung) {
+    if (kernel.role == Role::peer || kernel.role == Role::reference) {
       EXPECT_EQ(computed, static_cast<int>(cases.size()));
     }
   }
@@ -33,6 +34,8 @@ class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
 
 TEST_P(SgemmKernels, EdgeCases) { check_all(check::sgemm_edge_cases()); }
 TEST_P(SgemmKernels, Transposes) { check_all(check::sgemm_transpose_cases()); }
+TEST_P(SgemmKernels, BatchesAndScalarsOnTheDevice) { check_all(check::sgemm_batch_cases()); }
+TEST_P(SgemmKernels, ThinProducts) { check_all(check::sgemm_thin_cases()); }
 
 // Errors of a wrong k step or a lost partial sum hide in short products.
 TEST_P(SgemmKernels, LongProducts) {
@@ -76,6 +79,44 @@ TEST_P(SgemmKernels, HasNameAndIdea) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, SgemmKernels, testing::ValuesIn(subjects<Sgemm>()),
                          subject_name<Sgemm>);
+
+// A production kernel may refuse a problem, but not all of a list, nor one of them every problem.
+class SgemmProduction : public testing::TestWithParam<DeviceKind> {};
+
+TEST_P(SgemmProduction, TogetherTakeEveryProblem) {
+  const Backend* backend = find_backend(GetParam());
+  const KernelList<Sgemm> kernels = backend->sgemm();
+  std::unique_ptr<Runtime> runtime;
+  ASSERT_TRUE(backend->open(0, &runtime).ok());
+  check::Workbench bench(*runtime);
+  std::vector<int> taken(kernels.size());
+  for (const auto& cases : {check::sgemm_edge_cases(), check::sgemm_transpose_cases(),
+                            check::sgemm_batch_cases(), check::sgemm_thin_cases()}) {
+    for (const check::SgemmCase& c : cases) {
+      const check::SgemmTrial trial(bench, c);
+      EXPECT_NE(select_kernel(trial.problem(), bench.device(), kernels), nullptr) << describe(c);
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        taken[i] += computes(kernels[i], trial.problem(), bench.device(), kernels[i].math);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kernels.size(); ++i) EXPECT_GT(taken[i], 0) << kernels[i].name;
+}
+
+std::vector<DeviceKind> kinds_that_are_here() {
+  add_developer_backends();
+  std::vector<DeviceKind> kinds;
+  for (const Backend& backend : backends()) {
+    if (backend.device_count() > 0) kinds.push_back(backend.kind);
+  }
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, SgemmProduction, testing::ValuesIn(kinds_that_are_here()),
+                         [](const auto& kind) {
+                           return kind.param == DeviceKind::host_simt ? "host_simt"
+                                                                      : to_string(kind.param);
+                         });
 
 TEST(SgemmRegistry, ParentsExist) {
   const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();

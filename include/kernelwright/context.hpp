@@ -4,7 +4,7 @@
 //            asynchronous: read results after `synchronize()` or in the stream's own order. On the
 //            CPU a call has finished when it returns.
 // Threads    Distinct contexts may be used at the same time; one context by one thread at a time.
-// Same bits  Same inputs, device, library version and workspace size give the same bits.
+// Same bits  Same inputs, device, library version, tune cache and workspace size: same bits.
 // Errors     Every function throws kw::Error. After invalid_argument, unsupported and
 //            workspace_too_small nothing was written. What a GPU only finds while it works is
 //            reported by a later call or by `synchronize()`, as device_error.
@@ -67,6 +67,15 @@ class KW_API Context {
   /// returns to the context's own workspace, which a call that needs more grows by an allocation;
   /// what it grew out of is kept until the context ends.
   void set_workspace(void* data, std::size_t bytes);
+
+  /// Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels
+  /// that were measured fastest; in place of what was loaded before. A new context loads the file
+  /// that the environment variable KERNELWRIGHT_TUNE_CACHE names. unusable_file where the file is
+  /// missing, damaged, or of another device, driver or library version: the context then chooses
+  /// by its own rule.
+  void load_tune_cache(const std::string& path);
+  /// A sentence: which file is used, or why none is.
+  const std::string& tune_cache_report() const;
 
  private:
   friend struct detail::ContextAccess;

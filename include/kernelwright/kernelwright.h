@@ -25,7 +25,8 @@ enum {
   KW_STATUS_OUT_OF_MEMORY = 4,
   KW_STATUS_WORKSPACE_TOO_SMALL = 5,
   KW_STATUS_DEVICE_ERROR = 6,
-  KW_STATUS_INTERNAL_ERROR = 7
+  KW_STATUS_INTERNAL_ERROR = 7,
+  KW_STATUS_UNUSABLE_FILE = 8
 };
 
 typedef int32_t kwLayout_t;
@@ -57,10 +58,28 @@ KW_API kwStatus_t kwSynchronize(kwHandle_t handle);
  * returns to the handle's own workspace, which grows by an allocation in a call that needs more. */
 KW_API kwStatus_t kwSetWorkspace(kwHandle_t handle, void* data, size_t bytes);
 
+/* Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels that
+ * were measured fastest; in place of what was loaded before. A new handle loads the file that the
+ * environment variable KERNELWRIGHT_TUNE_CACHE names. KW_STATUS_UNUSABLE_FILE where the file is
+ * missing, damaged, or of another device, driver or library version: the handle then chooses by
+ * its own rule. */
+KW_API kwStatus_t kwLoadTuneCache(kwHandle_t handle, const char* path);
+/* A sentence: which file is used, or why none is. Valid until the next kwLoadTuneCache on this
+ * handle; null for a null handle. */
+KW_API const char* kwTuneCacheReport(kwHandle_t handle);
+
+/* Where alpha and beta of a product lie: in host memory, read before the call returns, or in the
+ * memory of the handle's device, read when the call's work runs there. */
+typedef int32_t kwPointerMode_t;
+enum { KW_POINTER_MODE_HOST = 0, KW_POINTER_MODE_DEVICE = 1 };
+/* For later products of this handle; KW_POINTER_MODE_HOST where never called. */
+KW_API kwStatus_t kwSetPointerMode(kwHandle_t handle, kwPointerMode_t mode);
+KW_API kwStatus_t kwGetPointerMode(kwHandle_t handle, kwPointerMode_t* mode);
+
 /* C = alpha * op(A) * op(B) + beta * C; op(A) is m x k, op(B) is k x n, C is m x n, all three
- * stored in `layout`. alpha and beta are read from host memory before the call returns; the
- * matrices lie in the memory of the handle's device. beta == 0: C is not read. alpha == 0 or k ==
- * 0: A and B are not read and may be null. */
+ * stored in `layout`, in the memory of the handle's device. beta == 0: C is not read. alpha == 0 or
+ * k == 0: A and B are not read; they may be null where that is known, by k or by an alpha in host
+ * memory. sgemm.hpp has the whole contract. */
 KW_API kwStatus_t kwSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
                           int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
                           const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
@@ -72,8 +91,39 @@ KW_API kwStatus_t kwSgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kw
                                         const float* b, int64_t ldb, const float* beta, float* c,
                                         int64_t ldc, size_t* bytes);
 
+/* `batch` products of one shape: the matrices of entry i begin i * stride_a, i * stride_b and
+ * i * stride_c elements after `a`, `b` and `c`. Strides are 0 or more; 0 gives all entries the same
+ * input. No element of an entry's C may be one of another's or of A or B. */
+KW_API kwStatus_t kwSgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                        kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                        const float* alpha, const float* a, int64_t lda,
+                                        int64_t stride_a, const float* b, int64_t ldb,
+                                        int64_t stride_b, const float* beta, float* c, int64_t ldc,
+                                        int64_t stride_c, int64_t batch);
+/* Workspace that the same call of kwSgemmStridedBatched takes. */
+KW_API kwStatus_t kwSgemmStridedBatchedWorkspaceBytes(
+    kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+    const float* alpha, const float* a, int64_t lda, int64_t stride_a, const float* b, int64_t ldb,
+    int64_t stride_b, const float* beta, float* c, int64_t ldc, int64_t stride_c, int64_t batch,
+    size_t* bytes);
+
+/* `batch` products of one shape, anywhere: `a`, `b` and `c` are arrays of `batch` pointers in the
+ * memory of the handle's device, read when the call's work runs. Only the device can check them. */
+KW_API kwStatus_t kwSgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                 int64_t m, int64_t n, int64_t k, const float* alpha,
+                                 const float* const* a, int64_t lda, const float* const* b,
+                                 int64_t ldb, const float* beta, float* const* c, int64_t ldc,
+                                 int64_t batch);
+/* Workspace that the same call of kwSgemmBatched takes. */
+KW_API kwStatus_t kwSgemmBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                               kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                               const float* alpha, const float* const* a,
+                                               int64_t lda, const float* const* b, int64_t ldb,
+                                               const float* beta, float* const* c, int64_t ldc,
+                                               int64_t batch, size_t* bytes);
+
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
- * not read and may be null. */
+ * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */
 KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, int64_t n,
                              const float* scale, const float* a, int64_t lda, const float* shift,
                              float* b, int64_t ldb);

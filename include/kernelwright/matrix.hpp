@@ -60,6 +60,18 @@ MatrixView<T> col_major(T* data, std::int64_t rows, std::int64_t cols) {
   return col_major(data, rows, cols, rows);
 }
 
+/// Matrices of one shape, entry i at pointers[i].
+template <class T>
+struct MatrixPointers {
+  T* const* pointers = nullptr;  ///< in the device's memory
+  MatrixView<T> shape;           ///< of every entry; its data is not looked at
+
+  /// Pointers to matrices that may be written serve wherever ones that are only read are asked for.
+  operator MatrixPointers<const T>() const requires(!std::is_const_v<T>) {
+    return {pointers, shape};
+  }
+};
+
 /// The same memory, used transposed.
 template <class T>
 MatrixView<T> transposed(MatrixView<T> view) {

@@ -19,6 +19,7 @@ enum class StatusCode : int {
   workspace_too_small = 5,  ///< the caller's workspace is smaller than the queried size
   device_error = 6,         ///< the device runtime reported an error; the message carries its text
   internal_error = 7,       ///< a defect of this library
+  unusable_file = 8,        ///< a file is missing or not what the call needs; the message says why
 };
 
 /// Short name of a code, for example "invalid_argument". Never null.

@@ -3,7 +3,7 @@
 // Idea        From s = 32 on only the first warp has work. Seven warps leave, and the one that
 //             stays orders its lanes by __syncwarp, which costs next to nothing. The loop is
 //             unrolled for them and the guard tid < s dropped: lanes beyond s add what nobody will
-//             read.
+//             read: last_warp, in steps.hpp.
 // Prediction  Six of eight barriers and loop turns go for all warps: 61 slots a warp and 30 more
 //             for the first of eight, for two warps' worth: 33 us at 2^25. The wait falls with the
 //             barriers, by as much as it did on S4's A100 (244 to 167 us): 97 us by SMs and clock,
@@ -19,20 +19,10 @@
 //             has some twice). So: read, __syncwarp, write, __syncwarp. Host SIMT runs lanes in
 //             random order and catches the published form at once.
 #include "rung.hpp"
+#include "steps.hpp"
 
 namespace KW_TARGET {
 namespace {
-
-// The sum of part[0 .. 63] to part[0]; the first warp calls it.
-__device__ __forceinline__ void last_warp(float* part, unsigned tid) {
-#pragma unroll
-  for (unsigned s = 32; s > 0; s /= 2) {
-    const float other = part[tid + s];
-    __syncwarp();  // every lane has read what another one is about to overwrite
-    part[tid] += other;
-    __syncwarp();  // every lane has written what another one is about to read
-  }
-}
 
 __global__ void __launch_bounds__(block_size)
     unrolled_warp(const float* data, std::int64_t n, float* sums) {

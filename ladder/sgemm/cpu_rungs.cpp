@@ -14,7 +14,8 @@ KernelList<Sgemm> sgemm_rungs() {
        .math = Math::fp32,
        .supports =
            [](const Sgemm& p, const Device& device) {
-             return device.kind == DeviceKind::cpu && p.op_a == Op::none && p.op_b == Op::none;
+             return device.kind == DeviceKind::cpu && p.op_a == Op::none && p.op_b == Op::none &&
+                    p.plain();
            },
        .workspace_bytes = no_workspace<Sgemm>,
        .launch = r00_cpu_loop},

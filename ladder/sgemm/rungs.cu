@@ -7,9 +7,10 @@
 namespace KW_TARGET {
 namespace {
 
-// The rungs teach the loop, not the addressing: row-major without transposes. Any size, any ld.
+// The rungs teach the loop, not the addressing: one row-major product without transposes. Any size,
+// any ld.
 bool not_transposed(const Sgemm& p, const Device&) {
-  return p.op_a == Op::none && p.op_b == Op::none;
+  return p.op_a == Op::none && p.op_b == Op::none && p.plain();
 }
 
 // cp.async exists from sm_80 on; host SIMT models it.

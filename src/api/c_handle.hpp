@@ -17,6 +17,7 @@
 struct kwContext {
   std::unique_ptr<kw::detail::ContextState> state;
   kw::ReduceOptions reduce_options;
+  kwPointerMode_t pointer_mode = KW_POINTER_MODE_HOST;
   std::string last_error;
 };
 

@@ -10,12 +10,24 @@
 
 namespace kw::detail {
 
+// `count` products of one shape: entry 0 where the views are and the others strides further on, or
+// `by_pointers` all of them where the arrays say.
+struct SgemmBatch {
+  std::int64_t count = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  bool by_pointers = false;
+  const float* const* a = nullptr;
+  const float* const* b = nullptr;
+  float* const* c = nullptr;
+};
+
 struct SgemmCall {
-  float alpha = 1;
+  Scalar alpha = 1;
   MatrixView<const float> a, b;
-  float beta = 0;
+  Scalar beta = 0;
   MatrixView<float> c;
   SgemmOptions options;
+  SgemmBatch batch = {};
 };
 
 Status sgemm(ContextState& state, const SgemmCall& call);

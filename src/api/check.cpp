@@ -14,13 +14,17 @@ namespace {
 
 constexpr std::int64_t element_bytes = sizeof(float);
 
-// Elements from the first to one past the last; false where their bytes do not fit 64 bits.
+// Elements from the first to one past the last, of the last entry; false where their bytes do not
+// fit 64 bits.
 bool span_elements(const Operand& operand, std::int64_t* elements) {
   *elements = 0;
   if (operand.empty()) return true;
+  std::int64_t entries = 0;
   std::int64_t bytes = 0;
   return !__builtin_mul_overflow(operand.lines() - 1, operand.view.ld, elements) &&
          !__builtin_add_overflow(*elements, operand.width(), elements) &&
+         !__builtin_mul_overflow(operand.entries - 1, operand.stride, &entries) &&
+         !__builtin_add_overflow(*elements, entries, elements) &&
          !__builtin_mul_overflow(*elements, element_bytes, &bytes);
 }
 
@@ -56,8 +60,8 @@ Status check_ld(const Operand& operand) {
 Status check_span(const Operand& operand) {
   std::int64_t elements = 0;
   if (span_elements(operand, &elements)) return Status::success();
-  return invalid(text(operand.description(), " with ", operand.ld_argument(), " ", operand.view.ld,
-                      " spans more than the ", std::numeric_limits<std::int64_t>::max(),
+  return invalid(text(operand.description(), " with ", operand.steps(), " spans more than the ",
+                      std::numeric_limits<std::int64_t>::max(),
                       " bytes that an offset can count: pass smaller sizes"),
                  operand.argument());
 }
@@ -69,11 +73,23 @@ Footprint footprint(const Operand& operand) {
           operand.lines() == 1 ? width : operand.view.ld * element_bytes};
 }
 
+Footprints footprints(const Operand& operand) {
+  // Entries at the same place take the memory of one.
+  return {footprint(operand), operand.stride == 0 ? 1 : operand.entries,
+          operand.stride * element_bytes};
+}
+
 }  // namespace
 
 std::string Operand::description() const {
   return text(name(), view.layout == Layout::row_major ? " (row-major, " : " (column-major, ",
               view.rows, " x ", view.cols, ")");
+}
+
+std::string Operand::steps() const {
+  std::string by_ld = text(ld_argument(), " ", view.ld);
+  if (entries <= 1) return by_ld;
+  return text(by_ld, " and ", stride_argument(), " ", stride, " (", entries, " entries)");
 }
 
 Status invalid(std::string message, std::string argument) {
@@ -128,8 +144,8 @@ Status check_data(const Operand& operand) {
       static_cast<std::uintptr_t>(elements * element_bytes) >
           std::numeric_limits<std::uintptr_t>::max() - address) {
     return invalid(
-        text(operand.description(), " with ", operand.ld_argument(), " ", operand.view.ld,
-             " from address ", address, " on passes the end of the address space (",
+        text(operand.description(), " with ", operand.steps(), " from address ", address,
+             " on passes the end of the address space (",
              std::numeric_limits<std::uintptr_t>::max(), "): pass the matrix's real sizes"),
         operand.argument());
   }
@@ -146,13 +162,66 @@ Status check_not_transposed(const Operand& output) {
 }
 
 Status check_no_shared_element(const Operand& output, const Operand& input) {
-  if (!shares_byte(footprint(output), footprint(input))) return Status::success();
+  if (!any_shares_byte(footprints(output), footprints(input))) return Status::success();
   return invalid(text(output.description(), " at ", static_cast<const void*>(output.view.data),
-                      " with ", output.ld_argument(), " ", output.view.ld,
-                      " shares an element with ", input.description(), " at ",
-                      static_cast<const void*>(input.view.data), " with ", input.ld_argument(), " ",
-                      input.view.ld, ": write ", output.name(), " to memory of its own"),
+                      " with ", output.steps(), " shares an element with ", input.description(),
+                      " at ", static_cast<const void*>(input.view.data), " with ", input.steps(),
+                      ": write ", output.name(), " to memory of its own"),
                  output.argument());
+}
+
+Status check_stride(const Operand& operand) {
+  if (operand.stride >= 0) return Status::success();
+  const std::string stride = operand.stride_argument();
+  return invalid(text(stride, " is ", operand.stride, ": pass 0 or more"), stride);
+}
+
+Status check_entries_apart(const Operand& output) {
+  if (output.empty() || output.entries == 1) return Status::success();
+  const Footprint first = footprint(output);
+  const std::int64_t stride = output.stride * element_bytes;
+  // All of them side by side within a line: common, and sure without a look at each.
+  const bool side_by_side =
+      stride >= first.width && (output.entries - 1) * stride + first.width <= first.ld;
+  Footprint second = first;
+  second.address += static_cast<std::uintptr_t>(stride);
+  const std::int64_t others = stride == 0 ? 1 : output.entries - 1;
+  if (side_by_side || !any_shares_byte({first}, {second, others, stride})) return Status::success();
+  const std::int64_t apart = (output.lines() - 1) * output.view.ld + output.width();
+  const std::string name = output.stride_argument();
+  return invalid(text(name, " is ", output.stride, ": of the ", output.entries, " entries of ",
+                      output.description(), " with ", output.ld_argument(), " ", output.view.ld,
+                      " two share an element: pass ", name, " >= ", apart),
+                 name);
+}
+
+Status check_scalar(const Scalar& scalar, const char* argument) {
+  if (!scalar.is_on_device()) return Status::success();
+  const auto address = reinterpret_cast<std::uintptr_t>(scalar.address());
+  if (address != 0 && address % alignof(float) == 0) return Status::success();
+  return invalid(text(argument, address == 0 ? " is null" : " is no multiple of 4",
+                      ": pass the address of a float in the device's memory"),
+                 argument);
+}
+
+Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output) {
+  if (!scalar.is_on_device()) return Status::success();
+  const Footprint place{reinterpret_cast<std::uintptr_t>(scalar.address()), 1, element_bytes,
+                        element_bytes};
+  if (!any_shares_byte({place}, footprints(output))) return Status::success();
+  return invalid(
+      text(argument, " at ", static_cast<const void*>(scalar.address()), " is an element of ",
+           output.description(), " at ", static_cast<const void*>(output.view.data), " with ",
+           output.steps(), ": keep it elsewhere"),
+      argument);
+}
+
+Status check_pointers(const void* pointers, std::int64_t entries, const char* argument) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointers);
+  if (address != 0 && address % alignof(void*) == 0) return Status::success();
+  return invalid(text(argument, address == 0 ? " is null" : " is no multiple of 8",
+                      ": pass an array of ", entries, " pointers in the device's memory"),
+                 argument);
 }
 
 }  // namespace kw::detail

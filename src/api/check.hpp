@@ -1,9 +1,11 @@
 // The checks that every call makes of its matrices before anything is written.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kernelwright/matrix.hpp"
+#include "kernelwright/scalar.hpp"
 #include "status.hpp"
 
 namespace kw::detail {
@@ -13,17 +15,23 @@ namespace kw::detail {
 struct Operand {
   char letter;
   MatrixView<const float> view;
+  // Of a batch: how many such matrices, this many elements apart.
+  std::int64_t entries = 1;
+  std::int64_t stride = 0;
 
   std::string argument() const { return {letter}; }
   std::string ld_argument() const { return std::string("ld") + letter; }
+  std::string stride_argument() const { return std::string("stride_") + letter; }
   std::string name() const { return {static_cast<char>(letter - 'a' + 'A')}; }
   // "A (row-major, 4 x 5)"
   std::string description() const;
+  // "lda 5", "lda 5 and stride_a 20 (7 entries)"
+  std::string steps() const;
 
   // Lines are what ld separates: rows of a row-major matrix, columns of a column-major one.
   std::int64_t lines() const { return view.layout == Layout::row_major ? view.rows : view.cols; }
   std::int64_t width() const { return view.layout == Layout::row_major ? view.cols : view.rows; }
-  bool empty() const { return view.rows == 0 || view.cols == 0; }
+  bool empty() const { return view.rows == 0 || view.cols == 0 || entries == 0; }
 };
 
 Status invalid(std::string message, std::string argument);
@@ -42,5 +50,14 @@ Status check_data(const Operand& operand);
 Status check_not_transposed(const Operand& output);
 // Fails only where an element of `output` provably is one of `input`.
 Status check_no_shared_element(const Operand& output, const Operand& input);
+// Fails only where two entries of `output` provably have an element in common.
+Status check_entries_apart(const Operand& output);
+// Not negative.
+Status check_stride(const Operand& operand);
+// Of a scalar on the device: that its address is one, and that `output` does not hold it.
+Status check_scalar(const Scalar& scalar, const char* argument);
+Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output);
+// Of an array of pointers in device memory, one an entry.
+Status check_pointers(const void* pointers, std::int64_t entries, const char* argument);
 
 }  // namespace kw::detail

@@ -75,4 +75,12 @@ void Context::set_workspace(void* data, std::size_t bytes) {
   throw_unless_ok(ContextAccess::state(*this).set_workspace(data, bytes));
 }
 
+void Context::load_tune_cache(const std::string& path) {
+  throw_unless_ok(ContextAccess::state(*this).load_tune_cache(path));
+}
+
+const std::string& Context::tune_cache_report() const {
+  return ContextAccess::state(*this).tune_cache_report();
+}
+
 }  // namespace kw

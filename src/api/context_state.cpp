@@ -1,9 +1,10 @@
-// Streams and scratch memory of a context.
+// Streams, scratch memory and tune cache of a context.
 #include "api/context_state.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 
 #include "text.hpp"
 
@@ -25,6 +26,7 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   opened->sgemm_ = backend.sgemm();
   opened->scale_add_ = backend.scale_add();
   opened->reduce_ = backend.reduce();
+  opened->load_tune_cache_of_environment();
   if (stream) opened->stream_ = *stream;
   status = opened->runtime_->with_device([&] {
     Status made = stream ? Status::success() : opened->make_stream();
@@ -116,6 +118,34 @@ Status ContextState::set_workspace(void* data, std::size_t bytes) {
     callers_workspace_ = Workspace{data, bytes, tickets_};
   }
   return Status::success();
+}
+
+Status ContextState::load_tune_cache(const std::string& path) {
+  Status status = TuneCache::read(path, device(), &tune_cache_);
+  if (!status.ok()) {
+    tune_cache_report_ = status.message;
+    return status;
+  }
+  const auto is_unknown = [&](const auto& entry) {
+    return std::none_of(sgemm_.begin(), sgemm_.end(), [&](const Kernel<Sgemm>& kernel) {
+      return kernel.name == entry.second.kernel;
+    });
+  };
+  const auto& choices = tune_cache_.choices();
+  const auto unknown = std::count_if(choices.begin(), choices.end(), is_unknown);
+  tune_cache_report_ = text("tune cache ", path, ", shapes: ", choices.size());
+  if (unknown > 0) tune_cache_report_ += text(", of kernels that are not here: ", unknown);
+  return status;
+}
+
+void ContextState::load_tune_cache_of_environment() {
+  const char* const path = std::getenv("KERNELWRIGHT_TUNE_CACHE");
+  if (path != nullptr && *path != '\0') {
+    // A file that cannot be used is no error here: the report says why.
+    static_cast<void>(load_tune_cache(path));
+  } else {
+    tune_cache_report_ = "no tune cache: KERNELWRIGHT_TUNE_CACHE names none and none was loaded";
+  }
 }
 
 Status ContextState::workspace(std::size_t bytes, Workspace* found) {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gpu/runtime.hpp"
 #include "kernelwright/context.hpp"
+#include "tune_cache.hpp"
 
 namespace kw::detail {
 
@@ -30,11 +32,15 @@ class ContextState {
   const KernelList<Sgemm>& sgemm_kernels() const { return sgemm_; }
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
+  const TuneCache& tune_cache() const { return tune_cache_; }
+  const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
 
   Status synchronize();
   Status set_stream(void* handle);
   Status set_workspace(void* data, std::size_t bytes);
+  // Where it fails there is no tune cache.
+  Status load_tune_cache(const std::string& path);
   // Scratch memory of at least that size, the caller's or the context's own, grown if need be; and
   // the context's tickets in either case.
   Status workspace(std::size_t bytes, Workspace* found);
@@ -43,11 +49,14 @@ class ContextState {
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
   Status make_stream();
   Status make_tickets();
+  void load_tune_cache_of_environment();
 
   std::unique_ptr<Runtime> runtime_;
   KernelList<Sgemm> sgemm_;
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
+  TuneCache tune_cache_;
+  std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;
   unsigned* tickets_ = nullptr;

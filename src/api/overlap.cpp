@@ -14,6 +14,23 @@ std::int64_t floor_div(std::int64_t value, std::int64_t divisor) {
 
 std::int64_t span(const Footprint& f) { return (f.lines - 1) * f.ld + f.width; }
 
+bool is_empty(const Footprint& f) { return f.lines == 0 || f.width == 0; }
+
+std::int64_t extent(const Footprints& all) {
+  return (all.count - 1) * all.stride + span(all.first);
+}
+
+bool extents_meet(const Footprints& x, const Footprints& y) {
+  return x.first.address < y.first.address + static_cast<std::uintptr_t>(extent(y)) &&
+         y.first.address < x.first.address + static_cast<std::uintptr_t>(extent(x));
+}
+
+Footprint nth(const Footprints& all, std::int64_t index) {
+  Footprint one = all.first;
+  one.address += static_cast<std::uintptr_t>(index * all.stride);
+  return one;
+}
+
 // Byte (i, j) of x is byte (i2, j2) of y, which begins `offset` bytes later, where
 // (i - i2) * ld + (j - j2) == offset. |j - j2| < ld leaves two candidates for the pair of
 // differences.
@@ -36,7 +53,7 @@ bool meets_line(const Footprint& f, std::int64_t start, std::int64_t width) {
 }  // namespace
 
 bool shares_byte(const Footprint& x, const Footprint& y) {
-  if (x.lines == 0 || x.width == 0 || y.lines == 0 || y.width == 0) return false;
+  if (is_empty(x) || is_empty(y)) return false;
   if (y.lines > x.lines) return shares_byte(y, x);
   const auto offset = static_cast<std::int64_t>(y.address - x.address);
   if (offset >= span(x) || -offset >= span(y)) return false;
@@ -44,6 +61,35 @@ bool shares_byte(const Footprint& x, const Footprint& y) {
   if (y.lines > most_lines_compared) return false;
   for (std::int64_t line = 0; line < y.lines; ++line) {
     if (meets_line(x, offset + line * y.ld, y.width)) return true;
+  }
+  return false;
+}
+
+bool any_shares_byte(Footprints x, Footprints y) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 60;  // sums of such do not overflow
+  if (x.count == 0 || y.count == 0 || is_empty(x.first) || is_empty(y.first)) return false;
+  if (extent(x) > most_bytes || extent(y) > most_bytes || !extents_meet(x, y)) return false;
+  if (x.stride == y.stride) {
+    // How two arrays lie to each other depends on the difference of their indices alone.
+    y.first.address -= static_cast<std::uintptr_t>((x.count - 1) * x.stride);
+    y.count += x.count - 1;
+    x.count = 1;
+  }
+  const bool same_ld = x.first.ld == y.first.ld;
+  const std::int64_t cost = same_ld ? 1 : std::min(x.first.lines, y.first.lines);
+  std::int64_t left = most_lines_compared;
+  for (std::int64_t i = 0; i < x.count; ++i) {
+    const Footprint one = nth(x, i);
+    const auto offset = static_cast<std::int64_t>(y.first.address - one.address);
+    // Those of y whose extents meet one's: -span(y) < offset + j * stride < span(one).
+    const std::int64_t step = std::max<std::int64_t>(y.stride, 1);
+    const std::int64_t first = floor_div(-span(y.first) - offset, step) + 1;
+    const std::int64_t last = floor_div(span(one) - 1 - offset, step);
+    for (std::int64_t j = std::max<std::int64_t>(first, 0); j <= std::min(last, y.count - 1); ++j) {
+      if ((left -= cost) < 0) return false;
+      if (shares_byte(one, nth(y, j))) return true;
+    }
+    if (--left < 0) return false;
   }
   return false;
 }

@@ -20,4 +20,15 @@ bool shares_byte(const Footprint& x, const Footprint& y);
 
 constexpr std::int64_t most_lines_compared = 1 << 16;
 
+// `count` arrays like `first`, `stride` bytes apart.
+struct Footprints {
+  Footprint first;
+  std::int64_t count = 1;
+  std::int64_t stride = 0;
+};
+
+// Whether any of x has a byte in common with any of y. True only where it is certain: what
+// comparing takes is limited as above, over all pairs of arrays whose extents meet.
+bool any_shares_byte(Footprints x, Footprints y);
+
 }  // namespace kw::detail

@@ -5,7 +5,7 @@
 
 #include "api/calls.hpp"
 #include "api/check_reduce.hpp"
-#include "reduce/select.hpp"
+#include "select.hpp"
 #include "text.hpp"
 
 namespace kw {
@@ -44,7 +44,7 @@ Reduce canonical(const ReduceCall& call) {
 }
 
 Status choose(const ContextState& state, const Reduce& problem, const Kernel<Reduce>** kernel) {
-  *kernel = select_reduce(problem, state.device(), state.reduce_kernels());
+  *kernel = select_kernel(problem, state.device(), state.reduce_kernels());
   if (*kernel != nullptr) return Status::success();
   return Status::failure(
       StatusCode::unsupported,

@@ -3,7 +3,7 @@
 
 #include "api/calls.hpp"
 #include "api/check.hpp"
-#include "scale_add/select.hpp"
+#include "select.hpp"
 #include "text.hpp"
 
 namespace kw {
@@ -84,7 +84,7 @@ Status scale_add(ContextState& state, const ScaleAddCall& call) {
   if (!status.ok() || call.b.rows == 0 || call.b.cols == 0) return status;
   const ScaleAdd problem = canonical(call);
   const Kernel<ScaleAdd>* kernel =
-      select_scale_add(problem, state.device(), state.scale_add_kernels());
+      select_kernel(problem, state.device(), state.scale_add_kernels());
   if (kernel == nullptr) {
     return Status::failure(
         StatusCode::unsupported,

@@ -1,79 +1,21 @@
 // sgemm from the caller's views to a kernel's launch.
 #include "kernelwright/sgemm.hpp"
 
+#include <utility>
+
 #include "api/calls.hpp"
-#include "api/check.hpp"
-#include "sgemm/select.hpp"
+#include "api/check_sgemm.hpp"
 #include "text.hpp"
+#include "tune_cache.hpp"
 
 namespace kw {
 namespace detail {
 
 namespace {
 
-// "op(A) (4 x 5) has 5 columns, but op(B) (7 x 6) has 7 rows: make the two equal"
-struct Side {
-  const char* matrix;
-  std::int64_t rows, cols;
-  bool counts_rows;
-
-  std::int64_t count() const { return counts_rows ? rows : cols; }
-  std::string sentence() const {
-    return text(matrix, " (", rows, " x ", cols, ") has ", count(),
-                counts_rows ? " rows" : " columns");
-  }
-};
-
-Status check_equal(const Side& left, const Side& right, const char* argument) {
-  if (left.count() == right.count()) return Status::success();
-  return invalid(text(left.sentence(), ", but ", right.sentence(), ": make the two equal"),
-                 argument);
-}
-
-Status check_shapes(const SgemmCall& call) {
-  const auto op_a = [&](bool rows) {
-    return Side{"op(A)", call.a.op_rows(), call.a.op_cols(), rows};
-  };
-  const auto op_b = [&](bool rows) {
-    return Side{"op(B)", call.b.op_rows(), call.b.op_cols(), rows};
-  };
-  const auto c = [&](bool rows) { return Side{"C", call.c.rows, call.c.cols, rows}; };
-  Status status = check_equal(op_a(false), op_b(true), "b");
-  if (status.ok()) status = check_equal(op_a(true), c(true), "c");
-  if (status.ok()) status = check_equal(op_b(false), c(false), "c");
-  return status;
-}
-
-bool reads_inputs(const SgemmCall& call) {
-  return call.alpha != 0 && call.a.op_cols() > 0 && call.c.rows > 0 && call.c.cols > 0;
-}
-
-Status check(const SgemmCall& call) {
-  const Operand a{'a', call.a};
-  const Operand b{'b', call.b};
-  const Operand c{'c', call.c};
-  if (call.options.math != Math::fp32) {
-    return invalid(text("options.math is ", static_cast<int>(call.options.math), ": pass 0 (fp32)"),
-                   "options.math");
-  }
-  for (const Operand* operand : {&a, &b, &c}) {
-    Status status = check_view(*operand);
-    if (!status.ok()) return status;
-  }
-  Status status = check_not_transposed(c);
-  if (status.ok()) status = check_shapes(call);
-  if (status.ok()) status = check_data(c);
-  if (!status.ok() || !reads_inputs(call)) return status;
-  for (const Operand* input : {&a, &b}) {
-    status = check_data(*input);
-    if (status.ok()) status = check_no_shared_element(c, *input);
-    if (!status.ok()) return status;
-  }
-  return status;
-}
-
 bool nothing_to_do(const SgemmCall& call) {
-  return call.c.rows == 0 || call.c.cols == 0 || (!reads_inputs(call) && call.beta == 1);
+  return call.c.rows == 0 || call.c.cols == 0 || call.batch.count == 0 ||
+         (!may_read_inputs(call) && call.beta.is(1));
 }
 
 // A matrix stored in the other layout than C's is the transpose of what a row-major kernel sees,
@@ -83,29 +25,48 @@ Sgemm canonical(const SgemmCall& call) {
     const bool transposed = (view.op == Op::transpose) != (view.layout != call.c.layout);
     return transposed ? Op::transpose : Op::none;
   };
+  struct Side {
+    MatrixView<const float> view;
+    std::int64_t stride;
+    const float* const* pointers;
+  };
+  const SgemmBatch& batch = call.batch;
+  Side left{call.a, batch.stride_a, batch.a}, right{call.b, batch.stride_b, batch.b};
   const bool swapped = call.c.layout == Layout::col_major;
-  const MatrixView<const float>& left = swapped ? call.b : call.a;
-  const MatrixView<const float>& right = swapped ? call.a : call.b;
+  if (swapped) std::swap(left, right);
   Sgemm problem;
   problem.m = swapped ? call.c.cols : call.c.rows;
   problem.n = swapped ? call.c.rows : call.c.cols;
   problem.k = call.a.op_cols();
-  problem.op_a = op_for(left);
-  problem.op_b = op_for(right);
-  problem.alpha = call.alpha;
-  problem.a = left.data;
-  problem.lda = left.ld;
-  problem.b = right.data;
-  problem.ldb = right.ld;
-  problem.beta = call.beta;
+  problem.op_a = op_for(left.view);
+  problem.op_b = op_for(right.view);
+  problem.alpha = call.alpha.value();
+  problem.alpha_at = call.alpha.address();
+  problem.a = left.view.data;
+  problem.lda = left.view.ld;
+  problem.b = right.view.data;
+  problem.ldb = right.view.ld;
+  problem.beta = call.beta.value();
+  problem.beta_at = call.beta.address();
   problem.c = call.c.data;
   problem.ldc = call.c.ld;
+  problem.batch = batch.count;
+  problem.stride_a = left.stride;
+  problem.stride_b = right.stride;
+  problem.stride_c = batch.stride_c;
+  if (batch.by_pointers) {
+    // Not null, which would mean strides; where no input is read, nobody follows it.
+    const bool reads = may_read_inputs(call);
+    problem.a_array = reads ? left.pointers : batch.c;
+    problem.b_array = reads ? right.pointers : batch.c;
+    problem.c_array = batch.c;
+  }
   return problem;
 }
 
 Status choose(const ContextState& state, const Sgemm& problem, Math math,
               const Kernel<Sgemm>** kernel) {
-  *kernel = select_sgemm(problem, state.device(), state.sgemm_kernels(), math);
+  *kernel = choose_kernel(problem, state.device(), state.sgemm_kernels(), state.tune_cache(), math);
   if (*kernel != nullptr) return Status::success();
   return Status::failure(
       StatusCode::unsupported,
@@ -117,7 +78,7 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math,
 }  // namespace
 
 Status sgemm(ContextState& state, const SgemmCall& call) {
-  Status status = check(call);
+  Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
   const Kernel<Sgemm>* kernel = nullptr;
@@ -133,7 +94,7 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
 
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes) {
   *bytes = 0;
-  Status status = check(call);
+  Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
   const Kernel<Sgemm>* kernel = nullptr;
@@ -144,19 +105,67 @@ Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, s
 
 }  // namespace detail
 
-void sgemm(Context& context, float alpha, MatrixView<const float> a, MatrixView<const float> b,
-           float beta, MatrixView<float> c, const SgemmOptions& options) {
-  detail::throw_unless_ok(
-      detail::sgemm(detail::ContextAccess::state(context), {alpha, a, b, beta, c, options}));
+namespace {
+
+void run(Context& context, const detail::SgemmCall& call) {
+  detail::throw_unless_ok(detail::sgemm(detail::ContextAccess::state(context), call));
 }
 
-std::size_t sgemm_workspace_bytes(const Context& context, float alpha, MatrixView<const float> a,
-                                  MatrixView<const float> b, float beta, MatrixView<float> c,
-                                  const SgemmOptions& options) {
+std::size_t workspace_bytes(const Context& context, const detail::SgemmCall& call) {
   std::size_t bytes = 0;
-  detail::throw_unless_ok(detail::sgemm_workspace_bytes(detail::ContextAccess::state(context),
-                                                        {alpha, a, b, beta, c, options}, &bytes));
+  detail::throw_unless_ok(
+      detail::sgemm_workspace_bytes(detail::ContextAccess::state(context), call, &bytes));
   return bytes;
+}
+
+detail::SgemmBatch by_pointers(std::int64_t batch, const MatrixPointers<const float>& a,
+                               const MatrixPointers<const float>& b,
+                               const MatrixPointers<float>& c) {
+  return {batch, 0, 0, 0, true, a.pointers, b.pointers, c.pointers};
+}
+
+}  // namespace
+
+void sgemm(Context& context, Scalar alpha, MatrixView<const float> a, MatrixView<const float> b,
+           Scalar beta, MatrixView<float> c, const SgemmOptions& options) {
+  run(context, {alpha, a, b, beta, c, options});
+}
+
+std::size_t sgemm_workspace_bytes(const Context& context, Scalar alpha, MatrixView<const float> a,
+                                  MatrixView<const float> b, Scalar beta, MatrixView<float> c,
+                                  const SgemmOptions& options) {
+  return workspace_bytes(context, {alpha, a, b, beta, c, options});
+}
+
+void sgemm_batched(Context& context, Scalar alpha, MatrixView<const float> a,
+                   MatrixView<const float> b, Scalar beta, MatrixView<float> c, std::int64_t batch,
+                   std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c,
+                   const SgemmOptions& options) {
+  run(context, {alpha, a, b, beta, c, options, {batch, stride_a, stride_b, stride_c}});
+}
+
+std::size_t sgemm_batched_workspace_bytes(const Context& context, Scalar alpha,
+                                          MatrixView<const float> a, MatrixView<const float> b,
+                                          Scalar beta, MatrixView<float> c, std::int64_t batch,
+                                          std::int64_t stride_a, std::int64_t stride_b,
+                                          std::int64_t stride_c, const SgemmOptions& options) {
+  return workspace_bytes(context,
+                         {alpha, a, b, beta, c, options, {batch, stride_a, stride_b, stride_c}});
+}
+
+void sgemm_batched(Context& context, Scalar alpha, MatrixPointers<const float> a,
+                   MatrixPointers<const float> b, Scalar beta, MatrixPointers<float> c,
+                   std::int64_t batch, const SgemmOptions& options) {
+  run(context, {alpha, a.shape, b.shape, beta, c.shape, options, by_pointers(batch, a, b, c)});
+}
+
+std::size_t sgemm_batched_workspace_bytes(const Context& context, Scalar alpha,
+                                          MatrixPointers<const float> a,
+                                          MatrixPointers<const float> b, Scalar beta,
+                                          MatrixPointers<float> c, std::int64_t batch,
+                                          const SgemmOptions& options) {
+  return workspace_bytes(
+      context, {alpha, a.shape, b.shape, beta, c.shape, options, by_pointers(batch, a, b, c)});
 }
 
 }  // namespace kw

@@ -15,6 +15,7 @@ const char* to_string(StatusCode code) noexcept {
     case StatusCode::workspace_too_small: return "workspace_too_small";
     case StatusCode::device_error: return "device_error";
     case StatusCode::internal_error: return "internal_error";
+    case StatusCode::unusable_file: return "unusable_file";
   }
   return "unknown";
 }

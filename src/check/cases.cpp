@@ -98,6 +98,84 @@ std::vector<SgemmCase> sgemm_transpose_cases(std::uint64_t seed) {
   return cases;
 }
 
+std::vector<SgemmCase> sgemm_thin_cases(std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 4> others = {1, 257, 36, 9};
+  constexpr std::array<std::int64_t, 5> depths = {1000, 4100, 1, 0, 64};
+  std::vector<SgemmCase> cases;
+  for (std::int64_t width = 1; width <= 9; ++width) {
+    for (std::size_t op = 0; op < 4; ++op) {
+      const std::size_t number = 2000 + cases.size();
+      const std::int64_t other = others[(op + cases.size() / 4) % others.size()];
+      const std::int64_t k = depths[cases.size() % depths.size()];
+      const bool rows = (static_cast<std::size_t>(width) + op / 2) % 2 == 0;
+      const Shape shape = rows ? Shape{width, other, k} : Shape{other, width, k};
+      cases.push_back(make_case(shape, op & 1 ? Op::transpose : Op::none,
+                                op & 2 ? Op::transpose : Op::none, number, seed));
+    }
+  }
+  return cases;
+}
+
+std::vector<SgemmCase> sgemm_batch_cases(std::uint64_t seed) {
+  struct Variant {
+    Shape shape;
+    Op op_a, op_b;
+    float alpha, beta;
+    std::int64_t batch, gap, pad;
+    bool shared_a, shared_b, by_pointers, scalars_on_device;
+  };
+  constexpr Op N = Op::none, T = Op::transpose;
+  constexpr std::array<Variant, 19> variants = {{
+      // by strides: dense, aligned, misaligned from the second entry on, shared inputs, nothing
+      {{33, 17, 9}, N, N, 1, 0, 3, 0, 0, false, false, false, false},
+      {{64, 64, 32}, N, T, -1.5f, -1.5f, 5, 8, 4, false, false, false, false},
+      {{68, 64, 40}, T, N, 1, 1, 2, 1, 0, false, false, false, false},
+      {{70, 66, 65}, T, T, 1, 0, 4, 3, 3, true, false, false, false},
+      {{65, 33, 16}, N, N, -1.5f, 1, 3, 0, 0, false, true, false, false},
+      {{32, 32, 32}, N, N, 1, 0, 0, 0, 0, false, false, false, false},
+      {{64, 60, 0}, N, N, 1, -1.5f, 3, 4, 4, false, false, false, false},
+      {{128, 128, 16}, N, N, 1, 0, 2, 0, 0, false, false, false, false},
+      // by pointers
+      {{33, 64, 31}, N, N, 1, 0, 3, 5, 3, false, false, true, false},
+      {{64, 48, 32}, T, N, -1.5f, 1, 4, 0, 0, false, true, true, false},
+      // scalars on the device: no look at A and B where alpha is 0, none at C where beta is
+      {{65, 64, 33}, N, T, -1.5f, 1, 1, 0, 0, false, false, false, true},
+      {{64, 64, 16}, N, N, 1, 0, 1, 0, 0, false, false, false, true},
+      {{33, 70, 40}, N, N, 0, -1.5f, 1, 0, 0, false, false, false, true},
+      {{64, 36, 24}, T, T, 0, 0, 3, 4, 0, false, false, false, true},
+      {{31, 65, 40}, N, N, 1, -1.5f, 5, 1, 0, false, false, true, true},
+      // a vector or a few times a matrix, k long enough to be shared among blocks
+      {{1, 70, 1030}, N, N, 1, 0, 3, 0, 0, false, false, false, false},
+      {{66, 5, 1030}, N, N, -1.5f, 1, 2, 4, 4, false, true, false, false},
+      {{3, 65, 1030}, N, T, 1, -1.5f, 3, 0, 4, true, false, true, true},
+      {{65, 8, 600}, T, T, 0, 0, 2, 1, 3, false, false, false, true},
+  }};
+  constexpr std::array<Input, 2> kinds = {Input::uniform, Input::integers};
+  std::vector<SgemmCase> cases;
+  for (const Variant& v : variants) {
+    SgemmCase c;
+    c.m = v.shape.m;
+    c.n = v.shape.n;
+    c.k = v.shape.k;
+    c.op_a = v.op_a;
+    c.op_b = v.op_b;
+    c.lda_pad = c.ldb_pad = c.ldc_pad = v.pad;
+    c.alpha = v.alpha;
+    c.beta = v.beta;
+    c.input = kinds[cases.size() % kinds.size()];
+    c.seed = seed + cases.size();
+    c.guard = guards[cases.size() / 2 % guards.size()];
+    c.batch = v.batch;
+    c.gap = v.gap;
+    c.shared_a = v.shared_a;
+    c.shared_b = v.shared_b;
+    c.by_pointers = v.by_pointers;
+    c.scalars_on_device = v.scalars_on_device;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 std::vector<SgemmCase> sgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Input input, std::uint64_t seed) {
   struct Variant {

@@ -13,6 +13,12 @@ namespace kw::check {
 std::vector<SgemmCase> sgemm_edge_cases(std::uint64_t seed = 1);
 // The other three op pairs: production kernels take these too, a rung may refuse.
 std::vector<SgemmCase> sgemm_transpose_cases(std::uint64_t seed = 1);
+// Batches by strides and by pointers, and scalars on the device, alone and together: production
+// kernels take these too, a rung may refuse.
+std::vector<SgemmCase> sgemm_batch_cases(std::uint64_t seed = 1);
+// Products with a side of 1 to 9, short and long, with all pairs of operations; production kernels
+// take these too, a rung may refuse.
+std::vector<SgemmCase> sgemm_thin_cases(std::uint64_t seed = 1);
 // One shape with several paddings and scalars; one input where a seed and an input are asked for.
 std::vector<SgemmCase> sgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Input input, std::uint64_t seed);
@@ -21,13 +27,16 @@ std::vector<ScaleAddCase> scale_add_edge_cases(std::uint64_t seed = 1);
 std::vector<ScaleAddCase> scale_add_cases_of_shape(std::int64_t rows, std::int64_t cols,
                                                    Input input, std::uint64_t seed);
 
-// A teaching rung keeps to plain operands; nothing else may be refused.
+// A teaching rung keeps to one product of plain operands; a production kernel of matrix products
+// may leave some to the others of its list, where all together must take everything. Nothing else
+// may be refused.
 template <class Case>
 bool may_refuse(Role, const Case&) {
   return false;
 }
 inline bool may_refuse(Role role, const SgemmCase& c) {
-  return role == Role::rung && (c.op_a != Op::none || c.op_b != Op::none);
+  const bool plain = c.op_a == Op::none && c.op_b == Op::none && c.plain();
+  return role == Role::production || (role == Role::rung && !plain);
 }
 
 }  // namespace kw::check

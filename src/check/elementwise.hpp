@@ -19,19 +19,27 @@ constexpr double smallest_subnormal = 0x1p-149;
 // it shows.
 constexpr std::uint32_t canary_word = 0x7FA5A5A5u;
 
-// Where a row-major matrix lies within an allocation of `total` words.
+// Where a row-major matrix lies within an allocation of `total` words; or several of one shape,
+// `stride` words apart, which is no less than one of them takes.
 struct Placement {
   std::int64_t total = 0;
   std::int64_t offset = 0;  // of element (0, 0)
   std::int64_t rows = 0, cols = 0, ld = 0;
+  std::int64_t entries = 1, stride = 0;
 
-  // The matrix index row * cols + col of a word of the allocation, or -1 outside of the matrix.
+  // The index (entry * rows + row) * cols + col of a word of the allocation, or -1 outside of the
+  // matrices.
   KW_HOST_DEVICE constexpr std::int64_t element_at(std::int64_t word) const {
-    const std::int64_t within = word - offset;
-    if (within < 0 || rows == 0 || cols == 0) return -1;
+    std::int64_t within = word - offset;
+    if (within < 0 || rows == 0 || cols == 0 || entries == 0) return -1;
+    std::int64_t entry = 0;
+    if (entries > 1) {
+      entry = within / stride < entries ? within / stride : entries - 1;
+      within -= entry * stride;
+    }
     const std::int64_t row = within / ld;
     const std::int64_t col = within - row * ld;
-    return row < rows && col < cols ? row * cols + col : -1;
+    return row < rows && col < cols ? (entry * rows + row) * cols + col : -1;
   }
 };
 
@@ -69,7 +77,8 @@ struct JudgeUnchanged {
   }
 };
 
-// C against float64. `product` and `magnitude` are dense m x n: op(A) op(B) and |op(A)| |op(B)|.
+// C against float64. `product` and `magnitude` are dense m x n: op(A) op(B) and |op(A)| |op(B)|. Of
+// a batch one entry after the other, in the order in which C lies in memory.
 struct JudgeSgemm {
   const float* c;
   std::int64_t m, n, ldc;
@@ -78,8 +87,9 @@ struct JudgeSgemm {
   double alpha, beta;
   InputStream c_before;   // not consulted when beta is 0
   double product_factor;  // the tolerance in u |alpha| magnitude
+  std::int64_t batch = 1, stride_c = 0;
 
-  KW_HOST_DEVICE std::int64_t size() const { return m * n; }
+  KW_HOST_DEVICE std::int64_t size() const { return batch * m * n; }
 
   KW_HOST_DEVICE double before(std::int64_t element) const {
     return beta == 0 ? 0.0 : static_cast<double>(input_value(c_before, element));
@@ -88,7 +98,9 @@ struct JudgeSgemm {
     return fma(alpha, product[element], beta * before(element));
   }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
-    const double got = c[element / n * ldc + element % n];
+    const std::int64_t row = element / n;  // of all entries
+    const std::int64_t entry = row / m;
+    const double got = c[entry * stride_c + (row - entry * m) * ldc + element % n];
     const double product_part = unit_roundoff * fabs(alpha) * magnitude[element];
     const double addend_part = unit_roundoff * fabs(beta * before(element));
     const double error = got - want(element);

@@ -3,18 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace kw::check {
 
 Placement GuardedMatrix::placement(std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                                   std::int64_t guard, std::int64_t misalign) {
-  const std::int64_t span = rows > 0 && cols > 0 ? (rows - 1) * ld + cols : 0;
-  return {guard + misalign + span + guard, guard + misalign, rows, cols, ld};
+                                   std::int64_t guard, std::int64_t misalign, std::int64_t entries,
+                                   std::int64_t gap) {
+  const std::int64_t span = rows > 0 && cols > 0 && entries > 0 ? (rows - 1) * ld + cols : 0;
+  const std::int64_t stride = span + gap;
+  const std::int64_t others = entries > 1 ? (entries - 1) * stride : 0;
+  return {
+      guard + misalign + others + span + guard, guard + misalign, rows, cols, ld, entries, stride};
 }
 
 GuardedMatrix::GuardedMatrix(Workbench& bench, std::int64_t rows, std::int64_t cols,
                              std::int64_t ld, std::int64_t guard, std::int64_t misalign)
+    : GuardedMatrix(bench, placement(rows, cols, ld, guard, misalign)) {}
+
+GuardedMatrix::GuardedMatrix(Workbench& bench, const Placement& place)
     : bench_(bench),
-      place_(placement(rows, cols, ld, guard, misalign)),
+      place_(place),
       buffer_(bench.runtime(), static_cast<std::size_t>(place_.total) * sizeof(float)) {}
 
 void GuardedMatrix::fill(const InputStream& values, bool readable) {
@@ -28,19 +37,32 @@ std::string GuardedMatrix::find_change(const char* name, bool is_output) {
   if (found.failures == 0) return {};
   const std::int64_t element = place_.element_at(found.first_failure);
   if (element >= 0) {
-    return fmt::format("input {} was written: {} words, first at row {}, column {}", name,
-                       found.failures, element / place_.cols, element % place_.cols);
+    const std::int64_t row = element / place_.cols;  // of all entries
+    return fmt::format("input {} was written: {} words, first at {}row {}, column {}", name,
+                       found.failures, entry_text(row / place_.rows), row % place_.rows,
+                       element % place_.cols);
   }
-  const std::int64_t word = found.first_failure - place_.offset;
+  std::int64_t word = found.first_failure - place_.offset;
+  std::int64_t entry = 0;
+  if (word >= 0 && place_.entries > 1 && place_.stride > 0) {
+    entry = std::min(word / place_.stride, place_.entries - 1);
+    word -= entry * place_.stride;
+  }
   if (word >= 0 && place_.ld > 0 && word / place_.ld < place_.rows) {
     return fmt::format(
-        "{} was written outside of the matrix: {} words, first in row {}'s padding, "
+        "{} was written outside of the matrix: {} words, first in {}row {}'s padding, "
         "{} words after its end",
-        name, found.failures, word / place_.ld, word % place_.ld - place_.cols + 1);
+        name, found.failures, entry_text(entry), word / place_.ld,
+        word % place_.ld - place_.cols + 1);
   }
-  return fmt::format("{} was written outside of the matrix: {} words, first {} words {}", name,
-                     found.failures, word < 0 ? -word : word,
+  return fmt::format("{} was written outside of the matrix: {} words, first {}{} words {}", name,
+                     found.failures, entry_text(entry), word < 0 ? -word : word,
                      word < 0 ? "before its first element" : "from its first element");
+}
+
+// "entry 3, " where there are several.
+std::string GuardedMatrix::entry_text(std::int64_t entry) const {
+  return place_.entries > 1 ? fmt::format("entry {}, ", entry) : std::string();
 }
 
 }  // namespace kw::check

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "check/elementwise.hpp"
 #include "check/guarded_matrix.hpp"
 #include "check/input.hpp"
 #include "gpu/launch_record.hpp"
@@ -35,6 +36,7 @@ struct VerifyResult {
   ErrorSummary error;
   std::int64_t failures = 0;
   std::int64_t first_row = -1, first_col = -1;  // of the first wrong element
+  std::int64_t first_entry = 0;                 // and its place in a batch
   double first_got = 0, first_want = 0;
   float c_first = 0, c_last = 0;
   double first_call_us = 0;
@@ -52,12 +54,21 @@ struct SgemmCase {
   std::uint64_t seed = 1;
   std::int64_t misalign_a = 0, misalign_b = 0, misalign_c = 0;  // words past a 256-byte boundary
   std::int64_t guard = 1024;                                    // canary words on either side
+  std::int64_t batch = 1;
+  std::int64_t gap = 0;                     // canary words between the matrices of a batch
+  bool shared_a = false, shared_b = false;  // one for the whole batch: its stride is 0
+  bool by_pointers = false;                 // arrays of pointers in place of strides
+  bool scalars_on_device = false;
+
+  bool plain() const { return batch == 1 && !by_pointers && !scalars_on_device; }
 };
 
 // "129x65x33 NT lda+3 alpha=-1.5 ..."
 std::string describe(const SgemmCase& c);
 
 // The operands of one case on one device and their float64 product, made once for all kernels.
+// Pointers lead to A and C in descending order, to B in ascending order: none can be told from
+// another entry's by a stride.
 class SgemmTrial {
  public:
   SgemmTrial(Workbench& bench, const SgemmCase& c);
@@ -69,12 +80,16 @@ class SgemmTrial {
   static std::size_t bytes(const SgemmCase& c);
 
  private:
+  void make_problem();
+  void make_oracle_product();
   VerifyResult judge();
+  std::string describe_failures(const JudgeSgemm& judge, VerifyResult& result);
 
   Workbench& bench_;
   SgemmCase case_;
   GuardedMatrix a_, b_, c_;
-  DeviceBuffer product_, magnitude_;
+  DeviceBuffer product_, magnitude_;  // in the order in which C lies in memory
+  DeviceBuffer pointers_, scalars_;
   Sgemm problem_;
 };
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include "check/run_kernel.hpp"
 #include "check/tolerance.hpp"
@@ -22,6 +25,13 @@ std::string describe(const SgemmCase& c) {
   add("a", c.misalign_a);
   add("b", c.misalign_b);
   add("c", c.misalign_c);
+  if (c.batch != 1) text += fmt::format(" batch={} gap={}", c.batch, c.gap);
+  for (const auto& [is_so, words] : {std::pair{c.shared_a, " shared-a"},
+                                     {c.shared_b, " shared-b"},
+                                     {c.by_pointers, " by-pointers"},
+                                     {c.scalars_on_device, " scalars-on-device"}}) {
+    if (is_so) text += words;
+  }
   return text + fmt::format(" alpha={} beta={} input={} seed={} guard={}", c.alpha, c.beta,
                             to_string(c.input), c.seed, c.guard);
 }
@@ -29,32 +39,49 @@ std::string describe(const SgemmCase& c) {
 namespace {
 
 struct Stored {
-  std::int64_t rows, cols, ld;
+  std::int64_t rows, cols, ld, entries;
 };
-Stored stored(Op op, std::int64_t rows, std::int64_t cols, std::int64_t pad) {
+Stored stored(Op op, std::int64_t rows, std::int64_t cols, std::int64_t pad, std::int64_t entries) {
   if (op == Op::transpose) std::swap(rows, cols);
   // BLAS asks for ld >= 1 even where there are no columns.
-  return {rows, cols, std::max<std::int64_t>(cols, 1) + pad};
+  return {rows, cols, std::max<std::int64_t>(cols, 1) + pad, entries};
 }
-Stored stored_a(const SgemmCase& c) { return stored(c.op_a, c.m, c.k, c.lda_pad); }
-Stored stored_b(const SgemmCase& c) { return stored(c.op_b, c.k, c.n, c.ldb_pad); }
-Stored stored_c(const SgemmCase& c) { return stored(Op::none, c.m, c.n, c.ldc_pad); }
+Stored stored_a(const SgemmCase& c) {
+  return stored(c.op_a, c.m, c.k, c.lda_pad, c.shared_a ? 1 : c.batch);
+}
+Stored stored_b(const SgemmCase& c) {
+  return stored(c.op_b, c.k, c.n, c.ldb_pad, c.shared_b ? 1 : c.batch);
+}
+Stored stored_c(const SgemmCase& c) { return stored(Op::none, c.m, c.n, c.ldc_pad, c.batch); }
 
-GuardedMatrix make_matrix(Workbench& bench, const Stored& s, std::int64_t guard,
-                          std::int64_t misalign) {
-  return {bench, s.rows, s.cols, s.ld, guard, misalign};
+Placement place(const SgemmCase& c, const Stored& s, std::int64_t misalign) {
+  return GuardedMatrix::placement(s.rows, s.cols, s.ld, c.guard, misalign, s.entries, c.gap);
 }
 
 std::size_t dense_bytes(const SgemmCase& c) {
-  return static_cast<std::size_t>(c.m * c.n) * sizeof(double);
+  return static_cast<std::size_t>(c.batch * c.m * c.n) * sizeof(double);
+}
+
+template <class T>
+DeviceBuffer put(Workbench& bench, const std::vector<T>& values) {
+  DeviceBuffer buffer(bench.runtime(), values.size() * sizeof(T));
+  require(bench.runtime().copy(buffer.data(), values.data(), values.size() * sizeof(T),
+                               bench.stream()));
+  return buffer;
+}
+
+// Where entry i of a matrix lies in memory, counted in matrices.
+std::int64_t slot(const SgemmCase& c, const GuardedMatrix& matrix, bool descending,
+                  std::int64_t entry) {
+  if (matrix.entries() == 1) return 0;
+  return c.by_pointers && descending ? c.batch - 1 - entry : entry;
 }
 
 }  // namespace
 
 std::size_t SgemmTrial::bytes(const SgemmCase& c) {
   const auto words = [&](const Stored& s) {
-    return static_cast<std::size_t>(
-        GuardedMatrix::placement(s.rows, s.cols, s.ld, c.guard, 0).total);
+    return static_cast<std::size_t>(place(c, s, 0).total);
   };
   return (words(stored_a(c)) + words(stored_b(c)) + words(stored_c(c))) * sizeof(float) +
          2 * dense_bytes(c);
@@ -63,19 +90,63 @@ std::size_t SgemmTrial::bytes(const SgemmCase& c) {
 SgemmTrial::SgemmTrial(Workbench& bench, const SgemmCase& c)
     : bench_(bench),
       case_(c),
-      a_(make_matrix(bench, stored_a(c), c.guard, c.misalign_a)),
-      b_(make_matrix(bench, stored_b(c), c.guard, c.misalign_b)),
-      c_(make_matrix(bench, stored_c(c), c.guard, c.misalign_c)),
+      a_(bench, place(c, stored_a(c), c.misalign_a)),
+      b_(bench, place(c, stored_b(c), c.misalign_b)),
+      c_(bench, place(c, stored_c(c), c.misalign_c)),
       product_(bench.runtime(), dense_bytes(c)),
       magnitude_(bench.runtime(), dense_bytes(c)) {
-  problem_ = {c.m,     c.n,       c.k,     c.op_a, c.op_b,    c.alpha, a_.data(),
-              a_.ld(), b_.data(), b_.ld(), c.beta, c_.data(), c_.ld()};
-  const bool readable = problem_.loop_k() > 0;
+  const bool readable = c.alpha != 0 && c.k > 0;
   a_.fill({c.input, c.seed, Operand::a}, readable);
   b_.fill({c.input, c.seed, Operand::b}, readable);
-  require(bench.tools().oracle(
-      make_oracle(problem_, product_.as<double>(), magnitude_.as<double>()), bench.stream()));
+  make_problem();
+  make_oracle_product();
   bench.synchronize();
+}
+
+void SgemmTrial::make_problem() {
+  const SgemmCase& c = case_;
+  problem_ = {c.m,     c.n,       c.k,     c.op_a, c.op_b,    c.alpha, a_.data(),
+              a_.ld(), b_.data(), b_.ld(), c.beta, c_.data(), c_.ld()};
+  problem_.batch = c.batch;
+  const auto stride = [](const GuardedMatrix& matrix) {
+    return matrix.entries() > 1 ? matrix.stride() : 0;
+  };
+  problem_.stride_a = stride(a_);
+  problem_.stride_b = stride(b_);
+  problem_.stride_c = stride(c_);
+  if (c.by_pointers) {
+    std::vector<float*> pointers;
+    for (std::int64_t i = 0; i < c.batch; ++i) pointers.push_back(a_.data(slot(c, a_, true, i)));
+    for (std::int64_t i = 0; i < c.batch; ++i) pointers.push_back(b_.data(slot(c, b_, false, i)));
+    for (std::int64_t i = 0; i < c.batch; ++i) pointers.push_back(c_.data(slot(c, c_, true, i)));
+    pointers_ = put(bench_, pointers);
+    problem_.a_array = pointers_.as<const float*>();
+    problem_.b_array = pointers_.as<const float*>() + c.batch;
+    problem_.c_array = pointers_.as<float*>() + 2 * c.batch;
+    problem_.a = problem_.b = nullptr;
+    problem_.c = nullptr;
+  }
+  if (c.scalars_on_device) {
+    scalars_ = put(bench_, std::vector<float>{c.alpha, c.beta});
+    problem_.alpha_at = scalars_.as<float>();
+    problem_.beta_at = scalars_.as<float>() + 1;
+    // Whoever takes these for the scalars is found out.
+    problem_.alpha = problem_.beta = std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+void SgemmTrial::make_oracle_product() {
+  const SgemmCase& c = case_;
+  Sgemm one = problem_;
+  one.alpha = c.alpha;
+  for (std::int64_t i = 0; i < c.batch; ++i) {
+    one.a = a_.data(slot(c, a_, true, i));
+    one.b = b_.data(slot(c, b_, false, i));
+    const std::int64_t at = slot(c, c_, true, i) * c.m * c.n;
+    require(bench_.tools().oracle(
+        make_oracle(one, product_.as<double>() + at, magnitude_.as<double>() + at),
+        bench_.stream()));
+  }
 }
 
 VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
@@ -94,8 +165,9 @@ VerifyResult SgemmTrial::judge() {
   const SgemmCase& c = case_;
   VerifyResult result;
   result.outcome = Outcome::verified;
+  const std::int64_t loop_k = c.alpha == 0 ? 0 : c.k;
   const double factor =
-      is_exact(c.input, c.k, c.alpha, c.beta) ? 0 : product_tolerance(c.input, problem_.loop_k());
+      is_exact(c.input, c.k, c.alpha, c.beta) ? 0 : product_tolerance(c.input, loop_k);
   const JudgeSgemm judge{c_.data(),
                          c.m,
                          c.n,
@@ -105,23 +177,15 @@ VerifyResult SgemmTrial::judge() {
                          c.alpha,
                          c.beta,
                          {c.input, c.seed, Operand::c},
-                         factor};
+                         factor,
+                         c.batch,
+                         c_.stride()};
   summarise(bench_.find(bench_.tools().judge_sgemm, judge), factor, c.n, result);
-  if (c.m > 0 && c.n > 0) {
+  if (judge.size() > 0) {
     result.c_first = bench_.read(c_.data());
-    result.c_last = bench_.read(c_.data() + (c.m - 1) * c_.ld() + c.n - 1);
+    result.c_last = bench_.read(c_.data(c.batch - 1) + (c.m - 1) * c_.ld() + c.n - 1);
   }
-  if (result.failures > 0) {
-    const std::int64_t element = result.first_row * c.n + result.first_col;
-    const double product = bench_.read(product_.as<double>() + element);
-    result.first_got = bench_.read(c_.data() + result.first_row * c_.ld() + result.first_col);
-    result.first_want = std::fma(judge.alpha, product, judge.beta * judge.before(element));
-    result.message = fmt::format(
-        "{} of {} elements wrong, first C[{}][{}] = {:.9g}, want {:.9g} (largest error {:.3g} u, "
-        "bound {:.3g} u)",
-        result.failures, c.m * c.n, result.first_row, result.first_col, result.first_got,
-        result.first_want, result.error.max, factor);
-  }
+  if (result.failures > 0) result.message = describe_failures(judge, result);
   for (const std::string& change :
        {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
     if (change.empty()) continue;
@@ -129,6 +193,26 @@ VerifyResult SgemmTrial::judge() {
     result.message += (result.message.empty() ? "" : "; ") + change;
   }
   return result;
+}
+
+// Also makes the first failure's row one of its entry, and reads what is there.
+std::string SgemmTrial::describe_failures(const JudgeSgemm& judge, VerifyResult& result) {
+  const SgemmCase& c = case_;
+  const std::int64_t element = result.first_row * c.n + result.first_col;
+  const std::int64_t in_memory = result.first_row / c.m;
+  result.first_row %= c.m;
+  result.first_entry = slot(c, c_, true, in_memory);  // its own inverse
+  result.first_got =
+      bench_.read(c_.data(in_memory) + result.first_row * c_.ld() + result.first_col);
+  const double product = bench_.read(product_.as<double>() + element);
+  result.first_want = std::fma(judge.alpha, product, judge.beta * judge.before(element));
+  return fmt::format(
+      "{} of {} elements wrong, first {}C[{}][{}] = {:.9g}, want {:.9g} (largest error {:.3g} u, "
+      "bound {:.3g} u)",
+      result.failures, judge.size(),
+      c.batch > 1 ? fmt::format("entry {}, ", result.first_entry) : std::string(), result.first_row,
+      result.first_col, result.first_got, result.first_want, result.error.max,
+      judge.product_factor);
 }
 
 VerifyResult verify_sgemm(Runtime& runtime, const Kernel<Sgemm>& kernel, const SgemmCase& c) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cpu/each_entry.hpp"
 #include "cpu/kernels.hpp"
 
 namespace kw::cpu {
@@ -61,20 +62,22 @@ bool cpu_cblas_supports(const Sgemm& problem, const Device&) {
   return std::max({ld.a, ld.b, ld.c}) <= most;
 }
 
-Status cblas_in_slices(const Sgemm& p, std::int64_t largest) {
+void cblas_in_slices(const Sgemm& p, std::int64_t largest) {
   if (p.beta == 0 || p.loop_k() == 0) scale_matrix(p.beta, p.c, p.m, p.n, p.ldc);
-  if (p.loop_k() == 0) return Status::success();
+  if (p.loop_k() == 0) return;
   const LeadingDimensions ld = leading_dimensions(p);
   for (std::int64_t i = 0; i < p.m; i += largest) {
     for (std::int64_t j = 0; j < p.n; j += largest) {
       for (std::int64_t l = 0; l < p.k; l += largest) one_call(slice(p, i, j, l, largest), ld);
     }
   }
-  return Status::success();
 }
 
 Status cpu_cblas(const Sgemm& problem, const Device&, Workspace, Stream) {
-  return cblas_in_slices(problem, most);
+  const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
+  const bool small = size(problem.m) * size(problem.n) * size(problem.k) <= most_for_one_thread;
+  each_entry(problem, small, [](const Sgemm& p) { cblas_in_slices(p, most); });
+  return Status::success();
 }
 
 }  // namespace kw::cpu

@@ -3,9 +3,10 @@
 // A few rows of C are built at a time, a stretch of columns wide, from pieces of B copied into a
 // small buffer (where a transposed B becomes plain): the sums and the piece stay in the first-level
 // caches, the innermost loop runs along a row and is one that the compiler turns into vectors. Each
-// element is summed in ascending k.
+// element is summed in ascending k. Threads share the entries of a batch.
 #include <algorithm>
 
+#include "cpu/each_entry.hpp"
 #include "cpu/kernels.hpp"
 
 namespace kw::cpu {
@@ -59,6 +60,15 @@ void compute(const Sgemm& p, Piece piece) {
   store(p, piece, sums);
 }
 
+void one_product(const Sgemm& p) {
+  if (p.loop_k() == 0) return scale_matrix(p.beta, p.c, p.m, p.n, p.ldc);
+  for (std::int64_t i = 0; i < p.m; i += rows_at_once) {
+    for (std::int64_t j = 0; j < p.n; j += stretch) {
+      compute(p, {i, j, 0, std::min(rows_at_once, p.m - i), std::min(stretch, p.n - j), 0});
+    }
+  }
+}
+
 }  // namespace
 
 void scale_matrix(float beta, float* c, std::int64_t rows, std::int64_t cols, std::int64_t ldc) {
@@ -73,16 +83,8 @@ void scale_matrix(float beta, float* c, std::int64_t rows, std::int64_t cols, st
   }
 }
 
-Status cpu_loop(const Sgemm& p, const Device&, Workspace, Stream) {
-  if (p.loop_k() == 0) {
-    scale_matrix(p.beta, p.c, p.m, p.n, p.ldc);
-    return Status::success();
-  }
-  for (std::int64_t i = 0; i < p.m; i += rows_at_once) {
-    for (std::int64_t j = 0; j < p.n; j += stretch) {
-      compute(p, {i, j, 0, std::min(rows_at_once, p.m - i), std::min(stretch, p.n - j), 0});
-    }
-  }
+Status cpu_loop(const Sgemm& problem, const Device&, Workspace, Stream) {
+  each_entry(problem, true, one_product);
   return Status::success();
 }
 

@@ -16,8 +16,9 @@ std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& devi
 KernelLaunch<Sgemm> cpu_cblas;
 bool cpu_cblas_supports(const Sgemm& problem, const Device& device);
 
-// cpu_cblas with the largest size that one call of the CBLAS is given; larger ones are sliced.
-Status cblas_in_slices(const Sgemm& problem, std::int64_t largest);
+// A plain product with the largest size that one call of the CBLAS is given; larger ones are
+// sliced.
+void cblas_in_slices(const Sgemm& problem, std::int64_t largest);
 
 // C = beta * C; beta == 0 writes zeros without reading.
 void scale_matrix(float beta, float* c, std::int64_t rows, std::int64_t cols, std::int64_t ldc);

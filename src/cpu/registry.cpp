@@ -21,8 +21,8 @@ KernelList<Sgemm> sgemm_production() {
       {"cpu_cblas", nullptr, "the machine's CBLAS, all threads", Role::production, Math::fp32,
        cpu_cblas_supports, no_workspace<Sgemm>, cpu_cblas},
 #endif
-      {"cpu_loop", nullptr, "plain loops, one thread", Role::production, Math::fp32, always<Sgemm>,
-       no_workspace<Sgemm>, cpu_loop}};
+      {"cpu_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
+       always<Sgemm>, no_workspace<Sgemm>, cpu_loop}};
 }
 
 KernelList<ScaleAdd> scale_add_production() {

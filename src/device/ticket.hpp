@@ -25,4 +25,19 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
 #endif
 }
 
+// How many were taken so far. What their takers wrote before is visible to this thread.
+__device__ __forceinline__ unsigned read_ticket(const unsigned* ticket) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  unsigned taken;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(taken) : "l"(ticket) : "memory");
+  return taken;
+#elif defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
+  const unsigned taken = *static_cast<const volatile unsigned*>(ticket);
+  __threadfence();
+  return taken;
+#else
+  return __atomic_load_n(ticket, __ATOMIC_ACQUIRE);
+#endif
+}
+
 }  // namespace KW_TARGET

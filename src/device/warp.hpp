@@ -21,21 +21,35 @@ __device__ __forceinline__ auto whole_warp() {
 #endif
 }
 
-// The value of the lane `delta` above within its group of `width` lanes (a power of two); any value
-// where the group has no such lane. All lanes of the warp call it. T is copied as words.
-template <class T>
-__device__ __forceinline__ T from_lane_above(const T& value, int delta, int width = warp_lanes) {
+// A value of any type whose words `exchange` takes from another lane, one at a time.
+template <class T, class Exchange>
+__device__ __forceinline__ T exchange_words(const T& value, const Exchange& exchange) {
   static_assert(sizeof(T) % 4 == 0 && std::is_trivially_copyable_v<T>);
   constexpr int words = sizeof(T) / 4;
   std::uint32_t word[words];
   std::memcpy(word, &value, sizeof(T));
 #pragma unroll
-  for (int i = 0; i < words; ++i) {
-    word[i] = __shfl_down_sync(whole_warp(), word[i], static_cast<unsigned>(delta), width);
-  }
-  T above;
-  std::memcpy(&above, word, sizeof(T));
-  return above;
+  for (int i = 0; i < words; ++i) word[i] = exchange(word[i]);
+  T taken;
+  std::memcpy(&taken, word, sizeof(T));
+  return taken;
+}
+
+// The value of the lane `delta` above within its group of `width` lanes (a power of two); any value
+// where the group has no such lane. All lanes of the warp call it.
+template <class T>
+__device__ __forceinline__ T from_lane_above(const T& value, int delta, int width = warp_lanes) {
+  return exchange_words(value, [=](std::uint32_t word) {
+    return __shfl_down_sync(whole_warp(), word, static_cast<unsigned>(delta), width);
+  });
+}
+
+// The value of any lane. All lanes of the warp call it.
+template <class T>
+__device__ __forceinline__ T from_lane(const T& value, int lane) {
+  return exchange_words(value, [=](std::uint32_t word) {
+    return __shfl_sync(whole_warp(), word, lane, warp_lanes);
+  });
 }
 
 }  // namespace KW_TARGET

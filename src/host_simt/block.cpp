@@ -1,5 +1,6 @@
 // One block: its threads' lives, their order and the block-wide barrier. See block.hpp; exchanges
-// of a warp are in warp.cpp, texts of faults in fault.cpp.
+// of a warp are in warp.cpp, barriers of some threads in mbarrier.cpp, copies that land later in
+// async_copy.cpp, texts of faults in fault.cpp.
 #include "host_simt/block.hpp"
 
 #include <fmt/format.h>
@@ -66,18 +67,19 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
     static_cast<BuiltIns&>(thread) = {unflatten(static_cast<std::uint64_t>(i), extent), block_index,
                                       extent, grid.config.grid, warp_size};
     thread.lane = i % warp_size;
-    thread.async.copies.clear();
-    thread.async.groups.clear();
-    thread.async.open = 0;
+    thread.mbarrier = nullptr;
+    thread.named_barrier = 0;
+    thread.async.clear();
   }
   warps_.resize(static_cast<std::size_t>((size_ + warp_size - 1) / warp_size));
   for (auto& warp : warps_) warp.clear();
+  named_barriers_.fill({});
 
   fault_.reset();
   random_ = mix(mix(grid.options.seed) + block) | 1;
   exited_ = at_barrier_ = predicates_ = 0;
   ready_begin_ = ready_end_ = 0;
-  make_all_ready();
+  make_ready_if([](const Thread&) { return true; });
   shared_.prepare(*grid.arrays, grid.config.shared_bytes, grid.options.poison);
 }
 
@@ -110,6 +112,7 @@ void BlockRunner::exit(Thread& thread) {
     thread.fiber.switch_to(home_);
     return;
   }
+  land_some(thread);
   Thread* next = take_ready();
   built_ins = next;
   thread.fiber.switch_to(next->fiber);
@@ -136,6 +139,7 @@ void BlockRunner::check_leaving(Thread& thread) {
 
 // Lets others run until this thread is ready again.
 void BlockRunner::suspend(Thread& thread) {
+  land_some(thread);
   Thread* next = take_ready();
   if (next != &thread) {
     built_ins = next;
@@ -144,20 +148,24 @@ void BlockRunner::suspend(Thread& thread) {
   if (fault_) throw Unwind();
 }
 
+// After what may let others go on: in random order they perhaps do, before this thread does more.
+void BlockRunner::let_others_run(Thread& thread) {
+  if (fault_) throw Unwind();
+  if (!is_random() || random_below(2) == 0) return;
+  make_ready(thread);
+  suspend(thread);
+}
+
 void BlockRunner::make_ready(Thread& thread) {
   thread.state = Thread::State::ready;
   ready_[ready_end_++ % ready_.size()] = &thread;
 }
 
-void BlockRunner::make_all_ready() {
-  const bool reverse = grid_->options.order == Order::reverse;
-  for (int i = 0; i < size_; ++i) make_ready(thread_at(reverse ? size_ - 1 - i : i));
-}
-
 Thread* BlockRunner::take_ready() {
+  land_until_ready();
   if (ready_begin_ == ready_end_) report_deadlock();
   Thread*& first = ready_[ready_begin_ % ready_.size()];
-  if (grid_->options.order == Order::random) {
+  if (is_random()) {
     const std::uint32_t pick = ready_begin_ + random_below(ready_end_ - ready_begin_);
     std::swap(first, ready_[pick % ready_.size()]);
   }
@@ -195,7 +203,7 @@ int BlockRunner::barrier(Thread& thread, const char* function, bool predicate, S
   if (++at_barrier_ == size_) {
     barrier_result_ = predicates_;
     at_barrier_ = predicates_ = 0;
-    make_all_ready();
+    make_ready_if([](const Thread&) { return true; });
   }
   suspend(thread);
   return barrier_result_;

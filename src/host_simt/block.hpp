@@ -1,12 +1,14 @@
 // Runs the blocks of a grid on one worker: a fiber a GPU thread, barriers and warp exchanges that
-// switch fibers, and the bookkeeping that finds divergence and deadlock.
+// switch fibers, copies that land later, and the bookkeeping that finds divergence and deadlock.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "host_simt/execution.hpp"
@@ -27,12 +29,12 @@ struct AsyncCopy {
   int source_bytes;
 };
 
-// cp.async of one thread: what has not landed yet, oldest first.
-struct AsyncQueue {
-  std::vector<AsyncCopy> copies;
-  std::vector<std::size_t> groups;  // sizes of the committed groups among `copies`
-  std::size_t open = 0;             // copies since the last commit
+struct AsyncGroupEnd {};
+struct AsyncArrival {
+  std::uint64_t* mbarrier;
+  Site site;
 };
+using AsyncStep = std::variant<AsyncCopy, AsyncGroupEnd, AsyncArrival>;
 
 class BlockRunner;
 
@@ -47,10 +49,13 @@ struct Thread : BuiltIns {
   State state = State::exited;
   const char* function = "";  // where it waits, or did last
   Site site;
-  std::uint64_t value = 0;   // what it brings to a warp exchange,
-  int source_lane = 0;       // whose value it asks for there
-  std::uint64_t result = 0;  // and what it gets
-  AsyncQueue async;
+  std::uint64_t value = 0;                  // what it brings to a warp exchange,
+  int source_lane = 0;                      // whose value it asks for there
+  std::uint64_t result = 0;                 // and what it gets
+  const std::uint64_t* mbarrier = nullptr;  // that it waits for, for the end of a phase
+  unsigned parity = 0;                      // of this parity
+  int named_barrier = 0;                    // that it waits at, or 0
+  std::vector<AsyncStep> async;             // what has not landed yet, oldest first
   Fiber fiber;
 };
 
@@ -62,6 +67,13 @@ struct Exchange {
   Site site;
   bool vote = false;         // else a shuffle
   bool at_one_place = true;  // the lanes must meet at the same call, not just the same function
+};
+
+// Some threads of the block that wait for each other.
+struct NamedBarrier {
+  int threads = 0;  // that it waits for
+  int arrived = 0;
+  const Thread* first = nullptr;
 };
 
 struct Grid {
@@ -85,11 +97,16 @@ class BlockRunner {
   // For the running thread (execution.hpp).
   int barrier(Thread& thread, const char* function, bool predicate, Site site);
   std::uint64_t exchange(Thread& thread, std::uint64_t mask, Exchange what);
+  void init_mbarrier(const Thread& thread, std::uint64_t* state, unsigned arrivals, Site site);
+  void arrive_at_mbarrier(Thread& thread, std::uint64_t* state, Site site);
+  void arrive_after_copies(Thread& thread, std::uint64_t* state, Site site);
+  void wait_for_mbarrier(Thread& thread, const std::uint64_t* state, unsigned parity, Site site);
+  void sync_some_threads(Thread& thread, int id, int threads, Site site);
+  void start_copy(Thread& thread, const AsyncCopy& copy);
+  void wait_for_copies(Thread& thread, std::size_t pending_groups);
   std::uint64_t existing_lanes(const Thread& thread) const;
   std::uint64_t running_lanes(const Thread& thread) const;
   [[noreturn]] void fault(const Thread& thread, const Site* site, const std::string& text);
-  std::uint32_t random_below(std::uint32_t bound);
-  const Grid& grid() const { return *grid_; }
   Fiber& home() { return home_; }
   void* dynamic_shared() const { return shared_.dynamic(); }
 
@@ -106,9 +123,22 @@ class BlockRunner {
   void exit(Thread& thread);
   void check_leaving(Thread& thread);
   void suspend(Thread& thread);
+  void let_others_run(Thread& thread);
   void make_ready(Thread& thread);
-  void make_all_ready();
+  template <class Chosen>
+  void make_ready_if(Chosen chosen);
   Thread* take_ready();
+  std::uint32_t random_below(std::uint32_t bound);
+  bool is_random() const { return grid_->options.order == Order::random; }
+
+  bool is_usable(const Thread& thread, const std::uint64_t* state, const char* function, Site site);
+  void arrive(const Thread& thread, const AsyncArrival& arrival, const char* function);
+  void land(Thread& thread, std::size_t steps);
+  void land_some(Thread& thread);
+  void land_until_ready();
+  std::string describe_mbarrier(const std::uint64_t* state) const;
+  std::string describe_wait(const Thread& thread) const;
+
   void record_fault(const Thread& thread, const Site* site, const std::string& text);
   void report_deadlock();
   std::string describe_waits() const;
@@ -125,6 +155,7 @@ class BlockRunner {
   int barrier_result_ = 0;  // of the last one that was complete
   const Thread* first_at_barrier_ = nullptr;
   std::vector<std::vector<Exchange>> warps_;  // pending exchanges; disjoint masks may coexist
+  std::array<NamedBarrier, 16> named_barriers_;
 
   // A ring: every thread is in it once at most.
   std::vector<Thread*> ready_ = std::vector<Thread*>(max_threads_per_block);
@@ -134,6 +165,19 @@ class BlockRunner {
   Fiber home_;  // the worker's own stack
   std::vector<std::unique_ptr<Thread>> threads_;
 };
+
+// The GPU thread that runs now on this worker. Kernels cannot change their built-in variables; the
+// scheduler's Thread around them it may.
+inline Thread& this_thread() { return const_cast<Thread&>(static_cast<const Thread&>(*built_ins)); }
+
+template <class Chosen>
+void BlockRunner::make_ready_if(Chosen chosen) {
+  const bool reverse = grid_->options.order == Order::reverse;
+  for (int i = 0; i < size_; ++i) {
+    Thread& thread = thread_at(reverse ? size_ - 1 - i : i);
+    if (chosen(thread)) make_ready(thread);
+  }
+}
 
 bool same_place(const Site& a, const Site& b);
 // "(3,0,0)"

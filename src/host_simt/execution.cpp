@@ -1,20 +1,14 @@
-// The scheduler's services for the GPU thread that runs now, including the model of cp.async.
+// The scheduler's services for the GPU thread that runs now: thin covers of its BlockRunner.
 #include "host_simt/execution.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
-#include <cstring>
-#include <string>
 
 #include "host_simt/block.hpp"
 
 namespace kw::host_simt {
 namespace {
-
-// Kernels cannot change their built-in variables; the scheduler's Thread around them it may.
-Thread& this_thread() { return const_cast<Thread&>(static_cast<const Thread&>(*built_ins)); }
 
 // The lane that `lane` reads from; itself where the asked one is outside of its segment.
 int source_lane(Shuffle kind, int lane, int argument, int width) {
@@ -27,39 +21,6 @@ int source_lane(Shuffle kind, int lane, int argument, int width) {
     case Shuffle::butterfly: return (lane ^ argument) > last ? lane : lane ^ argument;
   }
   return lane;
-}
-
-void land(const AsyncCopy& copy) {
-  std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.source_bytes));
-  std::memset(static_cast<char*>(copy.to) + copy.source_bytes, 0,
-              static_cast<std::size_t>(copy.bytes - copy.source_bytes));
-}
-
-void check_copy(const Thread& thread, const AsyncCopy& copy, const Site& site) {
-  const auto refuse = [&](const std::string& text) {
-    thread.runner.fault(thread, &site, fmt::format("async_copy of {} bytes {}", copy.bytes, text));
-  };
-  const auto misplaced = [&](const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address) % static_cast<unsigned>(copy.bytes);
-  };
-  if (copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16) {
-    refuse("is impossible: copy 4, 8 or 16");
-  }
-  if (copy.source_bytes < 0 || copy.source_bytes > copy.bytes) {
-    refuse(fmt::format("reads {}: read between none and all of them", copy.source_bytes));
-  }
-  if (const auto off = misplaced(copy.to)) {
-    refuse(
-        fmt::format("writes to an address {} past a multiple of {}: align the shared array or "
-                    "copy less at once",
-                    off, copy.bytes));
-  }
-  if (const auto off = misplaced(copy.from)) {
-    refuse(
-        fmt::format("reads from an address {} past a multiple of {}: align the source or copy "
-                    "less at once",
-                    off, copy.bytes));
-  }
 }
 
 }  // namespace
@@ -110,37 +71,29 @@ void require_32_lanes(const char* function, Site site) {
 
 void* dynamic_shared() { return this_thread().runner.dynamic_shared(); }
 
-void async_copy(void* to, const void* from, int bytes, int source_bytes, Site site) {
+void mbarrier_init(std::uint64_t* state, unsigned arrivals, Site site) {
+  const Thread& thread = this_thread();
+  thread.runner.init_mbarrier(thread, state, arrivals, site);
+}
+
+void mbarrier_arrive(std::uint64_t* state, Site site) {
   Thread& thread = this_thread();
-  const AsyncCopy copy{to, from, bytes, source_bytes};
-  check_copy(thread, copy, site);
-  const bool may_land_now = thread.runner.grid().options.order == Order::random;
-  if (may_land_now && thread.runner.random_below(2) == 0) {
-    land(copy);
-    return;
-  }
-  thread.async.copies.push_back(copy);
-  ++thread.async.open;
+  thread.runner.arrive_at_mbarrier(thread, state, site);
 }
 
-void async_commit() {
-  AsyncQueue& queue = this_thread().async;
-  queue.groups.push_back(queue.open);
-  queue.open = 0;
+void mbarrier_arrive_after_copies(std::uint64_t* state, Site site) {
+  Thread& thread = this_thread();
+  thread.runner.arrive_after_copies(thread, state, site);
 }
 
-void async_wait(int pending_groups) {
-  AsyncQueue& queue = this_thread().async;
-  const std::size_t keep = static_cast<std::size_t>(std::max(pending_groups, 0));
-  if (queue.groups.size() <= keep) return;
-  const auto end = queue.groups.end() - static_cast<std::ptrdiff_t>(keep);
-  auto landed = queue.copies.begin();
-  for (auto group = queue.groups.begin(); group != end; ++group) {
-    const auto group_end = landed + static_cast<std::ptrdiff_t>(*group);
-    for (; landed != group_end; ++landed) land(*landed);
-  }
-  queue.copies.erase(queue.copies.begin(), landed);
-  queue.groups.erase(queue.groups.begin(), end);
+void mbarrier_wait(const std::uint64_t* state, unsigned parity, Site site) {
+  Thread& thread = this_thread();
+  thread.runner.wait_for_mbarrier(thread, state, parity, site);
+}
+
+void sync_some_threads(int id, int threads, Site site) {
+  Thread& thread = this_thread();
+  thread.runner.sync_some_threads(thread, id, threads, site);
 }
 
 }  // namespace kw::host_simt

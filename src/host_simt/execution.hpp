@@ -65,11 +65,25 @@ void require_32_lanes(const char* function, Site site);
 void* dynamic_shared();
 
 // cp.async: a copy of 4, 8 or 16 bytes of which the first `source_bytes` are read and the rest
-// become zeros. It lands at its wait, or in random order perhaps at once: a kernel that reads
-// before the wait, or copies over what others still read, is wrong in one of the two.
+// become zeros. It lands at its wait, or in random order perhaps at once or whenever its thread
+// lets others run: a kernel that reads before the wait, or copies over what others still read, is
+// wrong in one of these.
 void async_copy(void* to, const void* from, int bytes, int source_bytes,
                 Site site = Site::current());
 void async_commit();
 void async_wait(int pending_groups);
+
+// mbarriers: 64 bits of shared memory that count arrivals and tell phases apart by parity. A thread
+// that waits lets others run until the phase of that parity has ended. An arrival after copies
+// comes when the copies that its thread has started before have landed, at the latest when no
+// thread of the block can go on without.
+void mbarrier_init(std::uint64_t* state, unsigned arrivals, Site site = Site::current());
+void mbarrier_arrive(std::uint64_t* state, Site site = Site::current());
+void mbarrier_arrive_after_copies(std::uint64_t* state, Site site = Site::current());
+void mbarrier_wait(const std::uint64_t* state, unsigned parity, Site site = Site::current());
+
+// Waits until `threads` of the block's threads, whole warps, have come to barrier `id`, 1 to 15.
+// Threads that do not come may leave the kernel before.
+void sync_some_threads(int id, int threads, Site site = Site::current());
 
 }  // namespace kw::host_simt

@@ -41,18 +41,31 @@ void BlockRunner::fault(const Thread& thread, const Site* site, const std::strin
   throw Unwind();
 }
 
+// "mbarrier_wait for parity 1 of full, whose phase ..."
+std::string BlockRunner::describe_wait(const Thread& thread) const {
+  if (thread.mbarrier != nullptr) {
+    return fmt::format("{} for parity {} of {}", thread.function, thread.parity,
+                       describe_mbarrier(thread.mbarrier));
+  }
+  if (thread.named_barrier != 0) {
+    const NamedBarrier& barrier = named_barriers_[static_cast<std::size_t>(thread.named_barrier)];
+    return fmt::format("{} of barrier {}, where {} of {} have come", thread.function,
+                       thread.named_barrier, barrier.arrived, barrier.threads);
+  }
+  return thread.function;
+}
+
 // "31 threads at __shfl_down_sync (a.cu:10), first (1,0,0); 1 thread at __syncthreads ..."
 std::string BlockRunner::describe_waits() const {
   struct Wait {
     const Thread* first;
     int threads;
   };
-  std::map<std::tuple<std::string_view, std::string, unsigned>, Wait> waits;
+  std::map<std::tuple<std::string, std::string, unsigned>, Wait> waits;
   for (int i = 0; i < size_; ++i) {
     const Thread& thread = thread_at(i);
     if (thread.state != Thread::State::waiting) continue;
-    const std::tuple key(std::string_view(thread.function), to_text(thread.site),
-                         thread.site.column());
+    const std::tuple key(describe_wait(thread), to_text(thread.site), thread.site.column());
     ++waits.try_emplace(key, Wait{&thread, 0}).first->second.threads;
   }
   std::string text;
@@ -65,19 +78,23 @@ std::string BlockRunner::describe_waits() const {
 }
 
 void BlockRunner::report_deadlock() {
-  // A lane of an exchange is to blame rather than one at the barrier: its mask is what cannot come
-  // true.
+  // Whose wait cannot come true: an mbarrier rather than lanes of an exchange or some threads, and
+  // those rather than the whole block, which may just wait for them.
+  const auto blame = [](const Thread& thread) {
+    if (thread.mbarrier != nullptr) return 3;
+    return std::strncmp(thread.function, "__syncthreads", 13) != 0 ? 2 : 1;
+  };
   const Thread* blamed = nullptr;
   for (int i = 0; i < size_; ++i) {
     const Thread& thread = thread_at(i);
     if (thread.state != Thread::State::waiting) continue;
-    const bool in_exchange = std::strncmp(thread.function, "__syncthreads", 13) != 0;
-    if (blamed == nullptr || in_exchange) blamed = &thread;
-    if (in_exchange) break;
+    if (blamed == nullptr || blame(thread) > blame(*blamed)) blamed = &thread;
   }
+  const char* cause = "the mask of an exchange names lanes that wait elsewhere";
+  if (blamed->named_barrier != 0) cause = "a barrier of some threads waits for more than can come";
+  if (blamed->mbarrier != nullptr) cause = "an mbarrier waits for an arrival that nobody makes";
   record_fault(*blamed, &blamed->site,
-               fmt::format("deadlock: the mask of an exchange names lanes that wait elsewhere, so "
-                           "no thread of the block can go on: {}",
+               fmt::format("deadlock: {}, so no thread of the block can go on: {}", cause,
                            describe_waits()));
 }
 

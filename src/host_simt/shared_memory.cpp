@@ -1,6 +1,8 @@
 // Poison and guard zones. See shared_memory.hpp.
 #include "host_simt/shared_memory.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -53,6 +55,25 @@ bool SharedMemory::overrun() const {
     return std::any_of(zone, zone + guard_bytes, [](unsigned char x) { return x != poison_byte; });
   };
   return damaged(dynamic_ - guard_bytes) || damaged(dynamic_ + bytes_);
+}
+
+std::string SharedMemory::describe(const void* address,
+                                   const std::vector<SharedSymbol>& arrays) const {
+  const auto text = [&](const std::string& name, const void* start) {
+    const auto offset = static_cast<const char*>(address) - static_cast<const char*>(start);
+    return offset == 0 ? name : fmt::format("{} + {} bytes", name, offset);
+  };
+  const auto is_in = [&](const void* start, std::size_t bytes) {
+    const auto from = reinterpret_cast<std::uintptr_t>(start);
+    const auto at = reinterpret_cast<std::uintptr_t>(address);
+    return at >= from && at - from < bytes;
+  };
+  if (is_in(dynamic_, bytes_)) return text("dynamic shared memory", dynamic_);
+  for (const SharedSymbol& array : arrays) {
+    const char* start = static_base_ + array.offset;
+    if (is_in(start, array.bytes)) return text(short_name(array.symbol), start);
+  }
+  return fmt::format("address {}", address);
 }
 
 }  // namespace kw::host_simt

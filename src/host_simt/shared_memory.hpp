@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "host_simt/symbols.hpp"
@@ -24,6 +25,8 @@ class SharedMemory {
   bool overrun() const;
 
   void* dynamic() const { return dynamic_; }
+  // "tile + 8 bytes", where `arrays` are those that were prepared.
+  std::string describe(const void* address, const std::vector<SharedSymbol>& arrays) const;
 
  private:
   std::unique_ptr<unsigned char[]> buffer_;

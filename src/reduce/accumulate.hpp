@@ -6,7 +6,7 @@
 //   A::Partial   empty()         close(lane)                    lanes of one chunk, merged
 //   A::Total     empty_total()   total(partial, chunk)          chunks, merged
 //   A::merge(into, later)        of two Partials or two Totals; `into` came first
-//   A::any_order                 merging is exact: the order of elements cannot show
+//   A::any_order                 exact within a chunk: the order of elements cannot show
 //
 // `at` is the element's index within the chunk, `first` the value of the chunk's first element.
 #pragma once
@@ -74,7 +74,9 @@ struct Sum {
       std::conditional_t<square && std::is_same_v<T, std::int64_t>, unsigned __int128, Int128>;
   using Exact = std::conditional_t<wide, Wide, std::int64_t>;
   using FloatLane = std::conditional_t<half && !square, float, double>;
-  using ExactLane = std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32_t, Exact>;
+  // A lane of a warp may get 2^21 elements of a chunk (walk.hpp): 2^28 at most, their squares 2^35.
+  static constexpr bool small = std::is_same_v<T, std::int8_t>;
+  using ExactLane = std::conditional_t<small && !square, std::int32_t, Exact>;
   using Lane = std::conditional_t<integral, ExactLane, FloatLane>;
   using Partial = std::conditional_t<integral, Exact, double>;
   using Total = Partial;
@@ -84,7 +86,8 @@ struct Sum {
   KW_HOST_DEVICE static Partial empty() { return 0; }
   KW_HOST_DEVICE static Total empty_total() { return 0; }
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
-    const Lane x = static_cast<Lane>(value);
+    using X = std::conditional_t<small, Value<T>, Lane>;
+    const X x = static_cast<X>(value);
     if constexpr (square && integral) {
       lane += x * x;
     } else if constexpr (square) {
@@ -274,7 +277,8 @@ struct Variance {
   using Lane = ShiftedSums;
   using Partial = ShiftedSums;
   using Total = Moments;
-  static constexpr bool any_order = false;
+  // Of int8, d^2 is at most 2^16 and a chunk has at most 2^28 elements: all sums are exact.
+  static constexpr bool any_order = std::is_same_v<T, std::int8_t>;
 
   KW_HOST_DEVICE static Lane empty_lane() { return {0, 0}; }
   KW_HOST_DEVICE static Partial empty() { return {0, 0}; }

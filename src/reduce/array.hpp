@@ -22,11 +22,9 @@ constexpr int prefetched_bytes = 16384;  // a chunk, before the previous kernel 
 
 template <class T>
 __device__ __forceinline__ void prefetch_chunk(const Packs<T>& packs) {
-  const int first = packs.aligned() ? 0 : 1;  // whole 16 bytes from a boundary on
-  const int bytes = min((packs.whole - 2 * first) * 16, prefetched_bytes);
+  const int bytes = min((packs.whole_end - packs.whole_begin) * 16, prefetched_bytes);
   if (bytes <= 0) return;
-  const char* begin = reinterpret_cast<const char*>(packs.begin);
-  prefetch_to_l2(begin + first * 16 - packs.between, static_cast<unsigned>(bytes));
+  prefetch_to_l2(packs.boundary + packs.whole_begin * packs.width, static_cast<unsigned>(bytes));
 }
 
 // All chunks' totals in their slots (order.hpp), then the slots merged; thread 0 has the result.
@@ -54,39 +52,37 @@ __device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chu
 }
 
 // Four blocks of 64 registers an SM, with which the whole grid of an H200 is resident: with three,
-// a quarter of the blocks would come in a second wave. What would spill then gets more.
-template <ReduceKind kind, class T>
-constexpr int array_blocks_an_sm = kind == ReduceKind::moments && sizeof(T) == 1 ? 1
-                                   : kind == ReduceKind::norm_square || kind == ReduceKind::moments
-                                       ? 2
-                                   : sizeof(T) == 1 && kind >= ReduceKind::arg_min ? 2
-                                   : kind == ReduceKind::sum || kind == ReduceKind::sum_abs ||
-                                           sizeof(T) == 1
-                                       ? 4
-                                       : 0;
+// a quarter of the blocks would come in a second wave. What would spill then gets what it asks for.
+template <ReduceKind kind>
+constexpr int array_blocks_an_sm =
+    kind == ReduceKind::moments || kind == ReduceKind::sum_square || kind == ReduceKind::min_max
+        ? 0
+        : 4;
 
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, array_blocks_an_sm<kind, T>)
+__global__ void __launch_bounds__(order_threads, array_blocks_an_sm<kind>)
     reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
                         ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
-  __shared__ typename A::Partial warps[order_warps];
+  __shared__ BlockMemory<A, T> memory;
   __shared__ Total total_warps[order_warps];
   const int thread = static_cast<int>(threadIdx.x);
   const int chunks = static_cast<int>(gridDim.x);
   Chunk<T> chunk;
   chunk.begin = blockIdx.x * chunk_size;
   chunk.count = min(chunk_size, n - chunk.begin);
-  const Packs<T> packs(data + chunk.begin, chunk.count, extent_of(data, n));
+  const T* begin = data + chunk.begin;
+  const Packs<T> packs(begin, chunk.count, extent_of(data, n));
 
   if (thread == 0) prefetch_chunk(packs);
   wait_for_previous_kernel();
-  if (chunk.count > 0) chunk.first = to_value(*packs.begin);
-  Walk<A, T> walk;
-  walk.run(packs, thread, chunk.first);
+  if (chunk.count > 0) chunk.first = to_value(*begin);
+  Walk<A, T, order_threads> walk;
+  walk.start(packs, thread);
+  walk.finish(packs, thread, chunk.first);
   let_next_kernel_start();
-  Total total = A::total(tree_of_block<A>(tree_of_lanes(walk), warps, thread), chunk);
+  Total total = total_of_block<A>(walk.sets[0], packs.skip, chunk, memory, thread);
   if (chunks > 1) {
     if (thread == 0) send(box + blockIdx.x * letters_of<Total>, total);
     if (blockIdx.x != gridDim.x - 1) return;

@@ -23,7 +23,7 @@ template <class T, int width>
 struct ColumnPack {
   Pack<T> pack;
   __device__ __forceinline__ void load(const T* from) {
-    if constexpr (width > 1) pack = Packs<T>::as_pack(Packs<T>::load_16(from));
+    if constexpr (width > 1) pack = load_pack(from);
     if constexpr (width == 1) std::memcpy(pack.words, from, sizeof(T));
   }
 };

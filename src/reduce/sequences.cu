@@ -9,16 +9,12 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr int warps_an_sm = 32;  // 64 registers a thread
 constexpr int group_of_segments = 2;
 
-unsigned blocks_for(std::int64_t warps, std::int64_t most = std::int64_t{1} << 30) {
-  const std::int64_t blocks = gpu::ceil_div(warps, order_warps);
-  return static_cast<unsigned>(std::clamp<std::int64_t>(blocks, 1, most));
-}
-
-std::int64_t resident_blocks(const Device& device) {
-  return std::int64_t{device.sm_count} * warps_an_sm / order_warps;
+// Blocks that hold so many teams, of which a block has `teams`.
+unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
+                    std::int64_t most = std::int64_t{1} << 30) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>(gpu::ceil_div(wanted, teams), 1, most));
 }
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
@@ -65,8 +61,8 @@ struct LaunchSequences {
   Workspace workspace;
   Stream stream;
 
-  gpu::LaunchConfig config(unsigned blocks) const {
-    return {dim3(blocks), dim3(order_threads), 0, stream};
+  gpu::LaunchConfig config(unsigned blocks, unsigned threads = order_threads) const {
+    return {dim3(blocks), dim3(threads), 0, stream};
   }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
@@ -81,9 +77,13 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
+    using A = Accumulator<kind, T>;
+    constexpr int threads = chunk_threads<A, T>, teams = threads / chunk_team<A, T>;
+    constexpr int waves = 2;  // who is done early makes room for who starts late
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_an_sm<A, T>;
     return gpu::launch(reduce_chunks_kernel<kind, T>,
-                       config(blocks_for(most, resident_blocks(device))), data, sequences, lists,
-                       totals, sink());
+                       config(blocks_for(most, teams, waves * at_once), threads), data, sequences,
+                       lists, totals, sink());
   }
 
   template <ReduceKind kind, class T>

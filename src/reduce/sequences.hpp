@@ -1,12 +1,12 @@
 // Many contiguous sequences, rows or segments, to one result each.
 //
-// Idea        A warp is the unit of work. Sequences that fit a few lanes are reduced side by side,
-//             several a warp; longer ones by a whole warp each; those of more than one chunk are
-//             cut into chunks (order.hpp), which all warps share alike, however long the sequence
-//             is. Totals of chunks meet in a last small kernel.
+// Idea        Sequences that fit a few lanes are reduced side by side, several a warp; longer ones
+//             by a whole warp each; those of more than one chunk are cut into chunks (order.hpp),
+//             which all warps share alike, however long the sequence is. Totals of chunks meet in a
+//             last small kernel.
 // Order       That of the whole-array kernel: a row or segment has the bits that it has alone. A
 //             group of lanes does the lowest levels of the tree; a warp that stands for 256 threads
-//             takes the eighths of them one after the other.
+//             keeps the sums of all of them (walk.hpp).
 // Limits      Segments need two more launches for the long ones among them, as the host does not
 //             know whether there are any: about 3 us.
 #pragma once
@@ -36,11 +36,17 @@ struct Sequences {
   }
 };
 
-// A chunk to reduce: where its sequence begins in the array, where the chunk begins in that, and
-// whether it is all there is.
+// A chunk to reduce: where it begins in the array and in its sequence, and whether it is all of it.
 struct ChunkItem {
-  std::int64_t sequence, sequence_begin, begin, count, alone;
+  std::int64_t sequence, element, begin;
+  std::int32_t count, alone;
 };
+template <class T>
+__device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, std::int64_t chunk) {
+  const std::int64_t size = chunk_elements<T>(own.count), begin = chunk * size;
+  return {sequence, own.begin + begin, begin,
+          static_cast<std::int32_t>(min(size, own.count - begin)), own.count <= size};
+}
 // A sequence of several chunks, whose totals lie next to each other.
 struct LongSequence {
   std::int64_t sequence, count, first_total, chunks;
@@ -56,68 +62,6 @@ struct WorkLists {
   unsigned* finished_blocks;
   std::int64_t item_capacity, sequence_capacity;
 };
-
-// The tree over the eight parts that the warps of a block would have, one part after the other.
-template <class A, class P>
-struct TreeOfEighths {
-  static_assert(order_warps == 8);
-  P all, half, quarter;
-
-  __device__ __forceinline__ explicit TreeOfEighths(const P& nothing)
-      : all(nothing), half(nothing), quarter(nothing) {}
-  __device__ __forceinline__ void add(int i, const P& eighth) {
-    if (i % 2 == 0) {
-      quarter = eighth;
-    } else {
-      A::merge(quarter, eighth);
-    }
-    if (i % 4 == 1) half = quarter;
-    if (i % 4 == 3) A::merge(half, quarter);
-    if (i == 3) all = half;
-    if (i == 7) A::merge(all, half);
-  }
-};
-
-// One chunk by one warp, which stands for each eighth of 256 threads in turn; the first lane has
-// the total. The next batch of packs, of this eighth or the next, is on its way while one is added.
-template <class A, class T, bool aligned>
-__device__ __forceinline__ typename A::Total walk_chunk_by_warp(const Packs<T>& packs,
-                                                                const Chunk<T>& chunk, int lane) {
-  using W = Walk<A, T>;
-  constexpr int step = W::in_flight * order_threads;
-  TreeOfEighths<A, typename A::Partial> tree(A::empty());
-  typename W::Batch batch, next;
-  int thread = lane, pack = lane;
-  W::template load<aligned>(batch, packs, pack);
-  W walk;
-  walk.clear();
-#pragma unroll 1
-  while (thread < order_threads) {
-    const bool last =
-        pack - lane + step >= packs.whole;  // no lane of this eighth has another batch
-    const int next_pack = last ? thread + warp_lanes : pack + step;
-    if (!last || thread + warp_lanes < order_threads) {
-      W::template load<aligned>(next, packs, next_pack);
-    }
-    walk.add(batch, packs, pack, chunk.first);
-    if (last) {
-      walk.add_end(packs, thread, chunk.first);
-      tree.add(thread / warp_lanes, tree_of_warp<A, warp_lanes>(tree_of_lanes(walk)));
-      walk.clear();
-      thread += warp_lanes;
-    }
-    pack = next_pack;
-    batch = next;
-  }
-  return A::total(tree.all, chunk);
-}
-
-template <class A, class T>
-__device__ __forceinline__ typename A::Total chunk_by_warp(const Packs<T>& packs,
-                                                           const Chunk<T>& chunk, int lane) {
-  return packs.aligned() ? walk_chunk_by_warp<A, T, true>(packs, chunk, lane)
-                         : walk_chunk_by_warp<A, T, false>(packs, chunk, lane);
-}
 
 constexpr int packs_a_lane = 4;
 
@@ -149,19 +93,26 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
     const T* begin = data + span.begin;
     if (chunk.count > 0) chunk.first = to_value(*begin);
     const Packs<T> packs(begin, chunk.count, array);
-    Pack<T> loaded[packs_a_lane];
+    Pack<T> loaded[packs_a_lane + 1] = {};
 #pragma unroll
-    for (int j = 0; j < packs_a_lane; ++j) {
+    for (int j = 0; j <= packs_a_lane; ++j) {
       const int pack = member * packs_a_lane + j;
-      if (pack * width < packs.count) loaded[j] = packs.load_part(pack);
+      const bool needed = j < packs_a_lane || packs.skip > 0;
+      if (needed && pack * width < packs.end) loaded[j] = packs.load_part(pack);
+    }
+    if (packs.skip > 0) {
+#pragma unroll
+      for (int j = 0; j < packs_a_lane; ++j) {
+        loaded[j] = straddling(loaded[j], loaded[j + 1], packs.skip);
+      }
     }
     typename A::Partial partials[packs_a_lane];
 #pragma unroll
     for (int j = 0; j < packs_a_lane; ++j) {
-      Walk<A, T> walk;
-      walk.clear();
-      walk.add_part(loaded[j], (member * packs_a_lane + j) * width, packs.count, chunk.first);
-      partials[j] = tree_of_lanes(walk);
+      Lanes<A, T> lanes;
+      lanes.clear();
+      lanes.add_part(loaded[j], (member * packs_a_lane + j) * width, packs.count, chunk.first);
+      partials[j] = tree_of_lanes(lanes);
     }
     typename A::Partial partial = tree_of_array<A>(partials);
 #pragma unroll 1
@@ -206,11 +157,7 @@ __device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_
   const std::int64_t place = take_room(lists.sequence_count, chunks > 1 ? 1 : 0, lane);
   const std::int64_t room = max(lists.item_capacity - first, std::int64_t{0});
   const std::int64_t taken = min(std::int64_t{chunks}, room);
-  const std::int64_t size = chunk_elements<T>(own.count);
-  for (std::int64_t i = 0; i < taken; ++i) {
-    lists.items[first + i] = {sequence, own.begin, i * size, min(size, own.count - i * size),
-                              chunks == 1};
-  }
+  for (std::int64_t i = 0; i < taken; ++i) lists.items[first + i] = chunk_of<T>(sequence, own, i);
   if (chunks > 1 && place < lists.sequence_capacity) {
     lists.sequences[place] = {sequence, own.count, first, taken};
   }
@@ -246,43 +193,73 @@ __global__ void __launch_bounds__(order_threads)
   }
 }
 
-// Two blocks an SM where registers allow it without spilling.
+// A warp takes a chunk where its eight sets of lanes fit 64 registers, else a block does.
 template <class A, class T>
-constexpr int chunk_blocks_an_sm = sizeof(typename A::Lane) > 8 || sizeof(T) < 4 ? 1 : 2;
+constexpr int chunk_team = A::any_order || sizeof(Lanes<A, T>) * order_warps <= 256 ? warp_lanes
+                                                                                    : order_threads;
 
-// Chunks, a warp each: those on the list, or those of all rows. Consecutive warps take consecutive
-// chunks. A sequence of one chunk is done here, the others' totals are merged next.
-// Chunk number `chunk` of row number `row`.
-template <class T>
-__device__ __forceinline__ ChunkItem chunk_of_row(const Sequences& rows, std::int64_t row,
-                                                  std::int64_t chunk) {
-  const std::int64_t size = chunk_elements<T>(rows.length);
-  const std::int64_t begin = chunk * size;
-  return {row, row * rows.ld, begin, min(size, rows.length - begin), rows.length <= size};
-}
+// Threads of a block, and blocks an SM: twelve warps of 168 registers, which have 48 KiB in flight;
+// eight where eight lanes lie in a pack, which would spill.
+template <class A, class T>
+constexpr int chunk_threads = chunk_team<A, T> == warp_lanes ? 128 : order_threads;
+template <class A, class T>
+constexpr int chunk_blocks_an_sm = chunk_team<A, T> == order_threads ? 1
+                                   : Lanes<A, T>::count > 4          ? 2
+                                                                     : 3;
 
+// Chunks, a team each: those on the list, or those of all rows. Consecutive teams take consecutive
+// chunks. The next chunk's first packs are on their way while this one's total is made. A sequence
+// of one chunk is done here, the others' totals are merged next.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, chunk_blocks_an_sm<Accumulator<kind, T>, T>)
+__global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
+                                  (chunk_blocks_an_sm<Accumulator<kind, T>, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
                          typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
   using A = Accumulator<kind, T>;
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const std::int64_t warps = std::int64_t{gridDim.x} * order_warps;
+  constexpr int team = chunk_team<A, T>, teams_a_block = chunk_threads<A, T> / team;
+  __shared__ BlockMemory<A, T> memory;
+  const int member = static_cast<int>(threadIdx.x) % team;
+  const std::int64_t teams = std::int64_t{gridDim.x} * teams_a_block;
   const std::int64_t each = lists.chunks_each;
   const std::int64_t items =
       each > 0 ? sequences.count * each
                : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
   const Extent array = extent_of(data, sequences.elements);
+  const auto item_at = [&](std::int64_t i) {
+    if (i >= items) return ChunkItem{};
+    return each > 0 ? chunk_of<T>(i / each, sequences.at(i / each), i % each) : lists.items[i];
+  };
+  const auto packs_of = [&](const ChunkItem& item) {
+    return Packs<T>(data + item.element, item.count, array);
+  };
+
+  std::int64_t i = std::int64_t{blockIdx.x} * teams_a_block + static_cast<int>(threadIdx.x) / team;
+  ChunkItem item = item_at(i);
+  Packs<T> packs = packs_of(item);
+  Walk<A, T, team> walk;
+  walk.start(packs, member);
 #pragma unroll 1
-  for (std::int64_t i = this_warp(); i < items; i += warps) {
-    const ChunkItem item =
-        each > 0 ? chunk_of_row<T>(sequences, i / each, i % each) : lists.items[i];
+  for (; i < items; i += teams) {
+    const ChunkItem next = item_at(i + teams);
     Chunk<T> chunk = {item.begin, item.count, {}};
-    const Packs<T> packs(data + item.sequence_begin + item.begin, item.count, array);
-    if (item.count > 0) chunk.first = to_value(*packs.begin);
-    const typename A::Total total = chunk_by_warp<A>(packs, chunk, lane);
-    if (lane == 0 && item.alone) write_result<T, kind>(sink, item.sequence, total, item.count);
-    if (lane == 0 && !item.alone) totals[i] = total;
+    if (item.count > 0) chunk.first = to_value(data[item.element]);
+    walk.finish(packs, member, chunk.first);
+    const int skip = packs.skip;
+    packs = packs_of(next);
+    walk.start(packs, member);
+    typename A::Total total;
+    if constexpr (team == warp_lanes) {
+      total = total_of_warp<A>(walk, skip, chunk, member);
+    } else {
+      total = total_of_block<A>(walk.sets[0], skip, chunk, memory, member);
+      __syncthreads();
+    }
+    if (member == 0 && item.alone != 0) {
+      write_result<T, kind>(sink, item.sequence, total, item.count);
+    } else if (member == 0) {
+      totals[i] = total;
+    }
+    item = next;
   }
 }
 

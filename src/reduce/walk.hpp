@@ -1,205 +1,156 @@
-// What threads do with a chunk in the order of order.hpp: load, walk, merge as a tree. A chunk is
-// walked by 256 threads, which a block has; or one warp takes the part of each eighth of them in
-// turn. Either way every addition is the same.
+// What threads do with a chunk in the order of order.hpp: walk over its packs, merge as a tree.
+//
+// A team of 256 threads, a block, or of 32, a warp, walks a chunk as it lies in memory: thread t
+// takes every team-th pack from pack t on. In the order's terms each of 256 threads has a set of
+// lanes; in a warp each thread stands for eight of them, one in each part of 32.
+//
+// Off a 16-byte boundary, element 0 lies at position `skip` of a pack. Position p of a thread's
+// packs then always belongs to lane p - skip of the order, which for p < skip is a lane of the
+// thread before: elements are added where they lie, in the order's sums and in its order, and the
+// sums move by `skip` lanes once, when the walk is over.
 #pragma once
-
-#include <bit>
 
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/accumulate.hpp"
 #include "reduce/order.hpp"
+#include "reduce/packs.hpp"
 
 namespace KW_TARGET {
 
-// 16 bytes of elements, as words until an element is asked for: bytes apart would take a register
-// each.
-template <class T>
-struct Pack {
-  std::uint32_t words[4];
+constexpr int order_warps = order_threads / warp_lanes;
 
-  __device__ __forceinline__ Value<T> value(int i) const {
-    if constexpr (sizeof(T) == 8) {
-      const std::uint64_t high = words[2 * i + 1];
-      return to_value(std::bit_cast<T>(high << 32 | words[2 * i]));
-    } else if constexpr (sizeof(T) == 4) {
-      return to_value(std::bit_cast<T>(words[i]));
-    } else if constexpr (sizeof(T) == 2) {
-      return to_value(T{static_cast<std::uint16_t>(words[i / 2] >> (i % 2 * 16))});
-    } else {
-      return static_cast<std::int32_t>(words[i / 4] << (24 - i % 4 * 8)) >> 24;
-    }
-  }
-};
-
-// Where a caller's array lies: loads stay within it, even where they bring more than is asked for.
-struct Extent {
-  const char* begin;
-  const char* end;
-};
-template <class T>
-__device__ __forceinline__ Extent extent_of(const T* data, std::int64_t elements) {
-  return {reinterpret_cast<const char*>(data), reinterpret_cast<const char*>(data + elements)};
-}
-
-// A chunk in memory, in packs from its first element on, wherever that lies.
-template <class T>
-struct Packs {
-  static constexpr int width = order_width<T>;
-  const T* begin;
-  int count;    // elements
-  int whole;    // packs that have all their elements
-  int between;  // bytes from the 16-byte boundary at or below `begin` to it
-  Extent array;
-
-  __device__ __forceinline__ Packs(const T* begin_, std::int64_t count_, const Extent& array_)
-      : begin(begin_),
-        count(static_cast<int>(count_)),
-        whole(static_cast<int>(count_) / width),
-        between(static_cast<int>(reinterpret_cast<std::uintptr_t>(begin_) % 16)),
-        array(array_) {}
-
-  __device__ __forceinline__ bool aligned() const { return between == 0; }
-
-  __device__ __forceinline__ static uint4 load_16(const void* from) {
-    return __ldcs(static_cast<const uint4*>(from));
-  }
-  __device__ __forceinline__ static Pack<T> as_pack(uint4 words) {
-    return {{words.x, words.y, words.z, words.w}};
-  }
-  __device__ __forceinline__ Pack<T> load_aligned(int pack) const {
-    return as_pack(load_16(begin + pack * width));
-  }
-  // Off a boundary, `from` being where the pack begins: elements of 4 bytes and more one by one, as
-  // neighbouring lanes find them in L1; smaller ones in the two aligned 16 bytes that they lie in,
-  // shifted together, unless those reach beyond the array. `present` elements are the chunk's.
-  __device__ __forceinline__ Pack<T> load_unaligned(const T* from, int present) const {
-    if constexpr (sizeof(T) < 4) {
-      const char* boundary = reinterpret_cast<const char*>(from) - between;
-      if (boundary >= array.begin && boundary + 32 <= array.end) {
-        return as_pack(shifted(load_16(boundary), load_16(boundary + 16)));
-      }
-    }
-    T elements[width];
-#pragma unroll
-    for (int i = 0; i < width; ++i) {
-      if (i < present) elements[i] = from[i];
-    }
-    Pack<T> loaded;
-    std::memcpy(loaded.words, elements, sizeof elements);
-    return loaded;
-  }
-  // Any pack that has an element of the chunk.
-  __device__ __forceinline__ Pack<T> load_part(int pack) const {
-    if (aligned() && pack < whole) return load_aligned(pack);
-    return load_unaligned(begin + pack * width, min(count - pack * width, width));
-  }
-  // 16 bytes of 32, from byte `between` on.
-  __device__ __forceinline__ uint4 shifted(uint4 low, uint4 high) const {
-    const int bits = between % 4 * 8;
-    const bool one = between & 4, two = between & 8;
-    const unsigned a0 = two ? low.z : low.x, a1 = two ? low.w : low.y;
-    const unsigned a2 = two ? high.x : low.z, a3 = two ? high.y : low.w;
-    const unsigned a4 = two ? high.z : high.x, a5 = two ? high.w : high.y;
-    const unsigned b0 = one ? a1 : a0, b1 = one ? a2 : a1, b2 = one ? a3 : a2, b3 = one ? a4 : a3,
-                   b4 = one ? a5 : a4;
-    return make_uint4(__funnelshift_r(b0, b1, bits), __funnelshift_r(b1, b2, bits),
-                      __funnelshift_r(b2, b3, bits), __funnelshift_r(b3, b4, bits));
-  }
-};
-
-// The walk of one of the 256 threads: its lanes are those of every 256th pack from pack `thread`
-// on.
+// One set of lanes.
 template <class A, class T>
-struct Walk {
+struct Lanes {
   static constexpr int width = order_width<T>;
-  static constexpr int threads = order_threads;
-  static constexpr int in_flight = 4;
-  // Where order cannot show, four lanes stand for all: fewer registers.
-  static constexpr int lane_count = A::any_order && width > 4 ? 4 : width;
+  // Where order cannot show, four stand for all: fewer registers.
+  static constexpr int count = A::any_order && width > 4 ? 4 : width;
 
-  typename A::Lane lanes[lane_count];
+  typename A::Lane lane[count];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (int j = 0; j < lane_count; ++j) lanes[j] = A::empty_lane();
+    for (int j = 0; j < count; ++j) lane[j] = A::empty_lane();
   }
+  // A pack whose position 0 is element `at` of the chunk.
   __device__ __forceinline__ void add_pack(const Pack<T>& pack, int at, Value<T> first) {
 #pragma unroll
-    for (int j = 0; j < width; ++j) {
-      A::add(lanes[j % lane_count], pack.value(j), at + j, first);
-    }
+    for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);
   }
-  // A pack of which only the elements before `count` are there.
-  __device__ __forceinline__ void add_part(const Pack<T>& pack, int at, int count, Value<T> first) {
+  // The same where only elements 0 to `elements` of the chunk are there.
+  __device__ __forceinline__ void add_part(const Pack<T>& pack, int at, int elements,
+                                           Value<T> first) {
 #pragma unroll
     for (int j = 0; j < width; ++j) {
-      if (at + j < count) A::add(lanes[j % lane_count], pack.value(j), at + j, first);
-    }
-  }
-
-  // Packs that a thread asks for at once: every 256th from `pack` on, as far as they are whole.
-  struct Batch {
-    Pack<T> packs[in_flight];
-  };
-  template <bool aligned>
-  __device__ __forceinline__ static void load(Batch& batch, const Packs<T>& packs, int pack) {
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const int each = pack + i * threads;
-      if (each >= packs.whole) continue;
-      batch.packs[i] = aligned ? packs.load_aligned(each)
-                               : packs.load_unaligned(packs.begin + each * width, width);
-    }
-  }
-  __device__ __forceinline__ void add(const Batch& batch, const Packs<T>& packs, int pack,
-                                      Value<T> first) {
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const int each = pack + i * threads;
-      if (each < packs.whole) add_pack(batch.packs[i], each * width, first);
-    }
-  }
-
-  // Two batches take turns, the next one on its way while this one is added.
-  template <bool aligned>
-  __device__ __forceinline__ void walk_ahead(const Packs<T>& packs, int pack, Value<T> first) {
-    constexpr int step = in_flight * threads;
-    Batch batches[2];
-    load<aligned>(batches[0], packs, pack);
-#pragma unroll 1
-    while (pack < packs.whole) {
-      load<aligned>(batches[1], packs, pack + step);
-      add(batches[0], packs, pack, first);
-      pack += step;
-      if (pack >= packs.whole) break;
-      load<aligned>(batches[0], packs, pack + step);
-      add(batches[1], packs, pack, first);
-      pack += step;
-    }
-  }
-  __device__ __forceinline__ void run(const Packs<T>& packs, int thread, Value<T> first) {
-    clear();
-    if (packs.aligned()) {
-      walk_ahead<true>(packs, thread, first);
-    } else if constexpr (sizeof(T) >= 4) {
-      walk_ahead<false>(packs, thread, first);
-    } else {  // what is shifted together has arrived
-#pragma unroll 1
-      for (int pack = thread; pack < packs.whole; pack += in_flight * threads) {
-        Batch batch;
-        load<false>(batch, packs, pack);
-        add(batch, packs, pack, first);
-      }
-    }
-    add_end(packs, thread, first);
-  }
-  __device__ __forceinline__ void add_end(const Packs<T>& packs, int thread, Value<T> first) {
-    if (packs.whole % threads == thread && packs.count % width != 0) {
-      add_part(packs.load_part(packs.whole), packs.whole * width, packs.count, first);
+      if (static_cast<unsigned>(at + j) >= static_cast<unsigned>(elements)) continue;  // or < 0
+      A::add(lane[j % count], pack.value(j), at + j, first);
     }
   }
 };
+
+// The walk of one thread of a team over one chunk after the other. Two batches of packs take turns,
+// the next one on its way while this one is added; those of the next chunk may be asked for as soon
+// as this one's are added.
+template <class A, class T, int team>
+class Walk {
+ public:
+  static constexpr int set_count = A::any_order ? 1 : order_threads / team;
+
+  Lanes<A, T> sets[set_count];
+
+  // Asks for the first packs of a chunk, and for its last one where that is not whole.
+  __device__ __forceinline__ void start(const Packs<T>& packs, int member) {
+    has_head_ = packs.has_head() && member == 0;
+    has_tail_ = packs.has_tail() && member == packs.whole_end % team;
+    from_ = packs.boundary + member * Packs<T>::width;
+    left_ = packs.whole_end - member;
+    if (has_tail_) tail_ = packs.load_part(packs.whole_end);
+    load(batches_[0], 0, has_head_);
+    if (has_head_) batches_[0].packs[0] = packs.load_part(0);
+    load(batches_[1], 1);
+  }
+  // Adds all of the chunk that was started.
+  __device__ __forceinline__ void finish(const Packs<T>& packs, int member, Value<T> first) {
+#pragma unroll
+    for (int s = 0; s < set_count; ++s) sets[s].clear();
+    int at = packs.first_of(member);
+    if (has_head_) sets[0].add_part(batches_[0].packs[0], at, packs.count, first);
+#pragma unroll 1
+    while (left_ > 0) {
+      add<0>(at, first, has_head_);
+      has_head_ = false;
+      load(batches_[0], 2);
+      if (left_ <= batch_packs) break;
+      add<1>(at, first);
+      load(batches_[1], 3);
+      from_ += 2 * batch_packs * Packs<T>::width;
+      left_ -= 2 * batch_packs;
+      at += 2 * batch_packs * Packs<T>::width;
+    }
+    if (has_tail_) add_tail(packs, first);
+  }
+
+ private:
+  static constexpr int in_flight = 4;
+  static constexpr int batch_packs = in_flight * team;
+
+  struct Batch {
+    Pack<T> packs[in_flight];
+  };
+
+  // The batch that begins so many batches after `from_`, as far as its packs are whole.
+  __device__ __forceinline__ void load(Batch& batch, int number, bool but_first = false) {
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const int pack = number * batch_packs + i * team;
+      if (pack >= left_ || (i == 0 && but_first)) continue;
+      batch.packs[i] = load_pack(from_ + pack * Packs<T>::width);
+    }
+  }
+  // Set i mod set_count gets the i-th pack of the two batches.
+  template <int number>
+  __device__ __forceinline__ void add(int at, Value<T> first, bool but_first = false) {
+#pragma unroll
+    for (int i = 0; i < in_flight; ++i) {
+      const int pack = number * batch_packs + i * team;
+      if (pack >= left_ || (i == 0 && but_first)) continue;
+      sets[(number * in_flight + i) % set_count].add_pack(batches_[number].packs[i],
+                                                          at + pack * Packs<T>::width, first);
+    }
+  }
+  __device__ __forceinline__ void add_tail(const Packs<T>& packs, Value<T> first) {
+    const int set = packs.whole_end / team % set_count;
+#pragma unroll
+    for (int s = 0; s < set_count; ++s) {
+      if (s != set) continue;
+      sets[s].add_part(tail_, packs.first_of(packs.whole_end), packs.count, first);
+    }
+  }
+
+  Batch batches_[2];
+  Pack<T> tail_;
+  const T* from_;  // the thread's next pack
+  int left_;       // packs from there to the last whole one
+  bool has_head_, has_tail_;
+};
+
+// Moves a warp's lanes down by `skip` of them, to the thread before, and round to the last thread.
+template <class A, class T>
+__device__ __forceinline__ void move_lanes(Lanes<A, T>& own, int skip, int thread) {
+  constexpr int width = Lanes<A, T>::width;
+#pragma unroll
+  for (int step = 1; step < width; step *= 2) {
+    if ((skip & step) == 0) continue;
+    typename A::Lane taken[width];
+#pragma unroll
+    for (int j = 0; j < step; ++j) taken[j] = from_lane(own.lane[j], (thread + 1) % warp_lanes);
+#pragma unroll
+    for (int j = 0; j < width; ++j) {
+      own.lane[j] = j + step < width ? own.lane[(j + step) % width] : taken[j + step - width];
+    }
+  }
+}
 
 // Neighbours in `values`, then pairs of them, up to one.
 template <class A, int count, class P>
@@ -213,24 +164,22 @@ __device__ __forceinline__ P tree_of_array(P (&values)[count]) {
 }
 
 template <class A, class T>
-__device__ __forceinline__ typename A::Partial tree_of_lanes(const Walk<A, T>& walk) {
-  constexpr int lanes = Walk<A, T>::lane_count;
-  typename A::Partial partials[lanes];
+__device__ __forceinline__ typename A::Partial tree_of_lanes(const Lanes<A, T>& lanes) {
+  constexpr int count = Lanes<A, T>::count;
+  typename A::Partial partials[count];
 #pragma unroll
-  for (int j = 0; j < lanes; ++j) partials[j] = A::close(walk.lanes[j]);
+  for (int j = 0; j < count; ++j) partials[j] = A::close(lanes.lane[j]);
   return tree_of_array<A>(partials);
 }
 
-// Neighbouring lanes, then pairs of them, up to groups of `width`: each group's first lane has its
-// result. All lanes of the warp call it.
+// Neighbouring threads, then pairs of them, up to groups of `width`: each group's first thread has
+// its result. All threads of the warp call it.
 template <class A, int width, class P>
 __device__ __forceinline__ P tree_of_warp(P value) {
 #pragma unroll
   for (int step = 1; step < width; step *= 2) A::merge(value, from_lane_above(value, step, width));
   return value;
 }
-
-constexpr int order_warps = order_threads / warp_lanes;
 
 // Over 256 threads; thread 0 has the result. `warps` is shared memory for order_warps values that
 // nobody uses until the next barrier.
@@ -241,6 +190,91 @@ __device__ __forceinline__ P tree_of_block(P value, P* warps, int thread) {
   __syncthreads();
   if (thread < warp_lanes) value = tree_of_warp<A, order_warps>(warps[thread % order_warps]);
   return value;
+}
+
+// Over 32 threads that have a value in each of `count` parts: what tree_of_warp gives for each part
+// and tree_of_array for all; the first thread has the result. The lowest levels give half of the
+// parts away and take half of the neighbour's, so that each merge is done once.
+template <class A, int count, class P>
+__device__ __forceinline__ P tree_of_parts(P (&parts)[count], int thread) {
+#pragma unroll
+  for (int step = 1, kept = count / 2; kept > 0; step *= 2, kept /= 2) {
+    const bool upper = (thread & step) != 0;
+#pragma unroll
+    for (int i = 0; i < kept; ++i) {
+      const P low = parts[i], high = parts[i + kept];
+      P given = high;
+      if (upper) given = low;
+      parts[i] = low;
+      if (upper) parts[i] = high;
+      A::merge(parts[i], from_lane(given, thread ^ step));  // a sum, either way round
+    }
+  }
+#pragma unroll
+  for (int step = count; step < warp_lanes; step *= 2) {
+    A::merge(parts[0], from_lane_above(parts[0], step));
+  }
+#pragma unroll
+  for (int step = count / 2; step > 0; step /= 2) {
+    A::merge(parts[0], from_lane_above(parts[0], step));
+  }
+  return parts[0];
+}
+
+// The total of a chunk that a warp has walked, in its first thread.
+template <class A, class T>
+__device__ __forceinline__ typename A::Total total_of_warp(Walk<A, T, warp_lanes>& walk, int skip,
+                                                           const Chunk<T>& chunk, int thread) {
+  constexpr int count = Walk<A, T, warp_lanes>::set_count;
+  if constexpr (A::any_order) {
+    return A::total(tree_of_warp<A, warp_lanes>(tree_of_lanes(walk.sets[0])), chunk);
+  } else {
+    // What the last thread gets from the first lies in the set after its own.
+#pragma unroll
+    for (int j = 0; j + 1 < order_width<T>; ++j) {
+      if (j >= skip || thread != 0) continue;
+      const typename A::Lane last = walk.sets[0].lane[j];
+#pragma unroll
+      for (int s = 0; s + 1 < count; ++s) walk.sets[s].lane[j] = walk.sets[s + 1].lane[j];
+      walk.sets[count - 1].lane[j] = last;
+    }
+    typename A::Partial parts[count];
+#pragma unroll
+    for (int s = 0; s < count; ++s) {
+      move_lanes(walk.sets[s], skip, thread);
+      parts[s] = tree_of_lanes(walk.sets[s]);
+    }
+    return A::total(tree_of_parts<A>(parts, thread), chunk);
+  }
+}
+
+// What a block needs of shared memory to walk a chunk.
+template <class A, class T>
+struct BlockMemory {
+  typename A::Partial warps[order_warps];
+  Lanes<A, T> first_lanes[A::any_order ? 1 : order_warps];  // of each warp
+};
+
+// The total of a chunk that a block has walked, in thread 0. Nobody uses `memory` until the next
+// barrier.
+template <class A, class T>
+__device__ __forceinline__ typename A::Total total_of_block(Lanes<A, T>& lanes, int skip,
+                                                            const Chunk<T>& chunk,
+                                                            BlockMemory<A, T>& memory, int thread) {
+  if constexpr (!A::any_order) {
+    if (skip > 0) {
+      const int lane = thread % warp_lanes, warp = thread / warp_lanes;
+      if (lane == 0) memory.first_lanes[warp] = lanes;
+      __syncthreads();
+      const Lanes<A, T>& after = memory.first_lanes[(warp + 1) % order_warps];
+#pragma unroll
+      for (int j = 0; j + 1 < order_width<T>; ++j) {
+        if (lane == 0 && j < skip) lanes.lane[j] = after.lane[j];
+      }
+      move_lanes(lanes, skip, lane);
+    }
+  }
+  return A::total(tree_of_block<A>(tree_of_lanes(lanes), memory.warps, thread), chunk);
 }
 
 }  // namespace KW_TARGET

@@ -5,7 +5,8 @@
 //         B that cp.async brings into a ring of shared-memory stages (see ladder/sgemm, r12). Both
 //         tiles lie k-major, [k][m] and [k][n], whatever the caller's transposes: only the copies
 //         differ. An operand whose rows run along k is transposed on its way, 4 bytes a copy; one
-//         whose rows run along m or n is copied 16 bytes at a time where it is aligned.
+//         whose rows run along m or n is copied 16 bytes at a time where it is aligned. A batch is
+//         the grid's third dimension.
 // Limits  Few tiles leave SMs idle (1024 has 64 blocks for 132 SMs). No split along k.
 // Order   One accumulator an output, k ascending: the same bits for the same inputs and sizes.
 #include "device/async_copy.hpp"
@@ -121,11 +122,12 @@ __device__ __forceinline__ void multiply_stage(float (&acc)[TM][TN], const Stage
 }
 
 template <Op op_a, Op op_b, Access access>
-__global__ void __launch_bounds__(threads, access == Access::whole ? 2 : 1) async_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
   Stage* const stage = gpu::dynamic_shared<Stage>();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int row = warp / warps_n * WM + lane / lanes_n * 4;
   const int col = warp % warps_n * WN + lane % lanes_n * 4;
+  const Sgemm p = entry_of(all, blockIdx.z);
   const TileOrigin tile = tile_origin<BM, BN>(p);
 
   OperandCopy<op_a == Op::none, access, BM> a(p.a, p.lda, p.m, p.k, tile.row);
@@ -160,8 +162,12 @@ __global__ void __launch_bounds__(threads, access == Access::whole ? 2 : 1) asyn
                                             tile.col + col + j / 4 * half_n, &acc[i][j]);
 }
 
+// Where arrays of pointers lead is not known here.
 Access access_of(const Sgemm& p) {
-  if (!rows_aligned_16(p.a, p.lda) || !rows_aligned_16(p.b, p.ldb) || !rows_aligned_16(p.c, p.ldc))
+  const bool strides_aligned =
+      p.batch == 1 || (p.stride_a % 4 == 0 && p.stride_b % 4 == 0 && p.stride_c % 4 == 0);
+  if (p.a_array != nullptr || !strides_aligned || !rows_aligned_16(p.a, p.lda) ||
+      !rows_aligned_16(p.b, p.ldb) || !rows_aligned_16(p.c, p.ldc))
     return Access::unaligned;
   return p.m % BM == 0 && p.n % BN == 0 && p.k % BK == 0 ? Access::whole : Access::aligned;
 }
@@ -176,19 +182,43 @@ void (*kernel_for(Access access))(Sgemm) {
   return async_tile<op_a, op_b, Access::unaligned>;
 }
 
+constexpr std::int64_t most_entries = 65535;  // that grid.z takes
+
+// The part of a batch that one launch computes.
+Sgemm entries_from(const Sgemm& all, std::int64_t first) {
+  Sgemm part = all;
+  part.batch = all.batch - first < most_entries ? all.batch - first : most_entries;
+  if (all.a_array != nullptr) {
+    part.a_array += first;
+    part.b_array += first;
+    part.c_array += first;
+  } else {
+    part.a += first * all.stride_a;
+    part.b += first * all.stride_b;
+    part.c += first * all.stride_c;
+  }
+  return part;
+}
+
 }  // namespace
 
 Status async_tile_launch(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  Sgemm p = problem;
-  p.k = p.loop_k();
-  const Access access = access_of(p);
-  const auto kernel = p.op_a == Op::none
-                          ? (p.op_b == Op::none ? kernel_for<Op::none, Op::none>(access)
-                                                : kernel_for<Op::none, Op::transpose>(access))
-                          : (p.op_b == Op::none ? kernel_for<Op::transpose, Op::none>(access)
-                                                : kernel_for<Op::transpose, Op::transpose>(access));
-  return gpu::launch(kernel, {tile_grid<BM, BN>(p), dim3(threads), stages * sizeof(Stage), stream},
-                     p);
+  const Access access = access_of(problem);
+  const auto kernel =
+      problem.op_a == Op::none
+          ? (problem.op_b == Op::none ? kernel_for<Op::none, Op::none>(access)
+                                      : kernel_for<Op::none, Op::transpose>(access))
+          : (problem.op_b == Op::none ? kernel_for<Op::transpose, Op::none>(access)
+                                      : kernel_for<Op::transpose, Op::transpose>(access));
+  for (std::int64_t first = 0; first < problem.batch; first += most_entries) {
+    const Sgemm part = entries_from(problem, first);
+    dim3 grid = tile_grid<BM, BN>(part);
+    grid.z = static_cast<unsigned>(part.batch);
+    Status status =
+        gpu::launch(kernel, {grid, dim3(threads), stages * sizeof(Stage), stream}, part);
+    if (!status.ok()) return status;
+  }
+  return Status::success();
 }
 
 bool async_tile_supports(const Sgemm&, const Device& device) {

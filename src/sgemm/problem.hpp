@@ -1,15 +1,16 @@
 // The one form in which every kernel sees a matrix product. src/api checks the caller's arguments
-// and turns both layouts into this: all three matrices row-major.
+// and turns both layouts into this: all matrices row-major.
 #pragma once
 
 #include <cstdint>
 
+#include "host_device.hpp"
 #include "kernel.hpp"
 #include "kernelwright/matrix.hpp"
 
 namespace kw {
 
-// C[m][n] = alpha * op_a(A)[m][k] * op_b(B)[k][n] + beta * C[m][n]
+// C[m][n] = alpha * op_a(A)[m][k] * op_b(B)[k][n] + beta * C[m][n], `batch` times
 //   op_a none: A is stored [m][k] with lda >= k;  transpose: stored [k][m] with lda >= m
 //   op_b none: B is stored [k][n] with ldb >= n;  transpose: stored [n][k] with ldb >= k
 // alpha == 0 or k == 0: A and B are never read.  beta == 0: C is never read.
@@ -25,11 +26,62 @@ struct Sgemm {
   float* c = nullptr;
   std::int64_t ldc = 0;
 
+  // Products of one shape. The matrices of entry i start at a + i * stride_a and so on (0 for an
+  // input that all share), or, where `a_array` is not null, at a_array[i], b_array[i], c_array[i]:
+  // arrays of `batch` pointers in the device's memory.
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;  // floats
+  const float* const* a_array = nullptr;
+  const float* const* b_array = nullptr;
+  float* const* c_array = nullptr;
+
+  // Scalars in the device's memory, read when the kernel runs; where null, alpha and beta hold.
+  const float* alpha_at = nullptr;
+  const float* beta_at = nullptr;
+
+  // One product with its scalars at hand: the form that rungs and most peers take.
+  bool plain() const {
+    return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr;
+  }
   // The k that a kernel loops over: nothing of A and B may be touched when alpha is 0.
-  std::int64_t loop_k() const { return alpha == 0 ? 0 : k; }
+  KW_HOST_DEVICE constexpr std::int64_t loop_k() const { return alpha == 0 ? 0 : k; }
   double flops() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+           static_cast<double>(batch);
   }
 };
+
+// What follows reads memory of the device, so it is called where the kernel runs.
+
+KW_HOST_DEVICE constexpr bool reads_operands(const Sgemm& p) {
+  return p.k > 0 && (p.alpha_at != nullptr ? *p.alpha_at : p.alpha) != 0;
+}
+KW_HOST_DEVICE constexpr const float* a_of(const Sgemm& p, std::int64_t entry) {
+  return p.a_array != nullptr ? p.a_array[entry] : p.a + entry * p.stride_a;
+}
+KW_HOST_DEVICE constexpr const float* b_of(const Sgemm& p, std::int64_t entry) {
+  return p.b_array != nullptr ? p.b_array[entry] : p.b + entry * p.stride_b;
+}
+KW_HOST_DEVICE constexpr float* c_of(const Sgemm& p, std::int64_t entry) {
+  return p.c_array != nullptr ? p.c_array[entry] : p.c + entry * p.stride_c;
+}
+
+// Entry `index` of the batch as a plain product, its scalars fetched and k its loop_k().
+KW_HOST_DEVICE constexpr Sgemm entry_of(const Sgemm& all, std::int64_t index) {
+  Sgemm one = all;
+  if (all.alpha_at != nullptr) one.alpha = *all.alpha_at;
+  if (all.beta_at != nullptr) one.beta = *all.beta_at;
+  one.k = one.loop_k();
+  if (one.k > 0) {
+    one.a = a_of(all, index);
+    one.b = b_of(all, index);
+  }
+  one.c = c_of(all, index);
+  one.batch = 1;
+  one.a_array = one.b_array = nullptr;
+  one.c_array = nullptr;
+  one.alpha_at = one.beta_at = nullptr;
+  return one;
+}
 
 }  // namespace kw

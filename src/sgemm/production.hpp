@@ -10,4 +10,11 @@ namespace KW_TARGET {
 KernelLaunch<Sgemm> async_tile_launch;
 bool async_tile_supports(const Sgemm& problem, const Device& device);
 
+KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one a configuration
+
+KernelLaunch<Sgemm> thin_launch;
+bool thin_supports(const Sgemm& problem, const Device& device);
+std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device);
+double thin_predicted_us(const Sgemm& problem, const Device& device);
+
 }  // namespace KW_TARGET

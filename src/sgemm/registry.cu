@@ -1,11 +1,12 @@
-// The production kernels of Sgemm for GPUs, in the order in which select.cpp asks them.
+// The production kernels of Sgemm for GPUs, from which select.hpp chooses.
 #include "sgemm/kernels.hpp"
 #include "sgemm/production.hpp"
 
 namespace KW_TARGET {
 
 KernelList<Sgemm> sgemm_production() {
-  return {
+  KernelList<Sgemm> rows = stream_tile_rows();
+  const KernelList<Sgemm> others = {
       {.name = "async_tile",
        .parent = nullptr,
        .idea = "128x128x16 tile, cp.async ring of 3, 8x8 a thread, any transpose",
@@ -14,7 +15,18 @@ KernelList<Sgemm> sgemm_production() {
        .supports = async_tile_supports,
        .workspace_bytes = no_workspace<Sgemm>,
        .launch = async_tile_launch},
+      {.name = "thin",
+       .parent = nullptr,
+       .idea = "m or n <= 8: the other operand read once, k over threads and blocks",
+       .role = Role::production,
+       .math = Math::fp32,
+       .supports = thin_supports,
+       .workspace_bytes = thin_workspace_bytes,
+       .launch = thin_launch,
+       .predicted_us = thin_predicted_us},
   };
+  rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
 }
 
 }  // namespace KW_TARGET

@@ -16,7 +16,8 @@ namespace kw {
 namespace {
 
 struct BenchOptions : CommonOptions {
-  std::string sweep, l2 = "hot", op_a = "N", op_b = "N";
+  std::string sweep, l2 = "hot", op_a = "N", op_b = "N", ops;
+  std::int64_t batch = 0;  // 0: the sweep's, or 1
   double budget_ms = 0, max_call_ms = -1;
   float alpha = 1, beta = 0;           // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
@@ -45,13 +46,14 @@ bench::Options timing_options(const BenchOptions& options, const Device& device)
 
 Op parse_op(const std::string& letter) { return letter == "T" ? Op::transpose : Op::none; }
 
-check::SgemmCase make_case(const BenchOptions& options, const Shape& shape, const Sgemm&) {
+check::SgemmCase make_case(const BenchOptions& options, const Shape& shape, const OpPair& ops) {
   check::SgemmCase c;
   c.m = shape.m;
   c.n = shape.n;
   c.k = shape.k;
-  c.op_a = parse_op(options.op_a);
-  c.op_b = parse_op(options.op_b);
+  c.batch = options.batch > 0 ? options.batch : shape.batch;
+  c.op_a = ops.a;
+  c.op_b = ops.b;
   c.alpha = options.alpha;
   c.beta = options.beta;
   c.input = options.parsed_input();
@@ -93,9 +95,14 @@ std::vector<check::SgemmCase> chosen_cases(const BenchOptions& options, const De
   const std::vector<Shape> shapes = !options.shape.empty()   ? parse_shapes(options.shape, 3, 1)
                                     : !options.sweep.empty() ? sweep(options.sweep)
                                                              : default_shapes(device, sgemm);
+  const std::vector<OpPair> pairs =
+      options.ops.empty() ? std::vector<OpPair>{{parse_op(options.op_a), parse_op(options.op_b)}}
+                          : parse_ops(options.ops);
   std::vector<check::SgemmCase> cases;
-  cases.reserve(shapes.size());
-  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, sgemm));
+  cases.reserve(shapes.size() * pairs.size());
+  for (const Shape& shape : shapes) {
+    for (const OpPair& ops : pairs) cases.push_back(make_case(options, shape, ops));
+  }
   return cases;
 }
 
@@ -226,25 +233,37 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
 void add_sgemm(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
   command->footer(
-      "Sweeps: classic (squares 128 to 16384), skinny, odd, small.\n"
+      "Sweeps: classic (squares 128 to 16384), skinny, odd, small, batched (4096 products of 32 "
+      "to\n"
+      "64 of 512).\n"
       "\n"
       "Examples:\n"
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
       "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
       "  kernelwright bench sgemm --device cpu --quick\n"
-      "  kernelwright bench sgemm --shape 256 --l2 cold");
+      "  kernelwright bench sgemm --shape 256 --l2 cold\n"
+      "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn");
   auto options = std::make_shared<BenchOptions>();
   CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
   shape->type_name("LIST");
-  command->add_option("--sweep", options->sweep, "classic, skinny, odd or small")->excludes(shape);
+  command->add_option("--sweep", options->sweep, sweep_names())->excludes(shape);
+  command
+      ->add_option(
+          "--batch", options->batch,
+          "Products in one call, one behind the other in memory (default: 1, or the sweep's)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--alpha", options->alpha)->capture_default_str();
   command->add_option("--beta", options->beta)->capture_default_str();
-  command->add_option("--op-a", options->op_a, "N or T")
-      ->check(CLI::IsMember({"N", "T"}))
-      ->capture_default_str();
-  command->add_option("--op-b", options->op_b, "N or T")
-      ->check(CLI::IsMember({"N", "T"}))
-      ->capture_default_str();
+  CLI::Option* op_a = command->add_option("--op-a", options->op_a, "N or T")
+                          ->check(CLI::IsMember({"N", "T"}))
+                          ->capture_default_str();
+  CLI::Option* op_b = command->add_option("--op-b", options->op_b, "N or T")
+                          ->check(CLI::IsMember({"N", "T"}))
+                          ->capture_default_str();
+  command->add_option("--ops", options->ops, "Several of both: nn,nt,tn,tt")
+      ->type_name("LIST")
+      ->excludes(op_a)
+      ->excludes(op_b);
   add_timing_options(*command, *options);
   command->callback(
       [options, &invocation] { invocation.exit_code = run<Sgemm>(*options, invocation.command); });

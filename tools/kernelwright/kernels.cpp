@@ -6,6 +6,7 @@
 
 #include <charconv>
 
+#include "choice.hpp"
 #include "program.hpp"
 #include "reduce/kernels.hpp"
 #include "sgemm/kernels.hpp"
@@ -51,6 +52,14 @@ KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
 #endif
   return {};
 }
+
+// A CPU's list is no choice: its first kernel takes everything.
+KernelList<Sgemm> choices(DeviceKind kind, const Sgemm&) {
+  if (kind == DeviceKind::cpu) return {};
+  return {sgemm_choice()};
+}
+KernelList<ScaleAdd> choices(DeviceKind, const ScaleAdd&) { return {}; }
+KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }
 
 KernelList<Sgemm> peers_of(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return peers::sgemm_cpu();
@@ -111,6 +120,7 @@ template <class Problem>
 KernelList<Problem> all_kernels(DeviceKind kind) {
   KernelList<Problem> all = rungs(kind, Problem{});
   if (const Backend* backend = find_backend(kind)) append(all, production(*backend, Problem{}));
+  append(all, choices(kind, Problem{}));
   append(all, peers_of(kind, Problem{}));
   return all;
 }

@@ -43,6 +43,7 @@ int run_checked(int argc, const char* const* argv) {
       "  kernelwright verify sgemm --device host-simt --kernel 'r1*'\n"
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
       "  kernelwright bench reduce --shape 2^20,2^28 --l2 cold\n"
+      "  kernelwright tune sgemm --shape 1000x3000x500\n"
       "  kernelwright report sgemm.json -o report\n"
       "\n"
       "Exit code: 0 fine, 1 verification failed, 2 wrong usage, 3 the asked device is not here.");
@@ -53,6 +54,7 @@ int run_checked(int argc, const char* const* argv) {
   add_verify_command(app, invocation);
   add_accuracy_command(app, invocation);
   add_bench_command(app, invocation);
+  add_tune_command(app, invocation);
   add_report_command(app, invocation);
   try {
     app.parse(argc, argv);

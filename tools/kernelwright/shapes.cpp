@@ -1,4 +1,4 @@
-// Parsing of shapes and the named sweeps.
+// Parsing of shapes and transposes, and the named sweeps.
 #include "shapes.hpp"
 
 #include <fmt/format.h>
@@ -83,6 +83,8 @@ const std::map<std::string, std::vector<Shape>>& sweeps() {
         {256, 256, 256},
         {127, 65, 33},
         {129, 255, 257}}},
+      {"batched",
+       {{32, 32, 32, 4096}, {64, 64, 64, 1024}, {128, 128, 128, 256}, {512, 512, 512, 64}}},
   };
   return known;
 }
@@ -118,6 +120,22 @@ std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::in
   return shapes;
 }
 
+std::vector<OpPair> parse_ops(const std::string& text) {
+  std::vector<OpPair> pairs;
+  for (const std::string& part : split(text, ',')) {
+    if (part.size() != 2 || part.find_first_not_of("nNtT") != std::string::npos) {
+      throw UsageError(fmt::format(
+          "--ops: \"{}\" is not one of nn, nt, tn, tt (n: as stored, t: transposed; A, then B)",
+          part));
+    }
+    const auto op = [](char letter) {
+      return letter == 't' || letter == 'T' ? Op::transpose : Op::none;
+    };
+    pairs.push_back({op(part[0]), op(part[1])});
+  }
+  return pairs;
+}
+
 std::vector<Shape> sweep(const std::string& name) {
   const auto found = sweeps().find(name);
   if (found == sweeps().end()) {
@@ -126,6 +144,6 @@ std::vector<Shape> sweep(const std::string& name) {
   return found->second;
 }
 
-const char* sweep_names() { return "classic, skinny, odd, small"; }
+const char* sweep_names() { return "classic, skinny, odd, small, batched"; }
 
 }  // namespace kw

@@ -1,17 +1,30 @@
-// Problem sizes from the command line.
+// Problem sizes and transposes from the command line.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "kernelwright/matrix.hpp"
+
 namespace kw {
 
 struct Shape {
   std::int64_t m = 0, n = 0, k = 0;
+  std::int64_t batch = 1;
 
   bool operator==(const Shape&) const = default;
 };
+
+// What a product does with A and B before it uses them.
+struct OpPair {
+  Op a = Op::none, b = Op::none;
+
+  bool operator==(const OpPair&) const = default;
+};
+
+// "nn,NT": throws UsageError naming what is no pair of letters n and t.
+std::vector<OpPair> parse_ops(const std::string& text);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
@@ -30,7 +43,7 @@ std::vector<Extents> parse_extents(const std::string& text, int dimensions, std:
 // UsageError naming what cannot be read; no dimension may be below `smallest`.
 std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest);
 
-// classic, skinny, odd, small; throws UsageError otherwise.
+// classic, skinny, odd, small, batched; throws UsageError otherwise.
 std::vector<Shape> sweep(const std::string& name);
 
 // The sweep's name and the shapes in words, for help texts.

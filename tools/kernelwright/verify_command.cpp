@@ -19,6 +19,8 @@ constexpr int failures_told = 5;  // a kernel
 struct VerifyOptions : CommonOptions {
   std::string op;
   std::string reduce_op = "all", dtype = "all";
+  std::string ops = "nn";  // of sgemm's shapes
+  std::int64_t batch = 1;  // likewise
 };
 
 struct Tally {
@@ -106,15 +108,31 @@ void set_input(std::vector<Case>& cases, check::Input input) {
   for (Case& c : cases) c.input = input;
 }
 
-std::vector<check::SgemmCase> sgemm_cases(const CommonOptions& options, bool input_given) {
-  if (!options.shape.empty()) {
-    return cases_of<check::SgemmCase>(options, 3, [&](const Shape& s, check::Input input) {
-      return check::sgemm_cases_of_shape(s.m, s.n, s.k, input, options.seed);
-    });
-  }
+// Each shape with each pair of operations.
+std::vector<check::SgemmCase> sgemm_cases_of_shapes(const VerifyOptions& options) {
+  const std::vector<OpPair> pairs = parse_ops(options.ops);
+  return cases_of<check::SgemmCase>(options, 3, [&](const Shape& s, check::Input input) {
+    std::vector<check::SgemmCase> cases;
+    for (const OpPair& ops : pairs) {
+      for (check::SgemmCase c : check::sgemm_cases_of_shape(s.m, s.n, s.k, input, options.seed)) {
+        c.op_a = ops.a;
+        c.op_b = ops.b;
+        c.batch = options.batch;
+        cases.push_back(c);
+      }
+    }
+    return cases;
+  });
+}
+
+std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool input_given) {
+  if (!options.shape.empty()) return sgemm_cases_of_shapes(options);
   std::vector<check::SgemmCase> cases = check::sgemm_edge_cases(options.seed);
-  const std::vector<check::SgemmCase> more = check::sgemm_transpose_cases(options.seed);
-  cases.insert(cases.end(), more.begin(), more.end());
+  for (const auto& more :
+       {check::sgemm_transpose_cases(options.seed), check::sgemm_batch_cases(options.seed),
+        check::sgemm_thin_cases(options.seed)}) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
   if (input_given) set_input(cases, options.parsed_input());
   return cases;
 }
@@ -158,6 +176,9 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
   const auto is_meant = [&](const char* op) {
     return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
   };
+  if (!is_meant("sgemm") && (options.batch != 1 || options.ops != "nn")) {
+    throw UsageError(fmt::format("--batch and --ops are of sgemm, not of {}", options.op));
+  }
   bool all_verified = true;
   std::vector<bench::Row> rows;
   if (is_meant("sgemm")) {
@@ -188,16 +209,18 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("verify", "Compare every element of every kernel's result with float64");
   command->footer(
-      "Without --shape: edge shapes with paddings, transposes, scalars and kinds of data mixed.\n"
+      "Without --shape: edge shapes with paddings, transposes, scalars, batches and kinds of data\n"
+      "mixed.\n"
       "Without OP: all operations; sgemm only where --kernel or --shape is given.\n"
-      "A refusal counts as a failure, except a rung's of a transposed operand; of reductions a\n"
-      "rung's of all but float32 sums of whole arrays, a peer's, and that of a production kernel,\n"
-      "as the library has one for each shape.\n"
+      "A refusal counts as a failure, except a rung's of a transposed operand, a batch or scalars\n"
+      "on the device, and a production kernel's, as the library has others; of reductions also a\n"
+      "rung's of all but float32 sums of whole arrays, and a peer's.\n"
       "\n"
       "Examples:\n"
       "  kernelwright verify\n"
       "  kernelwright verify sgemm --kernel 'r0*' --shape 257x129x65,1000\n"
       "  kernelwright verify sgemm --device host-simt --json verified.json\n"
+      "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
@@ -205,10 +228,21 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   command->add_option("op", options->op, "sgemm, reduce or scale_add")
       ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
   options->add_kernel(*command);
+  CLI::Option* shape =
+      command
+          ->add_option("--shape", options->shape,
+                       "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
+          ->type_name("LIST");
   command
-      ->add_option("--shape", options->shape,
-                   "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
-      ->type_name("LIST");
+      ->add_option("--batch", options->batch,
+                   "Of sgemm: products in one call, one behind the other in memory")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->needs(shape);
+  command->add_option("--ops", options->ops, "Of sgemm: some of nn,nt,tn,tt")
+      ->type_name("LIST")
+      ->capture_default_str()
+      ->needs(shape);
   command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
       ->type_name("LIST")
       ->capture_default_str();

@@ -19,13 +19,21 @@ Operand matrix(Op op, const float* data, std::int64_t rows, std::int64_t cols, s
   return {data, matrix_bytes(rows, cols, ld, sizeof(float))};
 }
 
+// Of a batch by strides: from the first element of the first entry to the last of the last.
+Operand all_entries(Operand first, std::int64_t batch, std::int64_t stride) {
+  if (batch == 0 || first.bytes == 0) return {first.from, 0};
+  first.bytes += static_cast<std::size_t>((batch - 1) * stride) * sizeof(float);
+  return first;
+}
+
 double gbs(double bytes, const Row& row) { return bytes * 1e-3 / row.time_us->median; }
 
 }  // namespace
 
 std::vector<Operand> operands(const Sgemm& p) {
-  return {matrix(p.op_a, p.a, p.m, p.k, p.lda), matrix(p.op_b, p.b, p.k, p.n, p.ldb),
-          matrix(Op::none, p.c, p.m, p.n, p.ldc)};
+  return {all_entries(matrix(p.op_a, p.a, p.m, p.k, p.lda), p.batch, p.stride_a),
+          all_entries(matrix(p.op_b, p.b, p.k, p.n, p.ldb), p.batch, p.stride_b),
+          all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c)};
 }
 
 std::vector<Operand> operands(const ScaleAdd& p) {
@@ -63,7 +71,8 @@ Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set) {
 }
 
 double work(const check::SgemmCase& c) {
-  return 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k);
+  return 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) *
+         static_cast<double>(c.batch);
 }
 
 double work(const check::ScaleAddCase& c) {
@@ -84,6 +93,9 @@ check::SgemmCase probe(check::SgemmCase c) {
   c.m = std::min(c.m, edge);
   c.n = std::min(c.n, edge);
   c.k = std::min(c.k, edge);
+  // Enough of a batch that starting threads is not most of its time.
+  const std::int64_t volume = std::max<std::int64_t>(c.m * c.n * c.k, 1);
+  c.batch = std::min(c.batch, (edge * edge * edge + volume - 1) / volume);
   return c;
 }
 
@@ -109,7 +121,7 @@ void fill_rates(Row& row, const Sgemm& p, const Ceilings& ceilings) {
                        static_cast<double>(p.loop_k()) * static_cast<double>(p.n) +
                        c_passes * static_cast<double>(p.m) * static_cast<double>(p.n);
   row.gflops = p.flops() * 1e-3 / row.time_us->median;
-  row.gbs = gbs(4.0 * words, row);
+  row.gbs = gbs(4.0 * words * static_cast<double>(p.batch), row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 

@@ -34,6 +34,7 @@ Row common_row(const Kernel<Problem>& kernel, check::Input input,
                const check::VerifyResult& result) {
   Row row;
   row.kernel = kernel.name;
+  row.path = kernel.name;
   row.role = to_string(kernel.role);
   row.parent = kernel.parent != nullptr ? kernel.parent : "";
   row.math = to_string(kernel.math);
@@ -79,7 +80,7 @@ ordered_json product_json(const Row& row) {
           {"ldc", or_null(row.ldc)},
           {"alpha", float_or_null(row.alpha)},
           {"beta", float_or_null(row.beta)},
-          {"batch", 1},
+          {"batch", row.batch},
           {"layout", "row_major"}};
 }
 
@@ -98,6 +99,10 @@ ordered_json reduction_json(const Row& row) {
           {"correction", or_null(r.correction)}};
 }
 
+std::string batch_text(std::int64_t batch) {
+  return batch == 1 ? std::string() : fmt::format(" (batch {})", batch);
+}
+
 // "2^20" for a power of two that is long to read.
 std::string length_text(std::int64_t n) {
   const auto length = static_cast<std::uint64_t>(n);
@@ -107,7 +112,9 @@ std::string length_text(std::int64_t n) {
 
 }  // namespace
 
-std::string size_text(const check::SgemmCase& c) { return fmt::format("{}x{}x{}", c.m, c.n, c.k); }
+std::string size_text(const check::SgemmCase& c) {
+  return fmt::format("{}x{}x{}{}", c.m, c.n, c.k, batch_text(c.batch));
+}
 std::string size_text(const check::ScaleAddCase& c) { return fmt::format("{}x{}", c.rows, c.cols); }
 
 std::string size_text(const check::ReduceCase& c) {
@@ -125,8 +132,9 @@ std::string size_text(const check::ReduceCase& c) {
 std::string Row::shape() const {
   if (reduction) return reduction->label;
   if (!k) return m == n ? fmt::format("{}", m) : fmt::format("{}x{}", m, n);
-  if (m == n && n == *k) return fmt::format("{}", m);
-  return fmt::format("{}x{}x{}", m, n, *k);
+  const std::string size =
+      m == n && n == *k ? fmt::format("{}", m) : fmt::format("{}x{}x{}", m, n, *k);
+  return size + batch_text(batch);
 }
 
 Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
@@ -141,8 +149,9 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::Sge
   row.lda = problem.lda;
   row.ldb = problem.ldb;
   row.ldc = problem.ldc;
-  row.alpha = problem.alpha;
-  row.beta = problem.beta;
+  row.batch = problem.batch;
+  row.alpha = c.alpha;
+  row.beta = c.beta;
   return row;
 }
 
@@ -204,7 +213,7 @@ ordered_json to_json(const Row& row) {
   ordered_json json = {{"op", row.op}, {"kernel", row.kernel}, {"role", row.role}};
   json.update(row.reduction ? reduction_json(row) : product_json(row));
   json.update({{"math", row.math},
-               {"path", row.kernel},
+               {"path", row.path},
                {"input", row.input},
                {"l2", or_null(row.l2)},
                {"timing", or_null(row.timing)},

@@ -29,11 +29,12 @@ struct ReductionRow {
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
+  std::string path;  // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;
-  std::int64_t lda = 0;
+  std::int64_t lda = 0, batch = 1;
   float alpha = 1, beta = 0;  // of scale_add: scale and shift
   std::string math, input;
   std::optional<std::string> l2, timing;
@@ -48,7 +49,8 @@ struct Row {
   bool verified = false;
   std::string message;  // for the terminal, where it was not verified
 
-  // "4096" for a cube, else "129x65x33"; of a reduction its length or shape, as size_text has it.
+  // "4096" for a cube, else "129x65x33"; "32 (batch 4096)"; of a reduction its length or shape, as
+  // size_text has it.
   std::string shape() const;
 };
 

@@ -40,8 +40,10 @@ std::string heading(const Row& row) {
   if (row.op == "scale_add") {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }
-  return fmt::format("sgemm {} x {} x {} {}{}, alpha {}, beta {}", row.m, row.n, row.k.value_or(0),
-                     row.op_a.value_or(""), row.op_b.value_or(""), row.alpha, row.beta);
+  const std::string batch = row.batch == 1 ? std::string() : fmt::format(", batch {}", row.batch);
+  return fmt::format("sgemm {} x {} x {} {}{}{}, alpha {}, beta {}", row.m, row.n,
+                     row.k.value_or(0), row.op_a.value_or(""), row.op_b.value_or(""), batch,
+                     row.alpha, row.beta);
 }
 
 template <class T>
@@ -105,10 +107,12 @@ std::string problem_table(const std::vector<Row>& rows) {
 
 namespace {
 
-// What a table of several problems may hold: rows whose rates can be compared.
+// What a table of several problems may hold: rows whose rates can be compared, and whose shapes
+// tell them apart.
 std::string family(const Row& row) {
-  return row.reduction ? fmt::format("{} {}, ", row.reduction->reduce_op, row.reduction->dtype)
-                       : std::string();
+  if (row.reduction) return fmt::format("{} {}, ", row.reduction->reduce_op, row.reduction->dtype);
+  const std::string ops = row.op_a.value_or("N") + row.op_b.value_or("N");
+  return ops == "NN" ? std::string() : ops + ", ";
 }
 
 std::string one_summary(const std::vector<Row>& rows) {

@@ -1,0 +1,106 @@
+// The checks of a matrix product's arguments, before anything is written.
+#include "api/check_sgemm.hpp"
+
+#include "api/check.hpp"
+#include "text.hpp"
+
+namespace kw::detail {
+
+namespace {
+
+// "op(A) (4 x 5) has 5 columns, but op(B) (7 x 6) has 7 rows: make the two equal"
+struct Side {
+  const char* matrix;
+  std::int64_t rows, cols;
+  bool counts_rows;
+
+  std::int64_t count() const { return counts_rows ? rows : cols; }
+  std::string sentence() const {
+    return text(matrix, " (", rows, " x ", cols, ") has ", count(),
+                counts_rows ? " rows" : " columns");
+  }
+};
+
+Status check_equal(const Side& left, const Side& right, const char* argument) {
+  if (left.count() == right.count()) return Status::success();
+  return invalid(text(left.sentence(), ", but ", right.sentence(), ": make the two equal"),
+                 argument);
+}
+
+Status check_shapes(const SgemmCall& call) {
+  const auto op_a = [&](bool rows) {
+    return Side{"op(A)", call.a.op_rows(), call.a.op_cols(), rows};
+  };
+  const auto op_b = [&](bool rows) {
+    return Side{"op(B)", call.b.op_rows(), call.b.op_cols(), rows};
+  };
+  const auto c = [&](bool rows) { return Side{"C", call.c.rows, call.c.cols, rows}; };
+  Status status = check_equal(op_a(false), op_b(true), "b");
+  if (status.ok()) status = check_equal(op_a(true), c(true), "c");
+  if (status.ok()) status = check_equal(op_b(false), c(false), "c");
+  return status;
+}
+
+struct Operands {
+  Operand a, b, c;
+};
+
+// All that needs no matrix's address.
+Status check_numbers(const SgemmCall& call, const Operands& on) {
+  if (call.options.math != Math::fp32) {
+    return invalid(text("options.math is ", static_cast<int>(call.options.math), ": pass 0 (fp32)"),
+                   "options.math");
+  }
+  Status status = check_scalar(call.alpha, "alpha");
+  if (status.ok()) status = check_scalar(call.beta, "beta");
+  if (status.ok()) status = check_size(call.batch.count, "batch");
+  for (const Operand* operand : {&on.a, &on.b, &on.c}) {
+    if (status.ok()) status = check_stride(*operand);
+    if (status.ok()) status = check_view(*operand);
+  }
+  if (status.ok()) status = check_not_transposed(on.c);
+  return status.ok() ? check_shapes(call) : status;
+}
+
+// What is where is known to the device alone.
+Status check_arrays(const SgemmCall& call, const Operands& on) {
+  const std::int64_t count = call.batch.count;
+  if (on.c.empty()) return Status::success();
+  Status status = check_pointers(call.batch.c, count, "c");
+  if (!status.ok() || !may_read_inputs(call)) return status;
+  status = check_pointers(call.batch.a, count, "a");
+  return status.ok() ? check_pointers(call.batch.b, count, "b") : status;
+}
+
+Status check_places(const SgemmCall& call, const Operands& on) {
+  Status status = check_data(on.c);
+  if (status.ok()) status = check_entries_apart(on.c);
+  if (status.ok()) status = check_scalar_outside(call.alpha, "alpha", on.c);
+  if (status.ok()) status = check_scalar_outside(call.beta, "beta", on.c);
+  if (!status.ok() || !may_read_inputs(call)) return status;
+  for (const Operand* input : {&on.a, &on.b}) {
+    status = check_data(*input);
+    if (status.ok()) status = check_no_shared_element(on.c, *input);
+    if (!status.ok()) return status;
+  }
+  return status;
+}
+
+}  // namespace
+
+bool may_read_inputs(const SgemmCall& call) {
+  return !call.alpha.is(0) && call.a.op_cols() > 0 && call.c.rows > 0 && call.c.cols > 0 &&
+         call.batch.count > 0;
+}
+
+Status check_sgemm(const SgemmCall& call) {
+  const SgemmBatch& batch = call.batch;
+  const Operands on{{'a', call.a, batch.count, batch.stride_a},
+                    {'b', call.b, batch.count, batch.stride_b},
+                    {'c', call.c, batch.count, batch.stride_c}};
+  Status status = check_numbers(call, on);
+  if (!status.ok()) return status;
+  return batch.by_pointers ? check_arrays(call, on) : check_places(call, on);
+}
+
+}  // namespace kw::detail

@@ -1,0 +1,13 @@
+// The checks of a matrix product's arguments, before anything is written.
+#pragma once
+
+#include "api/calls.hpp"
+
+namespace kw::detail {
+
+// Whether A and B may be looked at: not where k or an alpha that is known is 0.
+bool may_read_inputs(const SgemmCall& call);
+
+Status check_sgemm(const SgemmCall& call);
+
+}  // namespace kw::detail

@@ -1,0 +1,163 @@
+// Barriers of some of a block's threads: mbarriers in shared memory, and named barriers.
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "host_simt/block.hpp"
+
+namespace kw::host_simt {
+namespace {
+
+// What the 64 bits of an mbarrier are here; on a GPU they are opaque.
+struct Mbarrier {
+  std::uint16_t missing;   // arrivals until the phase ends
+  std::uint16_t expected;  // arrivals a phase
+  std::uint16_t phase;
+  std::uint16_t mark;  // neither zeros nor poison
+};
+constexpr unsigned most_arrivals = 65535;  // 2^20 - 1 in PTX, but a block has 1024 threads
+constexpr std::uint16_t initialised = 0x6B77;
+
+constexpr int ptx_warp_size = 32;  // named barriers are PTX's, whatever the lanes of a warp here
+
+Mbarrier load(const std::uint64_t* state) { return std::bit_cast<Mbarrier>(*state); }
+void store(std::uint64_t* state, Mbarrier barrier) {
+  *state = std::bit_cast<std::uint64_t>(barrier);
+}
+
+}  // namespace
+
+// "full + 8 bytes, whose phase 3 has had 30 of 32 arrivals"
+std::string BlockRunner::describe_mbarrier(const std::uint64_t* state) const {
+  const Mbarrier barrier = load(state);
+  return fmt::format("{}, whose phase {} has had {} of {} arrivals",
+                     shared_.describe(state, *grid_->arrays), barrier.phase,
+                     barrier.expected - barrier.missing, barrier.expected);
+}
+
+// Records a fault where not: the caller may be about to land another thread's arrival.
+bool BlockRunner::is_usable(const Thread& thread, const std::uint64_t* state, const char* function,
+                            Site site) {
+  if (load(state).mark == initialised) return true;
+  record_fault(thread, &site,
+               fmt::format("{} of {}, which is no mbarrier or has been overwritten: call "
+                           "mbarrier_init before and let the block meet at __syncthreads",
+                           function, shared_.describe(state, *grid_->arrays)));
+  return false;
+}
+
+void BlockRunner::init_mbarrier(const Thread& thread, std::uint64_t* state, unsigned arrivals,
+                                Site site) {
+  if (arrivals < 1 || arrivals > most_arrivals) {
+    fault(thread, &site,
+          fmt::format("mbarrier_init for {} arrivals a phase: make it 1 to {}", arrivals,
+                      most_arrivals));
+  }
+  for (int i = 0; i < size_; ++i) {
+    const Thread& other = thread_at(i);
+    if (other.mbarrier != state) continue;
+    fault(thread, &site,
+          fmt::format("mbarrier_init while thread {} waits for {}: initialise it once",
+                      to_text(other.thread_index), describe_mbarrier(state)));
+  }
+  const auto count = static_cast<std::uint16_t>(arrivals);
+  store(state, {.missing = count, .expected = count, .phase = 0, .mark = initialised});
+}
+
+void BlockRunner::arrive(const Thread& thread, const AsyncArrival& arrival, const char* function) {
+  std::uint64_t* const state = arrival.mbarrier;
+  if (!is_usable(thread, state, function, arrival.site)) return;
+  Mbarrier barrier = load(state);
+  if (--barrier.missing == 0) {
+    // On a GPU, who looks only after the second end sees the first one's parity, and waits on.
+    for (int i = 0; i < size_; ++i) {
+      const Thread& other = thread_at(i);
+      if (other.mbarrier != state || other.state == Thread::State::waiting) continue;
+      record_fault(thread, &arrival.site,
+                   fmt::format("{} ends a phase of {} while thread {} has not yet seen the end of "
+                               "the phase before: let it see that before all {} arrivals, or "
+                               "initialise for more",
+                               function, describe_mbarrier(state), to_text(other.thread_index),
+                               barrier.expected));
+      return;
+    }
+    barrier.missing = barrier.expected;
+    ++barrier.phase;
+    make_ready_if([&](const Thread& other) { return other.mbarrier == state; });
+  }
+  store(state, barrier);
+}
+
+void BlockRunner::arrive_at_mbarrier(Thread& thread, std::uint64_t* state, Site site) {
+  arrive(thread, {state, site}, "mbarrier_arrive");
+  let_others_run(thread);
+}
+
+void BlockRunner::arrive_after_copies(Thread& thread, std::uint64_t* state, Site site) {
+  if (is_usable(thread, state, "mbarrier_arrive_after_copies", site)) {
+    thread.async.emplace_back(AsyncArrival{state, site});
+  }
+  let_others_run(thread);
+}
+
+void BlockRunner::wait_for_mbarrier(Thread& thread, const std::uint64_t* state, unsigned parity,
+                                    Site site) {
+  thread.function = "mbarrier_wait";
+  thread.site = site;
+  if (parity > 1) {
+    fault(thread, &site, fmt::format("mbarrier_wait for parity {}: it is 0 or 1", parity));
+  }
+  if (!is_usable(thread, state, thread.function, site)) throw Unwind();
+  if (load(state).phase % 2 != parity) {
+    let_others_run(thread);
+    return;
+  }
+  thread.mbarrier = state;
+  thread.parity = parity;
+  thread.state = Thread::State::waiting;
+  suspend(thread);
+  thread.mbarrier = nullptr;
+}
+
+void BlockRunner::sync_some_threads(Thread& thread, int id, int threads, Site site) {
+  thread.function = "sync_some_threads";
+  thread.site = site;
+  const auto refuse = [&](const std::string& text) {
+    fault(thread, &site,
+          fmt::format("sync_some_threads of {} threads at barrier {}: {}", threads, id, text));
+  };
+  if (id < 1 || id > 15) refuse("take a barrier from 1 to 15");
+  if (threads < 1 || threads > size_ || threads % ptx_warp_size != 0) {
+    refuse(fmt::format("make it whole warps of {}, of the {} threads that the block has",
+                       ptx_warp_size, size_));
+  }
+  NamedBarrier& barrier = named_barriers_[static_cast<std::size_t>(id)];
+  if (barrier.arrived == 0) {
+    barrier = {.threads = threads, .arrived = 0, .first = &thread};
+  } else if (barrier.threads != threads) {
+    refuse(fmt::format("thread {} waits there for {}: let all name the same number",
+                       to_text(barrier.first->thread_index), barrier.threads));
+  }
+  const auto is_here = [&](const Thread& other) {
+    return &other == &thread ||
+           (other.state == Thread::State::waiting && other.named_barrier == id);
+  };
+  if (barrier.arrived + 1 == threads) {
+    for (int i = 0; i < size_; ++i) {
+      const int first = i / ptx_warp_size * ptx_warp_size;
+      if (is_here(thread_at(i)) == is_here(thread_at(first))) continue;
+      refuse(fmt::format("threads {} to {} are one warp, but not all of them came", first,
+                         first + ptx_warp_size - 1));
+    }
+  }
+  thread.named_barrier = id;
+  thread.state = Thread::State::waiting;
+  if (++barrier.arrived == threads) {
+    barrier.arrived = 0;
+    make_ready_if(is_here);
+  }
+  suspend(thread);
+  thread.named_barrier = 0;
+}
+
+}  // namespace kw::host_simt

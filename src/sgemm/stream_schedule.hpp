@@ -1,0 +1,109 @@
+// Who computes what in a stream_tile launch: a function of the shape, the tile and the grid, the
+// same for the host that sizes the grid and for each thread that walks through its block's share.
+//
+//   whole tiles   tile t < whole_tiles belongs to block t mod blocks
+//   the rest      the iterations of the remaining tiles, one tile after the other, are cut into
+//                 `blocks` equal shares; a share is shorter than a tile, so it meets two at most
+#pragma once
+
+#include <cstdint>
+
+#include "host_device.hpp"
+
+namespace kw {
+
+// Parts of a tile that a block adds up at a time.
+constexpr int stream_fan = 16;
+
+// A run of iterations along k of one tile.
+struct StreamWork {
+  int tile = -1;
+  int begin = 0, end = 0;  // iterations
+  KW_HOST_DEVICE constexpr bool valid() const { return tile >= 0; }
+};
+
+struct StreamPlace {
+  int entry, row, col;  // of the batch; in tiles
+};
+
+// The blocks that share a tile, as parts 0 ... count - 1 in ascending order of k.
+struct StreamParts {
+  int first_block, count, mine;
+  bool first_has_two;  // the first block's share began in the tile before: this is its second part
+
+  // A block has room for two parts.
+  KW_HOST_DEVICE constexpr int slot(int part) const {
+    return 2 * (first_block + part) + (part == 0 && first_has_two ? 1 : 0);
+  }
+};
+
+struct StreamSchedule {
+  int tiles_m = 0, tiles_n = 0;  // of one product
+  int tiles = 0;                 // of the batch
+  int whole_tiles = 0;           // a multiple of `blocks`, or all
+  int iterations = 0;            // of a tile
+  int blocks = 0;
+  // The first `longer` shares have `share` + 1 iterations, the others `share`; none is empty.
+  int share = 0, longer = 0;
+
+  KW_HOST_DEVICE constexpr StreamWork first(int block) const {
+    return block < whole_tiles ? StreamWork{block, 0, iterations} : first_shared(block);
+  }
+  KW_HOST_DEVICE constexpr StreamWork next(const StreamWork& work, int block) const {
+    if (work.tile < whole_tiles)
+      return work.tile + blocks < whole_tiles ? StreamWork{work.tile + blocks, 0, iterations}
+                                              : first_shared(block);
+    return shared_from((work.tile - whole_tiles) * iterations + work.end, share_begin(block + 1));
+  }
+  KW_HOST_DEVICE constexpr bool whole(const StreamWork& work) const {
+    return work.end - work.begin == iterations;
+  }
+  KW_HOST_DEVICE constexpr StreamParts parts(const StreamWork& work, int block) const {
+    const int begin = (work.tile - whole_tiles) * iterations;
+    const int first = block_of(begin), last = block_of(begin + iterations - 1);
+    return {first, last - first + 1, block - first, share_begin(first) < begin};
+  }
+  // Which ticket those take who meet at a slot, on a level of adding up.
+  KW_HOST_DEVICE constexpr int ticket(int level, int slot) const {
+    return level * 2 * blocks + slot;
+  }
+  // Room for parts that a launch needs.
+  KW_HOST_DEVICE constexpr int slots() const { return whole_tiles == tiles ? 0 : 2 * blocks; }
+
+  // Tiles follow each other down groups of eight tile rows, so that the blocks that run at a time
+  // share rows of A and columns of B in the L2 cache.
+  KW_HOST_DEVICE constexpr StreamPlace place(int tile) const {
+    constexpr int group_rows = 8;
+    const int entry = tile / (tiles_m * tiles_n);
+    const int in_entry = tile - entry * tiles_m * tiles_n;
+    const int group = in_entry / (group_rows * tiles_n);
+    const int in_group = in_entry - group * group_rows * tiles_n;
+    const int left = tiles_m - group * group_rows;
+    const int rows = left < group_rows ? left : group_rows;
+    return {entry, group * group_rows + in_group % rows, in_group / rows};
+  }
+
+ private:
+  // Iterations of the shared tiles are numbered through. Block b has those from share_begin(b) to
+  // share_begin(b + 1) - 1.
+  KW_HOST_DEVICE constexpr int share_begin(int block) const {
+    return block * share + (block < longer ? block : longer);
+  }
+  KW_HOST_DEVICE constexpr int block_of(int iteration) const {
+    const int of_longer = longer * (share + 1);
+    return iteration < of_longer ? iteration / (share + 1)
+                                 : longer + (iteration - of_longer) / share;
+  }
+  KW_HOST_DEVICE constexpr StreamWork shared_from(int from, int end) const {
+    if (from >= end) return {};
+    const int tile = from / iterations;
+    const int tile_end = (tile + 1) * iterations;
+    return {whole_tiles + tile, from - tile * iterations,
+            (end < tile_end ? end : tile_end) - tile * iterations};
+  }
+  KW_HOST_DEVICE constexpr StreamWork first_shared(int block) const {
+    return shared_from(share_begin(block), share_begin(block + 1));
+  }
+};
+
+}  // namespace kw

@@ -1,0 +1,40 @@
+// What `thin` was tuned by, as data.
+#pragma once
+
+namespace kw {
+
+// An instance of the kernel, for products with up to `width` rows or columns.
+struct ThinConfig {
+  int width;
+  int blocks_per_sm;  // resident: so many times 64 bytes a thread are on their way
+};
+
+inline constexpr ThinConfig thin_configs[] = {{1, 4}, {2, 4}, {4, 3}, {8, 2}};
+
+struct ThinTuning {
+  int threads;  // of a block: a step of a block reads 64 bytes of the wide operand a thread
+  int chunk;    // k of the thin operand in shared memory at a time: steps divide it
+  // k is split over blocks until there are `waves` times as many blocks as fit on the device, but
+  // none has fewer than `min_steps` steps.
+  int waves;
+  int min_steps;
+  // For the prediction.
+  double launch_us;           // of a launch that computes nothing
+  double gather_us;           // more where k is split
+  double step_us;             // of a block alone on its multiprocessor
+  double share_of_bandwidth;  // of the one that the device states
+};
+
+// By reasoning, for an NVIDIA H200, where 4.5 TB/s at 0.8 us of latency need 27 KB on their way to
+// every multiprocessor: 4 blocks have 64 KB, the 2 of the widest instance 32 KB. A third of those
+// would spill. 1 x 8192 x 8192 becomes 2048 blocks of 128 KB.
+inline constexpr ThinTuning thin_tuning = {.threads = 256,
+                                           .chunk = 1024,
+                                           .waves = 4,
+                                           .min_steps = 4,
+                                           .launch_us = 2.5,
+                                           .gather_us = 1.5,
+                                           .step_us = 0.6,
+                                           .share_of_bandwidth = 0.9};
+
+}  // namespace kw

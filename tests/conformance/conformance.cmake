@@ -1,0 +1,13 @@
+# BLAS's own test program for SGEMM, run over this library. A sanitizer's runtime would have to come
+# before the program's, which was built without: other tests run under sanitizers.
+find_program(KW_XBLAT3S NAMES xblat3s PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas)
+if(KW_XBLAT3S AND NOT KW_SANITIZE)
+  add_library(kw_sgemm_adapter MODULE conformance/sgemm_adapter.cpp)
+  target_link_libraries(kw_sgemm_adapter PRIVATE kw_common kernelwright)
+  add_test(NAME blas_conformance COMMAND "${CMAKE_COMMAND}"
+    "-DPROGRAM=${KW_XBLAT3S}" "-DADAPTER=$<TARGET_FILE:kw_sgemm_adapter>"
+    "-DINPUT=${CMAKE_CURRENT_SOURCE_DIR}/conformance/sgemm.in" "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/conformance"
+    -P "${CMAKE_CURRENT_SOURCE_DIR}/conformance/sgemm_test.cmake")
+elseif(NOT KW_XBLAT3S)
+  message(STATUS "off: BLAS's test program for SGEMM, no xblat3s found. apt-get install libblas-test")
+endif()

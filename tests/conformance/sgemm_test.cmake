@@ -1,0 +1,28 @@
+# Runs BLAS's test program for level 3 with this library's sgemm_ in place of its BLAS's, and requires
+# that it passed and that it was this library that it tested.
+file(REMOVE_RECURSE "${WORK}")
+file(MAKE_DIRECTORY "${WORK}")
+execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_PRELOAD=${ADAPTER}" "${PROGRAM}"
+  INPUT_FILE "${INPUT}" WORKING_DIRECTORY "${WORK}"
+  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+set(summary "")
+if(EXISTS "${WORK}/sgemm.out")
+  file(READ "${WORK}/sgemm.out" summary)
+endif()
+set(all "${PROGRAM} ended with ${result}:\n${summary}\n${output}\n${errors}")
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${all}")
+endif()
+foreach(line "SGEMM +PASSED THE TESTS OF ERROR-EXITS" "SGEMM +PASSED THE COMPUTATIONAL TESTS \\( *([0-9]+) CALLS\\)")
+  if(NOT summary MATCHES "${line}")
+    message(FATAL_ERROR "no line like \"${line}\"\n${all}")
+  endif()
+endforeach()
+set(tested "${CMAKE_MATCH_1}")
+if(NOT errors MATCHES "kernelwright conformance: ([0-9]+) calls on ([a-z]+)")
+  message(FATAL_ERROR "the program did not load ${ADAPTER}\n${all}")
+endif()
+if(CMAKE_MATCH_1 LESS tested)
+  message(FATAL_ERROR "${tested} products were tested, but only ${CMAKE_MATCH_1} were kernelwright's\n${all}")
+endif()
+message(STATUS "${tested} products on ${CMAKE_MATCH_2}, and the error exits")

@@ -1,0 +1,213 @@
+// The timing core: whose turn it is, on which operands, how often, and what is timed.
+#include "bench/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels.hpp"
+
+namespace kw::bench {
+namespace {
+
+class Contests : public testing::Test {
+ protected:
+  Contests() : runtime_(open_device("cpu")), bench_(*runtime_), telemetry_(runtime_->device()) {}
+
+  Contestant contestant(char name) {
+    Contestant made;
+    made.name = std::string(1, name);
+    made.first_call_us = 1;
+    made.call = [this, name](std::int64_t set, Stream) {
+      order_ += name;
+      sets_.push_back(set);
+      return Status::success();
+    };
+    return made;
+  }
+
+  void run(std::vector<Contestant>& contestants, const ContestOptions& options) {
+    run_contest(bench_, contestants, options, telemetry_,
+                [this](double done) { progress_.push_back(done); });
+  }
+
+  std::unique_ptr<Runtime> runtime_;
+  check::Workbench bench_;
+  Telemetry telemetry_;
+  std::string order_;
+  std::vector<std::int64_t> sets_;
+  std::vector<double> progress_;
+};
+
+TEST_F(Contests, TakeTurnsAfterAWarmUp) {
+  std::vector<Contestant> three = {contestant('A'), contestant('B'), contestant('C')};
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  run(three, options);
+  EXPECT_EQ(order_,
+            "ABC"
+            "ABCABCABC");
+  for (const Contestant& c : three) {
+    EXPECT_EQ(c.samples_us.size(), 3u);
+    EXPECT_EQ(c.timing, "clock");
+  }
+  EXPECT_EQ(progress_.back(), 1);
+}
+
+TEST_F(Contests, KeepRepeatingUntilTheBudgetIsSpent) {
+  std::vector<Contestant> one = {contestant('A')};
+  ContestOptions options;
+  options.budget_ms = 1e9;
+  options.max_repeats = 50;
+  run(one, options);
+  EXPECT_EQ(one[0].samples_us.size(), 50u);
+}
+
+TEST_F(Contests, LongCallsAreWarmedUpByTheVerificationAlone) {
+  std::vector<Contestant> one = {contestant('A')};
+  one[0].first_call_us = 1e6;
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  run(one, options);
+  EXPECT_EQ(order_, "AAA");
+}
+
+TEST_F(Contests, NeverMeetTheSameOperandsTwiceInARow) {
+  std::vector<Contestant> two = {contestant('A'), contestant('B')};
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 3;
+  run(two, options);
+  for (std::size_t i = 0; i < sets_.size(); ++i) {
+    EXPECT_EQ(sets_[i], static_cast<std::int64_t>(i % 3));
+  }
+}
+
+TEST_F(Contests, FlushBeforeEachTimedCall) {
+  std::vector<Contestant> two = {contestant('A'), contestant('B')};
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  run(two, options);
+  EXPECT_EQ(order_, ".A.B.A.B.A.B.A.B");
+}
+
+// The CPU with graphs that replay what was captured, and a note of what is timed.
+class GraphRuntime final : public Runtime {
+ public:
+  GraphRuntime(std::unique_ptr<Runtime> cpu, std::string& order)
+      : cpu_(std::move(cpu)), order_(order) {}
+
+  const Device& device() const override { return cpu_->device(); }
+  Status allocate(void** data, std::size_t bytes) override { return cpu_->allocate(data, bytes); }
+  void release(void* data) noexcept override { cpu_->release(data); }
+  Status copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
+    return cpu_->copy(to, from, bytes, stream);
+  }
+  Status fill(void* data, unsigned char value, std::size_t bytes, Stream stream) override {
+    return cpu_->fill(data, value, bytes, stream);
+  }
+  Status create_stream(Stream* stream) override { return cpu_->create_stream(stream); }
+  void destroy_stream(Stream stream) noexcept override { cpu_->destroy_stream(stream); }
+  Status synchronize(Stream stream) override { return cpu_->synchronize(stream); }
+  Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
+    order_ += '(';
+    Status status = cpu_->time_us(work, stream, us);
+    order_ += ')';
+    *us = 2;
+    return status;
+  }
+  bool supports_graphs() const override { return true; }
+  Status capture(const std::function<Status(Stream)>& work, Stream stream,
+                 std::unique_ptr<Graph>* graph) override {
+    order_ += '[';
+    Status status = work(stream);
+    order_ += ']';
+    *graph = std::make_unique<Replay>(order_);
+    return status;
+  }
+
+ private:
+  struct Replay final : Graph {
+    explicit Replay(std::string& order) : order_(order) {}
+    Status replay(Stream) override {
+      order_ += 'g';
+      return Status::success();
+    }
+    std::string& order_;
+  };
+
+  std::unique_ptr<Runtime> cpu_;
+  std::string& order_;
+};
+
+class GraphContests : public testing::Test {
+ protected:
+  // The order of events of one contestant: calls by their sets, (timed), [captured], '.' a flush.
+  std::string run(const ContestOptions& options, const char* timing = "graph") {
+    GraphRuntime runtime(open_device("cpu"), order_);
+    check::Workbench bench(runtime);
+    Telemetry telemetry(runtime.device());
+    std::vector<Contestant> one(1);
+    one[0].name = "A";
+    one[0].first_call_us = 1;
+    one[0].call = [&](std::int64_t set, Stream) {
+      order_ += static_cast<char>('0' + set);
+      return Status::success();
+    };
+    order_.clear();
+    run_contest(bench, one, options, telemetry, [](double) {});
+    EXPECT_EQ(one[0].timing, timing);
+    calls_us_ = one[0].samples_us;
+    return order_;
+  }
+  std::string order_;
+  std::vector<double> calls_us_;
+};
+
+TEST_F(GraphContests, OfColdSmallCallsVisitEachSetOnceAfterAFlush) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 8;
+  options.many_rounds = false;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  EXPECT_EQ(run(options), ".(0)[01234567].(g).(g).(g).(g)");
+  EXPECT_EQ(calls_us_, std::vector<double>(3, 2.0 / 8)) << "the replay's time by its calls";
+}
+
+TEST_F(GraphContests, OfOtherCallsGoRoundUntilTheyAreLongEnough) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 3;
+  const std::string order = run(options);
+  const std::string captured = order.substr(4, order.find(']') - 4);
+  EXPECT_EQ(captured.size(), 252u) << "500 us of 2 us calls in whole rounds";
+  EXPECT_EQ(captured.substr(0, 7), "0120120");
+}
+
+TEST_F(GraphContests, AreNotMadeOfCallsThatAreTimedAlone) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.buffer_sets = 4;
+  options.alone = true;
+  options.flush = [this](Stream) {
+    order_ += '.';
+    return Status::success();
+  };
+  EXPECT_EQ(run(options, "alone"), ".(0).(1).(2).(3)");
+}
+
+TEST_F(Contests, PassLaunchErrorsOn) {
+  std::vector<Contestant> one = {contestant('A')};
+  one[0].call = [](std::int64_t, Stream) {
+    return Status::failure(StatusCode::device_error, "lost");
+  };
+  EXPECT_THROW(run(one, {}), Error);
+}
+
+}  // namespace
+}  // namespace kw::bench

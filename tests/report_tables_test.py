@@ -1,0 +1,171 @@
+"""The report: which result files it takes, which it refuses and how, and the tables that it makes of them."""
+
+import csv
+import io
+import unittest
+
+from report_support import InFolder, document, ladder, reduce_row, reductions, sgemm_row, untimed
+
+from kernelwright_report import results, tables, tables_reduce, text, theme
+from kernelwright_report.reductions import length_near
+
+
+class Loading(InFolder):
+    def refused(self, data, pattern):
+        with self.assertRaisesRegex(results.ResultError, pattern):
+            self.loaded(data)
+
+    def test_bad_files_are_named(self):
+        with self.assertRaisesRegex(results.ResultError, "no such file.*--json"):
+            results.load(self.folder / "absent.json")
+        self.refused("{", "r.json: not JSON")
+        self.refused("[]", "expected one object")
+        self.refused({"schema": 2}, "schema 2, this report reads schema 1")
+        self.refused(document([]), "no rows")
+        self.refused(document([1]), "row 0: expected an object, found 1")
+        self.refused({**ladder(), "device": {"kind": "cuda"}}, "device.name is missing")
+
+    def test_bad_rows_are_named(self):
+        row = sgemm_row("cublas", 512)
+        self.refused(document([{name: row[name] for name in row if name != "kernel"}]), "row 0: 'kernel' is missing")
+        self.refused(document([{**row, "gflops": "fast"}]), r"row 0 \(cublas\): 'gflops' is \"fast\", expected a number")
+        self.refused(document([{**row, "m": True}]), "'m' is true, expected a whole number")
+        self.refused(document([{**row, "m": 1.5}]), "'m' is 1.5, expected a whole number")
+        self.refused(document([{**row, "verified": 1}]), "'verified' is 1, expected true or false")
+        self.refused(document([{**row, "role": "hero"}]), "role 'hero' is not one of rung")
+        self.refused(document([{**row, "time_us": {"median": "1"}}]), "time_us.median")
+        self.refused(document([{**row, "time_us": {"median": 0}}]), "expected more than 0")
+        self.refused(document([{**row, "gflops": None}]), "a time but no 'gflops'")
+
+    def test_an_unverified_row_has_no_time(self):
+        self.refused(document([sgemm_row("cublas", 512, verified=False)]), "not verified, yet it has a time")
+
+    def test_a_measurement_stands_once(self):
+        row = sgemm_row("cublas", 512)
+        self.refused(document([row, row]), r"rows 0 and 1 are the same measurement \(cublas at 512\)")
+        self.assertEqual(len(self.loaded(document([row, {**row, "l2": "cold"}])).rows), 2)
+
+    def test_operations_come_apart(self):
+        row = sgemm_row("cublas", 512)
+        found = results.load(self.write(document([row, {**row, "op": "scale_add"}])))
+        self.assertEqual([(result.op, len(result.rows)) for result in found], [("sgemm", 1), ("scale_add", 1)])
+
+    def test_a_reduction_must_say_what_it_is(self):
+        for name in ("n", "dtype", "reduce_op", "shape"):
+            self.refused(document([{**reduce_row("cub", 64), name: None}]), rf"\(cub\): it is a reduction but has no '{name}'")
+        self.refused(document([reduce_row("cub", 64, gbs=None)]), "a time but no 'gbs'")
+        row = reduce_row("cub", 64)
+        self.refused(document([row, row]), r"same measurement \(cub at sum of float32: 64\)")
+        others = [{"dtype": "int8"}, {"reduce_op": "max"}, {"misalign": 1}, {"shape": "segments", "segments": 4}]
+        self.assertEqual(len(self.loaded(document([row, *({**row, **other} for other in others)])).shapes), 5)
+
+    def test_order_is_the_ladder_then_the_library_then_the_vendor(self):
+        data = ladder()
+        data["rows"].reverse()
+        self.assertEqual(self.loaded(data).kernels, ["r01_slow", "r02_better", "sgemm_own", "cublas"])
+
+    def test_kinds(self):
+        self.assertEqual(self.loaded(ladder()).kind, "bench")
+        self.assertEqual(self.loaded(document(ladder()["rows"], kind="host-simt")).kind, "verify")
+        rows = [untimed(sgemm_row("r01_slow", 64), True)]
+        self.assertEqual(self.loaded(document(rows)).kind, "verify")
+        accuracy = document(rows, command="kernelwright accuracy sgemm")
+        self.assertEqual(self.loaded(accuracy).kind, "accuracy")
+
+    def test_what_was_not_measured_is_said(self):
+        data = ladder()
+        data["rows"] = [row for row in data["rows"] if (row["kernel"], row["m"]) != ("r01_slow", 4096)]
+        data["rows"] = [untimed(row, False) if row["kernel"] == "r02_better" else row for row in data["rows"]]
+        self.assertEqual(
+            self.loaded(data).not_timed(),
+            ["r01_slow was not measured at 4096.", "r02_better failed verification at 512, 4096: no time."],
+        )
+
+
+class Writing(InFolder):
+    def test_numbers(self):
+        shown = [text.number(value) for value in (None, 0, 0.01234, 1, 12.345, 999.96, 51234.5)]
+        thin = text.THIN
+        self.assertEqual(shown, ["–", "0", "0.0123", "1.00", "12.3", "1" + thin + "000", "51" + thin + "234"])
+        self.assertEqual(text.microseconds(4.3), f"4.30{thin}µs")
+        self.assertEqual(text.microseconds(2682), f"2.68{thin}ms")
+        self.assertEqual(text.microseconds(1.2e6), f"1.20{thin}s")
+
+    def test_sweep_marks_the_best_of_each_size(self):
+        data = ladder()
+        for row in data["rows"]:
+            if (row["kernel"], row["m"]) == ("r01_slow", 512):
+                row["time_us"]["median"], row["gflops"] = 1.0, 268000.0
+        table = tables.sweep(self.loaded(data))
+        best = [(row[0].text, title) for row in table.rows for cell, title in zip(row, table.header) if cell.mark]
+        self.assertEqual(best, [("r01 slow", "512"), ("cuBLAS", "4096")])
+
+    def test_ladder_table(self):
+        table = tables.ladder(self.loaded(ladder()), self.loaded(ladder()).shape_near(4096))
+        cells = {row[0].text: [cell.text for cell in row[2:]] for row in table.rows}
+        thin = text.THIN
+        self.assertEqual(cells["r02 better"], ["4.00", f"50.0{thin}%", "4.00×", f"80.0{thin}%"])
+        self.assertEqual(cells["cuBLAS"], ["5.00", f"62.5{thin}%", "–", "–"])
+
+    def test_reduce_ladder_table(self):
+        result = self.loaded(reductions())
+        table = tables_reduce.ladder(result, length_near(result, None))
+        self.assertTrue(table.caption.startswith("sum of float32: 2²²"), table.caption)
+        cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+        thin = text.THIN
+        self.assertEqual(cells["r01 tree"], ["100", "168", f"16.8{thin}%", "1.00×", "–"])
+        self.assertEqual(cells["r02 better"], ["25.0", "671", f"67.1{thin}%", "4.00×", "4.00×"])
+        self.assertEqual(cells["CUB"], ["22.0", "763", f"76.3{thin}%", "4.55×", "–"])
+        self.assertEqual(length_near(result, 1024).n, 1024)
+        self.assertEqual(length_near(result, 1000).n, 2**22)
+
+    def test_reductions_beside_their_peer(self):
+        table = tables_reduce.by_length(self.loaded(reductions()))
+        self.assertEqual(table.header[:5], ["n", "kernel", "µs", "CUB, µs", "over CUB"])
+        shown = [[cell.text for cell in row[:5]] for row in table.rows]
+        self.assertEqual(shown[0], ["2¹⁰", "reduce own", "20.0", "22.0", "1.10×"])
+        self.assertEqual([row[0] for row in shown], ["2¹⁰", "2¹²", "2²²"])
+
+    def test_reductions_without_a_peer(self):
+        rows = [
+            reduce_row("reduce_own", 1000, dtype="int8", misalign=1),
+            reduce_row("reduce_own", 6144, shape="rows", rows=64, cols=96, ld=100),
+            reduce_row("reduce_own", 6144, shape="segments", segments=1000, lengths="one_to_32"),
+        ]
+        table = tables_reduce.types(self.loaded(document(rows)))
+        thin = text.THIN
+        self.assertEqual(
+            [[cell.text for cell in row[:3]] for row in table.rows],
+            [["sum", "float32", "rows of 64×96 in 100"],
+             ["sum", "float32", f"1{thin}000 segments, one to 32"],
+             ["sum", "int8", f"1{thin}000, 1 past"]],
+        )  # fmt: skip
+        self.assertEqual([row[5].text for row in table.rows], ["–"] * 3)
+
+    def test_chosen_size_falls_back_to_the_largest(self):
+        result = self.loaded(ladder((128, 256)))
+        self.assertEqual(result.shape_near(4096).label, "256")
+        self.assertEqual(result.shape_near(128).label, "128")
+
+    def test_verified_table_shows_failures(self):
+        rows = [untimed(sgemm_row("r01_slow", size), size != 33) for size in (32, 33)]
+        table = tables.verified(self.loaded(document(rows, kind="host-simt")))
+        self.assertEqual([cell.text for cell in table.rows[0]], ["r01 slow", "1 of 2", "3.0", "✗ 3.0"])
+
+    def test_csv_has_every_field_of_every_row(self):
+        lines = list(csv.DictReader(io.StringIO(tables.rows_csv(self.loaded(ladder())))))
+        self.assertEqual(len(lines), 8)
+        self.assertEqual(lines[0]["time_us.repeats"], "3")
+        self.assertEqual(lines[0]["launch.block"], "256x1x1")
+
+    def test_html_is_escaped(self):
+        table = tables.Table("<caption>", ["a<b"], [[tables.Cell("<script>")]])
+        self.assertNotRegex(tables.to_html(table), "<script>|<caption><|a<b")
+
+    def test_no_colour_is_used_twice(self):
+        light = [colour for _, colour, _ in theme.exchanges()]
+        self.assertEqual(len(light), len(set(light)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,127 @@
+// Who reads what in a launch of `thin`: every element of the wide operand once, by enough blocks.
+#include "sgemm/thin_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace kw {
+namespace {
+
+// As the driver states an NVIDIA H200.
+Device h200() {
+  Device device;
+  device.sm_count = 132;
+  device.memory_clock_khz = 3201000;
+  device.memory_bus_bits = 6144;
+  return device;
+}
+
+Sgemm product(std::int64_t m, std::int64_t n, std::int64_t k, Op op_a, Op op_b) {
+  Sgemm p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.op_a = op_a;
+  p.op_b = op_b;
+  p.lda = op_a == Op::none ? k : m;
+  p.ldb = op_b == Op::none ? n : k;
+  p.ldc = n;
+  return p;
+}
+
+TEST(ThinPlan, PartsCoverTheWideOperandOnce) {
+  for (const std::int64_t rows : {1, 3, 8, 9, 31, 32, 33, 1000, 8192, 3000000}) {
+    for (const std::int64_t k : {0, 1, 31, 129, 4096, 8191, 100000}) {
+      for (const Op op : {Op::none, Op::transpose}) {
+        for (const std::int64_t batch : {1, 5, 40000}) {
+          Sgemm p = product(rows, 1, k, op, Op::none);
+          p.batch = batch;
+          const ThinPlan plan = thin_plan(p, h200());
+          SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(k) + " batch " +
+                       std::to_string(batch));
+          EXPECT_EQ(plan.row_threads * plan.k_threads, thin_tuning.threads);
+          EXPECT_GE(plan.k_threads, 8) << "shared memory is sized for it";
+          EXPECT_GE(plan.row_blocks * plan.block_rows(), rows);
+          EXPECT_LT((plan.row_blocks - 1) * plan.block_rows(), rows);
+          EXPECT_EQ(plan.k_per_part % plan.step(), 0) << "parts stay aligned";
+          EXPECT_GE(plan.parts * plan.k_per_part, k);
+          EXPECT_TRUE(k == 0 || (plan.parts - 1) * plan.k_per_part < k) << "no part is empty";
+          if (plan.parts > 1) {
+            EXPECT_LE(batch * plan.row_blocks, static_cast<std::int64_t>(ticket_count));
+            EXPECT_GE(plan.k_per_part, thin_tuning.min_steps * plan.step());
+          }
+          EXPECT_EQ(plan.workspace_bytes(batch) > 0, plan.parts > 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(ThinPlan, FewRowsAreSharedByBlocksEnoughForTheDevice) {
+  for (const Op op : {Op::none, Op::transpose}) {
+    for (const Sgemm& p :
+         {product(1, 8192, 8192, Op::none, op), product(8192, 1, 8192, op, Op::none),
+          product(8, 512, 100000, Op::none, op)}) {
+      EXPECT_GE(thin_plan(p, h200()).blocks(1), 2 * 132);
+    }
+  }
+  EXPECT_EQ(thin_plan(product(1000000, 1, 8192, Op::none, Op::none), h200()).parts, 1);
+}
+
+TEST(ThinPlan, TheWideOperandIsTheOneThatIsNotThin) {
+  const ThinPlan a = thin_plan(product(100, 3, 50, Op::none, Op::transpose), h200());
+  EXPECT_FALSE(a.wide_is_b);
+  EXPECT_TRUE(a.along_k);
+  EXPECT_EQ(a.width, 3);
+  EXPECT_EQ(a.rows, 100);
+  EXPECT_EQ(a.narrow_k, 1);
+  EXPECT_EQ(a.narrow_j, 50);
+  EXPECT_EQ(a.c_row, 3);
+  EXPECT_EQ(a.c_j, 1);
+  const ThinPlan b = thin_plan(product(3, 100, 50, Op::transpose, Op::none), h200());
+  EXPECT_TRUE(b.wide_is_b);
+  EXPECT_FALSE(b.along_k);
+  EXPECT_EQ(b.rows, 100);
+  EXPECT_EQ(b.narrow_k, 3);
+  EXPECT_EQ(b.narrow_j, 1);
+  EXPECT_EQ(b.c_row, 1);
+  EXPECT_EQ(b.c_j, 100);
+}
+
+TEST(ThinPlan, SixteenByteLoadsOnlyWhereEveryLineIsAligned) {
+  alignas(16) static float memory[8];
+  Sgemm p = product(100, 1, 64, Op::none, Op::none);
+  const auto aligned = [&] { return thin_plan(p, h200()).aligned; };
+  p.a = memory;
+  EXPECT_TRUE(aligned());
+  p.a = memory + 1;
+  EXPECT_FALSE(aligned());
+  p.a = memory;
+  p.lda = 65;
+  EXPECT_FALSE(aligned());
+  p.lda = 64;
+  p.stride_a = 6401;
+  EXPECT_TRUE(aligned()) << "there is one product";
+  p.batch = 2;
+  EXPECT_FALSE(aligned());
+  p.stride_a = 0;
+  EXPECT_TRUE(aligned());
+  const float* pointers[] = {memory, memory};
+  p.a_array = pointers;
+  EXPECT_FALSE(aligned()) << "nothing is known of these";
+}
+
+TEST(ThinPlan, PredictsTheWayThroughTheMemory) {
+  const auto us = [](const Sgemm& p) { return predict_us(thin_plan(p, h200()), p, h200()); };
+  const double large = us(product(1, 8192, 8192, Op::none, Op::none));
+  EXPECT_GT(large, 8192.0 * 8192 * 4 / 4.9e6) << "no faster than the memory";
+  EXPECT_LT(large, 70);
+  const double small = us(product(1, 64, 64, Op::none, Op::none));
+  EXPECT_GT(small, 1);
+  EXPECT_LT(small, 6);
+  EXPECT_GT(us(product(1, 1, 1, Op::none, Op::none)), 0);
+}
+
+}  // namespace
+}  // namespace kw
