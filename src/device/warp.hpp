@@ -47,9 +47,8 @@ __device__ __forceinline__ T from_lane_above(const T& value, int delta, int widt
 // The value of any lane. All lanes of the warp call it.
 template <class T>
 __device__ __forceinline__ T from_lane(const T& value, int lane) {
-  return exchange_words(value, [=](std::uint32_t word) {
-    return __shfl_sync(whole_warp(), word, lane, warp_lanes);
-  });
+  return exchange_words(
+      value, [=](std::uint32_t word) { return __shfl_sync(whole_warp(), word, lane, warp_lanes); });
 }
 
 }  // namespace KW_TARGET

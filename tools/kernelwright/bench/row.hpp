@@ -29,7 +29,7 @@ struct ReductionRow {
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
-  std::string path;  // the kernel that really computes
+  std::string path;                       // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
