@@ -76,7 +76,7 @@ TuneCache present_choices(const std::string& path, const Device& device) {
   const Status status = TuneCache::read(path, device, &cache);
   if (status.ok()) return cache;
   if (!TuneCache::is_one(path)) {
-    throw UsageError(fmt::format("--out: {} is no tune cache: name another file", path));
+    throw UsageError(fmt::format("{} is no tune cache: name another file with --out", path));
   }
   fmt::print(stderr, "{}: it is replaced\n", status.message);
   return cache;
