@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <string>
 
 #include "check/cases.hpp"
 #include "registry_subjects.hpp"
@@ -12,13 +14,25 @@
 namespace kw {
 namespace {
 
+// An address sanitizer makes everything some fifteen times slower: a kernel gets every eighth case,
+// another eighth than its neighbours in the list.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t case_step = 8;
+#else
+constexpr std::size_t case_step = 1;
+#endif
+
 class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
  protected:
   void check_all(const std::vector<check::SgemmCase>& cases) {
     const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
     const Kernel<Sgemm>& kernel = GetParam().kernel;
     int computed = 0;
-    for (const check::SgemmCase& c : cases) {
+    int tried = 0;
+    const std::size_t first = std::hash<std::string>()(kernel.name) % case_step;
+    for (std::size_t i = std::min(first, cases.size() - 1); i < cases.size(); i += case_step) {
+      const check::SgemmCase& c = cases[i];
+      ++tried;
       const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, c);
       if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
         continue;
@@ -27,7 +41,7 @@ class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
       ++computed;
     }
     if (kernel.role == Role::peer || kernel.role == Role::reference) {
-      EXPECT_EQ(computed, static_cast<int>(cases.size()));
+      EXPECT_EQ(computed, tried);
     }
   }
 };
