@@ -63,7 +63,8 @@ int main() {
   }
   double largest = 0;
   for (std::int64_t i = 0; i < groups * points; ++i) {
-    const double angle = step * static_cast<double>(i / points);
+    const std::int64_t group = i / points;
+    const double angle = step * static_cast<double>(group);
     largest = std::fmax(largest, std::fabs(after[i * 3] - std::cos(angle)));
     largest = std::fmax(largest, std::fabs(after[i * 3 + 1] - std::sin(angle)));
     largest = std::fmax(largest, std::fabs(after[i * 3 + 2] - 2.0));

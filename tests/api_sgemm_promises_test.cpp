@@ -129,8 +129,9 @@ class ApiSgemmFarApart : public testing::TestWithParam<DeviceKind> {
  protected:
   // C (2 x 3) = A (2 x 2) * B (2 x 3) in small whole numbers, `batch` times.
   static constexpr std::int64_t far = (std::int64_t{1} << 31) + 8;  // elements
-  static void fill(const SparseFloats& a, std::int64_t row, std::int64_t entry) {
-    for (std::int64_t e = 0; e < 2; ++e) {
+  static void fill(const SparseFloats& a, std::int64_t row, std::int64_t entry,
+                   std::int64_t batch) {
+    for (std::int64_t e = 0; e < batch; ++e) {
       for (std::int64_t i = 0; i < 2; ++i) {
         for (std::int64_t j = 0; j < 2; ++j) {
           a.data()[e * entry + i * row + j] = static_cast<float>(1 + e + 2 * i + j);
@@ -160,12 +161,7 @@ class ApiSgemmFarApart : public testing::TestWithParam<DeviceKind> {
 };
 
 TEST_P(ApiSgemmFarApart, Rows) {
-  fill(a, far, 0);
-  // Entry 1 of `fill` wrote over entry 0: its elements are one larger.
-  for (const std::int64_t at : {std::int64_t{0}, far}) {
-    a.data()[at] -= 1;
-    a.data()[at + 1] -= 1;
-  }
+  fill(a, far, 0, 1);
   sgemm(context, 1, row_major<const float>(a.data(), 2, 2, far),
         row_major<const float>(b.data(), 2, 3), 0, row_major(c.data(), 2, 3, far));
   context.synchronize();
@@ -173,7 +169,7 @@ TEST_P(ApiSgemmFarApart, Rows) {
 }
 
 TEST_P(ApiSgemmFarApart, Entries) {
-  fill(a, 2, far);
+  fill(a, 2, far, 2);
   sgemm_batched(context, 1, row_major<const float>(a.data(), 2, 2),
                 row_major<const float>(b.data(), 2, 3), 0, row_major(c.data(), 2, 3), 2, far, 0,
                 far);
@@ -182,7 +178,7 @@ TEST_P(ApiSgemmFarApart, Entries) {
 }
 
 TEST_P(ApiSgemmFarApart, EntriesByPointers) {
-  fill(a, 2, far);
+  fill(a, 2, far, 2);
   const std::vector<const float*> pointers_a = {a.data(), a.data() + far};
   const std::vector<const float*> pointers_b = {b.data(), b.data()};
   const std::vector<float*> pointers_c = {c.data(), c.data() + far};
