@@ -3,7 +3,9 @@
 // command line, tests and measurements.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "gpu/device.hpp"
@@ -27,6 +29,7 @@ inline const char* to_string(Role role) {
 inline const char* to_string(Math math) {
   switch (math) {
     case Math::fp32: return "fp32";
+    case Math::fp32_split: return "fp32_split";
   }
   return "unknown";
 }
@@ -48,6 +51,8 @@ struct Workspace {
 
 constexpr std::size_t ticket_count = 32768;
 
+using PathWords = std::array<std::uint32_t, 2>;
+
 template <class Problem>
 struct Kernel {
   const char* name;    // "r07_conflict_free": file = registry = command line = test = result
@@ -60,6 +65,14 @@ struct Kernel {
   Status (*launch)(const Problem&, const Device&, Workspace, Stream);  // never allocates or waits
   // For the choice among kernels; null: only where no other supports the problem.
   double (*predicted_us)(const Problem&, const Device&) = nullptr;
+  // The least workspace with which `launch` works, in pieces; null: all of workspace_bytes.
+  std::size_t (*least_workspace_bytes)(const Problem&, const Device&) = nullptr;
+  // Where the kernel chooses on the device by the data: which kernel computed the problem, from the
+  // first words of the workspace after the launch has run.
+  const char* (*path_taken)(const Problem&, const Device&, const PathWords&) = nullptr;
+  // What a rung that is less exact than FP32 may err beyond FP32's bound, in 2^-24 |alpha| |op(A)|
+  // |op(B)|; null for all others, and a kernel of the library is never such a one.
+  double (*extra_error)(const Problem&) = nullptr;
 };
 
 template <class Problem>

@@ -163,7 +163,7 @@ const Kernel<Sgemm>* choose_kernel(const Sgemm& problem, const Device& device,
                                    const KernelList<Sgemm>& kernels, const TuneCache& cache,
                                    Math math) {
   const auto tuned = cache.choices().find(tune_key(problem));
-  if (tuned != cache.choices().end()) {
+  if (math == Math::fp32 && tuned != cache.choices().end()) {
     for (const Kernel<Sgemm>& kernel : kernels) {
       if (kernel.name == tuned->second.kernel && computes(kernel, problem, device, math)) {
         return &kernel;

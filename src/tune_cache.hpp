@@ -4,6 +4,8 @@
 //   kernelwright tune cache | 1 | 0.1.0 | NVIDIA H200 | 13.0        format, library, device, driver
 //   sgemm 4096 4096 4096 n t 1 -> stream_256x128 2700.5 us          m n k op_a op_b batch
 //
+// Choices are for plain fp32; other arithmetic follows the rule (select.hpp).
+//
 // A file of another format, library version, device or driver is not used: its choices may be wrong
 // there.
 #pragma once
@@ -53,8 +55,8 @@ class TuneCache {
   std::map<TuneKey, TuneChoice> choices_;
 };
 
-// The kernel of the cache, if it is in the list, computes in `math` and supports the problem; else
-// the rule's (select.hpp). Null where no kernel computes it.
+// In fp32 the kernel of the cache, if it is in the list, computes in fp32 and supports the problem;
+// else the rule's (select.hpp). Null where no kernel computes it.
 const Kernel<Sgemm>* choose_kernel(const Sgemm& problem, const Device& device,
                                    const KernelList<Sgemm>& kernels, const TuneCache& cache,
                                    Math math);

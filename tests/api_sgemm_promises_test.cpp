@@ -74,6 +74,44 @@ TEST_P(ApiSgemmPromises, TheQueriedWorkspaceIsEnoughAndNeeded) {
   }
 }
 
+// What the library's fp32_split gets along with, down to nothing at all.
+TEST_P(ApiSgemmPromises, SplitProductsWorkInAnyWorkspace) {
+  Context context = detail::open_context(GetParam());
+  const Stored a = make_stored(130, 70, Layout::row_major, Op::none, 1, 11);
+  const Stored b = make_stored(70, 140, Layout::col_major, Op::transpose, 0, 12);
+  const Stored c = make_stored(130, 140, Layout::row_major, Op::none, 0, 13);
+  const DeviceFloats on_a(context, a.values), on_b(context, b.values);
+  MatrixView<float> view_a = a.view, view_b = b.view, view_c = c.view;
+  view_a.data = on_a.data();
+  view_b.data = on_b.data();
+  const SgemmOptions options{Math::fp32_split};
+  const auto run = [&] {
+    const DeviceFloats on_c(context, c.values);
+    view_c.data = on_c.data();
+    sgemm(context, 1.5f, view_a, view_b, -0.5f, view_c, options);
+    const std::vector<float> after = on_c.get();
+    expect_product(a, b, c, after, {1.5f, -0.5f});
+    return after;
+  };
+  const std::vector<float> want = run();
+  const DeviceFloats place(context, c.values);
+  view_c.data = place.data();
+  const std::size_t bytes =
+      sgemm_workspace_bytes(context, 1.5f, view_a, view_b, -0.5f, view_c, options);
+  const DeviceFloats scratch(context, std::vector<float>(bytes / sizeof(float) + 64, nan));
+  for (const std::size_t given : {bytes, bytes / 2 / 256 * 256, bytes / 4, std::size_t{0}}) {
+    SCOPED_TRACE(testing::Message() << given << " of " << bytes << " bytes");
+    context.set_workspace(scratch.data(), given);
+    const std::vector<float> once = run();
+    EXPECT_EQ(run(), once) << "the same workspace, the same bits";
+    if (given == bytes) {
+      EXPECT_EQ(once, want) << "whose it is makes no difference";
+    }
+  }
+  context.set_workspace(nullptr, 0);
+  EXPECT_EQ(run(), want);
+}
+
 TEST_P(ApiSgemmPromises, ContextsAtTheSameTimeGiveTheSameBits) {
   constexpr int count = 4;
   std::vector<std::vector<float>> results(count);

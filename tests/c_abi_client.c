@@ -155,6 +155,36 @@ const char* c_abi_handles(void) {
   return NULL;
 }
 
+const char* c_abi_math(void) {
+  const float a[] = {2}, b[] = {3};
+  float c[1];
+  size_t bytes = 99;
+  kwMath_t math = -1;
+  kwHandle_t handle = NULL;
+  REQUIRE(kwCreateCpu(&handle) == KW_STATUS_OK);
+  REQUIRE(kwGetMath(handle, &math) == KW_STATUS_OK);
+  REQUIRE(math == KW_MATH_FP32);
+  REQUIRE(kwSetMath(handle, KW_MATH_FP32_SPLIT) == KW_STATUS_OK);
+  REQUIRE(kwGetMath(handle, &math) == KW_STATUS_OK);
+  REQUIRE(math == KW_MATH_FP32_SPLIT);
+  /* A CPU computes it in FP32. */
+  REQUIRE(kwSgemm(handle, KW_ROW_MAJOR, KW_OP_NONE, KW_OP_NONE, 1, 1, 1, &one, a, 1, b, 1, &zero, c,
+                  1) == KW_STATUS_OK);
+  REQUIRE(c[0] == 6);
+  REQUIRE(kwSgemmWorkspaceBytes(handle, KW_ROW_MAJOR, KW_OP_NONE, KW_OP_NONE, 1, 1, 1, &one, a, 1,
+                                b, 1, &zero, c, 1, &bytes) == KW_STATUS_OK);
+  REQUIRE(bytes == 0);
+  REQUIRE(kwSetMath(handle, 2) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "math is 2") != NULL);
+  REQUIRE(kwGetMath(handle, NULL) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "math is null") != NULL);
+  REQUIRE(kwGetMath(handle, &math) == KW_STATUS_OK);
+  REQUIRE(math == KW_MATH_FP32_SPLIT);
+  kwDestroy(handle);
+  REQUIRE(kwSetMath(NULL, KW_MATH_FP32) == KW_STATUS_INVALID_ARGUMENT);
+  return NULL;
+}
+
 /* A file that cannot be used leaves a handle that works. */
 const char* c_abi_tune_cache(void) {
   const float a[] = {2}, b[] = {3};

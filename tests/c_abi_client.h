@@ -11,6 +11,7 @@ const char* c_abi_column_major_product(void);
 const char* c_abi_strided_batched(void);
 const char* c_abi_pointer_batched(void);
 const char* c_abi_pointer_mode(void);
+const char* c_abi_math(void);
 const char* c_abi_batched_errors(void);
 const char* c_abi_scale_add(void);
 const char* c_abi_reduce(void);

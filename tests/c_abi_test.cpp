@@ -19,6 +19,7 @@ TEST(CAbi, ColumnMajorProduct) { expect_passes(c_abi_column_major_product); }
 TEST(CAbi, StridedBatched) { expect_passes(c_abi_strided_batched); }
 TEST(CAbi, PointerBatched) { expect_passes(c_abi_pointer_batched); }
 TEST(CAbi, PointerMode) { expect_passes(c_abi_pointer_mode); }
+TEST(CAbi, Math) { expect_passes(c_abi_math); }
 TEST(CAbi, BatchedErrors) { expect_passes(c_abi_batched_errors); }
 TEST(CAbi, ScaleAdd) { expect_passes(c_abi_scale_add); }
 TEST(CAbi, Reduce) { expect_passes(c_abi_reduce); }

@@ -72,6 +72,29 @@ class Check : public testing::Test {
   std::unique_ptr<Runtime> runtime_;
 };
 
+float to_eight_bits(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x8000u) & 0xFFFF0000u);
+}
+Status in_eight_bits(const Sgemm& p, const Device&, Workspace, Stream) {
+  multiply(p, p.loop_k(), to_eight_bits);
+  return Status::success();
+}
+
+TEST_F(Check, ARungsOwnBoundCountsBesideFp32s) {
+  Kernel<Sgemm> rung = kernel(in_eight_bits);
+  EXPECT_EQ(verify_sgemm(*runtime_, rung, square(40, 30)).outcome, Outcome::failed);
+  rung.extra_error = [](const Sgemm& p) { return p.k == 30 ? 140000.0 : 0.0; };
+  const VerifyResult judged = verify_sgemm(*runtime_, rung, square(40, 30));
+  EXPECT_TRUE(judged.ok()) << judged.message;
+  EXPECT_EQ(judged.error.bound, 140000 + 32);
+  EXPECT_EQ(verify_sgemm(*runtime_, rung, square(40, 31)).outcome, Outcome::failed);
+  // What is exact stays so: integers have few bits.
+  EXPECT_EQ(verify_sgemm(*runtime_, rung, square(40, 30, Input::integers)).error.bound, 0);
+  rung.extra_error = [](const Sgemm&) { return 10.0; };
+  EXPECT_EQ(verify_sgemm(*runtime_, rung, square(40, 30)).outcome, Outcome::failed);
+}
+
 TEST_F(Check, AcceptsACorrectKernelOnEveryCase) {
   std::vector<SgemmCase> cases = sgemm_edge_cases();
   for (const SgemmCase& c : sgemm_transpose_cases()) cases.push_back(c);

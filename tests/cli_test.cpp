@@ -1,6 +1,9 @@
 // The command line: exit codes, messages, help.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
 #include "kernels.hpp"
 #include "program_run.hpp"
 
@@ -105,6 +108,14 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"bench sgemm --device cpu --input gaussian", "\"gaussian\" is not one of uniform, unit"},
       {"verify sgemm --device cpu --seed minus", "--seed"},
       {"accuracy sgemm --device cpu --size 0", "--size"},
+      {"accuracy sgemm --device cpu --seeds 2", "--classes"},
+      {"accuracy sgemm --device cpu --classes 'unit,u?'",
+       "--classes: no class of data matches \"u?\"; there are:"},
+      {"accuracy sgemm --device cpu --classes unit --math tf32", "--math"},
+      {"accuracy sgemm --device cpu --classes unit --math fp32_split",
+       "--math: none of the kernels computes in fp32_split"},
+      {"accuracy sgemm --device cpu --classes unit --max-k 1 --dump /dev/null/x",
+       "--dump: cannot make /dev/null/x"},
       {"report no-such-file.json -o somewhere", "no-such-file.json"},
       {"report", "files"},
       {"bench sgemm --device cpu --shape 8 --json /no/such/folder/x.json",
@@ -133,6 +144,28 @@ TEST(Cli, AMissingDeviceExitsThree) {
     EXPECT_EQ(run.exit_code, 3) << command << run.err;
     EXPECT_TRUE(contains(run.err, "--device")) << run.err;
   }
+}
+
+TEST(Cli, TheAccuracySuiteShowsEveryClassAndDumps) {
+  const std::string folder = temporary_path("dump");
+  const ProgramRun run = run_kernelwright(
+      "accuracy sgemm --device cpu --classes 'un*,one_*' --size 8 --max-k 1 --dump '" + folder +
+      "'");
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  for (const char* name : {"unit: U[0, 1)", "uniform: ", "one_nan_b: one NaN in B", "0 of "}) {
+    EXPECT_TRUE(contains(run.out, name)) << name << "\n" << run.out;
+  }
+  const auto index = nlohmann::json::parse(read_text(folder + "/index.json"));
+  ASSERT_EQ(index["items"].size(), 6u);
+  for (const auto& item : index["items"]) {
+    EXPECT_EQ(read_text(folder + "/" + item["a"].get<std::string>()).size(), 8 * sizeof(float));
+    EXPECT_EQ(read_text(folder + "/" + item["b"].get<std::string>()).size(), 8 * sizeof(float));
+    for (const char* name : {"product", "magnitude"}) {
+      EXPECT_EQ(read_text(folder + "/" + item[name].get<std::string>()).size(),
+                64 * sizeof(double));
+    }
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Cli, ListShowsEveryKernel) {

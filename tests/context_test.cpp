@@ -125,12 +125,13 @@ struct Seen {
 };
 
 // A product of m x 4; its result is what the kernel saw.
-Status call(detail::ContextState& state, std::int64_t m, Seen* seen) {
+Status call(detail::ContextState& state, std::int64_t m, Seen* seen, Math math = Math::fp32) {
   std::vector<float> a(64), b(64), c(64);
   detail::SgemmCall call;
   call.a = row_major<const float>(a.data(), m, 3);
   call.b = row_major<const float>(b.data(), 3, 4);
   call.c = row_major(c.data(), m, 4);
+  call.options.math = math;
   Status status = detail::sgemm(state, call);
   std::memcpy(&seen->address, c.data(), sizeof seen->address);
   std::memcpy(&seen->bytes, c.data() + 2, sizeof seen->bytes);
@@ -168,6 +169,80 @@ TEST(ContextWorkspace, TheCallersIsUsedOrRefused) {
   EXPECT_NE(refused.message.find("6291456"), std::string::npos) << refused.message;
   EXPECT_EQ(seen.address, 0u) << "C was written";
   state->runtime().release(memory);
+}
+
+std::size_t one_mebibyte(const Sgemm&, const Device&) { return std::size_t{1} << 20; }
+std::size_t five_gibibytes(const Sgemm&, const Device&) { return std::size_t{5} << 30; }
+// Leaves the size of the workspace in C.
+Status show_bytes(const Sgemm& p, const Device&, Workspace workspace, Stream) {
+  std::memcpy(p.c + 2, &workspace.bytes, sizeof workspace.bytes);
+  return Status::success();
+}
+// Works from one mebibyte on.
+Kernel<Sgemm> slicing(std::size_t (*workspace)(const Sgemm&, const Device&)) {
+  Kernel<Sgemm> made = kernel(supports_all, show_bytes, workspace);
+  made.math = Math::fp32_split;
+  made.predicted_us = [](const Sgemm&, const Device&) { return 1.0; };
+  made.least_workspace_bytes = one_mebibyte;
+  return made;
+}
+
+TEST(ContextWorkspace, ASlicingKernelMakesDoWithLess) {
+  const auto state = open(cpu_with([] {
+    return KernelList<Sgemm>{kernel(supports_all, fail, no_workspace<Sgemm>),
+                             slicing(two_mebibytes_a_row)};
+  }));
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  void* memory = nullptr;
+  ASSERT_TRUE(state->runtime().allocate(&memory, 4 * mebibyte).ok());
+  Seen seen{};
+  for (const std::size_t bytes : {mebibyte, 3 * mebibyte, 4 * mebibyte}) {
+    ASSERT_TRUE(state->set_workspace(memory, bytes).ok());
+    ASSERT_TRUE(call(*state, 2, &seen, Math::fp32_split).ok());
+    EXPECT_EQ(seen.bytes, bytes);
+  }
+  ASSERT_TRUE(call(*state, 1, &seen, Math::fp32_split).ok());
+  EXPECT_EQ(seen.bytes, 2 * mebibyte) << "no more than it has use for";
+  EXPECT_EQ(call(*state, 2, &seen).message, "the device is on fire") << "fp32 has its own kernel";
+  state->runtime().release(memory);
+}
+
+TEST(ContextWorkspace, WhereNoSliceFitsAnotherKernelComputes) {
+  const auto with_fp32 = open(cpu_with([] {
+    return KernelList<Sgemm>{slicing(two_mebibytes_a_row),
+                             kernel(supports_all, fail, two_mebibytes_a_row),
+                             kernel(supports_all, show_bytes, no_workspace<Sgemm>)};
+  }));
+  const auto alone = open(cpu_with([] { return KernelList<Sgemm>{slicing(two_mebibytes_a_row)}; }));
+  alignas(256) static char memory[512];
+  Seen seen{0, 1};
+  ASSERT_TRUE(with_fp32->set_workspace(memory, sizeof memory).ok());
+  EXPECT_TRUE(call(*with_fp32, 2, &seen, Math::fp32_split).ok());
+  EXPECT_EQ(seen.bytes, 0u);
+  EXPECT_EQ(call(*with_fp32, 2, &seen).code, StatusCode::workspace_too_small)
+      << "in plain fp32 the first is chosen, whatever the workspace";
+  ASSERT_TRUE(alone->set_workspace(memory, sizeof memory).ok());
+  const Status refused = call(*alone, 2, &seen, Math::fp32_split);
+  EXPECT_EQ(refused.code, StatusCode::workspace_too_small);
+  EXPECT_NE(refused.message.find("512 bytes"), std::string::npos) << refused.message;
+}
+
+TEST(ContextWorkspace, ItsOwnGrowsNoFurtherForSlices) {
+  const auto state = open(cpu_with([] { return KernelList<Sgemm>{slicing(five_gibibytes)}; }));
+  Seen seen{};
+  ASSERT_TRUE(call(*state, 1, &seen, Math::fp32_split).ok());
+  EXPECT_EQ(seen.bytes, std::size_t{4} << 30);
+}
+
+// Else slices, and with them the bits, would follow from the calls before.
+TEST(ContextWorkspace, WhatCallsBeforeMadeOfItIsNotSeen) {
+  const auto state = open(cpu_with([] { return KernelList<Sgemm>{slicing(two_mebibytes_a_row)}; }));
+  Seen first{}, larger{}, again{};
+  ASSERT_TRUE(call(*state, 3, &first, Math::fp32_split).ok());
+  ASSERT_TRUE(call(*state, 9, &larger, Math::fp32_split).ok());
+  ASSERT_TRUE(call(*state, 3, &again, Math::fp32_split).ok());
+  EXPECT_GT(larger.bytes, first.bytes);
+  EXPECT_EQ(again.bytes, first.bytes);
 }
 
 // Leaves the address of the tickets in C, and 0 where all of them are.

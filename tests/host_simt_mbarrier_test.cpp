@@ -269,9 +269,9 @@ __global__ void init_again() {
 }
 
 TEST_F(HostSimt, ImpossibleCallsOfMbarriersAreFaults) {
-  expect_fault(gpu::launch(init_for, {1, 1}, 0u), {"mbarrier_init for 0 arrivals", "1 to 65535"});
-  expect_fault(gpu::launch(init_for, {1, 1}, 65536u), {"mbarrier_init for 65536 arrivals"});
-  expect_ok(gpu::launch(init_for, {1, 1}, 65535u));
+  expect_fault(gpu::launch(init_for, {1, 1}, 0u), {"mbarrier_init for 0 arrivals", "1 to 4095"});
+  expect_fault(gpu::launch(init_for, {1, 1}, 4096u), {"mbarrier_init for 4096 arrivals"});
+  expect_ok(gpu::launch(init_for, {1, 1}, 4095u));
   expect_fault(gpu::launch(wait_for, {1, 1}, 2u), {"mbarrier_wait for parity 2", "0 or 1"});
   expect_ok(gpu::launch(wait_for, {1, 1}, 1u));
   options().order = Order::forward;

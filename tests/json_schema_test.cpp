@@ -90,7 +90,11 @@ void expect_problem(const ordered_json& row) {
   const bool is_sgemm = row["op"] == "sgemm";
   EXPECT_TRUE(is_one_of(row["op"], {"sgemm", "scale_add"}));
   EXPECT_TRUE(row["kernel"].is_string());
-  EXPECT_EQ(row["path"], row["kernel"]);
+  EXPECT_TRUE(row["path"].is_string());
+  // Kernels in plain fp32 don't choose by the data; the library's choice among them does.
+  if (row["math"] == "fp32") {
+    EXPECT_EQ(row["path"] == row["kernel"], row["kernel"] != "kernelwright");
+  }
   EXPECT_TRUE(is_one_of(row["role"], {"rung", "production", "peer", "reference"}));
   for (const char* name : {"m", "n", "lda", "ldb", "batch"}) {
     EXPECT_TRUE(row[name].is_number_integer()) << name;
@@ -106,7 +110,7 @@ void expect_problem(const ordered_json& row) {
   EXPECT_TRUE(row["beta"].is_number());
   EXPECT_GE(row["batch"], is_sgemm ? 0 : 1);
   EXPECT_EQ(row["layout"], "row_major");
-  EXPECT_EQ(row["math"], "fp32");
+  EXPECT_TRUE(is_one_of(row["math"], {"fp32", "fp32_split"}));
   EXPECT_TRUE(is_one_of(row["input"], {"uniform", "unit", "normal", "constant", "integers"}));
   EXPECT_TRUE(row["verified"].is_boolean());
   EXPECT_TRUE(row["c_first"].is_number());
@@ -366,6 +370,38 @@ TEST(JsonSchema, AccuracyCoversInputsAndDepths) {
   EXPECT_EQ(seen.size(), 3u * 5u) << "unit, uniform, normal at k = 1, 8, 16, 32, 64";
 }
 
+TEST(JsonSchema, TheAccuracySuiteAddsItsFields) {
+  std::vector<std::string> fields = row_fields;
+  for (const char* name : {"seeds", "rms_vs_peer", "max_vs_peer", "same_bits"}) {
+    fields.emplace_back(name);
+  }
+  const ordered_json file = run_json(
+      "accuracy sgemm --device cpu --classes unit,mixed,odd_tn,empty_added --kernel 'cpu_*' --size "
+      "9 "
+      "--max-k 1 --seeds 2",
+      // At k = 1 every correct product has the same error.
+      0);
+  std::set<std::string> seen;
+  for (const ordered_json& row : file["rows"]) {
+    EXPECT_EQ(names(row), fields);
+    expect_error(row);
+    EXPECT_TRUE(row["time_us"].is_null());
+    EXPECT_TRUE(row["vs_peer"].is_null());
+    EXPECT_EQ(row["seeds"], 2);
+    EXPECT_EQ(row["same_bits"], true);
+    EXPECT_EQ(row["verified"], true);
+    const bool is_compared = row["role"] == "production" && !peers::sgemm_cpu().empty() &&
+                             (row["input"] == "unit" || row["input"] == "odd_tn");
+    for (const char* name : {"rms_vs_peer", "max_vs_peer"}) {
+      EXPECT_EQ(row[name].is_number(), is_compared) << name;
+    }
+    EXPECT_EQ(row["peer"].is_string(), is_compared);
+    EXPECT_EQ(row["k"], row["input"] == "empty_added" ? 0 : 1);
+    seen.insert(row["input"].get<std::string>());
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"unit", "mixed", "odd_tn", "empty_added"}));
+}
+
 TEST(JsonSchema, DevicesListsTheCpuMeasured) {
   const ordered_json file = run_json("devices --no-measure");
   EXPECT_EQ(file["schema"], 1);
@@ -387,6 +423,32 @@ TEST(JsonSchema, BenchOnHostSimt) {
     EXPECT_TRUE(row["verified"].get<bool>());
     EXPECT_TRUE(row["of_peak"].is_null());
     EXPECT_TRUE(row["peer"].is_null());
+  }
+}
+
+// The library's choices name the kernel that computed.
+TEST(JsonSchema, PathsOfTheChoices) {
+  const KernelList<Sgemm> production = on_host::sgemm_production();
+  for (const char* command :
+       {"bench sgemm --shape 64x96x40 --quick", "verify sgemm --shape 64x96x40",
+        "accuracy sgemm --classes uniform --size 64 --max-k 1"}) {
+    const ordered_json file =
+        run_json(std::string(command) + " --device host-simt --kernel 'kernelwright*'");
+    std::set<std::string> kernels;
+    for (const ordered_json& row : file["rows"]) {
+      if (!row["kernel"].get<std::string>().starts_with("kernelwright")) continue;
+      kernels.insert(row["kernel"].get<std::string>());
+      const bool in_fp32 = row["kernel"] == "kernelwright";
+      EXPECT_EQ(row["math"], in_fp32 ? "fp32" : "fp32_split");
+      const auto path = std::find_if(production.begin(), production.end(), [&](const auto& kernel) {
+        return row["path"] == kernel.name;
+      });
+      ASSERT_NE(path, production.end()) << row["path"];
+      if (in_fp32) {
+        EXPECT_EQ(path->math, Math::fp32);
+      }
+    }
+    EXPECT_EQ(kernels, (std::set<std::string>{"kernelwright", "kernelwright_split"})) << command;
   }
 }
 

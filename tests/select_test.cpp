@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
 
 namespace kw {
 namespace {
@@ -88,6 +89,38 @@ TEST(Select, PredictionsKnowTheDevice) {
 
 TEST(Select, AnEndlessPredictionIsStillAKernel) {
   EXPECT_STREQ(chosen({row("endless", always, endless)}, {}), "endless");
+}
+
+std::size_t size_bytes(const Work& work, const Device&) {
+  return static_cast<std::size_t>(work.size);
+}
+std::size_t ten_bytes(const Work&, const Device&) { return 10; }
+
+TEST(Select, AWorkspaceLeavesOutWhatNeedsMore) {
+  Row whole = row("whole", always, constant_9_us), sliced = row("sliced", always, size_us);
+  whole.workspace_bytes = sliced.workspace_bytes = size_bytes;
+  sliced.least_workspace_bytes = ten_bytes;
+  const KernelList<Work> kernels = {whole, sliced, row("none_needed", always)};
+  const auto chosen_with = [&](std::size_t bytes) {
+    return std::string(select_kernel(Work{100}, {}, kernels, Math::fp32, bytes)->name);
+  };
+  EXPECT_EQ(chosen_with(any_workspace), "whole");
+  EXPECT_EQ(chosen_with(100), "whole");
+  EXPECT_EQ(chosen_with(99), "sliced");
+  EXPECT_EQ(chosen_with(10), "sliced");
+  EXPECT_EQ(chosen_with(9), "none_needed");
+}
+
+TEST(Select, Fp32ServesOtherArithmeticButNotTheOtherWayRound) {
+  Row split = row("split", always, constant_9_us);
+  split.math = Math::fp32_split;
+  const KernelList<Work> kernels = {split, row("fp32", always, size_us)};
+  const auto chosen_in = [&](Math math, int size) {
+    return std::string(select_kernel(Work{size}, {}, kernels, math)->name);
+  };
+  EXPECT_EQ(chosen_in(Math::fp32, 100), "fp32");
+  EXPECT_EQ(chosen_in(Math::fp32_split, 100), "split");
+  EXPECT_EQ(chosen_in(Math::fp32_split, 8), "fp32");
 }
 
 TEST(Select, NothingWhereNothingIsLeft) {

@@ -63,9 +63,10 @@ class KW_API Context {
   void set_stream(void* stream);
 
   /// Later calls take their scratch memory from here: device memory, 256-byte aligned, not used by
-  /// anything else meanwhile. A call that needs more fails with workspace_too_small. (null, 0)
-  /// returns to the context's own workspace, which a call that needs more grows by an allocation;
-  /// what it grew out of is kept until the context ends.
+  /// anything else meanwhile. A call that needs more fails with workspace_too_small; a product in
+  /// fp32_split makes do with less (math.hpp). (null, 0) returns to the context's own workspace,
+  /// which a call that needs more grows by an allocation; what it grew out of is kept until the
+  /// context ends.
   void set_workspace(void* data, std::size_t bytes);
 
   /// Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels

@@ -76,6 +76,19 @@ enum { KW_POINTER_MODE_HOST = 0, KW_POINTER_MODE_DEVICE = 1 };
 KW_API kwStatus_t kwSetPointerMode(kwHandle_t handle, kwPointerMode_t mode);
 KW_API kwStatus_t kwGetPointerMode(kwHandle_t handle, kwPointerMode_t* mode);
 
+/* The arithmetic of a product.
+ * - KW_MATH_FP32: IEEE single precision, every product and sum rounded once, or fused.
+ * - KW_MATH_FP32_SPLIT: no less accurate (docs/accuracy.md has the rule and what was measured), by
+ * sums of products of narrower pieces where that is faster; FP32 elsewhere. Infinities, NaN,
+ * subnormals and overflows are FP32's. The device looks at the data and chooses; the host does not
+ * wait. It takes more workspace, about 6 bytes an element of A and B, and works in slices with
+ * less. */
+typedef int32_t kwMath_t;
+enum { KW_MATH_FP32 = 0, KW_MATH_FP32_SPLIT = 1 };
+/* For later products of this handle; KW_MATH_FP32 where never called. */
+KW_API kwStatus_t kwSetMath(kwHandle_t handle, kwMath_t math);
+KW_API kwStatus_t kwGetMath(kwHandle_t handle, kwMath_t* math);
+
 /* C = alpha * op(A) * op(B) + beta * C; op(A) is m x k, op(B) is k x n, C is m x n, all three
  * stored in `layout`, in the memory of the handle's device. beta == 0: C is not read. alpha == 0 or
  * k == 0: A and B are not read; they may be null where that is known, by k or by an alpha in host
@@ -84,7 +97,8 @@ KW_API kwStatus_t kwSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwO
                           int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
                           const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
 
-/* Workspace that the same call of kwSgemm takes. */
+/* Workspace that the same call of kwSgemm takes; with KW_MATH_FP32_SPLIT the most that it has use
+ * for. */
 KW_API kwStatus_t kwSgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
                                         kwOp_t op_b, int64_t m, int64_t n, int64_t k,
                                         const float* alpha, const float* a, int64_t lda,

@@ -1,10 +1,26 @@
 // The arithmetic in which a product is computed.
+//
+// fp32_split sums products of narrower pieces (bfloat16 or scaled half precision), which tensor
+// cores multiply exactly; a device without them, or a shape for which it is no faster, has fp32.
+//
+// Accuracy   No worse than an FP32 product's, whatever the data (docs/accuracy.md has the rule and
+//            what was measured). Where the pieces don't hold the data, the call computes in plain
+//            FP32: infinities, NaN, subnormals and overflows come out as there.
+// Choice     By the data, on the device: asynchronous, nothing waits for the host, and a captured
+//            call chooses anew in each replay.
+// Same bits  as context.hpp has it: same data, same choice.
+// Workspace  About 6 bytes an element of A and B. With less the call works in slices: in a caller's
+//            workspace from the size of one slice on, and where the context's own would grow beyond
+//            4 GiB for it. Where not even a slice fits, it computes in plain FP32.
 #pragma once
 
 namespace kw {
 
 enum class Math : int {
   fp32 = 0,  ///< IEEE single precision: every product and sum rounded once, or fused
+  /// No less accurate than fp32, by sums of products of narrower pieces where that is faster
+  /// (docs/accuracy.md says what is promised); fp32 elsewhere.
+  fp32_split = 1,
 };
 
 }  // namespace kw

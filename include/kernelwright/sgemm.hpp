@@ -16,7 +16,9 @@
 // Errors     kw::Error, as context.hpp has it. argument() is "a", "b", "c", "lda", "ldb", "ldc",
 //            the field of a view ("a.rows"), "alpha", "beta", "batch", "stride_a", "stride_b",
 //            "stride_c", "options.math" or "workspace".
-// Time       Asynchronous on the context's stream, capturable in a graph.
+// Time       Asynchronous on the context's stream, capturable in a graph. The first call of a size
+//            may allocate (context.hpp): let one go before a capture, or set a workspace.
+// Math       fp32 unless asked otherwise (math.hpp).
 #pragma once
 
 #include <cstddef>
@@ -39,7 +41,7 @@ KW_API void sgemm(Context& context, Scalar alpha, MatrixView<const float> a,
                   MatrixView<const float> b, Scalar beta, MatrixView<float> c,
                   const SgemmOptions& options = {});
 
-/// Workspace that the same call of `sgemm` takes.
+/// Workspace that the same call of `sgemm` takes; in fp32_split the most that it has use for.
 KW_API std::size_t sgemm_workspace_bytes(const Context& context, Scalar alpha,
                                          MatrixView<const float> a, MatrixView<const float> b,
                                          Scalar beta, MatrixView<float> c,

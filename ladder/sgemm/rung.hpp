@@ -10,6 +10,14 @@
 
 namespace KW_TARGET {
 
+// Whether what is being compiled may use sm_90a's instructions. A kernel that needs them is empty
+// elsewhere, and its row's `supports` says no.
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__HIP_DEVICE_COMPILE__)
+constexpr bool has_sm90a = false;
+#else
+constexpr bool has_sm90a = true;
+#endif
+
 // x[row][col] of a rows x cols matrix; 0 outside of it. Without Edges the caller knows that it is
 // inside, and no guard is compiled.
 template <bool Edges>

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from .results import Row
+from .results import ResultFile, Row
+
+USUAL_INPUTS = ("unit", "normal", "near_one")
+
+
+def drawn_inputs(result: ResultFile) -> list[str]:
+    """All kinds of data where they are few; of many the usual ones."""
+    inputs = result.values("input")
+    usual = [kind for kind in USUAL_INPUTS if kind in inputs]
+    return usual if usual and len(inputs) > 3 else inputs[:3]
 
 
 def _alike(one: list[tuple], other: list[tuple]) -> bool:

@@ -6,6 +6,7 @@ A document holds pairs of marks; what lies between them belongs to this program:
     <!-- end -->
 
     table: FILE ladder [SIZE] | sweep | spread [SIZE] | scale-add | accuracy | verified
+    table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
@@ -81,9 +82,12 @@ class Project:
         return found
 
 
-def _arguments(words: list[str]) -> tuple[str, int | None]:
-    """What is wanted of a file, and a size where one was named. `reduce` and the next word are one."""
+def _arguments(words: list[str]) -> tuple[str, int | str | None]:
+    """What is wanted of a file, and a size, or a kernel of the suite, where one was named. `reduce` and the next word
+    are one."""
     wanted = words[1:]
+    if wanted[:1] == ["suite"]:
+        return "suite", wanted[1] if len(wanted) > 1 else None
     if wanted[:1] == ["reduce"]:
         wanted = [" ".join(wanted[:2]), *wanted[2:]]
     return wanted[0] if wanted else "", int(wanted[1]) if len(wanted) > 1 else None
@@ -121,6 +125,14 @@ def _reduce_ladder(project: Project, result: ResultFile, size: int | None) -> ta
     return tables_reduce.ladder(result, shape, project.ideas("reduce"))
 
 
+def _suite(project: Project, result: ResultFile, kernel: str | None) -> tables.Table:
+    if not result.is_suite:
+        raise ResultError(f"{result.path} is not of the suite: `kernelwright accuracy sgemm --classes '*'` writes one.")
+    if kernel and kernel not in result.kernels:
+        raise ResultError(f"{result.path} has no kernel '{kernel}'; it has {', '.join(result.kernels)}.")
+    return tables.suite(result, kernel)
+
+
 # Kind -> the operation that it is of ("" for all), and what makes it.
 TABLES = {
     "ladder": ("sgemm", _ladder),
@@ -128,6 +140,7 @@ TABLES = {
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
     "accuracy": ("sgemm", lambda project, result, size: tables.accuracy(result)),
+    "suite": ("sgemm", _suite),
     "verified": ("", lambda project, result, size: tables.verified(result)),
     "reduce ladder": ("reduce", _reduce_ladder),
     "reduce vs-cub": ("reduce", lambda project, result, size: tables_reduce.by_length(result)),

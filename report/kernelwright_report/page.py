@@ -114,7 +114,7 @@ def _reduce_tables(result: ResultFile, size: int | None) -> list[tables.Table]:
 
 def _tables(result: ResultFile, size: int | None) -> list[tables.Table]:
     if result.kind == "accuracy":
-        return [tables.accuracy(result)]
+        return [tables.suite(result) if result.is_suite else tables.accuracy(result)]
     if result.kind == "verify":
         return [tables.verified(result)]
     if result.op == "scale_add":

@@ -6,7 +6,7 @@ import math
 
 from . import text
 from .canvas import HEADLINE, Sheet, label_ends, level
-from .curves import curves_of
+from .curves import curves_of, drawn_inputs
 from .plots_sgemm import WIDTH, where
 from .results import ResultFile
 from .theme import MUTED, PAPER, kernel_colours
@@ -23,12 +23,13 @@ def _apart(ks: list[int]) -> list[int]:
 
 
 def accuracy(result: ResultFile):
-    inputs, colours = result.values("input"), kernel_colours(result)
+    inputs, colours = drawn_inputs(result), kernel_colours(result)
     height, label_room = 4.0, 1.75
+    bound = "" if result.is_suite else " · dashed: the bound that verification demands"
     sheet = Sheet(
         WIDTH, HEADLINE + height + 0.95, "Error against K",
-        f"{result.device['name']} · solid: root mean square · dotted: largest element · dashed: the bound that "
-        "verification demands · in units of u·|A||B|, u = 2⁻²⁴",
+        f"{result.device['name']} · solid: root mean square · dotted: largest element{bound} · "
+        "in units of u·|A||B|, u = 2⁻²⁴",
     )  # fmt: skip
     width = (WIDTH - 0.55) / len(inputs) - label_room
     first = None
@@ -48,7 +49,7 @@ def accuracy(result: ResultFile):
                 markeredgecolor=PAPER, markeredgewidth=0.5, zorder=4 if peer else 3,
             )  # fmt: skip
         bounds = sorted({(row.k, row.error["bound"]) for row in rows if row.error and row.error.get("bound")})
-        if bounds:
+        if bounds and not result.is_suite:
             axes.plot(*zip(*bounds), color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
         ticks = _apart(sorted({row.k for row in rows}))
         axes.set_xticks(ticks, [str(k) for k in ticks])

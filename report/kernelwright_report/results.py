@@ -36,6 +36,7 @@ OPTIONAL = {
     "alpha": NUMBER, "beta": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
+    "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
 # What names a reduction, besides.
@@ -130,6 +131,11 @@ class ResultFile:
             return "accuracy"
         timed = any(row.median_us is not None for row in self.rows)
         return "bench" if timed and self.device["kind"] != "host-simt" else "verify"
+
+    @cached_property
+    def is_suite(self) -> bool:
+        """An accuracy file of the suite: many kinds of data, each row beside the peer's."""
+        return any(row.seeds is not None for row in self.rows)
 
     @cached_property
     def kernels(self) -> list[str]:

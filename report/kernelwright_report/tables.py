@@ -211,6 +211,46 @@ def verified(result: ResultFile) -> Table:
     return Table(caption, ["kernel", "verified", *shapes], rows)
 
 
+def _column(k: int) -> int:
+    """Odd classes are measured one below a column's k."""
+    return 1 << (k - 1).bit_length() if k > 0 else 0
+
+
+def _not_compared(rows: list[Row]) -> str:
+    """A sentence on data whose result is exact or not finite."""
+    bad = [row for row in rows if not row.verified]
+    good = dict.fromkeys(row.input for row in rows)
+    for row in bad:
+        good.pop(row.input, None)
+    said = f" As it must be at every K: {', '.join(good)}." if good else ""
+    failed = [f"{row.input} ({text.kernel(row.kernel)}, K = {row.k})" for row in bad]
+    return said + (f" ✗ {text.listing(failed)}." if failed else "")
+
+
+def suite(result: ResultFile, kernel: str | None = None) -> Table:
+    """Kind of data and kernel x K: root mean square error over the peer's; largest error over the peer's."""
+    wanted = [kernel] if kernel else [name for name in result.kernels if result.role(name) != "peer"]
+    mine = [row for row in result.rows if row.kernel in wanted]
+    quotients = {row.input for row in mine if row.rms_vs_peer is not None}
+    compared = [kind for kind in result.values("input") if kind in quotients]
+    ks = sorted({_column(row.k) for row in mine if row.input in compared})
+    lines = []
+    for kind, name in ((kind, name) for kind in compared for name in wanted):
+        at = {_column(row.k): row for row in mine if (row.input, row.kernel) == (kind, name)}
+        cells = [Cell(kind)] if kernel else [Cell(kind), Cell(text.kernel(name), link=name)]
+        for row in map(at.get, ks):
+            shown = text.number(row.rms_vs_peer, 3) if row else text.NONE
+            cells.append(Cell(shown) if row is None or row.verified else Cell(f"✗ {shown}", "fail"))
+        largest = [row.max_vs_peer for row in at.values() if row.max_vs_peer is not None]
+        lines.append([*cells, Cell(text.number(max(largest, default=None), 3))])
+    peer = text.kernel(next((row.peer for row in mine if row.peer), "the peer"))
+    caption = f"{text.kernel(kernel)}: root" if kernel else "Root"
+    caption += f" mean square error divided by that of {peer}, by K; last, the greatest quotient of the largest errors."
+    caption += " ✗ marks what fails the rule." + _not_compared([row for row in mine if row.input not in compared])
+    header = ["data", *([] if kernel else ["kernel"]), *map(str, ks), "largest"]
+    return Table(caption, header, lines, left=1 if kernel else 2)
+
+
 def accuracy(result: ResultFile) -> Table:
     """Input and kernel x K: root mean square error in u; kernels with the same errors in one line."""
     ks = sorted({row.k for row in result.rows})

@@ -54,7 +54,10 @@ def size(size_bytes: float) -> str:
     return f"{size_bytes:g}{THIN}bytes"
 
 
-VENDORS = {"cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB", "openmp": "OpenMP"}
+VENDORS = {
+    "cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB", "openmp": "OpenMP",
+    "xla_bf16x6": "XLA bf16x6",
+}  # fmt: skip
 
 
 def kernel(name: str) -> str:

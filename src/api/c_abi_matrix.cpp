@@ -4,11 +4,13 @@
 #include "api/c_handle.hpp"
 #include "api/calls.hpp"
 #include "api/check.hpp"
+#include "api/check_sgemm.hpp"
 #include "text.hpp"
 
 namespace {
 
 using kw::Layout;
+using kw::Math;
 using kw::MatrixView;
 using kw::Op;
 using kw::Scalar;
@@ -20,6 +22,9 @@ using kw::detail::ContextState;
 using kw::detail::invalid;
 using kw::detail::SgemmBatch;
 using kw::detail::SgemmCall;
+
+static_assert(KW_MATH_FP32 == static_cast<int>(Math::fp32));
+static_assert(KW_MATH_FP32_SPLIT == static_cast<int>(Math::fp32_split));
 
 Status check_on_host(const float* value, const char* argument) {
   if (value != nullptr) return Status::success();
@@ -65,7 +70,7 @@ Status to_call(const kwContext& context, const SgemmArguments& args, SgemmCall* 
            view(args.b, args.k, args.n, args.ldb, args.layout, args.op_b),
            on_host ? Scalar(*args.beta) : Scalar::at(args.beta),
            view(args.c, args.m, args.n, args.ldc, args.layout, KW_OP_NONE),
-           {},
+           context.sgemm_options,
            args.batch};
   return status;
 }
@@ -94,6 +99,23 @@ SgemmBatch by_pointers(std::int64_t batch, const float* const* a, const float* c
 }
 
 }  // namespace
+
+kwStatus_t kwSetMath(kwHandle_t handle, kwMath_t math) {
+  return with_handle(handle, [&](kwContext& context) {
+    const auto wanted = static_cast<Math>(math);
+    Status status = kw::detail::check_math(wanted, "math");
+    if (status.ok()) context.sgemm_options.math = wanted;
+    return status;
+  });
+}
+
+kwStatus_t kwGetMath(kwHandle_t handle, kwMath_t* math) {
+  return with_handle(handle, [&](const kwContext& context) {
+    if (math == nullptr) return invalid("math is null: pass the address of a kwMath_t", "math");
+    *math = static_cast<kwMath_t>(context.sgemm_options.math);
+    return Status::success();
+  });
+}
 
 kwStatus_t kwSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
                    int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,

@@ -13,10 +13,12 @@
 #include "api/context_state.hpp"
 #include "kernelwright/kernelwright.h"
 #include "kernelwright/reduce.hpp"
+#include "kernelwright/sgemm.hpp"
 
 struct kwContext {
   std::unique_ptr<kw::detail::ContextState> state;
   kw::ReduceOptions reduce_options;
+  kw::SgemmOptions sgemm_options;
   kwPointerMode_t pointer_mode = KW_POINTER_MODE_HOST;
   std::string last_error;
 };

@@ -47,11 +47,8 @@ struct Operands {
 
 // All that needs no matrix's address.
 Status check_numbers(const SgemmCall& call, const Operands& on) {
-  if (call.options.math != Math::fp32) {
-    return invalid(text("options.math is ", static_cast<int>(call.options.math), ": pass 0 (fp32)"),
-                   "options.math");
-  }
-  Status status = check_scalar(call.alpha, "alpha");
+  Status status = check_math(call.options.math, "options.math");
+  if (status.ok()) status = check_scalar(call.alpha, "alpha");
   if (status.ok()) status = check_scalar(call.beta, "beta");
   if (status.ok()) status = check_size(call.batch.count, "batch");
   for (const Operand* operand : {&on.a, &on.b, &on.c}) {
@@ -87,6 +84,13 @@ Status check_places(const SgemmCall& call, const Operands& on) {
 }
 
 }  // namespace
+
+Status check_math(Math math, const char* argument) {
+  if (math == Math::fp32 || math == Math::fp32_split) return Status::success();
+  return invalid(
+      text(argument, " is ", static_cast<int>(math), ": pass 0 (fp32) or 1 (fp32_split)"),
+      argument);
+}
 
 bool may_read_inputs(const SgemmCall& call) {
   return !call.alpha.is(0) && call.a.op_cols() > 0 && call.c.rows > 0 && call.c.cols > 0 &&

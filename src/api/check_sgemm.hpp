@@ -9,5 +9,7 @@ namespace kw::detail {
 bool may_read_inputs(const SgemmCall& call);
 
 Status check_sgemm(const SgemmCall& call);
+// A number in place of an enumerator, as only C or a cast can pass it.
+Status check_math(Math math, const char* argument);
 
 }  // namespace kw::detail

@@ -1,10 +1,12 @@
 // sgemm from the caller's views to a kernel's launch.
 #include "kernelwright/sgemm.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/calls.hpp"
 #include "api/check_sgemm.hpp"
+#include "select.hpp"
 #include "text.hpp"
 #include "tune_cache.hpp"
 
@@ -75,6 +77,21 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math,
            state.device().name, ": compute it in a CPU context"));
 }
 
+// What the kernel gets to work with, where need be another kernel's in place of it: less than it
+// has use for where it works in slices.
+std::size_t fit_workspace(const ContextState& state, const Sgemm& problem, Math math,
+                          const Kernel<Sgemm>** kernel) {
+  const Device& device = state.device();
+  const std::size_t most = state.workspace_for_slices();
+  if (math != Math::fp32 && needed_workspace_bytes(**kernel, problem, device) > most) {
+    const auto* other = select_kernel(problem, device, state.sgemm_kernels(), math, most);
+    if (other != nullptr) *kernel = other;
+  }
+  const std::size_t bytes = (*kernel)->workspace_bytes(problem, device);
+  const std::size_t needed = needed_workspace_bytes(**kernel, problem, device);
+  return needed < bytes && needed <= most ? std::min(bytes, most) : bytes;
+}
+
 }  // namespace
 
 Status sgemm(ContextState& state, const SgemmCall& call) {
@@ -84,10 +101,13 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
   const Kernel<Sgemm>* kernel = nullptr;
   status = choose(state, problem, call.options.math, &kernel);
   if (!status.ok()) return status;
+  const std::size_t bytes = fit_workspace(state, problem, call.options.math, &kernel);
   return state.runtime().with_device([&] {
     Workspace workspace;
-    Status ready = state.workspace(kernel->workspace_bytes(problem, state.device()), &workspace);
+    Status ready = state.workspace(bytes, &workspace);
     if (!ready.ok()) return ready;
+    // Slices must not follow from what the calls before made of the context's own.
+    workspace.bytes = bytes;
     return kernel->launch(problem, state.device(), workspace, state.stream());
   });
 }

@@ -1,5 +1,5 @@
 // One launch of a kernel under observation: refusals, workspace canaries, tickets, launch shape,
-// time.
+// path, time.
 #pragma once
 
 #include <fmt/format.h>
@@ -43,6 +43,12 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
     return result;
   }
   bench.synchronize();
+  if (kernel.path_taken != nullptr) {
+    PathWords path{};
+    if (bytes >= sizeof(path))
+      path = bench.read(reinterpret_cast<const PathWords*>(scratch.data()));
+    result.path = kernel.path_taken(problem, bench.device(), path);
+  }
   result.message = scratch.find_change("the workspace", true);
   if (const std::string left = bench.find_left_ticket(); !left.empty()) {
     result.message += (result.message.empty() ? "" : "; ") + left;

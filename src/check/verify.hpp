@@ -40,7 +40,8 @@ struct VerifyResult {
   double first_got = 0, first_want = 0;
   float c_first = 0, c_last = 0;
   double first_call_us = 0;
-  gpu::LaunchShape launch;  // `launches` is 0 where nothing was launched through gpu::launch
+  const char* path = nullptr;  // where the kernel chose by the data: the one that computed
+  gpu::LaunchShape launch;     // `launches` is 0 where nothing was launched through gpu::launch
 
   bool ok() const { return outcome == Outcome::verified; }
 };
@@ -82,7 +83,7 @@ class SgemmTrial {
  private:
   void make_problem();
   void make_oracle_product();
-  VerifyResult judge();
+  VerifyResult judge(const Kernel<Sgemm>& kernel);
   std::string describe_failures(const JudgeSgemm& judge, VerifyResult& result);
 
   Workbench& bench_;

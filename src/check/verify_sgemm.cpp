@@ -154,20 +154,22 @@ VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
     c_.fill({case_.input, case_.seed, Operand::c}, case_.beta != 0);
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;
-    VerifyResult result = judge();
+    VerifyResult result = judge(kernel);
     result.first_call_us = run.first_call_us;
+    result.path = run.path;
     result.launch = run.launch;
     return result;
   });
 }
 
-VerifyResult SgemmTrial::judge() {
+VerifyResult SgemmTrial::judge(const Kernel<Sgemm>& kernel) {
   const SgemmCase& c = case_;
   VerifyResult result;
   result.outcome = Outcome::verified;
   const std::int64_t loop_k = c.alpha == 0 ? 0 : c.k;
+  const double extra = kernel.extra_error != nullptr ? kernel.extra_error(problem_) : 0;
   const double factor =
-      is_exact(c.input, c.k, c.alpha, c.beta) ? 0 : product_tolerance(c.input, loop_k);
+      is_exact(c.input, c.k, c.alpha, c.beta) ? 0 : product_tolerance(c.input, loop_k) + extra;
   const JudgeSgemm judge{c_.data(),
                          c.m,
                          c.n,

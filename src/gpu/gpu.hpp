@@ -34,6 +34,7 @@ struct LaunchConfig {
   // May be placed on the device before the stream's previous kernel has ended: the kernel waits
   // itself (device/overlap.hpp). Taken as false where it cannot.
   bool overlap = false;
+  unsigned cluster = 1;  // blocks along x that are placed together (sm_90 on)
 };
 
 template <class T>
@@ -68,17 +69,25 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
     if (!status.ok()) return status;
   }
   const auto stream = static_cast<cudaStream_t>(config.stream.handle);
-  if (config.overlap && waits_itself(kernel)) {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+  const bool overlaps = config.overlap && waits_itself(kernel);
+  if (overlaps || config.cluster > 1) {
+    cudaLaunchAttribute attributes[2] = {};
+    unsigned count = 0;
+    if (overlaps) {
+      attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (config.cluster > 1) {
+      attributes[count].id = cudaLaunchAttributeClusterDimension;
+      attributes[count++].val.clusterDim = {config.cluster, 1, 1};
+    }
     cudaLaunchConfig_t launch = {};
     launch.gridDim = config.grid;
     launch.blockDim = config.block;
     launch.dynamicSmemBytes = config.shared_bytes;
     launch.stream = stream;
-    launch.attrs = &attribute;
-    launch.numAttrs = 1;
+    launch.attrs = attributes;
+    launch.numAttrs = count;
     return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
   }
   return check(

@@ -94,30 +94,39 @@ void BlockRunner::land(Thread& thread, std::size_t steps) {
   thread.async.erase(thread.async.begin(), end);
 }
 
-// In random order perhaps lands the older ones of the thread's steps.
+// In random order perhaps lands the older ones of the thread's steps, and other things that take
+// their time.
 void BlockRunner::land_some(Thread& thread) {
+  land_some_bulk_copies();
+  compute_some(thread);
   if (!is_random() || thread.async.empty() || random_below(4) != 0) return;
   land(thread, 1 + random_below(static_cast<std::uint32_t>(thread.async.size())));
 }
 
 // Where no thread can go on, lands no more than it takes: everybody's oldest arrival before
-// anybody's second.
+// anybody's second, and bulk copies one by one.
 void BlockRunner::land_until_ready() {
-  const auto is_stuck = [&] { return ready_begin_ == ready_end_; };
-  bool has_landed = true;
-  while (is_stuck() && has_landed) {
-    has_landed = false;
-    for (int i = 0; i < size_ && is_stuck(); ++i) {
-      Thread& thread = thread_at(i);
-      const auto& steps = thread.async;
-      const auto arrival = std::find_if(steps.begin(), steps.end(), [](const AsyncStep& step) {
-        return std::holds_alternative<AsyncArrival>(step);
-      });
-      if (arrival == steps.end()) continue;
-      land(thread, static_cast<std::size_t>(arrival - steps.begin()) + 1);
-      has_landed = true;
-    }
+  while (is_stuck()) {
+    if (land_oldest_arrivals()) continue;
+    if (bulk_copies_.empty()) return;
+    land_next_bulk_copy();
   }
+}
+
+// Until a thread can go on; false where there was none to land.
+bool BlockRunner::land_oldest_arrivals() {
+  bool has_landed = false;
+  for (int i = 0; i < size_ && is_stuck(); ++i) {
+    Thread& thread = thread_at(i);
+    const auto& steps = thread.async;
+    const auto arrival = std::find_if(steps.begin(), steps.end(), [](const AsyncStep& step) {
+      return std::holds_alternative<AsyncArrival>(step);
+    });
+    if (arrival == steps.end()) continue;
+    land(thread, static_cast<std::size_t>(arrival - steps.begin()) + 1);
+    has_landed = true;
+  }
+  return has_landed;
 }
 
 }  // namespace kw::host_simt

@@ -1,6 +1,7 @@
 // One block: its threads' lives, their order and the block-wide barrier. See block.hpp; exchanges
 // of a warp are in warp.cpp, barriers of some threads in mbarrier.cpp, copies that land later in
-// async_copy.cpp, texts of faults in fault.cpp.
+// async_copy.cpp and bulk_copy.cpp, products that are computed later in wgmma.cpp, texts of faults
+// in fault.cpp.
 #include "host_simt/block.hpp"
 
 #include <fmt/format.h>
@@ -44,13 +45,20 @@ std::optional<std::string> BlockRunner::run(const Grid& grid, std::uint64_t bloc
   built_ins = first;
   home_.switch_to(first->fiber);
   built_ins = nullptr;
+  check_end();
+  return std::move(fault_);
+}
+
+void BlockRunner::check_end() {
   if (!fault_ && shared_.overrun()) {
     record_fault(thread_at(0), nullptr,
                  fmt::format("a thread of this block wrote outside of its {} bytes of dynamic "
                              "shared memory: launch with more, or index less",
-                             grid.config.shared_bytes));
+                             grid_->config.shared_bytes));
   }
-  return std::move(fault_);
+  check_bulk_copies_at_end();
+  check_mbarriers_at_end();
+  check_products_at_end();
 }
 
 void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
@@ -70,10 +78,14 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
     thread.mbarrier = nullptr;
     thread.named_barrier = 0;
     thread.async.clear();
+    thread.wgmma = {};
   }
   warps_.resize(static_cast<std::size_t>((size_ + warp_size - 1) / warp_size));
   for (auto& warp : warps_) warp.clear();
   named_barriers_.fill({});
+  mbarriers_.clear();
+  bulk_copies_.clear();
+  warpgroups_.clear();
 
   fault_.reset();
   random_ = mix(mix(grid.options.seed) + block) | 1;
@@ -127,6 +139,7 @@ void BlockRunner::check_leaving(Thread& thread) {
                              to_text(first_at_barrier_->site)));
     return;
   }
+  check_products_left(thread);
   for (const Exchange& pending : warp_of(thread)) {
     if ((pending.mask >> thread.lane & 1) == 0) continue;
     record_fault(thread, nullptr,
@@ -163,7 +176,7 @@ void BlockRunner::make_ready(Thread& thread) {
 
 Thread* BlockRunner::take_ready() {
   land_until_ready();
-  if (ready_begin_ == ready_end_) report_deadlock();
+  if (is_stuck()) report_deadlock();
   Thread*& first = ready_[ready_begin_ % ready_.size()];
   if (is_random()) {
     const std::uint32_t pick = ready_begin_ + random_below(ready_end_ - ready_begin_);

@@ -15,6 +15,7 @@
 #include "host_simt/fiber.hpp"
 #include "host_simt/host_simt.hpp"
 #include "host_simt/shared_memory.hpp"
+#include "host_simt/wgmma.hpp"
 
 namespace kw::host_simt {
 
@@ -36,6 +37,16 @@ struct AsyncArrival {
 };
 using AsyncStep = std::variant<AsyncCopy, AsyncGroupEnd, AsyncArrival>;
 
+struct Thread;
+struct BulkCopy {
+  void* to;
+  const void* from;
+  unsigned bytes;
+  std::uint64_t* mbarrier;
+  const Thread* thread;
+  Site site;
+};
+
 class BlockRunner;
 
 struct Thread : BuiltIns {
@@ -56,6 +67,7 @@ struct Thread : BuiltIns {
   unsigned parity = 0;                      // of this parity
   int named_barrier = 0;                    // that it waits at, or 0
   std::vector<AsyncStep> async;             // what has not landed yet, oldest first
+  WgmmaThread wgmma;
   Fiber fiber;
 };
 
@@ -99,11 +111,15 @@ class BlockRunner {
   std::uint64_t exchange(Thread& thread, std::uint64_t mask, Exchange what);
   void init_mbarrier(const Thread& thread, std::uint64_t* state, unsigned arrivals, Site site);
   void arrive_at_mbarrier(Thread& thread, std::uint64_t* state, Site site);
+  void arrive_expecting(Thread& thread, std::uint64_t* state, unsigned bytes, Site site);
   void arrive_after_copies(Thread& thread, std::uint64_t* state, Site site);
   void wait_for_mbarrier(Thread& thread, const std::uint64_t* state, unsigned parity, Site site);
   void sync_some_threads(Thread& thread, int id, int threads, Site site);
   void start_copy(Thread& thread, const AsyncCopy& copy);
   void wait_for_copies(Thread& thread, std::size_t pending_groups);
+  void start_bulk_copy(const Thread& thread, const BulkCopy& copy);
+  void issue_product(Thread& thread, const WgmmaProduct& product, float* acc);
+  void wait_for_products(Thread& thread, std::uint64_t pending_groups, Site site);
   std::uint64_t existing_lanes(const Thread& thread) const;
   std::uint64_t running_lanes(const Thread& thread) const;
   [[noreturn]] void fault(const Thread& thread, const Site* site, const std::string& text);
@@ -122,6 +138,7 @@ class BlockRunner {
   void execute(Thread& thread);
   void exit(Thread& thread);
   void check_leaving(Thread& thread);
+  void check_end();
   void suspend(Thread& thread);
   void let_others_run(Thread& thread);
   void make_ready(Thread& thread);
@@ -129,14 +146,39 @@ class BlockRunner {
   void make_ready_if(Chosen chosen);
   Thread* take_ready();
   std::uint32_t random_below(std::uint32_t bound);
+  bool is_stuck() const { return ready_begin_ == ready_end_; }
   bool is_random() const { return grid_->options.order == Order::random; }
 
   bool is_usable(const Thread& thread, const std::uint64_t* state, const char* function, Site site);
-  void arrive(const Thread& thread, const AsyncArrival& arrival, const char* function);
+  void arrive(const Thread& thread, const AsyncArrival& arrival, const char* function,
+              unsigned bytes = 0);
+  void complete_bytes(const Thread& thread, std::uint64_t* state, unsigned bytes, const Site& site);
+  void end_phase_if_complete(const Thread& thread, std::uint64_t* state, const char* function,
+                             const Site& site);
+  void check_mbarriers_at_end();
   void land(Thread& thread, std::size_t steps);
   void land_some(Thread& thread);
   void land_until_ready();
+  bool land_oldest_arrivals();
+
+  void check_bulk_copy(const BulkCopy& copy);
+  void land_bulk_copy(std::size_t index);
+  void land_some_bulk_copies();
+  void land_next_bulk_copy();
+  void check_bulk_copies_at_end();
+
+  void check_operand(const Thread& thread, const WgmmaProduct& product, const WgmmaOperand& operand,
+                     const char* name, int rows);
+  WgmmaProduct& enter_product(const Thread& thread, const WgmmaProduct& product);
+  void take_accumulator(Thread& thread, WgmmaProduct& product, float* acc);
+  void compute_products(const Thread& thread, std::uint64_t end);
+  void compute_some(const Thread& thread);
+  void give_back_accumulators(Thread& thread, std::uint64_t end, const Site& site);
+  void check_products_left(const Thread& thread);
+  void check_products_at_end();
+
   std::string describe_mbarrier(const std::uint64_t* state) const;
+  bool waits_for_bytes_only(const std::uint64_t* state) const;
   std::string describe_wait(const Thread& thread) const;
 
   void record_fault(const Thread& thread, const Site* site, const std::string& text);
@@ -156,6 +198,9 @@ class BlockRunner {
   const Thread* first_at_barrier_ = nullptr;
   std::vector<std::vector<Exchange>> warps_;  // pending exchanges; disjoint masks may coexist
   std::array<NamedBarrier, 16> named_barriers_;
+  std::vector<std::uint64_t*> mbarriers_;  // that this block has initialised
+  std::vector<BulkCopy> bulk_copies_;      // that have not landed yet, oldest first
+  std::vector<Warpgroup> warpgroups_;      // as many as have issued products
 
   // A ring: every thread is in it once at most.
   std::vector<Thread*> ready_ = std::vector<Thread*>(max_threads_per_block);

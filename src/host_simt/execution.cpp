@@ -81,6 +81,11 @@ void mbarrier_arrive(std::uint64_t* state, Site site) {
   thread.runner.arrive_at_mbarrier(thread, state, site);
 }
 
+void mbarrier_arrive_expecting(std::uint64_t* state, unsigned bytes, Site site) {
+  Thread& thread = this_thread();
+  thread.runner.arrive_expecting(thread, state, bytes, site);
+}
+
 void mbarrier_arrive_after_copies(std::uint64_t* state, Site site) {
   Thread& thread = this_thread();
   thread.runner.arrive_after_copies(thread, state, site);

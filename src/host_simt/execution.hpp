@@ -82,6 +82,30 @@ void mbarrier_arrive(std::uint64_t* state, Site site = Site::current());
 void mbarrier_arrive_after_copies(std::uint64_t* state, Site site = Site::current());
 void mbarrier_wait(const std::uint64_t* state, unsigned parity, Site site = Site::current());
 
+// Bulk copies: whole pieces of global memory that the copy engine brings to shared memory in no
+// order, each one counting its bytes at an mbarrier when it has landed; a phase of that ends when
+// its arrivals have come and the announced bytes have landed. Addresses and sizes are multiples of
+// 16. They land as async_copy's do, at the latest when no thread of the block can go on without.
+void mbarrier_arrive_expecting(std::uint64_t* state, unsigned bytes, Site site = Site::current());
+void bulk_copy(void* to, const void* from, unsigned bytes, std::uint64_t* mbarrier,
+               Site site = Site::current());
+
+// Hopper's wgmma on bf16 or fp16 with N = n (64, 128 or 192): the 128 threads of a warpgroup all
+// issue the same products in the same groups, each with its own n / 2 accumulators, laid out as
+// src/device/wgmma.hpp says. Shared memory is read between a warp's issue and its wait; an
+// accumulator is NaN until the wait for the last product that adds to it. A thread that takes an
+// accumulator for the first time, or again since a wait gave it back, has called wgmma_fence in
+// between. At wgmma_wait a warp's lanes meet.
+struct WgmmaOperand {
+  const void* start;
+  unsigned k_stride, row_stride;
+};
+void wgmma(bool bf16, int n, float* acc, const WgmmaOperand& a, const WgmmaOperand& b, bool add,
+           Site site = Site::current());
+void wgmma_fence();
+void wgmma_commit();
+void wgmma_wait(int pending_groups, Site site = Site::current());
+
 // Waits until `threads` of the block's threads, whole warps, have come to barrier `id`, 1 to 15.
 // Threads that do not come may leave the kernel before.
 void sync_some_threads(int id, int threads, Site site = Site::current());

@@ -92,7 +92,11 @@ void BlockRunner::report_deadlock() {
   }
   const char* cause = "the mask of an exchange names lanes that wait elsewhere";
   if (blamed->named_barrier != 0) cause = "a barrier of some threads waits for more than can come";
-  if (blamed->mbarrier != nullptr) cause = "an mbarrier waits for an arrival that nobody makes";
+  if (blamed->mbarrier != nullptr) {
+    cause = waits_for_bytes_only(blamed->mbarrier)
+                ? "an mbarrier waits for bytes that no bulk_copy brings"
+                : "an mbarrier waits for an arrival that nobody makes";
+  }
   record_fault(*blamed, &blamed->site,
                fmt::format("deadlock: {}, so no thread of the block can go on: {}", cause,
                            describe_waits()));

@@ -1,7 +1,9 @@
 // Barriers of some of a block's threads: mbarriers in shared memory, and named barriers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstdlib>
 
 #include "host_simt/block.hpp"
 
@@ -10,13 +12,16 @@ namespace {
 
 // What the 64 bits of an mbarrier are here; on a GPU they are opaque.
 struct Mbarrier {
-  std::uint16_t missing;   // arrivals until the phase ends
-  std::uint16_t expected;  // arrivals a phase
-  std::uint16_t phase;
-  std::uint16_t mark;  // neither zeros nor poison
+  std::uint64_t missing : 12;   // arrivals until the phase can end
+  std::uint64_t expected : 12;  // arrivals a phase
+  std::int64_t units : 16;  // of 16 bytes that are announced and have not landed, or less than 0
+  std::uint64_t phase : 16;
+  std::uint64_t mark : 8;  // neither zeros nor poison
 };
-constexpr unsigned most_arrivals = 65535;  // 2^20 - 1 in PTX, but a block has 1024 threads
-constexpr std::uint16_t initialised = 0x6B77;
+constexpr unsigned most_arrivals = 4095;  // 2^20 - 1 in PTX, but a block has 1024 threads
+constexpr int most_units = 32767;         // 512 KiB; 2^20 - 1 bytes in PTX
+constexpr int unit_bytes = 16;
+constexpr unsigned initialised = 0x6B;
 
 constexpr int ptx_warp_size = 32;  // named barriers are PTX's, whatever the lanes of a warp here
 
@@ -27,12 +32,20 @@ void store(std::uint64_t* state, Mbarrier barrier) {
 
 }  // namespace
 
-// "full + 8 bytes, whose phase 3 has had 30 of 32 arrivals"
+// "full + 8 bytes, whose phase 3 has had 30 of 32 arrivals and 64 bytes too few"
 std::string BlockRunner::describe_mbarrier(const std::uint64_t* state) const {
   const Mbarrier barrier = load(state);
-  return fmt::format("{}, whose phase {} has had {} of {} arrivals",
-                     shared_.describe(state, *grid_->arrays), barrier.phase,
-                     barrier.expected - barrier.missing, barrier.expected);
+  const int units = static_cast<int>(barrier.units);
+  const unsigned missing = barrier.missing, expected = barrier.expected, phase = barrier.phase;
+  return fmt::format("{}, whose phase {} has had {} of {} arrivals{}",
+                     shared_.describe(state, *grid_->arrays), phase, expected - missing, expected,
+                     units == 0 ? ""
+                                : fmt::format(" and {} bytes too {}", std::abs(units) * unit_bytes,
+                                              units > 0 ? "few" : "many"));
+}
+
+bool BlockRunner::waits_for_bytes_only(const std::uint64_t* state) const {
+  return load(state).missing == 0;
 }
 
 // Records a fault where not: the caller may be about to land another thread's arrival.
@@ -60,36 +73,112 @@ void BlockRunner::init_mbarrier(const Thread& thread, std::uint64_t* state, unsi
           fmt::format("mbarrier_init while thread {} waits for {}: initialise it once",
                       to_text(other.thread_index), describe_mbarrier(state)));
   }
-  const auto count = static_cast<std::uint16_t>(arrivals);
-  store(state, {.missing = count, .expected = count, .phase = 0, .mark = initialised});
+  store(state, {.missing = arrivals & most_arrivals,
+                .expected = arrivals & most_arrivals,
+                .units = 0,
+                .phase = 0,
+                .mark = initialised});
+  if (std::find(mbarriers_.begin(), mbarriers_.end(), state) == mbarriers_.end()) {
+    mbarriers_.push_back(state);
+  }
 }
 
-void BlockRunner::arrive(const Thread& thread, const AsyncArrival& arrival, const char* function) {
+// Announces bytes, if any, before it arrives.
+void BlockRunner::arrive(const Thread& thread, const AsyncArrival& arrival, const char* function,
+                         unsigned bytes) {
   std::uint64_t* const state = arrival.mbarrier;
   if (!is_usable(thread, state, function, arrival.site)) return;
   Mbarrier barrier = load(state);
-  if (--barrier.missing == 0) {
-    // On a GPU, who looks only after the second end sees the first one's parity, and waits on.
-    for (int i = 0; i < size_; ++i) {
-      const Thread& other = thread_at(i);
-      if (other.mbarrier != state || other.state == Thread::State::waiting) continue;
-      record_fault(thread, &arrival.site,
-                   fmt::format("{} ends a phase of {} while thread {} has not yet seen the end of "
-                               "the phase before: let it see that before all {} arrivals, or "
-                               "initialise for more",
-                               function, describe_mbarrier(state), to_text(other.thread_index),
-                               barrier.expected));
-      return;
-    }
-    barrier.missing = barrier.expected;
-    ++barrier.phase;
-    make_ready_if([&](const Thread& other) { return other.mbarrier == state; });
+  if (barrier.missing == 0) {
+    record_fault(thread, &arrival.site,
+                 fmt::format("{} at {}: let somebody see the end of that phase before, or "
+                             "initialise it for more arrivals",
+                             function, describe_mbarrier(state)));
+    return;
   }
+  const std::int64_t units = barrier.units + std::int64_t{bytes / unit_bytes};
+  if (bytes % unit_bytes != 0 || units > most_units) {
+    record_fault(thread, &arrival.site,
+                 fmt::format("{} of {} bytes at {}: announce multiples of {}, in one phase at most "
+                             "{}",
+                             function, bytes, describe_mbarrier(state), unit_bytes,
+                             most_units * unit_bytes));
+    return;
+  }
+  barrier.units = static_cast<std::int16_t>(units);
+  --barrier.missing;
   store(state, barrier);
+  end_phase_if_complete(thread, state, function, arrival.site);
+}
+
+// A bulk copy has landed.
+void BlockRunner::complete_bytes(const Thread& thread, std::uint64_t* state, unsigned bytes,
+                                 const Site& site) {
+  if (!is_usable(thread, state, "bulk_copy", site)) return;
+  Mbarrier barrier = load(state);
+  const std::int64_t units = barrier.units - std::int64_t{bytes / unit_bytes};
+  if (units < -most_units) {
+    record_fault(thread, &site,
+                 fmt::format("bulk_copy of {} bytes to {}: in one phase it counts at most {} more "
+                             "than are announced",
+                             bytes, describe_mbarrier(state), most_units * unit_bytes));
+    return;
+  }
+  barrier.units = static_cast<std::int16_t>(units);
+  store(state, barrier);
+  end_phase_if_complete(thread, state, "bulk_copy", site);
+}
+
+void BlockRunner::end_phase_if_complete(const Thread& thread, std::uint64_t* state,
+                                        const char* function, const Site& site) {
+  Mbarrier barrier = load(state);
+  if (barrier.missing != 0 || barrier.units > 0) return;
+  if (barrier.units < 0) {
+    record_fault(thread, &site,
+                 fmt::format("{} at {}, so the phase cannot end: announce what the copies bring, "
+                             "by mbarrier_arrive_expecting",
+                             function, describe_mbarrier(state)));
+    return;
+  }
+  // On a GPU, who looks only after the second end sees the first one's parity, and waits on.
+  for (int i = 0; i < size_; ++i) {
+    const Thread& other = thread_at(i);
+    if (other.mbarrier != state || other.state == Thread::State::waiting) continue;
+    const unsigned expected = barrier.expected;
+    record_fault(
+        thread, &site,
+        fmt::format("{} ends a phase of {} while thread {} has not yet seen the end of "
+                    "the phase before: let it see that before all {} arrivals, or "
+                    "initialise for more",
+                    function, describe_mbarrier(state), to_text(other.thread_index), expected));
+    return;
+  }
+  barrier.missing = barrier.expected;
+  ++barrier.phase;
+  store(state, barrier);
+  make_ready_if([&](const Thread& other) { return other.mbarrier == state; });
+}
+
+// Bytes that a block leaves unsettled at its mbarriers, where nothing else lies there by then.
+void BlockRunner::check_mbarriers_at_end() {
+  for (const std::uint64_t* state : mbarriers_) {
+    const Mbarrier barrier = load(state);
+    if (barrier.mark != initialised || barrier.units == 0) continue;
+    record_fault(thread_at(0), nullptr,
+                 fmt::format("the block ends with {}: announce by mbarrier_arrive_expecting what "
+                             "the copies bring, in the same phase",
+                             describe_mbarrier(state)));
+  }
 }
 
 void BlockRunner::arrive_at_mbarrier(Thread& thread, std::uint64_t* state, Site site) {
   arrive(thread, {state, site}, "mbarrier_arrive");
+  let_others_run(thread);
+}
+
+void BlockRunner::arrive_expecting(Thread& thread, std::uint64_t* state, unsigned bytes,
+                                   Site site) {
+  arrive(thread, {state, site}, "mbarrier_arrive_expecting", bytes);
   let_others_run(thread);
 }
 

@@ -57,6 +57,19 @@ bool SharedMemory::overrun() const {
   return damaged(dynamic_ - guard_bytes) || damaged(dynamic_ + bytes_);
 }
 
+bool SharedMemory::may_hold(const void* address, std::size_t bytes,
+                            const std::vector<SharedSymbol>& arrays) const {
+  const auto lies_in = [&](const void* start, std::size_t size) {
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(start);
+    return offset <= size && bytes <= size - offset;
+  };
+  return lies_in(dynamic_, bytes_) || !ProgramSymbols::instance().found() ||
+         std::any_of(arrays.begin(), arrays.end(), [&](const SharedSymbol& array) {
+           return lies_in(static_base_ + array.offset, array.bytes);
+         });
+}
+
 std::string SharedMemory::describe(const void* address,
                                    const std::vector<SharedSymbol>& arrays) const {
   const auto text = [&](const std::string& name, const void* start) {

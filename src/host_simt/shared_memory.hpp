@@ -24,6 +24,10 @@ class SharedMemory {
   // Whether the block has written beside its dynamic memory.
   bool overrun() const;
 
+  // False where [address, address + bytes) is certainly not all in one of `arrays` or in the
+  // dynamic memory.
+  bool may_hold(const void* address, std::size_t bytes,
+                const std::vector<SharedSymbol>& arrays) const;
   void* dynamic() const { return dynamic_; }
   // "tile + 8 bytes", where `arrays` are those that were prepared.
   std::string describe(const void* address, const std::vector<SharedSymbol>& arrays) const;

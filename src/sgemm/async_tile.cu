@@ -123,6 +123,7 @@ __device__ __forceinline__ void multiply_stage(float (&acc)[TM][TN], const Stage
 
 template <Op op_a, Op op_b, Access access>
 __global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
+  if (is_called_off(all)) return;
   Stage* const stage = gpu::dynamic_shared<Stage>();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int row = warp / warps_n * WM + lane / lanes_n * 4;

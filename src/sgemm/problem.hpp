@@ -39,9 +39,13 @@ struct Sgemm {
   const float* alpha_at = nullptr;
   const float* beta_at = nullptr;
 
+  // In the device's memory: the kernel leaves at once, and C as it is, where it is 0 by then.
+  const unsigned* only_if = nullptr;
+
   // One product with its scalars at hand: the form that rungs and most peers take.
   bool plain() const {
-    return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr;
+    return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr &&
+           only_if == nullptr;
   }
   // The k that a kernel loops over: nothing of A and B may be touched when alpha is 0.
   KW_HOST_DEVICE constexpr std::int64_t loop_k() const { return alpha == 0 ? 0 : k; }
@@ -53,6 +57,9 @@ struct Sgemm {
 
 // What follows reads memory of the device, so it is called where the kernel runs.
 
+KW_HOST_DEVICE constexpr bool is_called_off(const Sgemm& p) {
+  return p.only_if != nullptr && *p.only_if == 0;
+}
 KW_HOST_DEVICE constexpr bool reads_operands(const Sgemm& p) {
   return p.k > 0 && (p.alpha_at != nullptr ? *p.alpha_at : p.alpha) != 0;
 }

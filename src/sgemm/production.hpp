@@ -10,11 +10,16 @@ namespace KW_TARGET {
 KernelLaunch<Sgemm> async_tile_launch;
 bool async_tile_supports(const Sgemm& problem, const Device& device);
 
+KernelList<Sgemm> sgemm_fp32();  // registry.cu: the rows below that compute in plain fp32
+
 KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one a configuration
 
 KernelLaunch<Sgemm> thin_launch;
 bool thin_supports(const Sgemm& problem, const Device& device);
 std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device);
 double thin_predicted_us(const Sgemm& problem, const Device& device);
+
+KernelList<Sgemm> hopper_bf16x6_rows();  // hopper_bf16x6.cu: one a tile
+KernelList<Sgemm> hopper_fp16x3_rows();  // hopper_fp16x3.cu: one a tile
 
 }  // namespace KW_TARGET

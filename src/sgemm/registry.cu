@@ -4,7 +4,7 @@
 
 namespace KW_TARGET {
 
-KernelList<Sgemm> sgemm_production() {
+KernelList<Sgemm> sgemm_fp32() {
   KernelList<Sgemm> rows = stream_tile_rows();
   const KernelList<Sgemm> others = {
       {.name = "async_tile",
@@ -26,6 +26,13 @@ KernelList<Sgemm> sgemm_production() {
        .predicted_us = thin_predicted_us},
   };
   rows.insert(rows.end(), others.begin(), others.end());
+  return rows;
+}
+
+KernelList<Sgemm> sgemm_production() {
+  KernelList<Sgemm> rows = sgemm_fp32();
+  for (const auto& more : {hopper_bf16x6_rows(), hopper_fp16x3_rows()})
+    rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }
 

@@ -174,6 +174,7 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
     }
     __syncthreads();
     wait_for_previous_kernel();
+    if (is_called_off(p)) return;
     if (threadIdx.x < S::producers) {
       if constexpr (config.moves_registers()) give_registers<config.producer_registers>();
       produce<config>(shared, p, operands, schedule);

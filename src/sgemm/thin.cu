@@ -254,6 +254,7 @@ __global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
   alignas(16) __shared__ float shared[W * chunk > sums ? W * chunk : sums];
   __shared__ bool last;
 
+  if (is_called_off(all)) return;
   const Place<along_k, aligned> place(plan);
   const Unit unit(plan, along_k);
   float acc[4][W] = {};

@@ -56,7 +56,7 @@ KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
 // A CPU's list is no choice: its first kernel takes everything.
 KernelList<Sgemm> choices(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return {};
-  return {sgemm_choice()};
+  return sgemm_choices();
 }
 KernelList<ScaleAdd> choices(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }

@@ -173,7 +173,9 @@ int run(const TuneOptions& options) {
   const std::vector<check::SgemmCase> cases = chosen_cases(options);
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
-  const KernelList<Sgemm> kernels = find_backend(device.kind)->sgemm();
+  KernelList<Sgemm> kernels = find_backend(device.kind)->sgemm();
+  // A cache's choices are for plain fp32 (tune_cache.hpp).
+  std::erase_if(kernels, [](const auto& kernel) { return kernel.math != Math::fp32; });
   const bench::Options timing = timing_options(options, device);
   const std::string path = cache_path(options, device);
   TuneCache cache = present_choices(path, device);

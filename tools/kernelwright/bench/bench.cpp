@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "bench/problems.hpp"
-#include "choice.hpp"
 
 namespace kw::bench {
 namespace {
@@ -90,7 +89,6 @@ std::vector<Bench::Entry<Problem>> Bench::verify(const KernelList<Problem>& kern
       continue;
     }
     rows.push_back(make_row(kernel, trial.problem(), c, result));
-    rows.back().path = path_of(kernel, trial.problem(), workbench_.device());
     if (!result.ok()) continue;
     const std::size_t bytes = kernel.workspace_bytes(trial.problem(), workbench_.device());
     entries.push_back(

@@ -23,6 +23,10 @@ ordered_json number_or_null(double value) {
   return std::isfinite(value) ? ordered_json(value) : ordered_json(nullptr);
 }
 
+ordered_json finite_or_null(const std::optional<double>& value) {
+  return value ? number_or_null(*value) : ordered_json(nullptr);
+}
+
 // The shortest decimal that reads back as the same float.
 ordered_json float_or_null(float value) {
   return std::isfinite(value) ? ordered_json(std::stod(fmt::format("{}", value)))
@@ -34,7 +38,7 @@ Row common_row(const Kernel<Problem>& kernel, check::Input input,
                const check::VerifyResult& result) {
   Row row;
   row.kernel = kernel.name;
-  row.path = kernel.name;
+  row.path = result.path != nullptr ? result.path : kernel.name;
   row.role = to_string(kernel.role);
   row.parent = kernel.parent != nullptr ? kernel.parent : "";
   row.math = to_string(kernel.math);
@@ -231,6 +235,12 @@ ordered_json to_json(const Row& row) {
                {"c_first", float_or_null(row.c_first)},
                {"c_last", float_or_null(row.c_last)},
                {"verified", row.verified}});
+  if (row.suite) {
+    json.update({{"seeds", row.suite->seeds},
+                 {"rms_vs_peer", finite_or_null(row.suite->rms_vs_peer)},
+                 {"max_vs_peer", finite_or_null(row.suite->max_vs_peer)},
+                 {"same_bits", row.suite->same_bits}});
+  }
   return json;
 }
 

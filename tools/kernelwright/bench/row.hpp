@@ -26,11 +26,19 @@ struct ReductionRow {
   std::optional<std::int64_t> correction;  // of variance
 };
 
+// What the accuracy suite adds: errors are pooled over several seeds, and beside the peer's.
+struct SuiteRow {
+  int seeds = 0;
+  std::optional<double> rms_vs_peer, max_vs_peer;
+  bool same_bits = false;  // of two calls
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
   std::string path;                       // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
+  std::optional<SuiteRow> suite;          // of the accuracy suite alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

@@ -1,0 +1,101 @@
+// Bulk copies: one thread has the copy engine bring a contiguous piece of global memory into shared
+// memory, and an mbarrier counts its bytes (PTX ISA, "cp.async.bulk"). From sm_90 on; a kernel that
+// calls these elsewhere does not run.
+//
+// The phase of a barrier ends when its arrivals have come and the bytes that they announced have
+// landed, so whoever waits for it finds the data there.
+#pragma once
+
+#include "device/mbarrier.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+// This thread arrives and announces `bytes` that copies will bring in this phase.
+__device__ __forceinline__ void mbarrier_arrive_expecting(Mbarrier* barrier, unsigned bytes) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n\t.reg .b64 token;\n\t"
+      "mbarrier.arrive.expect_tx.shared::cta.b64 token, [%0], %1;\n\t}" ::"r"(
+          static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
+      "r"(bytes)
+      : "memory");
+#elif !defined(__CUDACC__) && !defined(__HIP__)
+  kw::host_simt::mbarrier_arrive_expecting(&barrier->state, bytes);
+#endif
+}
+
+// After mbarrier_init, before the block (or the pair, below) meets: copies and other blocks see it.
+__device__ __forceinline__ void mbarrier_init_is_done() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+// Copies `bytes`, a multiple of 16, between addresses that are multiples of 16, and counts them at
+// `barrier` when they have landed.
+__device__ __forceinline__ void bulk_copy(void* to_shared, const void* from_global, unsigned bytes,
+                                          Mbarrier* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+      "l"(from_global), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
+      : "memory");
+#elif !defined(__CUDACC__) && !defined(__HIP__)
+  kw::host_simt::bulk_copy(to_shared, from_global, bytes, &barrier->state);
+#endif
+}
+
+// --- two blocks of a cluster, launched with LaunchConfig::cluster = 2. There is no host model: on
+// the CPU a kernel runs in its form without clusters.
+
+// 0 or 1.
+__device__ __forceinline__ unsigned rank_in_pair() {
+  unsigned rank = 0;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+  return rank;
+}
+
+// All threads of both blocks meet; what they wrote to shared memory before is visible after.
+__device__ __forceinline__ void sync_pair() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
+#endif
+}
+
+// bulk_copy into both blocks: to the same place of their shared memories, counted at the same place
+// of each.
+__device__ __forceinline__ void bulk_copy_to_pair([[maybe_unused]] void* to_shared,
+                                                  [[maybe_unused]] const void* from_global,
+                                                  [[maybe_unused]] unsigned bytes,
+                                                  [[maybe_unused]] Mbarrier* barrier) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1], %2, [%3], %4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
+      "l"(from_global), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
+      "h"(static_cast<unsigned short>(3))
+      : "memory");
+#endif
+}
+
+// mbarrier_arrive at the same barrier of the block of that rank, which orders nothing: for buffers
+// that were read by instructions whose end this thread has waited for. (With release semantics
+// each arrival costs a round trip that halves the throughput of a whole product.)
+__device__ __forceinline__ void mbarrier_arrive_in_pair([[maybe_unused]] Mbarrier* barrier,
+                                                        [[maybe_unused]] unsigned rank) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
+      "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\n\t}" ::"r"(
+          static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
+      "r"(rank)
+      : "memory");
+#endif
+}
+
+}  // namespace KW_TARGET

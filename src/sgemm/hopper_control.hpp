@@ -1,0 +1,64 @@
+// What the pre-pass finds out about the data, and which kernel therefore computes the product: a
+// choice on the device, without a trip to the host.
+#pragma once
+
+#include <cstdint>
+
+#include "host_device.hpp"
+#include "sgemm/split_arithmetic.hpp"
+
+namespace kw::hopper {
+
+// An element that its row's fp16 pieces can't hold, left out of them and added on its own.
+struct Residual {
+  std::int32_t operand;  // 0: A, 1: B
+  std::int32_t entry, row, k;
+  float x;
+};
+constexpr unsigned most_residuals = 256;
+
+enum class Path : unsigned { fp16x3, bf16x6, ffma };
+
+// At the start of the workspace; host code may read it after the call.
+struct Control {
+  unsigned takes_ffma;      // the data (or alpha = 0) needs the kernel in plain fp32
+  unsigned residual_count;  // more than most_residuals: bf16x6
+  Residual residuals[most_residuals];
+};
+
+KW_HOST_DEVICE inline Path path_of(const Control& control) {
+  if (control.takes_ffma != 0) return Path::ffma;
+  return control.residual_count > most_residuals ? Path::bf16x6 : Path::fp16x3;
+}
+
+// The largest and the smallest size of an operand's elements, zeros apart, as bits without sign.
+// Both start at 0 and grow, so that atomicMax collects them.
+struct Extremes {
+  std::uint32_t largest = 0;
+  std::uint32_t below = 0;  // all bits minus the smallest; 0 where there is none
+
+  KW_HOST_DEVICE void add(float x) {
+    const std::uint32_t size = std::bit_cast<std::uint32_t>(x) & ~split::sign_bit;
+    if (size > largest) largest = size;
+    if (size != 0 && ~size > below) below = ~size;
+  }
+};
+
+// Whether the pieces hold every element exactly and no product or sum of theirs leaves the range
+// in which FP32 rounds relatively:
+//   elements   2^-109 or more: bf16's third piece reaches down to 2^-133; below 2^126: rounding up
+//   products   2^-100 or more: what tensor cores cut off a sum lies below 2^-149 then
+//   sums       k * largest * largest < 2^127
+// Inf and NaN are larger than all that. Zeros are fine.
+KW_HOST_DEVICE inline bool pieces_hold(const Extremes& a, const Extremes& b, std::int64_t k) {
+  const auto exponent = [](std::uint32_t bits) { return static_cast<int>(bits >> 23) - 127; };
+  const int high_a = exponent(a.largest), high_b = exponent(b.largest);
+  if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;
+  const int low_a = exponent(~a.below), low_b = exponent(~b.below);
+  int log2_k = 0;
+  while (log2_k < 62 && (std::int64_t{1} << log2_k) < k) ++log2_k;
+  return high_a < 126 && high_b < 126 && high_a + high_b + 2 + log2_k <= 127 && low_a >= -109 &&
+         low_b >= -109 && low_a + low_b >= -100;
+}
+
+}  // namespace kw::hopper

@@ -1,0 +1,52 @@
+// Where the pieces of an operand lie between pre-pass and main kernel: as they lie in shared memory
+// later, so that a stage of 32 rows is one contiguous bulk copy, whatever the tile.
+//
+// "Rows" are op_a(A)'s rows or op_b(B)'s columns; both operands run along k.
+//
+//   image   [entry of the batch][block of 32 rows][stage of 32 along k]
+//   stage   [group of 8 rows][16 along k][piece][8 along k][8 rows][8 elements of 2 bytes]
+//
+// Rows and k beyond the operand are zeros.
+#pragma once
+
+#include <cstdint>
+
+#include "host_device.hpp"
+
+namespace kw::hopper {
+
+constexpr int block_rows = 32, stage_k = 32, group_rows = 8;
+constexpr int core_bytes = 128;  // wgmma's core matrix: 8 rows x 16 bytes
+
+constexpr int group_bytes(int pieces) { return 2 * pieces * 2 * core_bytes; }
+constexpr int block_bytes(int pieces) { return block_rows / group_rows * group_bytes(pieces); }
+
+struct Image {
+  std::int64_t rows = 0, k = 0;
+  std::int64_t blocks = 0, stages = 0;
+
+  Image() = default;
+  KW_HOST_DEVICE constexpr Image(std::int64_t rows_, std::int64_t k_)
+      : rows(rows_),
+        k(k_),
+        blocks((rows_ + block_rows - 1) / block_rows),
+        stages((k_ + stage_k - 1) / stage_k) {}
+
+  // From the image's start to a stage of a block.
+  KW_HOST_DEVICE constexpr std::int64_t offset(std::int64_t entry, std::int64_t block,
+                                               std::int64_t stage, int pieces) const {
+    return ((entry * blocks + block) * stages + stage) * block_bytes(pieces);
+  }
+  constexpr std::int64_t bytes(std::int64_t entries, int pieces) const {
+    return offset(entries, 0, 0, pieces);
+  }
+};
+
+// Within a stage: of the 8 elements from `chunk` * 8 on along k (chunk 0 to 3), in a row of a
+// block.
+KW_HOST_DEVICE constexpr int chunk_offset(int row, int chunk, int piece, int pieces) {
+  return row / group_rows * group_bytes(pieces) +
+         ((chunk / 2 * pieces + piece) * 2 + chunk % 2) * core_bytes + row % group_rows * 16;
+}
+
+}  // namespace kw::hopper

@@ -1,0 +1,119 @@
+// Host side of the split kernels: what lies where in the workspace, how long a call will take, how
+// a call is cut where the workspace is smaller.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "gpu/device.hpp"
+#include "sgemm/hopper_control.hpp"
+#include "sgemm/hopper_image.hpp"
+#include "sgemm/hopper_tuning.hpp"
+#include "sgemm/problem.hpp"
+
+namespace kw::hopper {
+
+// Offsets into the workspace, bytes. bf16x6 may follow fp16x3 and then overwrites its images.
+struct Memory {
+  static constexpr std::int64_t most_slices = 8;  // that the scan cuts k into
+
+  std::size_t scales_a = 0, scales_b = 0, sizes_a = 0, sizes_b = 0, image_a = 0, image_b = 0;
+  std::size_t end = 0;  // of all this: the fp32 kernel's workspace begins here
+
+  Memory(const Sgemm& p, bool fp16) {
+    end = aligned(sizeof(Control));
+    const auto take = [&](std::int64_t bytes) {
+      const std::size_t at = end;
+      end += aligned(static_cast<std::size_t>(bytes));
+      return at;
+    };
+    if (fp16) {
+      constexpr std::int64_t word = sizeof(std::uint32_t);
+      scales_a = take(p.batch * p.m * word);
+      scales_b = take(p.batch * p.n * word);
+      sizes_a = take(most_slices * p.batch * p.m * word);
+      sizes_b = take(most_slices * p.batch * p.n * word);
+    }
+    image_a = take(Image(p.m, p.k).bytes(p.batch, split::bf16_pieces));
+    image_b = take(Image(p.n, p.k).bytes(p.batch, split::bf16_pieces));
+  }
+
+  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+};
+
+// An empty product is for the kernels in plain fp32.
+inline bool has_work(const Sgemm& p) { return p.m > 0 && p.n > 0 && p.batch > 0 && p.loop_k() > 0; }
+
+// Numbers of tiles, rows and k are ints in the kernels.
+inline bool is_small_enough(const Sgemm& p) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (p.m > most || p.n > most || p.k > most || p.batch > most) return false;
+  return static_cast<double>(p.m) / 64 * (static_cast<double>(p.n) / 64) *
+             static_cast<double>(p.batch) <
+         static_cast<double>(most);
+}
+
+inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
+  const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
+  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * (tile.pairs ? 2 : 1);
+}
+
+// Infinite where the result would be less exact than that of the kernels in plain fp32.
+inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
+  const Scheme& scheme = scheme_of(fp16);
+  if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn)
+    return std::numeric_limits<double>::infinity();
+  const auto waves =
+      static_cast<double>((tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count);
+  const auto stages = static_cast<double>(Image(p.m, p.k).stages);
+  const double elements =
+      static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
+  constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
+  const double prepare_us = elements * (fp16 ? 12 : 10) / bytes_per_us;
+  return row.launch_us + prepare_us + waves * (row.tile_us + stages * row.stage_us);
+}
+
+// The problem as two, of about half the workspace each: half the batch, else half of m or n,
+// whichever is longer. Nothing where it is one tile, or pointers in the device's memory would have
+// to be moved.
+inline std::optional<std::pair<Sgemm, Sgemm>> in_halves(const Sgemm& p) {
+  Sgemm first = p, second = p;
+  if (p.batch > 1) {
+    const std::int64_t taken = p.batch / 2;
+    first.batch = taken;
+    second.batch -= taken;
+    if (p.a_array != nullptr) {
+      second.a_array += taken;
+      second.b_array += taken;
+      second.c_array += taken;
+    } else {
+      second.a += taken * p.stride_a;
+      second.b += taken * p.stride_b;
+      second.c += taken * p.stride_c;
+    }
+    return std::pair{first, second};
+  }
+  constexpr std::int64_t unit = block_rows;
+  if (std::max(p.m, p.n) <= unit || p.a_array != nullptr) return std::nullopt;
+  const auto half = [](std::int64_t size) { return (size / 2 + unit - 1) / unit * unit; };
+  if (p.m >= p.n) {
+    const std::int64_t taken = half(p.m);
+    first.m = taken;
+    second.m -= taken;
+    second.a += p.op_a == Op::none ? taken * p.lda : taken;
+    second.c += taken * p.ldc;
+  } else {
+    const std::int64_t taken = half(p.n);
+    first.n = taken;
+    second.n -= taken;
+    second.b += p.op_b == Op::none ? taken : taken * p.ldb;
+    second.c += taken;
+  }
+  return std::pair{first, second};
+}
+
+}  // namespace kw::hopper

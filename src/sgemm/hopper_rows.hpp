@@ -1,0 +1,206 @@
+// The split kernels as rows of the registry: one a tile. A call is a chain of launches on the
+// stream, of which those leave at once that the data does not need:
+//
+//   bf16x6   split, product                                    | fp32
+//   fp16x3   scan, split, product | split and product in bf16  | fp32
+#pragma once
+
+#include "device/tile.hpp"
+#include "gpu/gpu.hpp"
+#include "select.hpp"
+#include "sgemm/hopper_plan.hpp"
+#include "sgemm/hopper_split.hpp"
+#include "sgemm/hopper_tile.hpp"
+#include "sgemm/production.hpp"
+
+namespace KW_TARGET::hopper {
+
+// hopper_split.cu
+Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream);
+
+// The fastest kernel in plain fp32 that gets along with so much workspace; a row without is always
+// there.
+const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes);
+
+// hopper_bf16x6.cu: the row with the shortest prediction
+const TileRow& bf16x6_row(const Sgemm& problem, const Device& device);
+Status launch_bf16x6(const Work& work, const Device& device, Stream stream);
+
+// The addresses of a call.
+struct Call {
+  Preparation prepare;
+  Work work;
+
+  Call(const Sgemm& p, const Memory& memory, const Workspace& workspace, const Device& device)
+      : work{p, Image(p.m, p.k), Image(p.n, p.k), nullptr, nullptr, nullptr, nullptr, nullptr} {
+    char* const base = static_cast<char*>(workspace.data);
+    auto* const control = reinterpret_cast<Control*>(base);
+    const auto ints = [&](std::size_t at) { return reinterpret_cast<int*>(base + at); };
+    const auto words = [&](std::size_t at) { return reinterpret_cast<std::uint32_t*>(base + at); };
+    work.image_a = base + memory.image_a;
+    work.image_b = base + memory.image_b;
+    work.scales_a = ints(memory.scales_a);
+    work.scales_b = ints(memory.scales_b);
+    work.control = control;
+    const bool along_k_a = p.op_a == Op::none, along_k_b = p.op_b != Op::none;
+    prepare = {.problem = p,
+               .sources = {{work.a, along_k_a, is_aligned(p, p.a, p.lda, p.stride_a),
+                            base + memory.image_a, ints(memory.scales_a), words(memory.sizes_a)},
+                           {work.b, along_k_b, is_aligned(p, p.b, p.ldb, p.stride_b),
+                            base + memory.image_b, ints(memory.scales_b), words(memory.sizes_b)}},
+               .control = control,
+               .tickets = workspace.tickets,
+               .unit_stages = unit_stages(p, device),
+               .slice_stages = 0,
+               .decides = false};
+    const std::int64_t stages = std::max<std::int64_t>(work.a.stages, 1);
+    prepare.slice_stages =
+        std::max(gpu::ceil_div(stages, Memory::most_slices), prepare.unit_stages);
+  }
+
+  // Where addresses are known only on the device nothing is said of them.
+  static bool is_aligned(const Sgemm& p, const float* x, std::int64_t ld, std::int64_t stride) {
+    return p.a_array == nullptr && rows_aligned_16(x, ld) && (p.batch == 1 || stride % 4 == 0);
+  }
+  // Enough units for all SMs, each as long as that allows.
+  static std::int64_t unit_stages(const Sgemm& p, const Device& device) {
+    const std::int64_t across = gpu::ceil_div(p.m, unit_rows) + gpu::ceil_div(p.n, unit_rows);
+    const std::int64_t all = p.batch * across * Image(p.m, p.k).stages;
+    const std::int64_t each = gpu::ceil_div(all, prepare_blocks_per_sm * device.sm_count);
+    if (each <= stages_at_once) return each;
+    return std::min<std::int64_t>(each / stages_at_once, 4) * stages_at_once;
+  }
+};
+
+template <bool fp16, int row>
+Status launch_tile(const Work& work, const Device& device, Stream stream) {
+  constexpr Tile tile = tile_row(fp16, row).tile;
+  constexpr std::int64_t blocks = tile.pairs ? 2 : 1;
+  const std::int64_t most = device.sm_count / blocks * blocks;
+  const std::int64_t grid = std::min(tiles_of(tile, work.problem), std::max(most, blocks));
+  return gpu::launch(hopper_tile<fp16, row>,
+                     {.grid = dim3(static_cast<unsigned>(grid)),
+                      .block = dim3(tile_threads),
+                      .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
+                      .stream = stream,
+                      .overlap = true,
+                      .cluster = static_cast<unsigned>(blocks)},
+                     work);
+}
+
+// Calls one after the other as long as they succeed.
+template <class... Launch>
+Status in_turn(Launch... launch) {
+  Status status;
+  static_cast<void>(((status = launch()).ok() && ...));
+  return status;
+}
+
+#if defined(__CUDACC__)
+constexpr bool has_clusters = true;
+#else
+constexpr bool has_clusters = false;  // host SIMT runs blocks one by one
+#endif
+
+template <bool fp16, int index>
+struct Row {
+  static constexpr TileRow row = tile_row(fp16, index);
+  static constexpr Tile tile = row.tile;
+  static constexpr bool is_here = has_clusters || !tile.pairs;
+
+  static bool supports(const Sgemm& p, const Device& device) {
+    const bool has_instructions =
+        device.kind == DeviceKind::cuda
+            ? device.compute_capability == 90
+            : device.kind == DeviceKind::host_simt && device.warp_size == 32 && is_here;
+    return has_instructions &&
+           device.shared_bytes_per_block_optin >= sizeof(Shared<scheme_of(fp16), tile>) &&
+           has_work(p) && p.k >= scheme_of(fp16).least_k && p.only_if == nullptr &&
+           is_small_enough(p);
+  }
+  static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
+    const std::size_t fp32 = fp32_kernel(p, device, any_workspace).workspace_bytes(p, device);
+    return Memory(p, fp16).end + fp32;
+  }
+  static std::size_t least_workspace_bytes(const Sgemm& p, const Device&) {
+    Sgemm least = p;
+    least.batch = 1;
+    if (p.a_array == nullptr) {
+      least.m = std::min<std::int64_t>(p.m, block_rows);
+      least.n = std::min<std::int64_t>(p.n, block_rows);
+    }
+    return Memory(least, fp16).end;
+  }
+  static double predicted_us(const Sgemm& p, const Device& device) {
+    return hopper::predicted_us(row, fp16, p, device);
+  }
+  static const char* path_taken(const Sgemm& p, const Device& device, const PathWords& words) {
+    const Control control{words[0], words[1], {}};
+    switch (path_of(control)) {
+      case Path::fp16x3: return row.name;
+      case Path::bf16x6: return fp16 ? bf16x6_row(p, device).name : row.name;
+      case Path::ffma: return fp32_kernel(p, device, any_workspace).name;
+    }
+    return row.name;
+  }
+
+  static Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
+    const Memory memory(p, fp16);
+    if (memory.end <= workspace.bytes) return launch_whole(p, memory, device, workspace, stream);
+    const auto halves = in_halves(p);
+    if (!halves) {
+      return Status::failure(StatusCode::workspace_too_small,
+                             "the split kernels need a larger workspace", "workspace");
+    }
+    Status status = launch(halves->first, device, workspace, stream);
+    return status.ok() ? launch(halves->second, device, workspace, stream) : status;
+  }
+
+  static Status launch_whole(const Sgemm& p, const Memory& memory, const Device& device,
+                             const Workspace& workspace, Stream stream) {
+    Call call(p, memory, workspace, device);
+    call.prepare.decides = !fp16;
+    const auto prepare = [&](Task task) {
+      return [&, task] { return launch_prepare(task, call.prepare, device, stream); };
+    };
+    const auto product = [&] { return launch_tile<fp16, index>(call.work, device, stream); };
+    const auto fp32 = [&] {
+      const Workspace rest{static_cast<char*>(workspace.data) + memory.end,
+                           workspace.bytes - memory.end, workspace.tickets};
+      Sgemm problem = p;
+      problem.only_if = &call.work.control->takes_ffma;
+      return fp32_kernel(p, device, rest.bytes).launch(problem, device, rest, stream);
+    };
+    if constexpr (fp16) {
+      const auto in_bf16 = [&] { return launch_bf16x6(call.work, device, stream); };
+      return in_turn(prepare(Task::scan), prepare(Task::fp16), product, prepare(Task::bf16),
+                     in_bf16, fp32);
+    } else {
+      return in_turn(prepare(Task::bf16), product, fp32);
+    }
+  }
+
+  static Kernel<Sgemm> kernel() {
+    return {.name = row.name,
+            .parent = nullptr,
+            .idea = fp16 ? "tensor cores: three products of scaled fp16 pieces"
+                         : "tensor cores: six products of bf16 pieces",
+            .role = Role::production,
+            .math = Math::fp32_split,
+            .supports = supports,
+            .workspace_bytes = workspace_bytes,
+            .launch = launch,
+            .predicted_us = predicted_us,
+            .least_workspace_bytes = least_workspace_bytes,
+            .path_taken = path_taken};
+  }
+};
+
+// Calls body(index) for each row of a table.
+template <const auto& rows, class Body>
+void each_row(Body body) {
+  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>()), ...); }
+  (std::make_integer_sequence<int, static_cast<int>(std::size(rows))>());
+}
+
+}  // namespace KW_TARGET::hopper

@@ -1,0 +1,34 @@
+// Launches of the split kernels' pre-pass (hopper_split.hpp), and what they fall back on.
+#include "sgemm/hopper_split.hpp"
+
+#include <algorithm>
+
+#include "sgemm/hopper_rows.hpp"
+
+namespace KW_TARGET::hopper {
+
+Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream) {
+  const std::int64_t stages = task == Task::scan ? all.slice_stages : all.unit_stages;
+  std::int64_t units = 0;
+  for (const Source& source : all.sources)
+    units += all.problem.batch * gpu::ceil_div(source.image.rows, unit_rows) *
+             gpu::ceil_div(source.image.stages, stages);
+  const std::int64_t most = prepare_blocks_per_sm * device.sm_count;
+  const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(std::min(units, most))),
+                                    .block = dim3(prepare_threads),
+                                    .stream = stream,
+                                    .overlap = true};
+  switch (task) {
+    case Task::bf16: return gpu::launch(prepare<Task::bf16>, config, all);
+    case Task::scan: return gpu::launch(prepare<Task::scan>, config, all);
+    case Task::fp16: return gpu::launch(prepare<Task::fp16>, config, all);
+  }
+  return Status::success();
+}
+
+const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes) {
+  static const KernelList<Sgemm> all = sgemm_fp32();
+  return *select_kernel(problem, device, all, Math::fp32, bytes);
+}
+
+}  // namespace KW_TARGET::hopper

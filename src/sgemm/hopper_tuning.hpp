@@ -1,0 +1,150 @@
+// The tiles of the split kernels, as data.
+#pragma once
+
+#include <cstdint>
+
+namespace kw::hopper {
+
+// One product of pieces: A's piece and B's.
+struct Product {
+  int a, b;
+};
+// Products that run over the window before the next band begins: the small ones first, so that
+// they meet a small accumulator and keep their low bits.
+struct Band {
+  int products;
+  Product product[5];
+};
+// Bands into one accumulator, which is then added to the FP32 sum, times `factor`.
+struct Pass {
+  float factor;
+  int bands;
+  Band band[2];
+};
+// What happens along one window of k. A new window begins with an empty accumulator: a long chain
+// would drift (device/wgmma.hpp); a rounded addition a window does not.
+struct Scheme {
+  bool fp16;
+  int pieces;
+  std::int64_t least_k;    // of what the kernels take: below, the bound for FP32 would not hold
+  std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
+  std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
+  int passes;
+  Pass pass[2];
+};
+
+// The six products whose pieces' numbers add up to 2 at most; the other three lie below 2^-24.
+inline constexpr Scheme bf16x6 = {
+    .fp16 = false,
+    .pieces = 3,
+    .least_k = 1,
+    .chosen_k = 64,
+    .chosen_mn = 1,
+    .passes = 1,
+    .pass = {{1, 2, {{5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}}, {1, {{0, 0}}}}}}};
+
+// The low pieces are 2^11 times too large, so their products take an accumulator of their own.
+inline constexpr Scheme fp16x3 = {
+    .fp16 = true,
+    .pieces = 2,
+    .least_k = 32,
+    .chosen_k = 512,
+    .chosen_mn = 128 * 128 * 132,  // a tile for each SM of an H200
+    .passes = 2,
+    .pass = {{1.0f / 2048, 1, {{2, {{1, 0}, {0, 1}}}}}, {1, 1, {{1, {{0, 0}}}}}}};
+
+// Two warpgroups multiply. Either each has its own rows of the tile, `halves` times 64, or both
+// have all of them and take every other stage along k (`shares_rows`), to be added up at the end:
+// for tiles so small that one warpgroup's sums would wait for each other.
+struct Tile {
+  int halves;
+  int bn;
+  int stages;  // of the ring
+  bool shares_rows = false;
+  bool pairs = false;  // two blocks, neighbours along n, load half of A's tile each and share it
+  bool turns = false;  // the warpgroups' passes take turns at the tensor cores
+  int window = 1;      // stages whose products go into one accumulator
+
+  constexpr int bm() const { return 64 * halves * (shares_rows ? 1 : 2); }
+  constexpr int width() const { return pairs ? 2 * bn : bn; }  // columns of a block or pair
+};
+
+// One row a tile. The three times were fitted to calls of 512 to 4096 cubed on an H200 (driver
+// 580.159, CUDA 13.0), which they give to within 8 %; they serve the choice among tiles and against
+// the kernels in plain fp32 (hopper_plan.hpp). `best_tflops`: of the whole call, measured, and
+// where.
+struct TileRow {
+  const char* name;
+  Tile tile;
+  double launch_us;  // a call without any work
+  double tile_us;    // a tile: first stage and epilogue
+  double stage_us;   // 32 of k
+  double best_tflops;
+};
+
+inline constexpr TileRow bf16x6_tiles[] = {
+    {.name = "hopper_bf16x6_256x128_pair",
+     .tile = {.halves = 2, .bn = 128, .stages = 3, .pairs = true, .turns = true},
+     .launch_us = 4,
+     .tile_us = 1.9,
+     .stage_us = 2.01,
+     .best_tflops = 131.6},  // 16384
+    {.name = "hopper_bf16x6_256x128",
+     .tile = {.halves = 2, .bn = 128, .stages = 3, .turns = true},
+     .launch_us = 4,
+     .tile_us = 1.3,
+     .stage_us = 2.01,
+     .best_tflops = 130.3},  // 8192
+    {.name = "hopper_bf16x6_128x192",
+     .tile = {.halves = 1, .bn = 192, .stages = 3, .turns = true},
+     .launch_us = 4,
+     .tile_us = 2.0,
+     .stage_us = 1.485,
+     .best_tflops = 133.1},  // 8192
+    {.name = "hopper_bf16x6_128x128",
+     .tile = {.halves = 1, .bn = 128, .stages = 4, .turns = true},
+     .launch_us = 4,
+     .tile_us = 2.35,
+     .stage_us = 1.0,
+     .best_tflops = 128.0},  // 8192
+    {.name = "hopper_bf16x6_64x128",
+     .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true},
+     .launch_us = 4,
+     .tile_us = 3.8,
+     .stage_us = 0.545,
+     .best_tflops = 110.0},  // 8192
+    {.name = "hopper_bf16x6_64x64",
+     .tile = {.halves = 1, .bn = 64, .stages = 6, .shares_rows = true},
+     .launch_us = 6,
+     .tile_us = 0.5,
+     .stage_us = 0.368,
+     .best_tflops = 82.5},  // 3072
+};
+
+inline constexpr TileRow fp16x3_tiles[] = {
+    {.name = "hopper_fp16x3_256x128_pair",
+     .tile = {.halves = 2, .bn = 128, .stages = 4, .pairs = true, .window = 2},
+     .launch_us = 14,
+     .tile_us = 11,
+     .stage_us = 1.24,
+     .best_tflops = 196.0},  // 16384
+    {.name = "hopper_fp16x3_256x128",
+     .tile = {.halves = 2, .bn = 128, .stages = 4, .window = 2},
+     .launch_us = 14,
+     .tile_us = 11,
+     .stage_us = 1.26,
+     .best_tflops = 180.3},  // 8192
+    {.name = "hopper_fp16x3_128x128_pair",
+     .tile = {.halves = 1, .bn = 128, .stages = 6, .pairs = true, .window = 2},
+     .launch_us = 10,
+     .tile_us = 12,
+     .stage_us = 0.66,
+     .best_tflops = 179.7},  // 16384
+};
+
+constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3 : bf16x6; }
+constexpr const TileRow& tile_row(bool fp16, int row) {
+  return fp16 ? fp16x3_tiles[row] : bf16x6_tiles[row];
+}
+
+}  // namespace kw::hopper

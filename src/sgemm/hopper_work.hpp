@@ -1,0 +1,70 @@
+// What the main kernels of the split products are given, and in which order their blocks take the
+// tiles of C.
+#pragma once
+
+#include "device/bulk_copy.hpp"
+#include "gpu/gpu.hpp"
+#include "sgemm/hopper_control.hpp"
+#include "sgemm/hopper_image.hpp"
+#include "sgemm/hopper_tuning.hpp"
+#include "sgemm/problem.hpp"
+
+namespace KW_TARGET::hopper {
+
+using namespace kw::hopper;
+
+struct Work {
+  Sgemm problem;
+  Image a, b;
+  const char *image_a, *image_b;
+  const int *scales_a, *scales_b;  // fp16: [entry][row], powers of two
+  const Control* control;
+};
+
+// A tile of C: rows from i0, columns from j0 of entry `entry`.
+struct Place {
+  std::int64_t entry, i0, j0;
+};
+
+// Blocks (or pairs of blocks, neighbours along n) of a grid that fits the device take every so
+// many tiles. Tiles in flight at one time lie close together, so that L2 has what they read:
+// column after column of a strip of 1536 rows.
+template <Tile tile>
+class TileWalk {
+ public:
+  __device__ __forceinline__ explicit TileWalk(const Work& work)
+      : work_(work), index_(static_cast<int>(blockIdx.x) / blocks) {}
+
+  __device__ __forceinline__ bool has_tile() const {
+    return index_ < tiles_m() * tiles_n() * static_cast<int>(work_.problem.batch);
+  }
+  __device__ __forceinline__ void next() { index_ += static_cast<int>(gridDim.x) / blocks; }
+
+  __device__ __forceinline__ Place place() const {
+    const int entry = index_ / (tiles_m() * tiles_n());
+    const int in_entry = index_ % (tiles_m() * tiles_n());
+    const int strip = in_entry / (strip_tiles * tiles_n());
+    const int left = tiles_m() - strip * strip_tiles;
+    const int height = left < strip_tiles ? left : strip_tiles;
+    const int in_strip = in_entry - strip * strip_tiles * tiles_n();
+    const std::int64_t i = strip * strip_tiles + in_strip % height, j = in_strip / height;
+    const std::int64_t own = tile.pairs ? rank_in_pair() * tile.bn : 0;
+    return {entry, i * tile.bm(), j * tile.width() + own};
+  }
+
+ private:
+  static constexpr int blocks = tile.pairs ? 2 : 1;
+  static constexpr int strip_tiles = 1536 / tile.bm();
+
+  __device__ __forceinline__ int tiles_m() const {
+    return static_cast<int>(gpu::ceil_div(work_.problem.m, tile.bm()));
+  }
+  __device__ __forceinline__ int tiles_n() const {
+    return static_cast<int>(gpu::ceil_div(work_.problem.n, tile.width()));
+  }
+
+  const Work& work_;
+  int index_;
+};
+
+}  // namespace KW_TARGET::hopper

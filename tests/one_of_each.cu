@@ -1,0 +1,33 @@
+// One instance of each of the library's kernel templates, for ./dev check-archs --quick: whether
+// their text compiles for an architecture, in the time that a test may take. Nothing links this.
+#include "reduce/array.hpp"
+#include "reduce/columns.hpp"
+#include "reduce/sequences.hpp"
+#include "sgemm/hopper_split.hpp"
+#include "sgemm/hopper_tile.hpp"
+#include "sgemm/stream_tile.hpp"
+
+namespace KW_TARGET {
+
+// What is named here is compiled.
+const auto one_of_each = [] {
+  constexpr auto sum = ReduceKind::sum;
+  const auto addresses = {
+      reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_columns_kernel<sum, float, 1>),
+      reinterpret_cast<const void*>(merge_columns_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
+      reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
+      reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
+      reinterpret_cast<const void*>(stream_tile::stream_tile<13>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<false, 0>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<true, 0>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::scan>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::bf16>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::fp16>),
+  };
+  return addresses.size();
+}();
+
+}  // namespace KW_TARGET
