@@ -89,7 +89,7 @@ TEST_P(ApiSgemmPromises, SplitProductsWorkInAnyWorkspace) {
     const DeviceFloats on_c(context, c.values);
     view_c.data = on_c.data();
     sgemm(context, 1.5f, view_a, view_b, -0.5f, view_c, options);
-    const std::vector<float> after = on_c.get();
+    std::vector<float> after = on_c.get();
     expect_product(a, b, c, after, {1.5f, -0.5f});
     return after;
   };

@@ -87,10 +87,10 @@ KW_HOST_DEVICE inline void from_fp16_pair(Pair pair, float* first, float* second
 
 // pieces[0] + pieces[1] + pieces[2] = (first, second).
 KW_HOST_DEVICE inline void split_bf16(float first, float second, Pair (&pieces)[bf16_pieces]) {
-  for (int p = 0; p < bf16_pieces; ++p) {
-    pieces[p] = to_bf16_pair(first, second);
+  for (Pair& piece : pieces) {
+    piece = to_bf16_pair(first, second);
     float taken_first, taken_second;
-    from_bf16_pair(pieces[p], &taken_first, &taken_second);
+    from_bf16_pair(piece, &taken_first, &taken_second);
     first -= taken_first;
     second -= taken_second;
   }
