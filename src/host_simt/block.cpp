@@ -153,6 +153,8 @@ void BlockRunner::check_leaving(Thread& thread) {
 // Lets others run until this thread is ready again.
 void BlockRunner::suspend(Thread& thread) {
   land_some(thread);
+  // A fault since the thread last ran, of a copy that landed: nobody else will wake it.
+  if (fault_ && thread.state == Thread::State::waiting) make_ready(thread);
   Thread* next = take_ready();
   if (next != &thread) {
     built_ins = next;
