@@ -60,13 +60,27 @@ std::size_t workspace_bytes(const Sgemm& problem, Form form);
 Status prepare(const Sgemm& problem, Form form, const Workspace& workspace, Stream stream,
                Work* work);
 
-// For one thread: starts the copies of a stage of `a_blocks` and `b_blocks` blocks from the tile's
-// corner on, which arrive at `full`. What lies beyond the operand is not copied: it meets no
-// element of C.
-template <Form form, int a_blocks, int b_blocks>
+// The pre-pass, then `kernel`.
+inline Status launch_product(void (*kernel)(Work), Form form, const gpu::LaunchConfig& config,
+                             const Sgemm& problem, const Workspace& workspace) {
+  Work work;
+  Status status = prepare(problem, form, workspace, config.stream, &work);
+  return status.ok() ? gpu::launch(kernel, config, work) : status;
+}
+
+// A tile's share of one stage, as copy_stage fills it.
+template <Form form, int BM, int BN>
+struct Stage {
+  alignas(128) char a[BM / block_rows * block_bytes(pieces_of(form))];
+  alignas(128) char b[BN / block_rows * block_bytes(pieces_of(form))];
+};
+
+// For one thread: starts the copies of a stage of the tile, which arrive at `full`. What lies
+// beyond the operand is not copied: it meets no element of C.
+template <Form form, int BM, int BN>
 __device__ __forceinline__ void copy_stage(const Work& work, TileOrigin tile, std::int64_t stage,
-                                           char* a, char* b, Mbarrier* full) {
-  constexpr int pieces = pieces_of(form);
+                                           Stage<form, BM, BN>& to, Mbarrier* full) {
+  constexpr int pieces = pieces_of(form), a_blocks = BM / block_rows, b_blocks = BN / block_rows;
   constexpr unsigned bytes = block_bytes(pieces);
   const std::int64_t first_a = tile.row / block_rows, first_b = tile.col / block_rows;
   const std::int64_t left_a = work.a.blocks - first_a, left_b = work.b.blocks - first_b;
@@ -74,9 +88,9 @@ __device__ __forceinline__ void copy_stage(const Work& work, TileOrigin tile, st
   const int here_b = left_b < b_blocks ? static_cast<int>(left_b) : b_blocks;
   mbarrier_arrive_expecting(full, static_cast<unsigned>(here_a + here_b) * bytes);
   for (int i = 0; i < here_a; ++i)
-    bulk_copy(a + i * bytes, work.a.stage(first_a + i, stage, pieces), bytes, full);
+    bulk_copy(to.a + i * bytes, work.a.stage(first_a + i, stage, pieces), bytes, full);
   for (int i = 0; i < here_b; ++i)
-    bulk_copy(b + i * bytes, work.b.stage(first_b + i, stage, pieces), bytes, full);
+    bulk_copy(to.b + i * bytes, work.b.stage(first_b + i, stage, pieces), bytes, full);
 }
 
 // A step of 16 along k of a stage in shared memory: products of its pieces, added to `acc`.
@@ -85,9 +99,12 @@ struct Step {
   static constexpr unsigned piece_bytes = 2 * core_bytes;
   WgmmaOperand a, b;
 
-  __device__ __forceinline__ Step(const char* a_stage, const char* b_stage, int k16)
-      : a(wgmma_operand(a_stage, core_bytes, group_bytes(pieces_of(form)))),
-        b(wgmma_operand(b_stage, core_bytes, group_bytes(pieces_of(form)))) {
+  // `half`: of A's blocks of 64 rows, which one.
+  template <int BM>
+  __device__ __forceinline__ Step(const Stage<form, BM, N>& stage, int k16, int half = 0)
+      : a(wgmma_operand(stage.a + half * block_bytes(pieces_of(form)), core_bytes,
+                        group_bytes(pieces_of(form)))),
+        b(wgmma_operand(stage.b, core_bytes, group_bytes(pieces_of(form)))) {
     const unsigned bytes = static_cast<unsigned>(k16) * pieces_of(form) * piece_bytes;
     a = advance(a, bytes);
     b = advance(b, bytes);

@@ -16,6 +16,7 @@
 // Original    None in the five articles. CUTLASS's kernels for Hopper are built this way; before,
 //             CudaDMA (Bauer, Cook, Khailany 2011).
 #include "device/mbarrier.hpp"
+#include "device/ring.hpp"
 #include "wide_tile.hpp"
 
 namespace KW_TARGET {
@@ -31,19 +32,10 @@ struct Shared {
   Mbarrier full[stages], free[stages];
 };
 
-// A position in the ring, and the parity of its turn.
-struct Ring {
-  int stage = 0;
-  unsigned round = 0;
-  __device__ __forceinline__ void advance() {
-    if (++stage == stages) stage = 0, round ^= 1;
-  }
-};
-
 template <bool Edges>
 __device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, TileOrigin tile) {
   TileCopy<Edges, copiers> copy(p, tile, 0, static_cast<int>(threadIdx.x));
-  Ring ring;
+  Ring<stages> ring;
   for (std::int64_t k0 = 0; k0 < p.k; k0 += BK, ring.advance()) {
     mbarrier_wait(&shared.free[ring.stage], ring.round ^ 1);
     copy.next(shared.stage[ring.stage]);
@@ -55,7 +47,7 @@ template <bool Edges>
 __device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, TileOrigin tile) {
   const int thread = static_cast<int>(threadIdx.x) - copiers;
   const Place own = place_of(thread);
-  Ring ring;
+  Ring<stages> ring;
   const float *as = nullptr, *bs = nullptr;
   const auto enter_stage = [&] {
     mbarrier_wait(&shared.full[ring.stage], ring.round);

@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "device/mbarrier.hpp"
+#include "device/ring.hpp"
 #include "device/ticket.hpp"
 #include "wide_tile.hpp"
 
@@ -34,14 +35,6 @@ struct Shared {
   Stage stage[stages];
   Mbarrier full[stages], free[stages];
   bool last;  // whether this block came last at a tile
-};
-
-struct Ring {
-  int stage = 0;
-  unsigned round = 0;
-  __device__ __forceinline__ void advance() {
-    if (++stage == stages) stage = 0, round ^= 1;
-  }
 };
 
 // A run of stages of one tile.
@@ -84,7 +77,7 @@ struct Shares {
 template <bool Edges>
 __device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, const Shares& shares) {
   const std::int64_t end = shares.first(blockIdx.x + 1);
-  Ring ring;
+  Ring<stages> ring;
   for (std::int64_t at = shares.first(blockIdx.x); at < end;) {
     const Part part = shares.part_from(at, end);
     TileCopy<Edges, copiers> copy(p, shares.origin(part.tile), part.begin * BK,
@@ -98,7 +91,7 @@ __device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, const Sh
 }
 
 // acc = the product over the ring's next stages; r15's loop, but that the last stage is freed too.
-__device__ __forceinline__ void multiply(Shared& shared, Ring& ring, Place own, int thread,
+__device__ __forceinline__ void multiply(Shared& shared, Ring<stages>& ring, Place own, int thread,
                                          int steps, float (&acc)[TM][TN]) {
   const float *as = nullptr, *bs = nullptr;
   const auto enter_stage = [&] {
@@ -185,7 +178,7 @@ __device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, const Sh
   const int thread = static_cast<int>(threadIdx.x) - copiers;
   const Place own = place_of(thread);
   const std::int64_t end = shares.first(blockIdx.x + 1);
-  Ring ring;
+  Ring<stages> ring;
   for (std::int64_t at = shares.first(blockIdx.x); at < end;) {
     const Part part = shares.part_from(at, end);
     float acc[TM][TN];

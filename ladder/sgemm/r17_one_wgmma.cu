@@ -23,8 +23,7 @@ constexpr int BM = 64, BN = 128;
 constexpr Form form = Form::bf16_1;
 
 struct Shared {
-  alignas(128) char a[BM / block_rows * block_bytes(pieces_of(form))];
-  alignas(128) char b[BN / block_rows * block_bytes(pieces_of(form))];
+  Stage<form, BM, BN> stage;
   Mbarrier full;
 };
 
@@ -41,15 +40,13 @@ __global__ void __launch_bounds__(warpgroup) one_wgmma(Work work) {
 
     float acc[BN / 2] = {};
     for (std::int64_t stage = 0; stage < work.a.stages; ++stage) {
-      if (thread == 0)
-        copy_stage<form, BM / block_rows, BN / block_rows>(work, tile, stage, shared.a, shared.b,
-                                                           &shared.full);
+      if (thread == 0) copy_stage(work, tile, stage, shared.stage, &shared.full);
       mbarrier_wait(&shared.full, static_cast<unsigned>(stage % 2));
       wgmma_keep(acc);
       wgmma_fence();
 #pragma unroll
       for (int k16 = 0; k16 < stage_k / 16; ++k16)
-        Step<form, BN>(shared.a, shared.b, k16).multiply(acc, 0, 0);
+        Step<form, BN>(shared.stage, k16).multiply(acc, 0, 0);
       wgmma_commit();
       wgmma_wait<0>();
       wgmma_keep(acc);
@@ -71,14 +68,11 @@ double r17_extra_error(const Sgemm& p) {
 }
 
 Status r17_one_wgmma(const Sgemm& problem, const Device&, Workspace workspace, Stream stream) {
-  pieces::Work work;
-  Status status = pieces::prepare(problem, r17::form, workspace, stream, &work);
-  if (!status.ok()) return status;
-  return gpu::launch(r17::one_wgmma,
-                     {.grid = tile_grid<r17::BM, r17::BN>(problem),
-                      .block = dim3(pieces::warpgroup),
-                      .stream = stream},
-                     work);
+  return pieces::launch_product(r17::one_wgmma, r17::form,
+                                {.grid = tile_grid<r17::BM, r17::BN>(problem),
+                                 .block = dim3(pieces::warpgroup),
+                                 .stream = stream},
+                                problem, workspace);
 }
 
 }  // namespace KW_TARGET

@@ -28,8 +28,7 @@ constexpr int BM = 64, BN = 128;
 constexpr Form form = Form::bf16_3;
 
 struct Shared {
-  alignas(128) char a[BM / block_rows * block_bytes(pieces_of(form))];
-  alignas(128) char b[BN / block_rows * block_bytes(pieces_of(form))];
+  Stage<form, BM, BN> stage;
   Mbarrier full;
 };
 
@@ -46,15 +45,13 @@ __global__ void __launch_bounds__(warpgroup) bf16x6(Work work) {
 
     float acc[BN / 2] = {};
     for (std::int64_t stage = 0; stage < work.a.stages; ++stage) {
-      if (thread == 0)
-        copy_stage<form, BM / block_rows, BN / block_rows>(work, tile, stage, shared.a, shared.b,
-                                                           &shared.full);
+      if (thread == 0) copy_stage(work, tile, stage, shared.stage, &shared.full);
       mbarrier_wait(&shared.full, static_cast<unsigned>(stage % 2));
       wgmma_keep(acc);
       wgmma_fence();
 #pragma unroll
       for (int k16 = 0; k16 < stage_k / 16; ++k16) {
-        const Step<form, BN> step(shared.a, shared.b, k16);
+        const Step<form, BN> step(shared.stage, k16);
         step.multiply(acc, 0, 0);
         step.multiply(acc, 0, 1);
         step.multiply(acc, 1, 0);
@@ -83,14 +80,11 @@ double r18_extra_error(const Sgemm& p) {
 }
 
 Status r18_bf16x6(const Sgemm& problem, const Device&, Workspace workspace, Stream stream) {
-  pieces::Work work;
-  Status status = pieces::prepare(problem, r18::form, workspace, stream, &work);
-  if (!status.ok()) return status;
-  return gpu::launch(r18::bf16x6,
-                     {.grid = tile_grid<r18::BM, r18::BN>(problem),
-                      .block = dim3(pieces::warpgroup),
-                      .stream = stream},
-                     work);
+  return pieces::launch_product(r18::bf16x6, r18::form,
+                                {.grid = tile_grid<r18::BM, r18::BN>(problem),
+                                 .block = dim3(pieces::warpgroup),
+                                 .stream = stream},
+                                problem, workspace);
 }
 
 }  // namespace KW_TARGET

@@ -22,8 +22,7 @@ constexpr int BM = 64, BN = 128;
 constexpr Form form = Form::bf16_3;
 
 struct Shared {
-  alignas(128) char a[BM / block_rows * block_bytes(pieces_of(form))];
-  alignas(128) char b[BN / block_rows * block_bytes(pieces_of(form))];
+  Stage<form, BM, BN> stage;
   Mbarrier full;
 };
 
@@ -41,15 +40,13 @@ __global__ void __launch_bounds__(warpgroup) promotion(Work work) {
     float sums[BN / 2] = {};
     float partial[BN / 2];  // of the window; tensor cores write it
     for (std::int64_t stage = 0; stage < work.a.stages; ++stage) {
-      if (thread == 0)
-        copy_stage<form, BM / block_rows, BN / block_rows>(work, tile, stage, shared.a, shared.b,
-                                                           &shared.full);
+      if (thread == 0) copy_stage(work, tile, stage, shared.stage, &shared.full);
       mbarrier_wait(&shared.full, static_cast<unsigned>(stage % 2));
       wgmma_keep(partial);
       wgmma_fence();
 #pragma unroll
       for (int k16 = 0; k16 < stage_k / 16; ++k16) {
-        const Step<form, BN> step(shared.a, shared.b, k16);
+        const Step<form, BN> step(shared.stage, k16);
         step.multiply(partial, 2, 0, k16 > 0);  // the window's first one begins anew
         step.multiply(partial, 1, 1);
         step.multiply(partial, 0, 2);
@@ -58,7 +55,7 @@ __global__ void __launch_bounds__(warpgroup) promotion(Work work) {
       }
 #pragma unroll
       for (int k16 = 0; k16 < stage_k / 16; ++k16)
-        Step<form, BN>(shared.a, shared.b, k16).multiply(partial, 0, 0);
+        Step<form, BN>(shared.stage, k16).multiply(partial, 0, 0);
       wgmma_commit();
       wgmma_wait<0>();
       wgmma_keep(partial);
@@ -77,14 +74,11 @@ std::size_t r19_workspace_bytes(const Sgemm& problem, const Device&) {
 }
 
 Status r19_promotion(const Sgemm& problem, const Device&, Workspace workspace, Stream stream) {
-  pieces::Work work;
-  Status status = pieces::prepare(problem, r19::form, workspace, stream, &work);
-  if (!status.ok()) return status;
-  return gpu::launch(r19::promotion,
-                     {.grid = tile_grid<r19::BM, r19::BN>(problem),
-                      .block = dim3(pieces::warpgroup),
-                      .stream = stream},
-                     work);
+  return pieces::launch_product(r19::promotion, r19::form,
+                                {.grid = tile_grid<r19::BM, r19::BN>(problem),
+                                 .block = dim3(pieces::warpgroup),
+                                 .stream = stream},
+                                problem, workspace);
 }
 
 }  // namespace KW_TARGET

@@ -15,75 +15,26 @@
 //             library's kernels look, set such elements apart or take another path
 //             (hopper_control.hpp).
 // Original    None in the five articles. Ootomo and Yokota 2022.
-#include <algorithm>
-
-#include "pieces.hpp"
+#include "specialised.hpp"
 
 namespace KW_TARGET {
 namespace r21 {
 
-using namespace pieces;
+using namespace specialised;
 
-constexpr int BM = 128, BN = 128, stages = 6;
 constexpr Form form = Form::fp16_2;
-constexpr int threads = 3 * warpgroup;  // one that copies, two that multiply
-
-struct Shared {
-  struct Stage {
-    alignas(128) char a[BM / block_rows * block_bytes(pieces_of(form))];
-    alignas(128) char b[BN / block_rows * block_bytes(pieces_of(form))];
-  };
-  Stage ring[stages];
-  Mbarrier full[stages], free[stages];
-};
-
-// A position in the ring, and the parity of its turn.
-struct Ring {
-  int stage = 0;
-  unsigned round = 0;
-  __device__ __forceinline__ void advance() {
-    if (++stage == stages) stage = 0, round ^= 1;
-  }
-};
-
-// The tiles of a block: every gridDim.x-th. They run down groups of eight tile rows, so that those
-// under way at a time share rows of A and columns of B in L2.
-struct Tiles {
-  std::int64_t m, n, index;  // of C in tiles; the current one
-  __device__ __forceinline__ explicit Tiles(const Sgemm& p)
-      : m(gpu::ceil_div(p.m, BM)), n(gpu::ceil_div(p.n, BN)), index(blockIdx.x) {}
-  __device__ __forceinline__ bool has_tile() const { return index < m * n; }
-  __device__ __forceinline__ void next() { index += gridDim.x; }
-  __device__ __forceinline__ TileOrigin origin() const {
-    constexpr std::int64_t group = 8;
-    const std::int64_t first = index / (group * n) * group, in_group = index - first * n;
-    const std::int64_t rows = m - first < group ? m - first : group;
-    return {(first + in_group % rows) * BM, in_group / rows * BN};
-  }
-};
-
-__device__ __forceinline__ void produce(Shared& shared, const Work& work) {
-  Ring ring;
-  for (Tiles tiles(work.problem); tiles.has_tile(); tiles.next()) {
-    const TileOrigin tile = tiles.origin();
-    for (std::int64_t stage = 0; stage < work.a.stages; ++stage, ring.advance()) {
-      mbarrier_wait(&shared.free[ring.stage], ring.round ^ 1);
-      auto& to = shared.ring[ring.stage];
-      copy_stage<form, BM / block_rows, BN / block_rows>(work, tile, stage, to.a, to.b,
-                                                         &shared.full[ring.stage]);
-    }
-  }
-}
+constexpr int stages = 6;
 
 // sums += the stage's product. The low pieces are 2^11 times too large, so their products have a
 // window of their own.
-__device__ __forceinline__ void multiply_stage(const char* a, const char* b, Mbarrier* free,
-                                               float (&partial)[BN / 2], float (&sums)[BN / 2]) {
+__device__ __forceinline__ void multiply_stage(const Stage<form, BM, BN>& stage, int half,
+                                               Mbarrier* free, float (&partial)[BN / 2],
+                                               float (&sums)[BN / 2]) {
   wgmma_keep(partial);
   wgmma_fence();
 #pragma unroll
   for (int k16 = 0; k16 < stage_k / 16; ++k16) {
-    const Step<form, BN> step(a, b, k16);
+    const Step<form, BN> step(stage, k16, half);
     step.multiply(partial, 1, 0, k16 > 0);
     step.multiply(partial, 0, 1);
   }
@@ -96,7 +47,7 @@ __device__ __forceinline__ void multiply_stage(const char* a, const char* b, Mba
   wgmma_fence();
 #pragma unroll
   for (int k16 = 0; k16 < stage_k / 16; ++k16)
-    Step<form, BN>(a, b, k16).multiply(partial, 0, 0, k16 > 0);
+    Step<form, BN>(stage, k16, half).multiply(partial, 0, 0, k16 > 0);
   wgmma_commit();
   wgmma_wait<0>();
   wgmma_keep(partial);
@@ -116,46 +67,11 @@ __device__ __forceinline__ void unscale(const Work& work, TileOrigin own, float 
   }
 }
 
-__device__ __forceinline__ void consume(Shared& shared, const Work& work, int group) {
-  const int thread = static_cast<int>(threadIdx.x) % warpgroup;
-  Ring ring;
-  float partial[BN / 2];
-  for (Tiles tiles(work.problem); tiles.has_tile(); tiles.next()) {
-    float sums[BN / 2] = {};
-    for (std::int64_t stage = 0; stage < work.a.stages; ++stage, ring.advance()) {
-      mbarrier_wait(&shared.full[ring.stage], ring.round);
-      const auto& from = shared.ring[ring.stage];
-      multiply_stage(from.a + group * block_bytes(pieces_of(form)), from.b,
-                     &shared.free[ring.stage], partial, sums);
-    }
-    TileOrigin own = tiles.origin();
-    own.row += group * block_rows;
-    own = own_corner(own, thread);
-    unscale(work, own, sums);
-    store_sums(work.problem, own, sums);
-  }
-}
-
 __global__ void __launch_bounds__(threads, 1) fp16x3(Work work) {
-  if constexpr (has_sm90a) {
-    auto& shared = *gpu::dynamic_shared<Shared>();
-    if (threadIdx.x == 0) {
-      for (int s = 0; s < stages; ++s) {
-        mbarrier_init(&shared.full[s], 1);
-        mbarrier_init(&shared.free[s], 2 * warpgroup / 32);  // an arrival a warp
-      }
-      mbarrier_init_is_done();
-    }
-    __syncthreads();
-    const int group = static_cast<int>(threadIdx.x) / warpgroup;
-    if (group == 0) {
-      give_registers<40>();
-      if (threadIdx.x == 0) produce(shared, work);
-    } else {
-      take_registers<232>();
-      consume(shared, work, group - 1);
-    }
-  }
+  if constexpr (has_sm90a)
+    run_block<form, stages>(work, multiply_stage, [&](TileOrigin own, float(&sums)[BN / 2]) {
+      unscale(work, own, sums);
+    });
 }
 
 }  // namespace r21
@@ -169,17 +85,8 @@ std::size_t r21_workspace_bytes(const Sgemm& problem, const Device&) {
 double r21_extra_error(const Sgemm&) { return 3; }
 
 Status r21_fp16x3(const Sgemm& problem, const Device& device, Workspace workspace, Stream stream) {
-  pieces::Work work;
-  Status status = pieces::prepare(problem, r21::form, workspace, stream, &work);
-  if (!status.ok()) return status;
-  dim3 grid = tile_grid<r21::BM, r21::BN>(problem);
-  grid.x = std::min(grid.x, static_cast<unsigned>(std::max(1, device.sm_count)));
-  return gpu::launch(r21::fp16x3,
-                     {.grid = grid,
-                      .block = dim3(r21::threads),
-                      .shared_bytes = sizeof(r21::Shared),
-                      .stream = stream},
-                     work);
+  return specialised::launch<r21::form, r21::stages>(r21::fp16x3, problem, device, workspace,
+                                                     stream);
 }
 
 }  // namespace KW_TARGET

@@ -82,8 +82,9 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math,
 std::size_t fit_workspace(const ContextState& state, const Sgemm& problem, Math math,
                           const Kernel<Sgemm>** kernel) {
   const Device& device = state.device();
+  if (math == Math::fp32) return (*kernel)->workspace_bytes(problem, device);
   const std::size_t most = state.workspace_for_slices();
-  if (math != Math::fp32 && needed_workspace_bytes(**kernel, problem, device) > most) {
+  if (needed_workspace_bytes(**kernel, problem, device) > most) {
     const auto* other = select_kernel(problem, device, state.sgemm_kernels(), math, most);
     if (other != nullptr) *kernel = other;
   }

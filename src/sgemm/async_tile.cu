@@ -1,14 +1,15 @@
 // async_tile: the production kernel for any shape, every transpose, any ld, alpha and beta.
 //
 // Idea    A block computes a 128x128 tile of C, a thread 8x8 of it in registers, from tiles of A
-// and
-//         B that cp.async brings into a ring of shared-memory stages (see ladder/sgemm, r12). Both
-//         tiles lie k-major, [k][m] and [k][n], whatever the caller's transposes: only the copies
-//         differ. An operand whose rows run along k is transposed on its way, 4 bytes a copy; one
-//         whose rows run along m or n is copied 16 bytes at a time where it is aligned. A batch is
-//         the grid's third dimension.
+//         and B that cp.async brings into a ring of shared-memory stages (see ladder/sgemm, r12).
+//         Both tiles lie k-major, [k][m] and [k][n], whatever the caller's transposes: only the
+//         copies differ. An operand whose rows run along k is transposed on its way, 4 bytes a
+//         copy; one whose rows run along m or n is copied 16 bytes at a time where it is aligned. A
+//         batch is the grid's third dimension.
 // Limits  Few tiles leave SMs idle (1024 has 64 blocks for 132 SMs). No split along k.
 // Order   One accumulator an output, k ascending: the same bits for the same inputs and sizes.
+#include <algorithm>
+
 #include "device/async_copy.hpp"
 #include "device/tile.hpp"
 #include "sgemm/kernels.hpp"
@@ -185,22 +186,6 @@ void (*kernel_for(Access access))(Sgemm) {
 
 constexpr std::int64_t most_entries = 65535;  // that grid.z takes
 
-// The part of a batch that one launch computes.
-Sgemm entries_from(const Sgemm& all, std::int64_t first) {
-  Sgemm part = all;
-  part.batch = all.batch - first < most_entries ? all.batch - first : most_entries;
-  if (all.a_array != nullptr) {
-    part.a_array += first;
-    part.b_array += first;
-    part.c_array += first;
-  } else {
-    part.a += first * all.stride_a;
-    part.b += first * all.stride_b;
-    part.c += first * all.stride_c;
-  }
-  return part;
-}
-
 }  // namespace
 
 Status async_tile_launch(const Sgemm& problem, const Device&, Workspace, Stream stream) {
@@ -212,7 +197,7 @@ Status async_tile_launch(const Sgemm& problem, const Device&, Workspace, Stream 
           : (problem.op_b == Op::none ? kernel_for<Op::transpose, Op::none>(access)
                                       : kernel_for<Op::transpose, Op::transpose>(access));
   for (std::int64_t first = 0; first < problem.batch; first += most_entries) {
-    const Sgemm part = entries_from(problem, first);
+    const Sgemm part = some_entries(problem, first, std::min(problem.batch - first, most_entries));
     dim3 grid = tile_grid<BM, BN>(part);
     grid.z = static_cast<unsigned>(part.batch);
     Status status =

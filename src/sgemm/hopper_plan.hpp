@@ -81,24 +81,13 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
 // whichever is longer. Nothing where it is one tile, or pointers in the device's memory would have
 // to be moved.
 inline std::optional<std::pair<Sgemm, Sgemm>> in_halves(const Sgemm& p) {
-  Sgemm first = p, second = p;
   if (p.batch > 1) {
     const std::int64_t taken = p.batch / 2;
-    first.batch = taken;
-    second.batch -= taken;
-    if (p.a_array != nullptr) {
-      second.a_array += taken;
-      second.b_array += taken;
-      second.c_array += taken;
-    } else {
-      second.a += taken * p.stride_a;
-      second.b += taken * p.stride_b;
-      second.c += taken * p.stride_c;
-    }
-    return std::pair{first, second};
+    return std::pair{some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
   }
   constexpr std::int64_t unit = block_rows;
   if (std::max(p.m, p.n) <= unit || p.a_array != nullptr) return std::nullopt;
+  Sgemm first = p, second = p;
   const auto half = [](std::int64_t size) { return (size / 2 + unit - 1) / unit * unit; };
   if (p.m >= p.n) {
     const std::int64_t taken = half(p.m);

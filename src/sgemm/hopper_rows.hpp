@@ -12,6 +12,7 @@
 #include "sgemm/hopper_split.hpp"
 #include "sgemm/hopper_tile.hpp"
 #include "sgemm/production.hpp"
+#include "text.hpp"
 
 namespace KW_TARGET::hopper {
 
@@ -149,8 +150,11 @@ struct Row {
     if (memory.end <= workspace.bytes) return launch_whole(p, memory, device, workspace, stream);
     const auto halves = in_halves(p);
     if (!halves) {
-      return Status::failure(StatusCode::workspace_too_small,
-                             "the split kernels need a larger workspace", "workspace");
+      return Status::failure(
+          StatusCode::workspace_too_small,
+          text("the split kernels need a larger workspace: ", memory.end, " bytes for ", p.m, " x ",
+               p.n, " x ", p.k, ", given ", workspace.bytes, "; give more, or a smaller batch"),
+          "workspace");
     }
     Status status = launch(halves->first, device, workspace, stream);
     return status.ok() ? launch(halves->second, device, workspace, stream) : status;

@@ -15,6 +15,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/overlap.hpp"
+#include "device/ring.hpp"
 #include "device/wgmma.hpp"
 #include "sgemm/hopper_control.hpp"
 #include "sgemm/hopper_epilogue.hpp"
@@ -33,7 +34,7 @@ template <Scheme scheme, Tile tile>
 struct Shared {
   // Each warpgroup meets a buffer every other time around: with an odd number it would take one
   // phase of its barrier for the next but one.
-  static_assert(!tile.shares_rows || tile.stages % 2 == 0);
+  static_assert(!tile.shares_rows || (tile.stages % 2 == 0 && tile.window == 1));
   static constexpr int a_bytes = tile.bm() / block_rows * block_bytes(scheme.pieces);
   static constexpr int b_bytes = tile.bn / block_rows * block_bytes(scheme.pieces);
   static constexpr int exchange_floats = tile.shares_rows ? tile.bm() * tile.bn : 1;
@@ -41,24 +42,11 @@ struct Shared {
   struct alignas(128) Stage {
     char a[a_bytes], b[b_bytes];
   };
-  Stage ring[tile.stages];
+  Stage stages[tile.stages];
   float exchange[exchange_floats];
   Residual residuals[scheme.fp16 ? most_residuals : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
   Mbarrier turns[2][4];  // of the warpgroups' warps, at the tensor cores
-};
-
-// A walk over stages: which buffer, and the parity of its phase.
-template <int stages>
-struct Turn {
-  int buffer = 0;
-  unsigned parity = 0;
-  __device__ __forceinline__ void next() {
-    if (++buffer == stages) {
-      buffer = 0;
-      parity ^= 1;
-    }
-  }
 };
 
 template <int count, class Body>
@@ -69,20 +57,18 @@ __device__ __forceinline__ void repeat(Body body) {
 
 // --- the producer: one thread
 
-// What one operand gives to a tile: some blocks of 64 rows of its image. A tile that reaches past
+// What one operand gives to a tile: some blocks of its image. A tile that reaches past
 // the image takes fewer; the rest of its buffer keeps what it has and meets no element of C.
 template <int tile_blocks, int pieces>
 struct Feed {
   const char* next;     // the first block's next stage
   std::int64_t stride;  // from block to block
   int blocks;           // of the tile, 0 to tile_blocks
-  int stages;
 
   __device__ __forceinline__ Feed(const char* pieces_at, const Image& image, std::int64_t entry,
                                   std::int64_t row)
       : next(pieces_at + image.offset(entry, row / block_rows, 0, pieces)),
-        stride(image.stages * block_bytes(pieces)),
-        stages(static_cast<int>(image.stages)) {
+        stride(image.stages * block_bytes(pieces)) {
     const std::int64_t left = image.blocks - row / block_rows;
     blocks = left < 0 ? 0 : left < tile_blocks ? static_cast<int>(left) : tile_blocks;
   }
@@ -100,15 +86,16 @@ template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work& work) {
   constexpr int bytes = block_bytes(scheme.pieces);
   constexpr int a_blocks = tile.bm() / block_rows, b_blocks = tile.bn / block_rows;
-  Turn<tile.stages> turn;
+  const int stages = static_cast<int>(work.a.stages);
+  Ring<tile.stages> ring;
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) {
     const Place place = walk.place();
     Feed<a_blocks, scheme.pieces> a(work.image_a, work.a, place.entry, place.i0);
     Feed<b_blocks, scheme.pieces> b(work.image_b, work.b, place.entry, place.j0);
-    for (int stage = 0; stage < a.stages; ++stage, turn.next()) {
-      mbarrier_wait(&shared.empty[turn.buffer], turn.parity ^ 1);
-      auto& to = shared.ring[turn.buffer];
-      Mbarrier* const full = &shared.full[turn.buffer];
+    for (int stage = 0; stage < stages; ++stage, ring.advance()) {
+      mbarrier_wait(&shared.empty[ring.stage], ring.round ^ 1);
+      auto& to = shared.stages[ring.stage];
+      Mbarrier* const full = &shared.full[ring.stage];
       mbarrier_arrive_expecting(full, static_cast<unsigned>((a.blocks + b.blocks) * bytes));
       const auto copy = [&](char* there, const char* from) { bulk_copy(there, from, bytes, full); };
       if constexpr (tile.pairs) {
@@ -201,11 +188,11 @@ struct Consumer {
     if (lane == 0) mbarrier_arrive(other_turn);
   }
 
-  // acc (+)= the pass's products over a window, once wgmma_wait returns. `a` and `b` have an
+  // partial = the pass's products over a window, once wgmma_wait returns. `a` and `b` have an
   // operand for each of its stages.
-  template <int pass, int stages, int count>
-  __device__ __forceinline__ void issue(float (&acc)[count], const WgmmaOperand (&a)[stages],
-                                        const WgmmaOperand (&b)[stages], bool add) {
+  template <int pass, int stages>
+  __device__ __forceinline__ void issue(const WgmmaOperand (&a)[stages],
+                                        const WgmmaOperand (&b)[stages]) {
     constexpr int k16_bytes = scheme.pieces * 2 * core_bytes;
     wgmma_fence();
     repeat<scheme.pass[pass].bands>([&](auto band) {
@@ -216,21 +203,22 @@ struct Consumer {
           constexpr Product pieces = now.product[product];
           constexpr bool first = band == 0 && k16 == 0 && product == 0;
           wgmma<type, tile.bn>(
-              acc, advance(a[stage], in_stage * k16_bytes + pieces.a * 2 * core_bytes),
-              advance(b[stage], in_stage * k16_bytes + pieces.b * 2 * core_bytes), !first || add);
+              partial, advance(a[stage], in_stage * k16_bytes + pieces.a * 2 * core_bytes),
+              advance(b[stage], in_stage * k16_bytes + pieces.b * 2 * core_bytes), !first);
         });
       });
     });
     wgmma_commit();
   }
 
-  template <int pass, int count>
-  __device__ __forceinline__ void promote(float (&acc)[count], int half) {
+  template <int pass>
+  __device__ __forceinline__ void promote(int half) {
     constexpr float factor = scheme.pass[pass].factor;
-    wgmma_keep(acc);
+    wgmma_keep(partial);
 #pragma unroll
     for (int i = 0; i < registers; ++i) {
-      sums[half][i] = factor == 1 ? sums[half][i] + acc[i] : fmaf(acc[i], factor, sums[half][i]);
+      sums[half][i] =
+          factor == 1 ? sums[half][i] + partial[i] : fmaf(partial[i], factor, sums[half][i]);
     }
   }
 
@@ -254,11 +242,11 @@ struct Consumer {
       for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], half);
       repeat<scheme.passes>([&](auto pass) {
         take_turn();
-        issue<pass>(partial, rows, columns, false);
+        issue<pass>(rows, columns);
         pass_turn(lane);
         wgmma_wait<0>();
         if (pass == scheme.passes - 1 && half == tile.halves - 1) free();
-        promote<pass>(partial, half);
+        promote<pass>(half);
       });
     });
     end_window();
@@ -300,17 +288,17 @@ __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][reg
 // The whole of k for one tile. `row`: where in the tile the warpgroup's rows begin.
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
-                                         Consumer<scheme, tile>& consumer, Turn<tile.stages>& turn,
+                                         Consumer<scheme, tile>& consumer, Ring<tile.stages>& ring,
                                          int stages, int group, int row, int thread) {
   const auto window = [&](auto count) {
     const char *rows[count], *columns[count];
     int buffers[count];
 #pragma unroll
-    for (int s = 0; s < count; ++s, turn.next()) {
-      mbarrier_wait(&shared.full[turn.buffer], turn.parity);
-      buffers[s] = turn.buffer;
-      rows[s] = shared.ring[turn.buffer].a + row / group_rows * group_bytes(scheme.pieces);
-      columns[s] = shared.ring[turn.buffer].b;
+    for (int s = 0; s < count; ++s, ring.advance()) {
+      mbarrier_wait(&shared.full[ring.stage], ring.round);
+      buffers[s] = ring.stage;
+      rows[s] = shared.stages[ring.stage].a + row / group_rows * group_bytes(scheme.pieces);
+      columns[s] = shared.stages[ring.stage].b;
     }
     consumer.template multiply_window<count>(rows, columns, thread % 32, [&] {
 #pragma unroll
@@ -322,7 +310,7 @@ __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
   int stage = 0;
   for (; stage + tile.window <= stages; stage += tile.window) {
     if (tile.shares_rows && stage % 2 != group) {
-      turn.next();
+      ring.advance();
       continue;
     }
     window(Several());
@@ -338,11 +326,11 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Work
   const int row = tile.shares_rows ? 0 : group * 64 * tile.halves;
   const int stages = static_cast<int>(work.a.stages);
   Consumer<scheme, tile> consumer(shared.turns, group, thread / 32);
-  Turn<tile.stages> turn;
+  Ring<tile.stages> ring;
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) {
     const Place place = walk.place();
     consumer.clear();
-    multiply<scheme, tile>(shared, consumer, turn, stages, group, row, thread);
+    multiply<scheme, tile>(shared, consumer, ring, stages, group, row, thread);
     auto& sums = consumer.result();
     if constexpr (tile.shares_rows) add_up(shared, sums, group, thread);
     if (tile.shares_rows && group != 0) continue;

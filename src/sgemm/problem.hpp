@@ -55,6 +55,22 @@ struct Sgemm {
   }
 };
 
+// `count` entries of the batch from entry `first` on.
+inline Sgemm some_entries(const Sgemm& all, std::int64_t first, std::int64_t count) {
+  Sgemm part = all;
+  part.batch = count;
+  if (all.a_array != nullptr) {
+    part.a_array += first;
+    part.b_array += first;
+    part.c_array += first;
+  } else {
+    part.a += first * all.stride_a;
+    part.b += first * all.stride_b;
+    part.c += first * all.stride_c;
+  }
+  return part;
+}
+
 // What follows reads memory of the device, so it is called where the kernel runs.
 
 KW_HOST_DEVICE constexpr bool is_called_off(const Sgemm& p) {

@@ -4,6 +4,7 @@
 
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
+#include "device/ring.hpp"
 #include "device/tile.hpp"
 #include "sgemm/stream_schedule.hpp"
 #include "sgemm/tuning.hpp"
@@ -57,17 +58,6 @@ struct Shared {
   Mbarrier full[S::stages], free[S::stages];
   alignas(16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read by nobody who needs it
   bool last;  // whether this block came last at a shared tile
-};
-
-// A position in the ring.
-template <int stages>
-struct Ring {
-  int stage = 0;
-  unsigned round = 0;  // parity
-
-  __device__ __forceinline__ void advance() {
-    if (++stage == stages) stage = 0, round ^= 1;
-  }
 };
 
 }  // namespace KW_TARGET::stream_tile
