@@ -61,9 +61,14 @@ __device__ __forceinline__ void store_row(const Sgemm& p, std::int64_t row, std:
     float element[N];
   } c;
   Vector* to = reinterpret_cast<Vector*>(p.c + row * p.ldc + col);
-  if (p.beta != 0) c.vector = *to;
+  if (p.beta == 0) {
 #pragma unroll
-  for (int j = 0; j < N; ++j) c.element[j] = blend(p.alpha, sums[j], p.beta, &c.element[j]);
+    for (int j = 0; j < N; ++j) c.element[j] = p.alpha * sums[j];
+  } else {
+    c.vector = *to;
+#pragma unroll
+    for (int j = 0; j < N; ++j) c.element[j] = fmaf(p.alpha, sums[j], p.beta * c.element[j]);
+  }
   *to = c.vector;
 }
 

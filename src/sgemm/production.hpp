@@ -14,6 +14,8 @@ KernelList<Sgemm> sgemm_fp32();  // registry.cu: the rows below that compute in 
 
 KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one a configuration
 
+KernelList<Sgemm> small_tile_rows();  // small_tile.cu: one a configuration
+
 KernelLaunch<Sgemm> thin_launch;
 bool thin_supports(const Sgemm& problem, const Device& device);
 std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device);

@@ -26,6 +26,8 @@ KernelList<Sgemm> sgemm_fp32() {
        .predicted_us = thin_predicted_us},
   };
   rows.insert(rows.end(), others.begin(), others.end());
+  const KernelList<Sgemm> small = small_tile_rows();
+  rows.insert(rows.end(), small.begin(), small.end());
   return rows;
 }
 

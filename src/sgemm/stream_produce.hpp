@@ -19,15 +19,20 @@ __device__ __forceinline__ int producer_index() {
 #endif
 }
 
-// One producer's share of an operand's way into the stages.
+// What of a stage may lie outside of the matrix, and is asked for at each copy.
+enum class Guard { none, i, i_and_k };
+
+// One producer's share of an operand's way into the stages. A copy from outside of the matrix
+// brings zeros. Along m or n one predicate is enough for many copies; along k only a tile's last
+// stage needs any.
 template <int BK, int Extent>
 class OperandCopy {
  public:
   // From element (i0, k0) of x on; i runs along m or n and ends at `extent`.
   __device__ OperandCopy(const float* x, std::int64_t ld, Walk walk, std::int64_t extent,
                          std::int64_t i0, std::int64_t k0) {
-    const Place first = place(walk);
     i_here_ = extent - i0 < Extent ? static_cast<int>(extent - i0) : Extent;
+    const Place first = place(walk_here(walk));
     from_ = x + (walk == Walk::along_k4 ? (i0 + first.i) * ld + k0 + first.k
                                         : (k0 + first.k) * ld + i0 + first.i);
   }
@@ -35,33 +40,27 @@ class OperandCopy {
   // Starts the copies of the next tile, of which the matrix has k_here along k.
   __device__ __forceinline__ void next(OperandTile<BK, Extent>& tile, std::int64_t ld, Walk walk,
                                        int k_here) {
-    const bool whole = i_here_ == Extent && k_here == BK;
-    const Place first = place(walk);
-    const Edge edge{first, i_here_ - first.i, k_here - first.k};
-    float* const to = &tile[first.k][first.i];
-    if (walk == Walk::along_k4) {
-      whole ? along_k<true>(to, ld, edge) : along_k<false>(to, ld, edge);
-      from_ += BK;
-      return;
-    }
-    if (walk == Walk::along_i16)
-      whole ? along_i<true, 4>(to, ld, edge) : along_i<false, 4>(to, ld, edge);
+    if (k_here < BK)
+      start<Guard::i_and_k>(tile, ld, walk_here(walk), k_here);
+    else if (i_here_ < Extent)
+      start<Guard::i>(tile, ld, walk_here(walk), k_here);
     else
-      whole ? along_i<true, 1>(to, ld, edge) : along_i<false, 1>(to, ld, edge);
-    from_ += BK * ld;
+      start<Guard::none>(tile, ld, walk, k_here);
+    from_ += walk == Walk::along_k4 ? BK : BK * ld;
   }
 
  private:
   struct Place {
     int i, k;  // of this producer's first element of a tile
   };
-  struct Edge {
-    Place first;
-    int i_left, k_left;  // of the matrix, from there on
-  };
   static constexpr int pitch = Extent + 4;
   template <int width>
   static constexpr int across = Extent / width < 128 ? Extent / width : 128;
+
+  // Four columns are all inside or all outside, or else they are copied one by one.
+  __device__ Walk walk_here(Walk walk) const {
+    return walk == Walk::along_i16 && i_here_ % 4 != 0 ? Walk::along_i4 : walk;
+  }
 
   __device__ static Place place(Walk walk) {
     const int tid = producer_index();
@@ -72,34 +71,47 @@ class OperandCopy {
     return {tid % across<1>, tid / across<1>};
   }
 
-  template <bool whole>
-  __device__ __forceinline__ void along_k(float* to, std::int64_t ld, const Edge& edge) const {
+  template <Guard guard>
+  __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld, Walk walk,
+                                        int k_here) const {
+    const Place first = place(walk);
+    float* const to = &tile[first.k][first.i];
+    const int i_left = i_here_ - first.i, k_left = k_here - first.k;
+    switch (walk) {
+      case Walk::along_k4: return along_k<guard>(to, ld, i_left, k_left);
+      case Walk::along_i16: return along_i<guard, 4>(to, ld, first.k, i_left, k_left);
+      case Walk::along_i4: return along_i<guard, 1>(to, ld, first.k, i_left, k_left);
+    }
+  }
+
+  template <Guard guard>
+  __device__ __forceinline__ void along_k(float* to, std::int64_t ld, int i_left,
+                                          int k_left) const {
     const float* row = from_;
-#pragma unroll 4
+#pragma unroll(guard == Guard::i_and_k ? 1 : 4)
     for (int i = 0; i < Extent; i += 16, row += 16 * ld)
 #pragma unroll
       for (int kk = 0; kk < BK; kk += 8) {
-        const bool inside = whole || (i < edge.i_left && kk < edge.k_left);
+        const bool inside =
+            (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
         async_copy<4>(to + kk * pitch + i, row + kk, inside ? 4 : 0);
       }
   }
 
-  template <bool whole, int width>
-  __device__ __forceinline__ void along_i(float* to, std::int64_t ld, const Edge& edge) const {
+  template <Guard guard, int width>
+  __device__ __forceinline__ void along_i(float* to, std::int64_t ld, int first_k, int i_left,
+                                          int k_left) const {
     constexpr int down = 128 / across<width>;
-    if (128 % across<width> != 0 && edge.first.k >= down) return;  // left over
+    if (128 % across<width> != 0 && first_k >= down) return;  // left over
     const float* row = from_;
-#pragma unroll 4
+#pragma unroll(guard == Guard::i_and_k ? 1 : 4)
     for (int kk = 0; kk < BK; kk += down, row += down * ld)
 #pragma unroll
       for (int i = 0; i < Extent; i += across<width> * width) {
-        int valid = width;
-        if (!whole) {
-          valid = edge.i_left - i < width ? edge.i_left - i : width;
-          if (valid < 0 || kk >= edge.k_left) valid = 0;
-        }
-        if (BK % down == 0 || edge.first.k + kk < BK)
-          async_copy<width * 4>(to + kk * pitch + i, row + i, valid * 4);
+        const bool inside =
+            (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
+        if (BK % down == 0 || first_k + kk < BK)
+          async_copy<width * 4>(to + kk * pitch + i, row + i, inside ? width * 4 : 0);
       }
   }
 

@@ -72,7 +72,7 @@ struct Parts {
 // which they share register banks with b. Each case has its own run of straight code: it is fetched
 // cold, and jumps across the other cases would cost microseconds.
 template <StreamTileConfig config>
-__device__ __forceinline__ void store_tile(const Consumer<config>& consumer, const Sgemm& p,
+__device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sgemm& p,
                                            const StreamPlace& tile, bool c16,
                                            const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;

@@ -139,9 +139,12 @@ inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& dev
   const std::int64_t slots = thin_slots(plan, device);
   const std::int64_t waves = (plan.blocks(p.batch) + slots - 1) / slots;
   const std::int64_t steps = waves * (plan.k_per_part / plan.step());
+  // The plan's own waves overlap; more of them are a batch's.
+  const std::int64_t more_waves = std::max<std::int64_t>(0, waves - thin_tuning.waves);
   return thin_tuning.launch_us + (plan.parts > 1 ? thin_tuning.gather_us : 0) +
          std::max(floats * sizeof(float) / bytes_per_us,
-                  static_cast<double>(steps) * thin_tuning.step_us);
+                  static_cast<double>(steps) * thin_tuning.step_us +
+                      static_cast<double>(more_waves) * thin_tuning.block_us);
 }
 
 }  // namespace kw

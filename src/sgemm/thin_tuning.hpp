@@ -22,6 +22,7 @@ struct ThinTuning {
   double launch_us;           // of a launch that computes nothing
   double gather_us;           // more where k is split
   double step_us;             // of a block alone on its multiprocessor
+  double block_us;            // beside its steps: sums, where a batch has block after block
   double share_of_bandwidth;  // of the one that the device states
 };
 
@@ -35,6 +36,7 @@ inline constexpr ThinTuning thin_tuning = {.threads = 256,
                                            .launch_us = 2.5,
                                            .gather_us = 1.5,
                                            .step_us = 0.6,
+                                           .block_us = 5,  // 8192 of 8 x 8 x 8: 176 us
                                            .share_of_bandwidth = 0.9};
 
 }  // namespace kw
