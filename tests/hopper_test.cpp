@@ -283,6 +283,53 @@ TEST_P(Hopper, SameBitsInEveryOrder) {
   expect_product();
 }
 
+// Scales come from a sample of k: of 13 stages of 32, the first, fifth, ninth and last.
+constexpr std::int64_t sampled_k = 400, missed_k = 40;
+
+TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
+  const Matrix ordinary = random_matrix(70, sampled_k, 7);
+  b_ = random_matrix(sampled_k, 66, 8);
+  for (const int count : {1, 256, 257}) {
+    SCOPED_TRACE(count);
+    a_ = ordinary;
+    for (int i = 0; i < count; ++i) a_.at(i % 60, missed_k + i / 60) *= 0x1p10f;
+    multiply();
+    EXPECT_TRUE(is_in(in_fp16() && count <= 256 ? "hopper_fp16x3" : "hopper_bf16x6", path_))
+        << path_;
+    expect_product();
+  }
+  a_ = ordinary;
+  for (std::int64_t k = missed_k; k < missed_k + 20; ++k) b_.fill_row(k, 3.999f);
+  multiply();
+  EXPECT_EQ(path_, kernel().name) << "there is room for a factor of four";
+  expect_product();
+}
+
+TEST_P(Hopper, RowsThatAreZerosInTheSample) {
+  a_ = Matrix(70, sampled_k);
+  b_ = random_matrix(sampled_k, 66, 9);
+  for (std::int64_t i = 0; i < a_.rows; ++i) a_.at(i, missed_k + i % 80) = 1.2345678f;
+  multiply();
+  EXPECT_EQ(path_, kernel().name) << "no row of 64 says how large they are";
+  expect_product();
+  for (std::int64_t i = 0; i < a_.rows; ++i) a_.at(i, missed_k + i % 80) *= 0x1p40f;
+  a_.at(3, 0) = a_.at(66, 0) = 0x1p41f;
+  multiply();
+  EXPECT_EQ(path_, kernel().name) << "one of 64 rows does";
+  expect_product();
+}
+
+TEST_P(Hopper, InfAndNanThatTheSampleMisses) {
+  b_ = random_matrix(sampled_k, 66, 8);
+  for (const float x : {infinity, nan}) {
+    a_ = random_matrix(70, sampled_k, 7);
+    a_.at(11, missed_k) = x;
+    multiply();
+    EXPECT_TRUE(is_fp32(path_)) << path_;
+    expect_product();
+  }
+}
+
 TEST_P(Hopper, AlphaZeroOnTheDeviceReadsNothing) {
   check::DeviceBuffer alpha(*runtime_, sizeof(float));
   const float zero = 0;

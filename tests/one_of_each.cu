@@ -23,7 +23,7 @@ const auto one_of_each = [] {
       reinterpret_cast<const void*>(stream_tile::stream_tile<13>),
       reinterpret_cast<const void*>(hopper::hopper_tile<false, 0>),
       reinterpret_cast<const void*>(hopper::hopper_tile<true, 0>),
-      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::scan>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::sample>),
       reinterpret_cast<const void*>(hopper::prepare<hopper::Task::bf16>),
       reinterpret_cast<const void*>(hopper::prepare<hopper::Task::fp16>),
   };

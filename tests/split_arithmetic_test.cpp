@@ -200,6 +200,10 @@ TEST(SplitArithmetic, Fp16PiecesHoldWhatTheySay) {
     }
     EXPECT_FALSE(fp16_holds(next_below(edge), scale_exponent));
     EXPECT_FALSE(fp16_holds(-next_below(edge), scale_exponent));
+    const float beyond = std::ldexp(1.0f, largest + 1);
+    EXPECT_TRUE(fp16_holds(next_below(beyond), scale_exponent));
+    EXPECT_FALSE(fp16_holds(beyond, scale_exponent));
+    EXPECT_FALSE(fp16_holds(infinity, scale_exponent));
     EXPECT_TRUE(fp16_holds(0.0f, scale_exponent));
     EXPECT_TRUE(fp16_holds(-0.0f, scale_exponent));
   }
@@ -251,7 +255,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 Extremes of(std::initializer_list<float> values) {
   Extremes found;
-  for (const float x : values) found.add(x);
+  for (const float x : values) found.add(Extremes::of({x}));
   return found;
 }
 bool hold(std::initializer_list<float> a, std::initializer_list<float> b, std::int64_t k = 1) {
@@ -261,9 +265,14 @@ bool hold(std::initializer_list<float> a, std::initializer_list<float> b, std::i
 }
 
 TEST(PiecesHold, ExtremesAreSizes) {
-  const Extremes found = of({0, -3, 1, -0.5f, -0.0f});
+  const Extremes found = Extremes::of({0.0f, -3.0f, 1.0f, -0.5f, -0.0f});
   EXPECT_EQ(std::bit_cast<float>(found.largest), 3);
-  EXPECT_EQ(std::bit_cast<float>(~found.below), 0.5f);
+  EXPECT_EQ(std::bit_cast<float>(found.smallest()), 0.5f);
+  for (const float x : {infinity, -infinity, not_a_number, -not_a_number}) {
+    const Extremes wild = Extremes::of({1.0f, x, 2.0f, -0x1p-149f});
+    EXPECT_GE(wild.largest, split::infinity_bits) << x;
+    EXPECT_EQ(wild.smallest(), 1u) << x;
+  }
   EXPECT_EQ(of({0, -0.0f}).largest, 0u);
   EXPECT_EQ(of({0, -0.0f}).below, 0u);
 }

@@ -25,7 +25,8 @@ __device__ __forceinline__ void mbarrier_arrive_expecting(Mbarrier* barrier, uns
 #endif
 }
 
-// After mbarrier_init, before the block (or the pair, below) meets: copies and other blocks see it.
+// After mbarrier_init, before the block (or the cluster, below) meets: copies and other blocks see
+// it.
 __device__ __forceinline__ void mbarrier_init_is_done() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -47,11 +48,10 @@ __device__ __forceinline__ void bulk_copy(void* to_shared, const void* from_glob
 #endif
 }
 
-// --- two blocks of a cluster, launched with LaunchConfig::cluster = 2. There is no host model: on
-// the CPU a kernel runs in its form without clusters.
+// --- blocks of a cluster, launched with LaunchConfig::cluster. There is no host model: on the CPU
+// a kernel runs in its form without clusters.
 
-// 0 or 1.
-__device__ __forceinline__ unsigned rank_in_pair() {
+__device__ __forceinline__ unsigned rank_in_cluster() {
   unsigned rank = 0;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -59,26 +59,27 @@ __device__ __forceinline__ unsigned rank_in_pair() {
   return rank;
 }
 
-// All threads of both blocks meet; what they wrote to shared memory before is visible after.
-__device__ __forceinline__ void sync_pair() {
+// All threads of all blocks meet; what they wrote to shared memory before is visible after.
+__device__ __forceinline__ void sync_cluster() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
                    : "memory");
 #endif
 }
 
-// bulk_copy into both blocks: to the same place of their shared memories, counted at the same place
-// of each.
-__device__ __forceinline__ void bulk_copy_to_pair([[maybe_unused]] void* to_shared,
-                                                  [[maybe_unused]] const void* from_global,
-                                                  [[maybe_unused]] unsigned bytes,
-                                                  [[maybe_unused]] Mbarrier* barrier) {
+// bulk_copy into all blocks of a cluster of so many: to the same place of their shared memories,
+// counted at the same place of each.
+template <int blocks>
+__device__ __forceinline__ void bulk_copy_to_cluster([[maybe_unused]] void* to_shared,
+                                                     [[maybe_unused]] const void* from_global,
+                                                     [[maybe_unused]] unsigned bytes,
+                                                     [[maybe_unused]] Mbarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1], %2, [%3], %4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
       "l"(from_global), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
-      "h"(static_cast<unsigned short>(3))
+      "h"(static_cast<unsigned short>((1 << blocks) - 1))
       : "memory");
 #endif
 }
@@ -86,7 +87,7 @@ __device__ __forceinline__ void bulk_copy_to_pair([[maybe_unused]] void* to_shar
 // mbarrier_arrive at the same barrier of the block of that rank, which orders nothing: for buffers
 // that were read by instructions whose end this thread has waited for. (With release semantics
 // each arrival costs a round trip that halves the throughput of a whole product.)
-__device__ __forceinline__ void mbarrier_arrive_in_pair([[maybe_unused]] Mbarrier* barrier,
+__device__ __forceinline__ void mbarrier_arrive_at_rank([[maybe_unused]] Mbarrier* barrier,
                                                         [[maybe_unused]] unsigned rank) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(

@@ -60,39 +60,46 @@ inline bool waits_itself(const void* kernel) {
   cudaFuncAttributes attributes = {};
   return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess && attributes.ptxVersion >= 90;
 }
-inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
+inline Status allow_shared_bytes(const void* kernel, std::size_t bytes) {
   constexpr std::size_t without_opt_in = 48 * 1024;
-  if (config.shared_bytes > without_opt_in) {
-    Status status = check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               static_cast<int>(config.shared_bytes)),
-                          "dynamic shared memory");
-    if (!status.ok()) return status;
+  if (bytes <= without_opt_in) return Status::success();
+  return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(bytes)),
+               "dynamic shared memory");
+}
+// A launch with attributes; `attributes` has room for two and outlives the result.
+inline cudaLaunchConfig_t extended(const LaunchConfig& config, bool overlaps,
+                                   cudaLaunchAttribute* attributes) {
+  unsigned count = 0;
+  if (overlaps) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }
-  const auto stream = static_cast<cudaStream_t>(config.stream.handle);
+  if (config.cluster > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count++].val.clusterDim = {config.cluster, 1, 1};
+  }
+  cudaLaunchConfig_t launch = {};
+  launch.gridDim = config.grid;
+  launch.blockDim = config.block;
+  launch.dynamicSmemBytes = config.shared_bytes;
+  launch.stream = static_cast<cudaStream_t>(config.stream.handle);
+  launch.attrs = attributes;
+  launch.numAttrs = count;
+  return launch;
+}
+inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
+  Status status = allow_shared_bytes(kernel, config.shared_bytes);
+  if (!status.ok()) return status;
   const bool overlaps = config.overlap && waits_itself(kernel);
   if (overlaps || config.cluster > 1) {
     cudaLaunchAttribute attributes[2] = {};
-    unsigned count = 0;
-    if (overlaps) {
-      attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-      attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-    }
-    if (config.cluster > 1) {
-      attributes[count].id = cudaLaunchAttributeClusterDimension;
-      attributes[count++].val.clusterDim = {config.cluster, 1, 1};
-    }
-    cudaLaunchConfig_t launch = {};
-    launch.gridDim = config.grid;
-    launch.blockDim = config.block;
-    launch.dynamicSmemBytes = config.shared_bytes;
-    launch.stream = stream;
-    launch.attrs = attributes;
-    launch.numAttrs = count;
+    const cudaLaunchConfig_t launch = extended(config, overlaps, attributes);
     return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
   }
-  return check(
-      cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes, stream),
-      "kernel launch");
+  return check(cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
+                                static_cast<cudaStream_t>(config.stream.handle)),
+               "kernel launch");
 }
 #elif defined(__HIP__)
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
@@ -127,6 +134,24 @@ Status launch(void (*kernel)(Params...), const LaunchConfig& config,
                                {config.grid, config.block, config.shared_bytes},
                                [&] { kernel(args...); });
 #endif
+}
+
+// How many clusters of such a launch are on the current device at one time; 0 where it says
+// nothing. Fewer than its multiprocessors would hold: a cluster lies within one group of them, and
+// how many of a group work differs from chip to chip.
+template <class... Params>
+int most_clusters([[maybe_unused]] void (*kernel)(Params...),
+                  [[maybe_unused]] const LaunchConfig& config) {
+  int clusters = 0;
+#if defined(__CUDACC__)
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  cudaLaunchAttribute attributes[2] = {};
+  const cudaLaunchConfig_t launch = detail::extended(config, false, attributes);
+  if (!detail::allow_shared_bytes(address, config.shared_bytes).ok() ||
+      cudaOccupancyMaxActiveClusters(&clusters, address, &launch) != cudaSuccess)
+    return 0;
+#endif
+  return clusters;
 }
 
 // Blocks that cover `size` in steps of `tile`.

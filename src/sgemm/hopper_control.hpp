@@ -31,16 +31,43 @@ KW_HOST_DEVICE inline Path path_of(const Control& control) {
   return control.residual_count > most_residuals ? Path::bf16x6 : Path::fp16x3;
 }
 
+// The larger of `most` and |x|; NaN, once there was one.
+KW_HOST_DEVICE inline float larger_size(float most, float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float larger;
+  asm("{\n\t.reg .f32 size;\n\tabs.f32 size, %2;\n\tmax.NaN.f32 %0, %1, size;\n\t}"
+      : "=f"(larger)
+      : "f"(most), "f"(x));
+  return larger;
+#else
+  const float size = x < 0 ? -x : x;
+  return size <= most || most != most ? most : size;
+#endif
+}
+
 // The largest and the smallest size of an operand's elements, zeros apart, as bits without sign.
 // Both start at 0 and grow, so that atomicMax collects them.
 struct Extremes {
   std::uint32_t largest = 0;
   std::uint32_t below = 0;  // all bits minus the smallest; 0 where there is none
 
-  KW_HOST_DEVICE void add(float x) {
-    const std::uint32_t size = std::bit_cast<std::uint32_t>(x) & ~split::sign_bit;
-    if (size > largest) largest = size;
-    if (size != 0 && ~size > below) below = ~size;
+  KW_HOST_DEVICE std::uint32_t smallest() const { return below == 0 ? 0 : ~below; }
+
+  template <int count>
+  KW_HOST_DEVICE static Extremes of(const float (&x)[count]) {
+    float most = 0;
+    std::uint32_t least = ~std::uint32_t{0};  // twice a size, less 1: zeros come last
+    for (int i = 0; i < count; ++i) {
+      most = larger_size(most, x[i]);
+      const std::uint32_t doubled = (std::bit_cast<std::uint32_t>(x[i]) << 1) - 1;
+      if (doubled < least) least = doubled;
+    }
+    const std::uint32_t size = (least + 1) >> 1;
+    return {std::bit_cast<std::uint32_t>(most) & ~split::sign_bit, size == 0 ? 0 : ~size};
+  }
+  KW_HOST_DEVICE void add(const Extremes& others) {
+    if (others.largest > largest) largest = others.largest;
+    if (others.below > below) below = others.below;
   }
 };
 
@@ -54,7 +81,7 @@ KW_HOST_DEVICE inline bool pieces_hold(const Extremes& a, const Extremes& b, std
   const auto exponent = [](std::uint32_t bits) { return static_cast<int>(bits >> 23) - 127; };
   const int high_a = exponent(a.largest), high_b = exponent(b.largest);
   if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;
-  const int low_a = exponent(~a.below), low_b = exponent(~b.below);
+  const int low_a = exponent(a.smallest()), low_b = exponent(b.smallest());
   int log2_k = 0;
   while (log2_k < 62 && (std::int64_t{1} << log2_k) < k) ++log2_k;
   return high_a < 126 && high_b < 126 && high_a + high_b + 2 + log2_k <= 127 && low_a >= -109 &&

@@ -19,9 +19,7 @@ namespace kw::hopper {
 
 // Offsets into the workspace, bytes. bf16x6 may follow fp16x3 and then overwrites its images.
 struct Memory {
-  static constexpr std::int64_t most_slices = 8;  // that the scan cuts k into
-
-  std::size_t scales_a = 0, scales_b = 0, sizes_a = 0, sizes_b = 0, image_a = 0, image_b = 0;
+  std::size_t scales_a = 0, scales_b = 0, image_a = 0, image_b = 0;
   std::size_t end = 0;  // of all this: the fp32 kernel's workspace begins here
 
   Memory(const Sgemm& p, bool fp16) {
@@ -32,11 +30,9 @@ struct Memory {
       return at;
     };
     if (fp16) {
-      constexpr std::int64_t word = sizeof(std::uint32_t);
+      constexpr std::int64_t word = sizeof(int);
       scales_a = take(p.batch * p.m * word);
       scales_b = take(p.batch * p.n * word);
-      sizes_a = take(most_slices * p.batch * p.m * word);
-      sizes_b = take(most_slices * p.batch * p.n * word);
     }
     image_a = take(Image(p.m, p.k).bytes(p.batch, split::bf16_pieces));
     image_b = take(Image(p.n, p.k).bytes(p.batch, split::bf16_pieces));
@@ -59,7 +55,7 @@ inline bool is_small_enough(const Sgemm& p) {
 
 inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
   const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
-  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * (tile.pairs ? 2 : 1);
+  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * tile.cluster;
 }
 
 // Infinite where the result would be less exact than that of the kernels in plain fp32.
@@ -73,7 +69,7 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
   const double elements =
       static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
   constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
-  const double prepare_us = elements * (fp16 ? 12 : 10) / bytes_per_us;
+  const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
   return row.launch_us + prepare_us + waves * (row.tile_us + stages * row.stage_us);
 }
 

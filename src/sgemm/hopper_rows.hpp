@@ -2,8 +2,12 @@
 // stream, of which those leave at once that the data does not need:
 //
 //   bf16x6   split, product                                    | fp32
-//   fp16x3   scan, split, product | split and product in bf16  | fp32
+//   fp16x3   sample, split, product | split and product in bf16  | fp32
 #pragma once
+
+#include <array>
+#include <atomic>
+#include <limits>
 
 #include "device/tile.hpp"
 #include "gpu/gpu.hpp"
@@ -37,7 +41,6 @@ struct Call {
     char* const base = static_cast<char*>(workspace.data);
     auto* const control = reinterpret_cast<Control*>(base);
     const auto ints = [&](std::size_t at) { return reinterpret_cast<int*>(base + at); };
-    const auto words = [&](std::size_t at) { return reinterpret_cast<std::uint32_t*>(base + at); };
     work.image_a = base + memory.image_a;
     work.image_b = base + memory.image_b;
     work.scales_a = ints(memory.scales_a);
@@ -46,47 +49,58 @@ struct Call {
     const bool along_k_a = p.op_a == Op::none, along_k_b = p.op_b != Op::none;
     prepare = {.problem = p,
                .sources = {{work.a, along_k_a, is_aligned(p, p.a, p.lda, p.stride_a),
-                            base + memory.image_a, ints(memory.scales_a), words(memory.sizes_a)},
+                            base + memory.image_a, ints(memory.scales_a)},
                            {work.b, along_k_b, is_aligned(p, p.b, p.ldb, p.stride_b),
-                            base + memory.image_b, ints(memory.scales_b), words(memory.sizes_b)}},
+                            base + memory.image_b, ints(memory.scales_b)}},
                .control = control,
                .tickets = workspace.tickets,
                .unit_stages = unit_stages(p, device),
-               .slice_stages = 0,
-               .decides = false};
-    const std::int64_t stages = std::max<std::int64_t>(work.a.stages, 1);
-    prepare.slice_stages =
-        std::max(gpu::ceil_div(stages, Memory::most_slices), prepare.unit_stages);
+               .decides = true};
   }
 
   // Where addresses are known only on the device nothing is said of them.
   static bool is_aligned(const Sgemm& p, const float* x, std::int64_t ld, std::int64_t stride) {
     return p.a_array == nullptr && rows_aligned_16(x, ld) && (p.batch == 1 || stride % 4 == 0);
   }
-  // Enough units for all SMs, each as long as that allows.
+  // So long that the blocks that the SMs hold share the units evenly, or nearly.
   static std::int64_t unit_stages(const Sgemm& p, const Device& device) {
+    constexpr std::int64_t longest = 12 * stages_at_once;
     const std::int64_t across = gpu::ceil_div(p.m, unit_rows) + gpu::ceil_div(p.n, unit_rows);
-    const std::int64_t all = p.batch * across * Image(p.m, p.k).stages;
-    const std::int64_t each = gpu::ceil_div(all, prepare_blocks_per_sm * device.sm_count);
-    if (each <= stages_at_once) return each;
-    return std::min<std::int64_t>(each / stages_at_once, 4) * stages_at_once;
+    const std::int64_t stages = Image(p.m, p.k).stages;
+    std::int64_t best = stages_at_once, least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t each = stages_at_once; each <= longest; each += stages_at_once) {
+      const std::int64_t units = p.batch * across * gpu::ceil_div(stages, each);
+      const std::int64_t rounds = gpu::ceil_div(units, prepare_blocks_per_sm * device.sm_count);
+      const std::int64_t time = rounds * (each + 1);  // in stages; a unit's beginning takes one
+      if (time < least) best = each, least = time;
+    }
+    return best;
   }
 };
+
+// Blocks of a grid that are on the device at one time.
+template <bool fp16, int row>
+std::int64_t resident_blocks(const gpu::LaunchConfig& config, const Device& device) {
+  if (config.cluster == 1) return device.sm_count;
+  constexpr int most_devices = 16;
+  static std::array<std::atomic<int>, most_devices> known = {};  // asking takes microseconds
+  std::atomic<int>& clusters = known[static_cast<std::size_t>(device.ordinal % most_devices)];
+  if (clusters == 0) clusters = std::max(gpu::most_clusters(hopper_tile<fp16, row>, config), 1);
+  return clusters * static_cast<std::int64_t>(config.cluster);
+}
 
 template <bool fp16, int row>
 Status launch_tile(const Work& work, const Device& device, Stream stream) {
   constexpr Tile tile = tile_row(fp16, row).tile;
-  constexpr std::int64_t blocks = tile.pairs ? 2 : 1;
-  const std::int64_t most = device.sm_count / blocks * blocks;
-  const std::int64_t grid = std::min(tiles_of(tile, work.problem), std::max(most, blocks));
-  return gpu::launch(hopper_tile<fp16, row>,
-                     {.grid = dim3(static_cast<unsigned>(grid)),
-                      .block = dim3(tile_threads),
-                      .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
-                      .stream = stream,
-                      .overlap = true,
-                      .cluster = static_cast<unsigned>(blocks)},
-                     work);
+  gpu::LaunchConfig config = {.grid = dim3(tile.cluster),
+                              .block = dim3(tile_threads),
+                              .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
+                              .stream = stream,
+                              .overlap = true,
+                              .cluster = static_cast<unsigned>(tile.cluster)};
+  config.grid.x = static_cast<unsigned>(
+      std::min(tiles_of(tile, work.problem), resident_blocks<fp16, row>(config, device)));
+  return gpu::launch(hopper_tile<fp16, row>, config, work);
 }
 
 // Calls one after the other as long as they succeed.
@@ -107,7 +121,7 @@ template <bool fp16, int index>
 struct Row {
   static constexpr TileRow row = tile_row(fp16, index);
   static constexpr Tile tile = row.tile;
-  static constexpr bool is_here = has_clusters || !tile.pairs;
+  static constexpr bool is_here = has_clusters || tile.cluster == 1;
 
   static bool supports(const Sgemm& p, const Device& device) {
     const bool has_instructions =
@@ -163,9 +177,11 @@ struct Row {
   static Status launch_whole(const Sgemm& p, const Memory& memory, const Device& device,
                              const Workspace& workspace, Stream stream) {
     Call call(p, memory, workspace, device);
-    call.prepare.decides = !fp16;
-    const auto prepare = [&](Task task) {
-      return [&, task] { return launch_prepare(task, call.prepare, device, stream); };
+    const auto prepare = [&](Task task, bool decides = true) {
+      return [&, task, decides] {
+        call.prepare.decides = decides;
+        return launch_prepare(task, call.prepare, device, stream);
+      };
     };
     const auto product = [&] { return launch_tile<fp16, index>(call.work, device, stream); };
     const auto fp32 = [&] {
@@ -177,8 +193,8 @@ struct Row {
     };
     if constexpr (fp16) {
       const auto in_bf16 = [&] { return launch_bf16x6(call.work, device, stream); };
-      return in_turn(prepare(Task::scan), prepare(Task::fp16), product, prepare(Task::bf16),
-                     in_bf16, fp32);
+      return in_turn(prepare(Task::sample), prepare(Task::fp16), product,
+                     prepare(Task::bf16, false), in_bf16, fp32);
     } else {
       return in_turn(prepare(Task::bf16), product, fp32);
     }

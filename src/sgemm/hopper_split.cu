@@ -8,11 +8,12 @@
 namespace KW_TARGET::hopper {
 
 Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream) {
-  const std::int64_t stages = task == Task::scan ? all.slice_stages : all.unit_stages;
   std::int64_t units = 0;
-  for (const Source& source : all.sources)
-    units += all.problem.batch * gpu::ceil_div(source.image.rows, unit_rows) *
-             gpu::ceil_div(source.image.stages, stages);
+  for (const Source& source : all.sources) {
+    const std::int64_t across = gpu::ceil_div(source.image.rows, unit_rows);
+    const std::int64_t slices = gpu::ceil_div(source.image.stages, all.unit_stages);
+    units += all.problem.batch * across * (task == Task::sample ? 1 : slices);
+  }
   const std::int64_t most = prepare_blocks_per_sm * device.sm_count;
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(std::min(units, most))),
                                     .block = dim3(prepare_threads),
@@ -20,7 +21,7 @@ Status launch_prepare(Task task, const Preparation& all, const Device& device, S
                                     .overlap = true};
   switch (task) {
     case Task::bf16: return gpu::launch(prepare<Task::bf16>, config, all);
-    case Task::scan: return gpu::launch(prepare<Task::scan>, config, all);
+    case Task::sample: return gpu::launch(prepare<Task::sample>, config, all);
     case Task::fp16: return gpu::launch(prepare<Task::fp16>, config, all);
   }
   return Status::success();

@@ -3,11 +3,11 @@
 // way what the data allows (hopper_control.hpp).
 //
 //   bf16   one pass. The last block decides between bf16x6 and the kernel in plain fp32.
-//   fp16   needs each row's largest element first, so a scan of the data goes before; that decides
-//          about plain fp32. The split then meets the elements that its pieces can't hold.
+//   fp16   needs to know how large a row is before it can scale it. A sample says that nearly
+//          always: 128 elements of each row, and room for some that are four times as large. The
+//          split then meets the elements that its pieces can't hold, and decides like bf16.
 //
-// Prediction: a copy at memory bandwidth, 4 bytes in and 6 (bf16) or 4 + 4 (fp16) out an element;
-// the second read of fp16 comes from L2 where the operands fit.
+// Prediction: a copy at memory bandwidth, 4 bytes in and 6 (bf16) or 4 (fp16) out an element.
 #pragma once
 
 #include "device/overlap.hpp"
@@ -25,41 +25,38 @@ using namespace kw::hopper;
 // One operand, seen as rows along k.
 struct Source {
   Image image;
-  bool along_k;          // an element's neighbour in memory is the next along k; else the next row
-  bool aligned;          // where along k: rows begin at multiples of 16 bytes
-  char* pieces;          // the image
-  int* scales;           // fp16: [entry][row]
-  std::uint32_t* sizes;  // fp16: largest elements, [slice][entry][row]
+  bool along_k;  // an element's neighbour in memory is the next along k; else the next row
+  bool aligned;  // where along k: rows begin at multiples of 16 bytes
+  char* pieces;  // the image
+  int* scales;   // fp16: [entry][row]
 };
 
 struct Preparation {
   Sgemm problem;
   Source sources[2];
   Control* control;
-  unsigned* tickets;          // 5, zero before and after
-  std::int64_t unit_stages;   // stages of one block's work
-  std::int64_t slice_stages;  // fp16: stages of one of the scan's
-  bool decides;               // bf16: on its own, not as fp16's second choice
+  unsigned* tickets;         // 5, zero before and after
+  std::int64_t unit_stages;  // stages of one block's work
+  bool decides;              // on its own, not as fp16's second choice
 };
 
-enum class Task { bf16, scan, fp16 };
+enum class Task { bf16, sample, fp16 };
 
 constexpr int unit_rows = 64;         // two blocks of an image
 constexpr int prepare_threads = 256;  // one for 8 elements of each of a stage's 64 x 4 chunks
-constexpr int prepare_blocks_per_sm = 2;
-constexpr int stages_at_once = 4;  // whose loads are under way together
+constexpr int prepare_blocks_per_sm = 3;
+constexpr int stages_at_once = 2;  // whose loads are under way together
+constexpr int sampled_stages = 4;
+constexpr int sample_room = 2;  // what a sample may miss of a row's largest exponent
 constexpr int chunk_k = 8;
-
-__device__ __forceinline__ std::int64_t slices_of(const Preparation& all, int operand) {
-  return gpu::ceil_div(all.sources[operand].image.stages, all.slice_stages);
-}
 
 // 8 elements along k from k0 on; zeros outside.
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
                                            const float* data, std::int64_t ld, std::int64_t row,
                                            std::int64_t k0) {
   const Image& image = source.image;
-  if (source.along_k && source.aligned && row < image.rows && k0 + chunk_k <= image.k) {
+  const bool is_whole = row < image.rows && k0 + chunk_k <= image.k;
+  if (is_whole && source.along_k && source.aligned) {
     const float4* at = reinterpret_cast<const float4*>(data + row * ld + k0);
     const float4 first = at[0], second = at[1];
     x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
@@ -68,6 +65,11 @@ __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& so
   }
   const std::int64_t step = source.along_k ? 1 : ld;
   const float* at = data + (source.along_k ? row * ld + k0 : k0 * ld + row);
+  if (is_whole) {
+#pragma unroll
+    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = *at;
+    return;
+  }
   const std::int64_t valid = row < image.rows ? image.k - k0 : 0;
 #pragma unroll
   for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? at[i * step] : 0.0f;
@@ -107,13 +109,11 @@ __device__ inline void leave_to_residuals(Control* control, const ChunkPlace& pl
                               static_cast<std::int32_t>(place.k), x};
 }
 
-__device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], char* stage, int row,
-                                                 int chunk, int scale, Control* control,
-                                                 const ChunkPlace& place) {
-  bool holds = true;
-#pragma unroll
-  for (int i = 0; i < chunk_k; ++i) holds = holds && split::fp16_holds(x[i], scale);
-  if (!holds) {
+__device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], const Extremes& of_chunk,
+                                                 char* stage, int row, int chunk, int scale,
+                                                 Control* control, const ChunkPlace& place) {
+  if (!split::fp16_holds(of_chunk.largest, scale) ||
+      !split::fp16_holds(of_chunk.smallest(), scale)) {
 #pragma unroll
     for (int i = 0; i < chunk_k; ++i) {
       if (split::fp16_holds(x[i], scale)) continue;
@@ -130,8 +130,7 @@ __device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], char* stag
 }
 
 // The blocks of one launch add up what they saw; the last one decides and leaves zeros.
-__device__ inline void decide(const Preparation& all, const Extremes (&seen)[2], bool reads,
-                              unsigned residual_count) {
+__device__ inline void decide(const Preparation& all, const Extremes (&seen)[2], bool reads) {
   __shared__ Extremes block_seen[2];
   if (threadIdx.x < 2) block_seen[threadIdx.x] = {};
   __syncthreads();
@@ -151,7 +150,6 @@ __device__ inline void decide(const Preparation& all, const Extremes (&seen)[2],
   const auto taken = [&](int i) { return read_ticket(&tickets[i]); };
   const Extremes a{taken(1), taken(2)}, b{taken(3), taken(4)};
   all.control->takes_ffma = !reads || !pieces_hold(a, b, all.problem.k) ? 1 : 0;
-  all.control->residual_count = residual_count;
   for (int i = 0; i < 5; ++i) tickets[i] = 0;
 }
 
@@ -187,93 +185,102 @@ __device__ __forceinline__ Unit unit_at(const Preparation& all, std::int64_t ind
   return unit;
 }
 
-// The scales of the unit's 64 rows, from all slices' largest elements.
-__device__ inline void find_scales(const Preparation& all, const Unit& unit,
-                                   int (&scales)[unit_rows]) {
-  __syncthreads();  // the unit before has been split
-  if (threadIdx.x < unit_rows) {
-    const Source& source = all.sources[unit.operand];
-    const std::int64_t row = unit.rows * unit_rows + threadIdx.x;
-    std::uint32_t largest = 0;
-    if (row < source.image.rows) {
-      const std::int64_t slices = slices_of(all, unit.operand);
-      for (std::int64_t s = 0; s < slices; ++s) {
-        const std::uint32_t size =
-            source.sizes[(s * all.problem.batch + unit.entry) * source.image.rows + row];
-        if (size > largest) largest = size;
-      }
-    }
-    const int scale = split::fp16_scale(largest);
-    scales[threadIdx.x] = scale;
-    if (unit.slice == 0 && row < source.image.rows) {
-      source.scales[unit.entry * source.image.rows + row] = scale;
-    }
+// Which row of a unit and which chunk of its stages a thread has: neighbours in memory are
+// neighbouring threads'.
+struct ThreadPlace {
+  int row, chunk;
+
+  __device__ __forceinline__ explicit ThreadPlace(const Source& source) {
+    const int tid = static_cast<int>(threadIdx.x);
+    row = source.along_k ? tid / 4 : tid % unit_rows;
+    chunk = source.along_k ? tid % 4 : tid / unit_rows;
+  }
+};
+
+struct Matrix {
+  const float* data;
+  std::int64_t ld;
+};
+__device__ __forceinline__ Matrix operand_of(const Preparation& all, const Unit& unit) {
+  return unit.operand == 0 ? Matrix{a_of(all.problem, unit.entry), all.problem.lda}
+                           : Matrix{b_of(all.problem, unit.entry), all.problem.ldb};
+}
+
+// Writes the scales of 64 rows, from the largest of some elements of each; of all, where a row's
+// are zeros.
+__device__ inline void sample_unit(const Preparation& all, const Unit& unit) {
+  __shared__ std::uint32_t sizes[unit_rows], unit_size;
+  const Source& source = all.sources[unit.operand];
+  const auto [data, ld] = operand_of(all, unit);
+  const int tid = static_cast<int>(threadIdx.x);
+  const ThreadPlace own(source);
+  const std::int64_t first_row = unit.rows * unit_rows;
+
+  if (tid < unit_rows) sizes[tid] = 0;
+  if (tid == 0) unit_size = 0;
+  float x[sampled_stages][chunk_k];
+#pragma unroll
+  for (int s = 0; s < sampled_stages; ++s) {
+    const std::int64_t stage = s * (source.image.stages - 1) / (sampled_stages - 1);
+    load_chunk(x[s], source, data, ld, first_row + own.row, stage * stage_k + own.chunk * chunk_k);
+  }
+  Extremes seen;
+#pragma unroll
+  for (int s = 0; s < sampled_stages; ++s) seen.add(Extremes::of(x[s]));
+  __syncthreads();
+  atomicMax(&sizes[own.row], seen.largest);
+  __syncthreads();
+  if (tid < unit_rows) atomicMax(&unit_size, sizes[tid]);
+  __syncthreads();
+  if (tid < unit_rows && first_row + tid < source.image.rows) {
+    const std::uint32_t size = sizes[tid] != 0 ? sizes[tid] : unit_size;
+    source.scales[unit.entry * source.image.rows + first_row + tid] =
+        split::fp16_scale(size) - sample_room;
   }
   __syncthreads();
 }
 
 template <Task task>
-__device__ __forceinline__ void prepare_unit(const Preparation& all, const Unit& unit,
-                                             std::int64_t unit_stages, Extremes& seen) {
-  __shared__ int scales[unit_rows];
-  __shared__ std::uint32_t sizes[unit_rows];
+__device__ __forceinline__ void split_unit(const Preparation& all, const Unit& unit,
+                                           Extremes& seen) {
   const Source& source = all.sources[unit.operand];
-  const int tid = static_cast<int>(threadIdx.x);
-  const int row_in_unit = source.along_k ? tid / 4 : tid % unit_rows;
-  const int chunk = source.along_k ? tid % 4 : tid / unit_rows;
-  const std::int64_t row = unit.rows * unit_rows + row_in_unit;
-  const float* data =
-      unit.operand == 0 ? a_of(all.problem, unit.entry) : b_of(all.problem, unit.entry);
-  const std::int64_t ld = unit.operand == 0 ? all.problem.lda : all.problem.ldb;
+  const auto [data, ld] = operand_of(all, unit);
+  const ThreadPlace own(source);
+  const std::int64_t row = unit.rows * unit_rows + own.row;
   constexpr int pieces = task == Task::bf16 ? split::bf16_pieces : split::fp16_pieces;
-  const std::int64_t first = unit.slice * unit_stages;
+  const std::int64_t first = unit.slice * all.unit_stages;
   const std::int64_t end =
-      first + unit_stages < source.image.stages ? first + unit_stages : source.image.stages;
+      first + all.unit_stages < source.image.stages ? first + all.unit_stages : source.image.stages;
 
-  if constexpr (task == Task::fp16) find_scales(all, unit, scales);
-  const int row_in_block = row_in_unit % block_rows;
+  int scale = 0;
+  if (task == Task::fp16 && row < source.image.rows)
+    scale = source.scales[unit.entry * source.image.rows + row];
+  const int row_in_block = own.row % block_rows;
   const bool stores = row / block_rows < source.image.blocks;
   char* image = source.pieces + source.image.offset(unit.entry, row / block_rows, first, pieces);
-  std::uint32_t largest = 0;
   for (std::int64_t stage = first; stage < end; stage += stages_at_once) {
     float x[stages_at_once][chunk_k];
 #pragma unroll
     for (int s = 0; s < stages_at_once; ++s) {
       // Beyond the end: k is beyond the operand, or the stage is another unit's and not stored.
       load_chunk(x[s], source, data, ld, row,
-                 stage + s < end ? (stage + s) * stage_k + chunk * chunk_k : source.image.k);
+                 stage + s < end ? (stage + s) * stage_k + own.chunk * chunk_k : source.image.k);
     }
 #pragma unroll
     for (int s = 0; s < stages_at_once; ++s) {
       if (stage + s >= end || !stores) break;
       char* const to = image + s * block_bytes(pieces);
+      const Extremes of_chunk = Extremes::of(x[s]);
+      seen.add(of_chunk);
       if constexpr (task == Task::fp16) {
         const ChunkPlace place{unit.operand, unit.entry, row,
-                               (stage + s) * stage_k + chunk * chunk_k};
-        split_chunk_fp16(x[s], to, row_in_block, chunk, scales[row_in_unit], all.control, place);
+                               (stage + s) * stage_k + own.chunk * chunk_k};
+        split_chunk_fp16(x[s], of_chunk, to, row_in_block, own.chunk, scale, all.control, place);
       } else {
-        Extremes of_chunk;
-#pragma unroll
-        for (int i = 0; i < chunk_k; ++i) of_chunk.add(x[s][i]);
-        if (of_chunk.largest > largest) largest = of_chunk.largest;
-        if (of_chunk.below > seen.below) seen.below = of_chunk.below;
-        if constexpr (task == Task::bf16) split_chunk_bf16(x[s], to, row_in_block, chunk);
+        split_chunk_bf16(x[s], to, row_in_block, own.chunk);
       }
     }
     image += stages_at_once * block_bytes(pieces);
-  }
-  if (largest > seen.largest) seen.largest = largest;
-  if constexpr (task == Task::scan) {
-    if (tid < unit_rows) sizes[tid] = 0;
-    __syncthreads();
-    atomicMax(&sizes[row_in_unit], largest);
-    __syncthreads();
-    const std::int64_t own = unit.rows * unit_rows + tid;
-    if (tid < unit_rows && own < source.image.rows) {
-      source.sizes[(unit.slice * all.problem.batch + unit.entry) * source.image.rows + own] =
-          sizes[tid];
-    }
-    __syncthreads();
   }
 }
 
@@ -281,22 +288,31 @@ template <Task task>
 __global__ __launch_bounds__(prepare_threads,
                              prepare_blocks_per_sm) void prepare(const Preparation all) {
   wait_for_previous_kernel();
-  const bool decides = task == Task::scan || (task == Task::bf16 && all.decides);
-  const bool works = decides              ? reads_operands(all.problem)
-                     : task == Task::fp16 ? all.control->takes_ffma == 0
-                                          : path_of(*all.control) == Path::bf16x6;
-  const std::int64_t unit_stages = task == Task::scan ? all.slice_stages : all.unit_stages;
-  const std::int64_t of_a = units_of(all, 0, unit_stages);
-  const std::int64_t units = of_a + units_of(all, 1, unit_stages);
+  const bool works =
+      all.decides ? reads_operands(all.problem) : path_of(*all.control) == Path::bf16x6;
+  const std::int64_t stages = task == Task::sample ? all.sources[0].image.stages : all.unit_stages;
+  const std::int64_t of_a = units_of(all, 0, stages);
+  const std::int64_t units = of_a + units_of(all, 1, stages);
   Extremes seen[2];
   if (works) {
+    const auto prepare_unit = [&](std::int64_t index, Extremes& of_operand) {
+      const Unit unit = unit_at(all, index, stages);
+      if constexpr (task == Task::sample)
+        sample_unit(all, unit);
+      else
+        split_unit<task>(all, unit, of_operand);
+    };
     std::int64_t index = blockIdx.x;
-    for (; index < of_a; index += gridDim.x)
-      prepare_unit<task>(all, unit_at(all, index, unit_stages), unit_stages, seen[0]);
-    for (; index < units; index += gridDim.x)
-      prepare_unit<task>(all, unit_at(all, index, unit_stages), unit_stages, seen[1]);
+    for (; index < of_a; index += gridDim.x) prepare_unit(index, seen[0]);
+    for (; index < units; index += gridDim.x) prepare_unit(index, seen[1]);
   }
-  if (decides) decide(all, seen, works, task == Task::scan ? 0 : most_residuals + 1);
+  if constexpr (task == Task::sample) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) all.control->residual_count = 0;
+  } else if (all.decides) {
+    if (task == Task::bf16 && blockIdx.x == 0 && threadIdx.x == 0)
+      all.control->residual_count = most_residuals + 1;
+    decide(all, seen, works);
+  }
   let_next_kernel_start();
 }
 

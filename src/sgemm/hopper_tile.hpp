@@ -45,6 +45,7 @@ struct Shared {
   Stage stages[tile.stages];
   float exchange[exchange_floats];
   Residual residuals[scheme.fp16 ? most_residuals : 1];
+  WarpScales<tile.halves, tile.bn> scales[scheme.fp16 ? 2 * warpgroup / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
   Mbarrier turns[2][4];  // of the warpgroups' warps, at the tensor cores
 };
@@ -55,63 +56,42 @@ __device__ __forceinline__ void repeat(Body body) {
   (std::make_integer_sequence<int, count>());
 }
 
-// --- the producer: one thread
+// --- the producers: a thread for each operand
 
-// What one operand gives to a tile: some blocks of its image. A tile that reaches past
-// the image takes fewer; the rest of its buffer keeps what it has and meets no element of C.
-template <int tile_blocks, int pieces>
-struct Feed {
-  const char* next;     // the first block's next stage
-  std::int64_t stride;  // from block to block
-  int blocks;           // of the tile, 0 to tile_blocks
-
-  __device__ __forceinline__ Feed(const char* pieces_at, const Image& image, std::int64_t entry,
-                                  std::int64_t row)
-      : next(pieces_at + image.offset(entry, row / block_rows, 0, pieces)),
-        stride(image.stages * block_bytes(pieces)) {
-    const std::int64_t left = image.blocks - row / block_rows;
-    blocks = left < 0 ? 0 : left < tile_blocks ? static_cast<int>(left) : tile_blocks;
-  }
-  // Copies blocks first to end - 1, as far as there are any.
-  template <int first, int end, class Copy>
-  __device__ __forceinline__ void each(char* to, Copy copy) const {
-#pragma unroll
-    for (int i = first; i < end; ++i) {
-      if (i < blocks) copy(to + i * block_bytes(pieces), next + i * stride);
-    }
-  }
-};
-
-template <Scheme scheme, Tile tile>
+// What an operand gives to a tile: some blocks of its image. Of A, a block of a cluster copies its
+// share to all. A tile that reaches past the image takes fewer; the rest of its buffer keeps what
+// it has and meets no element of C.
+template <bool is_a, Scheme scheme, Tile tile>
 __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work& work) {
   constexpr int bytes = block_bytes(scheme.pieces);
-  constexpr int a_blocks = tile.bm() / block_rows, b_blocks = tile.bn / block_rows;
-  const int stages = static_cast<int>(work.a.stages);
+  constexpr int tile_blocks = (is_a ? tile.bm() : tile.bn) / block_rows;
+  constexpr int sharers = is_a ? tile.cluster : 1;
+  constexpr int own_blocks = tile_blocks / sharers;
+  const Image& image = is_a ? work.a : work.b;
+  const std::int64_t stride = image.stages * bytes;  // from block to block
+  const int first = sharers > 1 ? static_cast<int>(rank_in_cluster()) * own_blocks : 0;
   Ring<tile.stages> ring;
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) {
     const Place place = walk.place();
-    Feed<a_blocks, scheme.pieces> a(work.image_a, work.a, place.entry, place.i0);
-    Feed<b_blocks, scheme.pieces> b(work.image_b, work.b, place.entry, place.j0);
-    for (int stage = 0; stage < stages; ++stage, ring.advance()) {
+    const std::int64_t block = (is_a ? place.i0 : place.j0) / block_rows;
+    const std::int64_t left = image.blocks - block;
+    const int blocks = left < 0 ? 0 : left < tile_blocks ? static_cast<int>(left) : tile_blocks;
+    const char* from = (is_a ? work.image_a : work.image_b) +
+                       image.offset(place.entry, block + first, 0, scheme.pieces);
+    for (int stage = 0; stage < image.stages; ++stage, from += bytes, ring.advance()) {
       mbarrier_wait(&shared.empty[ring.stage], ring.round ^ 1);
-      auto& to = shared.stages[ring.stage];
       Mbarrier* const full = &shared.full[ring.stage];
-      mbarrier_arrive_expecting(full, static_cast<unsigned>((a.blocks + b.blocks) * bytes));
-      const auto copy = [&](char* there, const char* from) { bulk_copy(there, from, bytes, full); };
-      if constexpr (tile.pairs) {
-        const auto share = [&](char* there, const char* from) {
-          bulk_copy_to_pair(there, from, bytes, full);
-        };
-        if (rank_in_pair() == 0)
-          a.template each<0, a_blocks / 2>(to.a, share);
+      mbarrier_arrive_expecting(full, static_cast<unsigned>(blocks * bytes));
+      auto& buffers = shared.stages[ring.stage];
+      char* const to = (is_a ? buffers.a : buffers.b) + first * bytes;
+#pragma unroll
+      for (int i = 0; i < own_blocks; ++i) {
+        if (first + i >= blocks) break;
+        if constexpr (sharers > 1)
+          bulk_copy_to_cluster<sharers>(to + i * bytes, from + i * stride, bytes, full);
         else
-          a.template each<a_blocks / 2, a_blocks>(to.a, share);
-      } else {
-        a.template each<0, a_blocks>(to.a, copy);
+          bulk_copy(to + i * bytes, from + i * stride, bytes, full);
       }
-      b.template each<0, b_blocks>(to.b, copy);
-      a.next += bytes;
-      b.next += bytes;
     }
   }
 }
@@ -122,15 +102,18 @@ template <Scheme scheme, Tile tile>
 struct Consumer {
   static constexpr Half type = scheme.fp16 ? Half::fp16 : Half::bf16;
   static constexpr int registers = tile.bn / 2;
+  static constexpr bool has_low = scheme.low.products > 0;
+  static_assert(!has_low || tile.halves == 1);
 
   // FP32 sums over `windows_a_sum` windows, then over those, where there are registers for both: a
   // long row of additions loses as a chain in tensor cores does, if less.
-  static constexpr bool two_levels = tile.halves * registers <= 64;
+  static constexpr bool two_levels = tile.halves * registers <= 64 && !has_low;
   static constexpr int windows_a_sum = 16;
 
   float partial[registers];  // the window's, tensor cores write it
   float sums[tile.halves][registers];
   float totals[two_levels ? tile.halves : 1][two_levels ? registers : 1];
+  float low[has_low ? registers : 1];  // over all windows
   int windows;
   // Warps of both warpgroups on one tensor core take turns, a pass at a time: side by side their
   // passes would end together, and the tensor core would idle while both add.
@@ -149,6 +132,7 @@ struct Consumer {
       for (int i = 0; i < registers; ++i) {
         sums[h][i] = 0;
         if constexpr (two_levels) totals[h][i] = 0;
+        if constexpr (has_low) low[i] = 0;
       }
     windows = 0;
   }
@@ -172,9 +156,12 @@ struct Consumer {
     if constexpr (two_levels) {
       fold();
       return totals;
-    } else {
-      return sums;
     }
+    if constexpr (has_low) {
+#pragma unroll
+      for (int i = 0; i < registers; ++i) sums[0][i] = fmaf(low[i], scheme.low_factor, sums[0][i]);
+    }
+    return sums;
   }
   // The tensor core is this warp's, and when it has what it asked for the other's.
   __device__ __forceinline__ void take_turn() {
@@ -188,38 +175,29 @@ struct Consumer {
     if (lane == 0) mbarrier_arrive(other_turn);
   }
 
-  // partial = the pass's products over a window, once wgmma_wait returns. `a` and `b` have an
-  // operand for each of its stages.
-  template <int pass, int stages>
-  __device__ __forceinline__ void issue(const WgmmaOperand (&a)[stages],
+  // to (+)= a band's products over a window, once wgmma_wait returns. `a` and `b` have an operand
+  // for each of its stages.
+  template <Band band, bool adds, int stages>
+  __device__ __forceinline__ void issue(float (&to)[registers], const WgmmaOperand (&a)[stages],
                                         const WgmmaOperand (&b)[stages]) {
     constexpr int k16_bytes = scheme.pieces * 2 * core_bytes;
-    wgmma_fence();
-    repeat<scheme.pass[pass].bands>([&](auto band) {
-      constexpr Band now = scheme.pass[pass].band[band];
-      repeat<stages * stage_k / 16>([&](auto k16) {
-        constexpr int stage = k16 / (stage_k / 16), in_stage = k16 % (stage_k / 16);
-        repeat<now.products>([&](auto product) {
-          constexpr Product pieces = now.product[product];
-          constexpr bool first = band == 0 && k16 == 0 && product == 0;
-          wgmma<type, tile.bn>(
-              partial, advance(a[stage], in_stage * k16_bytes + pieces.a * 2 * core_bytes),
-              advance(b[stage], in_stage * k16_bytes + pieces.b * 2 * core_bytes), !first);
-        });
+    repeat<stages * stage_k / 16>([&](auto k16) {
+      constexpr int stage = k16 / (stage_k / 16), in_stage = k16 % (stage_k / 16);
+      repeat<band.products>([&](auto product) {
+        constexpr Product pieces = band.product[product];
+        wgmma<type, tile.bn>(to,
+                             advance(a[stage], in_stage * k16_bytes + pieces.a * 2 * core_bytes),
+                             advance(b[stage], in_stage * k16_bytes + pieces.b * 2 * core_bytes),
+                             adds || k16 > 0 || product > 0);
       });
     });
-    wgmma_commit();
   }
 
-  template <int pass>
   __device__ __forceinline__ void promote(int half) {
-    constexpr float factor = scheme.pass[pass].factor;
     wgmma_keep(partial);
+    if constexpr (has_low) wgmma_keep(low);
 #pragma unroll
-    for (int i = 0; i < registers; ++i) {
-      sums[half][i] =
-          factor == 1 ? sums[half][i] + partial[i] : fmaf(partial[i], factor, sums[half][i]);
-    }
+    for (int i = 0; i < registers; ++i) sums[half][i] += partial[i];
   }
 
   static constexpr int stride = group_bytes(scheme.pieces);
@@ -227,8 +205,8 @@ struct Consumer {
     return wgmma_operand(a + half * 64 / group_rows * stride, core_bytes, stride);
   }
 
-  // The products of a window, a pass of one half of the rows after the other; the sums have them
-  // when it returns. `free` is called once the stages have been read.
+  // The products of a window, one half of the rows after the other; the sums have them when it
+  // returns. `free` is called once the stages have been read.
   template <int stages, class Free>
   __device__ __forceinline__ void multiply_window(const char* const (&a)[stages],
                                                   const char* const (&b)[stages], int lane,
@@ -240,26 +218,29 @@ struct Consumer {
       WgmmaOperand rows[stages];
 #pragma unroll
       for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], half);
-      repeat<scheme.passes>([&](auto pass) {
-        take_turn();
-        issue<pass>(rows, columns);
-        pass_turn(lane);
-        wgmma_wait<0>();
-        if (pass == scheme.passes - 1 && half == tile.halves - 1) free();
-        promote<pass>(half);
-      });
+      take_turn();
+      wgmma_fence();
+      if constexpr (has_low) issue<scheme.low, true>(low, rows, columns);
+      repeat<scheme.bands>(
+          [&](auto band) { issue<scheme.band[band], (band > 0)>(partial, rows, columns); });
+      wgmma_commit();
+      pass_turn(lane);
+      wgmma_wait<0>();
+      if (half == tile.halves - 1) free();
+      promote(half);
     });
     end_window();
   }
 };
 
+// Every warp has waited for its share of the warpgroup's products, and tells all whose copies fill
+// the buffer.
 template <Tile tile>
-__device__ __forceinline__ void free_buffer(Mbarrier* empty, int thread) {
-  // Every warp has waited for its share of the warpgroup's products.
-  if constexpr (tile.pairs) {
-    if (thread % 32 < 2) mbarrier_arrive_in_pair(empty, static_cast<unsigned>(thread % 32));
+__device__ __forceinline__ void free_buffer(Mbarrier* empty, int lane) {
+  if constexpr (tile.cluster > 1) {
+    if (lane < tile.cluster) mbarrier_arrive_at_rank(empty, static_cast<unsigned>(lane));
   } else {
-    if (thread % 32 == 0) mbarrier_arrive(empty);
+    if (lane == 0) mbarrier_arrive(empty);
   }
 }
 
@@ -289,7 +270,7 @@ __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][reg
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
                                          Consumer<scheme, tile>& consumer, Ring<tile.stages>& ring,
-                                         int stages, int group, int row, int thread) {
+                                         int stages, int group, int row, int lane) {
   const auto window = [&](auto count) {
     const char *rows[count], *columns[count];
     int buffers[count];
@@ -300,9 +281,9 @@ __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
       rows[s] = shared.stages[ring.stage].a + row / group_rows * group_bytes(scheme.pieces);
       columns[s] = shared.stages[ring.stage].b;
     }
-    consumer.template multiply_window<count>(rows, columns, thread % 32, [&] {
+    consumer.template multiply_window<count>(rows, columns, lane, [&] {
 #pragma unroll
-      for (int s = 0; s < count; ++s) free_buffer<tile>(&shared.empty[buffers[s]], thread);
+      for (int s = 0; s < count; ++s) free_buffer<tile>(&shared.empty[buffers[s]], lane);
     });
   };
   using One = std::integral_constant<int, 1>;
@@ -325,16 +306,26 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Work
   const int thread = static_cast<int>(threadIdx.x) % warpgroup;
   const int row = tile.shares_rows ? 0 : group * 64 * tile.halves;
   const int stages = static_cast<int>(work.a.stages);
-  Consumer<scheme, tile> consumer(shared.turns, group, thread / 32);
+  const int warp = thread / warp_lanes, lane = thread % warp_lanes;
+  [[maybe_unused]] auto& scales =
+      shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
+  Consumer<scheme, tile> consumer(shared.turns, group, warp);
   Ring<tile.stages> ring;
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) {
     const Place place = walk.place();
     consumer.clear();
-    multiply<scheme, tile>(shared, consumer, ring, stages, group, row, thread);
+    if constexpr (scheme.fp16)
+      scales.fetch(work, place.entry, place.i0 + row + warp * 16, place.j0, lane);
+    multiply<scheme, tile>(shared, consumer, ring, stages, group, row, lane);
     auto& sums = consumer.result();
     if constexpr (tile.shares_rows) add_up(shared, sums, group, thread);
     if (tile.shares_rows && group != 0) continue;
-    store_tile<scheme.fp16, tile.halves, tile.bn>(work, place, row, thread, sums, shared.residuals);
+    const auto own = fragment<tile.halves, tile.bn>(place, row, thread, sums);
+    if constexpr (scheme.fp16) {
+      scales.wait();
+      unscale(work, own, scales, shared.residuals);
+    }
+    store(work, own);
   }
 }
 
@@ -343,8 +334,8 @@ __device__ __forceinline__ void prepare_block(Shared<scheme, tile>& shared) {
   if (threadIdx.x == 0) {
     constexpr unsigned readers = tile.shares_rows ? 4 : 8;  // warps
     for (int s = 0; s < tile.stages; ++s) {
-      mbarrier_init(&shared.full[s], 1);
-      mbarrier_init(&shared.empty[s], tile.pairs ? 2 * readers : readers);
+      mbarrier_init(&shared.full[s], 2);  // the producers
+      mbarrier_init(&shared.empty[s], readers * tile.cluster);
     }
     for (auto& group : shared.turns)
       for (Mbarrier& turn : group) mbarrier_init(&turn, 1);
@@ -363,21 +354,22 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const Work work) 
   wait_for_previous_kernel();
   if (path_of(*work.control) != (scheme.fp16 ? Path::fp16x3 : Path::bf16x6)) return;
   if constexpr (scheme.fp16) sort_residuals(*work.control, shared.residuals);
-  if constexpr (tile.pairs)
-    sync_pair();
+  if constexpr (tile.cluster > 1)
+    sync_cluster();
   else
     __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / warpgroup;
   if (group == 0) {
     give_registers<40>();
-    if (threadIdx.x == 0) produce<scheme, tile>(shared, work);
+    if (threadIdx.x == 0) produce<true, scheme, tile>(shared, work);
+    if (threadIdx.x == warp_lanes) produce<false, scheme, tile>(shared, work);
     __syncwarp();
   } else {
     take_registers<232>();
     consume<scheme, tile>(shared, work, group - 1);
   }
   let_next_kernel_start();
-  if constexpr (tile.pairs) sync_pair();  // the other block may still write here
+  if constexpr (tile.cluster > 1) sync_cluster();  // the others may still write here
 #endif
 }
 

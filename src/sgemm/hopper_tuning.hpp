@@ -15,22 +15,21 @@ struct Band {
   int products;
   Product product[5];
 };
-// Bands into one accumulator, which is then added to the FP32 sum, times `factor`.
-struct Pass {
-  float factor;
-  int bands;
-  Band band[2];
-};
-// What happens along one window of k. A new window begins with an empty accumulator: a long chain
-// would drift (device/wgmma.hpp); a rounded addition a window does not.
+// How pieces make a product. Along k, bands run over a window into an empty accumulator, which is
+// then added to the FP32 sum: a long chain would drift (device/wgmma.hpp); a rounded addition a
+// window does not.
 struct Scheme {
   bool fp16;
   int pieces;
   std::int64_t least_k;    // of what the kernels take: below, the bound for FP32 would not hold
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
   std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
-  int passes;
-  Pass pass[2];
+  // Products 1 / low_factor times too large, which therefore take an accumulator of their own, and
+  // so small that they may stay in it over all of k: its drift lies below the sum's last bit.
+  float low_factor;
+  Band low;
+  int bands;
+  Band band[2];
 };
 
 // The six products whose pieces' numbers add up to 2 at most; the other three lie below 2^-24.
@@ -40,18 +39,21 @@ inline constexpr Scheme bf16x6 = {
     .least_k = 1,
     .chosen_k = 64,
     .chosen_mn = 1,
-    .passes = 1,
-    .pass = {{1, 2, {{5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}}, {1, {{0, 0}}}}}}};
+    .low_factor = 0,
+    .low = {},
+    .bands = 2,
+    .band = {{5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}}, {1, {{0, 0}}}}};
 
-// The low pieces are 2^11 times too large, so their products take an accumulator of their own.
-inline constexpr Scheme fp16x3 = {
-    .fp16 = true,
-    .pieces = 2,
-    .least_k = 32,
-    .chosen_k = 512,
-    .chosen_mn = 128 * 128 * 132,  // a tile for each SM of an H200
-    .passes = 2,
-    .pass = {{1.0f / 2048, 1, {{2, {{1, 0}, {0, 1}}}}}, {1, 1, {{1, {{0, 0}}}}}}};
+// The low pieces are 2^11 times too large.
+inline constexpr Scheme fp16x3 = {.fp16 = true,
+                                  .pieces = 2,
+                                  .least_k = 32,
+                                  .chosen_k = 512,
+                                  .chosen_mn = 128 * 128 * 132,  // a tile for each SM of an H200
+                                  .low_factor = 1.0f / 2048,
+                                  .low = {2, {{1, 0}, {0, 1}}},
+                                  .bands = 1,
+                                  .band = {{1, {{0, 0}}}}};
 
 // Two warpgroups multiply. Either each has its own rows of the tile, `halves` times 64, or both
 // have all of them and take every other stage along k (`shares_rows`), to be added up at the end:
@@ -61,12 +63,12 @@ struct Tile {
   int bn;
   int stages;  // of the ring
   bool shares_rows = false;
-  bool pairs = false;  // two blocks, neighbours along n, load half of A's tile each and share it
-  bool turns = false;  // the warpgroups' passes take turns at the tensor cores
+  int cluster = 1;     // blocks, neighbours along n, that load a part of A's tile each and share it
+  bool turns = false;  // the warpgroups take turns at the tensor cores
   int window = 1;      // stages whose products go into one accumulator
 
   constexpr int bm() const { return 64 * halves * (shares_rows ? 1 : 2); }
-  constexpr int width() const { return pairs ? 2 * bn : bn; }  // columns of a block or pair
+  constexpr int width() const { return cluster * bn; }  // columns of all blocks of a cluster
 };
 
 // One row a tile. The three times were fitted to calls of 512 to 4096 cubed on an H200 (driver
@@ -84,7 +86,7 @@ struct TileRow {
 
 inline constexpr TileRow bf16x6_tiles[] = {
     {.name = "hopper_bf16x6_256x128_pair",
-     .tile = {.halves = 2, .bn = 128, .stages = 3, .pairs = true, .turns = true},
+     .tile = {.halves = 2, .bn = 128, .stages = 3, .cluster = 2, .turns = true},
      .launch_us = 4,
      .tile_us = 1.9,
      .stage_us = 2.01,
@@ -122,24 +124,18 @@ inline constexpr TileRow bf16x6_tiles[] = {
 };
 
 inline constexpr TileRow fp16x3_tiles[] = {
-    {.name = "hopper_fp16x3_256x128_pair",
-     .tile = {.halves = 2, .bn = 128, .stages = 4, .pairs = true, .window = 2},
-     .launch_us = 14,
-     .tile_us = 11,
-     .stage_us = 1.24,
-     .best_tflops = 196.0},  // 16384
-    {.name = "hopper_fp16x3_256x128",
-     .tile = {.halves = 2, .bn = 128, .stages = 4, .window = 2},
-     .launch_us = 14,
-     .tile_us = 11,
-     .stage_us = 1.26,
-     .best_tflops = 180.3},  // 8192
     {.name = "hopper_fp16x3_128x128_pair",
-     .tile = {.halves = 1, .bn = 128, .stages = 6, .pairs = true, .window = 2},
-     .launch_us = 10,
-     .tile_us = 12,
-     .stage_us = 0.66,
-     .best_tflops = 179.7},  // 16384
+     .tile = {.halves = 1, .bn = 128, .stages = 6, .cluster = 2, .window = 2},
+     .launch_us = 9.1,
+     .tile_us = 3.8,
+     .stage_us = 0.569,
+     .best_tflops = 232.7},  // 16384
+    {.name = "hopper_fp16x3_128x128",
+     .tile = {.halves = 1, .bn = 128, .stages = 6, .window = 2},
+     .launch_us = 9,
+     .tile_us = 2.9,
+     .stage_us = 0.581,
+     .best_tflops = 213.1},  // 8192
 };
 
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3 : bf16x6; }

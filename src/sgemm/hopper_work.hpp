@@ -26,8 +26,8 @@ struct Place {
   std::int64_t entry, i0, j0;
 };
 
-// Blocks (or pairs of blocks, neighbours along n) of a grid that fits the device take every so
-// many tiles. Tiles in flight at one time lie close together, so that L2 has what they read:
+// The clusters of a grid that fits the device (of one block or more, neighbours along n) take every
+// so many tiles. Tiles in flight at one time lie close together, so that L2 has what they read:
 // column after column of a strip of 1536 rows.
 template <Tile tile>
 class TileWalk {
@@ -48,12 +48,12 @@ class TileWalk {
     const int height = left < strip_tiles ? left : strip_tiles;
     const int in_strip = in_entry - strip * strip_tiles * tiles_n();
     const std::int64_t i = strip * strip_tiles + in_strip % height, j = in_strip / height;
-    const std::int64_t own = tile.pairs ? rank_in_pair() * tile.bn : 0;
+    const std::int64_t own = tile.cluster > 1 ? rank_in_cluster() * tile.bn : 0;
     return {entry, i * tile.bm(), j * tile.width() + own};
   }
 
  private:
-  static constexpr int blocks = tile.pairs ? 2 : 1;
+  static constexpr int blocks = tile.cluster;
   static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {

@@ -4,8 +4,7 @@
 //   bf16   x = p0 + p1 + p2 exactly, each piece the nearest bfloat16 to what the ones before leave
 //          (Henry, Tang, Heinecke 2019), where 2^-109 <= |x| < 2^127
 //   fp16   x * 2^s = hi + lo * 2^-11 to within 2^-23 |x|, where the row's or column's scale s puts
-//          its largest element into [2^14, 2^15) and |x| is at least 2^-27 of that (Ootomo and
-//          Yokota 2022)
+//          |x| into [2^-13, 2^15) (Ootomo and Yokota 2022)
 #pragma once
 
 #include <bit>
@@ -114,7 +113,7 @@ KW_HOST_DEVICE inline float power_of_two(int exponent) {
 // x * 2^exponent, rounded once, where |exponent| <= 252, and |x| >= 2^-63 where it is scaled down:
 // then the first product is normal, or so small that the result is 0.
 KW_HOST_DEVICE inline float scale(float x, int exponent) {
-  const int first = exponent / 2;
+  const int first = exponent >> 1;
   return x * power_of_two(first) * power_of_two(exponent - first);
 }
 // The scale of a row whose largest element has these bits (without sign); 0 for a row of zeros. A
@@ -125,10 +124,13 @@ KW_HOST_DEVICE inline int fp16_scale(std::uint32_t largest) {
   return 14 - (exponent < -126 ? -126 : exponent);
 }
 // Whether fp16's two pieces hold x, whose row has this scale, to 2^-23 |x|; zero they hold.
+KW_HOST_DEVICE inline bool fp16_holds(std::uint32_t size, int scale_exponent) {
+  constexpr int smallest = -13, largest = 14;  // of the scaled element's exponent
+  const int exponent = static_cast<int>(size >> 23) - 127 + scale_exponent;
+  return size == 0 || (exponent >= smallest && exponent <= largest);
+}
 KW_HOST_DEVICE inline bool fp16_holds(float x, int scale_exponent) {
-  const std::uint32_t size = std::bit_cast<std::uint32_t>(x) & ~sign_bit;
-  constexpr int smallest = -13;  // of the scaled element's exponent
-  return size == 0 || static_cast<int>(size >> 23) - 127 + scale_exponent >= smallest;
+  return fp16_holds(std::bit_cast<std::uint32_t>(x) & ~sign_bit, scale_exponent);
 }
 
 }  // namespace kw::split

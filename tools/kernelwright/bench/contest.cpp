@@ -27,8 +27,11 @@ class Lane {
 
   void warm_up(std::int64_t& next_set) {
     double call_us = contestant_.first_call_us;
-    for (int i = 0; i < calls_to_judge && call_us >= short_call_us && call_us < long_call_us; ++i)
-      call_us = std::min(call_us, time_call(next_set));
+    if (call_us < long_call_us) {
+      call_us = time_call(next_set);
+      for (int i = 1; i < calls_to_judge && call_us >= short_call_us; ++i)
+        call_us = std::min(call_us, time_call(next_set));
+    }
     contestant_.timing = options_.alone ? "alone" : bench_.device().is_gpu() ? "events" : "clock";
     if (options_.alone) return;
     if (call_us >= short_call_us || !bench_.runtime().supports_graphs()) return;
