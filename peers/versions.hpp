@@ -8,5 +8,6 @@ namespace kw::peers {
 std::string cublas_version();
 std::string cub_version();
 std::string openblas_version();
+std::string rocblas_version();
 
 }  // namespace kw::peers

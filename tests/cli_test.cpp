@@ -103,7 +103,8 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"tune sgemm --device cpu --shape 8 --out /no/such/folder/tune.txt",
        "cannot write the tune cache /no/such/folder/tune.txt"},
       {"tune sgemm --device cpu --shape 8 --out /dev/null", "/dev/null is no tune cache"},
-      {"bench sgemm --device tpu", "\"tpu\" is not one of auto, cpu, gpu, gpu:NUMBER, host-simt"},
+      {"bench sgemm --device tpu",
+       "\"tpu\" is not one of auto, cpu, gpu, cuda, hip, gpu:NUMBER, host-simt"},
       {"bench sgemm --device gpu:x", "\"gpu:x\" is not of the form gpu:NUMBER"},
       {"bench sgemm --device cpu --input gaussian", "\"gaussian\" is not one of uniform, unit"},
       {"verify sgemm --device cpu --seed minus", "--seed"},
@@ -146,6 +147,25 @@ TEST(Cli, AMissingDeviceExitsThree) {
   }
 }
 
+// Whether this build has kernels for such devices or not: it says what is amiss.
+TEST(Cli, AMissingKindOfGpuExitsThreeAndIsNamed) {
+  const ProgramRun devices = run_kernelwright("devices --no-measure");
+  EXPECT_EQ(devices.exit_code, 0) << devices.err;
+  for (const auto& [kind, word, name] :
+       {std::tuple{DeviceKind::cuda, "cuda", "CUDA"}, std::tuple{DeviceKind::hip, "hip", "HIP"}}) {
+    const Backend* backend = find_backend(kind);
+    if (backend != nullptr && backend->device_count() > 0) continue;
+    const std::string no_device = std::string("no ") + name + " device found";
+    const ProgramRun run = run_kernelwright(std::string("verify sgemm --device ") + word);
+    EXPECT_EQ(run.exit_code, 3) << word << run.err;
+    EXPECT_TRUE(contains(run.err, std::string("--device ") + word)) << run.err;
+    EXPECT_TRUE(
+        contains(run.err, backend != nullptr ? no_device : std::string("no ") + name + " kernels"))
+        << run.err;
+    EXPECT_EQ(contains(devices.out, no_device), backend != nullptr) << devices.out;
+  }
+}
+
 TEST(Cli, TheAccuracySuiteShowsEveryClassAndDumps) {
   const std::string folder = temporary_path("dump");
   const ProgramRun run = run_kernelwright(
@@ -172,7 +192,8 @@ TEST(Cli, ListShowsEveryKernel) {
   const ProgramRun run = run_kernelwright("list");
   EXPECT_EQ(run.exit_code, 0);
   add_developer_backends();
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::host_simt}) {
+  for (const DeviceKind kind :
+       {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::hip, DeviceKind::host_simt}) {
     for (const auto& kernel : all_kernels<Sgemm>(kind)) {
       EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
       EXPECT_TRUE(contains(run.out, kernel.idea)) << kernel.name;

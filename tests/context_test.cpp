@@ -36,10 +36,9 @@ TEST(Context, GpuOrAReasonWhyNot) {
     EXPECT_NO_THROW(Context::gpu_on_stream(nullptr).synchronize());
     return;
   }
-  const bool built_in = find_backend(DeviceKind::cuda) != nullptr;
-  const std::vector<std::string> reason =
-      built_in ? std::vector<std::string>{"no CUDA device", "driver"}
-               : std::vector<std::string>{"without GPU kernels", "KW_CUDA=ON"};
+  std::vector<std::string> reason = {"without GPU kernels", "KW_CUDA=ON", "KW_HIP=ON"};
+  if (find_backend(DeviceKind::hip) != nullptr) reason = {"no HIP device", "driver"};
+  if (find_backend(DeviceKind::cuda) != nullptr) reason = {"no CUDA device", "driver"};
   expect_error([] { Context::gpu(); }, StatusCode::no_device, "", reason);
   expect_error([] { Context::gpu_on_stream(nullptr); }, StatusCode::no_device, "", reason);
 }

@@ -76,8 +76,8 @@ void expect_header(const ordered_json& file, const char* kind, const std::string
   for (const char* name : {"kernelwright", "compiler", "os"}) {
     EXPECT_TRUE(software[name].is_string()) << name;
   }
-  for (const char* name :
-       {"driver", "driver_api", "runtime", "cublas", "cub", "openblas", "cuda_compiler"}) {
+  for (const char* name : {"driver", "driver_api", "runtime", "cublas", "cub", "rocblas",
+                           "openblas", "cuda_compiler", "hip_compiler"}) {
     ASSERT_TRUE(software.contains(name));
     EXPECT_TRUE(software[name].is_string() || software[name].is_null()) << name;
   }

@@ -31,7 +31,7 @@ std::vector<Subject<Problem>> subjects() {
   std::vector<Subject<Problem>> found;
   for (const auto& [kind, device] :
        {std::pair{DeviceKind::host_simt, "host-simt"}, std::pair{DeviceKind::cpu, "cpu"},
-        std::pair{DeviceKind::cuda, "gpu"}}) {
+        std::pair{DeviceKind::cuda, "gpu"}, std::pair{DeviceKind::hip, "hip"}}) {
     const Backend* backend = find_backend(kind);
     if (backend == nullptr || backend->device_count() == 0) continue;
     for (const Kernel<Problem>& kernel : all_kernels<Problem>(kind)) {

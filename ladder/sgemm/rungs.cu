@@ -13,9 +13,10 @@ bool not_transposed(const Sgemm& p, const Device&) {
   return p.op_a == Op::none && p.op_b == Op::none && p.plain();
 }
 
-// cp.async exists from sm_80 on; host SIMT models it.
+// cp.async exists from sm_80 on; host SIMT models it. AMD's GPUs run such a rung with plain copies.
 bool not_transposed_sm80(const Sgemm& p, const Device& device) {
-  return not_transposed(p, device) && device.compute_capability >= 80;
+  return not_transposed(p, device) &&
+         (device.compute_capability >= 80 || device.kind == DeviceKind::hip);
 }
 
 // What sm_90a adds: registers that move between warpgroups, the warpgroup's matrix instruction.
@@ -43,7 +44,7 @@ KernelList<Sgemm> sgemm_rungs() {
                          .supports = not_transposed_sm90a, .workspace_bytes = workspace_bytes, .launch = launch,
                          .extra_error = extra_error};
   };
-  return {
+  KernelList<Sgemm> rows = {
       rung("r01_naive_uncoalesced", nullptr, r01_naive_uncoalesced, "one thread an element, a warp down a column"),
       rung("r02_naive_coalesced", "r01_naive_uncoalesced", r02_naive_coalesced, "one thread an element, a warp along a row"),
       rung("r03_shared_tile", "r02_naive_coalesced", r03_shared_tile, "32x32 tiles of A and B in shared memory"),
@@ -57,15 +58,21 @@ KernelList<Sgemm> sgemm_rungs() {
       rung("r11_warp_tile", "r10_double_buffer", r11_warp_tile, "a warp covers 64x32 instead of 16x128"),
       rung("r12_async_copy", "r11_warp_tile", r12_async_copy, "cp.async into three stages, no registers in between", not_transposed_sm80),
       rung("r13_fma_order", "r12_async_copy", r13_fma_order, "the FMAs of a k-step in a zigzag: neighbours share an operand", not_transposed_sm80),
-      rung("r14_big_thread_tile", "r13_fma_order", r14_big_thread_tile, "128x256 tile, 8x16 outputs a thread, the next step's fragments on their way", not_transposed_sm80),
-      rung("r15_warp_specialised", "r14_big_thread_tile", r15_warp_specialised, "four warps copy, eight multiply, mbarriers between", not_transposed_sm90a),
-      rung("r16_stream_k", "r15_warp_specialised", r16_stream_k, "the steps along k of all tiles, shared evenly among the SMs", not_transposed_sm90a, r16_workspace_bytes),
-      tensor("r17_one_wgmma", "r16_stream_k", r17_one_wgmma, "tensor cores, one product of bfloat16: fast and wrong", r17_workspace_bytes, r17_extra_error),
-      tensor("r18_bf16x6", "r17_one_wgmma", r18_bf16x6, "six products of three bfloat16 pieces, one accumulator: it drifts", r18_workspace_bytes, r18_extra_error),
-      tensor("r19_promotion", "r18_bf16x6", r19_promotion, "a window of 32 along k, the sum of windows in FP32", r19_workspace_bytes),
-      tensor("r20_specialised", "r19_promotion", r20_specialised, "a thread that copies, two warpgroups that multiply, a grid that stays", r20_workspace_bytes),
-      tensor("r21_fp16x3", "r20_specialised", r21_fp16x3, "three products of scaled fp16 pieces", r21_workspace_bytes, r21_extra_error),
   };
+  if constexpr (gpu::has_nvidia_kernels) {
+    const KernelList<Sgemm> nvidia = {
+        rung("r14_big_thread_tile", "r13_fma_order", r14_big_thread_tile, "128x256 tile, 8x16 outputs a thread, the next step's fragments on their way", not_transposed_sm80),
+        rung("r15_warp_specialised", "r14_big_thread_tile", r15_warp_specialised, "four warps copy, eight multiply, mbarriers between", not_transposed_sm90a),
+        rung("r16_stream_k", "r15_warp_specialised", r16_stream_k, "the steps along k of all tiles, shared evenly among the SMs", not_transposed_sm90a, r16_workspace_bytes),
+        tensor("r17_one_wgmma", "r16_stream_k", r17_one_wgmma, "tensor cores, one product of bfloat16: fast and wrong", r17_workspace_bytes, r17_extra_error),
+        tensor("r18_bf16x6", "r17_one_wgmma", r18_bf16x6, "six products of three bfloat16 pieces, one accumulator: it drifts", r18_workspace_bytes, r18_extra_error),
+        tensor("r19_promotion", "r18_bf16x6", r19_promotion, "a window of 32 along k, the sum of windows in FP32", r19_workspace_bytes),
+        tensor("r20_specialised", "r19_promotion", r20_specialised, "a thread that copies, two warpgroups that multiply, a grid that stays", r20_workspace_bytes),
+        tensor("r21_fp16x3", "r20_specialised", r21_fp16x3, "three products of scaled fp16 pieces", r21_workspace_bytes, r21_extra_error),
+    };
+    rows.insert(rows.end(), nvidia.begin(), nvidia.end());
+  }
+  return rows;
 }
 // clang-format on
 

@@ -8,7 +8,9 @@ A document holds pairs of marks; what lies between them belongs to this program:
     table: FILE ladder [SIZE] | sweep | spread [SIZE] | scale-add | accuracy | verified
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
+    table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
     table: FILE.csv counters       a file of hardware counters, one kernel a line
+    table: FILE.csv isa            a file of tools/amd_isa.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
@@ -25,7 +27,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import counters
+from . import amd, counters
 from . import pictures as plots
 from . import tables, tables_reduce, text, theme
 from .reductions import length_near, over_first
@@ -34,7 +36,7 @@ from .results import NoFile, ResultError, ResultFile, load
 MARK = re.compile(r"^<!-- (table|plot|machine|rung): (.+?) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
 OPENING = re.compile(r"^<!-- (?:table|plot|machine|rung): .*-->$", re.MULTILINE)
 REGISTRY_ROW = re.compile(
-    r'(?:\.name = )?"(\w+)",\s*(?:\.parent = )?(?:nullptr|"\w+"),\s*(?:\.idea =\s*|\w+,\s*)?"([^"]+)"'
+    r'(?:\.name = )?"(\w+)",\s*(?:\.parent = )?(?:nullptr|"\w+"),\s*(?:\.idea =\s*|(\w+)[\w:<>]*,\s*)?"([^"]+)"'
 )
 IMAGES = Path("docs/img")
 FINGERPRINT = "<!-- kernelwright data {} -->"
@@ -59,6 +61,10 @@ class Project:
             how = f"Write it with `kernelwright {command} --json {name}` on that device."
             if name.endswith(".csv"):
                 how = "docs/measuring.md says how to write it."
+            if name.endswith("-isa.csv"):
+                how = f"Write it with `tools/amd_isa.py --csv {name}`."
+            if "amd-ladder" in name:
+                how = f"Write it with `kernelwright bench sgemm --kernel 'amd_*' --sweep classic --json {name}` on that device."
             raise NoFile(f"{name}: no such file. {how}")
         return path
 
@@ -67,19 +73,24 @@ class Project:
         return replace(load(self.find(name))[0], path=Path(name))
 
     def source(self, kernel: str, op: str) -> Path | None:
-        """The file of that name: file = registry = result name. Ladders share names such as r00_cpu_loop."""
-        for pattern in (f"ladder/{op}/{kernel}.c*", f"src/{op}/{kernel}.c*", f"src/*/{kernel}.c*", f"peers/{kernel}.c*"):
-            for path in sorted(self.root.glob(pattern)):
+        """The file of that name: file = registry = result name; else that of its launch function, which rows of one
+        family share. Ladders share names such as r00_cpu_loop."""
+        function = next((function for name, function, _ in self.registry(op) if name == kernel), "")
+        for stem in filter(None, (kernel, function)):
+            folders = (f"ladder/{op}", f"ladder/{op}_*", f"src/{op}", "src/*", "peers")
+            for path in (path for folder in folders for path in sorted(self.root.glob(f"{folder}/{stem}.c*"))):
                 return path
         return None
 
+    def registry(self, op: str) -> list[tuple[str, str, str]]:
+        """Kernel, launch function or "", idea, from the rows of the registries, where a name, a parent and an idea
+        follow each other."""
+        folders = ("peers", "src/*", f"src/{op}", f"ladder/{op}_*", f"ladder/{op}")
+        paths = [path for folder in folders for path in sorted(self.root.glob(f"{folder}/*.c*"))]
+        return [row for path in paths for row in REGISTRY_ROW.findall(path.read_text(encoding="utf-8"))]
+
     def ideas(self, op: str) -> dict[str, str]:
-        """Kernel -> idea, from the rows of the registries, where a name, a parent and an idea follow each other."""
-        found: dict[str, str] = {}
-        for pattern in ("peers/*.c*", "src/*/*.c*", f"src/{op}/*.c*", f"ladder/{op}/*.c*"):
-            for path in sorted(self.root.glob(pattern)):
-                found.update(REGISTRY_ROW.findall(path.read_text(encoding="utf-8")))
-        return found
+        return {kernel: idea for kernel, _, idea in self.registry(op)}
 
 
 def _arguments(words: list[str]) -> tuple[str, int | str | None]:
@@ -100,12 +111,15 @@ def _shape(result: ResultFile, size: int | None, usual: int):
 
 def _table(project: Project, document: Path, words: list[str]) -> str:
     kind, size = _arguments(words)
+    if kind == "isa":
+        table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
+        return tables.to_markdown(table, _linker(project, document, "sgemm"))
     if kind == "counters":
         op = "reduce" if "reduce" in Path(words[0]).name else "sgemm"
         raw = project.find(words[0]).read_text(encoding="utf-8")
         return tables.to_markdown(counters.table(raw, project.ideas(op)), _linker(project, document, op))
     if kind not in TABLES:
-        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters.")
+        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters, isa.")
     op, make = TABLES[kind]
     result = project.load(words[0])
     if op not in ("", result.op):
@@ -116,6 +130,11 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
 
 def _ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
     return tables.ladder(result, _shape(result, size, plots.DEFAULT_SIZE), project.ideas("sgemm"))
+
+
+def _amd_ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+    published = amd.published_ms(project.find("ladder/sgemm_amd/published.csv").read_text(encoding="utf-8"))
+    return amd.ladder(result, _shape(result, size, plots.DEFAULT_SIZE), project.ideas("sgemm"), published)
 
 
 def _reduce_ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
@@ -136,6 +155,7 @@ def _suite(project: Project, result: ResultFile, kernel: str | None) -> tables.T
 # Kind -> the operation that it is of ("" for all), and what makes it.
 TABLES = {
     "ladder": ("sgemm", _ladder),
+    "amd-ladder": ("sgemm", _amd_ladder),
     "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),

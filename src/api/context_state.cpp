@@ -65,14 +65,19 @@ Status ContextState::open_cpu(std::unique_ptr<ContextState>* state) {
 
 Status ContextState::open_gpu(int ordinal, std::optional<Stream> stream,
                               std::unique_ptr<ContextState>* state) {
+  // The first kind that is here, else the first that could be: it knows why it is not.
+  const Backend* found = nullptr;
   for (DeviceKind kind : {DeviceKind::cuda, DeviceKind::hip}) {
-    if (const Backend* backend = find_backend(kind)) {
-      return open(*backend, ordinal, stream, state);
-    }
+    const Backend* backend = find_backend(kind);
+    if (backend == nullptr) continue;
+    if (backend->device_count() > 0) return open(*backend, ordinal, stream, state);
+    if (found == nullptr) found = backend;
   }
+  if (found != nullptr) return open(*found, ordinal, stream, state);
   return Status::failure(StatusCode::no_device,
-                         "this kernelwright was built without GPU kernels: build it where nvcc is "
-                         "on PATH (CMake option KW_CUDA=ON), or use a CPU context");
+                         "this kernelwright was built without GPU kernels: build it where nvcc or "
+                         "hipcc is on PATH (CMake option KW_CUDA=ON or KW_HIP=ON), or use a CPU "
+                         "context");
 }
 
 ContextState::~ContextState() {

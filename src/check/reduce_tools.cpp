@@ -63,6 +63,9 @@ const ReduceTools& reduce_tools_for([[maybe_unused]] const Device& device) {
 #ifdef KW_HAVE_CUDA
   if (device.kind == DeviceKind::cuda) return on_cuda::check::reduce_tools();
 #endif
+#ifdef KW_HAVE_HIP
+  if (device.kind == DeviceKind::hip) return on_hip::check::reduce_tools();
+#endif
   return cpu_reduce_tools();
 }
 

@@ -121,6 +121,9 @@ const Tools& tools_for([[maybe_unused]] const Device& device) {
 #ifdef KW_HAVE_CUDA
   if (device.kind == DeviceKind::cuda) return on_cuda::check::tools();
 #endif
+#ifdef KW_HAVE_HIP
+  if (device.kind == DeviceKind::hip) return on_hip::check::tools();
+#endif
   return cpu_tools();
 }
 

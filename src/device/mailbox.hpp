@@ -56,7 +56,7 @@ __device__ __forceinline__ Letter load(Letter* from) {
 template <class T>
 __device__ __forceinline__ void send(Letter* to, const T& value) {
   std::uint64_t words[letters_of<T>] = {};
-  std::memcpy(words, &value, sizeof(T));
+  memcpy(words, &value, sizeof(T));
 #pragma unroll
   for (int i = 0; i < letters_of<T>; ++i) mailbox::store(to + i, {words[i], 1});
 }
@@ -72,7 +72,7 @@ __device__ __forceinline__ bool look(Letter* from, T* value) {
     words[i] = letter.word;
     there = there && letter.mark != 0;
   }
-  std::memcpy(value, words, sizeof(T));
+  memcpy(value, words, sizeof(T));
   return there;
 }
 

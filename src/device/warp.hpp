@@ -12,12 +12,13 @@ namespace KW_TARGET {
 
 constexpr int warp_lanes = 32;
 
-// Every lane of the warp, for functions that all of them call.
+// Every lane of this thread's group of 32, for functions that all of them call; the other half of a
+// wavefront may be elsewhere. In blocks of one dimension.
 __device__ __forceinline__ auto whole_warp() {
 #if defined(__CUDACC__)
   return ~0u;
 #else
-  return warpSize == 64 ? ~0ull : 0xFFFFFFFFull;
+  return warpSize == 64 ? 0xFFFFFFFFull << (threadIdx.x & 32u) : ~0ull;
 #endif
 }
 
@@ -27,11 +28,11 @@ __device__ __forceinline__ T exchange_words(const T& value, const Exchange& exch
   static_assert(sizeof(T) % 4 == 0 && std::is_trivially_copyable_v<T>);
   constexpr int words = sizeof(T) / 4;
   std::uint32_t word[words];
-  std::memcpy(word, &value, sizeof(T));
+  memcpy(word, &value, sizeof(T));
 #pragma unroll
   for (int i = 0; i < words; ++i) word[i] = exchange(word[i]);
   T taken;
-  std::memcpy(&taken, word, sizeof(T));
+  memcpy(&taken, word, sizeof(T));
   return taken;
 }
 

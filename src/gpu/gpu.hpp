@@ -17,7 +17,7 @@
 #include <cuda_runtime.h>
 #define KW_TARGET kw::on_cuda
 #elif defined(__HIP__)
-#include <hip/hip_runtime.h>
+#include "gpu/hip_functions.hpp"
 #define KW_TARGET kw::on_hip
 #else
 #include "host_simt/simt.hpp"
@@ -25,6 +25,16 @@
 #endif
 
 namespace KW_TARGET::gpu {
+
+// Whether this compiler is given the kernels that are built on mbarriers, bulk copies or wgmma, for
+// which AMD's GPUs have nothing alike, or on more shared memory than the 64 KiB of theirs. Their
+// files are left out of its builds (KW_NOT_FOR_HIP in cmake/KernelwrightHip.cmake), their rows out
+// of its registries.
+#if defined(__HIP__)
+constexpr bool has_nvidia_kernels = false;
+#else
+constexpr bool has_nvidia_kernels = true;
+#endif
 
 struct LaunchConfig {
   dim3 grid;

@@ -20,12 +20,23 @@ concept FourOrEightBytes = std::is_arithmetic_v<T> &&(sizeof(T) == 4 || sizeof(T
 template <class T>
 concept LaneMask = std::same_as<T, unsigned> || std::same_as<T, unsigned long long>;
 
+// The lanes that an exchange names. 32 ones are how a kernel says "my whole warp", however many
+// lanes that is; among 64 bits they are the lower half of a wavefront.
+struct LaneSet {
+  std::uint64_t bits;
+
+  template <std::integral Mask>
+  LaneSet(Mask mask) : bits(static_cast<std::make_unsigned_t<Mask>>(mask)) {  // NOLINT: as in CUDA
+    if (sizeof(Mask) == 4 && bits == 0xFFFFFFFFu) bits = ~std::uint64_t{0};
+  }
+};
+
 template <FourOrEightBytes T>
-T shuffle_value(const char* function, Shuffle kind, std::uint64_t mask, T value, int argument,
-                int width, Site site) {
+T shuffle_value(const char* function, Shuffle kind, LaneSet mask, T value, int argument, int width,
+                Site site) {
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof(T));
-  bits = shuffle(function, kind, mask, bits, argument, width, site);
+  bits = shuffle(function, kind, mask.bits, bits, argument, width, site);
   std::memcpy(&value, &bits, sizeof(T));
   return value;
 }

@@ -48,31 +48,31 @@ inline int __syncthreads_and(int predicate,
   return kw::host_simt::barrier("__syncthreads_and", predicate == 0, site) == 0;
 }
 
-inline void __syncwarp(unsigned long long mask = ~0u,
+inline void __syncwarp(kw::host_simt::LaneSet mask = ~0u,
                        kw::host_simt::Site site = kw::host_simt::Site::current()) {
-  kw::host_simt::sync_warp(mask, site);
+  kw::host_simt::sync_warp(mask.bits, site);
 }
 
 template <kw::host_simt::FourOrEightBytes T>
-T __shfl_sync(unsigned long long mask, T value, int source_lane, int width = warpSize,
+T __shfl_sync(kw::host_simt::LaneSet mask, T value, int source_lane, int width = warpSize,
               kw::host_simt::Site site = kw::host_simt::Site::current()) {
   return kw::host_simt::shuffle_value("__shfl_sync", kw::host_simt::Shuffle::index, mask, value,
                                       source_lane, width, site);
 }
 template <kw::host_simt::FourOrEightBytes T>
-T __shfl_up_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+T __shfl_up_sync(kw::host_simt::LaneSet mask, T value, unsigned delta, int width = warpSize,
                  kw::host_simt::Site site = kw::host_simt::Site::current()) {
   return kw::host_simt::shuffle_value("__shfl_up_sync", kw::host_simt::Shuffle::up, mask, value,
                                       static_cast<int>(delta), width, site);
 }
 template <kw::host_simt::FourOrEightBytes T>
-T __shfl_down_sync(unsigned long long mask, T value, unsigned delta, int width = warpSize,
+T __shfl_down_sync(kw::host_simt::LaneSet mask, T value, unsigned delta, int width = warpSize,
                    kw::host_simt::Site site = kw::host_simt::Site::current()) {
   return kw::host_simt::shuffle_value("__shfl_down_sync", kw::host_simt::Shuffle::down, mask, value,
                                       static_cast<int>(delta), width, site);
 }
 template <kw::host_simt::FourOrEightBytes T>
-T __shfl_xor_sync(unsigned long long mask, T value, int lane_mask, int width = warpSize,
+T __shfl_xor_sync(kw::host_simt::LaneSet mask, T value, int lane_mask, int width = warpSize,
                   kw::host_simt::Site site = kw::host_simt::Site::current()) {
   return kw::host_simt::shuffle_value("__shfl_xor_sync", kw::host_simt::Shuffle::butterfly, mask,
                                       value, lane_mask, width, site);
@@ -83,15 +83,17 @@ template <kw::host_simt::LaneMask Mask>
 Mask __ballot_sync(Mask mask, int predicate,
                    kw::host_simt::Site site = kw::host_simt::Site::current()) {
   if (sizeof(Mask) == 4) kw::host_simt::require_32_lanes("__ballot_sync", site);
-  return static_cast<Mask>(kw::host_simt::ballot("__ballot_sync", mask, predicate != 0, site));
+  const kw::host_simt::LaneSet lanes = mask;
+  return static_cast<Mask>(
+      kw::host_simt::ballot("__ballot_sync", lanes.bits, predicate != 0, site));
 }
-inline int __any_sync(unsigned long long mask, int predicate,
+inline int __any_sync(kw::host_simt::LaneSet mask, int predicate,
                       kw::host_simt::Site site = kw::host_simt::Site::current()) {
-  return kw::host_simt::ballot("__any_sync", mask, predicate != 0, site) != 0;
+  return kw::host_simt::ballot("__any_sync", mask.bits, predicate != 0, site) != 0;
 }
-inline int __all_sync(unsigned long long mask, int predicate,
+inline int __all_sync(kw::host_simt::LaneSet mask, int predicate,
                       kw::host_simt::Site site = kw::host_simt::Site::current()) {
-  return kw::host_simt::ballot("__all_sync", mask, predicate == 0, site) == 0;
+  return kw::host_simt::ballot("__all_sync", mask.bits, predicate == 0, site) == 0;
 }
 inline unsigned __activemask(kw::host_simt::Site site = kw::host_simt::Site::current()) {
   kw::host_simt::require_32_lanes("__activemask", site);

@@ -48,8 +48,7 @@ std::uint64_t BlockRunner::running_lanes(const Thread& thread) const {
 }
 
 std::uint64_t BlockRunner::exchange(Thread& thread, std::uint64_t mask, Exchange what) {
-  // All ones are how a kernel says "my whole warp", however many lanes that is.
-  what.mask = mask == 0xFFFFFFFFu || mask == ~std::uint64_t{0} ? existing_lanes(thread) : mask;
+  what.mask = mask == ~std::uint64_t{0} ? existing_lanes(thread) : mask;  // all that there are
   const auto refuse = [&](const std::string& text) {
     fault(thread, &what.site,
           fmt::format("{} with mask {:#010x}, which {}", what.function, mask, text));

@@ -189,7 +189,7 @@ void BlockRunner::compute_some(const Thread& thread) {
 
 void BlockRunner::wait_for_products(Thread& thread, std::uint64_t pending_groups, Site site) {
   // Whole warps meet here, as on the GPU; of 64 lanes, the two of them.
-  exchange(thread, 0xFFFFFFFFu, {.function = "wgmma_wait", .site = site, .vote = true});
+  exchange(thread, ~std::uint64_t{0}, {.function = "wgmma_wait", .site = site, .vote = true});
   WgmmaThread& own = thread.wgmma;
   if (own.waited_for == own.issued || own.groups <= pending_groups) return;
   Warpgroup& warpgroup = warpgroups_[static_cast<std::size_t>(thread.index / warpgroup_threads)];

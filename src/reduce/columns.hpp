@@ -24,7 +24,7 @@ struct ColumnPack {
   Pack<T> pack;
   __device__ __forceinline__ void load(const T* from) {
     if constexpr (width > 1) pack = load_pack(from);
-    if constexpr (width == 1) std::memcpy(pack.words, from, sizeof(T));
+    if constexpr (width == 1) memcpy(pack.words, from, sizeof(T));
   }
 };
 

@@ -122,7 +122,7 @@ struct Packs {
       if (position >= skip && position < end) elements[i] = from[i];
     }
     Pack<T> loaded;
-    std::memcpy(loaded.words, elements, sizeof elements);
+    memcpy(loaded.words, elements, sizeof elements);
     return loaded;
   }
 };

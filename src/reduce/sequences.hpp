@@ -84,8 +84,7 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
   const int member = lane % group;
 #pragma unroll 1
   for (int i = lane / group; i - lane / group < warp_lanes; i += warp_lanes / group) {
-    const Span span = {__shfl_sync(whole_warp(), own.begin, i),
-                       __shfl_sync(whole_warp(), own.count, i)};
+    const Span span = from_lane(own, i);
     const bool mine = span.count >= fewest && span.count <= group_elements<T>(group);
     if (!__any_sync(whole_warp(), mine)) continue;
     Chunk<T> chunk;

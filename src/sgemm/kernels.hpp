@@ -8,14 +8,17 @@ namespace kw {
 namespace on_cuda {
 KernelList<Sgemm> sgemm_production();  // src/sgemm/registry.cu
 KernelList<Sgemm> sgemm_rungs();       // ladder/sgemm/rungs.cu
+KernelList<Sgemm> sgemm_amd_rungs();   // ladder/sgemm_amd/rungs.cu
 }  // namespace on_cuda
 namespace on_hip {
 KernelList<Sgemm> sgemm_production();
 KernelList<Sgemm> sgemm_rungs();
+KernelList<Sgemm> sgemm_amd_rungs();
 }  // namespace on_hip
 namespace on_host {
 KernelList<Sgemm> sgemm_production();
 KernelList<Sgemm> sgemm_rungs();
+KernelList<Sgemm> sgemm_amd_rungs();
 }  // namespace on_host
 
 namespace cpu {
@@ -25,6 +28,7 @@ KernelList<Sgemm> sgemm_rungs();       // ladder/sgemm/cpu_rungs.cpp: r00_cpu_lo
 
 namespace peers {
 KernelList<Sgemm> sgemm_cuda();  // peers/cublas.cpp; empty where not built
+KernelList<Sgemm> sgemm_hip();   // peers/rocblas.cpp; empty where not built
 KernelList<Sgemm> sgemm_cpu();   // peers/openblas.cpp; empty where not built
 }  // namespace peers
 

@@ -5,7 +5,8 @@
 namespace KW_TARGET {
 
 KernelList<Sgemm> sgemm_fp32() {
-  KernelList<Sgemm> rows = stream_tile_rows();
+  KernelList<Sgemm> rows;
+  if constexpr (gpu::has_nvidia_kernels) rows = stream_tile_rows();
   const KernelList<Sgemm> others = {
       {.name = "async_tile",
        .parent = nullptr,
@@ -33,8 +34,10 @@ KernelList<Sgemm> sgemm_fp32() {
 
 KernelList<Sgemm> sgemm_production() {
   KernelList<Sgemm> rows = sgemm_fp32();
-  for (const auto& more : {hopper_bf16x6_rows(), hopper_fp16x3_rows()})
-    rows.insert(rows.end(), more.begin(), more.end());
+  if constexpr (gpu::has_nvidia_kernels) {
+    for (const auto& more : {hopper_bf16x6_rows(), hopper_fp16x3_rows()})
+      rows.insert(rows.end(), more.begin(), more.end());
+  }
   return rows;
 }
 

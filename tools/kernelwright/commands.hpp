@@ -31,7 +31,7 @@ struct CommonOptions {
   std::uint64_t seed = 1;
 
   void add_device(CLI::App& to) {
-    to.add_option("--device", device, "auto, cpu, gpu, gpu:NUMBER or host-simt")
+    to.add_option("--device", device, "auto, cpu, gpu, cuda, hip, gpu:NUMBER or host-simt")
         ->capture_default_str();
   }
   void add_kernel(CLI::App& to) {

@@ -84,6 +84,10 @@ void run(const CommonOptions& options, bool measure) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   Progress progress;
   for (const Backend& backend : backends()) {
+    std::unique_ptr<Runtime> none;
+    if (backend.device_count() == 0 && !options.quiet()) {
+      fmt::print("{}: {}\n\n", to_string(backend.kind), backend.open(0, &none).message);
+    }
     for (int ordinal = 0; ordinal < backend.device_count(); ++ordinal) {
       std::unique_ptr<Runtime> runtime;
       check::require(backend.open(ordinal, &runtime));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "choice.hpp"
@@ -23,6 +24,11 @@ void append(std::vector<T>& into, const std::vector<T>& from) {
   into.insert(into.end(), from.begin(), from.end());
 }
 
+KernelList<Sgemm> joined(KernelList<Sgemm> ladder, const KernelList<Sgemm>& another) {
+  append(ladder, another);
+  return ladder;
+}
+
 KernelList<Sgemm> production(const Backend& backend, const Sgemm&) { return backend.sgemm(); }
 KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
   return backend.scale_add();
@@ -33,10 +39,19 @@ KernelList<Reduce> production(const Backend& backend, const Reduce&) { return ba
 KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return cpu::sgemm_rungs();
 #ifdef KW_HAVE_CUDA
-  if (kind == DeviceKind::cuda) return on_cuda::sgemm_rungs();
+  if (kind == DeviceKind::cuda) {
+    return joined(on_cuda::sgemm_rungs(), on_cuda::sgemm_amd_rungs());
+  }
+#endif
+#ifdef KW_HAVE_HIP
+  if (kind == DeviceKind::hip) {
+    return joined(on_hip::sgemm_rungs(), on_hip::sgemm_amd_rungs());
+  }
 #endif
 #ifdef KW_HAVE_HOST_SIMT
-  if (kind == DeviceKind::host_simt) return on_host::sgemm_rungs();
+  if (kind == DeviceKind::host_simt) {
+    return joined(on_host::sgemm_rungs(), on_host::sgemm_amd_rungs());
+  }
 #endif
   return {};
 }
@@ -46,6 +61,9 @@ KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
   if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
 #ifdef KW_HAVE_CUDA
   if (kind == DeviceKind::cuda) return on_cuda::reduce_rungs();
+#endif
+#ifdef KW_HAVE_HIP
+  if (kind == DeviceKind::hip) return on_hip::reduce_rungs();
 #endif
 #ifdef KW_HAVE_HOST_SIMT
   if (kind == DeviceKind::host_simt) return on_host::reduce_rungs();
@@ -64,6 +82,7 @@ KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }
 KernelList<Sgemm> peers_of(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return peers::sgemm_cpu();
   if (kind == DeviceKind::cuda) return peers::sgemm_cuda();
+  if (kind == DeviceKind::hip) return peers::sgemm_hip();
   return {};
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
@@ -85,27 +104,48 @@ std::vector<std::string> split_globs(const std::string& globs) {
   return parts;
 }
 
-[[noreturn]] void no_device(const std::string& message) {
-  throw Error(StatusCode::no_device, "--device", message);
-}
-
-std::unique_ptr<Runtime> open(const Backend* backend, int ordinal, const char* how_to_get_it) {
-  if (backend == nullptr) no_device(how_to_get_it);
-  const int count = backend->device_count();
-  if (ordinal >= count) {
-    no_device(fmt::format("--device: number {} of kind {} was asked for, {} found{}", ordinal,
-                          to_string(backend->kind), count,
-                          count == 0 ? "; --device cpu and --device host-simt work here" : ""));
-  }
-  std::unique_ptr<Runtime> runtime;
-  const Status status = backend->open(ordinal, &runtime);
-  if (!status.ok()) throw Error(status.code, "--device", status.message);
-  return runtime;
-}
-
+// The first kind of GPU that is here, else the first that this build has kernels for.
 const Backend* gpu_backend() {
   const Backend* cuda = find_backend(DeviceKind::cuda);
-  return cuda != nullptr ? cuda : find_backend(DeviceKind::hip);
+  const Backend* hip = find_backend(DeviceKind::hip);
+  if (cuda == nullptr || (cuda->device_count() == 0 && hip != nullptr && hip->device_count() > 0)) {
+    return hip;
+  }
+  return cuda;
+}
+
+// A word of --device.
+struct DeviceWord {
+  const char* word;
+  const Backend* backend;
+  const char* how_to_get_it;  // where there is no backend
+};
+
+DeviceWord find_word(const std::string& word) {
+  const Backend* gpu = gpu_backend();
+  const bool gpu_is_here = gpu != nullptr && gpu->device_count() > 0;
+  const Backend* cpu = find_backend(DeviceKind::cpu);
+  const char* no_cpu = "this build has no CPU backend";
+  const DeviceWord words[] = {
+      {"auto", gpu_is_here ? gpu : cpu, no_cpu},
+      {"cpu", cpu, no_cpu},
+      {"gpu", gpu,
+       "this build has no GPU kernels; install the CUDA toolkit, put nvcc on PATH and configure "
+       "again, or for AMD GPUs apt-get install hipcc libamdhip64-dev and configure with "
+       "-DKW_HIP=ON"},
+      {"cuda", find_backend(DeviceKind::cuda),
+       "this build has no CUDA kernels; install the CUDA toolkit, put nvcc on PATH and configure "
+       "again"},
+      {"hip", find_backend(DeviceKind::hip),
+       "this build has no HIP kernels; apt-get install hipcc libamdhip64-dev and configure with "
+       "-DKW_HIP=ON"},
+      {"host-simt", find_backend(DeviceKind::host_simt),
+       "this build has no host SIMT; apt-get install libboost-context-dev and configure again"}};
+  const auto* found = std::find_if(std::begin(words), std::end(words),
+                                   [&](const DeviceWord& known) { return word == known.word; });
+  if (found != std::end(words)) return *found;
+  throw UsageError(fmt::format(
+      "--device: \"{}\" is not one of auto, cpu, gpu, cuda, hip, gpu:NUMBER, host-simt", word));
 }
 
 }  // namespace
@@ -128,12 +168,14 @@ KernelList<Problem> all_kernels(DeviceKind kind) {
 template <class Problem>
 KernelList<Problem> select_kernels(const KernelList<Problem>& all, const std::string& globs) {
   if (globs.empty()) return all;
-  std::vector<bool> chosen(all.size());
+  std::vector<bool> chosen(all.size(), globs.front() == '!');
   for (const std::string& glob : split_globs(globs)) {
+    const bool takes_away = glob.rfind('!', 0) == 0;
     bool found = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (fnmatch(glob.c_str(), all[i].name, 0) != 0) continue;
-      chosen[i] = found = true;
+      if (fnmatch(glob.c_str() + (takes_away ? 1 : 0), all[i].name, 0) != 0) continue;
+      chosen[i] = !takes_away;
+      found = true;
     }
     if (found) continue;
     std::string names;
@@ -157,36 +199,29 @@ template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std:
 
 std::unique_ptr<Runtime> open_device(const std::string& name) {
   const std::size_t colon = name.find(':');
-  const std::string kind = name.substr(0, colon);
+  const std::string word = name.substr(0, colon);
   int ordinal = 0;
   if (colon != std::string::npos) {
     const char* begin = name.data() + colon + 1;
     const char* end = name.data() + name.size();
     const auto [stop, error] = std::from_chars(begin, end, ordinal);
-    if (error != std::errc() || stop != end || ordinal < 0 || kind != "gpu") {
+    const bool is_gpu = word == "gpu" || word == "cuda" || word == "hip";
+    if (error != std::errc() || stop != end || ordinal < 0 || !is_gpu) {
       throw UsageError(fmt::format("--device: \"{}\" is not of the form gpu:NUMBER", name));
     }
   }
-  if (kind == "auto") {
-    const Backend* gpu = gpu_backend();
-    if (gpu != nullptr && gpu->device_count() > 0) return open(gpu, 0, "");
-    return open(find_backend(DeviceKind::cpu), 0, "no CPU backend in this build");
+  const auto [known, backend, how_to_get_it] = find_word(word);
+  if (backend == nullptr) {
+    throw Error(StatusCode::no_device, "--device",
+                fmt::format("--device {}: {}", name, how_to_get_it));
   }
-  if (kind == "cpu") {
-    return open(find_backend(DeviceKind::cpu), 0, "--device: this build has no CPU backend");
-  }
-  if (kind == "gpu") {
-    return open(gpu_backend(), ordinal,
-                "--device: this build has no GPU kernels; install the CUDA toolkit, put nvcc on "
-                "PATH and configure again");
-  }
-  if (kind == "host-simt") {
-    return open(find_backend(DeviceKind::host_simt), 0,
-                "--device: this build has no host SIMT; apt-get install libboost-context-dev and "
-                "configure again");
-  }
-  throw UsageError(
-      fmt::format("--device: \"{}\" is not one of auto, cpu, gpu, gpu:NUMBER, host-simt", name));
+  std::unique_ptr<Runtime> runtime;
+  const Status status = backend->open(ordinal, &runtime);
+  if (status.ok()) return runtime;
+  throw Error(
+      status.code, "--device",
+      fmt::format("--device {}: {}{}", name, status.message,
+                  backend->device_count() == 0 ? "; --device cpu and host-simt work here" : ""));
 }
 
 }  // namespace kw

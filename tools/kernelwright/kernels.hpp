@@ -18,7 +18,8 @@ template <class Problem>
 KernelList<Problem> all_kernels(DeviceKind kind);
 
 // The kernels whose names match any of the globs (separated by commas), order kept; all where
-// `globs` is empty. Throws UsageError, listing what exists, where one of the globs matches none.
+// `globs` is empty. A glob behind "!" takes away again, from all where it comes first: "!amd_*".
+// Throws UsageError, listing what exists, where one of the globs matches none.
 template <class Problem>
 KernelList<Problem> select_kernels(const KernelList<Problem>& all, const std::string& globs);
 

@@ -21,14 +21,10 @@ Status CacheFlush::run(Stream stream) const {
     cpu_read(buffer_.data(), buffer_.bytes());
     return Status::success();
   }
-#ifdef KW_HAVE_CUDA
-  if (device_.kind == DeviceKind::cuda) {
+  if (const GpuWork* gpu = gpu_work(device_.kind)) {
     const auto count = static_cast<std::int64_t>(buffer_.bytes() / 16);
-    return on_cuda::bench::read_stream(buffer_.data(), count, sink_.as<float>(), device_.sm_count,
-                                       stream);
+    return gpu->read_stream(buffer_.data(), count, sink_.as<float>(), device_.sm_count, stream);
   }
-#endif
-  static_cast<void>(stream);
   return Status::failure(StatusCode::unsupported,
                          text("this build cannot empty the caches of ", device_.name));
 }

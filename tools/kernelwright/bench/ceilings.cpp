@@ -10,7 +10,6 @@
 namespace kw::bench {
 namespace {
 
-#ifdef KW_HAVE_CUDA
 using check::DeviceBuffer;
 using check::Workbench;
 
@@ -25,18 +24,18 @@ double best_seconds(Workbench& bench, int repeats, const std::function<Status(St
   return best_us * 1e-6;
 }
 
-double gpu_fp32_tflops(Workbench& bench) {
+double gpu_fp32_tflops(const GpuWork& gpu, Workbench& bench) {
   constexpr int rounds = 1024;
   const Device& device = bench.device();
   const DeviceBuffer sink(bench.runtime(), sizeof(float));
   const int blocks = device.sm_count * (device.max_threads_per_sm / burn_threads);
   const double flops = 2.0 * rounds * burn_multiply_adds * burn_threads * blocks;
   return flops * 1e-12 / best_seconds(bench, 10, [&](Stream stream) {
-           return on_cuda::bench::burn(blocks, rounds, sink.as<float>(), stream);
+           return gpu.burn(blocks, rounds, sink.as<float>(), stream);
          });
 }
 
-void measure_gpu_memory(Workbench& bench, Ceilings& into) {
+void measure_gpu_memory(const GpuWork& gpu, Workbench& bench, Ceilings& into) {
   const Device& device = bench.device();
   const std::size_t bytes =
       std::min(std::size_t{8} << 30, device.memory_bytes / 2) & ~std::size_t{4095};
@@ -49,13 +48,13 @@ void measure_gpu_memory(Workbench& bench, Ceilings& into) {
                                            bench.stream()));
   const auto count = static_cast<std::int64_t>(bytes / 16);
   const double gigabytes = static_cast<double>(bytes) * 1e-9;
-  into.read_gbs = gigabytes / best_seconds(bench, 5, [&](Stream stream) {
-                    return on_cuda::bench::read_stream(buffer.data(), count, sink.as<float>(),
-                                                       device.sm_count, stream);
-                  });
+  into.read_gbs =
+      gigabytes / best_seconds(bench, 5, [&](Stream stream) {
+        return gpu.read_stream(buffer.data(), count, sink.as<float>(), device.sm_count, stream);
+      });
   into.copy_gbs = gigabytes / best_seconds(bench, 5, [&](Stream stream) {
-                    return on_cuda::bench::copy_stream(buffer.as<char>() + bytes / 2, buffer.data(),
-                                                       count / 2, device.sm_count, stream);
+                    return gpu.copy_stream(buffer.as<char>() + bytes / 2, buffer.data(), count / 2,
+                                           device.sm_count, stream);
                   });
 }
 
@@ -70,35 +69,32 @@ double median_us(Workbench& bench, const std::function<Status(Stream)>& work) {
   return summarise_times(samples).median;
 }
 
-EmptyKernel measure_empty_kernel(Workbench& bench) {
+EmptyKernel measure_empty_kernel(const GpuWork& gpu, Workbench& bench) {
   constexpr int calls = 200;
   std::unique_ptr<Runtime::Graph> graph;
   check::require(bench.runtime().capture(
-      [](Stream stream) {
+      [&](Stream stream) {
         Status status;
         for (int i = 0; i < calls && status.ok(); ++i) {
-          status = on_cuda::bench::launch_nothing(stream);
+          status = gpu.launch_nothing(stream);
         }
         return status;
       },
       bench.stream(), &graph));
   return {median_us(bench, [&](Stream stream) { return graph->replay(stream); }) / calls,
-          median_us(bench, on_cuda::bench::launch_nothing)};
+          median_us(bench, gpu.launch_nothing)};
 }
-#endif
 
 }  // namespace
 
 Ceilings measure_ceilings(check::Workbench& bench) {
   Ceilings found;
   const Device& device = bench.device();
-#ifdef KW_HAVE_CUDA
-  if (device.kind == DeviceKind::cuda) {
-    found.fp32_tflops = gpu_fp32_tflops(bench);
-    measure_gpu_memory(bench, found);
-    found.empty_kernel = measure_empty_kernel(bench);
+  if (const GpuWork* gpu = gpu_work(device.kind)) {
+    found.fp32_tflops = gpu_fp32_tflops(*gpu, bench);
+    measure_gpu_memory(*gpu, bench, found);
+    found.empty_kernel = measure_empty_kernel(*gpu, bench);
   }
-#endif
   if (device.kind == DeviceKind::cpu) {
     const std::size_t bytes =
         std::clamp(device.memory_bytes / 8, std::size_t{64} << 20, std::size_t{1} << 30);
@@ -109,9 +105,5 @@ Ceilings measure_ceilings(check::Workbench& bench) {
   }
   return found;
 }
-
-#ifndef KW_HAVE_CUDA
-std::string gpu_bus_id(const Device&) { return {}; }
-#endif
 
 }  // namespace kw::bench

@@ -3,6 +3,7 @@
 #include "bench/gpu_ceilings.hpp"
 
 #include "gpu/gpu.hpp"
+#include "gpu/gpu_api.hpp"
 
 namespace KW_TARGET::bench {
 namespace {
@@ -74,8 +75,6 @@ gpu::LaunchConfig stream_grid(int sm_count, Stream stream) {
   return {dim3(static_cast<unsigned>(sm_count * blocks_an_sm)), dim3(stream_threads), 0, stream};
 }
 
-}  // namespace
-
 Status burn(int blocks, int rounds, float* sink, Stream stream) {
   return gpu::launch(burn_kernel,
                      {dim3(static_cast<unsigned>(blocks)), dim3(burn_threads), 0, stream}, rounds,
@@ -96,17 +95,16 @@ Status copy_stream(void* to, const void* from, std::int64_t count, int sm_count,
                      static_cast<const float4*>(from), count);
 }
 
-}  // namespace KW_TARGET::bench
-
-namespace kw::bench {
-
-std::string gpu_bus_id(const Device& device) {
+std::string bus_id(int ordinal) {
   char text[32] = {};
-  if (device.kind != DeviceKind::cuda ||
-      cudaDeviceGetPCIBusId(text, sizeof(text), device.ordinal) != cudaSuccess) {
-    return {};
-  }
-  return text;
+  return KW_GPU_API(DeviceGetPCIBusId)(text, sizeof(text), ordinal) == success ? text : "";
 }
 
-}  // namespace kw::bench
+}  // namespace
+
+const kw::bench::GpuWork& gpu_work() {
+  static const kw::bench::GpuWork work = {burn, launch_nothing, read_stream, copy_stream, bus_id};
+  return work;
+}
+
+}  // namespace KW_TARGET::bench

@@ -75,15 +75,21 @@ ordered_json software_json(const Device& d) {
 #ifdef KW_CUDA_COMPILER
   cuda_compiler = KW_CUDA_COMPILER;
 #endif
+  std::string hip_compiler;
+#ifdef KW_HIP_COMPILER
+  hip_compiler = KW_HIP_COMPILER;
+#endif
   return {{"kernelwright", KW_VERSION},
           {"compiler", KW_CXX_COMPILER},
           {"cuda_compiler", or_null(cuda_compiler)},
+          {"hip_compiler", or_null(hip_compiler)},
           {"build_type", KW_BUILD_TYPE},
           {"driver", or_null(is_cuda ? nvidia_driver_version() : d.driver)},
           {"driver_api", or_null(is_cuda ? d.driver : "")},
           {"runtime", or_null(d.runtime)},
           {"cublas", or_null(is_cuda ? peers::cublas_version() : "")},
           {"cub", or_null(is_cuda ? peers::cub_version() : "")},
+          {"rocblas", or_null(d.kind == DeviceKind::hip ? peers::rocblas_version() : "")},
           {"openblas", or_null(d.kind == DeviceKind::cpu ? peers::openblas_version() : "")},
           {"os", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
 }

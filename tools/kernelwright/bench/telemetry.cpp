@@ -172,7 +172,8 @@ class Telemetry::Sampler {
 std::string nvidia_driver_version() { return Nvml().driver_version(); }
 
 Telemetry::Telemetry(const Device& device) {
-  const std::string bus_id = gpu_bus_id(device);
+  const GpuWork* gpu = device.kind == DeviceKind::cuda ? gpu_work(device.kind) : nullptr;
+  const std::string bus_id = gpu != nullptr ? gpu->bus_id(device.ordinal) : "";
   if (!bus_id.empty()) sampler_ = std::make_unique<Sampler>(bus_id);
 }
 Telemetry::~Telemetry() = default;
