@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "host_simt/host_simt.hpp"
 #include "registry_subjects.hpp"
 #include "select.hpp"
+#include "sgemm/hopper_plan.hpp"
 #include "sgemm/hopper_tuning.hpp"
 
 namespace kw {
@@ -398,10 +401,54 @@ TEST_P(HopperSlices, FailWithoutRoomForOne) {
   EXPECT_NE(result.message.find("larger workspace"), std::string::npos) << result.message;
 }
 
+// Few tiles and a long k: blocks that compute a part of k each, added up by whichever is last.
+class HopperParts : public testing::TestWithParam<Kernel<Sgemm>> {
+ protected:
+  HopperParts() : before_(host_simt::options()) { host_simt::options().workers = 4; }
+  ~HopperParts() override { host_simt::options() = before_; }
+
+  const hopper::Tile& tile() const {
+    for (const bool fp16 : {false, true}) {
+      for (int i = 0; i < static_cast<int>(std::size(hopper::bf16x6_tiles)); ++i) {
+        if (fp16 && i >= static_cast<int>(std::size(hopper::fp16x3_tiles))) break;
+        if (GetParam().name == std::string_view(hopper::tile_row(fp16, i).name))
+          return hopper::tile_row(fp16, i).tile;
+      }
+    }
+    throw std::logic_error("no tile has this name");
+  }
+
+ private:
+  host_simt::Options before_;
+};
+
+TEST_P(HopperParts, AddUpInAnyOrder) {
+  for (const auto order :
+       {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
+    host_simt::options().order = order;
+    const std::unique_ptr<Runtime> runtime = open_host_simt();
+    for (const std::int64_t k : {600, 1111}) {
+      check::SgemmCase c;
+      c.m = 33;
+      c.n = 60;
+      c.k = k;
+      c.alpha = -1.5f;
+      c.beta = 0.5f;
+      check::Workbench bench(*runtime);
+      const Sgemm problem = check::SgemmTrial(bench, c).problem();
+      const int parts = hopper::parts_of(tile(), problem, runtime->device());
+      EXPECT_EQ(parts, !tile().shares_rows ? 1 : k == 600 ? 2 : 4);
+      const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
+      EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
+    }
+  }
+}
+
 std::string kernel_name(const testing::TestParamInfo<Kernel<Sgemm>>& info) {
   return info.param.name;
 }
 INSTANTIATE_TEST_SUITE_P(Registry, Hopper, testing::ValuesIn(split_kernels()), kernel_name);
+INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);
 INSTANTIATE_TEST_SUITE_P(Registry, HopperSlices, testing::ValuesIn(split_kernels()), kernel_name);
 
 }  // namespace

@@ -46,7 +46,8 @@ __device__ __forceinline__ void store1(const Sgemm& p, std::int64_t row, std::in
 }
 
 // The same for N = 2 or 4 neighbours in a row: one 8- or 16-byte access, or with Edges one by one.
-template <bool Edges, int N>
+// With Branches, one on beta for all of them instead of a choice for each.
+template <bool Edges, int N, bool Branches = false>
 __device__ __forceinline__ void store_row(const Sgemm& p, std::int64_t row, std::int64_t col,
                                           const float* sums) {
   using Vector = std::conditional_t<N == 4, float4, float2>;
@@ -61,14 +62,17 @@ __device__ __forceinline__ void store_row(const Sgemm& p, std::int64_t row, std:
     float element[N];
   } c;
   Vector* to = reinterpret_cast<Vector*>(p.c + row * p.ldc + col);
-  if (p.beta == 0) {
+  if (Branches && p.beta == 0) {
 #pragma unroll
     for (int j = 0; j < N; ++j) c.element[j] = p.alpha * sums[j];
-  } else {
-    c.vector = *to;
-#pragma unroll
-    for (int j = 0; j < N; ++j) c.element[j] = fmaf(p.alpha, sums[j], p.beta * c.element[j]);
+    *to = c.vector;
+    return;
   }
+  if (Branches || p.beta != 0) c.vector = *to;
+#pragma unroll
+  for (int j = 0; j < N; ++j)
+    c.element[j] = Branches ? fmaf(p.alpha, sums[j], p.beta * c.element[j])
+                            : blend(p.alpha, sums[j], p.beta, &c.element[j]);
   *to = c.vector;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -17,12 +18,30 @@
 
 namespace kw::hopper {
 
+inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
+  const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
+  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * tile.cluster;
+}
+
+// Parts that k is cut into, a block each, where tiles are too few for the device.
+inline int parts_of(const Tile& tile, const Sgemm& p, const Device& device) {
+  if (!tile.shares_rows) return 1;
+  const std::int64_t tiles = std::max<std::int64_t>(tiles_of(tile, p), 1);
+  const std::int64_t stages = Image(p.m, p.k).stages;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      std::min(device.sm_count / tiles, stages / least_part_stages), 1, most_parts));
+}
+inline std::int64_t part_floats(const Tile& tile, const Sgemm& p, const Device& device) {
+  const std::int64_t parts = parts_of(tile, p, device);
+  return parts == 1 ? 0 : tiles_of(tile, p) * parts * tile.bm() * tile.bn;
+}
+
 // Offsets into the workspace, bytes. bf16x6 may follow fp16x3 and then overwrites its images.
 struct Memory {
-  std::size_t scales_a = 0, scales_b = 0, image_a = 0, image_b = 0;
+  std::size_t scales_a = 0, scales_b = 0, image_a = 0, image_b = 0, part_sums = 0;
   std::size_t end = 0;  // of all this: the fp32 kernel's workspace begins here
 
-  Memory(const Sgemm& p, bool fp16) {
+  Memory(const Sgemm& p, bool fp16, const Device& device) {
     end = aligned(sizeof(Control));
     const auto take = [&](std::int64_t bytes) {
       const std::size_t at = end;
@@ -36,6 +55,9 @@ struct Memory {
     }
     image_a = take(Image(p.m, p.k).bytes(p.batch, split::bf16_pieces));
     image_b = take(Image(p.n, p.k).bytes(p.batch, split::bf16_pieces));
+    std::int64_t sums = 0;
+    for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, part_floats(row.tile, p, device));
+    part_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
   }
 
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
@@ -53,11 +75,6 @@ inline bool is_small_enough(const Sgemm& p) {
          static_cast<double>(most);
 }
 
-inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
-  const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
-  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * tile.cluster;
-}
-
 // Infinite where the result would be less exact than that of the kernels in plain fp32.
 inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
   const Scheme& scheme = scheme_of(fp16);
@@ -65,12 +82,14 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
     return std::numeric_limits<double>::infinity();
   const auto waves =
       static_cast<double>((tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count);
-  const auto stages = static_cast<double>(Image(p.m, p.k).stages);
+  const int parts = parts_of(row.tile, p, device);
+  const double stages = std::ceil(static_cast<double>(Image(p.m, p.k).stages) / parts);
   const double elements =
       static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
   constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
   const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
-  return row.launch_us + prepare_us + waves * (row.tile_us + stages * row.stage_us);
+  const double add_us = parts > 1 ? part_us + parts * each_part_us : 0;
+  return row.launch_us + prepare_us + waves * (row.tile_us + stages * row.stage_us) + add_us;
 }
 
 // The problem as two, of about half the workspace each: half the batch, else half of m or n,

@@ -37,7 +37,7 @@ struct Call {
   Work work;
 
   Call(const Sgemm& p, const Memory& memory, const Workspace& workspace, const Device& device)
-      : work{p, Image(p.m, p.k), Image(p.n, p.k), nullptr, nullptr, nullptr, nullptr, nullptr} {
+      : work{p, Image(p.m, p.k), Image(p.n, p.k)} {
     char* const base = static_cast<char*>(workspace.data);
     auto* const control = reinterpret_cast<Control*>(base);
     const auto ints = [&](std::size_t at) { return reinterpret_cast<int*>(base + at); };
@@ -46,6 +46,8 @@ struct Call {
     work.scales_a = ints(memory.scales_a);
     work.scales_b = ints(memory.scales_b);
     work.control = control;
+    work.part_sums = reinterpret_cast<float*>(base + memory.part_sums);
+    work.tickets = workspace.tickets;
     const bool along_k_a = p.op_a == Op::none, along_k_b = p.op_b != Op::none;
     prepare = {.problem = p,
                .sources = {{work.a, along_k_a, is_aligned(p, p.a, p.lda, p.stride_a),
@@ -98,9 +100,11 @@ Status launch_tile(const Work& work, const Device& device, Stream stream) {
                               .stream = stream,
                               .overlap = true,
                               .cluster = static_cast<unsigned>(tile.cluster)};
-  config.grid.x = static_cast<unsigned>(
-      std::min(tiles_of(tile, work.problem), resident_blocks<fp16, row>(config, device)));
-  return gpu::launch(hopper_tile<fp16, row>, config, work);
+  Work own = work;
+  own.parts = parts_of(tile, work.problem, device);
+  config.grid.x = static_cast<unsigned>(std::min(tiles_of(tile, work.problem) * own.parts,
+                                                 resident_blocks<fp16, row>(config, device)));
+  return gpu::launch(hopper_tile<fp16, row>, config, own);
 }
 
 // Calls one after the other as long as they succeed.
@@ -135,16 +139,16 @@ struct Row {
   }
   static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
     const std::size_t fp32 = fp32_kernel(p, device, any_workspace).workspace_bytes(p, device);
-    return Memory(p, fp16).end + fp32;
+    return Memory(p, fp16, device).end + fp32;
   }
-  static std::size_t least_workspace_bytes(const Sgemm& p, const Device&) {
+  static std::size_t least_workspace_bytes(const Sgemm& p, const Device& device) {
     Sgemm least = p;
     least.batch = 1;
     if (p.a_array == nullptr) {
       least.m = std::min<std::int64_t>(p.m, block_rows);
       least.n = std::min<std::int64_t>(p.n, block_rows);
     }
-    return Memory(least, fp16).end;
+    return Memory(least, fp16, device).end;
   }
   static double predicted_us(const Sgemm& p, const Device& device) {
     return hopper::predicted_us(row, fp16, p, device);
@@ -160,7 +164,7 @@ struct Row {
   }
 
   static Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-    const Memory memory(p, fp16);
+    const Memory memory(p, fp16, device);
     if (memory.end <= workspace.bytes) return launch_whole(p, memory, device, workspace, stream);
     const auto halves = in_halves(p);
     if (!halves) {

@@ -16,6 +16,7 @@
 #include "device/bulk_copy.hpp"
 #include "device/overlap.hpp"
 #include "device/ring.hpp"
+#include "device/ticket.hpp"
 #include "device/wgmma.hpp"
 #include "sgemm/hopper_control.hpp"
 #include "sgemm/hopper_epilogue.hpp"
@@ -44,6 +45,7 @@ struct Shared {
   };
   Stage stages[tile.stages];
   float exchange[exchange_floats];
+  bool adds_parts;  // the tile's last block
   Residual residuals[scheme.fp16 ? most_residuals : 1];
   WarpScales<tile.halves, tile.bn> scales[scheme.fp16 ? 2 * warpgroup / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
@@ -69,6 +71,7 @@ __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work
   constexpr int own_blocks = tile_blocks / sharers;
   const Image& image = is_a ? work.a : work.b;
   const std::int64_t stride = image.stages * bytes;  // from block to block
+  const StageRange stages = own_stages<tile>(work);
   const int first = sharers > 1 ? static_cast<int>(rank_in_cluster()) * own_blocks : 0;
   Ring<tile.stages> ring;
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) {
@@ -77,8 +80,8 @@ __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work
     const std::int64_t left = image.blocks - block;
     const int blocks = left < 0 ? 0 : left < tile_blocks ? static_cast<int>(left) : tile_blocks;
     const char* from = (is_a ? work.image_a : work.image_b) +
-                       image.offset(place.entry, block + first, 0, scheme.pieces);
-    for (int stage = 0; stage < image.stages; ++stage, from += bytes, ring.advance()) {
+                       image.offset(place.entry, block + first, stages.first, scheme.pieces);
+    for (int stage = stages.first; stage < stages.end; ++stage, from += bytes, ring.advance()) {
       mbarrier_wait(&shared.empty[ring.stage], ring.round ^ 1);
       Mbarrier* const full = &shared.full[ring.stage];
       mbarrier_arrive_expecting(full, static_cast<unsigned>(blocks * bytes));
@@ -266,7 +269,44 @@ __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][reg
   }
 }
 
-// The whole of k for one tile. `row`: where in the tile the warpgroup's rows begin.
+// Adds up what the blocks of a tile have of it, in the order of k, in the one that comes last; says
+// whether this is it. For the first warpgroup.
+template <class Shared, int halves, int registers>
+__device__ __forceinline__ bool add_parts(Shared& shared, const Work& work, int tile,
+                                          float (&sums)[halves][registers], int thread) {
+  constexpr int quads = halves * registers / 4;
+  const int part = static_cast<int>(blockIdx.x) % work.parts;
+  auto* const parts = reinterpret_cast<float4*>(work.part_sums) +
+                      static_cast<std::int64_t>(tile) * work.parts * quads * warpgroup + thread;
+  const auto at = [&](int p, int quad) { return parts + (p * quads + quad) * warpgroup; };
+#pragma unroll
+  for (int q = 0; q < quads; ++q) {
+    const float* const x = &sums[q * 4 / registers][q * 4 % registers];
+    *at(part, q) = make_float4(x[0], x[1], x[2], x[3]);
+  }
+  sync_some_threads<2, warpgroup>();
+  if (thread == 0)
+    shared.adds_parts = take_ticket(&work.tickets[tile]) + 1 == static_cast<unsigned>(work.parts);
+  sync_some_threads<2, warpgroup>();
+  if (!shared.adds_parts) return false;
+  if (thread == 0) work.tickets[tile] = 0;
+#pragma unroll
+  for (int q = 0; q < quads; ++q) {
+    float* const x = &sums[q * 4 / registers][q * 4 % registers];
+    x[0] = x[1] = x[2] = x[3] = 0;
+  }
+  for (int p = 0; p < work.parts; ++p) {
+#pragma unroll
+    for (int q = 0; q < quads; ++q) {
+      float* const x = &sums[q * 4 / registers][q * 4 % registers];
+      const float4 more = *at(p, q);
+      x[0] += more.x, x[1] += more.y, x[2] += more.z, x[3] += more.w;
+    }
+  }
+  return true;
+}
+
+// The block's stages of k for one tile. `row`: where in the tile the warpgroup's rows begin.
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
                                          Consumer<scheme, tile>& consumer, Ring<tile.stages>& ring,
@@ -305,7 +345,8 @@ template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Work& work, int group) {
   const int thread = static_cast<int>(threadIdx.x) % warpgroup;
   const int row = tile.shares_rows ? 0 : group * 64 * tile.halves;
-  const int stages = static_cast<int>(work.a.stages);
+  const StageRange range = own_stages<tile>(work);
+  const int stages = range.end - range.first;
   const int warp = thread / warp_lanes, lane = thread % warp_lanes;
   [[maybe_unused]] auto& scales =
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
@@ -320,6 +361,9 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Work
     auto& sums = consumer.result();
     if constexpr (tile.shares_rows) add_up(shared, sums, group, thread);
     if (tile.shares_rows && group != 0) continue;
+    if constexpr (tile.shares_rows) {
+      if (work.parts > 1 && !add_parts(shared, work, walk.index(), sums, thread)) continue;
+    }
     const auto own = fragment<tile.halves, tile.bn>(place, row, thread, sums);
     if constexpr (scheme.fp16) {
       scales.wait();

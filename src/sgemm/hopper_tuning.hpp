@@ -138,6 +138,11 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .best_tflops = 213.1},  // 8192
 };
 
+// Where tiles are fewer than half of the multiprocessors, blocks share them: each computes a part
+// of k (tiles that share rows only).
+constexpr std::int64_t most_parts = 16, least_part_stages = 8;
+constexpr double part_us = 2, each_part_us = 0.15;
+
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3 : bf16x6; }
 constexpr const TileRow& tile_row(bool fp16, int row) {
   return fp16 ? fp16x3_tiles[row] : bf16x6_tiles[row];

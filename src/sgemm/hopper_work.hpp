@@ -16,9 +16,12 @@ using namespace kw::hopper;
 struct Work {
   Sgemm problem;
   Image a, b;
-  const char *image_a, *image_b;
-  const int *scales_a, *scales_b;  // fp16: [entry][row], powers of two
-  const Control* control;
+  const char *image_a = nullptr, *image_b = nullptr;
+  const int *scales_a = nullptr, *scales_b = nullptr;  // fp16: [entry][row], powers of two
+  const Control* control = nullptr;
+  float* part_sums = nullptr;   // where several blocks share a tile: what each has of it
+  unsigned* tickets = nullptr;  // one a tile, zero before and after
+  int parts = 1;                // that k is cut into, a block each
 };
 
 // A tile of C: rows from i0, columns from j0 of entry `entry`.
@@ -33,12 +36,13 @@ template <Tile tile>
 class TileWalk {
  public:
   __device__ __forceinline__ explicit TileWalk(const Work& work)
-      : work_(work), index_(static_cast<int>(blockIdx.x) / blocks) {}
+      : work_(work), index_(static_cast<int>(blockIdx.x) / blocks(work)) {}
 
   __device__ __forceinline__ bool has_tile() const {
     return index_ < tiles_m() * tiles_n() * static_cast<int>(work_.problem.batch);
   }
-  __device__ __forceinline__ void next() { index_ += static_cast<int>(gridDim.x) / blocks; }
+  __device__ __forceinline__ void next() { index_ += static_cast<int>(gridDim.x) / blocks(work_); }
+  __device__ __forceinline__ int index() const { return index_; }
 
   __device__ __forceinline__ Place place() const {
     const int entry = index_ / (tiles_m() * tiles_n());
@@ -53,7 +57,9 @@ class TileWalk {
   }
 
  private:
-  static constexpr int blocks = tile.cluster;
+  __device__ static __forceinline__ int blocks(const Work& work) {  // of a tile
+    return tile.shares_rows ? work.parts : tile.cluster;
+  }
   static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {
@@ -66,5 +72,17 @@ class TileWalk {
   const Work& work_;
   int index_;
 };
+
+// The stages of k that a block computes: all, or its part.
+struct StageRange {
+  int first, end;
+};
+template <Tile tile>
+__device__ __forceinline__ StageRange own_stages(const Work& work) {
+  const int stages = static_cast<int>(work.a.stages);
+  if (!tile.shares_rows) return {0, stages};
+  const int part = static_cast<int>(blockIdx.x) % work.parts;
+  return {stages * part / work.parts, stages * (part + 1) / work.parts};
+}
 
 }  // namespace KW_TARGET::hopper

@@ -173,8 +173,8 @@ __device__ __forceinline__ void store(const Sgemm& p, const TileOrigin& at,
     } else {
 #pragma unroll
       for (int j = 0; j < tile.tn; j += 4)
-        whole ? store_row<false, 4>(p, row, col(j), &acc[i][j])
-              : store_row<true, 4>(p, row, col(j), &acc[i][j]);
+        whole ? store_row<false, 4, true>(p, row, col(j), &acc[i][j])
+              : store_row<true, 4, true>(p, row, col(j), &acc[i][j]);
     }
   }
 }
@@ -213,6 +213,7 @@ struct Row {
   static double predicted_us(const Sgemm& p, const Device& device) {
     constexpr SmallTileTimes times = small_tiles[row].times;
     const auto chunks = static_cast<double>(gpu::ceil_div(p.loop_k(), tile.bk));
+    if (chunks > small_most_chunks) return std::numeric_limits<double>::infinity();
     const double blocks_a_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
                                std::max(1, device.sm_count);
     return std::max(

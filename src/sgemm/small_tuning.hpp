@@ -28,6 +28,8 @@ struct SmallTile {
 // Measured on an NVIDIA H200, driver 580.159, CUDA 13.0 (results/h200/explored-small-tiles.txt,
 // with the tiles that lost: 8 x 4 and 8 x 8 outputs a thread with one and two warps a tile).
 inline constexpr double small_launch_us = 2;
+inline constexpr int small_most_chunks =
+    8;  // with more the times do not hold: 640^3 is 27 us, not 19
 inline constexpr SmallTile small_tiles[] = {
     // 4096 of 16 x 16 x 16: 8.9 us
     {.name = "small_16x32",

@@ -88,7 +88,7 @@ __device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sge
     without_c.beta = 0;  // as the compiler then knows
     if (c16)
       each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-        store_row<false, 4>(without_c, row, col, x);
+        store_row<false, 4, true>(without_c, row, col, x);
       });
     else
       each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
@@ -97,11 +97,11 @@ __device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sge
       });
   } else if (inside && c16) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<false, 4>(p, row, col, x);
+      store_row<false, 4, true>(p, row, col, x);
     });
   } else {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<true, 4>(p, row, col, x);
+      store_row<true, 4, true>(p, row, col, x);
     });
   }
 }
