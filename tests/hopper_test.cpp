@@ -1,30 +1,23 @@
 // The split kernels on host SIMT: which path the data takes, elements that fp16's pieces can't
-// hold, slices where the workspace is small. Kernels come from the registry, as for
+// hold. Kernels come from the registry, as for
 // sgemm_kernels_test.cpp, which has shapes, paddings and batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "check/run_kernel.hpp"
+#include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
-#include "registry_subjects.hpp"
-#include "select.hpp"
-#include "sgemm/hopper_plan.hpp"
 #include "sgemm/hopper_tuning.hpp"
 
 namespace kw {
-
-// What GoogleTest prints for a parameter.
-void PrintTo(const Kernel<Sgemm>& kernel, std::ostream* out) { *out << kernel.name; }
 
 namespace {
 
@@ -32,23 +25,6 @@ using check::VerifyResult;
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-std::unique_ptr<Runtime> open_host_simt() {
-  add_developer_backends();
-  return open_device("host-simt");
-}
-
-// The rows that choose by the data and that host SIMT can run.
-KernelList<Sgemm> split_kernels() {
-  const std::unique_ptr<Runtime> runtime = open_host_simt();
-  Sgemm small;
-  small.m = small.n = small.k = 64;
-  KernelList<Sgemm> found = find_backend(DeviceKind::host_simt)->sgemm();
-  std::erase_if(found, [&](const Kernel<Sgemm>& kernel) {
-    return kernel.path_taken == nullptr || !kernel.supports(small, runtime->device());
-  });
-  return found;
-}
 
 // Dense in the test, padded with NaN on the device.
 struct Matrix {
@@ -345,111 +321,7 @@ TEST_P(Hopper, AlphaZeroOnTheDeviceReadsNothing) {
   for (const float x : c_.values) ASSERT_EQ(x, 0);
 }
 
-// The smallest workspace: one block of 64 rows of A and of B at a time.
-class HopperSlices : public testing::TestWithParam<Kernel<Sgemm>> {
- protected:
-  void expect_right(const check::SgemmCase& c) {
-    Kernel<Sgemm> sliced = GetParam();
-    sliced.workspace_bytes = sliced.least_workspace_bytes;
-    const VerifyResult result = check::verify_sgemm(*runtime_, sliced, c);
-    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-    check::Workbench bench(*runtime_);
-    const Sgemm problem = check::SgemmTrial(bench, c).problem();
-    EXPECT_LT(sliced.workspace_bytes(problem, runtime_->device()),
-              GetParam().workspace_bytes(problem, runtime_->device()));
-  }
-
-  std::unique_ptr<Runtime> runtime_ = open_host_simt();
-};
-
-TEST_P(HopperSlices, OfMAndN) {
-  for (const Op op : {Op::none, Op::transpose}) {
-    check::SgemmCase c;
-    c.m = op == Op::none ? 130 : 65;
-    c.n = op == Op::none ? 70 : 200;
-    c.k = 40;
-    c.op_a = c.op_b = op;
-    c.lda_pad = 4;
-    c.ldb_pad = c.ldc_pad = 3;
-    c.alpha = -1.5f;
-    c.beta = op == Op::none ? 0.0f : 1.0f;
-    expect_right(c);
-  }
-}
-
-TEST_P(HopperSlices, OfABatch) {
-  check::SgemmCase c;
-  c.m = 70;
-  c.n = 66;
-  c.k = 40;
-  c.batch = 3;
-  c.gap = 8;
-  expect_right(c);
-  c.by_pointers = true;
-  c.scalars_on_device = true;
-  c.beta = -1.5f;
-  expect_right(c);
-}
-
-TEST_P(HopperSlices, FailWithoutRoomForOne) {
-  Kernel<Sgemm> starved = GetParam();
-  starved.workspace_bytes = [](const Sgemm&, const Device&) { return std::size_t{256}; };
-  check::SgemmCase c;
-  c.m = c.n = c.k = 100;
-  const VerifyResult result = check::verify_sgemm(*runtime_, starved, c);
-  EXPECT_EQ(result.outcome, check::Outcome::error);
-  EXPECT_NE(result.message.find("larger workspace"), std::string::npos) << result.message;
-}
-
-// Few tiles and a long k: blocks that compute a part of k each, added up by whichever is last.
-class HopperParts : public testing::TestWithParam<Kernel<Sgemm>> {
- protected:
-  HopperParts() : before_(host_simt::options()) { host_simt::options().workers = 4; }
-  ~HopperParts() override { host_simt::options() = before_; }
-
-  const hopper::Tile& tile() const {
-    for (const bool fp16 : {false, true}) {
-      for (int i = 0; i < static_cast<int>(std::size(hopper::bf16x6_tiles)); ++i) {
-        if (fp16 && i >= static_cast<int>(std::size(hopper::fp16x3_tiles))) break;
-        if (GetParam().name == std::string_view(hopper::tile_row(fp16, i).name))
-          return hopper::tile_row(fp16, i).tile;
-      }
-    }
-    throw std::logic_error("no tile has this name");
-  }
-
- private:
-  host_simt::Options before_;
-};
-
-TEST_P(HopperParts, AddUpInAnyOrder) {
-  for (const auto order :
-       {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
-    host_simt::options().order = order;
-    const std::unique_ptr<Runtime> runtime = open_host_simt();
-    for (const std::int64_t k : {600, 1111}) {
-      check::SgemmCase c;
-      c.m = 33;
-      c.n = 60;
-      c.k = k;
-      c.alpha = -1.5f;
-      c.beta = 0.5f;
-      check::Workbench bench(*runtime);
-      const Sgemm problem = check::SgemmTrial(bench, c).problem();
-      const int parts = hopper::parts_of(tile(), problem, runtime->device());
-      EXPECT_EQ(parts, !tile().shares_rows ? 1 : k == 600 ? 2 : 4);
-      const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
-      EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
-    }
-  }
-}
-
-std::string kernel_name(const testing::TestParamInfo<Kernel<Sgemm>>& info) {
-  return info.param.name;
-}
 INSTANTIATE_TEST_SUITE_P(Registry, Hopper, testing::ValuesIn(split_kernels()), kernel_name);
-INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);
-INSTANTIATE_TEST_SUITE_P(Registry, HopperSlices, testing::ValuesIn(split_kernels()), kernel_name);
 
 }  // namespace
 }  // namespace kw

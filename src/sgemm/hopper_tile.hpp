@@ -11,16 +11,14 @@
 //          Tang, Heinecke 2019 (bf16x3 splits and which products count).
 #pragma once
 
-#include <utility>
-
 #include "device/bulk_copy.hpp"
 #include "device/overlap.hpp"
 #include "device/ring.hpp"
-#include "device/ticket.hpp"
-#include "device/wgmma.hpp"
+#include "sgemm/hopper_consumer.hpp"
 #include "sgemm/hopper_control.hpp"
 #include "sgemm/hopper_epilogue.hpp"
 #include "sgemm/hopper_image.hpp"
+#include "sgemm/hopper_parts.hpp"
 #include "sgemm/hopper_tuning.hpp"
 #include "sgemm/problem.hpp"
 
@@ -28,7 +26,6 @@ namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
 
-constexpr int warpgroup = 128;
 constexpr int tile_threads = 3 * warpgroup;  // the producer's warpgroup, two that multiply
 
 template <Scheme scheme, Tile tile>
@@ -51,12 +48,6 @@ struct Shared {
   Mbarrier full[tile.stages], empty[tile.stages];
   Mbarrier turns[2][4];  // of the warpgroups' warps, at the tensor cores
 };
-
-template <int count, class Body>
-__device__ __forceinline__ void repeat(Body body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>()), ...); }
-  (std::make_integer_sequence<int, count>());
-}
 
 // --- the producers: a thread for each operand
 
@@ -101,141 +92,6 @@ __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work
 
 // --- the consumers: a warpgroup each
 
-template <Scheme scheme, Tile tile>
-struct Consumer {
-  static constexpr Half type = scheme.fp16 ? Half::fp16 : Half::bf16;
-  static constexpr int registers = tile.bn / 2;
-  static constexpr bool has_low = scheme.low.products > 0;
-  static_assert(!has_low || tile.halves == 1);
-
-  // FP32 sums over `windows_a_sum` windows, then over those, where there are registers for both: a
-  // long row of additions loses as a chain in tensor cores does, if less.
-  static constexpr bool two_levels = tile.halves * registers <= 64 && !has_low;
-  static constexpr int windows_a_sum = 16;
-
-  float partial[registers];  // the window's, tensor cores write it
-  float sums[tile.halves][registers];
-  float totals[two_levels ? tile.halves : 1][two_levels ? registers : 1];
-  float low[has_low ? registers : 1];  // over all windows
-  int windows;
-  // Warps of both warpgroups on one tensor core take turns, a pass at a time: side by side their
-  // passes would end together, and the tensor core would idle while both add.
-  Mbarrier *own_turn, *other_turn;
-  unsigned turn_parity;
-
-  __device__ __forceinline__ Consumer(Mbarrier (&turns)[2][4], int group, int warp)
-      : own_turn(&turns[group][warp]),
-        other_turn(&turns[1 - group][warp]),
-        turn_parity(group == 0 ? 1 : 0) {}
-
-  __device__ __forceinline__ void clear() {
-#pragma unroll
-    for (int h = 0; h < tile.halves; ++h)
-#pragma unroll
-      for (int i = 0; i < registers; ++i) {
-        sums[h][i] = 0;
-        if constexpr (two_levels) totals[h][i] = 0;
-        if constexpr (has_low) low[i] = 0;
-      }
-    windows = 0;
-  }
-  __device__ __forceinline__ void fold() {
-    if constexpr (two_levels) {
-#pragma unroll
-      for (int h = 0; h < tile.halves; ++h)
-#pragma unroll
-        for (int i = 0; i < registers; ++i) {
-          totals[h][i] += sums[h][i];
-          sums[h][i] = 0;
-        }
-      windows = 0;
-    }
-  }
-  __device__ __forceinline__ void end_window() {
-    if (two_levels && ++windows == windows_a_sum) fold();
-  }
-  // Of the whole tile.
-  __device__ __forceinline__ float (&result())[tile.halves][registers] {
-    if constexpr (two_levels) {
-      fold();
-      return totals;
-    }
-    if constexpr (has_low) {
-#pragma unroll
-      for (int i = 0; i < registers; ++i) sums[0][i] = fmaf(low[i], scheme.low_factor, sums[0][i]);
-    }
-    return sums;
-  }
-  // The tensor core is this warp's, and when it has what it asked for the other's.
-  __device__ __forceinline__ void take_turn() {
-    if (!tile.turns) return;
-    mbarrier_wait(own_turn, turn_parity);
-    turn_parity ^= 1;
-  }
-  __device__ __forceinline__ void pass_turn(int lane) {
-    if (!tile.turns) return;
-    __syncwarp();  // all lanes have seen their own turn
-    if (lane == 0) mbarrier_arrive(other_turn);
-  }
-
-  // to (+)= a band's products over a window, once wgmma_wait returns. `a` and `b` have an operand
-  // for each of its stages.
-  template <Band band, bool adds, int stages>
-  __device__ __forceinline__ void issue(float (&to)[registers], const WgmmaOperand (&a)[stages],
-                                        const WgmmaOperand (&b)[stages]) {
-    constexpr int k16_bytes = scheme.pieces * 2 * core_bytes;
-    repeat<stages * stage_k / 16>([&](auto k16) {
-      constexpr int stage = k16 / (stage_k / 16), in_stage = k16 % (stage_k / 16);
-      repeat<band.products>([&](auto product) {
-        constexpr Product pieces = band.product[product];
-        wgmma<type, tile.bn>(to,
-                             advance(a[stage], in_stage * k16_bytes + pieces.a * 2 * core_bytes),
-                             advance(b[stage], in_stage * k16_bytes + pieces.b * 2 * core_bytes),
-                             adds || k16 > 0 || product > 0);
-      });
-    });
-  }
-
-  __device__ __forceinline__ void promote(int half) {
-    wgmma_keep(partial);
-    if constexpr (has_low) wgmma_keep(low);
-#pragma unroll
-    for (int i = 0; i < registers; ++i) sums[half][i] += partial[i];
-  }
-
-  static constexpr int stride = group_bytes(scheme.pieces);
-  __device__ __forceinline__ WgmmaOperand rows_of(const char* a, int half) const {
-    return wgmma_operand(a + half * 64 / group_rows * stride, core_bytes, stride);
-  }
-
-  // The products of a window, one half of the rows after the other; the sums have them when it
-  // returns. `free` is called once the stages have been read.
-  template <int stages, class Free>
-  __device__ __forceinline__ void multiply_window(const char* const (&a)[stages],
-                                                  const char* const (&b)[stages], int lane,
-                                                  Free free) {
-    WgmmaOperand columns[stages];
-#pragma unroll
-    for (int s = 0; s < stages; ++s) columns[s] = wgmma_operand(b[s], core_bytes, stride);
-    repeat<tile.halves>([&](auto half) {
-      WgmmaOperand rows[stages];
-#pragma unroll
-      for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], half);
-      take_turn();
-      wgmma_fence();
-      if constexpr (has_low) issue<scheme.low, true>(low, rows, columns);
-      repeat<scheme.bands>(
-          [&](auto band) { issue<scheme.band[band], (band > 0)>(partial, rows, columns); });
-      wgmma_commit();
-      pass_turn(lane);
-      wgmma_wait<0>();
-      if (half == tile.halves - 1) free();
-      promote(half);
-    });
-    end_window();
-  }
-};
-
 // Every warp has waited for its share of the warpgroup's products, and tells all whose copies fill
 // the buffer.
 template <Tile tile>
@@ -245,65 +101,6 @@ __device__ __forceinline__ void free_buffer(Mbarrier* empty, int lane) {
   } else {
     if (lane == 0) mbarrier_arrive(empty);
   }
-}
-
-// Adds up what the two warpgroups have of the same tile; the first one gets it.
-template <class Shared, int halves, int registers>
-__device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][registers], int group,
-                                       int thread) {
-  sync_some_threads<1, 2 * warpgroup>();  // the tile before has been read
-  if (group == 1) {
-#pragma unroll
-    for (int h = 0; h < halves; ++h)
-#pragma unroll
-      for (int i = 0; i < registers; ++i)
-        shared.exchange[(h * registers + i) * warpgroup + thread] = sums[h][i];
-  }
-  sync_some_threads<1, 2 * warpgroup>();
-  if (group == 0) {
-#pragma unroll
-    for (int h = 0; h < halves; ++h)
-#pragma unroll
-      for (int i = 0; i < registers; ++i)
-        sums[h][i] += shared.exchange[(h * registers + i) * warpgroup + thread];
-  }
-}
-
-// Adds up what the blocks of a tile have of it, in the order of k, in the one that comes last; says
-// whether this is it. For the first warpgroup.
-template <class Shared, int halves, int registers>
-__device__ __forceinline__ bool add_parts(Shared& shared, const Work& work, int tile,
-                                          float (&sums)[halves][registers], int thread) {
-  constexpr int quads = halves * registers / 4;
-  const int part = static_cast<int>(blockIdx.x) % work.parts;
-  auto* const parts = reinterpret_cast<float4*>(work.part_sums) +
-                      static_cast<std::int64_t>(tile) * work.parts * quads * warpgroup + thread;
-  const auto at = [&](int p, int quad) { return parts + (p * quads + quad) * warpgroup; };
-#pragma unroll
-  for (int q = 0; q < quads; ++q) {
-    const float* const x = &sums[q * 4 / registers][q * 4 % registers];
-    *at(part, q) = make_float4(x[0], x[1], x[2], x[3]);
-  }
-  sync_some_threads<2, warpgroup>();
-  if (thread == 0)
-    shared.adds_parts = take_ticket(&work.tickets[tile]) + 1 == static_cast<unsigned>(work.parts);
-  sync_some_threads<2, warpgroup>();
-  if (!shared.adds_parts) return false;
-  if (thread == 0) work.tickets[tile] = 0;
-#pragma unroll
-  for (int q = 0; q < quads; ++q) {
-    float* const x = &sums[q * 4 / registers][q * 4 % registers];
-    x[0] = x[1] = x[2] = x[3] = 0;
-  }
-  for (int p = 0; p < work.parts; ++p) {
-#pragma unroll
-    for (int q = 0; q < quads; ++q) {
-      float* const x = &sums[q * 4 / registers][q * 4 % registers];
-      const float4 more = *at(p, q);
-      x[0] += more.x, x[1] += more.y, x[2] += more.z, x[3] += more.w;
-    }
-  }
-  return true;
 }
 
 // The block's stages of k for one tile. `row`: where in the tile the warpgroup's rows begin.
