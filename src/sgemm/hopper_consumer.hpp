@@ -37,8 +37,8 @@ struct Consumer {
   float totals[two_levels ? tile.halves : 1][two_levels ? registers : 1];
   float low[has_low ? registers : 1];  // over all windows
   int windows;
-  // Warps of both warpgroups on one tensor core take turns, a pass at a time: side by side their
-  // passes would end together, and the tensor core would idle while both add.
+  // Warps of both warpgroups on one tensor core take turns, half a window at a time: side by side
+  // their products would end together, and the tensor core would idle while both add.
   Mbarrier *own_turn, *other_turn;
   unsigned turn_parity;
 

@@ -1,5 +1,5 @@
-// The rows of fp16x3: three products of two scaled fp16 pieces, for data whose rows and columns
-// span no more than 2^27 but for a few elements; else bf16x6.
+// The rows of fp16x3: three products of two scaled fp16 pieces, for data whose rows and columns lie
+// between 2^-25 and 4 times the largest of a sample but for a few elements; else bf16x6.
 #include "sgemm/hopper_rows.hpp"
 
 namespace KW_TARGET {

@@ -1,9 +1,9 @@
 // FP32 products on Hopper's tensor cores, out of the pieces that the pre-pass wrote.
 //
 // Idea     A float is a sum of three bf16 or, scaled, two fp16 numbers, and tensor cores multiply
-//          those exactly. One thread keeps a ring of stages in shared memory full by bulk copies;
-//          two warpgroups multiply (wgmma). Tensor cores round their sums towards zero, so every
-//          window along k starts from zero and is then added to FP32 sums in registers, with
+//          those exactly. A thread an operand keeps a ring of stages in shared memory full by bulk
+//          copies; two warpgroups multiply (wgmma). Tensor cores round their sums towards zero, so
+//          every window along k starts from zero and is then added to FP32 sums in registers, with
 //          ordinary rounding ("promotion"). While one warpgroup adds, the other multiplies.
 // Limits   The tensor cores' rate over the number of products: 128 (bf16x6) and 250 TFLOP/s
 //          (fp16x3) at the clocks that 700 W leave.
