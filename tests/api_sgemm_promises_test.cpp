@@ -274,6 +274,37 @@ TEST_P(ApiSgemmGraphs, AReplayReadsWhatTheDeviceHoldsThen) {
   }
 }
 
+// Which kernel of a split call computes is found out by the device, each time anew.
+TEST_P(ApiSgemmGraphs, AReplayOfASplitProductGoesByTheDataOfThen) {
+  Context context = detail::open_context(GetParam());
+  detail::ContextState& state = detail::ContextAccess::state(context);
+  for (const Shape& shape : {Shape{1024, 1024, 1024}, Shape{2048, 2048, 2048}}) {
+    SCOPED_TRACE(shape.m);
+    const Products products(context, shape, 1);
+    const auto run = [&] {
+      sgemm(context, 1, products.view_a(), products.view_b(), 0, products.view_c(),
+            SgemmOptions{Math::fp32_split});
+    };
+    run();
+    std::unique_ptr<Runtime::Graph> graph;
+    detail::throw_unless_ok(state.runtime().capture(
+        [&](Stream) {
+          run();
+          return Status::success();
+        },
+        state.stream(), &graph));
+    for (const float x : {0.5f, std::numeric_limits<float>::infinity(), 1e-40f, 0x1p60f, 0.25f}) {
+      detail::throw_unless_ok(
+          state.runtime().copy(products.a.data(), &x, sizeof(float), state.stream()));
+      detail::throw_unless_ok(graph->replay(state.stream()));
+      const std::vector<float> replayed = products.c.get();
+      run();
+      EXPECT_EQ(replayed, products.c.get()) << "A[0][0] = " << x;
+      EXPECT_EQ(std::isfinite(replayed[0]), std::isfinite(x));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, ApiSgemmGraphs, testing::ValuesIn(devices_with_graphs()),
                          device_test_name);
 

@@ -160,7 +160,7 @@ TEST_P(Hopper, EveryTailOfK) {
   }
 }
 
-// Far more than 256 elements lie below 2^-27 of their row's or column's largest.
+// Far more than 256 elements lie below 2^-25 of their row's or column's largest.
 TEST_P(Hopper, GradedDataTakesBf16) {
   a_ = random_matrix(70, 50, 5, 60);
   b_ = random_matrix(50, 66, 6, 20);
