@@ -24,7 +24,7 @@ struct Chunk {
   }
   __device__ void load(const Work& work, bool is_b, std::int64_t block, std::int64_t stage,
                        float (&x)[chunk_k]) const {
-    const Sgemm& p = work.problem;
+    const PlainSgemm& p = work.problem;
     const Image& image = is_b ? work.b : work.a;
     const std::int64_t row = block * block_rows + row_in_block, k = stage * stage_k + k_in_stage;
     const float* at = is_b ? p.b + k * p.ldb + row : p.a + row * p.lda + k;
@@ -148,7 +148,7 @@ std::size_t lay_out(Image& image, std::int64_t rows, std::int64_t k, Form form, 
 }
 
 std::size_t lay_out(Work& work, Form form, char* base) {
-  const Sgemm& p = work.problem;
+  const PlainSgemm& p = work.problem;
   const std::size_t end_of_a = lay_out(work.a, p.m, p.k, form, base, 0);
   return lay_out(work.b, p.n, p.k, form, base, end_of_a);
 }

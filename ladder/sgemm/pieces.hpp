@@ -50,7 +50,7 @@ struct Image {
 constexpr int slices = 8;
 
 struct Work {
-  Sgemm problem;
+  PlainSgemm problem;
   Image a, b;
 };
 
@@ -125,7 +125,7 @@ __device__ __forceinline__ TileOrigin own_corner(TileOrigin tile, int thread) {
 }
 
 template <int count>
-__device__ __forceinline__ void store_sums(const Sgemm& p, TileOrigin own,
+__device__ __forceinline__ void store_sums(const PlainSgemm& p, TileOrigin own,
                                            const float (&sums)[count]) {
   const bool in_twos = p.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(p.c) % 8 == 0;
 #pragma unroll

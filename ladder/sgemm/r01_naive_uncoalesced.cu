@@ -14,7 +14,7 @@
 namespace KW_TARGET {
 namespace {
 
-__global__ void __launch_bounds__(1024) naive_uncoalesced(Sgemm p) {
+__global__ void __launch_bounds__(1024) naive_uncoalesced(PlainSgemm p) {
   const TileOrigin tile = tile_origin<32, 32>(p);
   const std::int64_t row = tile.row + threadIdx.x;  // differs within the warp
   const std::int64_t col = tile.col + threadIdx.y;  // the same for the whole warp
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(1024) naive_uncoalesced(Sgemm p) {
 }  // namespace
 
 Status r01_naive_uncoalesced(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   return gpu::launch(naive_uncoalesced, {tile_grid<32, 32>(p), dim3(32, 32), 0, stream}, p);
 }

@@ -13,7 +13,7 @@
 namespace KW_TARGET {
 namespace {
 
-__global__ void __launch_bounds__(1024) naive_coalesced(Sgemm p) {
+__global__ void __launch_bounds__(1024) naive_coalesced(PlainSgemm p) {
   const TileOrigin tile = tile_origin<32, 32>(p);
   const std::int64_t row = tile.row + threadIdx.y;  // the same for the whole warp
   const std::int64_t col = tile.col + threadIdx.x;  // differs within the warp
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(1024) naive_coalesced(Sgemm p) {
 }  // namespace
 
 Status r02_naive_coalesced(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   return gpu::launch(naive_coalesced, {tile_grid<32, 32>(p), dim3(32, 32), 0, stream}, p);
 }

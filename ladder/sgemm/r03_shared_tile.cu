@@ -15,7 +15,7 @@ namespace {
 
 constexpr int tile_size = 32;
 
-__global__ void __launch_bounds__(tile_size* tile_size) shared_tile(Sgemm p) {
+__global__ void __launch_bounds__(tile_size* tile_size) shared_tile(PlainSgemm p) {
   __shared__ float as[tile_size][tile_size];  // [m][k]
   __shared__ float bs[tile_size][tile_size];  // [k][n]
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(tile_size* tile_size) shared_tile(Sgemm p) {
 }  // namespace
 
 Status r03_shared_tile(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   return gpu::launch(
       shared_tile, {tile_grid<tile_size, tile_size>(p), dim3(tile_size, tile_size), 0, stream}, p);

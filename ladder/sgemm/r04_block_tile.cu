@@ -20,7 +20,7 @@ constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
 constexpr int threads = (BM / TM) * (BN / TN);  // 256
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) block_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) block_tile(PlainSgemm p) {
   __shared__ float as[BM][BK];
   __shared__ float bs[BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

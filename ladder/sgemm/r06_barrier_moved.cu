@@ -18,7 +18,7 @@ constexpr int BM = 128, BN = 128, BK = 8, TM = 8, TN = 8;
 constexpr int threads = (BM / TM) * (BN / TN);  // 256
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) barrier_moved(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) barrier_moved(PlainSgemm p) {
   __shared__ __align__(16) float as[BM][BK];
   __shared__ __align__(16) float bs[BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

@@ -23,7 +23,7 @@ constexpr int threads = (BM / TM) * (BN / TN);   // 256
 constexpr int half_m = BM / 2, half_n = BN / 2;  // the distance of the quarters: 64
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) conflict_free(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) conflict_free(PlainSgemm p) {
   __shared__ __align__(16) float as[BK][BM];  // transposed
   __shared__ __align__(16) float bs[BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

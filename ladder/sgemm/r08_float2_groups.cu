@@ -20,7 +20,7 @@ constexpr int threads = (BM / TM) * (BN / TN);  // 256
 constexpr int step = 32;                        // 16 threads x 2 outputs
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) float2_groups(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) float2_groups(PlainSgemm p) {
   __shared__ __align__(16) float as[BK][BM];  // transposed
   __shared__ __align__(16) float bs[BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

@@ -20,7 +20,7 @@ constexpr int threads = (BM / TM) * (BN / TN);  // 256
 constexpr int half_m = BM / 2, half_n = BN / 2;
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) double_buffer(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) double_buffer(PlainSgemm p) {
   __shared__ __align__(16) float as[2][BK][BM];
   __shared__ __align__(16) float bs[2][BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

@@ -21,7 +21,7 @@ constexpr int lanes_n = 4;                       // 8x4 lanes
 constexpr int half_m = WM / 2, half_n = WN / 2;  // the distance of a thread's quarters
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) warp_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) warp_tile(PlainSgemm p) {
   __shared__ __align__(16) float as[2][BK][BM];
   __shared__ __align__(16) float bs[2][BK][BN];
   const int tid = static_cast<int>(threadIdx.x);

@@ -44,7 +44,7 @@ struct TileCopy {
   const float *a, *b;                                  // and where they come from
   std::int64_t lda, ldb, m_left, n_left, k_left;       // of the matrices, from the tile's corner on
 
-  __device__ __forceinline__ TileCopy(const Sgemm& p, TileOrigin tile)
+  __device__ __forceinline__ TileCopy(const PlainSgemm& p, TileOrigin tile)
       : lda(p.lda), ldb(p.ldb), m_left(p.m - tile.row), n_left(p.n - tile.col), k_left(p.k) {
     const int tid = static_cast<int>(threadIdx.x);
     a_k = tid % 8;  // a pass over A: 8 k x 32 rows, a 32-byte sector a row
@@ -74,7 +74,7 @@ struct TileCopy {
 };
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) async_copy_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) async_copy_tile(PlainSgemm p) {
   Stage* const stage = gpu::dynamic_shared<Stage>();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int row = warp / (BN / WN) * WM + lane / lanes_n * 4;

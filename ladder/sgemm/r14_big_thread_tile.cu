@@ -24,7 +24,8 @@ using namespace wide_tile;
 constexpr int stages = 3;
 
 template <bool Edges>
-__global__ void __launch_bounds__(threads, 1) big_thread_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, 1)
+    big_thread_tile(__grid_constant__ const PlainSgemm p) {
   Stage* const stage = gpu::dynamic_shared<Stage>();
   const TileOrigin tile = tile_origin<BM, BN>(p);
   const Place own = place_of(static_cast<int>(threadIdx.x));

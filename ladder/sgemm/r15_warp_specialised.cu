@@ -33,7 +33,7 @@ struct Shared {
 };
 
 template <bool Edges>
-__device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, TileOrigin tile) {
+__device__ __forceinline__ void produce(Shared& shared, const PlainSgemm& p, TileOrigin tile) {
   TileCopy<Edges, copiers> copy(p, tile, 0, static_cast<int>(threadIdx.x));
   Ring<stages> ring;
   for (std::int64_t k0 = 0; k0 < p.k; k0 += BK, ring.advance()) {
@@ -44,7 +44,7 @@ __device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, TileOrig
 }
 
 template <bool Edges>
-__device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, TileOrigin tile) {
+__device__ __forceinline__ void consume(Shared& shared, const PlainSgemm& p, TileOrigin tile) {
   const int thread = static_cast<int>(threadIdx.x) - copiers;
   const Place own = place_of(thread);
   Ring<stages> ring;
@@ -85,7 +85,8 @@ __device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, TileOrig
 }
 
 template <bool Edges>
-__global__ void __launch_bounds__(copiers + threads, 1) warp_specialised(Sgemm p) {
+__global__ void __launch_bounds__(copiers + threads, 1)
+    warp_specialised(__grid_constant__ const PlainSgemm p) {
   if constexpr (has_sm90a) {
     auto& shared = *gpu::dynamic_shared<Shared>();
     if (threadIdx.x < stages) {

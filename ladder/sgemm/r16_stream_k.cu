@@ -47,7 +47,7 @@ struct Shares {
   std::int64_t tiles_n, depth, all;  // stages of a tile, of all tiles
   std::int64_t blocks;
 
-  explicit Shares(const Sgemm& p, int sms)
+  explicit Shares(const PlainSgemm& p, int sms)
       : tiles_n(gpu::ceil_div(p.n, BN)),
         depth(std::max<std::int64_t>(1, gpu::ceil_div(p.k, BK))),  // of zeros, where k is 0
         all(gpu::ceil_div(p.m, BM) * tiles_n * depth),
@@ -75,7 +75,7 @@ struct Shares {
 };
 
 template <bool Edges>
-__device__ __forceinline__ void produce(Shared& shared, const Sgemm& p, const Shares& shares) {
+__device__ __forceinline__ void produce(Shared& shared, const PlainSgemm& p, const Shares& shares) {
   const std::int64_t end = shares.first(blockIdx.x + 1);
   Ring<stages> ring;
   for (std::int64_t at = shares.first(blockIdx.x); at < end;) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ bool gather(Shared& shared, const Shares& shares, con
 }
 
 template <bool Edges>
-__device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, const Shares& shares,
+__device__ __forceinline__ void consume(Shared& shared, const PlainSgemm& p, const Shares& shares,
                                         const Workspace& workspace) {
   const int thread = static_cast<int>(threadIdx.x) - copiers;
   const Place own = place_of(thread);
@@ -192,7 +192,7 @@ __device__ __forceinline__ void consume(Shared& shared, const Sgemm& p, const Sh
 
 template <bool Edges>
 __global__ void __launch_bounds__(copiers + threads, 1)
-    stream_k(Sgemm p, Shares shares, Workspace workspace) {
+    stream_k(__grid_constant__ const PlainSgemm p, Shares shares, Workspace workspace) {
   if constexpr (has_sm90a) {
     auto& shared = *gpu::dynamic_shared<Shared>();
     if (threadIdx.x < stages) {
@@ -221,7 +221,7 @@ std::size_t r16_workspace_bytes(const Sgemm& p, const Device& device) {
 
 Status r16_stream_k(const Sgemm& problem, const Device& device, Workspace workspace,
                     Stream stream) {
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   const Shares shares(p, device.sm_count);
   // Without k there is nothing to read: the guarded copies bring zeros.

@@ -39,7 +39,7 @@ __device__ __forceinline__ float4 load4(const float* x, std::int64_t ld, std::in
 
 // Whether the tiles fit exactly and every row starts on a 16-byte boundary.
 template <int BM, int BN, int BK>
-bool whole_tiles(const Sgemm& p) {
+bool whole_tiles(const PlainSgemm& p) {
   return p.m % BM == 0 && p.n % BN == 0 && p.k % BK == 0 && rows_aligned_16(p.a, p.lda) &&
          rows_aligned_16(p.b, p.ldb) && rows_aligned_16(p.c, p.ldc);
 }
@@ -47,8 +47,8 @@ bool whole_tiles(const Sgemm& p) {
 // One block of `threads` a BM x BN tile. Each tiled rung compiles twice: `whole` without guards for
 // problems of whole, aligned tiles, `edges` with guards for all others. Same loop, same tile.
 template <int BM, int BN, int BK>
-Status launch_tiles(void (*whole)(Sgemm), void (*edges)(Sgemm), int threads, Sgemm p, Stream stream,
-                    std::size_t shared_bytes = 0) {
+Status launch_tiles(void (*whole)(PlainSgemm), void (*edges)(PlainSgemm), int threads, PlainSgemm p,
+                    Stream stream, std::size_t shared_bytes = 0) {
   p.k = p.loop_k();
   return gpu::launch(
       whole_tiles<BM, BN, BK>(p) ? whole : edges,

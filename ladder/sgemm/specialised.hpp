@@ -25,7 +25,7 @@ struct Shared {
 // under way at a time share rows of A and columns of B in L2.
 struct Tiles {
   std::int64_t m, n, index;  // of C in tiles; the current one
-  __device__ __forceinline__ explicit Tiles(const Sgemm& p)
+  __device__ __forceinline__ explicit Tiles(const PlainSgemm& p)
       : m(gpu::ceil_div(p.m, BM)), n(gpu::ceil_div(p.n, BN)), index(blockIdx.x) {}
   __device__ __forceinline__ bool has_tile() const { return index < m * n; }
   __device__ __forceinline__ void next() { index += gridDim.x; }

@@ -67,7 +67,8 @@ struct TileCopy {
   const float *a, *b;                             // and where they come from
   std::int64_t lda, ldb, m_left, n_left, k_left;  // of the matrices, from the tile's corner on
 
-  __device__ __forceinline__ TileCopy(const Sgemm& p, TileOrigin tile, std::int64_t k0, int thread)
+  __device__ __forceinline__ TileCopy(const PlainSgemm& p, TileOrigin tile, std::int64_t k0,
+                                      int thread)
       : lda(p.lda), ldb(p.ldb), m_left(p.m - tile.row), n_left(p.n - tile.col), k_left(p.k - k0) {
     a_k = thread % 8;
     a_row = thread / 8;
@@ -100,7 +101,7 @@ struct TileCopy {
 };
 
 template <bool Edges>
-__device__ __forceinline__ void store_tile(const Sgemm& p, TileOrigin tile, Place own,
+__device__ __forceinline__ void store_tile(const PlainSgemm& p, TileOrigin tile, Place own,
                                            const float (&acc)[TM][TN]) {
 #pragma unroll
   for (int i = 0; i < TM; ++i)

@@ -82,7 +82,7 @@ struct Multiply<Fragments::gcn_ahead, t, l, pitch_a, pitch_b> {
 };
 
 template <class Form, bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) two_buffers(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) two_buffers(PlainSgemm p) {
   constexpr Tile t = Form::tile;
   constexpr int pitch_a = t.bm + Form::pad_a, pitch_b = t.bn + Form::pad_b;
   constexpr int first_store = t.bk - 6;  // the k-step of the first of five stores

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int block_size = 256;
 
-__global__ void __launch_bounds__(block_size) one_element(Sgemm p) {
+__global__ void __launch_bounds__(block_size) one_element(PlainSgemm p) {
   const std::int64_t element = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
   const std::int64_t row = element / p.n, col = element % p.n;
   if (row >= p.m) return;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(block_size) one_element(Sgemm p) {
 }  // namespace
 
 Status naive(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   const auto blocks = static_cast<unsigned>(gpu::ceil_div(p.m * p.n, block_size));
   return gpu::launch(one_element, {dim3(blocks), dim3(block_size), 0, stream}, p);

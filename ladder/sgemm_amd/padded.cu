@@ -42,7 +42,7 @@ __device__ __forceinline__ const float* element(const float* panel, int kk, int 
 }
 
 template <class Form, bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) padded_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) padded_tile(PlainSgemm p) {
   constexpr Tile t = Form::tile;
   constexpr int pitch_a = t.bm + 4, pitch_b = t.bn + 4;
   __shared__ __align__(16) float as[t.bk * pitch_a];

@@ -20,7 +20,7 @@ struct Sizes {
   int bm, bn, bk;
 };
 
-__global__ void __launch_bounds__(1024) runtime_tile(Sgemm p, Sizes t) {
+__global__ void __launch_bounds__(1024) runtime_tile(PlainSgemm p, Sizes t) {
   float* as = gpu::dynamic_shared<float>();  // [bm][bk]
   float* bs = as + t.bm * t.bk;              // [bk][bn]
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(1024) runtime_tile(Sgemm p, Sizes t) {
 
 Status shared_tile(const Sgemm& problem, const Device&, Workspace, Stream stream) {
   constexpr Sizes t{.bm = 32, .bn = 32, .bk = 32};
-  Sgemm p = problem;
+  PlainSgemm p = problem;
   p.k = p.loop_k();
   const auto shared_bytes = static_cast<std::size_t>(t.bm * t.bk + t.bk * t.bn) * sizeof(float);
   return gpu::launch(runtime_tile,

@@ -18,7 +18,7 @@ namespace KW_TARGET::amd {
 namespace {
 
 template <Operands operands, bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) scalar_copies(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) scalar_copies(PlainSgemm p) {
   constexpr Tile t = tile_64;
   __shared__ float as[t.bm][t.bk];  // not transposed yet
   __shared__ float bs[t.bk][t.bn];

@@ -35,7 +35,7 @@ struct Place {
 };
 
 template <bool Edges, Tile t, Lanes l>
-__device__ __forceinline__ void store_outputs(const Sgemm& p, TileOrigin tile, Place<t, l> own,
+__device__ __forceinline__ void store_outputs(const PlainSgemm& p, TileOrigin tile, Place<t, l> own,
                                               const float (&acc)[t.tm][t.tn]) {
 #pragma unroll
   for (int i = 0; i < t.tm; ++i)
@@ -101,7 +101,7 @@ class TileCopy {
         b_k_(thread / (t.bn / 4)),
         b_col_(thread % (t.bn / 4) * 4) {}
 
-  __device__ __forceinline__ void load(const Sgemm& p, TileOrigin tile, std::int64_t k0) {
+  __device__ __forceinline__ void load(const PlainSgemm& p, TileOrigin tile, std::int64_t k0) {
     const std::int64_t a_row = tile.row + a_row_, b_col = tile.col + b_col_;
     if constexpr (gcn) {
       a_ = queue_.start(p.a + a_row * p.lda + k0 + a_k_);

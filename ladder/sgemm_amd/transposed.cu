@@ -20,7 +20,7 @@ namespace KW_TARGET::amd {
 namespace {
 
 template <Copiers copiers, bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) vector_copies(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) vector_copies(PlainSgemm p) {
   constexpr Tile t = tile_64;
   constexpr int workers = copiers == Copiers::all ? threads : threads / 2;
   constexpr int a_vectors = t.bm * t.bk / 4, b_vectors = t.bk * t.bn / 4;

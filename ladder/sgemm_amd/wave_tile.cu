@@ -23,7 +23,7 @@ namespace KW_TARGET::amd {
 namespace {
 
 template <class Form, bool Edges>
-__global__ void __launch_bounds__(threads, Edges ? 1 : 2) lanes_over_tile(Sgemm p) {
+__global__ void __launch_bounds__(threads, Edges ? 1 : 2) lanes_over_tile(PlainSgemm p) {
   constexpr Tile t = Form::tile;
   constexpr int pad = Form::optimised ? 4 : 0, pitch_a = t.bm + pad, pitch_b = t.bn + pad;
   __shared__ __align__(16) float as[t.bk * pitch_a];

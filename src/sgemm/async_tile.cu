@@ -160,16 +160,13 @@ __global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
   for (int i = 0; i < TM; ++i)
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
-      store_row<access != Access::whole, 4>(p, tile.row + row + i / 4 * half_m + i % 4,
-                                            tile.col + col + j / 4 * half_n, &acc[i][j]);
+      store_row<access != Access::whole, 4, true>(p, tile.row + row + i / 4 * half_m + i % 4,
+                                                  tile.col + col + j / 4 * half_n, &acc[i][j]);
 }
 
-// Where arrays of pointers lead is not known here.
 Access access_of(const Sgemm& p) {
-  const bool strides_aligned =
-      p.batch == 1 || (p.stride_a % 4 == 0 && p.stride_b % 4 == 0 && p.stride_c % 4 == 0);
-  if (p.a_array != nullptr || !strides_aligned || !rows_aligned_16(p.a, p.lda) ||
-      !rows_aligned_16(p.b, p.ldb) || !rows_aligned_16(p.c, p.ldc))
+  if (!batch_aligned_16(p, p.a, p.lda, p.stride_a) ||
+      !batch_aligned_16(p, p.b, p.ldb, p.stride_b) || !batch_aligned_16(p, p.c, p.ldc, p.stride_c))
     return Access::unaligned;
   return p.m % BM == 0 && p.n % BN == 0 && p.k % BK == 0 ? Access::whole : Access::aligned;
 }

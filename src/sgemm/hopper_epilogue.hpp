@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/async_copy.hpp"
+#include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper_control.hpp"
 #include "sgemm/hopper_work.hpp"
@@ -10,8 +11,6 @@
 #include "sgemm/split_arithmetic.hpp"
 
 namespace KW_TARGET::hopper {
-
-constexpr int warp_lanes = 32;
 
 __device__ __forceinline__ bool comes_before(const Residual& x, const Residual& y) {
   if (x.operand != y.operand) return x.operand < y.operand;

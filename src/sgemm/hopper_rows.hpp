@@ -23,8 +23,13 @@ namespace KW_TARGET::hopper {
 // hopper_split.cu
 Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream);
 
-// The fastest kernel in plain fp32 that gets along with so much workspace; a row without is always
-// there.
+// The same product for a plain kernel, which takes over where the pieces do not hold the data.
+inline Sgemm stand_in(const Sgemm& problem) {
+  Sgemm own = problem;
+  own.stands_in = true;
+  return own;
+}
+// The fastest of them that gets along with so much workspace; a row without is always there.
 const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes);
 
 // hopper_bf16x6.cu: the row with the shortest prediction
@@ -50,9 +55,9 @@ struct Call {
     work.tickets = workspace.tickets;
     const bool along_k_a = p.op_a == Op::none, along_k_b = p.op_b != Op::none;
     prepare = {.problem = p,
-               .sources = {{work.a, along_k_a, is_aligned(p, p.a, p.lda, p.stride_a),
+               .sources = {{work.a, along_k_a, batch_aligned_16(p, p.a, p.lda, p.stride_a),
                             base + memory.image_a, ints(memory.scales_a)},
-                           {work.b, along_k_b, is_aligned(p, p.b, p.ldb, p.stride_b),
+                           {work.b, along_k_b, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
                             base + memory.image_b, ints(memory.scales_b)}},
                .control = control,
                .tickets = workspace.tickets,
@@ -60,10 +65,6 @@ struct Call {
                .decides = true};
   }
 
-  // Where addresses are known only on the device nothing is said of them.
-  static bool is_aligned(const Sgemm& p, const float* x, std::int64_t ld, std::int64_t stride) {
-    return p.a_array == nullptr && rows_aligned_16(x, ld) && (p.batch == 1 || stride % 4 == 0);
-  }
   // So long that the blocks that the SMs hold share the units evenly, or nearly.
   static std::int64_t unit_stages(const Sgemm& p, const Device& device) {
     constexpr std::int64_t longest = 12 * stages_at_once;
@@ -138,7 +139,8 @@ struct Row {
            is_small_enough(p);
   }
   static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
-    const std::size_t fp32 = fp32_kernel(p, device, any_workspace).workspace_bytes(p, device);
+    const std::size_t fp32 =
+        fp32_kernel(stand_in(p), device, any_workspace).workspace_bytes(stand_in(p), device);
     return Memory(p, fp16, device).end + fp32;
   }
   static std::size_t least_workspace_bytes(const Sgemm& p, const Device& device) {
@@ -158,7 +160,7 @@ struct Row {
     switch (path_of(control)) {
       case Path::fp16x3: return row.name;
       case Path::bf16x6: return fp16 ? bf16x6_row(p, device).name : row.name;
-      case Path::ffma: return fp32_kernel(p, device, any_workspace).name;
+      case Path::ffma: return fp32_kernel(stand_in(p), device, any_workspace).name;
     }
     return row.name;
   }
@@ -191,9 +193,9 @@ struct Row {
     const auto fp32 = [&] {
       const Workspace rest{static_cast<char*>(workspace.data) + memory.end,
                            workspace.bytes - memory.end, workspace.tickets};
-      Sgemm problem = p;
+      Sgemm problem = stand_in(p);
       problem.only_if = &call.work.control->takes_ffma;
-      return fp32_kernel(p, device, rest.bytes).launch(problem, device, rest, stream);
+      return fp32_kernel(problem, device, rest.bytes).launch(problem, device, rest, stream);
     };
     if constexpr (fp16) {
       const auto in_bf16 = [&] { return launch_bf16x6(call.work, device, stream); };

@@ -8,12 +8,8 @@
 namespace KW_TARGET::hopper {
 
 Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream) {
-  std::int64_t units = 0;
-  for (const Source& source : all.sources) {
-    const std::int64_t across = gpu::ceil_div(source.image.rows, unit_rows);
-    const std::int64_t slices = gpu::ceil_div(source.image.stages, all.unit_stages);
-    units += all.problem.batch * across * (task == Task::sample ? 1 : slices);
-  }
+  const std::int64_t stages = stages_a_unit(all, task);
+  const std::int64_t units = units_of(all, 0, stages) + units_of(all, 1, stages);
   const std::int64_t most = prepare_blocks_per_sm * device.sm_count;
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(std::min(units, most))),
                                     .block = dim3(prepare_threads),

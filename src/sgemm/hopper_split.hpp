@@ -159,11 +159,16 @@ struct Unit {
   std::int64_t entry, rows, slice;  // the how manieth 64 rows, the how manieth stages
 };
 
-__device__ __forceinline__ std::int64_t units_of(const Preparation& all, int operand,
-                                                 std::int64_t stages) {
+KW_HOST_DEVICE inline std::int64_t units_of(const Preparation& all, int operand,
+                                            std::int64_t stages) {
   const Image& image = all.sources[operand].image;
   return all.problem.batch * gpu::ceil_div(image.rows, unit_rows) *
          gpu::ceil_div(image.stages, stages);
+}
+
+// A unit of the sample is whole rows.
+KW_HOST_DEVICE inline std::int64_t stages_a_unit(const Preparation& all, Task task) {
+  return task == Task::sample ? all.sources[0].image.stages : all.unit_stages;
 }
 
 // Stages of a row block are neighbours in memory where along k; else row blocks are.
@@ -290,7 +295,7 @@ __global__ __launch_bounds__(prepare_threads,
   wait_for_previous_kernel();
   const bool works =
       all.decides ? reads_operands(all.problem) : path_of(*all.control) == Path::bf16x6;
-  const std::int64_t stages = task == Task::sample ? all.sources[0].image.stages : all.unit_stages;
+  const std::int64_t stages = stages_a_unit(all, task);
   const std::int64_t of_a = units_of(all, 0, stages);
   const std::int64_t units = of_a + units_of(all, 1, stages);
   Extremes seen[2];
@@ -306,13 +311,9 @@ __global__ __launch_bounds__(prepare_threads,
     for (; index < of_a; index += gridDim.x) prepare_unit(index, seen[0]);
     for (; index < units; index += gridDim.x) prepare_unit(index, seen[1]);
   }
-  if constexpr (task == Task::sample) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) all.control->residual_count = 0;
-  } else if (all.decides) {
-    if (task == Task::bf16 && blockIdx.x == 0 && threadIdx.x == 0)
-      all.control->residual_count = most_residuals + 1;
-    decide(all, seen, works);
-  }
+  if (task != Task::fp16 && all.decides && blockIdx.x == 0 && threadIdx.x == 0)
+    all.control->residual_count = task == Task::sample ? 0 : most_residuals + 1;
+  if (task != Task::sample && all.decides) decide(all, seen, works);
   let_next_kernel_start();
 }
 

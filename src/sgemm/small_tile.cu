@@ -30,18 +30,21 @@ struct OperandTile {
   static constexpr int pitch = length + 4;
   float x[lines][pitch];
 
-  // Starts the copy of the tile at `from`, of which the matrix has so many lines and so much of
-  // each; the rest becomes 0.
+  // Starts the copy of the tile at first_row of `rows` and k of all_k; beyond them are zeros.
   template <int threads>
-  __device__ __forceinline__ void copy(const float* from, std::int64_t ld, std::int64_t lines_left,
-                                       std::int64_t length_left, bool by_16) {
-    const int l = static_cast<int>(lines_left < lines ? lines_left : lines);
-    const int n = static_cast<int>(length_left < length ? length_left : length);
-    if (by_16)
-      l == lines&& n == length ? start<threads, 4, true>(from, ld, l, n)
-                               : start<threads, 4, false>(from, ld, l, n);
-    else
+  __device__ __forceinline__ void copy(const float* data, std::int64_t ld, std::int64_t first_row,
+                                       std::int64_t rows, std::int64_t k, std::int64_t all_k) {
+    const std::int64_t line = along_k ? first_row : k, all_lines = along_k ? rows : all_k;
+    const std::int64_t first = along_k ? k : first_row, all_length = along_k ? all_k : rows;
+    const int l = static_cast<int>(all_lines - line < lines ? all_lines - line : lines);
+    const int n = static_cast<int>(all_length - first < length ? all_length - first : length);
+    const float* const from = data + line * ld + first;
+    if (!rows_aligned_16(data, ld) || all_length % 4 != 0)
       start<threads, 1, false>(from, ld, l, n);
+    else if (l == lines && n == length)
+      start<threads, 4, true>(from, ld, l, n);
+    else
+      start<threads, 4, false>(from, ld, l, n);
   }
 
  private:
@@ -101,10 +104,6 @@ struct Stage {
   OperandTile<tile.bn, tile.bk, b_along_k> b;
 };
 
-__device__ __forceinline__ bool by_16(const float* x, std::int64_t ld, std::int64_t length) {
-  return reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && ld % 4 == 0 && length % 4 == 0;
-}
-
 template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void multiply(float (&acc)[tile.tm][tile.tn],
                                          Stage<tile, op_a, op_b>* stages, const Sgemm& p,
@@ -112,22 +111,10 @@ __device__ __forceinline__ void multiply(float (&acc)[tile.tm][tile.tn],
   using S = Stage<tile, op_a, op_b>;
   constexpr int lanes_n = tile.bn / tile.tn, lanes_m = tile.bm / tile.tm;
   const int tid = static_cast<int>(threadIdx.x);
-  const bool a16 = by_16(p.a, p.lda, S::a_along_k ? p.k : p.m);
-  const bool b16 = by_16(p.b, p.ldb, S::b_along_k ? p.k : p.n);
   const auto start = [&](std::int64_t k) {
     S& stage = stages[k / tile.bk % 2];
-    if constexpr (S::a_along_k)
-      stage.a.template copy<tile.threads()>(p.a + at.row * p.lda + k, p.lda, p.m - at.row, p.k - k,
-                                            a16);
-    else
-      stage.a.template copy<tile.threads()>(p.a + k * p.lda + at.row, p.lda, p.k - k, p.m - at.row,
-                                            a16);
-    if constexpr (S::b_along_k)
-      stage.b.template copy<tile.threads()>(p.b + at.col * p.ldb + k, p.ldb, p.n - at.col, p.k - k,
-                                            b16);
-    else
-      stage.b.template copy<tile.threads()>(p.b + k * p.ldb + at.col, p.ldb, p.k - k, p.n - at.col,
-                                            b16);
+    stage.a.template copy<tile.threads()>(p.a, p.lda, at.row, p.m, k, p.k);
+    stage.b.template copy<tile.threads()>(p.b, p.ldb, at.col, p.n, k, p.k);
     async_commit();
   };
   start(0);
@@ -159,7 +146,8 @@ __device__ __forceinline__ void store(const Sgemm& p, const TileOrigin& at,
   using S = Stage<tile, op_a, op_b>;
   constexpr int lanes_n = tile.bn / tile.tn, lanes_m = tile.bm / tile.tm;
   const int tid = static_cast<int>(threadIdx.x);
-  const bool whole = at.row + tile.bm <= p.m && at.col + tile.bn <= p.n && by_16(p.c, p.ldc, 0);
+  // Vectors of four are within C or outside of it, and aligned.
+  const bool in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0;
 #pragma unroll
   for (int i = 0; i < tile.tm; ++i) {
     const std::int64_t row =
@@ -167,14 +155,15 @@ __device__ __forceinline__ void store(const Sgemm& p, const TileOrigin& at,
     const auto col = [&](int j) {
       return at.col + Fragment<tile.tn, lanes_n, S::b_along_k>::row(tid % lanes_n, j);
     };
-    if constexpr (S::b_along_k) {
+    if (row >= p.m) continue;
+    if (S::b_along_k || !in_fours) {
 #pragma unroll
-      for (int j = 0; j < tile.tn; ++j) store1<true>(p, row, col(j), acc[i][j]);
+      for (int j = 0; j < tile.tn; ++j)
+        if (col(j) < p.n) store1<false>(p, row, col(j), acc[i][j]);
     } else {
 #pragma unroll
       for (int j = 0; j < tile.tn; j += 4)
-        whole ? store_row<false, 4, true>(p, row, col(j), &acc[i][j])
-              : store_row<true, 4, true>(p, row, col(j), &acc[i][j]);
+        if (col(j) < p.n) store_row<false, 4, true>(p, row, col(j), &acc[i][j]);
     }
   }
 }
@@ -212,7 +201,7 @@ struct Row {
   }
   static double predicted_us(const Sgemm& p, const Device& device) {
     constexpr SmallTileTimes times = small_tiles[row].times;
-    const auto chunks = static_cast<double>(gpu::ceil_div(p.loop_k(), tile.bk));
+    const double chunks = static_cast<double>(p.loop_k()) / tile.bk;
     if (chunks > small_most_chunks) return std::numeric_limits<double>::infinity();
     const double blocks_a_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
                                std::max(1, device.sm_count);

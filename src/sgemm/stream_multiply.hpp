@@ -118,7 +118,7 @@ class Consumer {
   }
 
   // Warps that share a tile leave their sums; every thread adds up its share of the outputs, the
-  // warps in order.
+  // warps in order. Neighbours are swapped for the sake of the register banks, as in Parts.
   __device__ __forceinline__ void add_warps(const float (&acc)[S::TM][S::TN],
                                             float (&out)[S::outputs]) {
     float4* const mine = shared_.sums[tid_ / (S::consumers / S::warps_k)];
@@ -129,7 +129,7 @@ class Consumer {
       for (int j = 0; j < S::TN; j += 4) {
         const int row = row_ + i / 4 * (4 * S::lanes_m) + i % 4, col = col_ + j * S::lanes_n;
         mine[(row * S::BN + col) / 4] =
-            make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2], acc[i][j + 3]);
+            make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]);
       }
     sync();
 #pragma unroll
@@ -140,7 +140,7 @@ class Consumer {
         const float4 more = shared_.sums[w][v * S::consumers + tid_];
         sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
       }
-      out[4 * v] = sum.x, out[4 * v + 1] = sum.y, out[4 * v + 2] = sum.z, out[4 * v + 3] = sum.w;
+      out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
     }
   }
 

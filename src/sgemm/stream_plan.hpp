@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -20,6 +21,9 @@ struct StreamPlan {
 namespace detail {
 
 constexpr std::int64_t most_stream_blocks = 4096;  // their tickets fit in ticket_count
+// From this k on cuBLAS cuts it where tiles are few, and so has the smaller error: at 512 x 512 x
+// 4096 the quickest way has 1.37 times its error. A kernel that stands in for a split one must not.
+constexpr std::int64_t long_k = 2048;
 
 // `shared` of the tiles, from the last one backwards, are cut along k; 0: none.
 inline StreamSchedule stream_schedule(const StreamSchedule& shape, std::int64_t blocks,
@@ -33,7 +37,20 @@ inline StreamSchedule stream_schedule(const StreamSchedule& shape, std::int64_t 
   return schedule;
 }
 
-inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s, int sms) {
+// Whether rows of B are copied by 4 bytes instead of 16, as far as its shape tells: a workspace
+// that was asked for without the address is then the right one with it.
+inline bool is_b_by_4(const Sgemm& p) {
+  return p.op_b == Op::none && (p.ldb % 4 != 0 || (p.batch > 1 && p.stride_b % 4 != 0));
+}
+
+// Of k, in one accumulator.
+inline double longest_sum(const StreamTileConfig& config, const StreamSchedule& s) {
+  const int iterations = s.whole_tiles > 0 ? s.iterations : s.share + (s.longer > 0 ? 1 : 0);
+  return static_cast<double>(iterations) * config.bk / config.warps_k;
+}
+
+inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s, bool b_by_4,
+                                int sms) {
   const StreamTileTimes& t = tile.times;
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = (std::int64_t{s.whole_tiles} + s.blocks - 1) / s.blocks;
@@ -42,7 +59,8 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
   double us = t.start_us + further_tiles * t.tile_us +
-              iterations * (s.blocks > sms ? t.crowded_iteration_us : t.iteration_us);
+              iterations * ((s.blocks > sms ? t.crowded_iteration_us : t.iteration_us) +
+                            (b_by_4 ? t.by_4_us : 0));
   if (shared) {
     const int parts = (s.iterations + s.share - 1) / s.share;
     const int levels = parts > stream_fan ? 2 : 1;
@@ -82,18 +100,27 @@ inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const
   const auto consider = [&](std::int64_t blocks, std::int64_t shared) {
     if (shared > 0 && (shared * iterations < blocks || shared * iterations > limit)) return;
     const StreamSchedule schedule = detail::stream_schedule(shape, blocks, shared);
-    const double us = detail::predict_stream_us(tile, schedule, sms);
+    const double us = detail::predict_stream_us(tile, schedule, detail::is_b_by_4(p), sms);
     if (us < best.us) best = {schedule, us};
   };
   consider(std::min<std::int64_t>(slots, shape.tiles), 0);
   if (iterations < 2) return best;
-  if (shape.tiles % slots != 0) consider(slots, shape.tiles % slots);
-  if (shape.tiles < slots) {
-    const std::int64_t most = std::min(slots / shape.tiles, iterations);
-    for (const std::int64_t parts :
-         {most, most / 2, std::int64_t{8}, std::int64_t{4}, std::int64_t{3}, std::int64_t{2}})
-      if (parts >= 2 && parts <= most) consider(shape.tiles * parts, shape.tiles);
+  const bool wants_short_sums = p.stands_in && p.loop_k() >= detail::long_k;
+  if (wants_short_sums && 2 * shape.tiles <= slots) {
+    // No more blocks than fit at a time: they come and go in every call that needs no stand-in.
+    best.us = std::numeric_limits<double>::infinity();
+    consider(shape.tiles * std::min(slots / shape.tiles, iterations), shape.tiles);
+  } else {
+    if (shape.tiles % slots != 0) consider(slots, shape.tiles % slots);
+    if (shape.tiles < slots) {
+      const std::int64_t most = std::min(slots / shape.tiles, iterations);
+      for (const std::int64_t parts :
+           {most, most / 2, std::int64_t{8}, std::int64_t{4}, std::int64_t{3}, std::int64_t{2}})
+        if (parts >= 2 && parts <= most) consider(shape.tiles * parts, shape.tiles);
+    }
   }
+  // An error grows with the root of the length of sums, and here counts like time.
+  if (wants_short_sums) best.us *= std::sqrt(detail::longest_sum(config, best.schedule));
   return best;
 }
 

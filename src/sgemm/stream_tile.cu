@@ -14,19 +14,14 @@ namespace {
 using stream_tile::Operands;
 using stream_tile::Walk;
 
-// Where the addresses of a batch are known only on the device, nothing is said of their alignment.
-bool known_aligned_16(const Sgemm& p, const float* x, std::int64_t ld, std::int64_t stride) {
-  return p.a_array == nullptr && rows_aligned_16(x, ld) && (p.batch == 1 || stride % 4 == 0);
-}
-
 Operands operands_of(const Sgemm& p) {
   const auto walk = [&](bool along_k, const float* x, std::int64_t ld, std::int64_t stride) {
     if (along_k) return Walk::along_k4;
-    return known_aligned_16(p, x, ld, stride) ? Walk::along_i16 : Walk::along_i4;
+    return batch_aligned_16(p, x, ld, stride) ? Walk::along_i16 : Walk::along_i4;
   };
   return {walk(p.op_a == Op::none, p.a, p.lda, p.stride_a),
           walk(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
-          known_aligned_16(p, p.c, p.ldc, p.stride_c)};
+          batch_aligned_16(p, p.c, p.ldc, p.stride_c)};
 }
 
 bool has_instructions(const StreamTileConfig& config, const Device& device) {

@@ -70,7 +70,8 @@ struct Parts {
 // C = alpha * out + beta * C for this thread's outputs of a tile. The product with alpha is made
 // even where alpha is 1: without it ptxas would bind accumulators to the quads of these stores, in
 // which they share register banks with b. Each case has its own run of straight code: it is fetched
-// cold, and jumps across the other cases would cost microseconds.
+// cold, and jumps across the other cases would cost microseconds; so would guards of each element
+// where n is a multiple of four.
 template <StreamTileConfig config>
 __device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sgemm& p,
                                            const StreamPlace& tile, bool c16,
@@ -83,21 +84,27 @@ __device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sge
       store(row0 + consumer.row_of(v), col0 + consumer.col_of(v), &out[4 * v]);
   };
   const bool inside = row0 + S::BM <= p.m && col0 + S::BN <= p.n;
-  if (inside && p.beta == 0) {
-    Sgemm without_c = p;
-    without_c.beta = 0;  // as the compiler then knows
-    if (c16)
-      each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-        store_row<false, 4, true>(without_c, row, col, x);
-      });
-    else
-      each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) store1<false>(without_c, row, col + j, x[j]);
-      });
-  } else if (inside && c16) {
+  const bool in_fours = c16 && (inside || p.n % 4 == 0);
+  Sgemm without_c = p;
+  without_c.beta = 0;  // as the compiler then knows
+  if (p.beta == 0 && inside && c16) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<false, 4, true>(p, row, col, x);
+      store_row<false, 4, true>(without_c, row, col, x);
+    });
+  } else if (p.beta == 0 && in_fours) {
+    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
+      if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
+    });
+  } else if (p.beta == 0) {
+    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
+      if (row >= p.m) return;
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        if (col + j < p.n) store1<false>(without_c, row, col + j, x[j]);
+    });
+  } else if (in_fours) {
+    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
+      if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, x);
     });
   } else {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
