@@ -29,8 +29,8 @@ AccuracyTrial::AccuracyTrial(Workbench& bench, const AccuracyClass& of, const Sg
       a_(matrix(bench, c, c.op_a, c.m, c.k, c.lda_pad)),
       b_(matrix(bench, c, c.op_b, c.k, c.n, c.ldb_pad)),
       c_(matrix(bench, c, Op::none, c.m, c.n, c.ldc_pad)) {
-  problem_ = {c.m,     c.n,       c.k,     c.op_a, c.op_b,    c.alpha, a_.data(),
-              a_.ld(), b_.data(), b_.ld(), c.beta, c_.data(), c_.ld()};
+  problem_ = {{c.m, c.n, c.k, c.op_a, c.op_b, c.alpha, a_.data(), a_.ld(), b_.data(), b_.ld(),
+               c.beta, c_.data(), c_.ld()}};
   upload(a_, stored(Operand::a));
   upload(b_, stored(Operand::b));
   if (c.beta != 0) c_before_ = stored(Operand::c);

@@ -105,8 +105,8 @@ SgemmTrial::SgemmTrial(Workbench& bench, const SgemmCase& c)
 
 void SgemmTrial::make_problem() {
   const SgemmCase& c = case_;
-  problem_ = {c.m,     c.n,       c.k,     c.op_a, c.op_b,    c.alpha, a_.data(),
-              a_.ld(), b_.data(), b_.ld(), c.beta, c_.data(), c_.ld()};
+  problem_ = {{c.m, c.n, c.k, c.op_a, c.op_b, c.alpha, a_.data(), a_.ld(), b_.data(), b_.ld(),
+               c.beta, c_.data(), c_.ld()}};
   problem_.batch = c.batch;
   const auto stride = [](const GuardedMatrix& matrix) {
     return matrix.entries() > 1 ? matrix.stride() : 0;

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <utility>
 
+#include "device/overlap.hpp"
 #include "device/ticket.hpp"
 #include "device/tile.hpp"
 #include "sgemm/production.hpp"
@@ -48,6 +49,19 @@ struct Place {
   __device__ int first_row() const { return row(row_thread, 0); }
   __device__ int first_k() const { return k_pitch == 1 ? 4 * k_thread : k_thread; }
 };
+
+// Four floats that nobody reads again: L1 keeps none of them.
+__device__ __forceinline__ float4 read_once(const float* x) {
+#if defined(__CUDA_ARCH__)
+  float4 four;
+  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
+      : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+      : "l"(x));
+  return four;
+#else
+  return *reinterpret_cast<const float4*>(x);
+#endif
+}
 
 // A thread's way through the wide operand, a step at a time. Its lines lie ld apart: `outer` counts
 // them, `inner` the elements of a line.
@@ -96,7 +110,7 @@ class WideOperand {
       const bool here = o * outer_pitch_ < outer_left;
       float4 four = make_float4(0, 0, 0, 0);
       if constexpr (whole && aligned) {
-        if (here) four = __ldg(reinterpret_cast<const float4*>(line));
+        if (here) four = read_once(line);
       } else {
         const auto element = [&](int q) {
           return here && (whole || q * inner_pitch_ < inner_left) ? __ldg(line + q * inner_pitch_)
@@ -254,11 +268,13 @@ __global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
   alignas(16) __shared__ float shared[W * chunk > sums ? W * chunk : sums];
   __shared__ bool last;
 
+  wait_for_previous_kernel();
   if (is_called_off(all)) return;
   const Place<along_k, aligned> place(plan);
   const Unit unit(plan, along_k);
   float acc[4][W] = {};
   if (reads_operands(all)) accumulate(acc, shared, all, plan, unit, place);
+  let_next_kernel_start();
   __syncthreads();
   leave_sums(shared, acc, plan, place);
   __syncthreads();
@@ -323,7 +339,9 @@ Status thin_launch(const Sgemm& problem, const Device& device, Workspace workspa
   const ThinPlan plan = thin_plan(problem, device);
   const ThinKernel kernel = instance_of(plan, std::make_index_sequence<std::size(thin_configs)>());
   const auto blocks = static_cast<unsigned>(plan.blocks(problem.batch));
-  return gpu::launch(kernel, {blocks, threads, 0, stream}, problem, plan, workspace);
+  return gpu::launch(
+      kernel, {.grid = dim3(blocks), .block = dim3(threads), .stream = stream, .overlap = true},
+      problem, plan, workspace);
 }
 
 }  // namespace KW_TARGET
