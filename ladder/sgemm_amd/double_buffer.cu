@@ -20,19 +20,11 @@
 // Original    S2: 17.80 (03_5), 22.89 (03_6, unfinished), 164.5 (06, serialised by its compiler),
 //             11.99, 11.20 (07_4, its best), 12.03, 13.15 (07_6, unfinished), 15.51, 11.22 ms on
 //             an MI100 at 4096. 03_6 and 07_6 are finished here.
+#include "device/repeat.hpp"
 #include "tile.hpp"
 
 namespace KW_TARGET::amd {
 namespace {
-
-// f(0), ..., f(count - 1), each argument a constant: an instruction may hold it.
-template <int count, class F>
-__device__ __forceinline__ void for_each_step(const F& f) {
-  [&]<int... step>(std::integer_sequence<int, step...>) {
-    (f(std::integral_constant<int, step>{}), ...);
-  }
-  (std::make_integer_sequence<int, count>{});
-}
 
 // The FMAs of a tile: as and bs are its rows at this thread's place. before(kk) is done before the
 // FMAs of step kk.
@@ -43,7 +35,7 @@ struct Multiply {
                                              float (&acc)[t.tm][t.tn], const Before& before) {
     Operand<t, l> operand[2];
     if constexpr (fragments == Fragments::ahead) operand[0].read(as, bs);
-    for_each_step<t.bk>([&](auto step) {
+    repeat<t.bk>([&](auto step) {
       constexpr int kk = decltype(step)::value;
       constexpr int next = fragments == Fragments::ahead ? kk + 1 : kk;
       if constexpr (next < t.bk) operand[next % 2].read(as + next * pitch_a, bs + next * pitch_b);
@@ -65,7 +57,7 @@ struct Multiply<Fragments::gcn_ahead, t, l, pitch_a, pitch_b> {
     Queue::Load a_next[2], b_next[2];
     a_next[0] = queue.start(as);
     b_next[0] = queue.start(bs);
-    for_each_step<t.bk>([&](auto step) {
+    repeat<t.bk>([&](auto step) {
       constexpr int kk = decltype(step)::value, next = kk + 1;
       if constexpr (next < t.bk) {
         a_next[next % 2] = queue.template start<next * pitch_a * 4>(as);

@@ -3,9 +3,8 @@
 // the sums.
 #pragma once
 
-#include <utility>
-
 #include "device/mbarrier.hpp"
+#include "device/repeat.hpp"
 #include "device/wgmma.hpp"
 #include "sgemm/hopper_image.hpp"
 #include "sgemm/hopper_tuning.hpp"
@@ -13,12 +12,6 @@
 namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
-
-template <int count, class Body>
-__device__ __forceinline__ void repeat(Body body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>()), ...); }
-  (std::make_integer_sequence<int, count>());
-}
 
 template <Scheme scheme, Tile tile>
 struct Consumer {
