@@ -28,9 +28,11 @@ struct ThinTuning {
 
 // For an NVIDIA H200, where 4.5 TB/s at 0.8 us of latency need 27 KB on their way to every
 // multiprocessor: 4 blocks have 64 KB, the 2 of the widest instance 32 KB. A third of those would
-// spill. 1 x 8192 x 8192 becomes 1056 blocks; in microseconds, with waves of 2, 3, 4 and
-// 8: 65.9, 68.1, 68.7, 70.7; 8 x 4096 x 4096: 32.6, 44.4, 47.6, 47.6; 8192 x 1 x
-// 8192: 69.8, 67.3, 67.3, 67.4. With loads that L1 keeps nothing of, 2 waves: 64.9, 29.7 and 69.4
+// spill. 1 x 8192 x 8192 becomes 1056 blocks. Microseconds with waves of 2, 3, 4 and 8:
+//   1 x 8192 x 8192    65.9  68.1  68.7  70.7
+//   8 x 4096 x 4096    32.6  44.4  47.6  47.6
+//   8192 x 1 x 8192    69.8  67.3  67.3  67.4
+// and with 2 and loads of which L1 keeps nothing 64.9, 29.7 and 69.4
 // (results/h200/explored-thin.txt).
 inline constexpr ThinTuning thin_tuning = {.threads = 256,
                                            .chunk = 1024,
