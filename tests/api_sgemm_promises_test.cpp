@@ -244,6 +244,20 @@ std::vector<DeviceKind> devices_with_graphs() {
 class ApiSgemmGraphs : public testing::TestWithParam<DeviceKind> {};
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ApiSgemmGraphs);
 
+// What `run` launches. It runs once before, so that the workspace does not grow while capturing.
+std::unique_ptr<Runtime::Graph> captured(detail::ContextState& state,
+                                         const std::function<void()>& run) {
+  run();
+  std::unique_ptr<Runtime::Graph> graph;
+  detail::throw_unless_ok(state.runtime().capture(
+      [&](Stream) {
+        run();
+        return Status::success();
+      },
+      state.stream(), &graph));
+  return graph;
+}
+
 TEST_P(ApiSgemmGraphs, AReplayReadsWhatTheDeviceHoldsThen) {
   Context context = detail::open_context(GetParam());
   detail::ContextState& state = detail::ContextAccess::state(context);
@@ -254,14 +268,7 @@ TEST_P(ApiSgemmGraphs, AReplayReadsWhatTheDeviceHoldsThen) {
     const auto run = [&] {
       products.run(context, Scalar::at(scalars.data()), Scalar::at(scalars.data() + 1));
     };
-    run();  // the workspace grows here, not while capturing
-    std::unique_ptr<Runtime::Graph> graph;
-    detail::throw_unless_ok(state.runtime().capture(
-        [&](Stream) {
-          run();
-          return Status::success();
-        },
-        state.stream(), &graph));
+    const std::unique_ptr<Runtime::Graph> graph = captured(state, run);
     for (const float alpha : {2.0f, 0.0f, -1.5f}) {
       const std::vector<float> now = {alpha, 0};
       detail::throw_unless_ok(state.runtime().copy(scalars.data(), now.data(),
@@ -285,14 +292,7 @@ TEST_P(ApiSgemmGraphs, AReplayOfASplitProductGoesByTheDataOfThen) {
       sgemm(context, 1, products.view_a(), products.view_b(), 0, products.view_c(),
             SgemmOptions{Math::fp32_split});
     };
-    run();
-    std::unique_ptr<Runtime::Graph> graph;
-    detail::throw_unless_ok(state.runtime().capture(
-        [&](Stream) {
-          run();
-          return Status::success();
-        },
-        state.stream(), &graph));
+    const std::unique_ptr<Runtime::Graph> graph = captured(state, run);
     for (const float x : {0.5f, std::numeric_limits<float>::infinity(), 1e-40f, 0x1p60f, 0.25f}) {
       detail::throw_unless_ok(
           state.runtime().copy(products.a.data(), &x, sizeof(float), state.stream()));

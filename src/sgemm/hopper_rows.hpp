@@ -139,8 +139,8 @@ struct Row {
            is_small_enough(p);
   }
   static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
-    const std::size_t fp32 =
-        fp32_kernel(stand_in(p), device, any_workspace).workspace_bytes(stand_in(p), device);
+    const Sgemm own = stand_in(p);
+    const std::size_t fp32 = fp32_kernel(own, device, any_workspace).workspace_bytes(own, device);
     return Memory(p, fp16, device).end + fp32;
   }
   static std::size_t least_workspace_bytes(const Sgemm& p, const Device& device) {
