@@ -1,11 +1,12 @@
 """The report of the accuracy suite, and the measure of XLA's product beside it."""
 
 import importlib.util
+import json
 import unittest
 
 from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, sgemm_row, untimed
 
-from kernelwright_report import pictures, tables
+from kernelwright_report import guard, pictures, results, tables
 
 RATIOS = {"sgemm_own": 0.5, "r01_slow": 1.5, "cublas": None}
 
@@ -26,6 +27,24 @@ def suite(*more):
 
 def plain(kernel, kind, k, verified=True):
     return suite_row(kernel, kind, k, rms_vs_peer=None, max_vs_peer=None, verified=verified)
+
+
+class Guard(InFolder):
+    ROW = {"distribution": "N(0,1)", "size": 8192, "seeds": 100, "fp16x3": 99, "bf16x6": 1, "fp32": 0,
+           "set_apart_mean": 1.584, "set_apart_most": 300}  # fmt: skip
+    MACHINE = {"schema": 1, "device": "Test device", "driver": "1.2", "cuda": "13.0", "torch": "2.11", "kernelwright": "0.1.0"}
+
+    def test_one_line_a_distribution(self):
+        self.write(json.dumps({**self.MACHINE, "rows": [self.ROW]}), "results/dev/guard.json")
+        page = self.write("<!-- table: results/dev/guard.json guard -->\n<!-- end -->\n", "docs/accuracy.md")
+        self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
+        self.assertIn("| N(0,1) | 8\u202f192 | 100 | 99 | 1 | 0 | 300 | 1.58 |", page.read_text())
+        self.assertIn("Test device, driver 1.2, CUDA 13.0, PyTorch 2.11, kernelwright 0.1.0.", page.read_text())
+
+    def test_files_of_another_kind_are_refused(self):
+        for content in ("", "[]", "{}", json.dumps({**self.MACHINE, "rows": []}), json.dumps(suite())):
+            with self.assertRaisesRegex(results.ResultError, "tools/guard_trips.py"):
+                guard.table(content)
 
 
 class Suite(InFolder):

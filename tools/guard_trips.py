@@ -15,6 +15,7 @@ import argparse
 import ctypes
 import json
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -56,6 +57,11 @@ def floats(x: torch.Tensor):
     return ctypes.c_void_p(x.data_ptr())
 
 
+def driver() -> str:
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    return subprocess.run(query, check=True, capture_output=True, text=True).stdout.split()[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library", type=Path, help="libkernelwright.so")
@@ -92,6 +98,7 @@ def main():
         print(*(f"{key} {value}" for key, value in row.items()), sep="  ", flush=True)
     if arguments.json:
         about = {"schema": 1, "command": shlex.join(sys.argv), "device": torch.cuda.get_device_name(),
+                 "driver": driver(),
                  "kernelwright": library.library.kwVersion().decode(), "torch": torch.__version__,
                  "cuda": torch.version.cuda, "rows": rows}
         arguments.json.write_text(json.dumps(about, indent=1) + "\n")

@@ -11,6 +11,7 @@ A document holds pairs of marks; what lies between them belongs to this program:
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     table: FILE.csv isa            a file of tools/amd_isa.py
+    table: FILE guard              a file of tools/guard_trips.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
@@ -27,7 +28,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, counters
+from . import amd, counters, guard
 from . import pictures as plots
 from . import tables, tables_reduce, text, theme
 from .reductions import length_near, over_first
@@ -63,6 +64,8 @@ class Project:
                 how = "docs/measuring.md says how to write it."
             if name.endswith("-isa.csv"):
                 how = f"Write it with `tools/amd_isa.py --csv {name}`."
+            if "guard" in path.name:
+                how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
             if "amd-ladder" in name:
                 how = f"Write it with `kernelwright bench sgemm --kernel 'amd_*' --sweep classic --json {name}` on that device."
             raise NoFile(f"{name}: no such file. {how}")
@@ -114,12 +117,15 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
         return tables.to_markdown(table, _linker(project, document, "sgemm"))
+    if kind == "guard":
+        table = guard.table(project.find(words[0]).read_text(encoding="utf-8"))
+        return f"{tables.to_markdown(table)}\n\n{table.caption}"
     if kind == "counters":
         op = "reduce" if "reduce" in Path(words[0]).name else "sgemm"
         raw = project.find(words[0]).read_text(encoding="utf-8")
         return tables.to_markdown(counters.table(raw, project.ideas(op)), _linker(project, document, op))
     if kind not in TABLES:
-        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters, isa.")
+        raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters, isa, guard.")
     op, make = TABLES[kind]
     result = project.load(words[0])
     if op not in ("", result.op):
