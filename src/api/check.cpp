@@ -12,7 +12,7 @@ namespace kw::detail {
 
 namespace {
 
-constexpr std::int64_t element_bytes = sizeof(float);
+constexpr std::int64_t float_bytes = sizeof(float);
 
 // Elements from the first to one past the last, of the last entry; false where their bytes do not
 // fit 64 bits.
@@ -25,7 +25,7 @@ bool span_elements(const Operand& operand, std::int64_t* elements) {
          !__builtin_add_overflow(*elements, operand.width(), elements) &&
          !__builtin_mul_overflow(operand.entries - 1, operand.stride, &entries) &&
          !__builtin_add_overflow(*elements, entries, elements) &&
-         !__builtin_mul_overflow(*elements, element_bytes, &bytes);
+         !__builtin_mul_overflow(*elements, float_bytes, &bytes);
 }
 
 // The check's sentence and argument, with the operand's letter before both: "rows" becomes
@@ -68,15 +68,15 @@ Status check_span(const Operand& operand) {
 
 Footprint footprint(const Operand& operand) {
   if (operand.empty()) return {};
-  const std::int64_t width = operand.width() * element_bytes;
+  const std::int64_t width = operand.width() * float_bytes;
   return {reinterpret_cast<std::uintptr_t>(operand.view.data), operand.lines(), width,
-          operand.lines() == 1 ? width : operand.view.ld * element_bytes};
+          operand.lines() == 1 ? width : operand.view.ld * float_bytes};
 }
 
 Footprints footprints(const Operand& operand) {
   // Entries at the same place take the memory of one.
   return {footprint(operand), operand.stride == 0 ? 1 : operand.entries,
-          operand.stride * element_bytes};
+          operand.stride * float_bytes};
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ Status check_data(const Operand& operand) {
   }
   std::int64_t elements = 0;
   if (!span_elements(operand, &elements) ||
-      static_cast<std::uintptr_t>(elements * element_bytes) >
+      static_cast<std::uintptr_t>(elements * float_bytes) >
           std::numeric_limits<std::uintptr_t>::max() - address) {
     return invalid(
         text(operand.description(), " with ", operand.steps(), " from address ", address,
@@ -179,7 +179,7 @@ Status check_stride(const Operand& operand) {
 Status check_entries_apart(const Operand& output) {
   if (output.empty() || output.entries == 1) return Status::success();
   const Footprint first = footprint(output);
-  const std::int64_t stride = output.stride * element_bytes;
+  const std::int64_t stride = output.stride * float_bytes;
   // All of them side by side within a line: common, and sure without a look at each.
   const bool side_by_side =
       stride >= first.width && (output.entries - 1) * stride + first.width <= first.ld;
@@ -206,8 +206,8 @@ Status check_scalar(const Scalar& scalar, const char* argument) {
 
 Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output) {
   if (!scalar.is_on_device()) return Status::success();
-  const Footprint place{reinterpret_cast<std::uintptr_t>(scalar.address()), 1, element_bytes,
-                        element_bytes};
+  const Footprint place{reinterpret_cast<std::uintptr_t>(scalar.address()), 1, float_bytes,
+                        float_bytes};
   if (!any_shares_byte({place}, footprints(output))) return Status::success();
   return invalid(
       text(argument, " at ", static_cast<const void*>(scalar.address()), " is an element of ",

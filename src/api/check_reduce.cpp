@@ -198,7 +198,7 @@ Status check_apart(const Memory& out, const Footprint& input, const Memory& read
                  "out");
 }
 
-Status check_pointers(const ReduceCall& call, std::int64_t results) {
+Status check_reduce_pointers(const ReduceCall& call, std::int64_t results) {
   const ReduceView& view = call.view;
   Memory data{view.data, 0, element_bytes(view.type), "data", description(view)};
   (void)span_bytes(view, &data.bytes);  // known to fit: check_span
@@ -254,7 +254,7 @@ Status check_reduce(const ReduceCall& call) {
   Status status = check_reduce_shape(call, &results);
   if (status.ok()) status = check_output_type(call, results);
   if (!status.ok() || results == 0) return status;
-  return check_pointers(call, results);
+  return check_reduce_pointers(call, results);
 }
 
 }  // namespace kw::detail

@@ -27,13 +27,13 @@ Sgemm canonical(const SgemmCall& call) {
     const bool transposed = (view.op == Op::transpose) != (view.layout != call.c.layout);
     return transposed ? Op::transpose : Op::none;
   };
-  struct Side {
+  struct Factor {
     MatrixView<const float> view;
     std::int64_t stride;
     const float* const* pointers;
   };
   const SgemmBatch& batch = call.batch;
-  Side left{call.a, batch.stride_a, batch.a}, right{call.b, batch.stride_b, batch.b};
+  Factor left{call.a, batch.stride_a, batch.a}, right{call.b, batch.stride_b, batch.b};
   const bool swapped = call.c.layout == Layout::col_major;
   if (swapped) std::swap(left, right);
   Sgemm problem;

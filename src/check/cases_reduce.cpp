@@ -24,10 +24,10 @@ constexpr std::array<ReduceOp, 12> ops = {ReduceOp::sum,
 constexpr std::array<DataType, 7> types = {DataType::float32,  DataType::float64, DataType::float16,
                                            DataType::bfloat16, DataType::int8,    DataType::int32,
                                            DataType::int64};
-constexpr std::array<Input, 5> inputs = {Input::uniform, Input::unit, Input::normal,
+constexpr std::array<Input, 5> reduce_inputs = {Input::uniform, Input::unit, Input::normal,
                                          Input::integers, Input::constant};
-constexpr std::array<std::int64_t, 2> guards = {1024, 0};
-constexpr std::array<std::int64_t, 3> pads = {0, 3, 16};
+constexpr std::array<std::int64_t, 2> reduce_guards = {1024, 0};
+constexpr std::array<std::int64_t, 3> reduce_pads = {0, 3, 16};
 constexpr std::array<std::int64_t, 12> misalignments = {0, 0, 0, 1, 2, 3, 4, 5, 7, 8, 11, 15};
 
 // One below, at, and one above what a warp, a block and a block's vectors take, and what a chunk of
@@ -51,8 +51,8 @@ ReduceCase draw_case(ReduceShape shape, DataType type, ReduceOp op, std::size_t 
   c.op = op;
   c.type = type;
   c.shape = shape;
-  c.input = draw.from(inputs);
-  c.guard = draw.from(guards);
+  c.input = draw.from(reduce_inputs);
+  c.guard = draw.from(reduce_guards);
   c.misalign = draw.from(misalignments);
   c.correction = draw.from(std::array<std::int64_t, 3>{0, 1, 1});
   c.seed = seed + number;
@@ -144,7 +144,7 @@ class Cases {
     ReduceCase& c = add(shape, type, op);
     c.rows = rows;
     c.cols = cols;
-    c.ld_pad = Draw(list_.size() + 5000).from(pads);
+    c.ld_pad = Draw(list_.size() + 5000).from(reduce_pads);
   }
   void add_segments(DataType type, ReduceOp op, SegmentLengths lengths, std::int64_t count) {
     ReduceCase& c = add(ReduceShape::segments, type, op);

@@ -6,7 +6,7 @@
 
 namespace kw::check {
 namespace {
-constexpr std::array<std::pair<Input, const char*>, 5> names = {{
+constexpr std::array<std::pair<Input, const char*>, 5> input_names = {{
     {Input::uniform, "uniform"},
     {Input::unit, "unit"},
     {Input::normal, "normal"},
@@ -16,14 +16,14 @@ constexpr std::array<std::pair<Input, const char*>, 5> names = {{
 }  // namespace
 
 const char* to_string(Input input) {
-  for (const auto& [value, name] : names) {
+  for (const auto& [value, name] : input_names) {
     if (value == input) return name;
   }
   return "unknown";
 }
 
 bool parse_input(std::string_view name, Input* input) {
-  for (const auto& [value, known] : names) {
+  for (const auto& [value, known] : input_names) {
     if (name == known) {
       *input = value;
       return true;

@@ -8,7 +8,7 @@
 namespace kw::check {
 namespace {
 
-constexpr std::array<std::pair<SegmentLengths, const char*>, 5> names = {{
+constexpr std::array<std::pair<SegmentLengths, const char*>, 5> length_names = {{
     {SegmentLengths::equal, "equal"},
     {SegmentLengths::one_to_32, "one_to_32"},
     {SegmentLengths::log_uniform, "log_uniform"},
@@ -42,14 +42,14 @@ std::vector<std::int64_t> equal_offsets(std::int64_t segments, std::int64_t cols
 }  // namespace
 
 const char* to_string(SegmentLengths lengths) {
-  for (const auto& [value, name] : names) {
+  for (const auto& [value, name] : length_names) {
     if (value == lengths) return name;
   }
   return "unknown";
 }
 
 bool parse_segment_lengths(std::string_view name, SegmentLengths* lengths) {
-  for (const auto& [value, known] : names) {
+  for (const auto& [value, known] : length_names) {
     if (name == known) {
       *lengths = value;
       return true;

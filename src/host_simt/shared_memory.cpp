@@ -18,17 +18,17 @@
 
 namespace kw::host_simt {
 namespace {
-constexpr std::size_t guard_bytes = 256;
-constexpr std::size_t alignment = 128;
-constexpr std::size_t buffer_bytes = alignment + guard_bytes + max_shared_bytes + guard_bytes;
+constexpr std::size_t zone_bytes = 256;
+constexpr std::size_t buffer_alignment = 128;
+constexpr std::size_t buffer_bytes = buffer_alignment + zone_bytes + max_shared_bytes + zone_bytes;
 }  // namespace
 
 SharedMemory::SharedMemory()
     : buffer_(new unsigned char[buffer_bytes]),
       static_base_(ProgramSymbols::instance().shared_base()) {
-  void* start = buffer_.get() + guard_bytes;
-  std::size_t space = buffer_bytes - guard_bytes;
-  dynamic_ = static_cast<unsigned char*>(std::align(alignment, max_shared_bytes, start, space));
+  void* start = buffer_.get() + zone_bytes;
+  std::size_t space = buffer_bytes - zone_bytes;
+  dynamic_ = static_cast<unsigned char*>(std::align(buffer_alignment, max_shared_bytes, start, space));
 }
 
 SharedMemory::~SharedMemory() { ASAN_UNPOISON_MEMORY_REGION(buffer_.get(), buffer_bytes); }
@@ -37,8 +37,8 @@ void SharedMemory::prepare(const std::vector<SharedSymbol>& arrays, std::size_t 
                            bool poison) {
   bytes_ = bytes;
   ASAN_UNPOISON_MEMORY_REGION(buffer_.get(), buffer_bytes);
-  std::memset(dynamic_ - guard_bytes, poison_byte, guard_bytes);
-  std::memset(dynamic_ + bytes, poison_byte, guard_bytes);
+  std::memset(dynamic_ - zone_bytes, poison_byte, zone_bytes);
+  std::memset(dynamic_ + bytes, poison_byte, zone_bytes);
   if (poison) {
     std::memset(dynamic_, poison_byte, bytes);
     for (const SharedSymbol& array : arrays) {
@@ -52,9 +52,9 @@ void SharedMemory::prepare(const std::vector<SharedSymbol>& arrays, std::size_t 
 bool SharedMemory::overrun() const {
   if (address_sanitizer) return false;  // it has reported the access itself
   const auto damaged = [](const unsigned char* zone) {
-    return std::any_of(zone, zone + guard_bytes, [](unsigned char x) { return x != poison_byte; });
+    return std::any_of(zone, zone + zone_bytes, [](unsigned char x) { return x != poison_byte; });
   };
-  return damaged(dynamic_ - guard_bytes) || damaged(dynamic_ + bytes_);
+  return damaged(dynamic_ - zone_bytes) || damaged(dynamic_ + bytes_);
 }
 
 bool SharedMemory::may_hold(const void* address, std::size_t bytes,

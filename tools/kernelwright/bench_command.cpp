@@ -230,7 +230,7 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
   options.add_json(to);
 }
 
-void add_sgemm(CLI::App& bench, Invocation& invocation) {
+void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
   command->footer(
       "Sweeps: classic (squares 128 to 16384), skinny, odd, small, batched (4096 products of 32 "
@@ -339,7 +339,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
       "  kernelwright bench reduce --shape 2^20 --op sum,max\n"
       "  kernelwright bench scale_add --shape 8192");
-  add_sgemm(*command, invocation);
+  add_bench_sgemm(*command, invocation);
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
 }

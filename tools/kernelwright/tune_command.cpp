@@ -211,7 +211,7 @@ int run(const TuneOptions& options) {
   return all_verified ? exit_fine : exit_not_verified;
 }
 
-void add_sgemm(CLI::App& tune, Invocation& invocation) {
+void add_tune_sgemm(CLI::App& tune, Invocation& invocation) {
   CLI::App* command = tune.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
   command->footer(
       "Every kernel of the library that takes a shape is verified and timed there; the fastest\n"
@@ -256,7 +256,7 @@ void add_tune_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  kernelwright tune sgemm --sweep classic\n"
       "  kernelwright tune sgemm --shape 4096 --ops nn,nt --out tuned.txt");
-  add_sgemm(*command, invocation);
+  add_tune_sgemm(*command, invocation);
 }
 
 }  // namespace kw
