@@ -25,7 +25,7 @@ constexpr std::array<DataType, 7> types = {DataType::float32,  DataType::float64
                                            DataType::bfloat16, DataType::int8,    DataType::int32,
                                            DataType::int64};
 constexpr std::array<Input, 5> reduce_inputs = {Input::uniform, Input::unit, Input::normal,
-                                         Input::integers, Input::constant};
+                                                Input::integers, Input::constant};
 constexpr std::array<std::int64_t, 2> reduce_guards = {1024, 0};
 constexpr std::array<std::int64_t, 3> reduce_pads = {0, 3, 16};
 constexpr std::array<std::int64_t, 12> misalignments = {0, 0, 0, 1, 2, 3, 4, 5, 7, 8, 11, 15};

@@ -28,7 +28,8 @@ SharedMemory::SharedMemory()
       static_base_(ProgramSymbols::instance().shared_base()) {
   void* start = buffer_.get() + zone_bytes;
   std::size_t space = buffer_bytes - zone_bytes;
-  dynamic_ = static_cast<unsigned char*>(std::align(buffer_alignment, max_shared_bytes, start, space));
+  dynamic_ =
+      static_cast<unsigned char*>(std::align(buffer_alignment, max_shared_bytes, start, space));
 }
 
 SharedMemory::~SharedMemory() { ASAN_UNPOISON_MEMORY_REGION(buffer_.get(), buffer_bytes); }
