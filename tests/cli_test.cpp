@@ -85,6 +85,9 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
        "\"thin\" is not one of classic, skinny, odd, small"},
       {"bench sgemm --device cpu --sweep small --shape 8", "--shape"},
       {"bench sgemm --device cpu --shape 8 --batch 0", "--batch"},
+      {"bench sgemm --device cpu --shape 8 --pad 1", "--pad"},
+      {"bench sgemm --device cpu --shape 8 --pad 0,-1,0", "--pad"},
+      {"bench sgemm --device cpu --shape 8 --pad 0,1,0,1", "1"},
       {"bench sgemm --device cpu --shape 8 --ops nn,n",
        "--ops: \"n\" is not one of nn, nt, tn, tt"},
       {"bench sgemm --device cpu --shape 8 --ops nc", "--ops: \"nc\" is not one of"},
@@ -265,6 +268,17 @@ TEST(Cli, BenchOfBatchesSaysSo) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part : {"sgemm 16 x 16 x 16 NN, batch 5", "sgemm 8 x 9 x 10 TN, batch 5",
                            "16 (batch 5)", "8x9x10 (batch 5)", "TN, GFLOP/s (* best)"}) {
+    EXPECT_TRUE(contains(run.out, part)) << part << "\n" << run.out;
+  }
+}
+
+TEST(Cli, BenchOfPaddedRowsSaysSo) {
+  const ProgramRun run = run_kernelwright(
+      "bench sgemm --device cpu --shape 8x9x10 --pad 0,3,1 --ops nn,tt --quick --no-peer "
+      "--kernel cpu_loop");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  for (const char* part : {"sgemm 8 x 9 x 10 NN, lda 10, ldb 12, ldc 10",
+                           "sgemm 8 x 9 x 10 TT, lda 8, ldb 13, ldc 10"}) {
     EXPECT_TRUE(contains(run.out, part)) << part << "\n" << run.out;
   }
 }

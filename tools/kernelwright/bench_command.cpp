@@ -17,7 +17,8 @@ namespace {
 
 struct BenchOptions : CommonOptions {
   std::string sweep, l2 = "hot", op_a = "N", op_b = "N", ops;
-  std::int64_t batch = 0;  // 0: the sweep's, or 1
+  std::int64_t batch = 0;         // 0: the sweep's, or 1
+  std::vector<std::int64_t> pad;  // of sgemm
   double budget_ms = 0, max_call_ms = -1;
   float alpha = 1, beta = 0;           // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
@@ -54,6 +55,11 @@ check::SgemmCase make_case(const BenchOptions& options, const Shape& shape, cons
   c.batch = options.batch > 0 ? options.batch : shape.batch;
   c.op_a = ops.a;
   c.op_b = ops.b;
+  if (!options.pad.empty()) {
+    c.lda_pad = options.pad[0];
+    c.ldb_pad = options.pad[1];
+    c.ldc_pad = options.pad[2];
+  }
   c.alpha = options.alpha;
   c.beta = options.beta;
   c.input = options.parsed_input();
@@ -242,7 +248,8 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
       "  kernelwright bench sgemm --device cpu --quick\n"
       "  kernelwright bench sgemm --shape 256 --l2 cold\n"
-      "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn");
+      "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
+      "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
   CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
   shape->type_name("LIST");
@@ -252,6 +259,15 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
           "--batch", options->batch,
           "Products in one call, one behind the other in memory (default: 1, or the sweep's)")
       ->check(CLI::PositiveNumber);
+  command
+      ->add_option(
+          "--pad", options->pad,
+          "Elements between the rows of A, B and C in memory: lda, ldb and ldc are so much "
+          "larger than they must be (default: 0,0,0)")
+      ->type_name("A,B,C")
+      ->delimiter(',')
+      ->expected(3)
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--alpha", options->alpha)->capture_default_str();
   command->add_option("--beta", options->beta)->capture_default_str();
   CLI::Option* op_a = command->add_option("--op-a", options->op_a, "N or T")

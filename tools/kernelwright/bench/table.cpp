@@ -29,6 +29,16 @@ std::string rate_text(double value) {
   return fmt::format("{:.{}f}", value, value < 100 ? 2 : value < 1000 ? 1 : 0);
 }
 
+// Where rows are further apart than they must be.
+std::string padding(const Row& row) {
+  const std::int64_t k = row.k.value_or(0);
+  const bool dense = row.lda == (row.op_a == "T" ? row.m : k) &&
+                     row.ldb == (row.op_b == "T" ? k : row.n) && row.ldc == row.n;
+  return dense ? std::string()
+               : fmt::format(", lda {}, ldb {}, ldc {}", row.lda, row.ldb.value_or(0),
+                             row.ldc.value_or(0));
+}
+
 std::string heading(const Row& row) {
   if (row.reduction) {
     const ReductionRow& r = *row.reduction;
@@ -41,9 +51,9 @@ std::string heading(const Row& row) {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }
   const std::string batch = row.batch == 1 ? std::string() : fmt::format(", batch {}", row.batch);
-  return fmt::format("sgemm {} x {} x {} {}{}{}, alpha {}, beta {}", row.m, row.n,
+  return fmt::format("sgemm {} x {} x {} {}{}{}{}, alpha {}, beta {}", row.m, row.n,
                      row.k.value_or(0), row.op_a.value_or(""), row.op_b.value_or(""), batch,
-                     row.alpha, row.beta);
+                     padding(row), row.alpha, row.beta);
 }
 
 template <class T>
