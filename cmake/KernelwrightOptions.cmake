@@ -11,6 +11,7 @@ set(KW_CBLAS AUTO CACHE STRING "CPU backend on a CBLAS (OpenBLAS): AUTO, ON or O
 set(KW_OPENMP AUTO CACHE STRING "CPU reductions on several threads (OpenMP): AUTO, ON or OFF")
 option(KW_DEVELOPER "Host SIMT, ladder, peers and the kernelwright program" ${PROJECT_IS_TOP_LEVEL})
 option(KW_TESTS "Tests (needs KW_DEVELOPER)" ${PROJECT_IS_TOP_LEVEL})
+option(KW_LINEINFO "Source lines in CUDA kernels, for profilers; the code is the same" ON)
 option(KW_SANITIZE "AddressSanitizer and UBSan on all host code" OFF)
 option(KW_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 

@@ -14,7 +14,7 @@ target_compile_options(kw_common INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:${KW_HOST_WARNINGS}>
   $<$<COMPILE_LANGUAGE:CUDA>:${KW_CUDA_WERROR}>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
-  $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${KW_LINEINFO}>>:-lineinfo>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 # One rounding where the source has one: fused operations are written as fmaf, nowhere assumed.
 target_compile_options(kw_common INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)

@@ -13,9 +13,9 @@ namespace kw::test {
 namespace {
 
 // Sums of these round at every step.
-constexpr std::int64_t n = 30011;
+constexpr std::int64_t length = 30011;
 const std::vector<float>& rough() {
-  static const std::vector<float> values = random_floats(n + 8, 11);
+  static const std::vector<float> values = random_floats(length + 8, 11);
   return values;
 }
 
@@ -27,16 +27,16 @@ class ApiReduceBits : public testing::TestWithParam<DeviceKind> {
   // Results of all rounding operations, of all shapes.
   static std::vector<std::vector<unsigned char>> all_bits(Context& context) {
     const DeviceFloats data(context, rough());
-    const DeviceArray<std::int64_t> offsets(context, {0, 5, 300, 28000, n});
+    const DeviceArray<std::int64_t> offsets(context, {0, 5, 300, 28000, length});
     std::vector<double> wide(rough().begin(), rough().end());
     for (double& value : wide) value *= 1.0 / 3;
     const DeviceArray<double> doubles(context, wide);
-    const ReduceView views[] = {array_view(data.data(), n),
-                                array_view(doubles.data(), n),
+    const ReduceView views[] = {array_view(data.data(), length),
+                                array_view(doubles.data(), length),
                                 rows_of(row_major(data.data(), 3, 10000, 10003)),
                                 columns_of(row_major(data.data(), 300, 97, 100)),
                                 columns_of(col_major(data.data(), 3000, 10)),
-                                segments_of(data.data(), n, offsets.data(), 4)};
+                                segments_of(data.data(), length, offsets.data(), 4)};
     std::vector<std::vector<unsigned char>> results;
     for (const ReduceView& view : views) {
       for (ReduceOp op : rounding) {
@@ -63,8 +63,8 @@ TEST_P(ApiReduceBits, WhereverTheElementsLie) {
   std::copy(rough().begin(), rough().end(), moved.begin() + 3);
   const DeviceFloats further(context, moved);
   for (ReduceOp op : rounding) {
-    EXPECT_EQ(reduce_bytes(context, op, array_view(data.data(), n)),
-              reduce_bytes(context, op, array_view(further.data() + 3, n)))
+    EXPECT_EQ(reduce_bytes(context, op, array_view(data.data(), length)),
+              reduce_bytes(context, op, array_view(further.data() + 3, length)))
         << to_string(op);
   }
 }
@@ -78,7 +78,7 @@ TEST_P(ApiReduceBits, ARowAndASegmentAreArrays) {
     const auto row = rows.begin() + static_cast<long>(alone.size());
     EXPECT_EQ(alone, std::vector<unsigned char>(row, row + static_cast<long>(alone.size())))
         << to_string(op);
-    EXPECT_EQ(alone, reduce_bytes(context, op, segments_of(data.data(), n, offsets.data(), 1)))
+    EXPECT_EQ(alone, reduce_bytes(context, op, segments_of(data.data(), length, offsets.data(), 1)))
         << to_string(op);
   }
 }
@@ -88,7 +88,7 @@ TEST_P(ApiReduceBits, InAWorkspaceOfTheCallers) {
   const DeviceArray<double> many(context, std::vector<double>(70000, 0.1));
   const DeviceArray<std::int64_t> offsets(context, {0, 5, 300, 68000, 70000});
   for (const ReduceView& view :
-       {array_view(data.data(), n), rows_of(row_major(data.data(), 3, 10000)),
+       {array_view(data.data(), length), rows_of(row_major(data.data(), 3, 10000)),
         columns_of(row_major(data.data(), 1000, 30)),
         segments_of(many.data(), 70000, offsets.data(), 4)}) {
     for (ReduceOp op : {ReduceOp::sum, ReduceOp::argmin, ReduceOp::variance}) {

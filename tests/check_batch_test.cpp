@@ -10,7 +10,7 @@
 namespace kw::check {
 namespace {
 
-void multiply(const Sgemm& p, std::int64_t k_end) {
+void multiply_entry(const Sgemm& p, std::int64_t k_end) {
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       float sum = 0;
@@ -31,12 +31,12 @@ Status each(const Sgemm& all, const Change& change) {
   for (std::int64_t i = 0; i < all.batch; ++i) {
     Sgemm one = entry_of(all, i);
     change(one, i);
-    multiply(one, one.k);
+    multiply_entry(one, one.k);
   }
   return Status::success();
 }
 
-Status correct(const Sgemm& p, const Device&, Workspace, Stream) {
+Status correct_batch(const Sgemm& p, const Device&, Workspace, Stream) {
   return each(p, [](Sgemm&, std::int64_t) {});
 }
 
@@ -60,7 +60,7 @@ SgemmCase batch_of(std::int64_t batch) {
 
 TEST(CheckBatch, AcceptsACorrectKernelOnEveryCase) {
   for (const SgemmCase& c : sgemm_batch_cases()) {
-    const VerifyResult result = verify(correct, c);
+    const VerifyResult result = verify(correct_batch, c);
     EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
   }
 }
@@ -108,7 +108,7 @@ TEST(CheckBatch, NamesTheEntryOfAWrongElement) {
     c.by_pointers = by_pointers;
     const VerifyResult result = verify(
         [](const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-          Status status = correct(p, device, workspace, stream);
+          Status status = correct_batch(p, device, workspace, stream);
           Sgemm third = entry_of(p, 2);
           third.c[3 * third.ldc + 4] = NAN;
           return status;
@@ -152,7 +152,7 @@ TEST(CheckBatch, CatchesWritesBetweenEntries) {
   c.gap = 4;
   const VerifyResult result = verify(
       [](const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-        Status status = correct(p, device, workspace, stream);
+        Status status = correct_batch(p, device, workspace, stream);
         entry_of(p, 1).c[30 + 2] = 0;
         return status;
       },
@@ -166,7 +166,7 @@ TEST(CheckBatch, CatchesWritesBetweenEntries) {
 TEST(CheckBatch, CatchesWritesIntoAnInput) {
   const VerifyResult result = verify(
       [](const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-        Status status = correct(p, device, workspace, stream);
+        Status status = correct_batch(p, device, workspace, stream);
         const_cast<float*>(entry_of(p, 2).a)[8] += 1;
         return status;
       },

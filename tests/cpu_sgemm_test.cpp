@@ -49,7 +49,8 @@ void expect_exact(const Compute& compute, float alpha, float beta) {
       const std::vector<float> a = integers(80 * 80, 1), b = integers(310 * 310, 2);
       std::vector<float> c = integers(m * ldc, 3);
       if (beta == 0) c.assign(c.size(), nan);
-      const Sgemm p{m, n, k, op_a, op_b, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc};
+      const Sgemm p{
+          {m, n, k, op_a, op_b, alpha, a.data(), lda, b.data(), ldb, beta, c.data(), ldc}};
       const std::vector<float> want = reference(p, c);
       ASSERT_TRUE(compute(p).ok());
       for (std::size_t at = 0; at < c.size(); ++at) {
@@ -76,7 +77,7 @@ TEST(CpuLoop, EveryTransposeAndScalar) {
 
 TEST(CpuLoop, AlphaZeroReadsNeitherInput) {
   std::vector<float> c = {1, 2, 3, 4};
-  const Sgemm p{2, 2, 100, Op::none, Op::none, 0, nullptr, 100, nullptr, 2, 3, c.data(), 2};
+  const Sgemm p{{2, 2, 100, Op::none, Op::none, 0, nullptr, 100, nullptr, 2, 3, c.data(), 2}};
   ASSERT_TRUE(cpu::cpu_loop(p, cpu_device(), {}, {}).ok());
   EXPECT_EQ(c, (std::vector<float>{3, 6, 9, 12}));
 }
@@ -99,7 +100,7 @@ TEST(CpuCblas, SlicesOfAnySizeMakeTheSameProduct) {
 
 TEST(CpuCblas, AlphaZeroReadsNeitherInput) {
   std::vector<float> c = {1, 2, 3, 4};
-  const Sgemm p{2, 2, 100, Op::none, Op::none, 0, nullptr, 100, nullptr, 2, 3, c.data(), 2};
+  const Sgemm p{{2, 2, 100, Op::none, Op::none, 0, nullptr, 100, nullptr, 2, 3, c.data(), 2}};
   ASSERT_TRUE(cpu::cpu_cblas(p, cpu_device(), {}, {}).ok());
   EXPECT_EQ(c, (std::vector<float>{3, 6, 9, 12}));
 }
@@ -109,7 +110,7 @@ TEST(CpuCblas, LdBeyondItsIntegers) {
   const std::vector<float> a = {1, 2, 3}, b = {4, 5, 6};
   float c = nan;
   // One line each: ld is never used.
-  Sgemm p{1, 1, 3, Op::none, Op::transpose, 1, a.data(), huge, b.data(), huge, 0, &c, huge};
+  Sgemm p{{1, 1, 3, Op::none, Op::transpose, 1, a.data(), huge, b.data(), huge, 0, &c, huge}};
   ASSERT_TRUE(cpu::cpu_cblas_supports(p, cpu_device()));
   ASSERT_TRUE(cpu::cpu_cblas(p, cpu_device(), {}, {}).ok());
   EXPECT_EQ(c, 32);

@@ -43,7 +43,7 @@ class SgemmFar : public testing::Test {
   void SetUp() override { ASSERT_TRUE(a.is_there() && b.is_there() && c.is_there()); }
 
   Sgemm problem(std::int64_t ld) const {
-    return {2, 2, 2, Op::none, Op::none, 1, a.data(), ld, b.data(), ld, 0, c.data(), ld};
+    return {{2, 2, 2, Op::none, Op::none, 1, a.data(), ld, b.data(), ld, 0, c.data(), ld}};
   }
 
   // By every kernel that takes it; on every device the library has one.

@@ -80,8 +80,7 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
   const Scheme& scheme = scheme_of(fp16);
   if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn)
     return std::numeric_limits<double>::infinity();
-  const auto waves =
-      static_cast<double>((tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count);
+  const std::int64_t waves = (tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count;
   const int parts = parts_of(row.tile, p, device);
   const double stages = std::ceil(static_cast<double>(Image(p.m, p.k).stages) / parts);
   const double elements =
@@ -89,7 +88,8 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
   constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
   const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
   const double add_us = parts > 1 ? part_us + parts * each_part_us : 0;
-  return row.launch_us + prepare_us + waves * (row.tile_us + stages * row.stage_us) + add_us;
+  return row.launch_us + prepare_us +
+         static_cast<double>(waves) * (row.tile_us + stages * row.stage_us) + add_us;
 }
 
 // The problem as two, of about half the workspace each: half the batch, else half of m or n,
