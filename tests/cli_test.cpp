@@ -87,7 +87,7 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"bench sgemm --device cpu --shape 8 --batch 0", "--batch"},
       {"bench sgemm --device cpu --shape 8 --pad 1", "--pad"},
       {"bench sgemm --device cpu --shape 8 --pad 0,-1,0", "--pad"},
-      {"bench sgemm --device cpu --shape 8 --pad 0,1,0,1", "1"},
+      {"bench sgemm --device cpu --shape 8 --pad 0,1,0,1", "--pad: At Most 3 required"},
       {"bench sgemm --device cpu --shape 8 --ops nn,n",
        "--ops: \"n\" is not one of nn, nt, tn, tt"},
       {"bench sgemm --device cpu --shape 8 --ops nc", "--ops: \"nc\" is not one of"},
