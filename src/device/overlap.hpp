@@ -26,6 +26,19 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
+// For launches of one call that run beside each other, in place of wait_for_previous_kernel. Such a
+// launch was let in when all blocks of the one before had begun, and so when all earlier work was
+// done; it must only not end first. For grids along x.
+template <class Problem>
+__device__ __forceinline__ void begin_beside_others(const Problem& problem) {
+  if (!problem.joins_previous) wait_for_previous_kernel();
+  if (problem.next_joins) let_next_kernel_start();
+}
+template <class Problem>
+__device__ __forceinline__ void end_beside_others(const Problem& problem) {
+  if (problem.joins_previous && blockIdx.x == 0) wait_for_previous_kernel();
+}
+
 // Asks for `bytes` bytes from `from` on to be brought into the L2 cache, which sees all writes: it
 // may be called before the wait. `from` is aligned to 16 bytes, `bytes` a multiple of 16.
 __device__ __forceinline__ void prefetch_to_l2([[maybe_unused]] const void* from,

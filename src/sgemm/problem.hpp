@@ -51,6 +51,11 @@ struct Sgemm : PlainSgemm {
 
   // In the device's memory: the kernel leaves at once, and C as it is, where it is 0 by then.
   const unsigned* only_if = nullptr;
+  // Launches of one call that write different parts of C, one after the other on the stream, need
+  // not wait for each other: this one for the one before, the next one for this (overlap.hpp). They
+  // then share no workspace and no tickets. A kernel that does not know this waits, and is right.
+  bool joins_previous = false;
+  bool next_joins = false;
   // In place of a split kernel: the error counts more than the time, so sums are cut shorter.
   bool stands_in = false;
 
@@ -78,6 +83,22 @@ inline Sgemm some_entries(const Sgemm& all, std::int64_t first, std::int64_t cou
     part.b += first * all.stride_b;
     part.c += first * all.stride_c;
   }
+  return part;
+}
+
+// `count` rows or columns of C from `first` on, of a problem without arrays of pointers.
+inline Sgemm some_rows(const Sgemm& all, std::int64_t first, std::int64_t count) {
+  Sgemm part = all;
+  part.m = count;
+  part.a += all.op_a == Op::none ? first * all.lda : first;
+  part.c += first * all.ldc;
+  return part;
+}
+inline Sgemm some_columns(const Sgemm& all, std::int64_t first, std::int64_t count) {
+  Sgemm part = all;
+  part.n = count;
+  part.b += all.op_b == Op::none ? first : first * all.ldb;
+  part.c += first;
   return part;
 }
 

@@ -33,20 +33,41 @@ __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float 
     }
 }
 
-// The consumers of a block: which part of a tile they compute, and how.
+// Which part of a tile a consumer computes.
+template <StreamTileConfig config>
+struct Part {
+  using S = Shape<config>;
+
+  int tid;       // among the consumers
+  int row, col;  // of its first output in the tile
+  int step;      // of its first along k in a stage
+
+  __device__ __forceinline__ Part() : tid(thread_index_anew() - S::producers) {
+    const int warp = tid / 32, lane = tid % 32;
+    row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
+    col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;
+    step = warp / (S::warps_n * S::warps_m) * S::steps;
+  }
+
+  // Where outputs 4 v ... 4 v + 3 of this thread lie in the tile: next to each other in a row.
+  __device__ __forceinline__ int row_of(int v) const {
+    if constexpr (S::warps_k > 1) return (v * S::consumers + tid) * 4 / S::BN;
+    const int i = v * 4 / S::TN;
+    return row + i / 4 * (4 * S::lanes_m) + i % 4;
+  }
+  __device__ __forceinline__ int col_of(int v) const {
+    if constexpr (S::warps_k > 1) return (v * S::consumers + tid) * 4 % S::BN;
+    return col + v * 4 % S::TN * S::lanes_n;
+  }
+};
+
+// The consumers of a block, and how far in the ring they are.
 template <StreamTileConfig config>
 class Consumer {
   using S = Shape<config>;
 
  public:
-  __device__ explicit Consumer(Shared<config>& shared)
-      : shared_(shared), tid_(static_cast<int>(threadIdx.x) - S::producers) {
-    const int warp = tid_ / 32, lane = tid_ % 32;
-    const int lane_m = lane / S::lanes_n, lane_n = lane % S::lanes_n;
-    row_ = warp / S::warps_n % S::warps_m * S::WM + lane_m * 4;
-    col_ = warp % S::warps_n * S::WN + lane_n * 4;
-    first_step_ = warp / (S::warps_n * S::warps_m) * S::steps;
-  }
+  __device__ explicit Consumer(Shared<config>& shared) : shared_(shared) {}
 
   // out[TM x TN / warps_k] = op_a(A) op_b(B) over the next `stages` stages of the ring.
   __device__ __forceinline__ void multiply(int stages, float (&out)[S::outputs]) {
@@ -62,58 +83,57 @@ class Consumer {
     }
   }
 
-  // Where outputs 4 v ... 4 v + 3 of this thread lie in the tile: next to each other in a row.
-  __device__ __forceinline__ int row_of(int v) const {
-    if constexpr (S::warps_k > 1) return (v * S::consumers + tid_) * 4 / S::BN;
-    const int i = v * 4 / S::TN;
-    return row_ + i / 4 * (4 * S::lanes_m) + i % 4;
-  }
-  __device__ __forceinline__ int col_of(int v) const {
-    if constexpr (S::warps_k > 1) return (v * S::consumers + tid_) * 4 % S::BN;
-    return col_ + v * 4 % S::TN * S::lanes_n;
-  }
-
   __device__ static void sync() { sync_some_threads<1, S::consumers>(); }
-  __device__ int tid() const { return tid_; }
 
  private:
   __device__ __forceinline__ void accumulate(int stages, float (&acc)[S::TM][S::TN]) {
     constexpr int pitch_a = S::BM + 4, pitch_b = S::BN + 4;
+    const Part<config> own;
     Fragment<S::TM, S::lanes_m> a[2];  // of this step along k and of the next
     Fragment<S::TN, S::lanes_n> b[2];
     const float *as, *bs;
     const auto enter_stage = [&] {
       mbarrier_wait(&shared_.full[ring_.stage], ring_.round);
-      as = &shared_.stage[ring_.stage].as[first_step_][row_];
-      bs = &shared_.stage[ring_.stage].bs[first_step_][col_];
+      as = &shared_.stage[ring_.stage].as[own.step][own.row];
+      bs = &shared_.stage[ring_.stage].bs[own.step][own.col];
     };
     const auto load = [&](int which, int step) {
       b[which].load(bs + step * pitch_b);
       a[which].load(as + step * pitch_a);
     };
-    enter_stage();
-    load(0, 0);
-    // Two steps along k at a time. With more, ptxas moves accumulators from register to register,
-    // and so from bank to bank.
-#pragma unroll 1
-    for (int left = stages * (S::steps / 2); left > 0; --left) {
+    const auto first_of_two = [&] {
       load(1, 1);
       outer_product(acc, a[0].x, b[0].x);
       as += 2 * pitch_a;
       bs += 2 * pitch_b;
-      if ((left - 1) % (S::steps / 2) == 0) {
-        // Everything of this stage is in registers. The barrier also keeps the warps in step, so
-        // that they share what they fetch of the loop's instructions.
-        sync();
-        if (tid_ == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
-        ring_.advance();
-        if (left > 1)
-          enter_stage();
-        else
-          as = bs = shared_.idle;
-      }
+    };
+    const auto second_of_two = [&] {
       load(0, 0);
       outer_product(acc, a[1].x, b[1].x);
+    };
+    enter_stage();
+    load(0, 0);
+    // Two steps along k at a time. With more, ptxas moves accumulators from register to register,
+    // and so from bank to bank. A stage's last two stand apart: where they were part of the loop,
+    // to ask for them cost five more instructions each time around.
+#pragma unroll 1
+    for (int left = stages; left > 0; --left) {
+#pragma unroll 1
+      for (int step = 2; step < S::steps; step += 2) {
+        first_of_two();
+        second_of_two();
+      }
+      first_of_two();
+      // Everything of this stage is in registers. The barrier also keeps the warps in step, so
+      // that they share what they fetch of the loop's instructions.
+      sync();
+      if (own.tid == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
+      ring_.advance();
+      if (left > 1)
+        enter_stage();
+      else
+        as = bs = shared_.idle;
+      second_of_two();
     }
   }
 
@@ -121,23 +141,24 @@ class Consumer {
   // warps in order. Neighbours are swapped for the sake of the register banks, as in Parts.
   __device__ __forceinline__ void add_warps(const float (&acc)[S::TM][S::TN],
                                             float (&out)[S::outputs]) {
-    float4* const mine = shared_.sums[tid_ / (S::consumers / S::warps_k)];
+    const Part<config> own;
+    float4* const mine = shared_.sums[own.tid / (S::consumers / S::warps_k)];
     sync();  // nobody reads the last tile's sums any more
 #pragma unroll
     for (int i = 0; i < S::TM; ++i)
 #pragma unroll
       for (int j = 0; j < S::TN; j += 4) {
-        const int row = row_ + i / 4 * (4 * S::lanes_m) + i % 4, col = col_ + j * S::lanes_n;
+        const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
         mine[(row * S::BN + col) / 4] =
             make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]);
       }
     sync();
 #pragma unroll
     for (int v = 0; v < S::outputs / 4; ++v) {
-      float4 sum = shared_.sums[0][v * S::consumers + tid_];
+      float4 sum = shared_.sums[0][v * S::consumers + own.tid];
 #pragma unroll
       for (int w = 1; w < S::warps_k; ++w) {
-        const float4 more = shared_.sums[w][v * S::consumers + tid_];
+        const float4 more = shared_.sums[w][v * S::consumers + own.tid];
         sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
       }
       out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
@@ -145,9 +166,6 @@ class Consumer {
   }
 
   Shared<config>& shared_;
-  int tid_;
-  int row_, col_;  // of this thread's first output in the tile
-  int first_step_;
   Ring<S::stages> ring_;
 };
 

@@ -24,6 +24,11 @@ constexpr std::int64_t most_stream_blocks = 4096;  // their tickets fit in ticke
 // From this k on cuBLAS cuts it where tiles are few, and so has the smaller error: at 512 x 512 x
 // 4096 the quickest way has 1.37 times its error. A kernel that stands in for a split one must not.
 constexpr std::int64_t long_k = 2048;
+// In plain use the time decides, but near equals are told apart by the error: from this k on, and
+// with so few outputs an SM that k is cut, sums twice as long as the vendor's (1024 at 512 x 512 x
+// 16384) count like 7 % more time.
+constexpr std::int64_t very_long_k = 8192, few_outputs = 128 * 256 / 2;
+constexpr double vendors_sum = 1024;
 
 // `shared` of the tiles, from the last one backwards, are cut along k; 0: none.
 inline StreamSchedule stream_schedule(const StreamSchedule& shape, std::int64_t blocks,
@@ -120,7 +125,11 @@ inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const
     }
   }
   // An error grows with the root of the length of sums, and here counts like time.
-  if (wants_short_sums) best.us *= std::sqrt(detail::longest_sum(config, best.schedule));
+  const double sum = detail::longest_sum(config, best.schedule);
+  if (wants_short_sums)
+    best.us *= std::sqrt(sum);
+  else if (p.loop_k() >= detail::very_long_k && p.m * p.n * p.batch <= sms * detail::few_outputs)
+    best.us *= std::pow(std::max(1.0, sum / detail::vendors_sum), 0.1);
   return best;
 }
 

@@ -7,15 +7,12 @@
 
 namespace KW_TARGET::stream_tile {
 
-// threadIdx.x, asked anew: what is computed from it then stays inside of a stage, where it costs a
-// few instructions, instead of occupying registers throughout, of which a producer has few.
-__device__ __forceinline__ int producer_index() {
+// `row` moved on by `by` elements, here and not before: ptxas would work out the addresses of many
+// copies in advance, each by several instructions on 64 bits, where one addition a row is enough.
+__device__ __forceinline__ void move_on(const float*& row, std::int64_t by) {
+  row += by;
 #if defined(__CUDA_ARCH__)
-  int index;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-  return index;
-#else
-  return static_cast<int>(threadIdx.x);
+  asm volatile("" : "+l"(row));
 #endif
 }
 
@@ -33,6 +30,7 @@ class OperandCopy {
                          std::int64_t i0, std::int64_t k0) {
     i_here_ = extent - i0 < Extent ? static_cast<int>(extent - i0) : Extent;
     const Place first = place(walk_here(walk));
+    to_ = first.k * pitch + first.i;
     from_ = x + (walk == Walk::along_k4 ? (i0 + first.i) * ld + k0 + first.k
                                         : (k0 + first.k) * ld + i0 + first.i);
   }
@@ -56,6 +54,11 @@ class OperandCopy {
   static constexpr int pitch = Extent + 4;
   template <int width>
   static constexpr int across = Extent / width < 128 ? Extent / width : 128;
+  template <int width>
+  static constexpr int down = 128 / across<width>;
+  // Whether all producers have the same number of copies.
+  static constexpr bool is_even =
+      128 % across<4> == 0 && 128 % across<1> == 0 && BK % down<4> == 0 && BK % down<1> == 0;
 
   // Four columns are all inside or all outside, or else they are copied one by one.
   __device__ Walk walk_here(Walk walk) const {
@@ -63,7 +66,7 @@ class OperandCopy {
   }
 
   __device__ static Place place(Walk walk) {
-    const int tid = producer_index();
+    const int tid = thread_index_anew();
     // 8 (k) x 16 (i) producers: a warp reads sectors of 32 bytes and writes 32 banks.
     if (walk == Walk::along_k4) return {tid / 8, tid % 8};
     // Along the operand's rows, four floats or one each.
@@ -74,8 +77,8 @@ class OperandCopy {
   template <Guard guard>
   __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld, Walk walk,
                                         int k_here) const {
-    const Place first = place(walk);
-    float* const to = &tile[first.k][first.i];
+    float* const to = &tile[0][0] + to_;
+    const Place first = guard == Guard::none && is_even ? Place{} : place(walk);
     const int i_left = i_here_ - first.i, k_left = k_here - first.k;
     switch (walk) {
       case Walk::along_k4: return along_k<guard>(to, ld, i_left, k_left);
@@ -88,8 +91,8 @@ class OperandCopy {
   __device__ __forceinline__ void along_k(float* to, std::int64_t ld, int i_left,
                                           int k_left) const {
     const float* row = from_;
-#pragma unroll(guard == Guard::i_and_k ? 1 : 4)
-    for (int i = 0; i < Extent; i += 16, row += 16 * ld)
+#pragma unroll(guard == Guard::i_and_k ? 1 : Extent / 16)
+    for (int i = 0; i < Extent; i += 16, move_on(row, 16 * ld))
 #pragma unroll
       for (int kk = 0; kk < BK; kk += 8) {
         const bool inside =
@@ -101,21 +104,21 @@ class OperandCopy {
   template <Guard guard, int width>
   __device__ __forceinline__ void along_i(float* to, std::int64_t ld, int first_k, int i_left,
                                           int k_left) const {
-    constexpr int down = 128 / across<width>;
-    if (128 % across<width> != 0 && first_k >= down) return;  // left over
+    if (128 % across<width> != 0 && first_k >= down<width>) return;  // left over
     const float* row = from_;
-#pragma unroll(guard == Guard::i_and_k ? 1 : 4)
-    for (int kk = 0; kk < BK; kk += down, row += down * ld)
+#pragma unroll(guard == Guard::i_and_k ? 1 : BK)
+    for (int kk = 0; kk < BK; kk += down<width>, move_on(row, down<width> * ld))
 #pragma unroll
       for (int i = 0; i < Extent; i += across<width> * width) {
         const bool inside =
             (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
-        if (BK % down == 0 || first_k + kk < BK)
+        if (BK % down<width> == 0 || first_k + kk < BK)
           async_copy<width * 4>(to + kk * pitch + i, row + i, inside ? width * 4 : 0);
       }
   }
 
   const float* from_;  // this producer's first element of the next tile
+  int to_;             // and where that lies in the tile in shared memory
   int i_here_;         // rows or columns of the tile that the matrix has, Extent at most
 };
 

@@ -74,8 +74,10 @@ struct StreamSchedule {
   // share rows of A and columns of B in the L2 cache.
   KW_HOST_DEVICE constexpr StreamPlace place(int tile) const {
     constexpr int group_rows = 8;
-    const int entry = tile / (tiles_m * tiles_n);
-    const int in_entry = tile - entry * tiles_m * tiles_n;
+    const int of_entry = tiles_m * tiles_n;
+    if (of_entry == 1) return {tile, 0, 0};  // the divisions would be a hundredth of such a call
+    const int entry = tile / of_entry;
+    const int in_entry = tile - entry * of_entry;
     const int group = in_entry / (group_rows * tiles_n);
     const int in_group = in_entry - group * group_rows * tiles_n;
     const int left = tiles_m - group * group_rows;

@@ -11,6 +11,18 @@
 
 namespace KW_TARGET::stream_tile {
 
+// threadIdx.x, asked anew: what is computed from it then stays where it is used, at the cost of a
+// few instructions, instead of occupying registers throughout, of which there are few.
+__device__ __forceinline__ int thread_index_anew() {
+#if defined(__CUDA_ARCH__)
+  int index;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+  return index;
+#else
+  return static_cast<int>(threadIdx.x);
+#endif
+}
+
 // How an operand lies in memory, and so how it is copied. `i` runs along m or n.
 enum class Walk {
   along_i16,  // x[kk * ld + i], 16-byte aligned rows: 16 bytes a copy
@@ -56,6 +68,10 @@ struct Shared {
   // Where warps along k share a tile: their sums.
   float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
   Mbarrier full[S::stages], free[S::stages];
+  // Where warps have tiles of their own: some rows of each, on their way to rows of C that are not
+  // aligned. The padding: eight lanes store 16 bytes each of two rows, in 32 banks.
+  alignas(16) float rows[S::warps_k > 1 ? 1 : S::consumers / 32][S::warps_k > 1 ? 1 : S::lanes_m]
+                        [S::WN + 4];
   alignas(16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read by nobody who needs it
   bool last;  // whether this block came last at a shared tile
 };

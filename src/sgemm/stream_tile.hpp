@@ -19,6 +19,7 @@
 #include "device/ticket.hpp"
 #include "sgemm/stream_multiply.hpp"
 #include "sgemm/stream_produce.hpp"
+#include "sgemm/stream_store.hpp"
 
 namespace KW_TARGET::stream_tile {
 
@@ -67,78 +68,32 @@ struct Parts {
   }
 };
 
-// C = alpha * out + beta * C for this thread's outputs of a tile. The product with alpha is made
-// even where alpha is 1: without it ptxas would bind accumulators to the quads of these stores, in
-// which they share register banks with b. Each case has its own run of straight code: it is fetched
-// cold, and jumps across the other cases would cost microseconds; so would guards of each element
-// where n is a multiple of four.
-template <StreamTileConfig config>
-__device__ __forceinline__ void store_tile(Consumer<config>& consumer, const Sgemm& p,
-                                           const StreamPlace& tile, bool c16,
-                                           const float (&out)[Shape<config>::outputs]) {
-  using S = Shape<config>;
-  const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
-  const auto each_vector = [&](const auto& store) {
-#pragma unroll
-    for (int v = 0; v < S::outputs / 4; ++v)
-      store(row0 + consumer.row_of(v), col0 + consumer.col_of(v), &out[4 * v]);
-  };
-  const bool inside = row0 + S::BM <= p.m && col0 + S::BN <= p.n;
-  const bool in_fours = c16 && (inside || p.n % 4 == 0);
-  Sgemm without_c = p;
-  without_c.beta = 0;  // as the compiler then knows
-  if (p.beta == 0 && inside && c16) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<false, 4, true>(without_c, row, col, x);
-    });
-  } else if (p.beta == 0 && in_fours) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
-    });
-  } else if (p.beta == 0) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      if (row >= p.m) return;
-#pragma unroll
-      for (int j = 0; j < 4; ++j)
-        if (col + j < p.n) store1<false>(without_c, row, col + j, x[j]);
-    });
-  } else if (in_fours) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, x);
-    });
-  } else {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<true, 4, true>(p, row, col, x);
-    });
-  }
-}
-
 // Leaves this block's part of a shared tile with the others'. True where it came last: then `out`
 // is the sum of all parts, in ascending order of k within groups of stream_fan, then of groups.
 // Nobody waits for another block.
 template <StreamTileConfig config>
-__device__ __forceinline__ bool gather_parts(const Consumer<config>& consumer,
-                                             Shared<config>& shared, const Workspace& workspace,
+__device__ __forceinline__ bool gather_parts(Shared<config>& shared, const Workspace& workspace,
                                              const StreamSchedule& schedule, const StreamWork& work,
                                              float (&out)[Shape<config>::outputs]) {
+  const int tid = Part<config>().tid;
   const StreamParts parts = schedule.parts(work, static_cast<int>(blockIdx.x));
   int mine = parts.mine, count = parts.count, stride = 1;
   for (int level = 0; count > 1; ++level) {
-    Parts<config>::store(workspace, parts.slot(mine * stride), consumer.tid(), out);
+    Parts<config>::store(workspace, parts.slot(mine * stride), tid, out);
     const int first = mine / stream_fan * stream_fan;
     const int size = count - first < stream_fan ? count - first : stream_fan;
-    consumer.sync();  // the whole part is written
-    if (consumer.tid() == 0) {
+    Consumer<config>::sync();  // the whole part is written
+    if (tid == 0) {
       unsigned* ticket = workspace.tickets + schedule.ticket(level, parts.slot(first * stride));
       shared.last = take_ticket(ticket) + 1 == static_cast<unsigned>(size);
       if (shared.last) *ticket = 0;  // for the next launch
     }
-    consumer.sync();
+    Consumer<config>::sync();
     if (!shared.last) return false;
 #pragma unroll
     for (int e = 0; e < Shape<config>::outputs; ++e) out[e] = 0;
     for (int j = 0; j < size; ++j)
-      Parts<config>::add(workspace, parts.slot((first + j) * stride), consumer.tid(), out);
+      Parts<config>::add(workspace, parts.slot((first + j) * stride), tid, out);
     mine /= stream_fan, count = (count + stream_fan - 1) / stream_fan, stride *= stream_fan;
   }
   return true;
@@ -155,11 +110,10 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& all
   for (StreamWork work = schedule.first(block); work.valid(); work = schedule.next(work, block)) {
     float out[S::outputs];
     consumer.multiply(reads ? work.end - work.begin : 0, out);
-    if (!schedule.whole(work) &&
-        !gather_parts<config>(consumer, shared, workspace, schedule, work, out))
+    if (!schedule.whole(work) && !gather_parts<config>(shared, workspace, schedule, work, out))
       continue;
     const StreamPlace tile = schedule.place(work.tile);
-    store_tile<config>(consumer, entry_of(all, tile.entry), tile, operands.c16, out);
+    store_tile<config>(shared, entry_of(all, tile.entry), tile, operands.c16, out);
   }
 }
 
@@ -180,15 +134,17 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
       mbarrier_init(&shared.free[threadIdx.x], 1);
     }
     __syncthreads();
-    wait_for_previous_kernel();
-    if (is_called_off(p)) return;
-    if (threadIdx.x < S::producers) {
+    begin_beside_others(p);
+    if (is_called_off(p)) {
+      // Nothing to do.
+    } else if (threadIdx.x < S::producers) {
       if constexpr (config.moves_registers()) give_registers<config.producer_registers>();
       produce<config>(shared, p, operands, schedule);
     } else {
       if constexpr (config.moves_registers()) take_registers<config.consumer_registers>();
       consume<config>(shared, p, operands, schedule, workspace);
     }
+    end_beside_others(p);
   }
 }
 

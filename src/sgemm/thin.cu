@@ -259,17 +259,14 @@ struct Parts {
   }
 };
 
-template <int row, bool along_k, bool aligned>
-__global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
-    thin(const Sgemm all, const ThinPlan plan, const Workspace workspace) {
-  constexpr int W = thin_configs[row].width;
+template <int W, bool along_k, bool aligned>
+__device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
+                                        const Workspace& workspace) {
   // A chunk of the narrow operand, then sums. There are at least 8 threads along k.
   constexpr int sums = 4 * W * (threads + threads / 8);
   alignas(16) __shared__ float shared[W * chunk > sums ? W * chunk : sums];
   __shared__ bool last;
 
-  wait_for_previous_kernel();
-  if (is_called_off(all)) return;
   const Place<along_k, aligned> place(plan);
   const Unit unit(plan, along_k);
   float acc[4][W] = {};
@@ -304,6 +301,14 @@ __global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
       sum += __ldcg(&parts.first[part * plan.outputs() + o]);
     store_output(p, plan, place, row0, o, sum);
   }
+}
+
+template <int row, bool along_k, bool aligned>
+__global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
+    thin(const Sgemm all, const ThinPlan plan, const Workspace workspace) {
+  begin_beside_others(all);
+  if (!is_called_off(all)) compute<thin_configs[row].width, along_k, aligned>(all, plan, workspace);
+  end_beside_others(all);
 }
 
 using ThinKernel = void (*)(Sgemm, ThinPlan, Workspace);
