@@ -102,22 +102,13 @@ inline std::optional<std::pair<Sgemm, Sgemm>> in_halves(const Sgemm& p) {
   }
   constexpr std::int64_t unit = block_rows;
   if (std::max(p.m, p.n) <= unit || p.a_array != nullptr) return std::nullopt;
-  Sgemm first = p, second = p;
   const auto half = [](std::int64_t size) { return (size / 2 + unit - 1) / unit * unit; };
   if (p.m >= p.n) {
     const std::int64_t taken = half(p.m);
-    first.m = taken;
-    second.m -= taken;
-    second.a += p.op_a == Op::none ? taken * p.lda : taken;
-    second.c += taken * p.ldc;
-  } else {
-    const std::int64_t taken = half(p.n);
-    first.n = taken;
-    second.n -= taken;
-    second.b += p.op_b == Op::none ? taken : taken * p.ldb;
-    second.c += taken;
+    return std::pair{some_rows(p, 0, taken), some_rows(p, taken, p.m - taken)};
   }
-  return std::pair{first, second};
+  const std::int64_t taken = half(p.n);
+  return std::pair{some_columns(p, 0, taken), some_columns(p, taken, p.n - taken)};
 }
 
 }  // namespace kw::hopper

@@ -24,7 +24,7 @@ Status launch_prepare(Task task, const Preparation& all, const Device& device, S
 }
 
 const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes) {
-  static const KernelList<Sgemm> all = sgemm_fp32();
+  static const KernelList<Sgemm> all = sgemm_in_one_launch();
   return *select_kernel(problem, device, all, Math::fp32, bytes);
 }
 

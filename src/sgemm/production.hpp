@@ -10,7 +10,11 @@ namespace KW_TARGET {
 KernelLaunch<Sgemm> async_tile_launch;
 bool async_tile_supports(const Sgemm& problem, const Device& device);
 
-KernelList<Sgemm> sgemm_fp32();  // registry.cu: the rows below that compute in plain fp32
+// registry.cu: the rows below that compute in plain fp32, and those among them that take one launch
+KernelList<Sgemm> sgemm_fp32();
+KernelList<Sgemm> sgemm_in_one_launch();
+
+KernelList<Sgemm> ragged_rows();  // ragged.cu
 
 KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one a configuration
 

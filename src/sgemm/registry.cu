@@ -4,7 +4,7 @@
 
 namespace KW_TARGET {
 
-KernelList<Sgemm> sgemm_fp32() {
+KernelList<Sgemm> sgemm_in_one_launch() {
   KernelList<Sgemm> rows;
   if constexpr (gpu::has_nvidia_kernels) rows = stream_tile_rows();
   const KernelList<Sgemm> others = {
@@ -29,6 +29,13 @@ KernelList<Sgemm> sgemm_fp32() {
   rows.insert(rows.end(), others.begin(), others.end());
   const KernelList<Sgemm> small = small_tile_rows();
   rows.insert(rows.end(), small.begin(), small.end());
+  return rows;
+}
+
+KernelList<Sgemm> sgemm_fp32() {
+  KernelList<Sgemm> rows = sgemm_in_one_launch();
+  const KernelList<Sgemm> ragged = ragged_rows();
+  rows.insert(rows.end(), ragged.begin(), ragged.end());
   return rows;
 }
 

@@ -1,0 +1,50 @@
+// How `ragged` cuts a product: the tiles, and the few rows and columns beyond them. Made on the
+// host.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "sgemm/problem.hpp"
+#include "sgemm/tuning.hpp"
+
+namespace kw {
+
+// Rows or columns beyond the last tile, where they are few.
+inline std::int64_t ragged_left_over(std::int64_t size) {
+  const std::int64_t left = size % ragged_tuning.tile;
+  return size > ragged_tuning.tile && left <= ragged_tuning.most_left ? left : 0;
+}
+
+inline bool is_ragged(const Sgemm& p) {
+  return p.batch == 1 && p.a_array == nullptr && p.loop_k() > 0 &&
+         std::max(p.m, p.n) <= ragged_tuning.most_size &&
+         (ragged_left_over(p.m) > 0 || ragged_left_over(p.n) > 0);
+}
+
+// The tiles first: while they are computed, the host finds kernels for the few rows and columns
+// beyond. The parts run beside each other, so each has tickets of its own.
+struct RaggedParts {
+  Sgemm part[3];
+  int count = 0;
+
+  explicit RaggedParts(const Sgemm& p) {
+    const std::int64_t m = p.m - ragged_left_over(p.m), n = p.n - ragged_left_over(p.n);
+    const Sgemm above = some_rows(p, 0, m);
+    part[count++] = some_columns(above, 0, n);
+    if (n < p.n) part[count++] = some_columns(above, n, p.n - n);
+    if (m < p.m) part[count++] = some_rows(p, m, p.m - m);
+    for (int i = 0; i < count; ++i) {
+      part[i].joins_previous = i > 0;
+      part[i].next_joins = i + 1 < count;
+    }
+  }
+
+  // Tiles take theirs from the first one on, the others have the last ones.
+  static std::size_t first_ticket(int i) {
+    return i == 0 ? 0 : ticket_count - static_cast<std::size_t>(i * ragged_tuning.tickets);
+  }
+};
+
+}  // namespace kw
