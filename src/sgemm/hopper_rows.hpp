@@ -180,29 +180,45 @@ struct Row {
     return status.ok() ? launch(halves->second, device, workspace, stream) : status;
   }
 
+  // From the first product on the launches run beside each other: the data have been looked at, and
+  // one of them works, or two, the second of which waits for the first.
   static Status launch_whole(const Sgemm& p, const Memory& memory, const Device& device,
                              const Workspace& workspace, Stream stream) {
+    enum class Turn { first, middle, last };
     Call call(p, memory, workspace, device);
-    const auto prepare = [&](Task task, bool decides = true) {
-      return [&, task, decides] {
-        call.prepare.decides = decides;
-        return launch_prepare(task, call.prepare, device, stream);
-      };
+    const auto beside = [](Sgemm problem, Turn turn) {
+      problem.joins_previous = turn != Turn::first;
+      problem.next_joins = turn != Turn::last;
+      return problem;
     };
-    const auto product = [&] { return launch_tile<fp16, index>(call.work, device, stream); };
+    const auto prepare = [&](Task task) {
+      return launch_prepare(task, call.prepare, device, stream);
+    };
+    const auto product = [&] {
+      call.work.problem = beside(p, Turn::first);
+      return launch_tile<fp16, index>(call.work, device, stream);
+    };
+    const auto second_prepare = [&] {
+      call.prepare.decides = false;
+      call.prepare.problem = beside(p, Turn::middle);
+      return launch_prepare(Task::bf16, call.prepare, device, stream);
+    };
+    const auto second_product = [&] {
+      call.work.problem = beside(p, Turn::middle);
+      return launch_bf16x6(call.work, device, stream);
+    };
     const auto fp32 = [&] {
       const Workspace rest{static_cast<char*>(workspace.data) + memory.end,
                            workspace.bytes - memory.end, workspace.tickets};
-      Sgemm problem = stand_in(p);
+      Sgemm problem = beside(stand_in(p), Turn::last);
       problem.only_if = &call.work.control->takes_ffma;
       return fp32_kernel(problem, device, rest.bytes).launch(problem, device, rest, stream);
     };
     if constexpr (fp16) {
-      const auto in_bf16 = [&] { return launch_bf16x6(call.work, device, stream); };
-      return in_turn(prepare(Task::sample), prepare(Task::fp16), product,
-                     prepare(Task::bf16, false), in_bf16, fp32);
+      return in_turn([&] { return prepare(Task::sample); }, [&] { return prepare(Task::fp16); },
+                     product, second_prepare, second_product, fp32);
     } else {
-      return in_turn(prepare(Task::bf16), product, fp32);
+      return in_turn([&] { return prepare(Task::bf16); }, product, fp32);
     }
   }
 

@@ -292,7 +292,7 @@ __device__ __forceinline__ void split_unit(const Preparation& all, const Unit& u
 template <Task task>
 __global__ __launch_bounds__(prepare_threads,
                              prepare_blocks_per_sm) void prepare(const Preparation all) {
-  wait_for_previous_kernel();
+  begin_beside_others(all.problem);
   const bool works =
       all.decides ? reads_operands(all.problem) : path_of(*all.control) == Path::bf16x6;
   const std::int64_t stages = stages_a_unit(all, task);
@@ -315,6 +315,7 @@ __global__ __launch_bounds__(prepare_threads,
     all.control->residual_count = task == Task::sample ? 0 : most_residuals + 1;
   if (task != Task::sample && all.decides) decide(all, seen, works);
   let_next_kernel_start();
+  end_beside_others(all.problem);
 }
 
 }  // namespace KW_TARGET::hopper

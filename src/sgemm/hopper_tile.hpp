@@ -192,8 +192,10 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const Work work) 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto& shared = *gpu::dynamic_shared<Shared<scheme, tile>>();
   prepare_block<scheme, tile>(shared);
-  wait_for_previous_kernel();
-  if (path_of(*work.control) != (scheme.fp16 ? Path::fp16x3 : Path::bf16x6)) return;
+  begin_beside_others(work.problem);
+  if (path_of(*work.control) != (scheme.fp16 ? Path::fp16x3 : Path::bf16x6))
+    return end_beside_others(work.problem);
+  if (work.problem.joins_previous) wait_for_previous_kernel();  // which wrote the pieces
   if constexpr (scheme.fp16) sort_residuals(*work.control, shared.residuals);
   if constexpr (tile.cluster > 1)
     sync_cluster();
