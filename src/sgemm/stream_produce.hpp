@@ -24,6 +24,8 @@ enum class Guard { none, i, i_and_k };
 // stage needs any.
 template <int BK, int Extent>
 class OperandCopy {
+  static_assert(Extent <= 128 || Extent % 128 == 0, "128 producers side by side");
+
  public:
   // From element (i0, k0) of x on; i runs along m or n and ends at `extent`.
   __device__ OperandCopy(const float* x, std::int64_t ld, Walk walk, std::int64_t extent,
