@@ -33,16 +33,16 @@ __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float 
     }
 }
 
-// Which part of a tile a consumer computes.
+// Which outputs of a tile a consumer computes.
 template <StreamTileConfig config>
-struct Part {
+struct OwnOutputs {
   using S = Shape<config>;
 
   int tid;       // among the consumers
   int row, col;  // of its first output in the tile
   int step;      // of its first along k in a stage
 
-  __device__ __forceinline__ Part() : tid(thread_index_anew() - S::producers) {
+  __device__ __forceinline__ OwnOutputs() : tid(thread_index_anew() - S::producers) {
     const int warp = tid / 32, lane = tid % 32;
     row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
     col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;
@@ -88,7 +88,7 @@ class Consumer {
  private:
   __device__ __forceinline__ void accumulate(int stages, float (&acc)[S::TM][S::TN]) {
     constexpr int pitch_a = S::BM + 4, pitch_b = S::BN + 4;
-    const Part<config> own;
+    const OwnOutputs<config> own;
     Fragment<S::TM, S::lanes_m> a[2];  // of this step along k and of the next
     Fragment<S::TN, S::lanes_n> b[2];
     const float *as, *bs;
@@ -141,7 +141,7 @@ class Consumer {
   // warps in order. Neighbours are swapped for the sake of the register banks, as in Parts.
   __device__ __forceinline__ void add_warps(const float (&acc)[S::TM][S::TN],
                                             float (&out)[S::outputs]) {
-    const Part<config> own;
+    const OwnOutputs<config> own;
     float4* const mine = shared_.sums[own.tid / (S::consumers / S::warps_k)];
     sync();  // nobody reads the last tile's sums any more
 #pragma unroll

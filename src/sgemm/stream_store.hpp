@@ -15,7 +15,7 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
                                            const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   constexpr int across = S::WN / 32;
-  const Part<config> own;
+  const OwnOutputs<config> own;
   const int warp = own.tid / 32, lane = own.tid % 32;
   const int lane_row = lane / S::lanes_n, lane_col = lane % S::lanes_n * 4;
   auto& rows = shared.rows[warp];
@@ -62,7 +62,7 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
                                            const StreamPlace& tile, bool c16,
                                            const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
-  const Part<config> own;
+  const OwnOutputs<config> own;
   const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
   const auto each_vector = [&](const auto& store) {
 #pragma unroll
@@ -87,7 +87,7 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
     });
-  } else if (p.beta == 0) {
+  } else if (p.beta == 0) {  // not in fours, by warps that share a tile
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row >= p.m) return;
 #pragma unroll

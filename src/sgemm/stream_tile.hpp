@@ -75,7 +75,7 @@ template <StreamTileConfig config>
 __device__ __forceinline__ bool gather_parts(Shared<config>& shared, const Workspace& workspace,
                                              const StreamSchedule& schedule, const StreamWork& work,
                                              float (&out)[Shape<config>::outputs]) {
-  const int tid = Part<config>().tid;
+  const int tid = OwnOutputs<config>().tid;
   const StreamParts parts = schedule.parts(work, static_cast<int>(blockIdx.x));
   int mine = parts.mine, count = parts.count, stride = 1;
   for (int level = 0; count > 1; ++level) {
