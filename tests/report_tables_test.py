@@ -100,6 +100,15 @@ class Writing(InFolder):
         best = [(row[0].text, title) for row in table.rows for cell, title in zip(row, table.header) if cell.mark]
         self.assertEqual(best, [("r01 slow", "512"), ("cuBLAS", "4096")])
 
+    def test_products_beside_the_vendors(self):
+        library = {"path": "stream_64x128", "vs_peer": 1.25}
+        timed = [sgemm_row("sgemm_own", 512, **library), sgemm_row("cublas", 512, peer=None, vs_peer=None)]
+        data = document([*timed, untimed(sgemm_row("sgemm_own", 4096, **library), False)])
+        table = tables.products(self.loaded(data))
+        self.assertEqual(table.header[-1], "over cuBLAS")
+        shown = [[cell.text for cell in row] for row in table.rows]
+        self.assertEqual([(row[0], row[1], row[-1]) for row in shown], [("512", "stream_64x128", "1.25×")])
+
     def test_ladder_table(self):
         table = tables.ladder(self.loaded(ladder()), self.loaded(ladder()).shape_near(4096))
         cells = {row[0].text: [cell.text for cell in row[2:]] for row in table.rows}

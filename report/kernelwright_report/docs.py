@@ -5,7 +5,7 @@ A document holds pairs of marks; what lies between them belongs to this program:
     <!-- table: results/h200/sgemm-ladder.json ladder 4096 -->
     <!-- end -->
 
-    table: FILE ladder [SIZE] | sweep | spread [SIZE] | scale-add | accuracy | verified
+    table: FILE ladder [SIZE] | sweep | products | spread [SIZE] | scale-add | accuracy | verified
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
@@ -163,6 +163,7 @@ TABLES = {
     "ladder": ("sgemm", _ladder),
     "amd-ladder": ("sgemm", _amd_ladder),
     "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
+    "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
     "accuracy": ("sgemm", lambda project, result, size: tables.accuracy(result)),

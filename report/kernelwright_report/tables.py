@@ -105,6 +105,27 @@ def sweep(result: ResultFile, linked: bool = False) -> Table:
     return Table(f"{unit} (10⁹ per second) from the median time; the best of each size is marked.", header, rows)
 
 
+def products(result: ResultFile) -> Table:
+    """The library at each shape: which kernel computed, its time and rate, the vendor's beside."""
+    unit, scale = text.rate_unit(result.rows)
+    rows = []
+    for row in result.rows:
+        if row.role != "production" or row.median_us is None or row.vs_peer is None:
+            continue
+        peer = result.at(row.peer, row.shape)
+        rows.append([
+            Cell(row.shape.label),
+            Cell(row.path or row.kernel),
+            Cell(text.microseconds(row.median_us)),
+            Cell(text.number(row.gflops / scale)),
+            Cell(text.microseconds(peer.median_us) if peer else text.NONE),
+            Cell(text.times(row.vs_peer)),
+        ])
+    peers = " and ".join(text.kernel(name) for name in dict.fromkeys(row.peer for row in result.rows if row.peer))
+    header = ["m × n × k", "computed by", "time", unit, peers, f"over {peers}"]
+    return Table("Median times, interleaved in one run.", header, rows, left=2)
+
+
 def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None) -> Table:
     """The walk at one size: speed, share of peak, gain over the step before, ratio to the vendor."""
     unit, scale = text.rate_unit(result.rows)
