@@ -137,8 +137,8 @@ class Consumer {
     }
   }
 
-  // Warps that share a tile leave their sums; every thread adds up its share of the outputs, the
-  // warps in order. Neighbours are swapped for the sake of the register banks, as in Parts.
+  // Warps that share a tile leave their sums; every thread adds up its share of the outputs.
+  // Neighbours are swapped for the sake of the register banks, as in Parts.
   __device__ __forceinline__ void add_warps(const float (&acc)[S::TM][S::TN],
                                             float (&out)[S::outputs]) {
     const OwnOutputs<config> own;
@@ -155,14 +155,25 @@ class Consumer {
     sync();
 #pragma unroll
     for (int v = 0; v < S::outputs / 4; ++v) {
-      float4 sum = shared_.sums[0][v * S::consumers + own.tid];
-#pragma unroll
-      for (int w = 1; w < S::warps_k; ++w) {
-        const float4 more = shared_.sums[w][v * S::consumers + own.tid];
-        sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
-      }
+      const float4 sum = sum_of_warps(v * S::consumers + own.tid);
       out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
     }
+  }
+
+  // Neighbours first, then pairs of them: the sums grow evenly and lose less than in a row.
+  __device__ __forceinline__ float4 sum_of_warps(int at) const {
+    float4 sum[S::warps_k];
+#pragma unroll
+    for (int w = 0; w < S::warps_k; ++w) sum[w] = shared_.sums[w][at];
+#pragma unroll
+    for (int apart = 1; apart < S::warps_k; apart *= 2)
+#pragma unroll
+      for (int w = 0; w + apart < S::warps_k; w += 2 * apart) {
+        float4& to = sum[w];
+        const float4 more = sum[w + apart];
+        to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
+      }
+    return sum[0];
   }
 
   Shared<config>& shared_;
