@@ -120,6 +120,28 @@ TEST_P(HopperParts, AddUpInAnyOrder) {
   }
 }
 
+const hopper::TileRow& fastest_tile(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Sgemm problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  Device device;
+  device.sm_count = 132;
+  return *std::min_element(std::begin(hopper::bf16x6_tiles), std::end(hopper::bf16x6_tiles),
+                           [&](const hopper::TileRow& x, const hopper::TileRow& y) {
+                             return predicted_us(x, false, problem, device) <
+                                    predicted_us(y, false, problem, device);
+                           });
+}
+
+// Where the vendor cuts k, a long k is for the tile that adds sums of sums.
+TEST(HopperChoice, FewOutputsWithALongKTakeTheMoreExactTile) {
+  EXPECT_STREQ(fastest_tile(1408, 1408, 4096).name, "hopper_bf16x6_128x128");
+  EXPECT_STREQ(fastest_tile(1408, 1408, 65536).name, "hopper_bf16x6_64x64");
+  EXPECT_TRUE(fastest_tile(1408, 1408, 65536).tile.has_totals());
+  EXPECT_FALSE(fastest_tile(4096, 4096, 65536).tile.has_totals());
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);
 INSTANTIATE_TEST_SUITE_P(Registry, HopperSlices, testing::ValuesIn(split_kernels()), kernel_name);
 

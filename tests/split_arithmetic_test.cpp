@@ -317,14 +317,11 @@ TEST(PiecesHold, LargestSum) {
 }
 
 TEST(PiecesHold, MoreResidualsThanTheListHasAreForBf16) {
-  Control control{};
-  EXPECT_EQ(path_of(control), Path::fp16x3);
-  control.residual_count = most_residuals;
-  EXPECT_EQ(path_of(control), Path::fp16x3);
-  control.residual_count = most_residuals + 1;
-  EXPECT_EQ(path_of(control), Path::bf16x6);
-  control.takes_ffma = 1;
-  EXPECT_EQ(path_of(control), Path::ffma);
+  EXPECT_EQ(path_of(false, 0), Path::fp16x3);
+  EXPECT_EQ(path_of(false, most_residuals), Path::fp16x3);
+  EXPECT_EQ(path_of(false, most_residuals + 1), Path::bf16x6);
+  EXPECT_EQ(path_of(true, most_residuals + 1), Path::ffma);
+  EXPECT_EQ(path_of(true, 0), Path::ffma);
 }
 
 }  // namespace

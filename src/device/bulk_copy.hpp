@@ -67,19 +67,19 @@ __device__ __forceinline__ void sync_cluster() {
 #endif
 }
 
-// bulk_copy into all blocks of a cluster of so many: to the same place of their shared memories,
-// counted at the same place of each.
-template <int blocks>
-__device__ __forceinline__ void bulk_copy_to_cluster([[maybe_unused]] void* to_shared,
-                                                     [[maybe_unused]] const void* from_global,
-                                                     [[maybe_unused]] unsigned bytes,
-                                                     [[maybe_unused]] Mbarrier* barrier) {
+// bulk_copy into several blocks of the cluster, bit r of `ranks` for the one of rank r: to the same
+// place of their shared memories, counted at the same place of each.
+__device__ __forceinline__ void bulk_copy_to_ranks([[maybe_unused]] void* to_shared,
+                                                   [[maybe_unused]] const void* from_global,
+                                                   [[maybe_unused]] unsigned bytes,
+                                                   [[maybe_unused]] Mbarrier* barrier,
+                                                   [[maybe_unused]] unsigned ranks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[%0], [%1], %2, [%3], %4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
       "l"(from_global), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
-      "h"(static_cast<unsigned short>((1 << blocks) - 1))
+      "h"(static_cast<unsigned short>(ranks))
       : "memory");
 #endif
 }

@@ -52,4 +52,17 @@ __device__ __forceinline__ T from_lane(const T& value, int lane) {
       value, [=](std::uint32_t word) { return __shfl_sync(whole_warp(), word, lane, warp_lanes); });
 }
 
+// The largest of all lanes' values. All lanes of the warp call it.
+__device__ __forceinline__ std::uint32_t largest_of_warp(std::uint32_t value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(whole_warp(), value);
+#else
+  for (int delta = warp_lanes / 2; delta > 0; delta /= 2) {
+    const std::uint32_t other = from_lane_above(value, delta);
+    if (other > value) value = other;
+  }
+  return from_lane(value, 0);
+#endif
+}
+
 }  // namespace KW_TARGET

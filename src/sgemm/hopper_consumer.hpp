@@ -17,18 +17,25 @@ template <Scheme scheme, Tile tile>
 struct Consumer {
   static constexpr Half type = scheme.fp16 ? Half::fp16 : Half::bf16;
   static constexpr int registers = tile.bn / 2;
-  static constexpr bool has_low = scheme.low.products > 0;
-  static_assert(!has_low || tile.halves == 1);
+  // Registers for an accumulator of the low products' own. Without, the high ones begin where the
+  // low ones end, and one product that is larger than all others beside it is rounded towards zero.
+  static constexpr bool has_low = tile.halves == 1 && registers <= 64;
+  static_assert(has_low || !scheme.low_stays);
 
   // FP32 sums over `windows_a_sum` windows, then over those, where there are registers for both: a
-  // long row of additions loses as a chain in tensor cores does, if less.
-  static constexpr bool two_levels = tile.halves * registers <= 64 && !has_low;
+  // long row of additions loses as a chain in tensor cores does, if less. The low products join at
+  // the same times, to save additions: what so short a chain of theirs loses lies below the sum's
+  // last bit.
+  static constexpr bool two_levels = tile.has_totals() && !scheme.low_stays;
   static constexpr int windows_a_sum = 16;
+  static constexpr bool folds_low = has_low && !scheme.low_stays;
+  static constexpr bool overlaps = folds_low;
+  static_assert(!overlaps || !tile.turns);
 
   float partial[registers];  // the window's, tensor cores write it
   float sums[tile.halves][registers];
   float totals[two_levels ? tile.halves : 1][two_levels ? registers : 1];
-  float low[has_low ? registers : 1];  // over all windows
+  float low[has_low ? registers : 1];  // until they join the sums
   int windows;
   // Warps of both warpgroups on one tensor core take turns, half a window at a time: side by side
   // their products would end together, and the tensor core would idle while both add.
@@ -52,27 +59,35 @@ struct Consumer {
     windows = 0;
   }
   __device__ __forceinline__ void fold() {
-    if constexpr (two_levels) {
+    if constexpr (two_levels || folds_low) {
+      if constexpr (folds_low) {
+        wgmma_wait<0>();
+        wgmma_keep(low);
+      }
 #pragma unroll
       for (int h = 0; h < tile.halves; ++h)
 #pragma unroll
         for (int i = 0; i < registers; ++i) {
-          totals[h][i] += sums[h][i];
-          sums[h][i] = 0;
+          if constexpr (folds_low) {
+            sums[h][i] += low[i];
+            low[i] = 0;
+          }
+          if constexpr (two_levels) {
+            totals[h][i] += sums[h][i];
+            sums[h][i] = 0;
+          }
         }
       windows = 0;
     }
   }
   __device__ __forceinline__ void end_window() {
-    if (two_levels && ++windows == windows_a_sum) fold();
+    if ((two_levels || folds_low) && ++windows == windows_a_sum) fold();
   }
   // Of the whole tile.
   __device__ __forceinline__ float (&result())[tile.halves][registers] {
-    if constexpr (two_levels) {
-      fold();
-      return totals;
-    }
-    if constexpr (has_low) {
+    fold();
+    if constexpr (two_levels) return totals;
+    if constexpr (scheme.low_stays) {
 #pragma unroll
       for (int i = 0; i < registers; ++i) sums[0][i] = fmaf(low[i], scheme.low_factor, sums[0][i]);
     }
@@ -110,7 +125,7 @@ struct Consumer {
 
   __device__ __forceinline__ void promote(int half) {
     wgmma_keep(partial);
-    if constexpr (has_low) wgmma_keep(low);
+    if constexpr (scheme.low_stays) wgmma_keep(low);
 #pragma unroll
     for (int i = 0; i < registers; ++i) sums[half][i] += partial[i];
   }
@@ -120,12 +135,36 @@ struct Consumer {
     return wgmma_operand(a + half * 64 / group_rows * stride, core_bytes, stride);
   }
 
-  // The products of a window, one half of the rows after the other; the sums have them when it
-  // returns. `free` is called once the stages have been read.
+  // The products of a window. The low ones, which nobody waits for, run while the high ones are
+  // added to the sums and the next window is looked for, so that tensor cores never wait for a
+  // warpgroup. `free_last` is called once the buffers of the window before have been read.
   template <int stages, class Free>
   __device__ __forceinline__ void multiply_window(const char* const (&a)[stages],
-                                                  const char* const (&b)[stages], int lane,
-                                                  Free free) {
+                                                  const char* const (&b)[stages], Free free_last) {
+    WgmmaOperand rows[stages], columns[stages];
+#pragma unroll
+    for (int s = 0; s < stages; ++s) {
+      rows[s] = rows_of(a[s], 0);
+      columns[s] = wgmma_operand(b[s], core_bytes, stride);
+    }
+    wgmma_fence();
+    issue<scheme.high, false>(partial, rows, columns);
+    wgmma_commit();
+    issue<scheme.low, true>(low, rows, columns);
+    wgmma_commit();
+    wgmma_wait<1>();
+    free_last();
+    promote(0);
+    end_window();
+  }
+
+  // The same where low products share an accumulator with the high ones, or their registers stay
+  // busy: one half of the rows after the other, and perhaps both warpgroups in turns. `free` is
+  // called once the window's own buffers have been read.
+  template <int stages, class Free>
+  __device__ __forceinline__ void multiply_window_in_turn(const char* const (&a)[stages],
+                                                          const char* const (&b)[stages], int lane,
+                                                          Free free) {
     WgmmaOperand columns[stages];
 #pragma unroll
     for (int s = 0; s < stages; ++s) columns[s] = wgmma_operand(b[s], core_bytes, stride);
@@ -135,9 +174,13 @@ struct Consumer {
       for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], half);
       take_turn();
       wgmma_fence();
-      if constexpr (has_low) issue<scheme.low, true>(low, rows, columns);
-      repeat<scheme.bands>(
-          [&](auto band) { issue<scheme.band[band], (band > 0)>(partial, rows, columns); });
+      if constexpr (has_low) {
+        issue<scheme.low, true>(low, rows, columns);
+        issue<scheme.high, false>(partial, rows, columns);
+      } else {
+        issue<scheme.low, false>(partial, rows, columns);
+        issue<scheme.high, true>(partial, rows, columns);
+      }
       wgmma_commit();
       pass_turn(lane);
       wgmma_wait<0>();

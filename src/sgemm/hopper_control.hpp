@@ -2,6 +2,7 @@
 // choice on the device, without a trip to the host.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "host_device.hpp"
@@ -19,16 +20,23 @@ constexpr unsigned most_residuals = 256;
 
 enum class Path : unsigned { fp16x3, bf16x6, ffma };
 
+// What a block of the pre-pass has seen of A and B: Extremes, as words.
+struct alignas(16) Seen {
+  std::uint32_t words[4];
+};
+constexpr int most_seen = 512;  // blocks that look
+
 // At the start of the workspace; host code may read it after the call.
 struct Control {
   unsigned takes_ffma;      // the data (or alpha = 0) needs the kernel in plain fp32
   unsigned residual_count;  // more than most_residuals: bf16x6
   Residual residuals[most_residuals];
+  Seen seen[most_seen];
 };
 
-KW_HOST_DEVICE inline Path path_of(const Control& control) {
-  if (control.takes_ffma != 0) return Path::ffma;
-  return control.residual_count > most_residuals ? Path::bf16x6 : Path::fp16x3;
+KW_HOST_DEVICE inline Path path_of(bool takes_ffma, unsigned residual_count) {
+  if (takes_ffma) return Path::ffma;
+  return residual_count > most_residuals ? Path::bf16x6 : Path::fp16x3;
 }
 
 // The larger of `most` and |x|; NaN, once there was one.
@@ -46,7 +54,7 @@ KW_HOST_DEVICE inline float larger_size(float most, float x) {
 }
 
 // The largest and the smallest size of an operand's elements, zeros apart, as bits without sign.
-// Both start at 0 and grow, so that atomicMax collects them.
+// Both start at 0 and grow, so that the largest words of several are theirs.
 struct Extremes {
   std::uint32_t largest = 0;
   std::uint32_t below = 0;  // all bits minus the smallest; 0 where there is none
@@ -82,8 +90,7 @@ KW_HOST_DEVICE inline bool pieces_hold(const Extremes& a, const Extremes& b, std
   const int high_a = exponent(a.largest), high_b = exponent(b.largest);
   if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;
   const int low_a = exponent(a.smallest()), low_b = exponent(b.smallest());
-  int log2_k = 0;
-  while (log2_k < 62 && (std::int64_t{1} << log2_k) < k) ++log2_k;
+  const auto log2_k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(k - 1)));
   return high_a < 126 && high_b < 126 && high_a + high_b + 2 + log2_k <= 127 && low_a >= -109 &&
          low_b >= -109 && low_a + low_b >= -100;
 }

@@ -35,10 +35,9 @@ __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][reg
 // Adds up what the blocks of a tile have of it, in the order of k, in the one that comes last; says
 // whether this is it. For the first warpgroup.
 template <class Shared, int halves, int registers>
-__device__ __forceinline__ bool add_parts(Shared& shared, const Work& work, int tile,
+__device__ __forceinline__ bool add_parts(Shared& shared, const Work& work, int tile, int part,
                                           float (&sums)[halves][registers], int thread) {
   constexpr int quads = halves * registers / 4;
-  const int part = static_cast<int>(blockIdx.x) % work.parts;
   auto* const parts = reinterpret_cast<float4*>(work.part_sums) +
                       static_cast<std::int64_t>(tile) * work.parts * quads * warpgroup + thread;
   const auto at = [&](int p, int quad) { return parts + (p * quads + quad) * warpgroup; };

@@ -20,7 +20,7 @@ namespace kw::hopper {
 
 inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
   const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
-  return across(p.m, tile.bm()) * across(p.n, tile.width()) * p.batch * tile.cluster;
+  return across(p.m, tile.height()) * across(p.n, tile.width()) * p.batch * tile.cluster();
 }
 
 // Parts that k is cut into, a block each, where tiles are too few for the device.
@@ -82,14 +82,18 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
     return std::numeric_limits<double>::infinity();
   const std::int64_t waves = (tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count;
   const int parts = parts_of(row.tile, p, device);
-  const double stages = std::ceil(static_cast<double>(Image(p.m, p.k).stages) / parts);
+  const std::int64_t stages = (Image(p.m, p.k).stages + parts - 1) / parts;
+  if (p.m * p.n < fp16x3.chosen_mn && !row.tile.has_totals() &&
+      row.tile.windows(stages) > most_windows)
+    return std::numeric_limits<double>::infinity();
   const double elements =
       static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
   constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
   const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
   const double add_us = parts > 1 ? part_us + parts * each_part_us : 0;
   return row.launch_us + prepare_us +
-         static_cast<double>(waves) * (row.tile_us + stages * row.stage_us) + add_us;
+         static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us) +
+         add_us;
 }
 
 // The problem as two, of about half the workspace each: half the batch, else half of m or n,

@@ -59,10 +59,15 @@ struct Call {
                             base + memory.image_a, ints(memory.scales_a)},
                            {work.b, along_k_b, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
                             base + memory.image_b, ints(memory.scales_b)}},
+               .units = {},
                .control = control,
-               .tickets = workspace.tickets,
                .unit_stages = unit_stages(p, device),
-               .decides = true};
+               .looks = true,
+               .seen_blocks = 0};
+    for (int i = 0; i < 2; ++i)
+      prepare.units[i] = units_of(prepare.sources[i].image, prepare.unit_stages);
+    prepare.seen_blocks = work.seen_blocks =
+        static_cast<int>(prepare_blocks(Task::bf16, prepare, device));
   }
 
   // So long that the blocks that the SMs hold share the units evenly, or nearly.
@@ -95,12 +100,12 @@ std::int64_t resident_blocks(const gpu::LaunchConfig& config, const Device& devi
 template <bool fp16, int row>
 Status launch_tile(const Work& work, const Device& device, Stream stream) {
   constexpr Tile tile = tile_row(fp16, row).tile;
-  gpu::LaunchConfig config = {.grid = dim3(tile.cluster),
+  gpu::LaunchConfig config = {.grid = dim3(tile.cluster()),
                               .block = dim3(tile_threads),
                               .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
                               .stream = stream,
                               .overlap = true,
-                              .cluster = static_cast<unsigned>(tile.cluster)};
+                              .cluster = static_cast<unsigned>(tile.cluster())};
   Work own = work;
   own.parts = parts_of(tile, work.problem, device);
   config.grid.x = static_cast<unsigned>(std::min(tiles_of(tile, work.problem) * own.parts,
@@ -126,7 +131,7 @@ template <bool fp16, int index>
 struct Row {
   static constexpr TileRow row = tile_row(fp16, index);
   static constexpr Tile tile = row.tile;
-  static constexpr bool is_here = has_clusters || tile.cluster == 1;
+  static constexpr bool is_here = has_clusters || tile.cluster() == 1;
 
   static bool supports(const Sgemm& p, const Device& device) {
     const bool has_instructions =
@@ -156,8 +161,7 @@ struct Row {
     return hopper::predicted_us(row, fp16, p, device);
   }
   static const char* path_taken(const Sgemm& p, const Device& device, const PathWords& words) {
-    const Control control{words[0], words[1], {}};
-    switch (path_of(control)) {
+    switch (path_of(words[0] != 0, words[1])) {
       case Path::fp16x3: return row.name;
       case Path::bf16x6: return fp16 ? bf16x6_row(p, device).name : row.name;
       case Path::ffma: return fp32_kernel(stand_in(p), device, any_workspace).name;
@@ -181,36 +185,36 @@ struct Row {
   }
 
   // From the first product on the launches run beside each other: the data have been looked at, and
-  // one of them works, or two, the second of which waits for the first.
+  // one of them works, or two, the second of which waits for the first. Only the last one waits at
+  // its beginning, to read what the first product found.
   static Status launch_whole(const Sgemm& p, const Memory& memory, const Device& device,
                              const Workspace& workspace, Stream stream) {
-    enum class Turn { first, middle, last };
     Call call(p, memory, workspace, device);
-    const auto beside = [](Sgemm problem, Turn turn) {
-      problem.joins_previous = turn != Turn::first;
-      problem.next_joins = turn != Turn::last;
+    const auto beside = [](Sgemm problem, bool is_first) {
+      problem.joins_previous = !is_first;
+      problem.next_joins = true;
       return problem;
     };
     const auto prepare = [&](Task task) {
       return launch_prepare(task, call.prepare, device, stream);
     };
     const auto product = [&] {
-      call.work.problem = beside(p, Turn::first);
+      call.work.problem = beside(p, true);
       return launch_tile<fp16, index>(call.work, device, stream);
     };
     const auto second_prepare = [&] {
-      call.prepare.decides = false;
-      call.prepare.problem = beside(p, Turn::middle);
+      call.prepare.looks = false;
+      call.prepare.problem = beside(p, false);
       return launch_prepare(Task::bf16, call.prepare, device, stream);
     };
     const auto second_product = [&] {
-      call.work.problem = beside(p, Turn::middle);
+      call.work.problem = beside(p, false);
       return launch_bf16x6(call.work, device, stream);
     };
     const auto fp32 = [&] {
       const Workspace rest{static_cast<char*>(workspace.data) + memory.end,
                            workspace.bytes - memory.end, workspace.tickets};
-      Sgemm problem = beside(stand_in(p), Turn::last);
+      Sgemm problem = stand_in(p);
       problem.only_if = &call.work.control->takes_ffma;
       return fp32_kernel(problem, device, rest.bytes).launch(problem, device, rest, stream);
     };

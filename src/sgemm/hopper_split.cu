@@ -8,10 +8,7 @@
 namespace KW_TARGET::hopper {
 
 Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream) {
-  const std::int64_t stages = stages_a_unit(all, task);
-  const std::int64_t units = units_of(all, 0, stages) + units_of(all, 1, stages);
-  const std::int64_t most = prepare_blocks_per_sm * device.sm_count;
-  const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(std::min(units, most))),
+  const gpu::LaunchConfig config = {.grid = dim3(prepare_blocks(task, all, device)),
                                     .block = dim3(prepare_threads),
                                     .stream = stream,
                                     .overlap = true};

@@ -2,18 +2,21 @@
 // the main kernel's bulk copies want them (hopper_image.hpp), with zeros around; finds out on the
 // way what the data allows (hopper_control.hpp).
 //
-//   bf16   one pass. The last block decides between bf16x6 and the kernel in plain fp32.
+//   bf16   one pass.
 //   fp16   needs to know how large a row is before it can scale it. A sample says that nearly
 //          always: 128 elements of each row, and room for some that are four times as large. The
-//          split then meets the elements that its pieces can't hold, and decides like bf16.
+//          split then meets the elements that its pieces can't hold.
 //
 // Prediction: a copy at memory bandwidth, 4 bytes in and 6 (bf16) or 4 (fp16) out an element.
 #pragma once
 
+#include <algorithm>
+
 #include "device/overlap.hpp"
-#include "device/ticket.hpp"
+#include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper_control.hpp"
+#include "sgemm/hopper_decide.hpp"
 #include "sgemm/hopper_image.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/split_arithmetic.hpp"
@@ -21,6 +24,28 @@
 namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
+
+enum class Task { bf16, sample, fp16 };
+
+constexpr int unit_rows = 64;         // two blocks of an image
+constexpr int prepare_threads = 256;  // one for 8 elements of each of a stage's 64 x 4 chunks
+constexpr int prepare_blocks_per_sm = 3;
+constexpr int stages_at_once = 2;  // whose loads are under way together
+constexpr int sampled_stages = 4;
+constexpr int sample_room = 2;  // what a sample may miss of a row's largest exponent
+constexpr int chunk_k = 8;
+
+// Of one operand: 64 rows each, the stages cut into slices; the sample takes whole rows. Divisions
+// on the GPU would cost a call of 512 cubed a microsecond.
+struct Units {
+  unsigned across, slices;
+
+  KW_HOST_DEVICE unsigned an_entry() const { return across * slices; }
+};
+inline Units units_of(const Image& image, std::int64_t unit_stages) {
+  return {static_cast<unsigned>(gpu::ceil_div(image.rows, unit_rows)),
+          static_cast<unsigned>(gpu::ceil_div(image.stages, unit_stages))};
+}
 
 // One operand, seen as rows along k.
 struct Source {
@@ -34,21 +59,20 @@ struct Source {
 struct Preparation {
   Sgemm problem;
   Source sources[2];
+  Units units[2];
   Control* control;
-  unsigned* tickets;         // 5, zero before and after
   std::int64_t unit_stages;  // stages of one block's work
-  bool decides;              // on its own, not as fp16's second choice
+  bool looks;                // leaves what it has seen; not as fp16's second choice
+  int seen_blocks;           // that have left it
 };
 
-enum class Task { bf16, sample, fp16 };
-
-constexpr int unit_rows = 64;         // two blocks of an image
-constexpr int prepare_threads = 256;  // one for 8 elements of each of a stage's 64 x 4 chunks
-constexpr int prepare_blocks_per_sm = 3;
-constexpr int stages_at_once = 2;  // whose loads are under way together
-constexpr int sampled_stages = 4;
-constexpr int sample_room = 2;  // what a sample may miss of a row's largest exponent
-constexpr int chunk_k = 8;
+inline unsigned prepare_blocks(Task task, const Preparation& all, const Device& device) {
+  unsigned units = 0;
+  for (const Units& own : all.units) units += task == Task::sample ? own.across : own.an_entry();
+  units *= static_cast<unsigned>(all.problem.batch);
+  const int most = std::min(prepare_blocks_per_sm * device.sm_count, most_seen);
+  return std::min(units, static_cast<unsigned>(most));
+}
 
 // 8 elements along k from k0 on; zeros outside.
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
@@ -129,28 +153,26 @@ __device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], const Extr
   store_chunk(stage, row, chunk, words);
 }
 
-// The blocks of one launch add up what they saw; the last one decides and leaves zeros.
-__device__ inline void decide(const Preparation& all, const Extremes (&seen)[2], bool reads) {
-  __shared__ Extremes block_seen[2];
-  if (threadIdx.x < 2) block_seen[threadIdx.x] = {};
-  __syncthreads();
-  for (int i = 0; i < 2; ++i) {
-    if (seen[i].largest > 0) atomicMax(&block_seen[i].largest, seen[i].largest);
-    if (seen[i].below > 0) atomicMax(&block_seen[i].below, seen[i].below);
+// What the block has seen, for whoever decides (hopper_decide.hpp). All its threads call this.
+__device__ inline void leave_seen(const Preparation& all, const Extremes (&seen)[2]) {
+  constexpr int words = sizeof(Seen) / sizeof(std::uint32_t), warps = prepare_threads / warp_lanes;
+  __shared__ std::uint32_t of_warps[warps][words];
+  const int tid = static_cast<int>(threadIdx.x);
+  const std::uint32_t own[words] = {seen[0].largest, seen[0].below, seen[1].largest, seen[1].below};
+#pragma unroll
+  for (int i = 0; i < words; ++i) {
+    const std::uint32_t most = largest_of_warp(own[i]);
+    if (tid % warp_lanes == 0) of_warps[tid / warp_lanes][i] = most;
   }
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  unsigned* const tickets = all.tickets;
-  for (int i = 0; i < 2; ++i) {
-    if (block_seen[i].largest == 0) continue;
-    atomicMax(&tickets[1 + 2 * i], block_seen[i].largest);
-    atomicMax(&tickets[2 + 2 * i], block_seen[i].below);
+  if (tid >= words) return;
+  std::uint32_t most = 0;
+#pragma unroll
+  for (int warp = 0; warp < warps; ++warp) {
+    const std::uint32_t other = of_warps[warp][tid];
+    if (other > most) most = other;
   }
-  if (take_ticket(&tickets[0]) + 1 != gridDim.x) return;
-  const auto taken = [&](int i) { return read_ticket(&tickets[i]); };
-  const Extremes a{taken(1), taken(2)}, b{taken(3), taken(4)};
-  all.control->takes_ffma = !reads || !pieces_hold(a, b, all.problem.k) ? 1 : 0;
-  for (int i = 0; i < 5; ++i) tickets[i] = 0;
+  all.control->seen[blockIdx.x].words[tid] = most;
 }
 
 // What one block does at a time: some stages of 64 rows of an operand.
@@ -159,34 +181,19 @@ struct Unit {
   std::int64_t entry, rows, slice;  // the how manieth 64 rows, the how manieth stages
 };
 
-KW_HOST_DEVICE inline std::int64_t units_of(const Preparation& all, int operand,
-                                            std::int64_t stages) {
-  const Image& image = all.sources[operand].image;
-  return all.problem.batch * gpu::ceil_div(image.rows, unit_rows) *
-         gpu::ceil_div(image.stages, stages);
-}
-
-// A unit of the sample is whole rows.
-KW_HOST_DEVICE inline std::int64_t stages_a_unit(const Preparation& all, Task task) {
-  return task == Task::sample ? all.sources[0].image.stages : all.unit_stages;
-}
-
 // Stages of a row block are neighbours in memory where along k; else row blocks are.
-__device__ __forceinline__ Unit unit_at(const Preparation& all, std::int64_t index,
-                                        std::int64_t stages) {
-  const std::int64_t of_a = units_of(all, 0, stages);
+__device__ __forceinline__ Unit unit_at(const Source& source, const Units& units, int operand,
+                                        unsigned index) {
   Unit unit{};
-  unit.operand = index >= of_a ? 1 : 0;
-  if (unit.operand == 1) index -= of_a;
-  const Source& source = all.sources[unit.operand];
-  const std::int64_t slices = gpu::ceil_div(source.image.stages, stages);
-  const std::int64_t across = gpu::ceil_div(source.image.rows, unit_rows);
-  const std::int64_t inner = source.along_k ? slices : across;
-  const std::int64_t outer = source.along_k ? across : slices;
-  unit.entry = index / (inner * outer);
-  index -= unit.entry * (inner * outer);
-  unit.slice = source.along_k ? index % inner : index / inner;
-  unit.rows = source.along_k ? index / inner : index % inner;
+  unit.operand = operand;
+  const unsigned inner = source.along_k ? units.slices : units.across;
+  if (index >= units.an_entry()) {
+    unit.entry = index / units.an_entry();
+    index %= units.an_entry();
+  }
+  const unsigned outer_index = index / inner, inner_index = index - outer_index * inner;
+  unit.slice = source.along_k ? inner_index : outer_index;
+  unit.rows = source.along_k ? outer_index : inner_index;
   return unit;
 }
 
@@ -293,27 +300,33 @@ template <Task task>
 __global__ __launch_bounds__(prepare_threads,
                              prepare_blocks_per_sm) void prepare(const Preparation all) {
   begin_beside_others(all.problem);
-  const bool works =
-      all.decides ? reads_operands(all.problem) : path_of(*all.control) == Path::bf16x6;
-  const std::int64_t stages = stages_a_unit(all, task);
-  const std::int64_t of_a = units_of(all, 0, stages);
-  const std::int64_t units = of_a + units_of(all, 1, stages);
+  bool works = reads_operands(all.problem);
+  if (!all.looks) {
+    works = decide<prepare_threads>(all.problem, *all.control, all.seen_blocks) == Path::bf16x6;
+  }
   Extremes seen[2];
   if (works) {
-    const auto prepare_unit = [&](std::int64_t index, Extremes& of_operand) {
-      const Unit unit = unit_at(all, index, stages);
-      if constexpr (task == Task::sample)
-        sample_unit(all, unit);
-      else
-        split_unit<task>(all, unit, of_operand);
+    unsigned index = blockIdx.x;
+    const auto prepare_operand = [&](int operand, Extremes& of_operand) {
+      const Source& source = all.sources[operand];
+      Units own = all.units[operand];
+      if constexpr (task == Task::sample) own.slices = 1;
+      const unsigned count = static_cast<unsigned>(all.problem.batch) * own.an_entry();
+      for (; index < count; index += gridDim.x) {
+        const Unit unit = unit_at(source, own, operand, index);
+        if constexpr (task == Task::sample)
+          sample_unit(all, unit);
+        else
+          split_unit<task>(all, unit, of_operand);
+      }
+      index -= count;
     };
-    std::int64_t index = blockIdx.x;
-    for (; index < of_a; index += gridDim.x) prepare_unit(index, seen[0]);
-    for (; index < units; index += gridDim.x) prepare_unit(index, seen[1]);
+    prepare_operand(0, seen[0]);
+    prepare_operand(1, seen[1]);
   }
-  if (task != Task::fp16 && all.decides && blockIdx.x == 0 && threadIdx.x == 0)
+  if (task != Task::fp16 && all.looks && blockIdx.x == 0 && threadIdx.x == 0)
     all.control->residual_count = task == Task::sample ? 0 : most_residuals + 1;
-  if (task != Task::sample && all.decides) decide(all, seen, works);
+  if (task != Task::sample && all.looks) leave_seen(all, seen);
   let_next_kernel_start();
   end_beside_others(all.problem);
 }

@@ -9,40 +9,38 @@ namespace kw::hopper {
 struct Product {
   int a, b;
 };
-// Products that run over the window before the next band begins: the small ones first, so that
-// they meet a small accumulator and keep their low bits.
+// Products that run over a window together.
 struct Band {
   int products;
   Product product[5];
 };
 // How pieces make a product. Along k, bands run over a window into an empty accumulator, which is
 // then added to the FP32 sum: a long chain would drift (device/wgmma.hpp); a rounded addition a
-// window does not.
+// window does not. The low band has an accumulator of its own where there are registers for it, and
+// else comes first, so that it meets a small accumulator and keeps its low bits.
 struct Scheme {
   bool fp16;
   int pieces;
   std::int64_t least_k;    // of what the kernels take: below, the bound for FP32 would not hold
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
   std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
-  // Products 1 / low_factor times too large, which therefore take an accumulator of their own, and
-  // so small that they may stay in it over all of k: its drift lies below the sum's last bit.
+  // Low products 1 / low_factor times too large, so small that they may stay in their accumulator
+  // over all of k: its drift lies below the sum's last bit.
+  bool low_stays;
   float low_factor;
-  Band low;
-  int bands;
-  Band band[2];
+  Band low, high;
 };
 
 // The six products whose pieces' numbers add up to 2 at most; the other three lie below 2^-24.
-inline constexpr Scheme bf16x6 = {
-    .fp16 = false,
-    .pieces = 3,
-    .least_k = 1,
-    .chosen_k = 64,
-    .chosen_mn = 1,
-    .low_factor = 0,
-    .low = {},
-    .bands = 2,
-    .band = {{5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}}, {1, {{0, 0}}}}};
+inline constexpr Scheme bf16x6 = {.fp16 = false,
+                                  .pieces = 3,
+                                  .least_k = 1,
+                                  .chosen_k = 64,
+                                  .chosen_mn = 1,
+                                  .low_stays = false,
+                                  .low_factor = 1,
+                                  .low = {5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}},
+                                  .high = {1, {{0, 0}}}};
 
 // The low pieces are 2^11 times too large.
 inline constexpr Scheme fp16x3 = {.fp16 = true,
@@ -50,10 +48,10 @@ inline constexpr Scheme fp16x3 = {.fp16 = true,
                                   .least_k = 32,
                                   .chosen_k = 512,
                                   .chosen_mn = 128 * 128 * 132,  // a tile for each SM of an H200
+                                  .low_stays = true,
                                   .low_factor = 1.0f / 2048,
                                   .low = {2, {{1, 0}, {0, 1}}},
-                                  .bands = 1,
-                                  .band = {{1, {{0, 0}}}}};
+                                  .high = {1, {{0, 0}}}};
 
 // Two warpgroups multiply. Either each has its own rows of the tile, `halves` times 64, or both
 // have all of them and take every other stage along k (`shares_rows`), to be added up at the end:
@@ -63,17 +61,29 @@ struct Tile {
   int bn;
   int stages;  // of the ring
   bool shares_rows = false;
-  int cluster = 1;     // blocks, neighbours along n, that load a part of A's tile each and share it
+  // Blocks that load parts for each other: neighbours along n of A's tile, along m of B's.
+  int cluster_m = 1, cluster_n = 1;
   bool turns = false;  // the warpgroups take turns at the tensor cores
   int window = 1;      // stages whose products go into one accumulator
 
+  // Whether there are registers for sums of sums (hopper_consumer.hpp).
+  constexpr bool has_totals() const { return halves * bn <= 64; }
+  // Windows that a warpgroup adds up, of so many stages.
+  constexpr std::int64_t windows(std::int64_t count) const {
+    return count / window / (shares_rows ? 2 : 1);
+  }
+
   constexpr int bm() const { return 64 * halves * (shares_rows ? 1 : 2); }
-  constexpr int width() const { return cluster * bn; }  // columns of all blocks of a cluster
+  constexpr int cluster() const { return cluster_m * cluster_n; }
+  // Rows and columns of all blocks of a cluster.
+  constexpr int height() const { return cluster_m * bm(); }
+  constexpr int width() const { return cluster_n * bn; }
 };
 
-// One row a tile. The three times were fitted to calls of 512 to 4096 cubed on an H200 (driver
-// 580.159, CUDA 13.0), which they give to within 8 %; they serve the choice among tiles and against
-// the kernels in plain fp32 (hopper_plan.hpp). `best_tflops`: of the whole call, measured, and
+// One row a tile. The three times were fitted to calls of 512 to 4096 cubed, and of few outputs and
+// a long k, on an H200 (driver 580.159, CUDA 13.0), which they give to within 13 %; they serve the
+// choice among tiles and against the kernels in plain fp32 (hopper_plan.hpp). Over 20 shapes the
+// chosen tile takes 0.2 % longer than the best. `best_tflops`: of the whole call, measured, and
 // where.
 struct TileRow {
   const char* name;
@@ -86,53 +96,59 @@ struct TileRow {
 
 inline constexpr TileRow bf16x6_tiles[] = {
     {.name = "hopper_bf16x6_256x128_pair",
-     .tile = {.halves = 2, .bn = 128, .stages = 3, .cluster = 2, .turns = true},
-     .launch_us = 4,
-     .tile_us = 1.9,
-     .stage_us = 2.01,
+     .tile = {.halves = 2, .bn = 128, .stages = 3, .cluster_n = 2, .turns = true},
+     .launch_us = 1,
+     .tile_us = 6.4,
+     .stage_us = 1.82,
      .best_tflops = 131.6},  // 16384
     {.name = "hopper_bf16x6_256x128",
      .tile = {.halves = 2, .bn = 128, .stages = 3, .turns = true},
-     .launch_us = 4,
-     .tile_us = 1.3,
-     .stage_us = 2.01,
+     .launch_us = 1,
+     .tile_us = 6.1,
+     .stage_us = 1.81,
      .best_tflops = 130.3},  // 8192
     {.name = "hopper_bf16x6_128x192",
      .tile = {.halves = 1, .bn = 192, .stages = 3, .turns = true},
-     .launch_us = 4,
-     .tile_us = 2.0,
-     .stage_us = 1.485,
+     .launch_us = 1,
+     .tile_us = 5.2,
+     .stage_us = 1.374,
      .best_tflops = 133.1},  // 8192
     {.name = "hopper_bf16x6_128x128",
-     .tile = {.halves = 1, .bn = 128, .stages = 4, .turns = true},
-     .launch_us = 4,
-     .tile_us = 2.35,
-     .stage_us = 1.0,
+     .tile = {.halves = 1, .bn = 128, .stages = 4},
+     .launch_us = 1,
+     .tile_us = 4.8,
+     .stage_us = 0.922,
      .best_tflops = 128.0},  // 8192
+    {.name = "hopper_bf16x6_64x128_pair",
+     .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true, .cluster_m = 2},
+     .launch_us = 5.5,
+     .tile_us = 1.2,
+     .stage_us = 0.585,
+     .best_tflops = 110.0},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true},
-     .launch_us = 4,
-     .tile_us = 3.8,
-     .stage_us = 0.545,
+     .launch_us = 5,
+     .tile_us = 0.75,
+     .stage_us = 0.64,
      .best_tflops = 110.0},  // 8192
     {.name = "hopper_bf16x6_64x64",
      .tile = {.halves = 1, .bn = 64, .stages = 6, .shares_rows = true},
-     .launch_us = 6,
-     .tile_us = 0.5,
-     .stage_us = 0.368,
+     .launch_us = 4.3,
+     .tile_us = 1,
+     .stage_us = 0.328,
      .best_tflops = 82.5},  // 3072
 };
 
 inline constexpr TileRow fp16x3_tiles[] = {
     {.name = "hopper_fp16x3_128x128_pair",
-     .tile = {.halves = 1, .bn = 128, .stages = 6, .cluster = 2, .window = 2},
-     .launch_us = 9.1,
+     .tile = {.halves = 1, .bn = 128, .stages = 6, .cluster_n = 2, .window = 2},
+     .launch_us = 7.6,
      .tile_us = 3.8,
      .stage_us = 0.569,
      .best_tflops = 232.7},  // 16384
     {.name = "hopper_fp16x3_128x128",
      .tile = {.halves = 1, .bn = 128, .stages = 6, .window = 2},
-     .launch_us = 9,
+     .launch_us = 7.5,
      .tile_us = 2.9,
      .stage_us = 0.581,
      .best_tflops = 213.1},  // 8192
@@ -142,6 +158,11 @@ inline constexpr TileRow fp16x3_tiles[] = {
 // of k (tiles that share rows only).
 constexpr std::int64_t most_parts = 16, least_part_stages = 8;
 constexpr double part_us = 2, each_part_us = 0.15;
+
+// Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals is chosen
+// for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
+// windows, up to 1.9 times with 512.
+constexpr std::int64_t most_windows = 128;
 
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3 : bf16x6; }
 constexpr const TileRow& tile_row(bool fp16, int row) {
