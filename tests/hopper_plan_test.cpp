@@ -142,6 +142,12 @@ TEST(HopperChoice, FewOutputsWithALongKTakeTheMoreExactTile) {
   EXPECT_FALSE(fastest_tile(4096, 4096, 65536).tile.has_totals());
 }
 
+// 249 rounds of tiles: what a tile costs beside its products counts.
+TEST(HopperChoice, ManyOutputsWithAShortKTakeALargeTile) {
+  EXPECT_STREQ(fastest_tile(16384, 16384, 64).name, "hopper_bf16x6_256x128");
+  EXPECT_STREQ(fastest_tile(8192, 8192, 128).name, "hopper_bf16x6_256x128");
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);
 INSTANTIATE_TEST_SUITE_P(Registry, HopperSlices, testing::ValuesIn(split_kernels()), kernel_name);
 

@@ -80,11 +80,11 @@ struct Tile {
   constexpr int width() const { return cluster_n * bn; }
 };
 
-// One row a tile. The three times were fitted to calls of 512 to 4096 cubed, and of few outputs and
-// a long k, on an H200 (driver 580.159, CUDA 13.0), which they give to within 13 %; they serve the
-// choice among tiles and against the kernels in plain fp32 (hopper_plan.hpp). Over 20 shapes the
-// chosen tile takes 0.2 % longer than the best. `best_tflops`: of the whole call, measured, and
-// where.
+// One row a tile. The three times were fitted to calls of 512 to 4096 cubed, of few outputs and a
+// long k, and of many outputs and a short k, on an H200 (driver 580.159, CUDA 13.0), which they
+// give to within 17 %; they serve the choice among tiles and against the kernels in plain fp32
+// (hopper_plan.hpp). Over 20 shapes the chosen tile takes 0.2 % longer than the best.
+// `best_tflops`: of the whole call, measured, and where.
 struct TileRow {
   const char* name;
   Tile tile;
@@ -121,20 +121,20 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .best_tflops = 128.0},  // 8192
     {.name = "hopper_bf16x6_64x128_pair",
      .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true, .cluster_m = 2},
-     .launch_us = 5.5,
-     .tile_us = 1.2,
+     .launch_us = 4.1,
+     .tile_us = 2.6,
      .stage_us = 0.585,
      .best_tflops = 110.0},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true},
-     .launch_us = 5,
-     .tile_us = 0.75,
+     .launch_us = 3.5,
+     .tile_us = 2.3,
      .stage_us = 0.64,
      .best_tflops = 110.0},  // 8192
     {.name = "hopper_bf16x6_64x64",
      .tile = {.halves = 1, .bn = 64, .stages = 6, .shares_rows = true},
-     .launch_us = 4.3,
-     .tile_us = 1,
+     .launch_us = 3.3,
+     .tile_us = 2,
      .stage_us = 0.328,
      .best_tflops = 82.5},  // 3072
 };
