@@ -103,7 +103,7 @@ TEST_P(HopperParts, AddUpInAnyOrder) {
     for (const std::int64_t k : {600, 1111}) {
       check::SgemmCase c;
       c.m = 33;
-      c.n = 60;
+      c.n = 30;
       c.k = k;
       c.alpha = -1.5f;
       c.beta = 0.5f;
@@ -142,10 +142,18 @@ TEST(HopperChoice, FewOutputsWithALongKTakeTheMoreExactTile) {
   EXPECT_FALSE(fastest_tile(4096, 4096, 65536).tile.has_totals());
 }
 
-// 249 rounds of tiles: what a tile costs beside its products counts.
-TEST(HopperChoice, ManyOutputsWithAShortKTakeALargeTile) {
-  EXPECT_STREQ(fastest_tile(16384, 16384, 64).name, "hopper_bf16x6_256x128");
-  EXPECT_STREQ(fastest_tile(8192, 8192, 128).name, "hopper_bf16x6_256x128");
+// 125 rounds of tiles of two stages: what a tile costs beside its products counts. Measured 0.39
+// ms; 0.45 with 256 x 128, 0.63 with 64 x 128.
+TEST(HopperChoice, ManyOutputsWithAShortKTakeATileThatEndsSoon) {
+  EXPECT_STREQ(fastest_tile(16384, 16384, 64).name, "hopper_bf16x6_128x128");
+  EXPECT_STREQ(fastest_tile(8192, 8192, 128).name, "hopper_bf16x6_128x128");
+}
+
+// Tiles for each of the SMs, instead of parts of k.
+TEST(HopperChoice, SmallProductsTakeSmallTiles) {
+  EXPECT_STREQ(fastest_tile(512, 512, 512).name, "hopper_bf16x6_64x32");
+  EXPECT_STREQ(fastest_tile(640, 640, 640).name, "hopper_bf16x6_64x64");
+  EXPECT_STREQ(fastest_tile(1024, 1024, 1024).name, "hopper_bf16x6_64x128");
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);

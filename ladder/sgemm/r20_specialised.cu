@@ -11,7 +11,7 @@
 //             work: 100 to 115 at 4096, pre-pass included.
 // Limits      The six products themselves. Tiles that don't come out even: 4096 has 1024 for 132
 //             SMs, 7.8 waves. Rows of A are read from L2 by each tile column anew (the library's
-//             larger tiles and pairs of blocks read less).
+//             larger tiles read less).
 // Original    None in the five articles. The structure (specialised.hpp) is that of CUTLASS's
 // Hopper kernels.
 #include "specialised.hpp"

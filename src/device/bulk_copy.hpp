@@ -25,8 +25,7 @@ __device__ __forceinline__ void mbarrier_arrive_expecting(Mbarrier* barrier, uns
 #endif
 }
 
-// After mbarrier_init, before the block (or the cluster, below) meets: copies and other blocks see
-// it.
+// After mbarrier_init, before the block meets: copies see it.
 __device__ __forceinline__ void mbarrier_init_is_done() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -45,57 +44,6 @@ __device__ __forceinline__ void bulk_copy(void* to_shared, const void* from_glob
       : "memory");
 #elif !defined(__CUDACC__) && !defined(__HIP__)
   kw::host_simt::bulk_copy(to_shared, from_global, bytes, &barrier->state);
-#endif
-}
-
-// --- blocks of a cluster, launched with LaunchConfig::cluster. There is no host model: on the CPU
-// a kernel runs in its form without clusters.
-
-__device__ __forceinline__ unsigned rank_in_cluster() {
-  unsigned rank = 0;
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#endif
-  return rank;
-}
-
-// All threads of all blocks meet; what they wrote to shared memory before is visible after.
-__device__ __forceinline__ void sync_cluster() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-#endif
-}
-
-// bulk_copy into several blocks of the cluster, bit r of `ranks` for the one of rank r: to the same
-// place of their shared memories, counted at the same place of each.
-__device__ __forceinline__ void bulk_copy_to_ranks([[maybe_unused]] void* to_shared,
-                                                   [[maybe_unused]] const void* from_global,
-                                                   [[maybe_unused]] unsigned bytes,
-                                                   [[maybe_unused]] Mbarrier* barrier,
-                                                   [[maybe_unused]] unsigned ranks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-      "[%0], [%1], %2, [%3], %4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to_shared))),
-      "l"(from_global), "r"(bytes), "r"(static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
-      "h"(static_cast<unsigned short>(ranks))
-      : "memory");
-#endif
-}
-
-// mbarrier_arrive at the same barrier of the block of that rank, which orders nothing: for buffers
-// that were read by instructions whose end this thread has waited for. (With release semantics
-// each arrival costs a round trip that halves the throughput of a whole product.)
-__device__ __forceinline__ void mbarrier_arrive_at_rank([[maybe_unused]] Mbarrier* barrier,
-                                                        [[maybe_unused]] unsigned rank) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile(
-      "{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, %0, %1;\n\t"
-      "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [there];\n\t}" ::"r"(
-          static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
-      "r"(rank)
-      : "memory");
 #endif
 }
 

@@ -34,7 +34,6 @@ __device__ __forceinline__ WgmmaOperand wgmma_operand(const void* start, unsigne
                                                       unsigned row_stride) {
 #if defined(__CUDACC__) || defined(__HIP__)
 #if defined(__CUDA_ARCH__)
-  // Only the address within the block's own window: that of a block in a cluster has bits above it.
   const auto address = static_cast<unsigned>(__cvta_generic_to_shared(start));
 #else
   const unsigned address = 0;
@@ -104,6 +103,7 @@ __device__ __forceinline__ void wgmma_keep(float (&acc)[Count]) {
 #define KW_F48 KW_F32(0), KW_F16(32)
 #define KW_F64 KW_F32(0), KW_F32(32)
 #define KW_F96 KW_F64, KW_F32(64)
+#define KW_R16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define KW_R32                                                                            \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
   "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -132,14 +132,16 @@ __device__ __forceinline__ void wgmma_keep(float (&acc)[Count]) {
 template <Half type, int N>
 __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, WgmmaOperand b,
                                       bool add) {
-  static_assert(N == 64 || N == 96 || N == 128 || N == 192);
+  static_assert(N == 32 || N == 64 || N == 96 || N == 128 || N == 192);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (type == Half::bf16) {
+    if constexpr (N == 32) KW_WGMMA("32", "bf16", KW_R16, KW_F16(0), "16", "17", "18");
     if constexpr (N == 64) KW_WGMMA("64", "bf16", KW_R32, KW_F32(0), "32", "33", "34");
     if constexpr (N == 96) KW_WGMMA("96", "bf16", KW_R48, KW_F48, "48", "49", "50");
     if constexpr (N == 128) KW_WGMMA("128", "bf16", KW_R64, KW_F64, "64", "65", "66");
     if constexpr (N == 192) KW_WGMMA("192", "bf16", KW_R96, KW_F96, "96", "97", "98");
   } else {
+    if constexpr (N == 32) KW_WGMMA("32", "f16", KW_R16, KW_F16(0), "16", "17", "18");
     if constexpr (N == 64) KW_WGMMA("64", "f16", KW_R32, KW_F32(0), "32", "33", "34");
     if constexpr (N == 96) KW_WGMMA("96", "f16", KW_R48, KW_F48, "48", "49", "50");
     if constexpr (N == 128) KW_WGMMA("128", "f16", KW_R64, KW_F64, "64", "65", "66");
@@ -156,6 +158,7 @@ __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, Wgmma
 #undef KW_R64
 #undef KW_R48
 #undef KW_R32
+#undef KW_R16
 #undef KW_F96
 #undef KW_F64
 #undef KW_F48

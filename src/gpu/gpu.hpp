@@ -44,7 +44,6 @@ struct LaunchConfig {
   // May be placed on the device before the stream's previous kernel has ended: the kernel waits
   // itself (device/overlap.hpp). Taken as false where it cannot.
   bool overlap = false;
-  unsigned cluster = 1;  // blocks along x that are placed together (sm_90 on)
 };
 
 template <class T>
@@ -77,34 +76,20 @@ inline Status allow_shared_bytes(const void* kernel, std::size_t bytes) {
                                     static_cast<int>(bytes)),
                "dynamic shared memory");
 }
-// A launch with attributes; `attributes` has room for two and outlives the result.
-inline cudaLaunchConfig_t extended(const LaunchConfig& config, bool overlaps,
-                                   cudaLaunchAttribute* attributes) {
-  unsigned count = 0;
-  if (overlaps) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (config.cluster > 1) {
-    attributes[count].id = cudaLaunchAttributeClusterDimension;
-    attributes[count++].val.clusterDim = {config.cluster, 1, 1};
-  }
-  cudaLaunchConfig_t launch = {};
-  launch.gridDim = config.grid;
-  launch.blockDim = config.block;
-  launch.dynamicSmemBytes = config.shared_bytes;
-  launch.stream = static_cast<cudaStream_t>(config.stream.handle);
-  launch.attrs = attributes;
-  launch.numAttrs = count;
-  return launch;
-}
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
   Status status = allow_shared_bytes(kernel, config.shared_bytes);
   if (!status.ok()) return status;
-  const bool overlaps = config.overlap && waits_itself(kernel);
-  if (overlaps || config.cluster > 1) {
-    cudaLaunchAttribute attributes[2] = {};
-    const cudaLaunchConfig_t launch = extended(config, overlaps, attributes);
+  if (config.overlap && waits_itself(kernel)) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = config.grid;
+    launch.blockDim = config.block;
+    launch.dynamicSmemBytes = config.shared_bytes;
+    launch.stream = static_cast<cudaStream_t>(config.stream.handle);
+    launch.attrs = &attribute;
+    launch.numAttrs = 1;
     return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
   }
   return check(cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
@@ -144,24 +129,6 @@ Status launch(void (*kernel)(Params...), const LaunchConfig& config,
                                {config.grid, config.block, config.shared_bytes},
                                [&] { kernel(args...); });
 #endif
-}
-
-// How many clusters of such a launch are on the current device at one time; 0 where it says
-// nothing. Fewer than its multiprocessors would hold: a cluster lies within one group of them, and
-// how many of a group work differs from chip to chip.
-template <class... Params>
-int most_clusters([[maybe_unused]] void (*kernel)(Params...),
-                  [[maybe_unused]] const LaunchConfig& config) {
-  int clusters = 0;
-#if defined(__CUDACC__)
-  const auto* const address = reinterpret_cast<const void*>(kernel);
-  cudaLaunchAttribute attributes[2] = {};
-  const cudaLaunchConfig_t launch = detail::extended(config, false, attributes);
-  if (!detail::allow_shared_bytes(address, config.shared_bytes).ok() ||
-      cudaOccupancyMaxActiveClusters(&clusters, address, &launch) != cudaSuccess)
-    return 0;
-#endif
-  return clusters;
 }
 
 // Blocks that cover `size` in steps of `tile`.

@@ -30,10 +30,8 @@ Status launch_bf16x6(const Work& work, const Device& device, Stream stream) {
 
 KernelList<Sgemm> hopper_bf16x6_rows() {
   KernelList<Sgemm> rows;
-  hopper::each_row<hopper::bf16x6_tiles>([&](auto row) {
-    using Row = hopper::Row<false, row>;
-    if (Row::is_here) rows.push_back(Row::kernel());
-  });
+  hopper::each_row<hopper::bf16x6_tiles>(
+      [&](auto row) { rows.push_back(hopper::Row<false, row>::kernel()); });
   return rows;
 }
 

@@ -12,12 +12,14 @@ namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
 
-// For all threads of a block. `blocks`: that have left what they saw.
-template <int threads>
-__device__ __forceinline__ Path decide(const Sgemm& problem, const Control& control, int blocks) {
+// For `threads` threads of a block, `tid` among them, who meet at sync(). `blocks`: that have left
+// what they saw.
+template <int threads, class Sync>
+__device__ __forceinline__ Path decide(const Sgemm& problem, const Control& control, int blocks,
+                                       int tid, Sync sync) {
   constexpr int words = sizeof(Seen) / sizeof(std::uint32_t), warps = threads / warp_lanes;
   __shared__ std::uint32_t of_warps[warps][words];
-  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes;
+  const int lane = tid % warp_lanes;
   std::uint32_t most[words] = {};
   for (int block = tid; block < blocks; block += threads) {
     const uint4 other = *reinterpret_cast<const uint4*>(control.seen[block].words);
@@ -29,7 +31,7 @@ __device__ __forceinline__ Path decide(const Sgemm& problem, const Control& cont
     most[i] = largest_of_warp(most[i]);
     if (lane == 0) of_warps[tid / warp_lanes][i] = most[i];
   }
-  __syncthreads();
+  sync();
 #pragma unroll
   for (int i = 0; i < words; ++i) most[i] = largest_of_warp(lane < warps ? of_warps[lane][i] : 0);
   const Extremes a{most[0], most[1]}, b{most[2], most[3]};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device/async_copy.hpp"
+#include "device/cache_hint.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper_control.hpp"
@@ -20,10 +21,13 @@ __device__ __forceinline__ bool comes_before(const Residual& x, const Residual& 
 }
 
 // The list was written in no particular order; added in one order it gives the same bits always.
-// For the whole block, which meets afterwards.
-__device__ inline void sort_residuals(const Control& control, Residual* sorted) {
+// For `threads` threads, `tid` among them, which meet afterwards. Out of line: with its loops in
+// the kernel, the compiler computes the addresses of the products in each thread, 7 % of fp16x3's
+// time.
+[[gnu::noinline]] __device__ inline void sort_residuals(const Control& control, Residual* sorted,
+                                                        unsigned tid, unsigned threads) {
   const unsigned count = control.residual_count;
-  for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
+  for (unsigned i = tid; i < count; i += threads) {
     const Residual own = control.residuals[i];
     unsigned rank = 0;
     for (unsigned other = 0; other < count; ++other)
@@ -64,27 +68,33 @@ struct WarpScales {
   }
 };
 
-// The part of a tile that one thread holds, as wgmma hands it out: rows `row` + 64 * h + 8 * r,
-// columns `column` + 8 * i + c, in sums[h][4 * i + 2 * r + c].
+// The part of a tile that one thread holds, as wgmma hands it out of an image of B whose columns
+// are in column_place's order: rows `row` + row_of(h, i), columns `column` + column_of(i) in
+// sums[h][i].
 template <int halves, int bn>
 struct Fragment {
   float (&sums)[halves][bn / 2];
   int entry, row, column, lane;
 
+  __device__ __forceinline__ static constexpr int row_of(int h, int i) {
+    return 64 * h + 8 * (i / 2 % 2);
+  }
+  __device__ __forceinline__ static constexpr int column_of(int i) {
+    return i / 8 * 16 + i / 4 % 2 * 2 + i % 2;
+  }
   // Calls body(sum, i, j) for every element, row + i and column + j of the product.
   template <class Body>
   __device__ __forceinline__ void each(Body body) {
 #pragma unroll
     for (int h = 0; h < halves; ++h)
 #pragma unroll
-      for (int i = 0; i < bn / 2; ++i)
-        body(sums[h][i], 64 * h + 8 * (i / 2 % 2), 8 * (i / 4) + i % 2);
+      for (int i = 0; i < bn / 2; ++i) body(sums[h][i], row_of(h, i), column_of(i));
   }
   __device__ __forceinline__ int row_scale(const WarpScales<halves, bn>& scales, int i) const {
     return scales.rows[i / 64 * 16 + i % 64 + lane / 4];
   }
   __device__ __forceinline__ int column_scale(const WarpScales<halves, bn>& scales, int j) const {
-    return scales.columns[lane % 4 * 2 + j];
+    return scales.columns[lane % 4 * 4 + j];
   }
 };
 
@@ -123,43 +133,64 @@ __device__ __forceinline__ void add_residuals(const Work& work, Fragment<halves,
   }
 }
 
-// c[0], c[1] = alpha * (x, y) + beta * c, of which `columns` are within C.
-__device__ __forceinline__ void store_pair(float* c, float x, float y, float alpha, float beta,
-                                           bool in_twos, int columns) {
-  x *= alpha;
-  y *= alpha;
-  if (in_twos && columns >= 2) {
-    if (beta != 0) {
-      const float2 before = *reinterpret_cast<const float2*>(c);
-      x = fmaf(beta, before.x, x);
-      y = fmaf(beta, before.y, y);
+// C = alpha * sums + beta * C, in two forms, both without branches between the elements: a tile's
+// end is fetched cold, and with a choice at every pair its 2500 instructions took 6 us.
+struct Scaling {
+  float alpha, beta;
+
+  __device__ __forceinline__ explicit Scaling(const Sgemm& p)
+      : alpha(p.alpha_at != nullptr ? *p.alpha_at : p.alpha),
+        beta(p.beta_at != nullptr ? *p.beta_at : p.beta) {}
+};
+
+// Where C has all of the warp's rows and columns, in rows of 16 bytes.
+template <bool reads_c, int halves, int bn>
+__device__ __forceinline__ void store_fours(Fragment<halves, bn> own, float* c, std::int64_t ldc,
+                                            const Scaling& by) {
+#pragma unroll
+  for (int h = 0; h < halves; ++h) {
+#pragma unroll
+    for (int i = 0; i < bn / 2; i += i % 4 == 0 ? 2 : 6) {
+      const float* const sums = &own.sums[h][i];
+      auto* const at = reinterpret_cast<float4*>(c + own.row_of(h, i) * ldc + own.column_of(i));
+      float4 x = make_float4(by.alpha * sums[0], by.alpha * sums[1], by.alpha * sums[4],
+                             by.alpha * sums[5]);
+      if constexpr (reads_c) {
+        const float4 before = *at;
+        x.x = fmaf(by.beta, before.x, x.x), x.y = fmaf(by.beta, before.y, x.y);
+        x.z = fmaf(by.beta, before.z, x.z), x.w = fmaf(by.beta, before.w, x.w);
+      }
+      store(at, x, evict_first());
     }
-    *reinterpret_cast<float2*>(c) = make_float2(x, y);
-  } else {
-    if (columns >= 1) c[0] = beta != 0 ? fmaf(beta, c[0], x) : x;
-    if (columns >= 2) c[1] = beta != 0 ? fmaf(beta, c[1], y) : y;
   }
+}
+
+// Anywhere: of the elements `rows` x `columns` are within C.
+template <int halves, int bn>
+__device__ __forceinline__ void store_ones(Fragment<halves, bn> own, float* c, std::int64_t ldc,
+                                           const Scaling& by, int rows, int columns) {
+  own.each([&](float& sum, int i, int j) {
+    if (i >= rows || j >= columns) return;
+    float* const at = c + i * ldc + j;
+    const float x = by.alpha * sum;
+    *at = by.beta != 0 ? fmaf(by.beta, *at, x) : x;
+  });
 }
 
 template <int halves, int bn>
 __device__ __forceinline__ void store(const Work& work, Fragment<halves, bn> own) {
   const Sgemm& p = work.problem;
-  const float alpha = p.alpha_at != nullptr ? *p.alpha_at : p.alpha;
-  const float beta = p.beta_at != nullptr ? *p.beta_at : p.beta;
+  const Scaling by(p);
   float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
-  const bool in_twos = p.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(c) % 8 == 0;
-  const auto row_at = [](int r) { return r / 2 * 64 + r % 2 * 8; };
-#pragma unroll
-  for (int group = 0; group < bn / 8; ++group) {
-    const int left = static_cast<int>(p.n) - own.column - 8 * group;
-    if (left <= 0) break;
-#pragma unroll
-    for (int r = 0; r < 2 * halves; ++r) {
-      if (own.row + row_at(r) >= p.m) break;
-      const float* const pair = &own.sums[r / 2][4 * group + r % 2 * 2];
-      store_pair(c + row_at(r) * p.ldc + 8 * group, pair[0], pair[1], alpha, beta, in_twos, left);
-    }
-  }
+  const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
+  const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
+  const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
+  if (!in_fours || rows + lane_row < 64 * (halves - 1) + 16 || columns + lane_column < bn)
+    store_ones(own, c, p.ldc, by, rows, columns);
+  else if (by.beta == 0)
+    store_fours<false>(own, c, p.ldc, by);
+  else
+    store_fours<true>(own, c, p.ldc, by);
 }
 
 // What a thread of a warpgroup holds of a tile; `row`: where in it the warpgroup's rows begin.
@@ -168,7 +199,7 @@ __device__ __forceinline__ Fragment<halves, bn> fragment(const Place& place, int
                                                          float (&sums)[halves][bn / 2]) {
   return {sums, static_cast<int>(place.entry),
           static_cast<int>(place.i0) + row + thread / 32 * 16 + thread % 32 / 4,
-          static_cast<int>(place.j0) + thread % 4 * 2, thread % 32};
+          static_cast<int>(place.j0) + thread % 4 * 4, thread % 32};
 }
 
 // Sums of scaled pieces: the scaling undone, residuals added.

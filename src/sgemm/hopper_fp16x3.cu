@@ -6,10 +6,8 @@ namespace KW_TARGET {
 
 KernelList<Sgemm> hopper_fp16x3_rows() {
   KernelList<Sgemm> rows;
-  hopper::each_row<hopper::fp16x3_tiles>([&](auto row) {
-    using Row = hopper::Row<true, row>;
-    if (Row::is_here) rows.push_back(Row::kernel());
-  });
+  hopper::each_row<hopper::fp16x3_tiles>(
+      [&](auto row) { rows.push_back(hopper::Row<true, row>::kernel()); });
   return rows;
 }
 

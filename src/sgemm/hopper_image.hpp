@@ -1,12 +1,13 @@
 // Where the pieces of an operand lie between pre-pass and main kernel: as they lie in shared memory
-// later, so that a stage of 32 rows is one contiguous bulk copy, whatever the tile.
+// later, so that a stage of 64 rows, or of some of them, is one contiguous bulk copy, whatever the
+// tile. (The copies of 32 rows that were here before kept the producers of small tiles busy.)
 //
 // "Rows" are op_a(A)'s rows or op_b(B)'s columns; both operands run along k.
 //
-//   image   [entry of the batch][block of 32 rows][stage of 32 along k]
+//   image   [entry of the batch][block of 64 rows][stage of 32 along k]
 //   stage   [group of 8 rows][16 along k][piece][8 along k][8 rows][8 elements of 2 bytes]
 //
-// Rows and k beyond the operand are zeros.
+// B's columns are in column_place's order. Rows and k beyond the operand are zeros.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,13 @@
 
 namespace kw::hopper {
 
-constexpr int block_rows = 32, stage_k = 32, group_rows = 8;
+constexpr int block_rows = 64, stage_k = 32, group_rows = 8;
 constexpr int core_bytes = 128;  // wgmma's core matrix: 8 rows x 16 bytes
 
 constexpr int group_bytes(int pieces) { return 2 * pieces * 2 * core_bytes; }
-constexpr int block_bytes(int pieces) { return block_rows / group_rows * group_bytes(pieces); }
+// A stage of some groups of rows.
+constexpr int stage_bytes(int rows, int pieces) { return rows / group_rows * group_bytes(pieces); }
+constexpr int block_bytes(int pieces) { return stage_bytes(block_rows, pieces); }
 
 struct Image {
   std::int64_t rows = 0, k = 0;
@@ -47,6 +50,13 @@ struct Image {
 KW_HOST_DEVICE constexpr int chunk_offset(int row, int chunk, int piece, int pieces) {
   return row / group_rows * group_bytes(pieces) +
          ((chunk / 2 * pieces + piece) * 2 + chunk % 2) * core_bytes + row % group_rows * 16;
+}
+
+// Where a column of B lies among the 16 of two groups: two of four neighbours in each, so that the
+// four are one thread's when wgmma hands them out, two of each 8 columns (epilogue: stores of 16
+// bytes).
+KW_HOST_DEVICE constexpr int column_place(int column) {
+  return column / 16 * 16 + column % 16 / 4 * 2 + column % 4 / 2 * 8 + column % 2;
 }
 
 }  // namespace kw::hopper

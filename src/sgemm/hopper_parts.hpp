@@ -10,11 +10,15 @@ namespace KW_TARGET::hopper {
 
 constexpr int warpgroup = 128;
 
+// The two warpgroups that multiply.
+constexpr int consumer_threads = 2 * warpgroup;
+__device__ __forceinline__ void sync_consumers() { sync_some_threads<1, consumer_threads>(); }
+
 // Adds up what the two warpgroups have of the same tile; the first one gets it.
 template <class Shared, int halves, int registers>
 __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][registers], int group,
                                        int thread) {
-  sync_some_threads<1, 2 * warpgroup>();  // the tile before has been read
+  sync_consumers();  // the tile before has been read
   if (group == 1) {
 #pragma unroll
     for (int h = 0; h < halves; ++h)
@@ -22,7 +26,7 @@ __device__ __forceinline__ void add_up(Shared& shared, float (&sums)[halves][reg
       for (int i = 0; i < registers; ++i)
         shared.exchange[(h * registers + i) * warpgroup + thread] = sums[h][i];
   }
-  sync_some_threads<1, 2 * warpgroup>();
+  sync_consumers();
   if (group == 0) {
 #pragma unroll
     for (int h = 0; h < halves; ++h)

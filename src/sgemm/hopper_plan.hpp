@@ -20,7 +20,7 @@ namespace kw::hopper {
 
 inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
   const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
-  return across(p.m, tile.height()) * across(p.n, tile.width()) * p.batch * tile.cluster();
+  return across(p.m, tile.bm()) * across(p.n, tile.bn) * p.batch;
 }
 
 // Parts that k is cut into, a block each, where tiles are too few for the device.
@@ -90,7 +90,7 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
       static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
   constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
   const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
-  const double add_us = parts > 1 ? part_us + parts * each_part_us : 0;
+  const double add_us = parts > 1 ? part_us + parts * each_part_us * row.tile.bn / 64 : 0;
   return row.launch_us + prepare_us +
          static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us) +
          add_us;

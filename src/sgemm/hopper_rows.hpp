@@ -5,8 +5,6 @@
 //   fp16x3   sample, split, product | split and product in bf16  | fp32
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <limits>
 
 #include "device/tile.hpp"
@@ -61,55 +59,49 @@ struct Call {
                             base + memory.image_b, ints(memory.scales_b)}},
                .units = {},
                .control = control,
-               .unit_stages = unit_stages(p, device),
                .looks = true,
                .seen_blocks = 0};
-    for (int i = 0; i < 2; ++i)
-      prepare.units[i] = units_of(prepare.sources[i].image, prepare.unit_stages);
+    const unsigned slices = slices_of(p, device);
+    for (int i = 0; i < 2; ++i) prepare.units[i] = units_of(prepare.sources[i].image, slices);
     prepare.seen_blocks = work.seen_blocks =
         static_cast<int>(prepare_blocks(Task::bf16, prepare, device));
   }
 
-  // So long that the blocks that the SMs hold share the units evenly, or nearly.
-  static std::int64_t unit_stages(const Sgemm& p, const Device& device) {
-    constexpr std::int64_t longest = 12 * stages_at_once;
-    const std::int64_t across = gpu::ceil_div(p.m, unit_rows) + gpu::ceil_div(p.n, unit_rows);
+  // So many that the blocks that the SMs hold have as much work each: units of both operands, of
+  // which one may take longer, or units so short that it hardly matters.
+  static unsigned slices_of(const Sgemm& p, const Device& device) {
+    constexpr std::int64_t most = 64;
+    constexpr double beginning = 0.5;     // of a unit, in stages
+    constexpr double longer = 4.0 / 3.0;  // units of an operand that does not lie along k
+    const std::int64_t across = Image(p.m, p.k).blocks + Image(p.n, p.k).blocks;
     const std::int64_t stages = Image(p.m, p.k).stages;
-    std::int64_t best = stages_at_once, least = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t each = stages_at_once; each <= longest; each += stages_at_once) {
-      const std::int64_t units = p.batch * across * gpu::ceil_div(stages, each);
+    std::int64_t best = 1;
+    double least = std::numeric_limits<double>::max();
+    for (std::int64_t slices = 1; slices <= most; ++slices) {
+      if (slices > 1 && stages < slices * stages_at_once) break;
+      const std::int64_t units = p.batch * across * slices;
       const std::int64_t rounds = gpu::ceil_div(units, prepare_blocks_per_sm * device.sm_count);
-      const std::int64_t time = rounds * (each + 1);  // in stages; a unit's beginning takes one
-      if (time < least) best = each, least = time;
+      const std::int64_t of_one = gpu::ceil_div(stages, slices * stages_at_once) * stages_at_once;
+      const double time = static_cast<double>(rounds) * (rounds == 1 ? longer : 1) *
+                          (static_cast<double>(of_one) + beginning);
+      if (time < least) best = slices, least = time;
     }
-    return best;
+    return static_cast<unsigned>(best);
   }
 };
-
-// Blocks of a grid that are on the device at one time.
-template <bool fp16, int row>
-std::int64_t resident_blocks(const gpu::LaunchConfig& config, const Device& device) {
-  if (config.cluster == 1) return device.sm_count;
-  constexpr int most_devices = 16;
-  static std::array<std::atomic<int>, most_devices> known = {};  // asking takes microseconds
-  std::atomic<int>& clusters = known[static_cast<std::size_t>(device.ordinal % most_devices)];
-  if (clusters == 0) clusters = std::max(gpu::most_clusters(hopper_tile<fp16, row>, config), 1);
-  return clusters * static_cast<std::int64_t>(config.cluster);
-}
 
 template <bool fp16, int row>
 Status launch_tile(const Work& work, const Device& device, Stream stream) {
   constexpr Tile tile = tile_row(fp16, row).tile;
-  gpu::LaunchConfig config = {.grid = dim3(tile.cluster()),
-                              .block = dim3(tile_threads),
-                              .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
-                              .stream = stream,
-                              .overlap = true,
-                              .cluster = static_cast<unsigned>(tile.cluster())};
   Work own = work;
   own.parts = parts_of(tile, work.problem, device);
-  config.grid.x = static_cast<unsigned>(std::min(tiles_of(tile, work.problem) * own.parts,
-                                                 resident_blocks<fp16, row>(config, device)));
+  const std::int64_t blocks = tiles_of(tile, work.problem) * own.parts;
+  const gpu::LaunchConfig config = {
+      .grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(blocks, device.sm_count))),
+      .block = dim3(tile_threads),
+      .shared_bytes = sizeof(Shared<scheme_of(fp16), tile>),
+      .stream = stream,
+      .overlap = true};
   return gpu::launch(hopper_tile<fp16, row>, config, own);
 }
 
@@ -121,23 +113,16 @@ Status in_turn(Launch... launch) {
   return status;
 }
 
-#if defined(__CUDACC__)
-constexpr bool has_clusters = true;
-#else
-constexpr bool has_clusters = false;  // host SIMT runs blocks one by one
-#endif
-
 template <bool fp16, int index>
 struct Row {
   static constexpr TileRow row = tile_row(fp16, index);
   static constexpr Tile tile = row.tile;
-  static constexpr bool is_here = has_clusters || tile.cluster() == 1;
 
   static bool supports(const Sgemm& p, const Device& device) {
     const bool has_instructions =
         device.kind == DeviceKind::cuda
             ? device.compute_capability == 90
-            : device.kind == DeviceKind::host_simt && device.warp_size == 32 && is_here;
+            : device.kind == DeviceKind::host_simt && device.warp_size == 32;
     return has_instructions &&
            device.shared_bytes_per_block_optin >= sizeof(Shared<scheme_of(fp16), tile>) &&
            has_work(p) && p.k >= scheme_of(fp16).least_k && p.only_if == nullptr &&

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "device/cache_hint.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
@@ -27,7 +28,6 @@ using namespace kw::hopper;
 
 enum class Task { bf16, sample, fp16 };
 
-constexpr int unit_rows = 64;         // two blocks of an image
 constexpr int prepare_threads = 256;  // one for 8 elements of each of a stage's 64 x 4 chunks
 constexpr int prepare_blocks_per_sm = 3;
 constexpr int stages_at_once = 2;  // whose loads are under way together
@@ -35,16 +35,20 @@ constexpr int sampled_stages = 4;
 constexpr int sample_room = 2;  // what a sample may miss of a row's largest exponent
 constexpr int chunk_k = 8;
 
-// Of one operand: 64 rows each, the stages cut into slices; the sample takes whole rows. Divisions
-// on the GPU would cost a call of 512 cubed a microsecond.
+// Of one operand: a block of 64 rows each, the stages cut into slices as equal as can be; the
+// sample takes whole rows. Divisions on the GPU would cost a call of 512 cubed a microsecond.
 struct Units {
   unsigned across, slices;
+  unsigned stages, longer;  // of a slice; so many of the first slices have one more
 
   KW_HOST_DEVICE unsigned an_entry() const { return across * slices; }
+  KW_HOST_DEVICE unsigned first_stage(unsigned slice) const {
+    return slice * stages + (slice < longer ? slice : longer);
+  }
 };
-inline Units units_of(const Image& image, std::int64_t unit_stages) {
-  return {static_cast<unsigned>(gpu::ceil_div(image.rows, unit_rows)),
-          static_cast<unsigned>(gpu::ceil_div(image.stages, unit_stages))};
+inline Units units_of(const Image& image, unsigned slices) {
+  const auto stages = static_cast<unsigned>(image.stages);
+  return {static_cast<unsigned>(image.blocks), slices, stages / slices, stages % slices};
 }
 
 // One operand, seen as rows along k.
@@ -61,9 +65,8 @@ struct Preparation {
   Source sources[2];
   Units units[2];
   Control* control;
-  std::int64_t unit_stages;  // stages of one block's work
-  bool looks;                // leaves what it has seen; not as fp16's second choice
-  int seen_blocks;           // that have left it
+  bool looks;       // leaves what it has seen; not as fp16's second choice
+  int seen_blocks;  // that have left it
 };
 
 inline unsigned prepare_blocks(Task task, const Preparation& all, const Device& device) {
@@ -78,11 +81,12 @@ inline unsigned prepare_blocks(Task task, const Preparation& all, const Device& 
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
                                            const float* data, std::int64_t ld, std::int64_t row,
                                            std::int64_t k0) {
+  const CachePolicy policy = evict_first();
   const Image& image = source.image;
   const bool is_whole = row < image.rows && k0 + chunk_k <= image.k;
   if (is_whole && source.along_k && source.aligned) {
     const float4* at = reinterpret_cast<const float4*>(data + row * ld + k0);
-    const float4 first = at[0], second = at[1];
+    const float4 first = load(at, policy), second = load(at + 1, policy);
     x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
     x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
     return;
@@ -91,12 +95,12 @@ __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& so
   const float* at = data + (source.along_k ? row * ld + k0 : k0 * ld + row);
   if (is_whole) {
 #pragma unroll
-    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = *at;
+    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = load(at, policy);
     return;
   }
   const std::int64_t valid = row < image.rows ? image.k - k0 : 0;
 #pragma unroll
-  for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? at[i * step] : 0.0f;
+  for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? load(at + i * step, policy) : 0.0f;
 }
 
 template <int pieces>
@@ -178,7 +182,8 @@ __device__ inline void leave_seen(const Preparation& all, const Extremes (&seen)
 // What one block does at a time: some stages of 64 rows of an operand.
 struct Unit {
   int operand;
-  std::int64_t entry, rows, slice;  // the how manieth 64 rows, the how manieth stages
+  std::int64_t entry, rows;  // which block of rows
+  unsigned slice;            // of its stages
 };
 
 // Stages of a row block are neighbours in memory where along k; else row blocks are.
@@ -204,8 +209,8 @@ struct ThreadPlace {
 
   __device__ __forceinline__ explicit ThreadPlace(const Source& source) {
     const int tid = static_cast<int>(threadIdx.x);
-    row = source.along_k ? tid / 4 : tid % unit_rows;
-    chunk = source.along_k ? tid % 4 : tid / unit_rows;
+    row = source.along_k ? tid / 4 : tid % block_rows;
+    chunk = source.along_k ? tid % 4 : tid / block_rows;
   }
 };
 
@@ -221,14 +226,14 @@ __device__ __forceinline__ Matrix operand_of(const Preparation& all, const Unit&
 // Writes the scales of 64 rows, from the largest of some elements of each; of all, where a row's
 // are zeros.
 __device__ inline void sample_unit(const Preparation& all, const Unit& unit) {
-  __shared__ std::uint32_t sizes[unit_rows], unit_size;
+  __shared__ std::uint32_t sizes[block_rows], unit_size;
   const Source& source = all.sources[unit.operand];
   const auto [data, ld] = operand_of(all, unit);
   const int tid = static_cast<int>(threadIdx.x);
   const ThreadPlace own(source);
-  const std::int64_t first_row = unit.rows * unit_rows;
+  const std::int64_t first_row = unit.rows * block_rows;
 
-  if (tid < unit_rows) sizes[tid] = 0;
+  if (tid < block_rows) sizes[tid] = 0;
   if (tid == 0) unit_size = 0;
   float x[sampled_stages][chunk_k];
 #pragma unroll
@@ -242,9 +247,9 @@ __device__ inline void sample_unit(const Preparation& all, const Unit& unit) {
   __syncthreads();
   atomicMax(&sizes[own.row], seen.largest);
   __syncthreads();
-  if (tid < unit_rows) atomicMax(&unit_size, sizes[tid]);
+  if (tid < block_rows) atomicMax(&unit_size, sizes[tid]);
   __syncthreads();
-  if (tid < unit_rows && first_row + tid < source.image.rows) {
+  if (tid < block_rows && first_row + tid < source.image.rows) {
     const std::uint32_t size = sizes[tid] != 0 ? sizes[tid] : unit_size;
     source.scales[unit.entry * source.image.rows + first_row + tid] =
         split::fp16_scale(size) - sample_room;
@@ -258,18 +263,16 @@ __device__ __forceinline__ void split_unit(const Preparation& all, const Unit& u
   const Source& source = all.sources[unit.operand];
   const auto [data, ld] = operand_of(all, unit);
   const ThreadPlace own(source);
-  const std::int64_t row = unit.rows * unit_rows + own.row;
+  const std::int64_t row = unit.rows * block_rows + own.row;
   constexpr int pieces = task == Task::bf16 ? split::bf16_pieces : split::fp16_pieces;
-  const std::int64_t first = unit.slice * all.unit_stages;
-  const std::int64_t end =
-      first + all.unit_stages < source.image.stages ? first + all.unit_stages : source.image.stages;
+  const Units& units = all.units[unit.operand];
+  const std::int64_t first = units.first_stage(unit.slice), end = units.first_stage(unit.slice + 1);
 
   int scale = 0;
   if (task == Task::fp16 && row < source.image.rows)
     scale = source.scales[unit.entry * source.image.rows + row];
-  const int row_in_block = own.row % block_rows;
-  const bool stores = row / block_rows < source.image.blocks;
-  char* image = source.pieces + source.image.offset(unit.entry, row / block_rows, first, pieces);
+  const int row_in_block = unit.operand == 1 ? column_place(own.row) : own.row;
+  char* image = source.pieces + source.image.offset(unit.entry, unit.rows, first, pieces);
   for (std::int64_t stage = first; stage < end; stage += stages_at_once) {
     float x[stages_at_once][chunk_k];
 #pragma unroll
@@ -280,7 +283,7 @@ __device__ __forceinline__ void split_unit(const Preparation& all, const Unit& u
     }
 #pragma unroll
     for (int s = 0; s < stages_at_once; ++s) {
-      if (stage + s >= end || !stores) break;
+      if (stage + s >= end) break;
       char* const to = image + s * block_bytes(pieces);
       const Extremes of_chunk = Extremes::of(x[s]);
       seen.add(of_chunk);
@@ -302,7 +305,9 @@ __global__ __launch_bounds__(prepare_threads,
   begin_beside_others(all.problem);
   bool works = reads_operands(all.problem);
   if (!all.looks) {
-    works = decide<prepare_threads>(all.problem, *all.control, all.seen_blocks) == Path::bf16x6;
+    works = decide<prepare_threads>(all.problem, *all.control, all.seen_blocks,
+                                    static_cast<int>(threadIdx.x),
+                                    [] { __syncthreads(); }) == Path::bf16x6;
   }
   Extremes seen[2];
   if (works) {

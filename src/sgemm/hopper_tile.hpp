@@ -1,7 +1,7 @@
 // FP32 products on Hopper's tensor cores, out of the pieces that the pre-pass wrote.
 //
 // Idea     A float is a sum of three bf16 or, scaled, two fp16 numbers, and tensor cores multiply
-//          those exactly. A thread an operand keeps a ring of stages in shared memory full by bulk
+//          those exactly. A warp an operand keeps a ring of stages in shared memory full by bulk
 //          copies; two warpgroups multiply (wgmma). Tensor cores round their sums towards zero, so
 //          every window along k starts from zero and is then added to FP32 sums in registers, with
 //          ordinary rounding ("promotion"). While one warpgroup adds, the other multiplies.
@@ -26,15 +26,15 @@ namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
 
-constexpr int tile_threads = 3 * warpgroup;  // the producer's warpgroup, two that multiply
+constexpr int tile_threads = warpgroup + consumer_threads;  // the first is the producers'
 
 template <Scheme scheme, Tile tile>
 struct Shared {
   // Each warpgroup meets a buffer every other time around: with an odd number it would take one
   // phase of its barrier for the next but one.
   static_assert(!tile.shares_rows || (tile.stages % 2 == 0 && tile.window == 1));
-  static constexpr int a_bytes = tile.bm() / block_rows * block_bytes(scheme.pieces);
-  static constexpr int b_bytes = tile.bn / block_rows * block_bytes(scheme.pieces);
+  static constexpr int a_bytes = stage_bytes(tile.bm(), scheme.pieces);
+  static constexpr int b_bytes = stage_bytes(tile.bn, scheme.pieces);
   static constexpr int exchange_floats = tile.shares_rows ? tile.bm() * tile.bn : 1;
 
   struct alignas(128) Stage {
@@ -42,75 +42,92 @@ struct Shared {
   };
   Stage stages[tile.stages];
   float exchange[exchange_floats];
-  bool adds_parts;  // the tile's last block
+  bool adds_parts;   // the tile's last block
+  bool works;        // this kernel computes the product,
+  Mbarrier decided;  // once this is over
   Residual residuals[scheme.fp16 ? most_residuals : 1];
   WarpScales<tile.halves, tile.bn> scales[scheme.fp16 ? 2 * warpgroup / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
   Mbarrier turns[2][4];  // of the warpgroups' warps, at the tensor cores
 };
 
-// --- the producers: a thread for each operand
+// --- the producers: a warp for each operand
 
-// The blocks of a cluster, as bits, that need what this one copies of an operand.
-template <bool is_a, Tile tile>
-__device__ __forceinline__ unsigned ranks_that_share(const ClusterPlace<tile>& own) {
-  unsigned ranks = 0;
-#pragma unroll
-  for (int i = 0; i < (is_a ? tile.cluster_n : tile.cluster_m); ++i)
-    ranks |= 1u << (is_a ? own.m * tile.cluster_n + i : i * tile.cluster_n + own.n);
-  return ranks;
-}
-
-// What an operand gives to a tile: some blocks of its image. A block of a cluster copies its share
-// to all whose tiles need it. A tile that reaches past the image takes fewer; the rest of its
-// buffer keeps what it has and meets no element of C.
+// What an operand gives to a tile: some rows of its image. A tile that reaches past the image takes
+// fewer rows; the rest of its buffer keeps what it has and meets no element of C.
+//
+// Where the pieces are there from the beginning, the first time around the ring does not wait for
+// the decision whether this kernel computes the product.
 template <bool is_a, Scheme scheme, Tile tile>
 class Producer {
-  static constexpr int bytes = block_bytes(scheme.pieces);
-  static constexpr int tile_blocks = (is_a ? tile.bm() : tile.bn) / block_rows;
-  static constexpr int sharers = is_a ? tile.cluster_n : tile.cluster_m;
-  static constexpr int own_blocks = tile_blocks / sharers;
-  static_assert(own_blocks * sharers == tile_blocks);
+  static constexpr int tile_rows = is_a ? tile.bm() : tile.bn;
+  static constexpr int copy_rows = tile_rows < block_rows ? tile_rows : block_rows;
+  static constexpr int bytes = stage_bytes(copy_rows, scheme.pieces);
+  static_assert(tile_rows % copy_rows == 0 && block_rows % copy_rows == 0);
 
  public:
   __device__ __forceinline__ Producer(Shared<scheme, tile>& shared, const Work& work)
-      : shared_(shared), work_(work), image_(is_a ? work.a : work.b) {
-    const ClusterPlace<tile> own;
-    first_ = (is_a ? own.n : own.m) * own_blocks;
-    ranks_ = ranks_that_share<is_a, tile>(own);
-  }
+      : shared_(shared), work_(work), image_(is_a ? work.a : work.b) {}
 
+  // All lanes of a warp call these.
   __device__ __forceinline__ void copy(const Place& place, const StageRange& stages) {
-    const std::int64_t block = (is_a ? place.i0 : place.j0) / block_rows;
-    const std::int64_t left = image_.blocks - block;
-    const int blocks = left < 0 ? 0 : left < tile_blocks ? static_cast<int>(left) : tile_blocks;
-    const std::int64_t stride = image_.stages * bytes;  // from block to block
+    const std::int64_t row = is_a ? place.i0 : place.j0;
+    const std::int64_t left = image_.blocks * block_rows - row;
+    const int rows = left < 0 ? 0 : left < tile_rows ? static_cast<int>(left) : tile_rows;
+    const std::int64_t stride = image_.stages * block_bytes(scheme.pieces);  // from block to block
     const char* from = (is_a ? work_.image_a : work_.image_b) +
-                       image_.offset(place.entry, block + first_, stages.first, scheme.pieces);
-    for (int stage = stages.first; stage < stages.end; ++stage, from += bytes, ring_.advance()) {
-      mbarrier_wait(&shared_.empty[ring_.stage], ring_.round ^ 1);
-      Mbarrier* const full = &shared_.full[ring_.stage];
-      mbarrier_arrive_expecting(full, static_cast<unsigned>(blocks * bytes));
-      auto& buffers = shared_.stages[ring_.stage];
-      char* const to = (is_a ? buffers.a : buffers.b) + first_ * bytes;
-#pragma unroll
-      for (int i = 0; i < own_blocks; ++i) {
-        if (first_ + i >= blocks) break;
-        if constexpr (sharers > 1)
-          bulk_copy_to_ranks(to + i * bytes, from + i * stride, bytes, full, ranks_);
-        else
-          bulk_copy(to + i * bytes, from + i * stride, bytes, full);
+                       image_.offset(place.entry, row / block_rows, stages.first, scheme.pieces) +
+                       stage_bytes(static_cast<int>(row % block_rows), scheme.pieces);
+    int stage = stages.first;
+    while (stage < stages.end) {
+      if (!is_decided_ && ahead_ == 0) {
+        if (!works()) return;
+        wait_for_previous_kernel();  // where that wrote the pieces
+        is_decided_ = true;
+      }
+      const int some = is_decided_ ? stages.end - stage : min(stages.end - stage, ahead_);
+      if (!is_decided_) ahead_ -= some;
+      for (const int end = stage + some; stage < end; ++stage, ring_.advance()) {
+        mbarrier_wait(&shared_.empty[ring_.stage], ring_.round ^ 1);
+        if (elect_one()) copy_stage(from, stride, rows);
+        __syncwarp();
+        from += block_bytes(scheme.pieces);
       }
     }
   }
+  // Copies that nobody waits for have landed when the block ends.
+  __device__ __forceinline__ void end() {
+    if (is_decided_ || works()) return;
+    for (int stage = 0; stage < most_ahead() - ahead_; ++stage)
+      mbarrier_wait(&shared_.full[stage], 0);
+  }
 
  private:
+  __device__ __forceinline__ void copy_stage(const char* from, std::int64_t stride, int rows) {
+    Mbarrier* const full = &shared_.full[ring_.stage];
+    mbarrier_arrive_expecting(full, static_cast<unsigned>(stage_bytes(rows, scheme.pieces)));
+    auto& buffers = shared_.stages[ring_.stage];
+    char* const to = is_a ? buffers.a : buffers.b;
+#pragma unroll
+    for (int i = 0; i < tile_rows / copy_rows; ++i) {
+      if (i * copy_rows >= rows) break;
+      bulk_copy(to + i * bytes, from + i * stride, bytes, full);
+    }
+  }
+  __device__ __forceinline__ bool works() {
+    mbarrier_wait(&shared_.decided, 0);
+    return shared_.works;
+  }
+  __device__ __forceinline__ int most_ahead() const {
+    return work_.problem.joins_previous ? 0 : tile.stages;
+  }
+
   Shared<scheme, tile>& shared_;
   const Work& work_;
   const Image& image_;
   Ring<tile.stages> ring_;
-  int first_;  // of the tile's blocks, this block's
-  unsigned ranks_;
+  int ahead_ = most_ahead();  // stages that may still be copied before the decision
+  bool is_decided_ = false;   // this kernel computes the product
 };
 
 template <bool is_a, Scheme scheme, Tile tile>
@@ -118,20 +135,10 @@ __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const Work
   Producer<is_a, scheme, tile> producer(shared, work);
   const StageRange stages = own_stages<tile>(work);
   for (TileWalk<tile> walk(work); walk.has_tile(); walk.next()) producer.copy(walk.place(), stages);
+  producer.end();
 }
 
 // --- the consumers: a warpgroup each
-
-// Every warp has waited for its share of the warpgroup's products, and tells all whose copies fill
-// the buffer.
-template <Tile tile>
-__device__ __forceinline__ void free_buffer(Mbarrier* empty, int lane) {
-  if constexpr (tile.cluster() > 1) {
-    if (lane < tile.cluster()) mbarrier_arrive_at_rank(empty, static_cast<unsigned>(lane));
-  } else {
-    if (lane == 0) mbarrier_arrive(empty);
-  }
-}
 
 // The block's stages of k for one tile. `row`: where in the tile the warpgroup's rows begin.
 template <Scheme scheme, Tile tile>
@@ -145,7 +152,7 @@ __device__ __forceinline__ void multiply(Shared<scheme, tile>& shared,
   const auto free = [&](const Window& read) {
 #pragma unroll
     for (int s = 0; s < tile.window; ++s)
-      if (s < read.count) free_buffer<tile>(&shared.empty[read.buffers[s]], lane);
+      if (lane == 0 && s < read.count) mbarrier_arrive(&shared.empty[read.buffers[s]]);
   };
   Window last = {};  // whose products may be under way
   const auto window = [&](auto count) {
@@ -206,7 +213,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Work
     if (tile.shares_rows && group != 0) continue;
     if constexpr (tile.shares_rows) {
       if (work.parts > 1 &&
-          !add_parts(shared, work, walk.tile_index(), own_part<tile>(work), sums, thread))
+          !add_parts(shared, work, walk.tile_index(), own_part(work), sums, thread))
         continue;
     }
     const auto own = fragment<tile.halves, tile.bn>(place, row, thread, sums);
@@ -224,12 +231,34 @@ __device__ __forceinline__ void prepare_block(Shared<scheme, tile>& shared) {
     constexpr unsigned readers = tile.shares_rows ? 4 : 8;  // warps
     for (int s = 0; s < tile.stages; ++s) {
       mbarrier_init(&shared.full[s], 2);  // the producers
-      mbarrier_init(&shared.empty[s], readers * tile.cluster());
+      mbarrier_init(&shared.empty[s], readers);
     }
+    mbarrier_init(&shared.decided, 1);
     for (auto& group : shared.turns)
       for (Mbarrier& turn : group) mbarrier_init(&turn, 1);
     mbarrier_init_is_done();
   }
+}
+
+// Whether this kernel computes the product; the producers learn it too.
+template <Scheme scheme, Tile tile>
+__device__ __forceinline__ bool decide_for_all(Shared<scheme, tile>& shared, const Work& work,
+                                               int tid) {
+  const Path path = decide<consumer_threads>(work.problem, *work.control, work.seen_blocks, tid,
+                                             [] { sync_consumers(); });
+  const bool works = path == (scheme.fp16 ? Path::fp16x3 : Path::bf16x6);
+  if (tid == 0) {
+    if (!work.problem.joins_previous && blockIdx.x == 0)
+      work.control->takes_ffma = path == Path::ffma ? 1 : 0;  // for the kernel in plain fp32
+    shared.works = works;
+    mbarrier_arrive(&shared.decided);
+  }
+  if constexpr (scheme.fp16) {
+    if (!works) return false;
+    sort_residuals(*work.control, shared.residuals, static_cast<unsigned>(tid), consumer_threads);
+    sync_consumers();
+  }
+  return works;
 }
 
 // `row` of the scheme's table.
@@ -240,33 +269,20 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const Work work) 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto& shared = *gpu::dynamic_shared<Shared<scheme, tile>>();
   prepare_block<scheme, tile>(shared);
-  if constexpr (tile.cluster() > 1)
-    sync_cluster();
-  else
-    __syncthreads();
+  __syncthreads();
   begin_beside_others(work.problem);
-  const bool is_first = !work.problem.joins_previous;
-  const Path path = decide<tile_threads>(work.problem, *work.control, work.seen_blocks);
-  if (is_first && blockIdx.x == 0 && threadIdx.x == 0)
-    work.control->takes_ffma = path == Path::ffma ? 1 : 0;  // for the kernel in plain fp32
-  if (path != (scheme.fp16 ? Path::fp16x3 : Path::bf16x6)) return end_beside_others(work.problem);
-  if (!is_first) wait_for_previous_kernel();  // which wrote the pieces
-  if constexpr (scheme.fp16) {
-    sort_residuals(*work.control, shared.residuals);
-    __syncthreads();
-  }
-  const int group = static_cast<int>(threadIdx.x) / warpgroup;
+  const int tid = static_cast<int>(threadIdx.x), group = tid / warpgroup;
   if (group == 0) {
     give_registers<40>();
-    if (threadIdx.x == 0) produce<true, scheme, tile>(shared, work);
-    if (threadIdx.x == warp_lanes) produce<false, scheme, tile>(shared, work);
-    __syncwarp();
+    if (tid / warp_lanes == 0) produce<true, scheme, tile>(shared, work);
+    if (tid / warp_lanes == 1) produce<false, scheme, tile>(shared, work);
   } else {
     take_registers<232>();
-    consume<scheme, tile>(shared, work, group - 1);
+    if (decide_for_all(shared, work, tid - warpgroup))
+      consume<scheme, tile>(shared, work, group - 1);
   }
+  end_beside_others(work.problem);
   let_next_kernel_start();
-  if constexpr (tile.cluster() > 1) sync_cluster();  // the others may still write here
 #endif
 }
 

@@ -61,8 +61,6 @@ struct Tile {
   int bn;
   int stages;  // of the ring
   bool shares_rows = false;
-  // Blocks that load parts for each other: neighbours along n of A's tile, along m of B's.
-  int cluster_m = 1, cluster_n = 1;
   bool turns = false;  // the warpgroups take turns at the tensor cores
   int window = 1;      // stages whose products go into one accumulator
 
@@ -74,16 +72,12 @@ struct Tile {
   }
 
   constexpr int bm() const { return 64 * halves * (shares_rows ? 1 : 2); }
-  constexpr int cluster() const { return cluster_m * cluster_n; }
-  // Rows and columns of all blocks of a cluster.
-  constexpr int height() const { return cluster_m * bm(); }
-  constexpr int width() const { return cluster_n * bn; }
 };
 
 // One row a tile. The three times were fitted to calls of 512 to 4096 cubed, of few outputs and a
 // long k, and of many outputs and a short k, on an H200 (driver 580.159, CUDA 13.0), which they
-// give to within 17 %; they serve the choice among tiles and against the kernels in plain fp32
-// (hopper_plan.hpp). Over 20 shapes the chosen tile takes 0.2 % longer than the best.
+// give to within 15 %; they serve the choice among tiles and against the kernels in plain fp32
+// (hopper_plan.hpp). Over 25 shapes the chosen tile takes 0.2 % longer than the best.
 // `best_tflops`: of the whole call, measured, and where.
 struct TileRow {
   const char* name;
@@ -95,69 +89,57 @@ struct TileRow {
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
-    {.name = "hopper_bf16x6_256x128_pair",
-     .tile = {.halves = 2, .bn = 128, .stages = 3, .cluster_n = 2, .turns = true},
-     .launch_us = 1,
-     .tile_us = 6.4,
-     .stage_us = 1.82,
-     .best_tflops = 131.6},  // 16384
     {.name = "hopper_bf16x6_256x128",
      .tile = {.halves = 2, .bn = 128, .stages = 3, .turns = true},
-     .launch_us = 1,
-     .tile_us = 6.1,
-     .stage_us = 1.81,
-     .best_tflops = 130.3},  // 8192
+     .launch_us = 2.7,
+     .tile_us = 3.7,
+     .stage_us = 1.78,
+     .best_tflops = 134.0},  // 8192
     {.name = "hopper_bf16x6_128x192",
      .tile = {.halves = 1, .bn = 192, .stages = 3, .turns = true},
-     .launch_us = 1,
-     .tile_us = 5.2,
-     .stage_us = 1.374,
+     .launch_us = 4.6,
+     .tile_us = 2.6,
+     .stage_us = 1.356,
      .best_tflops = 133.1},  // 8192
     {.name = "hopper_bf16x6_128x128",
      .tile = {.halves = 1, .bn = 128, .stages = 4},
-     .launch_us = 1,
-     .tile_us = 4.8,
-     .stage_us = 0.922,
+     .launch_us = 3.8,
+     .tile_us = 1.26,
+     .stage_us = 0.911,
      .best_tflops = 128.0},  // 8192
-    {.name = "hopper_bf16x6_64x128_pair",
-     .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true, .cluster_m = 2},
-     .launch_us = 4.1,
-     .tile_us = 2.6,
-     .stage_us = 0.585,
-     .best_tflops = 110.0},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.halves = 1, .bn = 128, .stages = 4, .shares_rows = true},
-     .launch_us = 3.5,
-     .tile_us = 2.3,
-     .stage_us = 0.64,
+     .launch_us = 3.8,
+     .tile_us = 1.4,
+     .stage_us = 0.531,
      .best_tflops = 110.0},  // 8192
     {.name = "hopper_bf16x6_64x64",
      .tile = {.halves = 1, .bn = 64, .stages = 6, .shares_rows = true},
-     .launch_us = 3.3,
-     .tile_us = 2,
-     .stage_us = 0.328,
-     .best_tflops = 82.5},  // 3072
+     .launch_us = 4.1,
+     .tile_us = 1.1,
+     .stage_us = 0.29,
+     .best_tflops = 89.7},  // 3072
+    {.name = "hopper_bf16x6_64x32",
+     .tile = {.halves = 1, .bn = 32, .stages = 8, .shares_rows = true},
+     .launch_us = 4.5,
+     .tile_us = 0.87,
+     .stage_us = 0.222,
+     .best_tflops = 63.4},  // 3072
 };
 
 inline constexpr TileRow fp16x3_tiles[] = {
-    {.name = "hopper_fp16x3_128x128_pair",
-     .tile = {.halves = 1, .bn = 128, .stages = 6, .cluster_n = 2, .window = 2},
-     .launch_us = 7.6,
-     .tile_us = 3.8,
-     .stage_us = 0.569,
-     .best_tflops = 232.7},  // 16384
     {.name = "hopper_fp16x3_128x128",
      .tile = {.halves = 1, .bn = 128, .stages = 6, .window = 2},
-     .launch_us = 7.5,
-     .tile_us = 2.9,
-     .stage_us = 0.581,
-     .best_tflops = 213.1},  // 8192
+     .launch_us = 9.4,
+     .tile_us = 3.2,
+     .stage_us = 0.48,
+     .best_tflops = 232.7},  // 8192
 };
 
 // Where tiles are fewer than half of the multiprocessors, blocks share them: each computes a part
 // of k (tiles that share rows only).
 constexpr std::int64_t most_parts = 16, least_part_stages = 8;
-constexpr double part_us = 2, each_part_us = 0.15;
+constexpr double part_us = 1.5, each_part_us = 0.19;  // the latter of 64 columns
 
 // Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals is chosen
 // for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128

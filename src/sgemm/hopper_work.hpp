@@ -2,7 +2,6 @@
 // tiles of C.
 #pragma once
 
-#include "device/bulk_copy.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper_control.hpp"
 #include "sgemm/hopper_image.hpp"
@@ -30,22 +29,8 @@ struct Place {
   std::int64_t entry, i0, j0;
 };
 
-// Where a block is in its cluster: clusters of tiles are row-major.
-template <Tile tile>
-struct ClusterPlace {
-  int m = 0, n = 0;
-
-  __device__ __forceinline__ ClusterPlace() {
-    if constexpr (tile.cluster() == 1) return;
-    const int rank = static_cast<int>(rank_in_cluster());
-    m = rank / tile.cluster_n;
-    n = rank % tile.cluster_n;
-  }
-};
-
-// The clusters of a grid that fits the device (of one block or more) take every so many clusters of
-// tiles. Those in flight at one time lie close together, so that L2 has what they read: column
-// after column of a strip of 1536 rows.
+// The blocks of a grid that fits the device take every so many tiles. Those in flight at one time
+// lie close together, so that L2 has what they read: column after column of a strip of 1536 rows.
 template <Tile tile>
 class TileWalk {
  public:
@@ -56,11 +41,7 @@ class TileWalk {
     return index_ < tiles_m() * tiles_n() * static_cast<int>(work_.problem.batch);
   }
   __device__ __forceinline__ void next() { index_ += static_cast<int>(gridDim.x) / blocks(work_); }
-  // Of this block's own tile.
-  __device__ __forceinline__ int tile_index() const {
-    if constexpr (tile.cluster() == 1) return index_;
-    return index_ * tile.cluster() + static_cast<int>(rank_in_cluster());
-  }
+  __device__ __forceinline__ int tile_index() const { return index_; }
 
   __device__ __forceinline__ Place place() const {
     const int entry = index_ / (tiles_m() * tiles_n());
@@ -70,21 +51,20 @@ class TileWalk {
     const int height = left < strip_tiles ? left : strip_tiles;
     const int in_strip = in_entry - strip * strip_tiles * tiles_n();
     const std::int64_t i = strip * strip_tiles + in_strip % height, j = in_strip / height;
-    const ClusterPlace<tile> own;
-    return {entry, i * tile.height() + own.m * tile.bm(), j * tile.width() + own.n * tile.bn};
+    return {entry, i * tile.bm(), j * tile.bn};
   }
 
  private:
-  __device__ static __forceinline__ int blocks(const Work& work) {  // of a cluster of tiles
-    return tile.shares_rows ? work.parts * tile.cluster() : tile.cluster();
+  __device__ static __forceinline__ int blocks(const Work& work) {  // of a tile
+    return tile.shares_rows ? work.parts : 1;
   }
-  static constexpr int strip_tiles = 1536 / tile.height();
+  static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {
-    return static_cast<int>(gpu::ceil_div(work_.problem.m, tile.height()));
+    return static_cast<int>(gpu::ceil_div(work_.problem.m, tile.bm()));
   }
   __device__ __forceinline__ int tiles_n() const {
-    return static_cast<int>(gpu::ceil_div(work_.problem.n, tile.width()));
+    return static_cast<int>(gpu::ceil_div(work_.problem.n, tile.bn));
   }
 
   const Work& work_;
@@ -95,15 +75,14 @@ class TileWalk {
 struct StageRange {
   int first, end;
 };
-template <Tile tile>
 __device__ __forceinline__ int own_part(const Work& work) {
-  return static_cast<int>(blockIdx.x) / tile.cluster() % work.parts;
+  return static_cast<int>(blockIdx.x) % work.parts;
 }
 template <Tile tile>
 __device__ __forceinline__ StageRange own_stages(const Work& work) {
   const int stages = static_cast<int>(work.a.stages);
   if (!tile.shares_rows) return {0, stages};
-  const int part = own_part<tile>(work);
+  const int part = own_part(work);
   return {stages * part / work.parts, stages * (part + 1) / work.parts};
 }
 
