@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 #include "check/run_kernel.hpp"
 #include "hopper_subjects.hpp"
@@ -116,6 +117,22 @@ TEST_P(HopperParts, AddUpInAnyOrder) {
       if (!tile().shares_rows) continue;
       const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
       EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
+    }
+  }
+}
+
+// wgmma leaves a thread q of four the columns 2 * q and 2 * q + 1 of each 8: of the image, whose
+// neighbouring groups hold 16 columns, those are four that lie side by side in C.
+TEST(HopperImage, GivesAThreadFourNeighbouringColumns) {
+  std::vector<int> column_at(hopper::block_rows, -1);
+  for (int column = 0; column < hopper::block_rows; ++column)
+    column_at.at(static_cast<std::size_t>(hopper::column_place(column))) = column;
+  for (int group = 0; group < hopper::block_rows; group += 16) {
+    for (int q = 0; q < 4; ++q) {
+      for (int i = 0; i < 4; ++i) {
+        const int place = group + i / 2 * 8 + 2 * q + i % 2;
+        EXPECT_EQ(column_at[static_cast<std::size_t>(place)], group + 4 * q + i);
+      }
     }
   }
 }
