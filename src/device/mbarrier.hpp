@@ -72,21 +72,6 @@ __device__ __forceinline__ void mbarrier_wait(Mbarrier* barrier, unsigned parity
 #endif
 }
 
-// True in one lane of a whole warp: for what one thread does among code that all of them run. Where
-// only one thread ran it all, the compiler would put a loop over the warp's threads around each
-// bulk copy, and the addresses' arithmetic into each one's registers.
-__device__ __forceinline__ bool elect_one() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  unsigned elected;
-  asm volatile(
-      "{\n\t.reg .pred own;\n\telect.sync _|own, 0xffffffff;\n\tselp.u32 %0, 1, 0, own;\n\t}"
-      : "=r"(elected));
-  return elected != 0;
-#else
-  return threadIdx.x % 32 == 0;
-#endif
-}
-
 // A barrier of `threads` of the block's threads, whole warps; ids 1 to 15 are free for kernels.
 template <int id, int threads>
 __device__ __forceinline__ void sync_some_threads() {

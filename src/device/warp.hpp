@@ -52,6 +52,21 @@ __device__ __forceinline__ T from_lane(const T& value, int lane) {
       value, [=](std::uint32_t word) { return __shfl_sync(whole_warp(), word, lane, warp_lanes); });
 }
 
+// True in one lane of a whole warp: for what one thread does among code that all of them run. Where
+// only one thread ran it all, the compiler would put a loop over the warp's threads around each
+// bulk copy, and the addresses' arithmetic into each one's registers.
+__device__ __forceinline__ bool elect_one() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  unsigned elected;
+  asm volatile(
+      "{\n\t.reg .pred own;\n\telect.sync _|own, 0xffffffff;\n\tselp.u32 %0, 1, 0, own;\n\t}"
+      : "=r"(elected));
+  return elected != 0;
+#else
+  return threadIdx.x % warp_lanes == 0;
+#endif
+}
+
 // The largest of all lanes' values. All lanes of the warp call it.
 __device__ __forceinline__ std::uint32_t largest_of_warp(std::uint32_t value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

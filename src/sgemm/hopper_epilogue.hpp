@@ -160,7 +160,7 @@ __device__ __forceinline__ void store_fours(Fragment<halves, bn> own, float* c, 
         x.x = fmaf(by.beta, before.x, x.x), x.y = fmaf(by.beta, before.y, x.y);
         x.z = fmaf(by.beta, before.z, x.z), x.w = fmaf(by.beta, before.w, x.w);
       }
-      store(at, x, evict_first());
+      store_once(at, x);
     }
   }
 }

@@ -81,12 +81,11 @@ inline unsigned prepare_blocks(Task task, const Preparation& all, const Device& 
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
                                            const float* data, std::int64_t ld, std::int64_t row,
                                            std::int64_t k0) {
-  const CachePolicy policy = evict_first();
   const Image& image = source.image;
   const bool is_whole = row < image.rows && k0 + chunk_k <= image.k;
   if (is_whole && source.along_k && source.aligned) {
     const float4* at = reinterpret_cast<const float4*>(data + row * ld + k0);
-    const float4 first = load(at, policy), second = load(at + 1, policy);
+    const float4 first = load_once(at), second = load_once(at + 1);
     x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
     x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
     return;
@@ -95,12 +94,12 @@ __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& so
   const float* at = data + (source.along_k ? row * ld + k0 : k0 * ld + row);
   if (is_whole) {
 #pragma unroll
-    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = load(at, policy);
+    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = load_once(at);
     return;
   }
   const std::int64_t valid = row < image.rows ? image.k - k0 : 0;
 #pragma unroll
-  for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? load(at + i * step, policy) : 0.0f;
+  for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? load_once(at + i * step) : 0.0f;
 }
 
 template <int pieces>
