@@ -66,7 +66,7 @@ struct Kernel {
   // For the choice among kernels; null: only where no other supports the problem.
   double (*predicted_us)(const Problem&, const Device&) = nullptr;
   // The least workspace with which `launch` works, in pieces; null: all of workspace_bytes.
-  std::size_t (*least_workspace_bytes)(const Problem&, const Device&) = nullptr;
+  std::size_t (*min_workspace_bytes)(const Problem&, const Device&) = nullptr;
   // Where the kernel chooses on the device by the data: which kernel computed the problem, from the
   // first words of the workspace after the launch has run.
   const char* (*path_taken)(const Problem&, const Device&, const PathWords&) = nullptr;

@@ -19,8 +19,8 @@ bool computes(const Kernel<Problem>& kernel, const Problem& problem, const Devic
 template <class Problem>
 std::size_t needed_workspace_bytes(const Kernel<Problem>& kernel, const Problem& problem,
                                    const Device& device) {
-  return kernel.least_workspace_bytes != nullptr ? kernel.least_workspace_bytes(problem, device)
-                                                 : kernel.workspace_bytes(problem, device);
+  return kernel.min_workspace_bytes != nullptr ? kernel.min_workspace_bytes(problem, device)
+                                               : kernel.workspace_bytes(problem, device);
 }
 
 constexpr std::size_t any_workspace = std::numeric_limits<std::size_t>::max();

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* magic = "kernelwright tune cache";
 constexpr int format = 1;
-constexpr std::uintmax_t most_bytes = 64u << 20;
+constexpr std::uintmax_t max_bytes = 64u << 20;
 
 // A line's words would run together with the header's separators.
 std::string plain(std::string words) {
@@ -100,7 +100,7 @@ std::string read_file(const std::string& path, const Device& device,
   if (!std::filesystem::exists(path, error)) return "it does not exist";
   if (!std::filesystem::is_regular_file(path, error)) return "it is not a regular file";
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
-  if (!error && bytes > most_bytes) return text("it has ", bytes, " bytes");
+  if (!error && bytes > max_bytes) return text("it has ", bytes, " bytes");
   std::ifstream file(path, std::ios::binary);
   std::string line;
   if (!file || !std::getline(file, line)) return "it cannot be read";

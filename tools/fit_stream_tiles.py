@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the seven times of each stream_tile configuration (src/sgemm/tuning.hpp) to measurements.
+"""Fits the seven times of each stream_tile configuration (src/sgemm/stream/tuning.hpp) to measurements.
 
     kernelwright bench sgemm --device gpu --kernel 'stream_*' --shape ... --json times.json
     tools/fit_stream_tiles.py results/h200/explored-stream-choice.txt  # or times.json ...
@@ -17,7 +17,7 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "by_4_us", "part_us", "each_part_us"]
-FAN, MOST_BLOCKS = 16, 4096  # stream_fan, most_stream_blocks
+FAN, MOST_BLOCKS = 16, 4096  # stream_fan, max_stream_blocks
 
 
 def read_tiles(text):
@@ -156,10 +156,10 @@ def main():
     parser.add_argument("--sms", type=int, default=132, help="of the device (default: H200's 132)")
     arguments = parser.parse_args()
     random.seed(1)
-    tiles = read_tiles((ROOT / "src/sgemm/tuning.hpp").read_text())
+    tiles = read_tiles((ROOT / "src/sgemm/stream/tuning.hpp").read_text())
     measured = read_measurements(arguments.results)
     if unknown := sorted(set(measured) - set(tiles)):
-        parser.error(f"not in src/sgemm/tuning.hpp: {', '.join(unknown)}")
+        parser.error(f"not in src/sgemm/stream/tuning.hpp: {', '.join(unknown)}")
     if not measured:
         parser.error("no row of a stream_* kernel in these files")
     fit = Fit(tiles, measured, arguments.sms)

@@ -5,7 +5,7 @@
     python3 tools/guard_trips.py build/cuda/src/libkernelwright.so --json guard.json
 
 Needs PyTorch with a GPU of compute capability 9.0: data are made there. Each call gets a workspace of ours, at whose
-beginning the library leaves what it decided (Control in src/sgemm/hopper_control.hpp): whether plain FP32 computes, and
+beginning the library leaves what it decided (Control in src/sgemm/hopper/control.hpp): whether plain FP32 computes, and
 how many elements were set apart, of which 256 are held. Exits with 1 if any call left fp16x3.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 
-MOST_RESIDUALS = 256
+MAX_OUTLIERS = 256
 ROW_MAJOR, NO_TRANSPOSE, FP32_SPLIT = 0, 0, 1
 DISTRIBUTIONS = {
     "U(0,1)": lambda x, g: x.uniform_(0, 1, generator=g),
@@ -90,9 +90,9 @@ def main():
             generator.manual_seed(seed)
             fill(a, generator), fill(b, generator)
             library.call("kwSgemm", *product)
-            takes_fp32, residuals = workspace[:8].view(torch.int32).tolist()
-            row["fp32" if takes_fp32 else "bf16x6" if residuals > MOST_RESIDUALS else "fp16x3"] += 1
-            apart.append(residuals)
+            takes_fp32, outliers = workspace[:8].view(torch.int32).tolist()
+            row["fp32" if takes_fp32 else "bf16x6" if outliers > MAX_OUTLIERS else "fp16x3"] += 1
+            apart.append(outliers)
         row["set_apart_mean"], row["set_apart_most"] = sum(apart) / len(apart), max(apart)
         rows.append(row)
         print(*(f"{key} {value}" for key, value in row.items()), sep="  ", flush=True)

@@ -96,10 +96,10 @@ __global__ void __launch_bounds__(copiers + threads, 1)
     __syncthreads();
     const TileOrigin tile = tile_origin<BM, BN>(p);
     if (threadIdx.x < copiers) {
-      give_registers<40>();
+      setmaxnreg_dealloc<40>();
       produce<Edges>(shared, p, tile);
     } else {
-      take_registers<232>();
+      setmaxnreg_alloc<232>();
       consume<Edges>(shared, p, tile);
     }
   }

@@ -13,7 +13,7 @@
 //             data is fine (every element is held to 2^-50 of its largest neighbour in the row);
 //             Inf, NaN, subnormal rows and products beyond FP32's range are not guarded here. The
 //             library's kernels look, set such elements apart or take another path
-//             (hopper_control.hpp).
+//             (sgemm/hopper/control.hpp).
 // Original    None in the five articles. Ootomo and Yokota 2022.
 #include "specialised.hpp"
 

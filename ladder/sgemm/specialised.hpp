@@ -86,10 +86,10 @@ __device__ __forceinline__ void run_block(const Work& work, MultiplyStage multip
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / warpgroup;
   if (group == 0) {
-    give_registers<40>();
+    setmaxnreg_dealloc<40>();
     if (threadIdx.x == 0) produce(shared, work);
   } else {
-    take_registers<232>();
+    setmaxnreg_alloc<232>();
     consume(shared, work, group - 1, multiply_stage, finish);
   }
 }

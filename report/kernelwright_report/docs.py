@@ -80,7 +80,7 @@ class Project:
         family share. Ladders share names such as r00_cpu_loop."""
         function = next((function for name, function, _ in self.registry(op) if name == kernel), "")
         for stem in filter(None, (kernel, function)):
-            folders = (f"ladder/{op}", f"ladder/{op}_*", f"src/{op}", "src/*", "peers")
+            folders = (f"ladder/{op}", f"ladder/{op}_*", f"src/{op}", "src/*", "src/*/*", "peers")
             for path in (path for folder in folders for path in sorted(self.root.glob(f"{folder}/{stem}.c*"))):
                 return path
         return None
@@ -88,7 +88,7 @@ class Project:
     def registry(self, op: str) -> list[tuple[str, str, str]]:
         """Kernel, launch function or "", idea, from the rows of the registries, where a name, a parent and an idea
         follow each other."""
-        folders = ("peers", "src/*", f"src/{op}", f"ladder/{op}_*", f"ladder/{op}")
+        folders = ("peers", "src/*", f"src/{op}", f"src/{op}/*", f"ladder/{op}_*", f"ladder/{op}")
         paths = [path for folder in folders for path in sorted(self.root.glob(f"{folder}/*.c*"))]
         return [row for path in paths for row in REGISTRY_ROW.findall(path.read_text(encoding="utf-8"))]
 

@@ -13,7 +13,7 @@ namespace kw::detail {
 
 namespace {
 
-constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
 
 // Enumerators count from 0 to `last`.
 template <class Enumerator>
@@ -85,13 +85,13 @@ Status check_span(const ReduceView& view) {
   std::int64_t bytes = 0;
   if (!span_bytes(view, &bytes)) {
     return invalid(text(description(view), is_matrix(view) ? text(" with ld ", view.ld) : "",
-                        " spans more than the ", most_bytes,
+                        " spans more than the ", max_bytes,
                         " bytes that an offset can count: pass smaller sizes"),
                    is_matrix(view) ? "ld" : "count");
   }
-  if (view.shape == ReduceShape::segments && view.segments > most_bytes / 8 - 1) {
+  if (view.shape == ReduceShape::segments && view.segments > max_bytes / 8 - 1) {
     return invalid(text("segments is ", view.segments, ", whose offsets take more than the ",
-                        most_bytes, " bytes that an offset can count: pass fewer"),
+                        max_bytes, " bytes that an offset can count: pass fewer"),
                    "segments");
   }
   return Status::success();
@@ -116,12 +116,12 @@ Status count_results(const ReduceCall& call, std::int64_t* results) {
   const Sequences all = sequences(call.view);
   const std::int64_t each = call.op == ReduceOp::min_max ? 2 : 1;
   const std::int64_t bytes = element_bytes(result_type(call.op, call.view.type));
-  if (all.count <= most_bytes / bytes / each) {
+  if (all.count <= max_bytes / bytes / each) {
     *results = each * all.count;
     return Status::success();
   }
   return invalid(text(all.argument, " is ", all.count, ", whose results take more than the ",
-                      most_bytes, " bytes that an offset can count: pass fewer"),
+                      max_bytes, " bytes that an offset can count: pass fewer"),
                  all.argument);
 }
 

@@ -58,7 +58,7 @@ bool shares_byte(const Footprint& x, const Footprint& y) {
   const auto offset = static_cast<std::int64_t>(y.address - x.address);
   if (offset >= span(x) || -offset >= span(y)) return false;
   if (x.ld == y.ld) return share_with_same_ld(x, y, offset);
-  if (y.lines > most_lines_compared) return false;
+  if (y.lines > max_lines_compared) return false;
   for (std::int64_t line = 0; line < y.lines; ++line) {
     if (meets_line(x, offset + line * y.ld, y.width)) return true;
   }
@@ -66,9 +66,9 @@ bool shares_byte(const Footprint& x, const Footprint& y) {
 }
 
 bool any_shares_byte(Footprints x, Footprints y) {
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 60;  // sums of such do not overflow
+  constexpr std::int64_t max_bytes = std::int64_t{1} << 60;  // sums of such do not overflow
   if (x.count == 0 || y.count == 0 || is_empty(x.first) || is_empty(y.first)) return false;
-  if (extent(x) > most_bytes || extent(y) > most_bytes || !extents_meet(x, y)) return false;
+  if (extent(x) > max_bytes || extent(y) > max_bytes || !extents_meet(x, y)) return false;
   if (x.stride == y.stride) {
     // How two arrays lie to each other depends on the difference of their indices alone.
     y.first.address -= static_cast<std::uintptr_t>((x.count - 1) * x.stride);
@@ -77,7 +77,7 @@ bool any_shares_byte(Footprints x, Footprints y) {
   }
   const bool same_ld = x.first.ld == y.first.ld;
   const std::int64_t cost = same_ld ? 1 : std::min(x.first.lines, y.first.lines);
-  std::int64_t left = most_lines_compared;
+  std::int64_t left = max_lines_compared;
   for (std::int64_t i = 0; i < x.count; ++i) {
     const Footprint one = nth(x, i);
     const auto offset = static_cast<std::int64_t>(y.first.address - one.address);

@@ -15,10 +15,10 @@ struct Footprint {
 };
 
 // True only where it is certain. Certain is: any pair with the same ld, and any pair one of which
-// has at most `most_lines_compared` lines; other pairs count as separate.
+// has at most `max_lines_compared` lines; other pairs count as separate.
 bool shares_byte(const Footprint& x, const Footprint& y);
 
-constexpr std::int64_t most_lines_compared = 1 << 16;
+constexpr std::int64_t max_lines_compared = 1 << 16;
 
 // `count` arrays like `first`, `stride` bytes apart.
 struct Footprints {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "check/reduce_tools.hpp"
+#include "check/reduce/tools.hpp"
 #include "check/workbench.hpp"
 
 namespace kw::check {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/reduce_tools.hpp"
+#include "check/reduce/tools.hpp"
 #include "check/tools.hpp"
 #include "gpu/runtime.hpp"
 

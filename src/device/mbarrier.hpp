@@ -87,13 +87,13 @@ __device__ __forceinline__ void sync_some_threads() {
 // thread (PTX ISA, setmaxnreg). All four warps of the warpgroup call it. Does nothing where the
 // code is not compiled for sm_90a: a kernel must not need it there.
 template <int count>
-__device__ __forceinline__ void give_registers() {
+__device__ __forceinline__ void setmaxnreg_dealloc() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 #endif
 }
 template <int count>
-__device__ __forceinline__ void take_registers() {
+__device__ __forceinline__ void setmaxnreg_alloc() {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count));
 #endif

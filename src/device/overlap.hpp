@@ -30,13 +30,13 @@ __device__ __forceinline__ void let_next_kernel_start() {
 // launch was let in when all blocks of the one before had begun, and so when all earlier work was
 // done; it must only not end first. For grids along x.
 template <class Problem>
-__device__ __forceinline__ void begin_beside_others(const Problem& problem) {
-  if (!problem.joins_previous) wait_for_previous_kernel();
-  if (problem.next_joins) let_next_kernel_start();
+__device__ __forceinline__ void begin_concurrent(const Problem& problem) {
+  if (!problem.overlaps_previous) wait_for_previous_kernel();
+  if (problem.next_overlaps) let_next_kernel_start();
 }
 template <class Problem>
-__device__ __forceinline__ void end_beside_others(const Problem& problem) {
-  if (problem.joins_previous && blockIdx.x == 0) wait_for_previous_kernel();
+__device__ __forceinline__ void end_concurrent(const Problem& problem) {
+  if (problem.overlaps_previous && blockIdx.x == 0) wait_for_previous_kernel();
 }
 
 // Asks for `bytes` bytes from `from` on to be brought into the L2 cache, which sees all writes: it

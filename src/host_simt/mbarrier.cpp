@@ -18,8 +18,8 @@ struct Mbarrier {
   std::uint64_t phase : 16;
   std::uint64_t mark : 8;  // neither zeros nor poison
 };
-constexpr unsigned most_arrivals = 4095;  // 2^20 - 1 in PTX, but a block has 1024 threads
-constexpr int most_units = 32767;         // 512 KiB; 2^20 - 1 bytes in PTX
+constexpr unsigned max_arrivals = 4095;  // 2^20 - 1 in PTX, but a block has 1024 threads
+constexpr int max_units = 32767;         // 512 KiB; 2^20 - 1 bytes in PTX
 constexpr int unit_bytes = 16;
 constexpr unsigned initialised = 0x6B;
 
@@ -61,10 +61,10 @@ bool BlockRunner::is_usable(const Thread& thread, const std::uint64_t* state, co
 
 void BlockRunner::init_mbarrier(const Thread& thread, std::uint64_t* state, unsigned arrivals,
                                 Site site) {
-  if (arrivals < 1 || arrivals > most_arrivals) {
+  if (arrivals < 1 || arrivals > max_arrivals) {
     fault(thread, &site,
           fmt::format("mbarrier_init for {} arrivals a phase: make it 1 to {}", arrivals,
-                      most_arrivals));
+                      max_arrivals));
   }
   for (int i = 0; i < size_; ++i) {
     const Thread& other = thread_at(i);
@@ -73,8 +73,8 @@ void BlockRunner::init_mbarrier(const Thread& thread, std::uint64_t* state, unsi
           fmt::format("mbarrier_init while thread {} waits for {}: initialise it once",
                       to_text(other.thread_index), describe_mbarrier(state)));
   }
-  store(state, {.missing = arrivals & most_arrivals,
-                .expected = arrivals & most_arrivals,
+  store(state, {.missing = arrivals & max_arrivals,
+                .expected = arrivals & max_arrivals,
                 .units = 0,
                 .phase = 0,
                 .mark = initialised});
@@ -97,12 +97,12 @@ void BlockRunner::arrive(const Thread& thread, const AsyncArrival& arrival, cons
     return;
   }
   const std::int64_t units = barrier.units + std::int64_t{bytes / unit_bytes};
-  if (bytes % unit_bytes != 0 || units > most_units) {
-    record_fault(thread, &arrival.site,
-                 fmt::format("{} of {} bytes at {}: announce multiples of {}, in one phase at most "
-                             "{}",
-                             function, bytes, describe_mbarrier(state), unit_bytes,
-                             most_units * unit_bytes));
+  if (bytes % unit_bytes != 0 || units > max_units) {
+    record_fault(
+        thread, &arrival.site,
+        fmt::format("{} of {} bytes at {}: announce multiples of {}, in one phase at most "
+                    "{}",
+                    function, bytes, describe_mbarrier(state), unit_bytes, max_units * unit_bytes));
     return;
   }
   barrier.units = static_cast<std::int16_t>(units);
@@ -117,11 +117,11 @@ void BlockRunner::complete_bytes(const Thread& thread, std::uint64_t* state, uns
   if (!is_usable(thread, state, "bulk_copy", site)) return;
   Mbarrier barrier = load(state);
   const std::int64_t units = barrier.units - std::int64_t{bytes / unit_bytes};
-  if (units < -most_units) {
+  if (units < -max_units) {
     record_fault(thread, &site,
                  fmt::format("bulk_copy of {} bytes to {}: in one phase it counts at most {} more "
                              "than are announced",
-                             bytes, describe_mbarrier(state), most_units * unit_bytes));
+                             bytes, describe_mbarrier(state), max_units * unit_bytes));
     return;
   }
   barrier.units = static_cast<std::int16_t>(units);

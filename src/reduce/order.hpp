@@ -36,13 +36,13 @@ constexpr std::int64_t order_lanes = std::int64_t{order_threads} * order_width<T
 // Measured on an H200 (results/h200/explored-reduce.txt: r, m): smaller chunks leave SMs idle
 // between blocks, larger ones leave SMs without a block.
 constexpr std::int64_t smallest_chunk_rounds = 4;  // vectors a thread
-constexpr std::int64_t most_chunks = 528;
+constexpr std::int64_t max_chunks = 528;
 constexpr std::int64_t largest_chunk_rounds = 1 << 16;  // what a lane of int8 holds
 
 template <class T>
 KW_HOST_DEVICE constexpr std::int64_t chunk_elements(std::int64_t n) {
   constexpr std::int64_t lanes = order_lanes<T>;
-  const std::int64_t wanted = (n + most_chunks * lanes - 1) / (most_chunks * lanes);
+  const std::int64_t wanted = (n + max_chunks * lanes - 1) / (max_chunks * lanes);
   const std::int64_t rounds = wanted < smallest_chunk_rounds  ? smallest_chunk_rounds
                               : wanted > largest_chunk_rounds ? largest_chunk_rounds
                                                               : wanted;
@@ -58,12 +58,12 @@ KW_HOST_DEVICE constexpr std::int64_t chunk_count(std::int64_t n) {
 
 // Chosen by hand; 16384 x 16384 floats are read at 96 % of an H200's bandwidth (docs/reduce.md).
 constexpr int column_lanes = 8;
-constexpr std::int64_t most_column_chunks = 64;
+constexpr std::int64_t max_column_chunks = 64;
 constexpr std::int64_t smallest_column_chunk = 256;
 constexpr std::int64_t largest_column_chunk = 4096;  // 512 additions a lane
 
 KW_HOST_DEVICE constexpr std::int64_t column_chunk_rows(std::int64_t rows) {
-  const std::int64_t share = (rows + most_column_chunks - 1) / most_column_chunks;
+  const std::int64_t share = (rows + max_column_chunks - 1) / max_column_chunks;
   const std::int64_t wanted = (share + column_lanes - 1) / column_lanes * column_lanes;
   return wanted < smallest_column_chunk  ? smallest_column_chunk
          : wanted > largest_column_chunk ? largest_column_chunk

@@ -19,7 +19,7 @@ namespace {
 constexpr int threads = 256;
 constexpr int tile_cols = 32;                   // vectors: one warp, one row
 constexpr int tile_rows = threads / tile_cols;  // warps a block
-constexpr std::int64_t most_blocks_x = 1 << 20, most_blocks_y = 65535;
+constexpr std::int64_t max_blocks_x = 1 << 20, max_blocks_y = 65535;
 
 template <class Vector>
 constexpr int in_flight = sizeof(Vector) == 16 ? 4 : 8;
@@ -108,13 +108,13 @@ Status launch(const ScaleAdd& p, Stream stream) {
   if (p.rows == 1) {
     const std::int64_t vectors = std::max<std::int64_t>(p.cols / width, 1);
     const std::int64_t blocks = gpu::ceil_div(vectors, threads * in_flight<Vector>);
-    const auto x = static_cast<unsigned>(std::min(blocks, most_blocks_x));
+    const auto x = static_cast<unsigned>(std::min(blocks, max_blocks_x));
     return gpu::launch(one_row<Reads, Vector>, {dim3(x), dim3(threads), 0, stream}, p);
   }
   const std::int64_t across = gpu::ceil_div(std::max<std::int64_t>(p.cols / width, 1), tile_cols);
   const std::int64_t down = gpu::ceil_div(p.rows, tile_rows * in_flight<Vector>);
-  const dim3 grid(static_cast<unsigned>(std::min(across, most_blocks_x)),
-                  static_cast<unsigned>(std::min(down, most_blocks_y)));
+  const dim3 grid(static_cast<unsigned>(std::min(across, max_blocks_x)),
+                  static_cast<unsigned>(std::min(down, max_blocks_y)));
   return gpu::launch(many_rows<Reads, Vector>, {grid, dim3(threads), 0, stream}, p);
 }
 

@@ -14,7 +14,7 @@
 #include "device/tile.hpp"
 #include "sgemm/kernels.hpp"
 #include "sgemm/production.hpp"
-#include "sgemm/tuning.hpp"
+#include "sgemm/stream/tuning.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -181,7 +181,7 @@ void (*kernel_for(Access access))(Sgemm) {
   return async_tile<op_a, op_b, Access::unaligned>;
 }
 
-constexpr std::int64_t most_entries = 65535;  // that grid.z takes
+constexpr std::int64_t max_entries = 65535;  // that grid.z takes
 
 }  // namespace
 
@@ -193,8 +193,8 @@ Status async_tile_launch(const Sgemm& problem, const Device&, Workspace, Stream 
                                       : kernel_for<Op::none, Op::transpose>(access))
           : (problem.op_b == Op::none ? kernel_for<Op::transpose, Op::none>(access)
                                       : kernel_for<Op::transpose, Op::transpose>(access));
-  for (std::int64_t first = 0; first < problem.batch; first += most_entries) {
-    const Sgemm part = some_entries(problem, first, std::min(problem.batch - first, most_entries));
+  for (std::int64_t first = 0; first < problem.batch; first += max_entries) {
+    const Sgemm part = some_entries(problem, first, std::min(problem.batch - first, max_entries));
     dim3 grid = tile_grid<BM, BN>(part);
     grid.z = static_cast<unsigned>(part.batch);
     Status status =

@@ -54,10 +54,10 @@ struct Sgemm : PlainSgemm {
   // Launches of one call that write different parts of C, one after the other on the stream, need
   // not wait for each other: this one for the one before, the next one for this (overlap.hpp). They
   // then share no workspace and no tickets. A kernel that does not know this waits, and is right.
-  bool joins_previous = false;
-  bool next_joins = false;
+  bool overlaps_previous = false;
+  bool next_overlaps = false;
   // In place of a split kernel: the error counts more than the time, so sums are cut shorter.
-  bool stands_in = false;
+  bool is_fallback = false;
 
   // One product with its scalars at hand: the form that rungs and most peers take.
   bool plain() const {

@@ -25,7 +25,7 @@ bool thin_supports(const Sgemm& problem, const Device& device);
 std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device);
 double thin_predicted_us(const Sgemm& problem, const Device& device);
 
-KernelList<Sgemm> hopper_bf16x6_rows();  // hopper_bf16x6.cu: one a tile
-KernelList<Sgemm> hopper_fp16x3_rows();  // hopper_fp16x3.cu: one a tile
+KernelList<Sgemm> hopper_bf16x6_rows();  // sgemm/hopper/bf16x6.cu: one a tile
+KernelList<Sgemm> hopper_fp16x3_rows();  // sgemm/hopper/fp16x3.cu: one a tile
 
 }  // namespace KW_TARGET

@@ -39,7 +39,7 @@ std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
 }
 
 double predicted_us(const Sgemm& p, const Device& device) {
-  if (p.flops() < ragged_tuning.least_flops) return std::numeric_limits<double>::infinity();
+  if (p.flops() < ragged_tuning.min_flops) return std::numeric_limits<double>::infinity();
   const RaggedParts parts(p);
   double us = 0;
   for (int i = 0; i < parts.count; ++i) {

@@ -7,19 +7,19 @@
 #include <cstdint>
 
 #include "sgemm/problem.hpp"
-#include "sgemm/tuning.hpp"
+#include "sgemm/stream/tuning.hpp"
 
 namespace kw {
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
   const std::int64_t left = size % ragged_tuning.tile;
-  return size > ragged_tuning.tile && left <= ragged_tuning.most_left ? left : 0;
+  return size > ragged_tuning.tile && left <= ragged_tuning.max_left ? left : 0;
 }
 
 inline bool is_ragged(const Sgemm& p) {
   return p.batch == 1 && p.a_array == nullptr && p.loop_k() > 0 &&
-         std::max(p.m, p.n) <= ragged_tuning.most_size &&
+         std::max(p.m, p.n) <= ragged_tuning.max_size &&
          (ragged_left_over(p.m) > 0 || ragged_left_over(p.n) > 0);
 }
 
@@ -36,8 +36,8 @@ struct RaggedParts {
     if (n < p.n) part[count++] = some_columns(above, n, p.n - n);
     if (m < p.m) part[count++] = some_rows(p, m, p.m - m);
     for (int i = 0; i < count; ++i) {
-      part[i].joins_previous = i > 0;
-      part[i].next_joins = i + 1 < count;
+      part[i].overlaps_previous = i > 0;
+      part[i].next_overlaps = i + 1 < count;
     }
   }
 

@@ -306,9 +306,9 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
 template <int row, bool along_k, bool aligned>
 __global__ void __launch_bounds__(threads, thin_configs[row].blocks_per_sm)
     thin(const Sgemm all, const ThinPlan plan, const Workspace workspace) {
-  begin_beside_others(all);
+  begin_concurrent(all);
   if (!is_called_off(all)) compute<thin_configs[row].width, along_k, aligned>(all, plan, workspace);
-  end_beside_others(all);
+  end_concurrent(all);
 }
 
 using ThinKernel = void (*)(Sgemm, ThinPlan, Workspace);

@@ -111,8 +111,8 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
   const std::int64_t steps = (p.k + plan.step() - 1) / plan.step();
   const std::int64_t unsplit = std::max<std::int64_t>(1, p.batch * plan.row_blocks);
   const std::int64_t wanted = thin_tuning.waves * thin_slots(plan, device);
-  const std::int64_t most_parts = std::max<std::int64_t>(1, steps / thin_tuning.min_steps);
-  std::int64_t parts = std::clamp<std::int64_t>((wanted + unsplit - 1) / unsplit, 1, most_parts);
+  const std::int64_t max_parts = std::max<std::int64_t>(1, steps / thin_tuning.min_steps);
+  std::int64_t parts = std::clamp<std::int64_t>((wanted + unsplit - 1) / unsplit, 1, max_parts);
   if (unsplit > static_cast<std::int64_t>(ticket_count)) parts = 1;
   const std::int64_t steps_per_part = (steps + parts - 1) / parts;
   plan.k_per_part = steps_per_part * plan.step();

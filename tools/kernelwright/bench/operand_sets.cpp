@@ -23,7 +23,7 @@ const char* to_string(L2 l2) { return l2 == L2::hot ? "hot" : "cold"; }
 std::int64_t cold_set_count(std::size_t cache_bytes, const std::vector<Operand>& operands) {
   const std::size_t set_bytes = std::max<std::size_t>(OperandSets::bytes(operands, 1), 1);
   const auto wanted = static_cast<std::int64_t>(cold_factor * cache_bytes / set_bytes) + 1;
-  return std::clamp<std::int64_t>(wanted, 2, most_cold_sets);
+  return std::clamp<std::int64_t>(wanted, 2, max_cold_sets);
 }
 
 std::size_t OperandSets::bytes(const std::vector<Operand>& operands, std::int64_t sets) {

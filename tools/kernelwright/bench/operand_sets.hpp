@@ -25,7 +25,7 @@ constexpr std::size_t cold_factor = 4;
 // Sets enough that one round over them moves more than `cold_factor` times the cache's bytes, at
 // least two; but no more of them than a graph should have calls. Where that is too few, calls on
 // one set after the other stay cold for one round after a flush (cache_flush.hpp).
-constexpr std::int64_t most_cold_sets = 200;
+constexpr std::int64_t max_cold_sets = 200;
 std::int64_t cold_set_count(std::size_t cache_bytes, const std::vector<Operand>& operands);
 
 class OperandSets {

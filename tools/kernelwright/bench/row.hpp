@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bench/statistics.hpp"
-#include "check/reduce_case.hpp"
+#include "check/reduce/case.hpp"
 #include "check/verify.hpp"
 #include "kernel.hpp"
 

@@ -1,0 +1,98 @@
+// What the pre-pass finds out about the data, and which kernel therefore computes the product: a
+// choice on the device, without a trip to the host.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "host_device.hpp"
+#include "sgemm/split_arithmetic.hpp"
+
+namespace kw::hopper {
+
+// An element that its row's fp16 pieces can't hold, left out of them and added on its own.
+struct Outlier {
+  std::int32_t operand;  // 0: A, 1: B
+  std::int32_t entry, row, k;
+  float x;
+};
+constexpr unsigned max_outliers = 256;
+
+enum class Path : unsigned { fp16x3, bf16x6, ffma };
+
+// What a block of the pre-pass has seen of A and B: Extremes, as words.
+struct alignas(16) Seen {
+  std::uint32_t words[4];
+};
+constexpr int max_seen = 512;  // blocks that look
+
+// At the start of the workspace; host code may read it after the call.
+struct Control {
+  unsigned takes_ffma;     // the data (or alpha = 0) needs the kernel in plain fp32
+  unsigned outlier_count;  // more than max_outliers: bf16x6
+  Outlier outliers[max_outliers];
+  Seen seen[max_seen];
+};
+
+KW_HOST_DEVICE inline Path path_of(bool takes_ffma, unsigned outlier_count) {
+  if (takes_ffma) return Path::ffma;
+  return outlier_count > max_outliers ? Path::bf16x6 : Path::fp16x3;
+}
+
+// The larger of `most` and |x|; NaN, once there was one.
+KW_HOST_DEVICE inline float larger_size(float most, float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float larger;
+  asm("{\n\t.reg .f32 size;\n\tabs.f32 size, %2;\n\tmax.NaN.f32 %0, %1, size;\n\t}"
+      : "=f"(larger)
+      : "f"(most), "f"(x));
+  return larger;
+#else
+  const float size = x < 0 ? -x : x;
+  return size <= most || most != most ? most : size;
+#endif
+}
+
+// The largest and the smallest size of an operand's elements, zeros apart, as bits without sign.
+// Both start at 0 and grow, so that the largest words of several are theirs.
+struct Extremes {
+  std::uint32_t largest = 0;
+  std::uint32_t below = 0;  // all bits minus the smallest; 0 where there is none
+
+  KW_HOST_DEVICE std::uint32_t smallest() const { return below == 0 ? 0 : ~below; }
+
+  template <int count>
+  KW_HOST_DEVICE static Extremes of(const float (&x)[count]) {
+    float most = 0;
+    std::uint32_t least = ~std::uint32_t{0};  // twice a size, less 1: zeros come last
+    for (int i = 0; i < count; ++i) {
+      most = larger_size(most, x[i]);
+      const std::uint32_t doubled = (std::bit_cast<std::uint32_t>(x[i]) << 1) - 1;
+      if (doubled < least) least = doubled;
+    }
+    const std::uint32_t size = (least + 1) >> 1;
+    return {std::bit_cast<std::uint32_t>(most) & ~split::sign_bit, size == 0 ? 0 : ~size};
+  }
+  KW_HOST_DEVICE void add(const Extremes& others) {
+    if (others.largest > largest) largest = others.largest;
+    if (others.below > below) below = others.below;
+  }
+};
+
+// Whether the pieces hold every element exactly and no product or sum of theirs leaves the range
+// in which FP32 rounds relatively:
+//   elements   2^-109 or more: bf16's third piece reaches down to 2^-133; below 2^126: rounding up
+//   products   2^-100 or more: what tensor cores cut off a sum lies below 2^-149 then
+//   sums       k * largest * largest < 2^127
+// Inf and NaN are larger than all that. Zeros are fine.
+KW_HOST_DEVICE inline bool pieces_hold(const Extremes& a, const Extremes& b, std::int64_t k) {
+  const auto exponent = [](std::uint32_t bits) { return static_cast<int>(bits >> 23) - 127; };
+  const int high_a = exponent(a.largest), high_b = exponent(b.largest);
+  if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;
+  const int low_a = exponent(a.smallest()), low_b = exponent(b.smallest());
+  const auto log2_k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(k - 1)));
+  return high_a < 126 && high_b < 126 && high_a + high_b + 2 + log2_k <= 127 && low_a >= -109 &&
+         low_b >= -109 && low_a + low_b >= -100;
+}
+
+}  // namespace kw::hopper

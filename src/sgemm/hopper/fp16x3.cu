@@ -1,0 +1,14 @@
+// The rows of fp16x3: three products of two scaled fp16 pieces, for data whose rows and columns lie
+// between 2^-25 and 4 times the largest of a sample but for a few elements; else bf16x6.
+#include "sgemm/hopper/rows.hpp"
+
+namespace KW_TARGET {
+
+KernelList<Sgemm> hopper_fp16x3_rows() {
+  KernelList<Sgemm> rows;
+  hopper::each_row<hopper::fp16x3_tiles>(
+      [&](auto row) { rows.push_back(hopper::Row<true, row>::kernel()); });
+  return rows;
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,79 @@
+// What producers and consumers of stream_tile share: the shape of a configuration and the ring of
+// stages in shared memory.
+#pragma once
+
+#include "device/async_copy.hpp"
+#include "device/mbarrier.hpp"
+#include "device/ring.hpp"
+#include "device/tile.hpp"
+#include "sgemm/stream/schedule.hpp"
+#include "sgemm/stream/tuning.hpp"
+
+namespace KW_TARGET::stream_tile {
+
+// threadIdx.x, asked anew: what is computed from it then stays where it is used, at the cost of a
+// few instructions, instead of occupying registers throughout, of which there are few.
+__device__ __forceinline__ int reread_thread_index() {
+#if defined(__CUDA_ARCH__)
+  int index;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+  return index;
+#else
+  return static_cast<int>(threadIdx.x);
+#endif
+}
+
+// How an operand lies in memory, and so how it is copied. `i` runs along m or n.
+enum class Walk {
+  along_i16,  // x[kk * ld + i], 16-byte aligned rows: 16 bytes a copy
+  along_i4,   // the same, anyhow aligned: 4 bytes a copy
+  along_k4,   // x[i * ld + kk]: transposed on the way, 4 bytes a copy
+};
+
+struct Operands {
+  Walk a, b;
+  bool c16;  // rows of C are 16-byte aligned
+};
+
+template <StreamTileConfig config>
+struct Shape {
+  static constexpr int BM = config.bm, BN = config.bn, BK = config.bk;
+  static constexpr int WM = config.wm, WN = config.wn, TM = config.tm, TN = config.tn;
+  static constexpr int warps_m = BM / WM, warps_n = BN / WN, warps_k = config.warps_k;
+  static constexpr int lanes_n = WN / TN, lanes_m = WM / TM;
+  static constexpr int consumers = warps_m * warps_n * warps_k * 32;
+  static constexpr int producers = 128;
+  static constexpr int stages = config.stages;
+  static constexpr int steps = BK / warps_k;  // along k, of a warp in a stage
+  static_assert(lanes_n * lanes_m == 32 && TM % 4 == 0 && TN % 4 == 0 && steps % 2 == 0);
+  // Outputs of a thread once the warps along k have added theirs up.
+  static constexpr int outputs = BM * BN / consumers;
+  static_assert(outputs % 4 == 0);
+};
+
+// Four floats of padding put the 8 k x 4 i that a warp transposes at a time in 32 banks.
+template <int BK, int Extent>
+using OperandTile = float[BK][Extent + 4];
+
+template <StreamTileConfig config>
+struct Stage {
+  OperandTile<config.bk, config.bm> as;  // [k][m]
+  OperandTile<config.bk, config.bn> bs;  // [k][n]
+};
+
+template <StreamTileConfig config>
+struct Shared {
+  using S = Shape<config>;
+  Stage<config> stage[S::stages];
+  // Where warps along k share a tile: their sums.
+  float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
+  Mbarrier full[S::stages], free[S::stages];
+  // Where warps have tiles of their own: some rows of each, on their way to rows of C that are not
+  // aligned. The padding: eight lanes store 16 bytes each of two rows, in 32 banks.
+  alignas(16) float rows[S::warps_k > 1 ? 1 : S::consumers / 32][S::warps_k > 1 ? 1 : S::lanes_m]
+                        [S::WN + 4];
+  alignas(16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read by nobody who needs it
+  bool last;  // whether this block came last at a shared tile
+};
+
+}  // namespace KW_TARGET::stream_tile

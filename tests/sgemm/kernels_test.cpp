@@ -1,0 +1,157 @@
+// Every matrix-product kernel of every list on every device that is here, host SIMT
+// included, on every edge case. Kernels come from the registries: a new one is tested without being
+// named here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "check/cases.hpp"
+#include "select.hpp"
+#include "support/registry_subjects.hpp"
+
+namespace kw {
+namespace {
+
+// An address sanitizer makes everything some fifteen times slower: a kernel gets every eighth case,
+// another eighth than its neighbours in the list.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t case_step = 8;
+#else
+constexpr std::size_t case_step = 1;
+#endif
+
+// Tensor cores are slow in host SIMT: a sixth of the cases there, likewise another one.
+std::size_t step_of(const Subject<Sgemm>& subject) {
+  const bool has_tensor_cores = subject.kernel.math == Math::fp32_split;
+  return has_tensor_cores && subject.device == std::string("host-simt") ? 6 * case_step : case_step;
+}
+
+class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
+ protected:
+  void check_all(const std::vector<check::SgemmCase>& cases) {
+    const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
+    const Kernel<Sgemm>& kernel = GetParam().kernel;
+    int computed = 0;
+    int tried = 0;
+    const std::size_t step = step_of(GetParam());
+    const std::size_t first = std::hash<std::string>()(kernel.name) % step;
+    for (std::size_t i = std::min(first, cases.size() - 1); i < cases.size(); i += step) {
+      const check::SgemmCase& c = cases[i];
+      ++tried;
+      const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, c);
+      if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
+        continue;
+      }
+      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+      ++computed;
+    }
+    if (kernel.role == Role::peer || kernel.role == Role::reference) {
+      EXPECT_EQ(computed, tried);
+    }
+  }
+};
+
+TEST_P(SgemmKernels, EdgeCases) { check_all(check::sgemm_edge_cases()); }
+TEST_P(SgemmKernels, Transposes) { check_all(check::sgemm_transpose_cases()); }
+TEST_P(SgemmKernels, BatchesAndScalarsOnTheDevice) { check_all(check::sgemm_batch_cases()); }
+TEST_P(SgemmKernels, ThinProducts) { check_all(check::sgemm_thin_cases()); }
+
+// Errors of a wrong k step or a lost partial sum hide in short products.
+TEST_P(SgemmKernels, LongProducts) {
+  check_all(check::sgemm_cases_of_shape(33, 65, 2049, check::Input::uniform, 7));
+  check_all(check::sgemm_cases_of_shape(65, 33, 1536, check::Input::unit, 8));
+}
+
+// Whole tiles with aligned rows, which tiled kernels compute without guards: odd and even counts of
+// tiles along k, with and without beta.
+TEST_P(SgemmKernels, WholeAlignedTiles) {
+  std::vector<check::SgemmCase> cases;
+  for (const std::int64_t k : {8, 16, 24, 48, 80, 128, 256}) {
+    for (const float beta : {0.0f, -1.5f}) {
+      check::SgemmCase c;
+      c.m = k == 48 ? 384 : 128;
+      c.n = k % 16 == 0 ? 256 : 128;
+      c.k = k;
+      c.lda_pad = c.ldb_pad = c.ldc_pad = beta == 0 ? 0 : 4;
+      c.alpha = beta == 0 ? 1.0f : -1.5f;
+      c.beta = beta;
+      c.seed = static_cast<std::uint64_t>(k);
+      cases.push_back(c);
+    }
+  }
+  check_all(cases);
+}
+
+TEST_P(SgemmKernels, HasNameAndIdea) {
+  const Kernel<Sgemm>& kernel = GetParam().kernel;
+  EXPECT_NE(std::string(kernel.name), "");
+  EXPECT_NE(std::string(kernel.idea), "");
+  EXPECT_TRUE(kernel.role == Role::rung || kernel.extra_error == nullptr) << "only a rung may err";
+  const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();
+  const auto named = [&](const char* name) {
+    return std::count_if(all.begin(), all.end(), [&](const Subject<Sgemm>& other) {
+      return std::string(other.device) == GetParam().device &&
+             std::string(other.kernel.name) == name;
+    });
+  };
+  EXPECT_EQ(named(kernel.name), 1) << "names are unique on a device";
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, SgemmKernels, testing::ValuesIn(subjects<Sgemm>()),
+                         subject_name<Sgemm>);
+
+// A production kernel may refuse a problem, but not all of a list, nor one of them every problem.
+class SgemmProduction : public testing::TestWithParam<DeviceKind> {};
+
+TEST_P(SgemmProduction, TogetherTakeEveryProblem) {
+  const Backend* backend = find_backend(GetParam());
+  const KernelList<Sgemm> kernels = backend->sgemm();
+  std::unique_ptr<Runtime> runtime;
+  ASSERT_TRUE(backend->open(0, &runtime).ok());
+  check::Workbench bench(*runtime);
+  std::vector<int> taken(kernels.size());
+  for (const auto& cases : {check::sgemm_edge_cases(), check::sgemm_transpose_cases(),
+                            check::sgemm_batch_cases(), check::sgemm_thin_cases()}) {
+    for (const check::SgemmCase& c : cases) {
+      const check::SgemmTrial trial(bench, c);
+      EXPECT_NE(select_kernel(trial.problem(), bench.device(), kernels), nullptr) << describe(c);
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        taken[i] += computes(kernels[i], trial.problem(), bench.device(), kernels[i].math);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kernels.size(); ++i) EXPECT_GT(taken[i], 0) << kernels[i].name;
+}
+
+std::vector<DeviceKind> kinds_that_are_here() {
+  add_developer_backends();
+  std::vector<DeviceKind> kinds;
+  for (const Backend& backend : backends()) {
+    if (backend.device_count() > 0) kinds.push_back(backend.kind);
+  }
+  return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, SgemmProduction, testing::ValuesIn(kinds_that_are_here()),
+                         [](const auto& kind) {
+                           return kind.param == DeviceKind::host_simt ? "host_simt"
+                                                                      : to_string(kind.param);
+                         });
+
+TEST(SgemmRegistry, ParentsExist) {
+  const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();
+  ASSERT_FALSE(all.empty());
+  for (const Subject<Sgemm>& subject : all) {
+    if (subject.kernel.parent == nullptr) continue;
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(),
+                            [&](const Subject<Sgemm>& other) {
+                              return std::string(other.kernel.name) == subject.kernel.parent;
+                            }))
+        << subject.kernel.name << " improves on " << subject.kernel.parent;
+  }
+}
+
+}  // namespace
+}  // namespace kw

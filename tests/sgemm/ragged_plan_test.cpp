@@ -1,0 +1,105 @@
+// How `ragged` cuts a product: parts that cover C once, and share neither workspace nor tickets.
+#include "sgemm/ragged_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sgemm/stream/plan.hpp"
+#include "sgemm/thin_plan.hpp"
+
+namespace kw {
+namespace {
+
+Device ragged_device() {
+  Device device;
+  device.sm_count = 132;
+  return device;
+}
+
+Sgemm ragged_product(std::int64_t m, std::int64_t n, std::int64_t k, Op op = Op::none) {
+  Sgemm p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.op_a = p.op_b = op;
+  p.lda = op == Op::none ? k : m;
+  p.ldb = op == Op::none ? n : k;
+  p.ldc = n;
+  return p;
+}
+
+TEST(RaggedPlan, OnlyAFewRowsOrColumnsBeyondTiles) {
+  EXPECT_TRUE(is_ragged(ragged_product(65, 64, 5)));
+  EXPECT_TRUE(is_ragged(ragged_product(64, 72, 5)));
+  EXPECT_TRUE(is_ragged(ragged_product(1537, 1537, 1537)));
+  EXPECT_FALSE(is_ragged(ragged_product(64, 128, 5))) << "nothing beyond";
+  EXPECT_FALSE(is_ragged(ragged_product(73, 73, 5))) << "too many beyond";
+  EXPECT_FALSE(is_ragged(ragged_product(1, 8, 5))) << "no tile";
+  EXPECT_FALSE(is_ragged(ragged_product(65, 65, 0)));
+  Sgemm scaled_by_zero = ragged_product(65, 65, 5);
+  scaled_by_zero.alpha = 0;
+  EXPECT_FALSE(is_ragged(scaled_by_zero)) << "A and B may be null";
+  Sgemm batch = ragged_product(65, 65, 5);
+  batch.batch = 2;
+  EXPECT_FALSE(is_ragged(batch));
+  EXPECT_FALSE(is_ragged(ragged_product(ragged_tuning.max_size + 1, 64, 5)));
+}
+
+TEST(RaggedPlan, PartsCoverCOnceAndReadTheirOperands) {
+  std::vector<float> a(200 * 200), b(200 * 200), c(200 * 200);
+  for (const Op op : {Op::none, Op::transpose}) {
+    for (const std::int64_t m : {65, 128, 136}) {
+      for (const std::int64_t n : {64, 66, 192}) {
+        Sgemm p = ragged_product(m, n, 7, op);
+        if (!is_ragged(p)) continue;
+        p.a = a.data(), p.b = b.data(), p.c = c.data();
+        std::vector<int> written(static_cast<std::size_t>(m * n), 0);
+        const RaggedParts parts(p);
+        ASSERT_EQ(parts.count, 1 + (m % 64 > 0) + (n % 64 > 0));
+        for (int i = 0; i < parts.count; ++i) {
+          const Sgemm& part = parts.part[i];
+          const std::int64_t row = (part.c - p.c) / p.ldc, col = (part.c - p.c) % p.ldc;
+          EXPECT_EQ(part.a - p.a, op == Op::none ? row * p.lda : row);
+          EXPECT_EQ(part.b - p.b, op == Op::none ? col : col * p.ldb);
+          EXPECT_EQ(part.overlaps_previous, i > 0);
+          EXPECT_EQ(part.next_overlaps, i + 1 < parts.count);
+          for (std::int64_t r = row; r < row + part.m; ++r)
+            for (std::int64_t j = col; j < col + part.n; ++j)
+              ++written[static_cast<std::size_t>(r * n + j)];
+        }
+        EXPECT_EQ(written, std::vector<int>(written.size(), 1)) << m << " x " << n;
+        EXPECT_EQ(parts.part[0].m % 64, 0);
+        EXPECT_EQ(parts.part[0].n % 64, 0);
+      }
+    }
+  }
+}
+
+// The tiles' kernel takes the first tickets, as many as the largest grid needs on all levels of
+// adding up; rows and columns take one for each of their blocks, from their own first one on.
+TEST(RaggedPlan, TicketsAreApart) {
+  std::int64_t of_tiles = 0;
+  for (std::int64_t blocks = detail::max_stream_blocks; blocks > 1;
+       blocks = (blocks + stream_fan - 1) / stream_fan)
+    of_tiles += 2 * detail::max_stream_blocks;
+  EXPECT_EQ(RaggedParts::first_ticket(0), 0U);
+  EXPECT_LE(static_cast<std::size_t>(of_tiles), RaggedParts::first_ticket(2));
+  EXPECT_EQ(RaggedParts::first_ticket(2) + ragged_tuning.tickets, RaggedParts::first_ticket(1));
+  EXPECT_EQ(RaggedParts::first_ticket(1) + ragged_tuning.tickets, ticket_count);
+  for (const std::int64_t k : {1, 40, 129, 1000, 100000}) {
+    for (const Op op : {Op::none, Op::transpose}) {
+      const std::int64_t most = ragged_tuning.max_size;
+      for (const Sgemm& p : {ragged_product(1, most, k, op), ragged_product(most, 1, k, op)}) {
+        const ThinPlan plan = thin_plan(p, ragged_device());
+        if (plan.parts > 1) {
+          EXPECT_LE(plan.row_blocks, ragged_tuning.tickets) << k;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,38 @@
+// One instance of each of the library's kernel templates, for ./dev check-archs --quick and ./dev
+// check-amd: whether their text compiles for an architecture, in the time that a test may take.
+// Nothing links this.
+#include "reduce/array.hpp"
+#include "reduce/columns.hpp"
+#include "reduce/sequences.hpp"
+#if !defined(__HIP__)
+#include "sgemm/hopper/hopper_tile.hpp"
+#include "sgemm/hopper/split.hpp"
+#include "sgemm/stream/stream_tile.hpp"
+#endif
+
+namespace KW_TARGET {
+
+// What is named here is compiled.
+[[maybe_unused]] const auto one_of_each = [] {
+  constexpr auto sum = ReduceKind::sum;
+  const auto addresses = {
+      reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_columns_kernel<sum, float, 1>),
+      reinterpret_cast<const void*>(merge_columns_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
+      reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
+#if !defined(__HIP__)
+      reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
+      reinterpret_cast<const void*>(stream_tile::stream_tile<13>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<false, 0>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<true, 0>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::sample>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::bf16>),
+      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::fp16>),
+#endif
+  };
+  return addresses.size();
+}();
+
+}  // namespace KW_TARGET

@@ -1,0 +1,168 @@
+// kernelwright accuracy: how a kernel's error grows with k, for three kinds of data; or, with
+// --classes, the accuracy suite.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "bench/results.hpp"
+#include "bench/table.hpp"
+#include "check/cases.hpp"
+#include "check/verify.hpp"
+#include "commands/accuracy_suite.hpp"
+#include "commands/commands.hpp"
+#include "kernels.hpp"
+#include "terminal.hpp"
+
+namespace kw {
+namespace {
+
+constexpr std::array inputs = {check::Input::unit, check::Input::uniform, check::Input::normal};
+
+struct Column {
+  const char* title;
+  double check::ErrorSummary::*value;
+};
+constexpr std::array<Column, 3> columns = {{{"largest", &check::ErrorSummary::max},
+                                            {"root mean square", &check::ErrorSummary::rms},
+                                            {"mean, signed", &check::ErrorSummary::mean_signed}}};
+
+void print_tables(const std::vector<bench::Row>& rows, const KernelList<Sgemm>& kernels) {
+  for (const check::Input input : inputs) {
+    for (const Column& column : columns) {
+      std::vector<std::vector<std::string>> cells(1);
+      cells[0].push_back("k");
+      for (const auto& kernel : kernels) {
+        std::vector<std::string> line = {kernel.name};
+        for (const bench::Row& row : rows) {
+          if (row.kernel != kernel.name || row.input != to_string(input)) continue;
+          if (cells.size() == 1) cells[0].push_back(fmt::format("{}", *row.k));
+          line.push_back(fmt::format("{:.3f}{}", row.error.*column.value, row.verified ? "" : "!"));
+        }
+        if (line.size() > 1) cells.push_back(line);
+      }
+      fmt::print("{} error, u |A| |B|, input {}\n{}\n", column.title, to_string(input),
+                 bench::align(cells));
+    }
+  }
+  for (const bench::Row& row : rows) {
+    if (!row.verified) fmt::print("{} k={} {}: {}\n", row.kernel, *row.k, row.input, row.message);
+  }
+}
+
+// The chosen kernels with the device's peers beside them.
+KernelList<Sgemm> chosen_kernels(const CommonOptions& options, DeviceKind kind) {
+  const KernelList<Sgemm> all = all_kernels<Sgemm>(kind);
+  KernelList<Sgemm> chosen = select_kernels(all, options.kernel);
+  std::erase_if(chosen, [](const auto& kernel) { return kernel.role == Role::peer; });
+  for (const auto& kernel : all) {
+    if (kernel.role == Role::peer) chosen.push_back(kernel);
+  }
+  return chosen;
+}
+
+int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
+        const std::string& command) {
+  const std::unique_ptr<Runtime> runtime = open_device(options.device);
+  const Device& device = runtime->device();
+  const bool slow = device.kind == DeviceKind::host_simt;
+  if (size == 0) size = device.is_gpu() ? 512 : slow ? 32 : 128;
+  if (deepest == 0) deepest = slow ? 1024 : 16384;
+  const KernelList<Sgemm> kernels = chosen_kernels(options, device.kind);
+  check::Workbench workbench(*runtime);
+
+  std::vector<bench::Row> rows;
+  Progress progress;
+  for (const check::Input input : inputs) {
+    for (const std::int64_t k : accuracy_depths) {
+      if (k > deepest) continue;
+      check::SgemmCase c;
+      c.m = c.n = size;
+      c.k = k;
+      c.input = input;
+      c.seed = options.seed;
+      check::SgemmTrial trial(workbench, c);
+      for (const auto& kernel : kernels) {
+        progress.show(fmt::format("{} k={}: {}", to_string(input), k, kernel.name));
+        const check::VerifyResult result = trial.verify(kernel);
+        if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
+          continue;
+        }
+        rows.push_back(bench::make_row(kernel, trial.problem(), c, result));
+      }
+    }
+  }
+  progress.clear();
+  if (!options.quiet()) {
+    fmt::print("{} ({}), m = n = {}, against float64\n\n", device.name, to_string(device.kind),
+               size);
+    print_tables(rows, kernels);
+  }
+  if (!options.json.empty()) {
+    bench::write_json(options.json, bench::results_json(command, device, {}, rows));
+  }
+  return std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.verified; })
+             ? exit_fine
+             : exit_not_verified;
+}
+
+}  // namespace
+
+void add_accuracy_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* accuracy =
+      app.add_subcommand("accuracy", "Show how the error grows with k, beside the vendor's");
+  accuracy->require_subcommand(1);
+  accuracy->footer(
+      "Examples:\n"
+      "  kernelwright accuracy sgemm --device cpu\n"
+      "  kernelwright accuracy sgemm --classes '*' --json accuracy.json");
+  CLI::App* command = accuracy->add_subcommand(
+      "sgemm", "Errors in units of u = 2^-24 times |A| |B|: largest, root mean square, mean");
+  command->footer(
+      "Data: unit (values in [0, 1)), uniform ([-1, 1)), normal.\n"
+      "\n"
+      "With --classes it is the accuracy suite: production kernels, or those of --kernel, beside "
+      "the\n"
+      "library's choice and the vendor's. A production kernel fails (exit code 1) where its root\n"
+      "mean square error exceeds the vendor's (1.02 times in fp32), its largest error 1.5 times\n"
+      "the vendor's (1.25), where NaN and infinities are not float64's, where an exact result is\n"
+      "not, or where two calls differ. Classes:\n" +
+      accuracy_class_names() +
+      "\n"
+      "Examples:\n"
+      "  kernelwright accuracy sgemm --device cpu\n"
+      "  kernelwright accuracy sgemm --kernel 'r04*,r12*' --max-k 1024 --json accuracy.json\n"
+      "  kernelwright accuracy sgemm --classes '*' --math fp32_split --seeds 3\n"
+      "  kernelwright accuracy sgemm --classes unit,normal --dump folder");
+  auto options = std::make_shared<CommonOptions>();
+  auto suite = std::make_shared<SuiteOptions>();
+  options->add_device(*command);
+  options->add_kernel(*command);
+  CLI::Option* classes =
+      command->add_option("--classes", suite->classes, "Run the suite on such data, '*' for all")
+          ->type_name("GLOB");
+  command->add_option("--math", suite->math, "Only kernels that compute in it")
+      ->check(CLI::IsMember({to_string(Math::fp32), to_string(Math::fp32_split)}))
+      ->needs(classes);
+  command->add_option("--seeds", suite->seeds, "Repeat with as many seeds and pool the errors")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str()
+      ->needs(classes);
+  command->add_option("--dump", suite->dump, "Write operands and float64's product there")
+      ->type_name("DIR")
+      ->needs(classes);
+  command->add_option("--size", suite->size, "m and n (default: 512 on a GPU, else 128, 32)")
+      ->check(CLI::Range(1, 65536));
+  command
+      ->add_option("--max-k", suite->deepest,
+                   "Largest k (default: 16384, of the suite 65536; host SIMT: 1024)")
+      ->check(CLI::Range(1, 65536));
+  options->add_seed(*command);
+  options->add_json(*command);
+  command->callback([options, suite, &invocation] {
+    invocation.exit_code = suite->classes.empty()
+                               ? run(*options, suite->size, suite->deepest, invocation.command)
+                               : run_accuracy_suite(*options, *suite, invocation.command);
+  });
+}
+
+}  // namespace kw

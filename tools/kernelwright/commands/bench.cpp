@@ -1,0 +1,363 @@
+// kernelwright bench: verified times of every kernel beside the vendor's, in one run.
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "bench/bench.hpp"
+#include "bench/results.hpp"
+#include "bench/table.hpp"
+#include "commands/commands.hpp"
+#include "commands/reduce_options.hpp"
+#include "kernels.hpp"
+#include "shapes.hpp"
+#include "terminal.hpp"
+
+namespace kw {
+namespace {
+
+struct BenchOptions : CommonOptions {
+  std::string sweep, l2 = "hot", op_a = "N", op_b = "N", ops;
+  std::int64_t batch = 0;         // 0: the sweep's, or 1
+  std::vector<std::int64_t> pad;  // of sgemm
+  double budget_ms = 0, max_call_ms = -1;
+  float alpha = 1, beta = 0;           // of sgemm
+  float scale = 1.25f, shift = -0.5f;  // of scale_add
+  ReduceChoice reduce;                 // of reduce, `shape` and `sweep` included
+  std::string timing = "auto";
+  bool quick = false, no_peer = false;
+};
+
+bench::Options timing_options(const BenchOptions& options, const Device& device) {
+  bench::Options timing;
+  if (options.l2 == "cold") {
+    if (device.l2_bytes == 0) {
+      throw UsageError(
+          fmt::format("--l2 cold: {} does not state the size of its cache; use "
+                      "--l2 hot",
+                      device.name));
+    }
+    timing.l2 = bench::L2::cold;
+  }
+  timing.alone = options.timing == "alone";
+  timing.budget_ms = options.budget_ms > 0 ? options.budget_ms : options.quick ? 30 : 200;
+  // A GPU's slowest kernels are part of the story; a CPU's would be most of the time.
+  timing.max_call_ms = options.max_call_ms >= 0 ? options.max_call_ms : device.is_gpu() ? 0 : 2000;
+  return timing;
+}
+
+Op parse_op(const std::string& letter) { return letter == "T" ? Op::transpose : Op::none; }
+
+check::SgemmCase make_case(const BenchOptions& options, const Shape& shape, const OpPair& ops) {
+  check::SgemmCase c;
+  c.m = shape.m;
+  c.n = shape.n;
+  c.k = shape.k;
+  c.batch = options.batch > 0 ? options.batch : shape.batch;
+  c.op_a = ops.a;
+  c.op_b = ops.b;
+  if (!options.pad.empty()) {
+    c.lda_pad = options.pad[0];
+    c.ldb_pad = options.pad[1];
+    c.ldc_pad = options.pad[2];
+  }
+  c.alpha = options.alpha;
+  c.beta = options.beta;
+  c.input = options.parsed_input();
+  c.seed = options.seed;
+  return c;
+}
+
+check::ScaleAddCase make_case(const BenchOptions& options, const Shape& shape, const ScaleAdd&) {
+  check::ScaleAddCase c;
+  c.rows = shape.m;
+  c.cols = shape.n;
+  c.scale = options.scale;
+  c.shift = options.shift;
+  c.input = options.parsed_input();
+  c.seed = options.seed;
+  return c;
+}
+
+// What is measured where no shape is asked for: all that the device does in reasonable time.
+std::vector<Shape> default_shapes(const Device& device, const Sgemm&) {
+  if (device.kind == DeviceKind::host_simt) return sweep("small");
+  std::vector<Shape> shapes = sweep("classic");
+  const std::int64_t largest = device.is_gpu() ? 16384 : 2048;
+  std::erase_if(shapes, [&](const Shape& shape) { return shape.m > largest; });
+  return shapes;
+}
+
+std::vector<Shape> default_shapes(const Device& device, const ScaleAdd&) {
+  const std::int64_t largest = device.is_gpu()                  ? 16384
+                               : device.kind == DeviceKind::cpu ? 8192
+                                                                : 512;
+  std::vector<Shape> shapes;
+  for (std::int64_t edge = 256; edge <= largest; edge *= 2) shapes.push_back({edge, edge, 0});
+  return shapes;
+}
+
+std::vector<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                           const Sgemm& sgemm) {
+  const std::vector<Shape> shapes = !options.shape.empty()   ? parse_shapes(options.shape, 3, 1)
+                                    : !options.sweep.empty() ? sweep(options.sweep)
+                                                             : default_shapes(device, sgemm);
+  const std::vector<OpPair> pairs =
+      options.ops.empty() ? std::vector<OpPair>{{parse_op(options.op_a), parse_op(options.op_b)}}
+                          : parse_ops(options.ops);
+  std::vector<check::SgemmCase> cases;
+  cases.reserve(shapes.size() * pairs.size());
+  for (const Shape& shape : shapes) {
+    for (const OpPair& ops : pairs) cases.push_back(make_case(options, shape, ops));
+  }
+  return cases;
+}
+
+std::vector<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                              const ScaleAdd& scale_add) {
+  const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
+                                                           : default_shapes(device, scale_add);
+  std::vector<check::ScaleAddCase> cases;
+  cases.reserve(shapes.size());
+  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, scale_add));
+  return cases;
+}
+
+std::vector<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                            const Reduce&) {
+  const int longest = device.is_gpu() ? 30 : device.kind == DeviceKind::cpu ? 26 : 16;
+  return chosen_reductions(options.reduce, std::int64_t{1} << longest, options.parsed_input(),
+                           options.seed);
+}
+
+// The chosen kernels, and the peers beside them unless they are not wanted.
+template <class Problem>
+KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
+  const KernelList<Problem> all = all_kernels<Problem>(device.kind);
+  KernelList<Problem> chosen = select_kernels(all, options.kernel);
+  const auto is_chosen = [&](const Kernel<Problem>& kernel) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {
+      return std::string_view(other.name) == kernel.name;
+    });
+  };
+  if (options.no_peer && options.kernel.empty()) {
+    std::erase_if(chosen, [](const Kernel<Problem>& kernel) { return kernel.role == Role::peer; });
+  }
+  for (const Kernel<Problem>& kernel : all) {
+    if (kernel.role == Role::peer && !options.no_peer && !is_chosen(kernel)) {
+      chosen.push_back(kernel);
+    }
+  }
+  return chosen;
+}
+
+void print_heading(const Device& device, const bench::Ceilings& ceilings,
+                   const bench::Options& timing) {
+  fmt::print("{} ({})", device.name, to_string(device.kind));
+  if (ceilings.fp32_tflops) fmt::print(", measured peak {:.3g} TFLOP/s", *ceilings.fp32_tflops);
+  if (ceilings.read_gbs) fmt::print(", measured read {:.4g} GB/s", *ceilings.read_gbs);
+  fmt::print(", L2 {}\n", bench::to_string(timing.l2));
+  if (ceilings.empty_kernel) {
+    fmt::print("An empty kernel takes {:.2f} us in a graph, {:.2f} us between events.\n",
+               ceilings.empty_kernel->graph_us, ceilings.empty_kernel->events_us);
+  }
+  if (device.kind == DeviceKind::host_simt) {
+    fmt::print(
+        "Host SIMT runs GPU kernels on the CPU to check them: its times say nothing about "
+        "a GPU.\n");
+  }
+  fmt::print("\n");
+}
+
+template <class Problem>
+int run(const BenchOptions& options, const std::string& command) {
+  static_cast<void>(options.parsed_input());
+  const std::unique_ptr<Runtime> runtime = open_device(options.device);
+  const Device& device = runtime->device();
+  const KernelList<Problem> kernels = chosen_kernels<Problem>(options, device);
+  const auto cases = chosen_cases(options, device, Problem{});
+  const bench::Options timing = timing_options(options, device);
+
+  check::Workbench workbench(*runtime);
+  Progress progress;
+  progress.show("measuring the device's limits");
+  const bench::Ceilings ceilings = bench::measure_ceilings(workbench);
+  progress.clear();
+  if (!options.quiet()) print_heading(device, ceilings, timing);
+
+  bench::Bench bench(
+      workbench, timing, ceilings,
+      [&](const std::string& line) {
+        progress.clear();
+        fmt::print(stderr, "{}\n", line);
+      },
+      [&](const std::string& text) { progress.show(text); });
+  std::vector<bench::Row> rows;
+  for (const auto& c : cases) {
+    const std::vector<bench::Row> found = bench.run(kernels, c);
+    progress.clear();
+    if (!options.quiet() && !found.empty()) {
+      fmt::print("{}\n", bench::problem_table(found));
+      std::fflush(stdout);
+    }
+    rows.insert(rows.end(), found.begin(), found.end());
+  }
+  if (!options.quiet()) fmt::print("{}", bench::summary_table(rows));
+  if (!options.json.empty()) {
+    bench::write_json(options.json, bench::results_json(command, device, ceilings, rows));
+  }
+  const bool all_verified =
+      std::all_of(rows.begin(), rows.end(), [](const bench::Row& row) { return row.verified; });
+  return all_verified ? exit_fine : exit_not_verified;
+}
+
+void add_timing_options(CLI::App& to, BenchOptions& options) {
+  options.add_device(to);
+  options.add_kernel(to);
+  to.add_flag("--no-peer", options.no_peer, "Leave the vendor's library out");
+  to.add_option("--l2", options.l2,
+                "hot: every call on the same operands; cold: on operands that no cache holds")
+      ->check(CLI::IsMember({"hot", "cold"}))
+      ->capture_default_str();
+  to.add_option("--timing", options.timing,
+                "auto: short calls many at a time in a graph, others by events; alone: every call "
+                "by itself on an idle device, launch latency included")
+      ->check(CLI::IsMember({"auto", "alone"}))
+      ->capture_default_str();
+  to.add_option("--budget-ms", options.budget_ms,
+                "Measuring time a kernel and size; at least 3 repeats in any case (default: 200, "
+                "with --quick 30)")
+      ->check(CLI::PositiveNumber);
+  to.add_option("--max-call-ms", options.max_call_ms,
+                "Leave a kernel out at sizes where one call would take longer; 0: never (default: "
+                "0 on a GPU, else 2000)")
+      ->check(CLI::NonNegativeNumber);
+  to.add_flag("--quick", options.quick, "Fewer repeats");
+  options.add_input(to);
+  options.add_json(to);
+}
+
+void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
+  command->footer(
+      "Sweeps: classic (squares 128 to 16384), skinny, odd, small, batched (4096 products of 32 "
+      "to\n"
+      "64 of 512).\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
+      "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
+      "  kernelwright bench sgemm --device cpu --quick\n"
+      "  kernelwright bench sgemm --shape 256 --l2 cold\n"
+      "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
+      "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
+  auto options = std::make_shared<BenchOptions>();
+  CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
+  shape->type_name("LIST");
+  command->add_option("--sweep", options->sweep, sweep_names())->excludes(shape);
+  command
+      ->add_option(
+          "--batch", options->batch,
+          "Products in one call, one behind the other in memory (default: 1, or the sweep's)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option(
+          "--pad", options->pad,
+          "Elements between the rows of A, B and C in memory: lda, ldb and ldc are so much "
+          "larger than they must be (default: 0,0,0)")
+      ->type_name("A,B,C")
+      ->delimiter(',')
+      ->expected(3)
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--alpha", options->alpha)->capture_default_str();
+  command->add_option("--beta", options->beta)->capture_default_str();
+  CLI::Option* op_a = command->add_option("--op-a", options->op_a, "N or T")
+                          ->check(CLI::IsMember({"N", "T"}))
+                          ->capture_default_str();
+  CLI::Option* op_b = command->add_option("--op-b", options->op_b, "N or T")
+                          ->check(CLI::IsMember({"N", "T"}))
+                          ->capture_default_str();
+  command->add_option("--ops", options->ops, "Several of both: nn,nt,tn,tt")
+      ->type_name("LIST")
+      ->excludes(op_a)
+      ->excludes(op_b);
+  add_timing_options(*command, *options);
+  command->callback(
+      [options, &invocation] { invocation.exit_code = run<Sgemm>(*options, invocation.command); });
+}
+
+void add_scale_add(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand("scale_add", "B = scale A + shift, elementwise");
+  command->footer(
+      "Examples:\n"
+      "  kernelwright bench scale_add\n"
+      "  kernelwright bench scale_add --shape 8192,1000x3000 --l2 cold --json scale-add.json");
+  auto options = std::make_shared<BenchOptions>();
+  command->add_option("--shape", options->shape, "ROWSxCOLS,... (N is a square)")
+      ->type_name("LIST");
+  command->add_option("--scale", options->scale)->capture_default_str();
+  command->add_option("--shift", options->shift)->capture_default_str();
+  add_timing_options(*command, *options);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<ScaleAdd>(*options, invocation.command);
+  });
+}
+
+void add_reduce(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand("reduce", "Many numbers to one, or to one a row");
+  command->footer(
+      "Sweeps: classic (2^10, 2^11, ... 2^30), odd (odd lengths, aligned and misaligned), shapes\n"
+      "(rows, columns, segments). Without --shape and --sweep: classic, as far as the device is\n"
+      "quick.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench reduce --sweep classic --l2 cold --json reduce.json\n"
+      "  kernelwright bench reduce --op sum,argmin --dtype float32,float16 --shape 2^28,1000003\n"
+      "  kernelwright bench reduce --shape 4096x1000 --axis columns\n"
+      "  kernelwright bench reduce --shape 100000 --segments log_uniform\n"
+      "  kernelwright bench reduce --op variance --correction 1 --device cpu --quick");
+  auto options = std::make_shared<BenchOptions>();
+  ReduceChoice& choice = options->reduce;
+  command->add_option("--op", choice.ops, "all, or some of " + reduce_op_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  command->add_option("--dtype", choice.types, "all, or some of " + data_type_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  CLI::Option* shape = command->add_option("--shape", choice.shape,
+                                           "N or ROWSxCOLS,...; with --segments how many of them");
+  shape->type_name("LIST");
+  command->add_option("--sweep", choice.sweep, "classic, odd or shapes")->excludes(shape);
+  command->add_option("--axis", choice.axis, "whole (default of N), rows (of ROWSxCOLS) or columns")
+      ->check(CLI::IsMember({"whole", "rows", "columns"}));
+  command->add_option(
+      "--segments", choice.segments,
+      "Lengths of segments: one_to_32, log_uniform (1 to 100000), equal (64), uneven");
+  command->add_option("--misalign", choice.misalign, "Elements past a 256-byte boundary")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+  command
+      ->add_option("--correction", choice.correction,
+                   "variance divides by the number of elements less this")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  add_timing_options(*command, *options);
+  command->callback(
+      [options, &invocation] { invocation.exit_code = run<Reduce>(*options, invocation.command); });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("bench", "Time every kernel that gives the right answer");
+  command->require_subcommand(1);
+  command->footer(
+      "Examples:\n"
+      "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
+      "  kernelwright bench reduce --shape 2^20 --op sum,max\n"
+      "  kernelwright bench scale_add --shape 8192");
+  add_bench_sgemm(*command, invocation);
+  add_reduce(*command, invocation);
+  add_scale_add(*command, invocation);
+}
+
+}  // namespace kw

@@ -1,0 +1,231 @@
+// From words to reductions.
+#include "commands/reduce_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "program.hpp"
+#include "shapes.hpp"
+
+namespace kw {
+namespace {
+
+using check::ReduceCase;
+using check::SegmentLengths;
+
+constexpr std::array all_ops = {ReduceOp::sum,
+                                ReduceOp::mean,
+                                ReduceOp::min,
+                                ReduceOp::max,
+                                ReduceOp::argmin,
+                                ReduceOp::argmax,
+                                ReduceOp::sum_of_squares,
+                                ReduceOp::l1_norm,
+                                ReduceOp::l2_norm,
+                                ReduceOp::max_norm,
+                                ReduceOp::variance,
+                                ReduceOp::min_max};
+constexpr std::array all_types = {DataType::float32,  DataType::float64, DataType::float16,
+                                  DataType::bfloat16, DataType::int8,    DataType::int32,
+                                  DataType::int64};
+constexpr std::array all_lengths = {SegmentLengths::one_to_32, SegmentLengths::log_uniform,
+                                    SegmentLengths::equal, SegmentLengths::uneven};
+
+constexpr const char* reduce_forms = "N or ROWSxCOLS";
+
+template <class Values>
+std::string names_of(const Values& values) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(values));
+  for (const auto value : values) names.emplace_back(to_string(value));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+template <class Values>
+auto find_by_name(const Values& values, const std::string& name, const char* option) {
+  const auto found = std::find_if(values.begin(), values.end(), [&](const auto value) {
+    return std::string_view(to_string(value)) == name;
+  });
+  if (found == values.end()) {
+    throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, name, names_of(values)));
+  }
+  return *found;
+}
+
+template <class Values>
+auto parse_names(const Values& values, const std::string& text, const char* option) {
+  if (text == "all") return std::vector(values.begin(), values.end());
+  std::vector<typename Values::value_type> parsed;
+  for (const std::string& name : split(text, ',')) {
+    parsed.push_back(find_by_name(values, name, option));
+  }
+  return parsed;
+}
+
+ReduceCase whole(std::int64_t n, std::int64_t misalign = 0) {
+  ReduceCase c;
+  c.cols = n;
+  c.misalign = misalign;
+  return c;
+}
+
+ReduceCase matrix(ReduceShape shape, std::int64_t rows, std::int64_t cols) {
+  ReduceCase c;
+  c.shape = shape;
+  c.rows = rows;
+  c.cols = cols;
+  return c;
+}
+
+ReduceCase segments(SegmentLengths lengths, std::int64_t count) {
+  ReduceCase c;
+  c.shape = ReduceShape::segments;
+  c.lengths = lengths;
+  c.segments = count;
+  return c;
+}
+
+std::vector<ReduceCase> powers_of_two(std::int64_t longest) {
+  std::vector<ReduceCase> cases;
+  for (std::int64_t n = 1 << 10; n <= std::min(longest, std::int64_t{1} << 30); n *= 2) {
+    cases.push_back(whole(n));
+  }
+  return cases;
+}
+
+// Each length on a boundary and one element past it.
+std::vector<ReduceCase> odd_lengths() {
+  std::vector<ReduceCase> cases;
+  for (const std::int64_t n :
+       {1000, 4097, 65537, 1000003, (1 << 24) + 1, (1 << 26) - 1, 123456789}) {
+    for (const std::int64_t misalign : {0, 1}) cases.push_back(whole(n, misalign));
+  }
+  return cases;
+}
+
+std::vector<ReduceCase> many_results() {
+  return {
+      matrix(ReduceShape::rows, 4194304, 64),       matrix(ReduceShape::rows, 64, 4194304),
+      matrix(ReduceShape::rows, 16384, 16384),      matrix(ReduceShape::columns, 16384, 16384),
+      segments(SegmentLengths::one_to_32, 4000000), segments(SegmentLengths::log_uniform, 100000)};
+}
+
+std::vector<ReduceCase> sweep_of(const std::string& name) {
+  if (name == "classic") return powers_of_two(std::int64_t{1} << 30);
+  if (name == "odd") return odd_lengths();
+  if (name == "shapes") return many_results();
+  throw UsageError(fmt::format("--sweep: \"{}\" is not one of classic, odd, shapes", name));
+}
+
+ReduceCase case_of(const ReduceChoice& choice, const std::vector<std::int64_t>& extents,
+                   const std::string& typed) {
+  const bool one = extents.size() == 1;
+  if (!choice.segments.empty()) {
+    if (!one) {
+      throw UsageError(
+          fmt::format("--shape: with --segments it is a number of segments, not \"{}\"", typed));
+    }
+    return segments(find_by_name(all_lengths, choice.segments, "--segments"), extents[0]);
+  }
+  const std::string axis = !choice.axis.empty() ? choice.axis : one ? "whole" : "rows";
+  if (one != (axis == "whole")) {
+    throw UsageError(fmt::format("--axis: {} takes --shape {}, not \"{}\"", axis,
+                                 axis == "whole" ? "N" : "ROWSxCOLS", typed));
+  }
+  if (one) return whole(extents[0]);
+  return matrix(axis == "rows" ? ReduceShape::rows : ReduceShape::columns, extents[0], extents[1]);
+}
+
+std::vector<ReduceCase> cases_of_shapes(const ReduceChoice& choice, std::int64_t longest) {
+  if (choice.shape.empty()) {
+    for (const auto& [option, value] :
+         {std::pair{"--axis", &choice.axis}, std::pair{"--segments", &choice.segments}}) {
+      if (!value->empty()) throw UsageError(fmt::format("{}: needs --shape as well", option));
+    }
+    return choice.sweep.empty() ? powers_of_two(longest) : sweep_of(choice.sweep);
+  }
+  if (!choice.segments.empty() && !choice.axis.empty()) {
+    throw UsageError("--axis: segments are of a whole array; leave --axis or --segments out");
+  }
+  std::vector<ReduceCase> cases;
+  for (const Extents& one : parse_extents(choice.shape, 2, 1, reduce_forms)) {
+    cases.push_back(case_of(choice, one.values, one.typed));
+  }
+  return cases;
+}
+
+template <class Body>
+void for_each_pair(const std::vector<ReduceOp>& ops, const std::vector<DataType>& types,
+                   const Body& body) {
+  for (const ReduceOp op : ops) {
+    for (const DataType type : types) body(op, type);
+  }
+}
+
+}  // namespace
+
+std::string reduce_op_names() { return names_of(all_ops); }
+std::string data_type_names() { return names_of(all_types); }
+
+std::vector<ReduceOp> parse_reduce_ops(const std::string& text) {
+  return parse_names(all_ops, text, "--op");
+}
+std::vector<DataType> parse_data_types(const std::string& text) {
+  return parse_names(all_types, text, "--dtype");
+}
+
+std::vector<ReduceCase> chosen_reductions(const ReduceChoice& choice, std::int64_t longest,
+                                          check::Input input, std::uint64_t seed) {
+  const std::vector<ReduceCase> shapes = cases_of_shapes(choice, longest);
+  const std::vector<ReduceOp> ops = parse_reduce_ops(choice.ops);
+  if (choice.correction != 0 && std::count(ops.begin(), ops.end(), ReduceOp::variance) == 0) {
+    throw UsageError(fmt::format(
+        "--correction: {} was given, but only variance has one and --op is {}; add variance to it",
+        choice.correction, choice.ops));
+  }
+  std::vector<ReduceCase> cases;
+  for_each_pair(ops, parse_data_types(choice.types), [&](ReduceOp op, DataType type) {
+    for (ReduceCase c : shapes) {
+      c.op = op;
+      c.type = type;
+      c.input = input;
+      c.seed = seed;
+      c.misalign += choice.misalign;
+      if (op == ReduceOp::variance) c.correction = choice.correction;
+      cases.push_back(c);
+    }
+  });
+  return cases;
+}
+
+std::vector<ReduceCase> reductions_of_shapes(const std::string& shapes,
+                                             const std::vector<ReduceOp>& ops,
+                                             const std::vector<DataType>& types, check::Input input,
+                                             std::uint64_t seed) {
+  std::vector<ReduceCase> forms;
+  for (const Extents& one : parse_extents(shapes, 2, 0, reduce_forms)) {
+    if (one.values.size() == 1) {
+      forms.push_back(whole(one.values[0]));
+    } else {
+      for (const ReduceShape shape : {ReduceShape::rows, ReduceShape::columns}) {
+        forms.push_back(matrix(shape, one.values[0], one.values[1]));
+      }
+    }
+  }
+  std::vector<ReduceCase> cases;
+  for_each_pair(ops, types, [&](ReduceOp op, DataType type) {
+    for (ReduceCase form : forms) {
+      form.op = op;
+      form.type = type;
+      form.input = input;
+      form.seed = seed;
+      for (const ReduceCase& c : check::reduce_cases_of_shape(form)) cases.push_back(c);
+    }
+  });
+  return cases;
+}
+
+}  // namespace kw

@@ -1,0 +1,37 @@
+// Reductions on the command line: which operations, element types and shapes are meant.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "check/reduce/case.hpp"
+
+namespace kw {
+
+// "sum,argmin" or "all"; throws UsageError naming what is unknown.
+std::vector<ReduceOp> parse_reduce_ops(const std::string& text);
+std::vector<DataType> parse_data_types(const std::string& text);
+// The names that these take, for messages and help: "sum, mean, ...".
+std::string reduce_op_names();
+std::string data_type_names();
+
+// The options of `bench reduce` that choose problems, as typed; empty where not given.
+struct ReduceChoice {
+  std::string ops = "sum", types = "float32";
+  std::string shape, sweep, axis, segments;
+  std::int64_t misalign = 0, correction = 0;
+};
+
+// Shapes times operations times types. Of `classic` lengths above `longest` are left out where no
+// sweep was named. Throws UsageError where options do not go together.
+std::vector<check::ReduceCase> chosen_reductions(const ReduceChoice& choice, std::int64_t longest,
+                                                 check::Input input, std::uint64_t seed);
+
+// What `verify reduce --shape` checks: N as a whole array, ROWSxCOLS by rows and by columns, each
+// with several alignments and paddings.
+std::vector<check::ReduceCase> reductions_of_shapes(const std::string& shapes,
+                                                    const std::vector<ReduceOp>& ops,
+                                                    const std::vector<DataType>& types,
+                                                    check::Input input, std::uint64_t seed);
+
+}  // namespace kw

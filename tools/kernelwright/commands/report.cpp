@@ -1,0 +1,104 @@
+// kernelwright report: hands result files to the Python report, which draws them.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "commands/commands.hpp"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the installed program, else in the source tree that it was built from.
+fs::path find_report_package() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  fs::path installed = program.parent_path() / "../share/kernelwright/report";
+  if (!error && fs::exists(installed / "kernelwright_report", error)) return installed;
+  fs::path source = fs::path(KW_SOURCE_DIR) / "report";
+  if (fs::exists(source / "kernelwright_report", error)) return source;
+  throw UsageError(
+      fmt::format("report: the Python package kernelwright_report is neither at {} nor at {}; "
+                  "install kernelwright again",
+                  installed.lexically_normal().string(), source.string()));
+}
+
+std::string find_python() {
+  const char* chosen = std::getenv("KERNELWRIGHT_PYTHON");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
+  const fs::path local = fs::path(KW_SOURCE_DIR) / ".venv/bin/python";
+  std::error_code error;
+  return fs::exists(local, error) ? local.string() : "python3";
+}
+
+// The exit code of the command, 127 where it cannot be started.
+int run_command(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
+  int state = 0;
+  while (waitpid(child, &state, 0) < 0) {
+    if (errno != EINTR) return 127;
+  }
+  return WIFEXITED(state) ? WEXITSTATUS(state) : 128;
+}
+
+void require_python(const std::string& python) {
+  const int found = run_command({python, "-c", R"(
+import importlib.util, sys
+sys.exit(0 if importlib.util.find_spec("matplotlib") else 10))"});
+  if (found == 0) return;
+  if (found == 10) {
+    throw UsageError(fmt::format(
+        "report: {} has no matplotlib; run \"{} -m pip install matplotlib\", or name another "
+        "Python in KERNELWRIGHT_PYTHON",
+        python, python));
+  }
+  throw UsageError(fmt::format(
+      "report: cannot run {}; install Python 3, or name it in KERNELWRIGHT_PYTHON", python));
+}
+
+int run(const std::vector<std::string>& files, const std::string& out) {
+  const std::string python = find_python();
+  const fs::path package = find_report_package();
+  require_python(python);
+  setenv("PYTHONPATH", package.c_str(), 1);
+  std::vector<std::string> words = {python, "-m", "kernelwright_report"};
+  words.insert(words.end(), files.begin(), files.end());
+  words.insert(words.end(), {"-o", out});
+  return run_command(words) == 0 ? exit_fine : exit_usage;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command =
+      app.add_subcommand("report", "Draw result files: index.html, PNG and SVG plots, CSV");
+  command->footer(
+      "Python is $KERNELWRIGHT_PYTHON, else the source tree's .venv, else python3; it needs "
+      "matplotlib.\n"
+      "\n"
+      "Example:\n"
+      "  kernelwright report sgemm.json scale-add.json -o report");
+  struct Own {
+    std::vector<std::string> files;
+    std::string out;
+  };
+  auto own = std::make_shared<Own>();
+  command->add_option("files", own->files, "Results of bench, verify and accuracy")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command->add_option("-o,--out", own->out, "Folder to write")->required()->type_name("DIR");
+  command->callback([own, &invocation] { invocation.exit_code = run(own->files, own->out); });
+}
+
+}  // namespace kw

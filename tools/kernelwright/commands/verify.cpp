@@ -1,0 +1,260 @@
+// kernelwright verify: every kernel on every edge case, each element against float64.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bench/results.hpp"
+#include "bench/table.hpp"
+#include "check/cases.hpp"
+#include "commands/commands.hpp"
+#include "commands/reduce_options.hpp"
+#include "kernels.hpp"
+#include "shapes.hpp"
+#include "terminal.hpp"
+
+namespace kw {
+namespace {
+
+constexpr int failures_told = 5;  // a kernel
+
+struct VerifyOptions : CommonOptions {
+  std::string op;
+  std::string reduce_op = "all", dtype = "all";
+  std::string ops = "nn";  // of sgemm's shapes
+  std::int64_t batch = 1;  // likewise
+};
+
+struct Tally {
+  int verified = 0, refused = 0, failed = 0;
+  double worst_error = 0, worst_share = 0;  // of the tolerance, where there is one
+  std::vector<std::string> told;
+
+  template <class Case>
+  void count(const Case& c, Role role, const check::VerifyResult& result) {
+    if (result.outcome == check::Outcome::unsupported && check::may_refuse(role, c)) {
+      ++refused;
+      return;
+    }
+    worst_error = std::max(worst_error, result.error.max);
+    if (result.error.bound > 0) {
+      worst_share = std::max(worst_share, result.error.max / result.error.bound);
+    }
+    if (result.ok()) {
+      ++verified;
+      return;
+    }
+    ++failed;
+    if (static_cast<int>(told.size()) < failures_told) {
+      told.push_back(fmt::format("{}: {}", describe(c), result.message));
+    }
+  }
+};
+
+void print_tallies(const char* op, const std::vector<std::string>& names,
+                   const std::vector<Tally>& tallies) {
+  std::vector<std::vector<std::string>> cells = {
+      {op, "cases", "verified", "refused", "failed", "max error", "of bound"}};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Tally& t = tallies[i];
+    cells.push_back({names[i], fmt::format("{}", t.verified + t.refused + t.failed),
+                     fmt::format("{}", t.verified), fmt::format("{}", t.refused),
+                     fmt::format("{}", t.failed), fmt::format("{:.2f} u", t.worst_error),
+                     fmt::format("{:.0f} %", 100 * t.worst_share)});
+  }
+  fmt::print("{}", bench::align(cells));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const std::string& line : tallies[i].told) fmt::print("  {} {}\n", names[i], line);
+    const int untold = tallies[i].failed - static_cast<int>(tallies[i].told.size());
+    if (untold > 0) fmt::print("  {} and {} more\n", names[i], untold);
+  }
+  fmt::print("\n");
+}
+
+// Cases outside, kernels inside: the float64 reference of a case is computed once.
+template <class Trial, class Problem, class Case>
+bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
+                const std::vector<Case>& cases, const char* op, bool quiet,
+                std::vector<bench::Row>& rows) {
+  std::vector<Tally> tallies(kernels.size());
+  std::vector<std::string> names;
+  for (const auto& kernel : kernels) names.emplace_back(kernel.name);
+  Progress progress;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    Trial trial(workbench, cases[i]);
+    for (std::size_t j = 0; j < kernels.size(); ++j) {
+      progress.show(fmt::format("{} case {} of {}: {}", op, i + 1, cases.size(), names[j]));
+      const check::VerifyResult result = trial.verify(kernels[j]);
+      tallies[j].count(cases[i], kernels[j].role, result);
+      if (result.outcome != check::Outcome::unsupported) {
+        rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i], result));
+      }
+    }
+  }
+  progress.clear();
+  if (!quiet) print_tallies(op, names, tallies);
+  return std::all_of(tallies.begin(), tallies.end(), [](const Tally& t) { return t.failed == 0; });
+}
+
+template <class Case, class OfShape>
+std::vector<Case> cases_of(const CommonOptions& options, int dimensions, const OfShape& of_shape) {
+  std::vector<Case> cases;
+  for (const Shape& shape : parse_shapes(options.shape, dimensions, 0)) {
+    for (const Case& c : of_shape(shape, options.parsed_input())) cases.push_back(c);
+  }
+  return cases;
+}
+
+template <class Case>
+void set_input(std::vector<Case>& cases, check::Input input) {
+  for (Case& c : cases) c.input = input;
+}
+
+// Each shape with each pair of operations.
+std::vector<check::SgemmCase> sgemm_cases_of_shapes(const VerifyOptions& options) {
+  const std::vector<OpPair> pairs = parse_ops(options.ops);
+  return cases_of<check::SgemmCase>(options, 3, [&](const Shape& s, check::Input input) {
+    std::vector<check::SgemmCase> cases;
+    for (const OpPair& ops : pairs) {
+      for (check::SgemmCase c : check::sgemm_cases_of_shape(s.m, s.n, s.k, input, options.seed)) {
+        c.op_a = ops.a;
+        c.op_b = ops.b;
+        c.batch = options.batch;
+        cases.push_back(c);
+      }
+    }
+    return cases;
+  });
+}
+
+std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool input_given) {
+  if (!options.shape.empty()) return sgemm_cases_of_shapes(options);
+  std::vector<check::SgemmCase> cases = check::sgemm_edge_cases(options.seed);
+  for (const auto& more :
+       {check::sgemm_transpose_cases(options.seed), check::sgemm_batch_cases(options.seed),
+        check::sgemm_thin_cases(options.seed)}) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
+std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, bool input_given) {
+  if (!options.shape.empty()) {
+    return cases_of<check::ScaleAddCase>(options, 2, [&](const Shape& s, check::Input input) {
+      return check::scale_add_cases_of_shape(s.m, s.n, input, options.seed);
+    });
+  }
+  std::vector<check::ScaleAddCase> cases = check::scale_add_edge_cases(options.seed);
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
+// Operations and types choose among the edge cases, or multiply the shapes.
+std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given) {
+  const std::vector<ReduceOp> ops = parse_reduce_ops(options.reduce_op);
+  const std::vector<DataType> types = parse_data_types(options.dtype);
+  std::vector<check::ReduceCase> cases;
+  if (!options.shape.empty()) {
+    cases = reductions_of_shapes(options.shape, ops, types, options.parsed_input(), options.seed);
+  } else {
+    cases = check::reduce_edge_cases(options.seed);
+    std::erase_if(cases, [&](const check::ReduceCase& c) {
+      return std::count(ops.begin(), ops.end(), c.op) == 0 ||
+             std::count(types.begin(), types.end(), c.type) == 0;
+    });
+  }
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
+int run(const VerifyOptions& options, bool input_given, const std::string& command) {
+  static_cast<void>(options.parsed_input());  // a wrong name is told before any work
+  const std::unique_ptr<Runtime> runtime = open_device(options.device);
+  check::Workbench workbench(*runtime);
+  const Device& device = runtime->device();
+  // Kernels and shapes are of one operation: where none is named, of sgemm.
+  const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty();
+  const auto is_meant = [&](const char* op) {
+    return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
+  };
+  if (!is_meant("sgemm") && (options.batch != 1 || options.ops != "nn")) {
+    throw UsageError(fmt::format("--batch and --ops are of sgemm, not of {}", options.op));
+  }
+  bool all_verified = true;
+  std::vector<bench::Row> rows;
+  if (is_meant("sgemm")) {
+    const auto kernels = select_kernels(all_kernels<Sgemm>(device.kind), options.kernel);
+    all_verified &= verify_all<check::SgemmTrial>(
+        workbench, kernels, sgemm_cases(options, input_given), "sgemm", options.quiet(), rows);
+  }
+  if (is_meant("reduce")) {
+    const auto kernels = select_kernels(all_kernels<Reduce>(device.kind), options.kernel);
+    all_verified &= verify_all<check::ReduceTrial>(
+        workbench, kernels, reduce_cases(options, input_given), "reduce", options.quiet(), rows);
+  }
+  if (is_meant("scale_add")) {
+    const auto kernels = select_kernels(all_kernels<ScaleAdd>(device.kind), options.kernel);
+    all_verified &=
+        verify_all<check::ScaleAddTrial>(workbench, kernels, scale_add_cases(options, input_given),
+                                         "scale_add", options.quiet(), rows);
+  }
+  if (!options.json.empty()) {
+    bench::write_json(options.json, bench::results_json(command, device, {}, rows));
+  }
+  return all_verified ? exit_fine : exit_not_verified;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command =
+      app.add_subcommand("verify", "Compare every element of every kernel's result with float64");
+  command->footer(
+      "Without --shape: edge shapes with paddings, transposes, scalars, batches and kinds of data\n"
+      "mixed.\n"
+      "Without OP: all operations; sgemm only where --kernel or --shape is given.\n"
+      "A refusal counts as a failure, except a rung's of a transposed operand, a batch or scalars\n"
+      "on the device, and a production kernel's, as the library has others; of reductions also a\n"
+      "rung's of all but float32 sums of whole arrays, and a peer's.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright verify\n"
+      "  kernelwright verify sgemm --kernel 'r0*' --shape 257x129x65,1000\n"
+      "  kernelwright verify sgemm --device host-simt --json verified.json\n"
+      "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
+      "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
+      "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
+      "  kernelwright verify scale_add --shape 1000x3000");
+  auto options = std::make_shared<VerifyOptions>();
+  command->add_option("op", options->op, "sgemm, reduce or scale_add")
+      ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
+  options->add_kernel(*command);
+  CLI::Option* shape =
+      command
+          ->add_option("--shape", options->shape,
+                       "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
+          ->type_name("LIST");
+  command
+      ->add_option("--batch", options->batch,
+                   "Of sgemm: products in one call, one behind the other in memory")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->needs(shape);
+  command->add_option("--ops", options->ops, "Of sgemm: some of nn,nt,tn,tt")
+      ->type_name("LIST")
+      ->capture_default_str()
+      ->needs(shape);
+  command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  command->add_option("--dtype", options->dtype, "Of reduce: all, or some of " + data_type_names())
+      ->type_name("LIST")
+      ->capture_default_str();
+  options->add_device(*command);
+  options->add_input(*command);
+  options->add_json(*command);
+  command->callback([options, command, &invocation] {
+    invocation.exit_code = run(*options, command->count("--input") > 0, invocation.command);
+  });
+}
+
+}  // namespace kw
