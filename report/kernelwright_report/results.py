@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -169,6 +170,35 @@ class ResultFile:
         """The square of that size where it was timed, else the largest timed problem."""
         square = [s for s in self.timed_shapes if s.square and s.m == size]
         return square[0] if square else self.timed_shapes[-1]
+
+    @cached_property
+    def parents(self) -> dict[str, str]:
+        """Kernel -> the step that it improves on: the one whose median, by the kernel's own, is vs_previous at every
+        shape. Files name the ratio alone."""
+        found: dict[str, set[str]] = {}
+        for row in self.rows:
+            if row.vs_previous is None or row.median_us is None:
+                continue
+            wanted = row.vs_previous * row.median_us
+            fitting = {
+                kernel
+                for kernel in self.kernels
+                if kernel != row.kernel
+                and (other := self.at(kernel, row.shape))
+                and math.isclose(other.median_us, wanted, rel_tol=1e-9)
+            }
+            found[row.kernel] = found.get(row.kernel, fitting) & fitting
+        return {kernel: fitting.pop() for kernel, fitting in found.items() if len(fitting) == 1}
+
+    def short_name(self, kernel: str) -> str:
+        """The first parts of a kernel's name up to a number that no other kernel has there: r07, amd_03_1."""
+        parts = kernel.split("_")
+        for count in range(1, len(parts)):
+            start = "_".join(parts[:count])
+            others = (other for other in self.kernels if other != kernel)
+            if any(c.isdigit() for c in start) and not any(f"{other}_".startswith(f"{start}_") for other in others):
+                return start
+        return kernel
 
     def values(self, field: str) -> list:
         """The distinct values of a field, in order of appearance, without null."""

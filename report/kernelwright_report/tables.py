@@ -126,6 +126,13 @@ def products(result: ResultFile) -> Table:
     return Table("Median times, interleaved in one run.", header, rows, left=2)
 
 
+def over_parent(result: ResultFile, row: Row) -> str:
+    """The gain over the step before, and which step that is: 1.24× r07"""
+    parent = result.parents.get(row.kernel)
+    gain = text.times(row.vs_previous)
+    return f"{gain} {text.kernel(result.short_name(parent))}" if parent and row.vs_previous is not None else gain
+
+
 def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None) -> Table:
     """The walk at one size: speed, share of peak, gain over the step before, ratio to the vendor."""
     unit, scale = text.rate_unit(result.rows)
@@ -141,7 +148,7 @@ def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None
             Cell(text.microseconds(row.median_us)),
             Cell(text.number(row.gflops / scale), "best" if kernel == best else ""),
             Cell(text.percent(row.of_peak)),
-            Cell(text.times(row.vs_previous)),
+            Cell(over_parent(result, row)),
             Cell(text.NONE if peer else text.percent(row.vs_peer)),
         ]
         if ideas is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import text
 from .reductions import Reduction, over_first, own, peer
 from .results import ResultFile
-from .tables import Cell, Table, best_of
+from .tables import Cell, Table, best_of, over_parent
 
 
 def _of_bandwidth(result: ResultFile) -> str:
@@ -29,7 +29,7 @@ def ladder(result: ResultFile, shape: Reduction, ideas: dict[str, str] | None = 
             Cell(text.number(row.gbs), "best" if kernel == best else ""),
             Cell(text.percent(row.of_peak)),
             Cell(text.times(first.get(kernel))),
-            Cell(text.times(row.vs_previous)),
+            Cell(over_parent(result, row)),
         ]
         if ideas is not None:
             cells.insert(1, Cell(ideas.get(kernel, "")))

@@ -113,7 +113,7 @@ class Writing(InFolder):
         table = tables.ladder(self.loaded(ladder()), self.loaded(ladder()).shape_near(4096))
         cells = {row[0].text: [cell.text for cell in row[2:]] for row in table.rows}
         thin = text.THIN
-        self.assertEqual(cells["r02 better"], ["4.00", f"50.0{thin}%", "4.00×", f"80.0{thin}%"])
+        self.assertEqual(cells["r02 better"], ["4.00", f"50.0{thin}%", "4.00× r01", f"80.0{thin}%"])
         self.assertEqual(cells["cuBLAS"], ["5.00", f"62.5{thin}%", "–", "–"])
 
     def test_reduce_ladder_table(self):
@@ -123,10 +123,29 @@ class Writing(InFolder):
         cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
         thin = text.THIN
         self.assertEqual(cells["r01 tree"], ["100", "168", f"16.8{thin}%", "1.00×", "–"])
-        self.assertEqual(cells["r02 better"], ["25.0", "671", f"67.1{thin}%", "4.00×", "4.00×"])
+        self.assertEqual(cells["r02 better"], ["25.0", "671", f"67.1{thin}%", "4.00×", "4.00× r01"])
         self.assertEqual(cells["CUB"], ["22.0", "763", f"76.3{thin}%", "4.55×", "–"])
         self.assertEqual(length_near(result, 1024).n, 1024)
         self.assertEqual(length_near(result, 1000).n, 2**22)
+
+    def test_the_step_before_is_the_one_that_the_ratio_fits(self):
+        data = ladder()
+        for row in data["rows"]:
+            if row["kernel"] == "sgemm_own":
+                row["vs_previous"] = 4.5  # over r01_slow, not over the row above
+            if row["kernel"] == "cublas":
+                row["vs_previous"] = 7.0  # over nothing that is here
+        result = self.loaded(data)
+        self.assertEqual(result.parents, {"r02_better": "r01_slow", "sgemm_own": "r01_slow"})
+        table = tables.ladder(result, result.shape_near(4096))
+        self.assertEqual([row[4].text for row in table.rows], ["–", "4.00× r01", "4.50× r01", "7.00×"])
+
+    def test_short_names_are_of_one_kernel(self):
+        names = ["r07_conflict_free", "amd_03_1_fragments", "amd_03_thread_tile", "async_tile", "cublas"]
+        rows = [{**sgemm_row("cublas", 64), "kernel": name} for name in names]
+        result = self.loaded(document(rows))
+        shown = ["r07", "amd_03_1", "amd_03_thread", "async_tile", "cublas"]
+        self.assertEqual([result.short_name(name) for name in names], shown)
 
     def test_reductions_beside_their_peer(self):
         table = tables_reduce.by_length(self.loaded(reductions()))
