@@ -34,9 +34,9 @@ def _report(arguments: list[str]) -> int:
 
 def _docs(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="kernelwright_report docs", description="Fills the tables and pictures of the project's documents."
+        prog="kernelwright_report docs", description="Fills the tables, pictures and figures of the documents."
     )
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if something is stale")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if something is stale, typed or wrong")
     parser.add_argument("--root", type=Path, default=Path.cwd(), metavar="DIR", help="the checkout (default: here)")
     options = parser.parse_args(arguments)
     project = docs.update(options.root, options.check)
@@ -44,10 +44,14 @@ def _docs(arguments: list[str]) -> int:
         print(f"empty: {', '.join(dict.fromkeys(documents))}: {missing}")
     for name in project.changed:
         print(f"{'stale' if options.check else 'written'}: {name}")
+    for line in project.wrong:
+        print(line)
     stale = options.check and bool(project.changed)
     if stale:
         print("Run ./dev docs and commit what it writes.", file=sys.stderr)
-    return 1 if stale else 0
+    if project.wrong:
+        print("The head of report/kernelwright_report/check.py says what is allowed.", file=sys.stderr)
+    return 1 if stale or project.wrong else 0
 
 
 def main(arguments: list[str]) -> int:

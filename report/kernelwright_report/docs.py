@@ -1,9 +1,15 @@
-"""Tables and pictures of the project's documents, generated from committed result files.
+"""Tables, pictures and figures of the project's documents, generated from committed result files.
 
-A document holds pairs of marks; what lies between them belongs to this program:
+A document holds pairs of marks; what lies between them belongs to this program, which `./dev docs` runs:
 
     <!-- table: results/h200/sgemm-ladder.json ladder 4096 -->
     <!-- end -->
+
+    1537 cubed takes <!-- value: sgemm-fp32 time(kernelwright, 1537) --><!-- end -->, …
+
+The first kind stands on lines of its own, a value within a sentence:
+
+    value: FILE EXPRESSION [as FORMAT]    values.py has the expressions and formats
 
     table: FILE ladder [SIZE] | sweep | products | spread [SIZE] | scale-add | accuracy | verified
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
@@ -18,24 +24,24 @@ A document holds pairs of marks; what lies between them belongs to this program:
     rung: KERNEL [N]               one line of figures, from the file of the document's machine mark;
                                    of reductions at length N, else at the longest
 
-Marks with nothing between them may wait for a file that is not there yet.
+Tables with nothing between their marks may wait for a file that is not there yet. Figures that no file has, such as
+predictions, have marks of their own: check.py.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, counters, guard
+from . import amd, check, counters, guard, marks
 from . import pictures as plots
-from . import tables, tables_reduce, text, theme
+from . import tables, tables_reduce, text, theme, values
 from .reductions import length_near, over_first
 from .results import NoFile, ResultError, ResultFile, load
 
-MARK = re.compile(r"^<!-- (table|plot|machine|rung): (.+?) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)
-OPENING = re.compile(r"^<!-- (?:table|plot|machine|rung): .*-->$", re.MULTILINE)
 REGISTRY_ROW = re.compile(
     r'(?:\.name = )?"(\w+)",\s*(?:\.parent = )?(?:nullptr|"\w+"),\s*(?:\.idea =\s*|(\w+)[\w:<>]*,\s*)?"([^"]+)"'
 )
@@ -49,10 +55,32 @@ class Project:
     check: bool
     changed: list[str] = field(default_factory=list)
     waiting: dict[str, list[str]] = field(default_factory=dict)  # what is missing -> documents with empty marks
+    wrong: list[str] = field(default_factory=list)  # what check.py finds
+    known: dict = field(default_factory=dict)  # what was read and computed once
 
     def documents(self) -> list[Path]:
-        found = [*self.root.glob("*.md"), *self.root.glob("docs/**/*.md"), *self.root.glob("ladder/**/*.md")]
-        return sorted(path for path in found if path.is_file())
+        folders = ("", "docs/**/", "ladder/**/", "results/**/")
+        return sorted(path for folder in folders for path in self.root.glob(f"{folder}*.md") if path.is_file())
+
+    def once(self, key: tuple, make: Callable):
+        if key not in self.known:
+            self.known[key] = make()
+        return self.known[key]
+
+    def named(self, name: str) -> Path:
+        """A result file by its short name: sgemm-fp32 is results/h200/sgemm-fp32.json."""
+        if (self.root / name).is_file():
+            return Path(name)
+        folder = Path("results") / (name if "/" in name else f"{values.DEFAULT_DEVICE}/{name}")
+        found = [path for end in (".json", ".csv", ".txt") if (self.root / (path := Path(f"{folder}{end}"))).is_file()]
+        if not found:
+            raise NoFile(f"{folder}: no such .json, .csv or .txt.")
+        if len(found) > 1:
+            raise ResultError(f"{name} may be {' or '.join(map(str, found))}: write the whole path.")
+        return found[0]
+
+    def source_of(self, name: str, make: Callable):
+        return self.once(("source", name), lambda: make(self, name))
 
     def find(self, name: str) -> Path:
         path = self.root / name
@@ -73,7 +101,7 @@ class Project:
 
     def load(self, name: str) -> ResultFile:
         # Documents and pictures must not depend on where the checkout lies.
-        return replace(load(self.find(name))[0], path=Path(name))
+        return self.once(("result", name), lambda: replace(load(self.find(name))[0], path=Path(name)))
 
     def source(self, kernel: str, op: str) -> Path | None:
         """The file of that name: file = registry = result name; else that of its launch function, which rows of one
@@ -88,6 +116,9 @@ class Project:
     def registry(self, op: str) -> list[tuple[str, str, str]]:
         """Kernel, launch function or "", idea, from the rows of the registries, where a name, a parent and an idea
         follow each other."""
+        return self.once(("registry", op), lambda: self._registry(op))
+
+    def _registry(self, op: str) -> list[tuple[str, str, str]]:
         folders = ("peers", "src/*", f"src/{op}", f"src/{op}/*", f"ladder/{op}_*", f"ladder/{op}")
         paths = [path for folder in folders for path in sorted(self.root.glob(f"{folder}/*.c*"))]
         return [row for path in paths for row in REGISTRY_ROW.findall(path.read_text(encoding="utf-8"))]
@@ -268,39 +299,56 @@ def _plot(project: Project, document: Path, words: list[str]) -> str:
     )
 
 
-MAKERS = {"table": _table, "plot": _plot, "machine": _machine, "rung": _rung}
+def _value(project: Project, document: Path, words: list[str]) -> str:
+    return values.value(project, " ".join(words))
 
 
-def _fill(project: Project, document: Path) -> None:
-    old = document.read_text(encoding="utf-8")
+MAKERS = {"table": _table, "plot": _plot, "machine": _machine, "rung": _rung, "value": _value}
+
+
+def filled(project: Project, document: Path, old: str) -> str:
+    """The document's text with every generated mark filled anew."""
+    new, at = [], 0
+    for mark in marks.flat(_parsed(project, document, old)):
+        if mark.kind in MAKERS:
+            new += [old[at : mark.body], _content(project, document, mark, old[mark.body : mark.body_end])]
+            at = mark.body_end
+    return "".join([*new, old[at:]])
+
+
+def _parsed(project: Project, document: Path, content: str) -> list[marks.Mark]:
+    try:
+        return marks.parse(content)
+    except ResultError as error:
+        raise ResultError(f"{document.relative_to(project.root)}: {error}") from None
+
+
+def _content(project: Project, document: Path, mark: marks.Mark, old: str) -> str:
     name = document.relative_to(project.root)
-
-    def content(match: re.Match) -> str:
-        mark = f"<!-- {match[1]}: {match[2]} -->"
-        try:
-            return f"{mark}\n{MAKERS[match[1]](project, document, match[2].split())}\n<!-- end -->"
-        except NoFile as error:
-            if match[3].strip():  # figures whose source is gone
-                raise ResultError(f"{name}: {mark}: {error}") from None
-            project.waiting.setdefault(str(error), []).append(str(name))
-            return match[0]
-        except ResultError as error:
-            raise ResultError(f"{name}: {mark}: {error}") from None
-        except ValueError as error:
-            raise ResultError(f"{name}: {mark}: the size must be a whole number ({error}).") from None
-
-    if len(OPENING.findall(old)) != len(MARK.findall(old)):
-        raise ResultError(f"{name}: an opening mark without its <!-- end --> on a line of its own.")
-    new = MARK.sub(content, old)
-    if new != old:
-        project.changed.append(str(name))
-        if not project.check:
-            document.write_text(new, encoding="utf-8")
+    try:
+        key = ("content", document, mark.kind, mark.arguments)
+        made = project.once(key, lambda: MAKERS[mark.kind](project, document, mark.arguments.split()))
+    except NoFile as error:
+        if old.strip() or mark.kind == "value":  # figures whose source is gone
+            raise ResultError(f"{name}: {mark.text}: {error}") from None
+        project.waiting.setdefault(str(error), []).append(str(name))
+        return old
+    except ResultError as error:
+        raise ResultError(f"{name}: {mark.text}: {error}") from None
+    except ValueError as error:
+        raise ResultError(f"{name}: {mark.text}: the size must be a whole number ({error}).") from None
+    return made if mark.kind == "value" else f"\n{made}\n"
 
 
-def update(root: Path, check: bool) -> Project:
-    """Fills every mark; the project says what changed, or with `check` what would."""
-    project = Project(root.resolve(), check)
+def update(root: Path, only_check: bool) -> Project:
+    """Fills every mark; the project says what changed, or would, and what check.py finds."""
+    project = Project(root.resolve(), only_check)
     for document in project.documents():
-        _fill(project, document)
+        old = document.read_text(encoding="utf-8")
+        new = filled(project, document, old)
+        if new != old:
+            project.changed.append(str(document.relative_to(project.root)))
+            if not only_check:
+                document.write_text(new, encoding="utf-8")
+    project.wrong = check.everything(project)
     return project
