@@ -24,7 +24,8 @@ fields (k=16384, input=unit, dtype=float16):
 Of hardware counters (.csv of ncu), with a kernel: issue fma dram sectors wavefronts reads writes stall_global
 stall_shared stall_mio stall_barrier stall_dispatch instructions, and counter(KERNEL, "METRIC"). Of another table (.csv),
 cell(ROW, COLUMN), the row by the beginning of its first cell. Of a text (.txt), log("…", "… # …"): each text is looked
-for behind the one before, and # in the last is the figure; spaces match any number of spaces.
+for behind the one before, and # in the last is the figure; spaces match any number of spaces, * any word. distinct(4)
+counts the different beginnings of four words among its lines, remarks (#) left out.
 
 Over several figures: min max mean sum count, range ("3 to 5"), place_of_min, place_of_max (a shape); abs and sqrt of one.
 """
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 DEFAULT_DEVICE = "h200"
 SHAPE = re.compile(r"""(?<!["\w.^])(\d+\.\.\d+|\d+(?:x\d+)+|2\^\d+)(?!["\w])""")
-SPAN = re.compile(r"^(\S+)\s+(.+?)(?:\s+as\s+(.+))?$", re.DOTALL)
+SPAN = re.compile(r'^(\S+)\s+(.+?)(?:\s+as\s+([^"()]+))?$', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Figures:
     """Numbers of one kind, each with the shape at which it was taken."""
 
     values: tuple[float, ...]
-    kind: str = "number"  # time (µs), gflops, gbs, share, gain, ratio, error, count, number, place
+    kind: str = "number"  # time (µs), gflops, gbs, share, gain, ratio, error, count, number, literal, place
     places: tuple[str, ...] = ()
     is_range: bool = False
 
@@ -264,7 +265,7 @@ class _Cells:
 
 
 class _Log:
-    """The function over a text."""
+    """The functions over a text."""
 
     NUMBER = r"([-+−]?\d[\d,]*(?:\.\d+)?)"
 
@@ -272,13 +273,16 @@ class _Log:
         self.content = content
 
     def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name == "distinct" and len(words) == 1 and isinstance(words[0], int):
+            lines = (line.split()[: words[0]] for line in self.content.splitlines() if line.strip() and line[0] != "#")
+            return Figures((float(len({tuple(line) for line in lines})),), "count")
         if name != "log":
             return None
         if not words or fields or words[-1].count("#") != 1:
             raise ResultError("log() takes texts; # in the last is where the figure stands.")
         position = 0
         for i, word in enumerate(words):
-            pattern = r"\s+".join(re.escape(part) for part in word.split(" "))
+            pattern = r"\s+".join(r"\S+" if part == "*" else re.escape(part) for part in word.split(" "))
             if i == len(words) - 1:
                 pattern = pattern.replace(re.escape("#"), self.NUMBER)
             match = re.compile(pattern).search(self.content, position)
@@ -328,9 +332,10 @@ def _combined(operator: ast.operator, a: Figures, b: Figures) -> Figures:
     wide = max(len(a.values), len(b.values))
     pairs = zip(*(x.values * wide if len(x.values) == 1 else x.values for x in (a, b)), strict=True)
     if isinstance(operator, ast.Div):
-        kind = "ratio" if a.kind == b.kind else a.kind if b.kind in ("number", "count") else "number"
+        same = a.kind == b.kind or {a.kind, b.kind} == {"number", "count"}
+        kind = a.kind if b.kind == "literal" else "ratio" if same else "number"
         return Figures(tuple(x / y for x, y in pairs), kind, a.places or b.places)
-    kind = a.kind if b.kind in ("number", a.kind) else b.kind if a.kind == "number" else "number"
+    kind = a.kind if b.kind in ("literal", a.kind) else b.kind if a.kind == "literal" else "number"
     work = {ast.Add: lambda x, y: x + y, ast.Sub: lambda x, y: x - y, ast.Mult: lambda x, y: x * y}.get(type(operator))
     if work is None:
         raise ResultError("of operators there are + - * /.")
@@ -348,9 +353,9 @@ def _word(node: ast.expr):
 
 def _evaluate(node: ast.expr, source) -> Figures:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-        return Figures((float(node.value),))
+        return Figures((float(node.value),), "literal")
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _combined(ast.Mult(), Figures((-1.0,)), _evaluate(node.operand, source))
+        return _combined(ast.Mult(), Figures((-1.0,), "literal"), _evaluate(node.operand, source))
     if isinstance(node, ast.BinOp):
         return _combined(node.op, _evaluate(node.left, source), _evaluate(node.right, source))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -76,6 +76,9 @@ class Values(InFolder):
             ('tried log("j 1x8192x8192 #") as µs', "64.9 µs"),
             ('tried log("# second", "j 1x8192x8192 #") as µs', "66.0 µs"),
             ('tried log("# second", "66.00 #") as bare', "1 001"),
+            ('tried log("j 1x8192x8192 * #") as bare', "1.00"),
+            ("tried distinct(2)", "1"),
+            ('tried (log("j 1x8192x8192 #") / log("# second", "j 1x8192x8192 #") - 1) as +%', "−1.7 %"),
             ('tried log("j 1x8192x8192 #") / log("# second", "j 1x8192x8192 #")', "0.98×"),
         ):
             self.assertEqual(self.value(arguments), shown, arguments)
