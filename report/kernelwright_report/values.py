@@ -15,7 +15,8 @@ fields (k=16384, input=unit, dtype=float16):
 
     time gflops gbs of_peak vs_peer vs_previous     of the medians
     min_time max_time mean_time iqr repeats         of the repeats
-    error rms_error grid block power clock          largest and root mean square error, launch, W, MHz
+    error rms_error signed_error                    largest, root mean square and mean error
+    grid block power clock                          of the launch, W, MHz
     field(NAME, …)                                  any other field of the rows
     ratio(A, B, shape)    gain(A, B, shape)         how many times as fast as B A is; the same in percent more
     change(A, B, shape)                             A's time over B's in percent more or less
@@ -80,6 +81,7 @@ FIELDS = {  # function -> kind, what of a row
     "vs_previous": ("ratio", lambda row: row.vs_previous),
     "error": ("error", lambda row: (row.error or {}).get("max")),
     "rms_error": ("error", lambda row: (row.error or {}).get("rms")),
+    "signed_error": ("error", lambda row: (row.error or {}).get("mean_signed")),
     "power": ("number", lambda row: row.power_w),
     "clock": ("number", lambda row: row.sm_clock_mhz),
     "grid": ("count", lambda row: math.prod((row.launch or {}).get("grid") or [0])),
