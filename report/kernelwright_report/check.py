@@ -46,9 +46,9 @@ TYPED = re.compile(
     rf"(?P<unit>{NUMBER}(?:{BETWEEN}{NUMBER})*{UNIT})"
     rf"|(?P<beside>{NUMBER}{BETWEEN}{FIGURE}|{FIGURE}{BETWEEN}{NUMBER})"
     rf"|(?P<factor>factor of {NUMBER})"
-    rf"|(?P<decimal>(?<![\w.,/^×·⁻\-])\d+\.\d+(?![.\d]))"
+    rf"|(?P<decimal>(?<![\w.,/^×·⁻\-])\d+\.\d+(?!\.?\d))"
 )
-VERSIONED = re.compile(r"(?:CUDA|cuBLAS|CUB|driver|version|hipcc|clang|g\+\+|GCC|CMake|Python|PyTorch|§|ROCm|PTX)\s*$", re.IGNORECASE)
+VERSIONED = re.compile(r"(?:CUDA|version|hipcc|clang|g\+\+|GCC|CMake|Python|PyTorch|§|ROCm|PTX)\s*$", re.IGNORECASE)
 NO_PROSE = re.compile(r"\]\([^)\s]*\)|https?://\S+|<[a-z/][^>]*>", re.IGNORECASE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"(?<![\w/.-])((?:include|src|ladder|peers|tools|report|tests|docs|results|examples|cmake)/[\w./<>*+-]*[\w>*])")
