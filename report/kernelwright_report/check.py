@@ -9,7 +9,7 @@ no file of ours has stands between marks that say where it comes from, in a sent
     <!-- unrecorded -->8 %<!-- end -->          was measured, but no file was kept: in docs/experiments.md only
     <!-- example -->…<!-- end -->               paths and figures that are there to show a form
 
-A link or a path to a file that is not there, in a document or a picture drawn by hand; S1 … S5 without a link to
+A link or a path to a file that is not there, in a document or a picture drawn by hand; a picture that nobody shows; S1 … S5 without a link to
 docs/sources.md where a document first names them; and, in any committed file, an absolute path of somebody's machine.
 """
 
@@ -147,11 +147,14 @@ def _seeds(name: str, document: str) -> list[str]:
     return wrong
 
 
-def _pictures(root: Path) -> list[str]:
-    """Paths in the pictures that nobody generates."""
-    wrong = []
+def _pictures(project: Project) -> list[str]:
+    """Pictures that no document shows, and paths in those that nobody generates."""
+    root, wrong = project.root, []
+    shown = "".join(path.read_text(encoding="utf-8") for path in project.documents())
     for picture in sorted((root / "docs/img").glob("*.svg")):
         content = picture.read_text(encoding="utf-8")
+        if f"img/{picture.name}" not in shown:
+            wrong.append(f"{picture.relative_to(root)}: no document shows it.")
         if "<!-- kernelwright data " in content:
             continue
         for element in ElementTree.fromstring(content).iter():
@@ -195,4 +198,4 @@ def everything(project: Project) -> list[str]:
     wrong = []
     for path in project.documents():
         wrong += document(project, path.relative_to(project.root).as_posix(), path.read_text(encoding="utf-8"))
-    return wrong + _pictures(project.root) + _machine_paths(project.root)
+    return wrong + _pictures(project) + _machine_paths(project.root)

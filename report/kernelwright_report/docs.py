@@ -15,10 +15,12 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
+    table: FILE… library RUNG…     the library's choices (a file a mode) and rungs of the last file, beside the vendor
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     table: FILE.csv isa            a file of tools/amd_isa.py
     table: FILE guard              a file of tools/guard_trips.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
+    plot: FILE… library RUNG…      the same as a plot
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
     rung: KERNEL [N]               one line of figures, from the file of the document's machine mark;
@@ -36,7 +38,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, check, counters, guard, marks
+from . import amd, check, counters, guard, library, marks
 from . import pictures as plots
 from . import tables, tables_reduce, text, theme, values
 from .reductions import length_near, over_first
@@ -144,6 +146,9 @@ def _shape(result: ResultFile, size: int | None, usual: int):
 
 
 def _table(project: Project, document: Path, words: list[str]) -> str:
+    if "library" in words:
+        table = library.table(_library(project, words))
+        return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
@@ -163,6 +168,11 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         raise ResultError(f"table '{kind}' is of {op}, but {words[0]} holds {result.op}.")
     table = make(project, result, size)
     return f"{tables.to_markdown(table, _linker(project, document, result.op))}\n\n{table.caption}"
+
+
+def _library(project: Project, words: list[str]) -> library.Library:
+    at = words.index("library")
+    return library.library([project.load(project.named(name).as_posix()) for name in words[:at]], words[at + 1 :])
 
 
 def _ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
@@ -274,7 +284,24 @@ def _machine(project: Project, document: Path, words: list[str]) -> str:
     return "; ".join(parts) + f".\nCommand: `{result.command}`"
 
 
+def _library_picture(project: Project, words: list[str]) -> plots.Picture:
+    shown = _library(project, words)
+
+    def draw():
+        from . import plots_library  # needs matplotlib
+
+        return plots_library.speed_over_vendor(shown)
+
+    caption = f"Above the dashed line is faster than {shown.vendor}. Both scales are logarithmic; r01 and so on are steps of the ladder."
+    return plots.Picture("library", f"Speed over {shown.vendor} against size", caption, draw)
+
+
 def _plot(project: Project, document: Path, words: list[str]) -> str:
+    if "library" in words:
+        files = [project.load(project.named(name).as_posix()) for name in words[: words.index("library")]]
+        stamp = f"{' '.join(result.digest[:16] for result in files)} {' '.join(words)}"
+        stem = f"{files[0].path.parent.name}-library"
+        return _picture(project, document, _library_picture(project, words), files[0], stem, stamp)
     result = project.load(words[0])
     wanted, size = _arguments(words)
     available = {picture.name: picture for picture in plots.pictures(result, size)}
@@ -282,8 +309,14 @@ def _plot(project: Project, document: Path, words: list[str]) -> str:
         raise ResultError(f"plot '{wanted}' is not among those of {words[0]}: {', '.join(available) or 'none'}.")
     picture = available[wanted]
     stem = "-".join([*result.path.parent.parts[1:], result.path.stem, wanted, *words[2:]])
+    stamp = f"{result.digest[:16]} {wanted} {size or plots.DEFAULT_SIZE}"
+    return _picture(project, document, picture, result, stem, stamp)
+
+
+def _picture(project: Project, document: Path, picture: plots.Picture, result: ResultFile, stem: str, drawn_from: str) -> str:
+    """Draws it where its files are not of this data, and the text that shows it."""
     light, dark = IMAGES / f"{stem}.svg", IMAGES / f"{stem}-dark.svg"
-    stamp = FINGERPRINT.format(f"{result.digest[:16]} {wanted} {size or plots.DEFAULT_SIZE}")
+    stamp = FINGERPRINT.format(drawn_from)
     if not all((project.root / path).is_file() and stamp in (project.root / path).read_text() for path in (light, dark)):
         project.changed.append(str(light))
         if not project.check:

@@ -182,9 +182,11 @@ class InSentences(InFolder):
         self.write("//\n", "src/select.hpp")
         svg = '<svg xmlns="http://www.w3.org/2000/svg"><text>{}</text></svg>'
         self.write(svg.format("src/select.hpp"), "docs/img/way.svg")
-        self.assertEqual(self.docs("", "--check")[0], 0)
+        page = "![way](docs/img/way.svg)\n"
+        self.assertEqual(self.docs(page, "--check")[0], 0)
+        self.assertEqual(self.docs("", "--check")[:2], (1, "docs/img/way.svg: no document shows it.\n"))
         self.write(svg.format("src/&lt;op&gt;/select.cpp"), "docs/img/way.svg")
-        code, out, _ = self.docs("", "--check")
+        code, out, _ = self.docs(page, "--check")
         self.assertEqual((code, out), (1, "docs/img/way.svg: src/<op>/select.cpp is not there.\n"))
 
     def test_seeds_are_linked_where_first_named(self):
