@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "kernel.hpp"
 
@@ -10,42 +12,34 @@ namespace kw {
 
 // A kernel in plain fp32 keeps what fp32_split promises.
 template <class Problem>
-bool computes(const Kernel<Problem>& kernel, const Problem& problem, const Device& device,
-              Math math) {
-  return (kernel.math == math || kernel.math == Math::fp32) && kernel.supports(problem, device);
-}
-
-// The workspace without which the kernel does not work.
-template <class Problem>
-std::size_t needed_workspace_bytes(const Kernel<Problem>& kernel, const Problem& problem,
-                                   const Device& device) {
-  return kernel.min_workspace_bytes != nullptr ? kernel.min_workspace_bytes(problem, device)
-                                               : kernel.workspace_bytes(problem, device);
+bool computes_in(const Kernel<Problem>& kernel, Math math) {
+  return kernel.math == math || kernel.math == Math::fp32;
 }
 
 constexpr std::size_t any_workspace = std::numeric_limits<std::size_t>::max();
 
 // Among the kernels that compute in `math`, support the problem and work with that much workspace,
-// the one with the shortest prediction. A kernel that makes none comes after those that do; among
+// the one whose plan costs least. A kernel that predicts no time comes after those that do; among
 // equals the list's order decides, so a list without predictions is written from the most special
-// kernel to the most general. Null where no kernel is left.
+// kernel to the most general. Nothing where no kernel is left. The choice points into the list.
 template <class Problem>
-const Kernel<Problem>* select_kernel(const Problem& problem, const Device& device,
-                                     const KernelList<Problem>& kernels, Math math = Math::fp32,
-                                     std::size_t workspace_bytes = any_workspace) {
-  const Kernel<Problem>* best = nullptr;
-  double best_us = 0;
+std::optional<Choice<Problem>> select_kernel(const Problem& problem, const Device& device,
+                                             const KernelList<Problem>& kernels,
+                                             Math math = Math::fp32,
+                                             std::size_t workspace_bytes = any_workspace) {
+  std::optional<Choice<Problem>> best;
+  bool is_complete = false;
   for (const Kernel<Problem>& kernel : kernels) {
-    if (!computes(kernel, problem, device, math)) continue;
-    if (workspace_bytes != any_workspace &&
-        needed_workspace_bytes(kernel, problem, device) > workspace_bytes)
-      continue;
-    const double us = kernel.predicted_us != nullptr ? kernel.predicted_us(problem, device)
-                                                     : std::numeric_limits<double>::infinity();
-    if (best != nullptr && !(us < best_us)) continue;
-    best = &kernel;
-    best_us = us;
+    if (!computes_in(kernel, math)) continue;
+    std::optional<Plan<Problem>> plan = candidate_plan(kernel, problem, device);
+    if (!plan || (best && !(plan->cost < best->plan.cost))) continue;
+    const bool needs_all = workspace_bytes != any_workspace && !plan->min_workspace_bytes;
+    if (needs_all) complete_plan(kernel, problem, device, *plan);
+    if (plan->needed_workspace_bytes() > workspace_bytes) continue;
+    best = Choice<Problem>{&kernel, std::move(*plan)};
+    is_complete = needs_all;
   }
+  if (best && !is_complete) complete_plan(*best->kernel, problem, device, best->plan);
   return best;
 }
 

@@ -159,15 +159,15 @@ Status TuneCache::write(const std::string& path, const Device& device) const {
                          "path");
 }
 
-const Kernel<Sgemm>* choose_kernel(const Sgemm& problem, const Device& device,
-                                   const KernelList<Sgemm>& kernels, const TuneCache& cache,
-                                   Math math) {
+std::optional<Choice<Sgemm>> choose_kernel(const Sgemm& problem, const Device& device,
+                                           const KernelList<Sgemm>& kernels, const TuneCache& cache,
+                                           Math math) {
   const auto tuned = cache.choices().find(tune_key(problem));
   if (math == Math::fp32 && tuned != cache.choices().end()) {
     for (const Kernel<Sgemm>& kernel : kernels) {
-      if (kernel.name == tuned->second.kernel && computes(kernel, problem, device, math)) {
-        return &kernel;
-      }
+      if (kernel.name != tuned->second.kernel || !computes_in(kernel, math)) continue;
+      if (auto plan = plan_for(kernel, problem, device))
+        return Choice<Sgemm>{&kernel, std::move(*plan)};
     }
   }
   return select_kernel(problem, device, kernels, math);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -56,9 +57,9 @@ class TuneCache {
 };
 
 // In fp32 the kernel of the cache, if it is in the list, computes in fp32 and supports the problem;
-// else the rule's (select.hpp). Null where no kernel computes it.
-const Kernel<Sgemm>* choose_kernel(const Sgemm& problem, const Device& device,
-                                   const KernelList<Sgemm>& kernels, const TuneCache& cache,
-                                   Math math);
+// else the rule's (select.hpp). Nothing where no kernel computes it.
+std::optional<Choice<Sgemm>> choose_kernel(const Sgemm& problem, const Device& device,
+                                           const KernelList<Sgemm>& kernels, const TuneCache& cache,
+                                           Math math);
 
 }  // namespace kw

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t workspace_alignment = 256;
 constexpr std::size_t smallest_workspace = std::size_t{1} << 20;
-// A split product of 16384 x 16384 x 16384 fits (6 bytes an element of A and B, 3.2 GB): slices as
-// large keep every multiprocessor busy, and 80 GB cards have the memory to spare.
-constexpr std::size_t largest_workspace_for_slices = std::size_t{4} << 30;
+// A split product of 16384 x 16384 x 16384 fits (6 bytes per element of A and B, 3.2 GB).
+// Sub-problems of that size keep every multiprocessor busy, and 80 GB cards have the memory.
+constexpr std::size_t largest_sub_problem_workspace = std::size_t{4} << 30;
 
 }  // namespace
 
@@ -156,8 +156,8 @@ void ContextState::load_tune_cache_of_environment() {
   }
 }
 
-std::size_t ContextState::workspace_for_slices() const {
-  return callers_workspace_ ? callers_workspace_->bytes : largest_workspace_for_slices;
+std::size_t ContextState::sub_problem_workspace() const {
+  return callers_workspace_ ? callers_workspace_->bytes : largest_sub_problem_workspace;
 }
 
 Status ContextState::workspace(std::size_t bytes, Workspace* found) {

@@ -44,9 +44,9 @@ class ContextState {
   // Scratch memory of at least that size, the caller's or the context's own, grown if need be; and
   // the context's tickets in either case.
   Status workspace(std::size_t bytes, Workspace* found);
-  // As much as a call gets that works with less than it has use for: all of the caller's, or what
-  // the context's own may grow to for such a call.
-  std::size_t workspace_for_slices() const;
+  // The limit for a kernel that can work in sub-problems: the caller's whole workspace, or the size
+  // up to which the context's own grows for such a call.
+  std::size_t sub_problem_workspace() const;
 
  private:
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}

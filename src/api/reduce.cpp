@@ -43,9 +43,12 @@ Reduce canonical(const ReduceCall& call) {
   return problem;
 }
 
-Status choose(const ContextState& state, const Reduce& problem, const Kernel<Reduce>** kernel) {
-  *kernel = select_kernel(problem, state.device(), state.reduce_kernels());
-  if (*kernel != nullptr) return Status::success();
+Status choose(const ContextState& state, const Reduce& problem, Choice<Reduce>* choice) {
+  auto found = select_kernel(problem, state.device(), state.reduce_kernels());
+  if (found) {
+    *choice = std::move(*found);
+    return Status::success();
+  }
   return Status::failure(
       StatusCode::unsupported,
       text("none of the ", state.reduce_kernels().size(), " reduce kernels of this build computes ",
@@ -61,14 +64,14 @@ Status reduce(ContextState& state, const ReduceCall& call) {
   if (!status.ok()) return status;
   const Reduce problem = canonical(call);
   if (problem.sequences() == 0) return status;
-  const Kernel<Reduce>* kernel = nullptr;
-  status = choose(state, problem, &kernel);
+  Choice<Reduce> choice;
+  status = choose(state, problem, &choice);
   if (!status.ok()) return status;
   return state.runtime().with_device([&] {
     Workspace workspace;
-    Status ready = state.workspace(kernel->workspace_bytes(problem, state.device()), &workspace);
+    Status ready = state.workspace(choice.plan.workspace_bytes, &workspace);
     if (!ready.ok()) return ready;
-    return kernel->launch(problem, state.device(), workspace, state.stream());
+    return launch_planned(choice, problem, state.device(), workspace, state.stream());
   });
 }
 
@@ -79,9 +82,9 @@ Status reduce_workspace_bytes(const ContextState& state, const ReduceCall& call,
   Status status = check_reduce_shape(call, &results);
   if (!status.ok() || results == 0) return status;
   const Reduce problem = canonical(call);
-  const Kernel<Reduce>* kernel = nullptr;
-  status = choose(state, problem, &kernel);
-  if (status.ok()) *bytes = kernel->workspace_bytes(problem, state.device());
+  Choice<Reduce> choice;
+  status = choose(state, problem, &choice);
+  if (status.ok()) *bytes = choice.plan.workspace_bytes;
   return status;
 }
 

@@ -83,9 +83,8 @@ Status scale_add(ContextState& state, const ScaleAddCall& call) {
   Status status = check(call);
   if (!status.ok() || call.b.rows == 0 || call.b.cols == 0) return status;
   const ScaleAdd problem = canonical(call);
-  const Kernel<ScaleAdd>* kernel =
-      select_kernel(problem, state.device(), state.scale_add_kernels());
-  if (kernel == nullptr) {
+  const auto choice = select_kernel(problem, state.device(), state.scale_add_kernels());
+  if (!choice) {
     return Status::failure(
         StatusCode::unsupported,
         text("none of the ", state.scale_add_kernels().size(),
@@ -94,9 +93,9 @@ Status scale_add(ContextState& state, const ScaleAddCall& call) {
   }
   return state.runtime().with_device([&] {
     Workspace workspace;
-    Status ready = state.workspace(kernel->workspace_bytes(problem, state.device()), &workspace);
+    Status ready = state.workspace(choice->plan.workspace_bytes, &workspace);
     if (!ready.ok()) return ready;
-    return kernel->launch(problem, state.device(), workspace, state.stream());
+    return launch_planned(*choice, problem, state.device(), workspace, state.stream());
   });
 }
 

@@ -66,10 +66,13 @@ Sgemm canonical(const SgemmCall& call) {
   return problem;
 }
 
-Status choose(const ContextState& state, const Sgemm& problem, Math math,
-              const Kernel<Sgemm>** kernel) {
-  *kernel = choose_kernel(problem, state.device(), state.sgemm_kernels(), state.tune_cache(), math);
-  if (*kernel != nullptr) return Status::success();
+Status choose(const ContextState& state, const Sgemm& problem, Math math, Choice<Sgemm>* choice) {
+  auto found =
+      choose_kernel(problem, state.device(), state.sgemm_kernels(), state.tune_cache(), math);
+  if (found) {
+    *choice = std::move(*found);
+    return Status::success();
+  }
   return Status::failure(
       StatusCode::unsupported,
       text("none of the ", state.sgemm_kernels().size(), " sgemm kernels of this build computes ",
@@ -77,20 +80,20 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math,
            state.device().name, ": compute it in a CPU context"));
 }
 
-// What the kernel gets to work with, where need be another kernel's in place of it: less than it
-// has use for where it works in slices.
+// The bytes of workspace that the chosen kernel gets. A split kernel whose workspace would exceed
+// the limit computes the call in sub-problems, within the limit. Where even its least exceeds the
+// limit, this chooses another kernel instead.
 std::size_t fit_workspace(const ContextState& state, const Sgemm& problem, Math math,
-                          const Kernel<Sgemm>** kernel) {
-  const Device& device = state.device();
-  if (math == Math::fp32) return (*kernel)->workspace_bytes(problem, device);
-  const std::size_t most = state.workspace_for_slices();
-  if (needed_workspace_bytes(**kernel, problem, device) > most) {
-    const auto* other = select_kernel(problem, device, state.sgemm_kernels(), math, most);
-    if (other != nullptr) *kernel = other;
+                          Choice<Sgemm>* choice) {
+  if (math == Math::fp32) return choice->plan.workspace_bytes;
+  const std::size_t limit = state.sub_problem_workspace();
+  if (choice->plan.needed_workspace_bytes() > limit) {
+    auto other = select_kernel(problem, state.device(), state.sgemm_kernels(), math, limit);
+    if (other) *choice = std::move(*other);
   }
-  const std::size_t bytes = (*kernel)->workspace_bytes(problem, device);
-  const std::size_t needed = needed_workspace_bytes(**kernel, problem, device);
-  return needed < bytes && needed <= most ? std::min(bytes, most) : bytes;
+  const std::size_t bytes = choice->plan.workspace_bytes;
+  const std::size_t needed = choice->plan.needed_workspace_bytes();
+  return needed < bytes && needed <= limit ? std::min(bytes, limit) : bytes;
 }
 
 }  // namespace
@@ -99,17 +102,18 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
-  const Kernel<Sgemm>* kernel = nullptr;
-  status = choose(state, problem, call.options.math, &kernel);
+  Choice<Sgemm> choice;
+  status = choose(state, problem, call.options.math, &choice);
   if (!status.ok()) return status;
-  const std::size_t bytes = fit_workspace(state, problem, call.options.math, &kernel);
+  const std::size_t bytes = fit_workspace(state, problem, call.options.math, &choice);
   return state.runtime().with_device([&] {
     Workspace workspace;
     Status ready = state.workspace(bytes, &workspace);
     if (!ready.ok()) return ready;
-    // Slices must not follow from what the calls before made of the context's own.
+    // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
+    // bits of the result, must not depend on that.
     workspace.bytes = bytes;
-    return kernel->launch(problem, state.device(), workspace, state.stream());
+    return launch_planned(choice, problem, state.device(), workspace, state.stream());
   });
 }
 
@@ -118,9 +122,9 @@ Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, s
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
-  const Kernel<Sgemm>* kernel = nullptr;
-  status = choose(state, problem, call.options.math, &kernel);
-  if (status.ok()) *bytes = kernel->workspace_bytes(problem, state.device());
+  Choice<Sgemm> choice;
+  status = choose(state, problem, call.options.math, &choice);
+  if (status.ok()) *bytes = choice.plan.workspace_bytes;
   return status;
 }
 

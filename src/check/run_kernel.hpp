@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "check/verify.hpp"
@@ -17,13 +18,14 @@ template <class Problem>
 VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const Problem& problem,
                         std::int64_t guard) {
   VerifyResult result;
-  if (!kernel.supports(problem, bench.device())) {
+  const std::optional<Plan<Problem>> plan = plan_for(kernel, problem, bench.device());
+  if (!plan) {
     result.outcome = Outcome::unsupported;
     result.message =
         fmt::format("{} does not support this problem on {}", kernel.name, bench.device().name);
     return result;
   }
-  const std::size_t bytes = kernel.workspace_bytes(problem, bench.device());
+  const std::size_t bytes = plan->workspace_bytes;
   const auto words = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
   GuardedMatrix scratch(bench, 1, words, words, guard, 0);
   scratch.fill({}, false);
@@ -31,9 +33,9 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
   gpu::launch_recorder = &result.launch;
   const Status status = bench.runtime().time_us(
       [&](Stream stream) {
-        return kernel.launch(problem, bench.device(),
-                             {bytes > 0 ? scratch.data() : nullptr, bytes, bench.tickets()},
-                             stream);
+        return launch_planned(kernel, problem, bench.device(), *plan,
+                              {bytes > 0 ? scratch.data() : nullptr, bytes, bench.tickets()},
+                              stream);
       },
       bench.stream(), &result.first_call_us);
   gpu::launch_recorder = nullptr;
@@ -47,7 +49,7 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
     PathWords path{};
     if (bytes >= sizeof(path))
       path = bench.read(reinterpret_cast<const PathWords*>(scratch.data()));
-    result.path = kernel.path_taken(problem, bench.device(), path);
+    result.path = kernel.path_taken(problem, bench.device(), *plan, path);
   }
   result.message = scratch.find_change("the workspace", true);
   if (const std::string left = bench.find_left_ticket(); !left.empty()) {

@@ -2,6 +2,8 @@
 // them.
 #pragma once
 
+#include <optional>
+
 #include "gpu/gpu.hpp"
 #include "sgemm/problem.hpp"
 
@@ -20,10 +22,10 @@ KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one a configuration
 
 KernelList<Sgemm> small_tile_rows();  // small_tile.cu: one a configuration
 
-KernelLaunch<Sgemm> thin_launch;
-bool thin_supports(const Sgemm& problem, const Device& device);
-std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device);
-double thin_predicted_us(const Sgemm& problem, const Device& device);
+// thin.cu
+std::optional<Plan<Sgemm>> thin_make_plan(const Sgemm& problem, const Device& device);
+Status thin_launch_plan(const Sgemm& problem, const Device& device, const Plan<Sgemm>& plan,
+                        Workspace workspace, Stream stream);
 
 KernelList<Sgemm> hopper_bf16x6_rows();  // sgemm/hopper/bf16x6.cu: one a tile
 KernelList<Sgemm> hopper_fp16x3_rows();  // sgemm/hopper/fp16x3.cu: one a tile

@@ -8,56 +8,54 @@
 //             takes 187.
 // Limits      A launch for each part: small products are better off with the 25th tile. Where tiles
 //             are many, 4097 rows are only 1.5 % more work than 4096.
-#include <limits>
+#include <optional>
 
-#include "select.hpp"
+#include "sgemm/one_launch.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/ragged_plan.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-const Kernel<Sgemm>& kernel_of(const Sgemm& part, const Device& device) {
-  static const KernelList<Sgemm> all = sgemm_in_one_launch();
-  return *select_kernel(part, device, all);
-}
-
-// Of a part, so that the next one's begins on a boundary.
-std::size_t bytes_of(const Sgemm& part, const Device& device) {
+// Of a part, so that the next one's workspace begins on a boundary.
+std::size_t bytes_of(const Choice<Sgemm>& part) {
   constexpr std::size_t boundary = 256;
-  const std::size_t bytes = kernel_of(part, device).workspace_bytes(part, device);
-  return (bytes + boundary - 1) / boundary * boundary;
+  return (part.plan.workspace_bytes + boundary - 1) / boundary * boundary;
 }
 
-bool supports(const Sgemm& p, const Device&) { return is_ragged(p); }
-
-std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
+// With all parts: their kernels, their workspaces, and the sum of their times and costs.
+void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
+  if (!plan.parts.empty()) return;
   const RaggedParts parts(p);
-  std::size_t sum = 0;
-  for (int i = 0; i < parts.count; ++i) sum += bytes_of(parts.part[i], device);
-  return sum;
-}
-
-double predicted_us(const Sgemm& p, const Device& device) {
-  if (p.flops() < ragged_tuning.min_flops) return std::numeric_limits<double>::infinity();
-  const RaggedParts parts(p);
-  double us = 0;
+  plan.time_us = plan.cost = 0;
+  plan.parts.reserve(static_cast<std::size_t>(parts.count));
   for (int i = 0; i < parts.count; ++i) {
-    const Kernel<Sgemm>& kernel = kernel_of(parts.part[i], device);
-    if (kernel.predicted_us == nullptr) return std::numeric_limits<double>::infinity();
-    us += kernel.predicted_us(parts.part[i], device);
+    const Choice<Sgemm>& part =
+        plan.parts.emplace_back(select_in_one_launch(parts.part[i], device));
+    plan.time_us += part.plan.time_us;
+    plan.cost += part.plan.cost;
+    plan.workspace_bytes += bytes_of(part);
   }
-  return us;
 }
 
-Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
+std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
+  std::optional<Plan<Sgemm>> plan;
+  if (!is_ragged(p)) return plan;
+  plan.emplace();
+  // Smaller products are not worth choosing kernels for their parts; the cost stays infinite.
+  if (p.flops() >= ragged_tuning.min_flops) complete_plan(p, device, *plan);
+  return plan;
+}
+
+Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                   Workspace workspace, Stream stream) {
   const RaggedParts parts(p);
   char* data = static_cast<char*>(workspace.data);
   for (int i = 0; i < parts.count; ++i) {
-    const Sgemm& part = parts.part[i];
-    const std::size_t bytes = bytes_of(part, device);
+    const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];
+    const std::size_t bytes = bytes_of(part);
     const Workspace own{data, bytes, workspace.tickets + parts.first_ticket(i)};
-    const Status status = kernel_of(part, device).launch(part, device, own, stream);
+    const Status status = launch_planned(part, parts.part[i], device, own, stream);
     if (!status.ok()) return status;
     data += bytes;
   }
@@ -72,10 +70,9 @@ KernelList<Sgemm> ragged_rows() {
            .idea = "a few rows or columns beyond the tiles as products of their own",
            .role = Role::production,
            .math = Math::fp32,
-           .supports = supports,
-           .workspace_bytes = workspace_bytes,
-           .launch = launch,
-           .predicted_us = predicted_us}};
+           .make_plan = make_plan,
+           .complete_plan = complete_plan,
+           .launch_plan = launch_plan}};
 }
 
 }  // namespace KW_TARGET

@@ -21,10 +21,8 @@ KernelList<Sgemm> sgemm_in_one_launch() {
        .idea = "m or n <= 8: the other operand read once, k over threads and blocks",
        .role = Role::production,
        .math = Math::fp32,
-       .supports = thin_supports,
-       .workspace_bytes = thin_workspace_bytes,
-       .launch = thin_launch,
-       .predicted_us = thin_predicted_us},
+       .make_plan = thin_make_plan,
+       .launch_plan = thin_launch_plan},
   };
   rows.insert(rows.end(), others.begin(), others.end());
   const KernelList<Sgemm> small = small_tile_rows();

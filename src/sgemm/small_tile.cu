@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "device/async_copy.hpp"
@@ -195,9 +196,14 @@ struct Row {
   static std::int64_t blocks(const Sgemm& p) {
     return gpu::ceil_div(p.m, tile.bm) * gpu::ceil_div(p.n, tile.bn);
   }
-  static bool supports(const Sgemm& p, const Device&) {
+  static bool supports(const Sgemm& p) {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
     return blocks(p) <= most && p.batch <= most / std::max<std::int64_t>(1, blocks(p));
+  }
+  static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
+    if (!supports(p)) return std::nullopt;
+    const double us = predicted_us(p, device);
+    return Plan<Sgemm>{.time_us = us, .cost = us};
   }
   static double predicted_us(const Sgemm& p, const Device& device) {
     constexpr SmallTileTimes times = small_tiles[row].times;
@@ -221,7 +227,8 @@ struct Row {
                         .overlap = true},
                        p);
   }
-  static Status launch(const Sgemm& p, const Device&, Workspace, Stream stream) {
+  static Status launch_plan(const Sgemm& p, const Device&, const Plan<Sgemm>&, Workspace,
+                            Stream stream) {
     if (p.m == 0 || p.n == 0 || p.batch == 0) return Status::success();
     if (p.op_a == Op::none)
       return p.op_b == Op::none ? start<Op::none, Op::none>(p, stream)
@@ -235,10 +242,8 @@ struct Row {
             .idea = small_tiles[row].idea,
             .role = Role::production,
             .math = Math::fp32,
-            .supports = supports,
-            .workspace_bytes = no_workspace<Sgemm>,
-            .launch = launch,
-            .predicted_us = predicted_us};
+            .make_plan = make_plan,
+            .launch_plan = launch_plan};
   }
 };
 

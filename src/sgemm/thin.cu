@@ -327,21 +327,21 @@ ThinKernel instance_of(const ThinPlan& plan, std::index_sequence<row...>) {
 
 }  // namespace
 
-bool thin_supports(const Sgemm& problem, const Device& device) {
-  return is_thin(problem) && thin_counts(problem, thin_plan(problem, device));
+std::optional<Plan<Sgemm>> thin_make_plan(const Sgemm& problem, const Device& device) {
+  if (!is_thin(problem)) return std::nullopt;
+  const ThinPlan thin = thin_plan(problem, device);
+  if (!thin_counts(problem, thin)) return std::nullopt;
+  const double us = predict_us(thin, problem, device);
+  Plan<Sgemm> plan = {
+      .time_us = us, .cost = us, .workspace_bytes = thin.workspace_bytes(problem.batch)};
+  plan.data.set(thin);
+  return plan;
 }
 
-std::size_t thin_workspace_bytes(const Sgemm& problem, const Device& device) {
-  return thin_plan(problem, device).workspace_bytes(problem.batch);
-}
-
-double thin_predicted_us(const Sgemm& problem, const Device& device) {
-  return predict_us(thin_plan(problem, device), problem, device);
-}
-
-Status thin_launch(const Sgemm& problem, const Device& device, Workspace workspace, Stream stream) {
+Status thin_launch_plan(const Sgemm& problem, const Device&, const Plan<Sgemm>& planned,
+                        Workspace workspace, Stream stream) {
   if (problem.m == 0 || problem.n == 0) return Status::success();
-  const ThinPlan plan = thin_plan(problem, device);
+  const auto plan = planned.data.get<ThinPlan>();
   const ThinKernel kernel = instance_of(plan, std::make_index_sequence<std::size(thin_configs)>());
   const auto blocks = static_cast<unsigned>(plan.blocks(problem.batch));
   return gpu::launch(

@@ -170,7 +170,6 @@ TEST(ContextWorkspace, TheCallersIsUsedOrRefused) {
   state->runtime().release(memory);
 }
 
-std::size_t one_mebibyte(const Sgemm&, const Device&) { return std::size_t{1} << 20; }
 std::size_t five_gibibytes(const Sgemm&, const Device&) { return std::size_t{5} << 30; }
 // Leaves the size of the workspace in C.
 Status show_bytes(const Sgemm& p, const Device&, Workspace workspace, Stream) {
@@ -178,18 +177,23 @@ Status show_bytes(const Sgemm& p, const Device&, Workspace workspace, Stream) {
   return Status::success();
 }
 // Works from one mebibyte on.
-Kernel<Sgemm> slicing(std::size_t (*workspace)(const Sgemm&, const Device&)) {
+template <std::size_t workspace(const Sgemm&, const Device&)>
+Kernel<Sgemm> slicing() {
   Kernel<Sgemm> made = kernel(supports_all, show_bytes, workspace);
   made.math = Math::fp32_split;
-  made.predicted_us = [](const Sgemm&, const Device&) { return 1.0; };
-  made.min_workspace_bytes = one_mebibyte;
+  made.make_plan = [](const Sgemm& p, const Device& device) -> std::optional<Plan<Sgemm>> {
+    return Plan<Sgemm>{.time_us = 1,
+                       .cost = 1,
+                       .workspace_bytes = workspace(p, device),
+                       .min_workspace_bytes = std::size_t{1} << 20};
+  };
   return made;
 }
 
 TEST(ContextWorkspace, ASlicingKernelMakesDoWithLess) {
   const auto state = open(cpu_with([] {
     return KernelList<Sgemm>{kernel(supports_all, fail, no_workspace<Sgemm>),
-                             slicing(two_mebibytes_a_row)};
+                             slicing<two_mebibytes_a_row>()};
   }));
   constexpr std::size_t mebibyte = std::size_t{1} << 20;
   void* memory = nullptr;
@@ -208,11 +212,12 @@ TEST(ContextWorkspace, ASlicingKernelMakesDoWithLess) {
 
 TEST(ContextWorkspace, WhereNoSliceFitsAnotherKernelComputes) {
   const auto with_fp32 = open(cpu_with([] {
-    return KernelList<Sgemm>{slicing(two_mebibytes_a_row),
+    return KernelList<Sgemm>{slicing<two_mebibytes_a_row>(),
                              kernel(supports_all, fail, two_mebibytes_a_row),
                              kernel(supports_all, show_bytes, no_workspace<Sgemm>)};
   }));
-  const auto alone = open(cpu_with([] { return KernelList<Sgemm>{slicing(two_mebibytes_a_row)}; }));
+  const auto alone =
+      open(cpu_with([] { return KernelList<Sgemm>{slicing<two_mebibytes_a_row>()}; }));
   alignas(256) static char memory[512];
   Seen seen{0, 1};
   ASSERT_TRUE(with_fp32->set_workspace(memory, sizeof memory).ok());
@@ -227,7 +232,7 @@ TEST(ContextWorkspace, WhereNoSliceFitsAnotherKernelComputes) {
 }
 
 TEST(ContextWorkspace, ItsOwnGrowsNoFurtherForSlices) {
-  const auto state = open(cpu_with([] { return KernelList<Sgemm>{slicing(five_gibibytes)}; }));
+  const auto state = open(cpu_with([] { return KernelList<Sgemm>{slicing<five_gibibytes>()}; }));
   Seen seen{};
   ASSERT_TRUE(call(*state, 1, &seen, Math::fp32_split).ok());
   EXPECT_EQ(seen.bytes, std::size_t{4} << 30);
@@ -235,7 +240,8 @@ TEST(ContextWorkspace, ItsOwnGrowsNoFurtherForSlices) {
 
 // Else slices, and with them the bits, would follow from the calls before.
 TEST(ContextWorkspace, WhatCallsBeforeMadeOfItIsNotSeen) {
-  const auto state = open(cpu_with([] { return KernelList<Sgemm>{slicing(two_mebibytes_a_row)}; }));
+  const auto state =
+      open(cpu_with([] { return KernelList<Sgemm>{slicing<two_mebibytes_a_row>()}; }));
   Seen first{}, larger{}, again{};
   ASSERT_TRUE(call(*state, 3, &first, Math::fp32_split).ok());
   ASSERT_TRUE(call(*state, 9, &larger, Math::fp32_split).ok());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace kw {
@@ -14,6 +15,7 @@ struct Work {
 };
 
 using Row = Kernel<Work>;
+using Us = double(const Work&, const Device&);
 
 bool always(const Work&, const Device&) { return true; }
 bool never(const Work&, const Device&) { return false; }
@@ -23,42 +25,49 @@ double size_us(const Work& work, const Device&) { return work.size; }
 double sm_count_us(const Work&, const Device& device) { return device.sm_count; }
 double endless(const Work&, const Device&) { return std::numeric_limits<double>::infinity(); }
 
-Row row(const char* name, decltype(Row::supports) supports,
-        decltype(Row::predicted_us) predicted_us = nullptr) {
-  return {.name = name,
-          .parent = nullptr,
-          .idea = "",
-          .role = Role::production,
-          .math = Math::fp32,
-          .supports = supports,
-          .workspace_bytes = no_workspace<Work>,
-          .launch = nullptr,
-          .predicted_us = predicted_us};
+// Without a plan of its own, so without a prediction.
+Row row(const char* name, decltype(Row::supports) supports) {
+  Row made = {};
+  made.name = name;
+  made.math = Math::fp32;
+  made.supports = supports;
+  made.workspace_bytes = no_workspace<Work>;
+  return made;
+}
+
+template <Us us, bool supports(const Work&, const Device&) = always>
+Row row(const char* name) {
+  Row made = {};
+  made.name = name;
+  made.math = Math::fp32;
+  made.make_plan = [](const Work& work, const Device& device) {
+    std::optional<Plan<Work>> plan;
+    if (!supports(work, device)) return plan;
+    plan.emplace();
+    plan->time_us = plan->cost = us(work, device);
+    return plan;
+  };
+  return made;
 }
 
 const char* chosen(const KernelList<Work>& kernels, const Work& work, const Device& device = {}) {
-  const Row* kernel = select_kernel(work, device, kernels);
-  return kernel == nullptr ? "none" : kernel->name;
+  const auto choice = select_kernel(work, device, kernels);
+  return choice ? choice->kernel->name : "none";
 }
 
 TEST(Select, TheShortestPredictionWins) {
-  const KernelList<Work> kernels = {row("constant", always, constant_9_us),
-                                    row("linear", always, size_us)};
+  const KernelList<Work> kernels = {row<constant_9_us>("constant"), row<size_us>("linear")};
   EXPECT_STREQ(chosen(kernels, {8}), "linear");
   EXPECT_STREQ(chosen(kernels, {10}), "constant");
 }
 
 TEST(Select, EqualPredictionsFollowTheList) {
-  EXPECT_STREQ(
-      chosen({row("constant", always, constant_9_us), row("linear", always, size_us)}, {9}),
-      "constant");
-  EXPECT_STREQ(
-      chosen({row("linear", always, size_us), row("constant", always, constant_9_us)}, {9}),
-      "linear");
+  EXPECT_STREQ(chosen({row<constant_9_us>("constant"), row<size_us>("linear")}, {9}), "constant");
+  EXPECT_STREQ(chosen({row<size_us>("linear"), row<constant_9_us>("constant")}, {9}), "linear");
 }
 
 TEST(Select, AKernelWithoutAPredictionComesLast) {
-  const KernelList<Work> kernels = {row("unpredicted", always), row("linear", always, size_us),
+  const KernelList<Work> kernels = {row("unpredicted", always), row<size_us>("linear"),
                                     row("unpredicted_too", always)};
   EXPECT_STREQ(chosen(kernels, {1000000}), "linear");
 }
@@ -71,15 +80,13 @@ TEST(Select, AmongKernelsWithoutPredictionsTheFirstOfTheListThatSupports) {
 }
 
 TEST(Select, WhatSupportsNotIsNotChosenHoweverFast) {
-  const KernelList<Work> kernels = {row("fast", below_100, constant_9_us),
-                                    row("slow", always, size_us)};
+  const KernelList<Work> kernels = {row<constant_9_us, below_100>("fast"), row<size_us>("slow")};
   EXPECT_STREQ(chosen(kernels, {50}), "fast");
   EXPECT_STREQ(chosen(kernels, {100}), "slow");
 }
 
 TEST(Select, PredictionsKnowTheDevice) {
-  const KernelList<Work> kernels = {row("by_sms", always, sm_count_us),
-                                    row("constant", always, constant_9_us)};
+  const KernelList<Work> kernels = {row<sm_count_us>("by_sms"), row<constant_9_us>("constant")};
   Device device;
   device.sm_count = 4;
   EXPECT_STREQ(chosen(kernels, {}, device), "by_sms");
@@ -88,21 +95,42 @@ TEST(Select, PredictionsKnowTheDevice) {
 }
 
 TEST(Select, AnEndlessPredictionIsStillAKernel) {
-  EXPECT_STREQ(chosen({row("endless", always, endless)}, {}), "endless");
+  EXPECT_STREQ(chosen({row<endless>("endless")}, {}), "endless");
 }
 
-std::size_t size_bytes(const Work& work, const Device&) {
-  return static_cast<std::size_t>(work.size);
+// The time decides nothing where the error counts too.
+TEST(Select, TheLeastCostWinsNotTheLeastTime) {
+  Row exact = row<size_us>("exact"), quick = row<size_us>("quick");
+  quick.make_plan = [](const Work& work, const Device&) -> std::optional<Plan<Work>> {
+    return Plan<Work>{.time_us = work.size / 2.0, .cost = work.size * 2.0};
+  };
+  const auto choice = select_kernel(Work{10}, {}, {quick, exact});
+  ASSERT_TRUE(choice);
+  EXPECT_STREQ(choice->kernel->name, "exact");
+  EXPECT_EQ(choice->plan.time_us, 10);
 }
-std::size_t ten_bytes(const Work&, const Device&) { return 10; }
+
+// Of as many bytes as the work's size; with Sliced, ten are enough.
+template <Us us, bool Sliced>
+Row row_with_bytes(const char* name) {
+  Row made = row<us>(name);
+  made.make_plan = [](const Work& work, const Device& device) -> std::optional<Plan<Work>> {
+    const double time_us = us(work, device);
+    Plan<Work> plan = {.time_us = time_us,
+                       .cost = time_us,
+                       .workspace_bytes = static_cast<std::size_t>(work.size)};
+    if (Sliced) plan.min_workspace_bytes = 10;
+    return plan;
+  };
+  return made;
+}
 
 TEST(Select, AWorkspaceLeavesOutWhatNeedsMore) {
-  Row whole = row("whole", always, constant_9_us), sliced = row("sliced", always, size_us);
-  whole.workspace_bytes = sliced.workspace_bytes = size_bytes;
-  sliced.min_workspace_bytes = ten_bytes;
-  const KernelList<Work> kernels = {whole, sliced, row("none_needed", always)};
+  const KernelList<Work> kernels = {row_with_bytes<constant_9_us, false>("whole"),
+                                    row_with_bytes<size_us, true>("sliced"),
+                                    row("none_needed", always)};
   const auto chosen_with = [&](std::size_t bytes) {
-    return std::string(select_kernel(Work{100}, {}, kernels, Math::fp32, bytes)->name);
+    return std::string(select_kernel(Work{100}, {}, kernels, Math::fp32, bytes)->kernel->name);
   };
   EXPECT_EQ(chosen_with(any_workspace), "whole");
   EXPECT_EQ(chosen_with(100), "whole");
@@ -111,12 +139,65 @@ TEST(Select, AWorkspaceLeavesOutWhatNeedsMore) {
   EXPECT_EQ(chosen_with(9), "none_needed");
 }
 
+// A kernel of others: its plan has a part and 50 bytes more once it is complete.
+void add_a_part(const Work&, const Device&, Plan<Work>& plan) {
+  plan.workspace_bytes += 50;
+  plan.parts.emplace_back();
+}
+
+TEST(Select, CompletesThePlanOfTheChosenKernelOnce) {
+  Row composed = row_with_bytes<constant_9_us, false>("composed"), other = row<size_us>("other");
+  composed.complete_plan = add_a_part;
+  other.complete_plan = [](const Work&, const Device&, Plan<Work>&) {
+    ADD_FAILURE() << "completed, though it was not chosen";
+  };
+  const KernelList<Work> kernels = {composed, other};
+  for (const std::size_t limit : {any_workspace, std::size_t{150}}) {
+    const auto choice = select_kernel(Work{100}, {}, kernels, Math::fp32, limit);
+    ASSERT_TRUE(choice);
+    EXPECT_STREQ(choice->kernel->name, "composed");
+    EXPECT_EQ(choice->plan.workspace_bytes, 150u);
+    EXPECT_EQ(choice->plan.parts.size(), 1u);
+  }
+}
+
+TEST(Select, AWorkspaceIsForTheWholePlan) {
+  Row composed = row_with_bytes<constant_9_us, false>("composed");
+  composed.complete_plan = add_a_part;
+  const KernelList<Work> kernels = {composed, row<size_us>("other")};
+  const auto choice = select_kernel(Work{100}, {}, kernels, Math::fp32, 149);
+  ASSERT_TRUE(choice);
+  EXPECT_STREQ(choice->kernel->name, "other");
+}
+
+TEST(Select, TheLaunchGetsThePlanThatTheChoiceMade) {
+  Row planned = row<size_us>("planned");
+  planned.make_plan = [](const Work& work, const Device&) -> std::optional<Plan<Work>> {
+    Plan<Work> plan = {.time_us = 1, .cost = 1};
+    plan.data.set(3 * work.size);
+    return plan;
+  };
+  planned.launch_plan = [](const Work&, const Device&, const Plan<Work>& plan, Workspace, Stream) {
+    return Status::failure(StatusCode::internal_error, std::to_string(plan.data.get<int>()));
+  };
+  Row simple = row("simple", always);
+  simple.launch = [](const Work& work, const Device&, Workspace, Stream) {
+    return Status::failure(StatusCode::internal_error, std::to_string(work.size));
+  };
+  const auto launched = [](const KernelList<Work>& kernels) {
+    const Work work{7};
+    return launch_planned(*select_kernel(work, {}, kernels), work, {}, {}, {}).message;
+  };
+  EXPECT_EQ(launched({planned}), "21");
+  EXPECT_EQ(launched({simple}), "7");
+}
+
 TEST(Select, Fp32ServesOtherArithmeticButNotTheOtherWayRound) {
-  Row split = row("split", always, constant_9_us);
+  Row split = row<constant_9_us>("split");
   split.math = Math::fp32_split;
-  const KernelList<Work> kernels = {split, row("fp32", always, size_us)};
+  const KernelList<Work> kernels = {split, row<size_us>("fp32")};
   const auto chosen_in = [&](Math math, int size) {
-    return std::string(select_kernel(Work{size}, {}, kernels, math)->name);
+    return std::string(select_kernel(Work{size}, {}, kernels, math)->kernel->name);
   };
   EXPECT_EQ(chosen_in(Math::fp32, 100), "fp32");
   EXPECT_EQ(chosen_in(Math::fp32_split, 100), "split");
@@ -125,7 +206,7 @@ TEST(Select, Fp32ServesOtherArithmeticButNotTheOtherWayRound) {
 
 TEST(Select, NothingWhereNothingIsLeft) {
   EXPECT_STREQ(chosen({}, {1}), "none");
-  EXPECT_STREQ(chosen({row("refuses", never, constant_9_us)}, {1}), "none");
+  EXPECT_STREQ(chosen({row<constant_9_us, never>("refuses")}, {1}), "none");
 }
 
 }  // namespace

@@ -149,7 +149,9 @@ TEST_F(TuneCacheFile, IsReplacedAsAWholeOrNotAtAll) {
 
 bool always(const Sgemm&, const Device&) { return true; }
 bool aligned(const Sgemm& p, const Device&) { return p.lda % 4 == 0; }
-double by_rule(const Sgemm&, const Device&) { return 1; }
+std::optional<Plan<Sgemm>> by_rule(const Sgemm&, const Device&) {
+  return Plan<Sgemm>{.time_us = 1, .cost = 1};
+}
 // Leaves its number in C.
 template <int number>
 Status leave_number(const Sgemm& p, const Device&, Workspace, Stream) {
@@ -174,7 +176,7 @@ Sgemm problem(std::int64_t m, std::int64_t lda) {
 
 const char* chosen(const Sgemm& p, const TuneCache& cache) {
   static const KernelList<Sgemm> kernels = invented_kernels();
-  return choose_kernel(p, device(), kernels, cache, Math::fp32)->name;
+  return choose_kernel(p, device(), kernels, cache, Math::fp32)->kernel->name;
 }
 
 TEST(TuneCacheChoice, HoldsForTheExactShapeAlone) {

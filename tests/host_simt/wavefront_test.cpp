@@ -55,8 +55,8 @@ TEST_P(SgemmWavefronts, EdgeCases) {
   }
   for (std::size_t i = 0; i < cases.size(); i += every_case) {
     const check::SgemmTrial trial(bench, cases[i]);
-    if (!kernel.supports(trial.problem(), bench.device())) {
-      only_in_warps += kernel.supports(trial.problem(), with_warps) ? 1 : 0;
+    if (!supports(kernel, trial.problem(), bench.device())) {
+      only_in_warps += supports(kernel, trial.problem(), with_warps) ? 1 : 0;
       continue;
     }
     const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, cases[i]);
@@ -73,7 +73,7 @@ TEST_P(ReduceWavefronts, EdgeCases) {
   int computed = 0;
   const std::vector<check::ReduceCase> cases = check::reduce_edge_cases();
   for (const check::ReduceCase& c : cases) {
-    if (!kernel.supports(check::ReduceTrial(bench, c).problem(), bench.device())) continue;
+    if (!supports(kernel, check::ReduceTrial(bench, c).problem(), bench.device())) continue;
     if (computed++ % static_cast<int>(every_case) != 0) continue;
     const check::VerifyResult result = check::ReduceTrial(bench, c).verify(kernel);
     EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;

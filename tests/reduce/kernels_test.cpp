@@ -104,7 +104,7 @@ TEST(ReduceRegistry, ProductionKernelsTakeEveryCase) {
       EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
                               [&](const Kernel<Reduce>& kernel) {
                                 return kernel.role == Role::production &&
-                                       kernel.supports(trial.problem(), runtime->device());
+                                       supports(kernel, trial.problem(), runtime->device());
                               }))
           << to_string(backend.kind) << " " << describe(c);
     }

@@ -118,9 +118,9 @@ TEST(CpuCblas, LdBeyondItsIntegers) {
   p.m = 2;
   EXPECT_FALSE(cpu::cpu_cblas_supports(p, cpu_device()));
   const KernelList<Sgemm> kernels = find_backend(DeviceKind::cpu)->sgemm();
-  EXPECT_STREQ(select_kernel(p, cpu_device(), kernels, Math::fp32)->name, "cpu_loop");
+  EXPECT_STREQ(select_kernel(p, cpu_device(), kernels, Math::fp32)->kernel->name, "cpu_loop");
   p.m = 1;
-  EXPECT_STREQ(select_kernel(p, cpu_device(), kernels, Math::fp32)->name, "cpu_cblas");
+  EXPECT_STREQ(select_kernel(p, cpu_device(), kernels, Math::fp32)->kernel->name, "cpu_cblas");
 }
 #endif
 

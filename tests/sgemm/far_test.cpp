@@ -65,17 +65,18 @@ class SgemmFar : public testing::Test {
   static bool compute(const Sgemm& p, const Subject<Sgemm>& subject) {
     const Kernel<Sgemm>& kernel = subject.kernel;
     const std::unique_ptr<Runtime> runtime = open_device(subject.device);
-    if (!kernel.supports(p, runtime->device())) return false;
+    const auto plan = plan_for(kernel, p, runtime->device());
+    if (!plan) return false;
     for_each_element(p, [&](std::int64_t e, int i, int j) {
       const_cast<float*>(p.a)[e * p.stride_a + i * p.lda + j] = value(1, e, i, j);
       const_cast<float*>(p.b)[e * p.stride_b + i * p.ldb + j] = value(5, e, i, j);
       p.c[e * p.stride_c + i * p.ldc + j] = std::numeric_limits<float>::quiet_NaN();
     });
     check::Workbench bench(*runtime);
-    const std::size_t bytes = kernel.workspace_bytes(p, runtime->device());
+    const std::size_t bytes = plan->workspace_bytes;
     const check::DeviceBuffer scratch(*runtime, bytes);
-    const Status status = kernel.launch(p, runtime->device(),
-                                        {scratch.data(), bytes, bench.tickets()}, bench.stream());
+    const Status status = launch_planned(kernel, p, runtime->device(), *plan,
+                                         {scratch.data(), bytes, bench.tickets()}, bench.stream());
     EXPECT_TRUE(status.ok()) << status.message;
     for_each_element(p, [&](std::int64_t e, int i, int j) {
       const float want =

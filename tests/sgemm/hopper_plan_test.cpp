@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -19,18 +20,54 @@ namespace {
 
 using check::VerifyResult;
 
+// A kernel with less workspace than its plan asks for. One at a time: functions of a row have no
+// state of their own.
+class Squeezed {
+ public:
+  using Bytes = std::size_t (*)(const Plan<Sgemm>&);
+  static Kernel<Sgemm> row(const Kernel<Sgemm>& kernel, Bytes bytes) {
+    kernel_ = kernel;
+    bytes_ = bytes;
+    Kernel<Sgemm> made = kernel;
+    made.make_plan = make_plan;
+    made.complete_plan = nullptr;
+    made.launch_plan = [](const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                          Workspace workspace, Stream stream) {
+      return launch_planned(plan.parts[0], p, device, workspace, stream);
+    };
+    made.path_taken = [](const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                         const PathWords& words) {
+      return kernel_.path_taken(p, device, plan.parts[0].plan, words);
+    };
+    return made;
+  }
+
+ private:
+  static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
+    const auto whole = plan_for(kernel_, p, device);
+    if (!whole) return whole;
+    Plan<Sgemm> plan;
+    plan.workspace_bytes = bytes_(*whole);
+    plan.parts.push_back({&kernel_, *whole});
+    return plan;
+  }
+
+  static inline Kernel<Sgemm> kernel_;
+  static inline Bytes bytes_;
+};
+
 // The smallest workspace: one block of 64 rows of A and of B at a time.
 class HopperSlices : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   void expect_right(const check::SgemmCase& c) {
-    Kernel<Sgemm> sliced = GetParam();
-    sliced.workspace_bytes = sliced.min_workspace_bytes;
+    const Kernel<Sgemm> sliced = Squeezed::row(
+        GetParam(), [](const Plan<Sgemm>& plan) { return plan.needed_workspace_bytes(); });
     const VerifyResult result = check::verify_sgemm(*runtime_, sliced, c);
     EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
     check::Workbench bench(*runtime_);
     const Sgemm problem = check::SgemmTrial(bench, c).problem();
-    EXPECT_LT(sliced.workspace_bytes(problem, runtime_->device()),
-              GetParam().workspace_bytes(problem, runtime_->device()));
+    EXPECT_LT(plan_for(sliced, problem, runtime_->device())->workspace_bytes,
+              plan_for(GetParam(), problem, runtime_->device())->workspace_bytes);
   }
 
   std::unique_ptr<Runtime> runtime_ = open_host_simt();
@@ -66,8 +103,8 @@ TEST_P(HopperSlices, OfABatch) {
 }
 
 TEST_P(HopperSlices, FailWithoutRoomForOne) {
-  Kernel<Sgemm> starved = GetParam();
-  starved.workspace_bytes = [](const Sgemm&, const Device&) { return std::size_t{256}; };
+  const Kernel<Sgemm> starved =
+      Squeezed::row(GetParam(), [](const Plan<Sgemm>&) { return std::size_t{256}; });
   check::SgemmCase c;
   c.m = c.n = c.k = 100;
   const VerifyResult result = check::verify_sgemm(*runtime_, starved, c);

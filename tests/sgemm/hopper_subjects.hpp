@@ -27,7 +27,7 @@ inline KernelList<Sgemm> split_kernels() {
   small.m = small.n = small.k = 64;
   KernelList<Sgemm> found = find_backend(DeviceKind::host_simt)->sgemm();
   std::erase_if(found, [&](const Kernel<Sgemm>& kernel) {
-    return kernel.path_taken == nullptr || !kernel.supports(small, runtime->device());
+    return kernel.path_taken == nullptr || !supports(kernel, small, runtime->device());
   });
   return found;
 }

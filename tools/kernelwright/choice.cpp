@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "gpu/runtime.hpp"
 #include "select.hpp"
@@ -22,25 +24,27 @@ const KernelList<Sgemm>& production(DeviceKind kind) {
   return lists[kind] = backend != nullptr ? backend->sgemm() : KernelList<Sgemm>{};
 }
 
+// The plan has one part: the kernel chosen, and its own plan.
 template <Math math>
-struct Choice {
-  static const Kernel<Sgemm>* choose(const Sgemm& problem, const Device& device) {
-    return select_kernel(problem, device, production(device.kind), math);
+struct LibraryChoice {
+  static std::optional<Plan<Sgemm>> make_plan(const Sgemm& problem, const Device& device) {
+    auto chosen = select_kernel(problem, device, production(device.kind), math);
+    if (!chosen) return std::nullopt;
+    Plan<Sgemm> plan = {.time_us = chosen->plan.time_us,
+                        .cost = chosen->plan.cost,
+                        .workspace_bytes = chosen->plan.workspace_bytes,
+                        .min_workspace_bytes = chosen->plan.min_workspace_bytes};
+    plan.parts.push_back(std::move(*chosen));
+    return plan;
   }
-  static bool supports(const Sgemm& problem, const Device& device) {
-    return choose(problem, device) != nullptr;
+  static Status launch_plan(const Sgemm& problem, const Device& device, const Plan<Sgemm>& plan,
+                            Workspace workspace, Stream stream) {
+    return launch_planned(plan.parts[0], problem, device, workspace, stream);
   }
-  static std::size_t workspace_bytes(const Sgemm& problem, const Device& device) {
-    return choose(problem, device)->workspace_bytes(problem, device);
-  }
-  static Status launch(const Sgemm& problem, const Device& device, Workspace workspace,
-                       Stream stream) {
-    return choose(problem, device)->launch(problem, device, workspace, stream);
-  }
-  static const char* path_taken(const Sgemm& problem, const Device& device,
+  static const char* path_taken(const Sgemm& problem, const Device& device, const Plan<Sgemm>& plan,
                                 const PathWords& words) {
-    const Kernel<Sgemm>* chosen = choose(problem, device);
-    return chosen->path_taken != nullptr ? chosen->path_taken(problem, device, words)
+    const auto& [chosen, own] = plan.parts[0];
+    return chosen->path_taken != nullptr ? chosen->path_taken(problem, device, own, words)
                                          : chosen->name;
   }
 
@@ -50,9 +54,8 @@ struct Choice {
             .idea = idea,
             .role = Role::production,
             .math = math,
-            .supports = supports,
-            .workspace_bytes = workspace_bytes,
-            .launch = launch,
+            .make_plan = make_plan,
+            .launch_plan = launch_plan,
             .path_taken = path_taken};
   }
 };
@@ -60,9 +63,9 @@ struct Choice {
 }  // namespace
 
 KernelList<Sgemm> sgemm_choices() {
-  return {
-      Choice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
-      Choice<Math::fp32_split>::row("kernelwright_split", "the library's choice in fp32_split")};
+  return {LibraryChoice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
+          LibraryChoice<Math::fp32_split>::row("kernelwright_split",
+                                               "the library's choice in fp32_split")};
 }
 
 bool is_choice(std::string_view name) {

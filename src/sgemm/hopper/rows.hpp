@@ -6,13 +6,14 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 
 #include "device/tile.hpp"
 #include "gpu/gpu.hpp"
-#include "select.hpp"
 #include "sgemm/hopper/hopper_tile.hpp"
 #include "sgemm/hopper/plan.hpp"
 #include "sgemm/hopper/split.hpp"
+#include "sgemm/one_launch.hpp"
 #include "sgemm/production.hpp"
 #include "text.hpp"
 
@@ -27,8 +28,6 @@ inline Sgemm fallback_of(const Sgemm& problem) {
   own.is_fallback = true;
   return own;
 }
-// The fastest of them that gets along with so much workspace; a row without is always there.
-const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes);
 
 // bf16x6.cu: the row with the shortest prediction
 const TileRow& bf16x6_row(const Sgemm& problem, const Device& device);
@@ -128,10 +127,18 @@ struct Row {
            has_work(p) && p.k >= scheme_of(fp16).min_k && p.only_if == nullptr &&
            is_small_enough(p);
   }
-  static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
-    const Sgemm own = fallback_of(p);
-    const std::size_t fp32 = fp32_kernel(own, device, any_workspace).workspace_bytes(own, device);
-    return Memory(p, fp16, device).end + fp32;
+  static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
+    if (!supports(p, device)) return std::nullopt;
+    const double us = hopper::predicted_us(row, fp16, p, device);
+    return Plan<Sgemm>{.time_us = us,
+                       .cost = us,
+                       .workspace_bytes = Memory(p, fp16, device).end,
+                       .min_workspace_bytes = min_workspace_bytes(p, device)};
+  }
+  // With the fallback.
+  static void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
+    plan.parts = {select_in_one_launch(fallback_of(p), device)};
+    plan.workspace_bytes += plan.parts[0].plan.workspace_bytes;
   }
   static std::size_t min_workspace_bytes(const Sgemm& p, const Device& device) {
     Sgemm least = p;
@@ -142,38 +149,55 @@ struct Row {
     }
     return Memory(least, fp16, device).end;
   }
-  static double predicted_us(const Sgemm& p, const Device& device) {
-    return hopper::predicted_us(row, fp16, p, device);
-  }
-  static const char* path_taken(const Sgemm& p, const Device& device, const PathWords& words) {
+  static const char* path_taken(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                                const PathWords& words) {
     switch (path_of(words[0] != 0, words[1])) {
       case Path::fp16x3: return row.name;
       case Path::bf16x6: return fp16 ? bf16x6_row(p, device).name : row.name;
-      case Path::ffma: return fp32_kernel(fallback_of(p), device, any_workspace).name;
+      case Path::ffma: return plan.parts[0].kernel->name;
     }
     return row.name;
   }
 
-  static Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-    const Memory memory(p, fp16, device);
-    if (memory.end <= workspace.bytes) return launch_whole(p, memory, device, workspace, stream);
+  static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                            Workspace workspace, Stream stream) {
+    const std::size_t fp32_bytes = plan.parts[0].plan.workspace_bytes;
+    const std::size_t own_bytes = plan.workspace_bytes - fp32_bytes;
+    if (plan.workspace_bytes <= workspace.bytes)
+      return launch_whole(p, Memory(p, fp16, device), plan.parts[0], device, workspace, stream);
+    if (own_bytes <= workspace.bytes) {
+      const Choice<Sgemm> fp32 =
+          select_in_one_launch(fallback_of(p), device, workspace.bytes - own_bytes);
+      return launch_whole(p, Memory(p, fp16, device), fp32, device, workspace, stream);
+    }
+    return launch_halves(p, device, workspace, stream);
+  }
+  static Status launch_halves(const Sgemm& p, const Device& device, Workspace workspace,
+                              Stream stream) {
     const auto halves = in_halves(p);
     if (!halves) {
       return Status::failure(
           StatusCode::workspace_too_small,
-          text("the split kernels need a larger workspace: ", memory.end, " bytes for ", p.m, " x ",
-               p.n, " x ", p.k, ", given ", workspace.bytes, "; give more, or a smaller batch"),
+          text("the split kernels need a larger workspace: ", Memory(p, fp16, device).end,
+               " bytes for ", p.m, " x ", p.n, " x ", p.k, ", given ", workspace.bytes,
+               "; give more, or a smaller batch"),
           "workspace");
     }
-    Status status = launch(halves->first, device, workspace, stream);
-    return status.ok() ? launch(halves->second, device, workspace, stream) : status;
+    Status status;
+    for (const Sgemm& half : {halves->first, halves->second}) {
+      Plan<Sgemm> plan = *make_plan(half, device);
+      complete_plan(half, device, plan);
+      status = launch_plan(half, device, plan, workspace, stream);
+      if (!status.ok()) break;
+    }
+    return status;
   }
 
   // From the first product on the launches run beside each other: the data have been looked at, and
   // one of them works, or two, the second of which waits for the first. Only the last one waits at
   // its beginning, to read what the first product found.
-  static Status launch_whole(const Sgemm& p, const Memory& memory, const Device& device,
-                             const Workspace& workspace, Stream stream) {
+  static Status launch_whole(const Sgemm& p, const Memory& memory, const Choice<Sgemm>& fallback,
+                             const Device& device, const Workspace& workspace, Stream stream) {
     Call call(p, memory, workspace, device);
     const auto beside = [](Sgemm problem, bool is_first) {
       problem.overlaps_previous = !is_first;
@@ -201,7 +225,7 @@ struct Row {
                            workspace.bytes - memory.end, workspace.tickets};
       Sgemm problem = fallback_of(p);
       problem.only_if = &call.work.control->takes_ffma;
-      return fp32_kernel(problem, device, rest.bytes).launch(problem, device, rest, stream);
+      return launch_planned(fallback, problem, device, rest, stream);
     };
     if constexpr (fp16) {
       return in_turn([&] { return prepare(Task::sample); }, [&] { return prepare(Task::fp16); },
@@ -218,11 +242,9 @@ struct Row {
                          : "tensor cores: six products of bf16 pieces",
             .role = Role::production,
             .math = Math::fp32_split,
-            .supports = supports,
-            .workspace_bytes = workspace_bytes,
-            .launch = launch,
-            .predicted_us = predicted_us,
-            .min_workspace_bytes = min_workspace_bytes,
+            .make_plan = make_plan,
+            .complete_plan = complete_plan,
+            .launch_plan = launch_plan,
             .path_taken = path_taken};
   }
 };

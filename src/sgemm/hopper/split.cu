@@ -20,9 +20,4 @@ Status launch_prepare(Task task, const Preparation& all, const Device& device, S
   return Status::success();
 }
 
-const Kernel<Sgemm>& fp32_kernel(const Sgemm& problem, const Device& device, std::size_t bytes) {
-  static const KernelList<Sgemm> all = sgemm_in_one_launch();
-  return *select_kernel(problem, device, all, Math::fp32, bytes);
-}
-
 }  // namespace KW_TARGET::hopper

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "sgemm/problem.hpp"
 #include "sgemm/stream/schedule.hpp"
@@ -15,7 +16,8 @@ namespace kw {
 
 struct StreamPlan {
   StreamSchedule schedule;
-  double us = std::numeric_limits<double>::infinity();  // predicted
+  double time_us = std::numeric_limits<double>::infinity();  // predicted
+  double cost = std::numeric_limits<double>::infinity();     // what the choice compares
 };
 
 namespace detail {
@@ -78,7 +80,8 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
 
 // The quickest of a few ways: whole tiles only; the tiles of the last, incomplete wave cut evenly
 // over all blocks; or, where there are fewer tiles than blocks, each tile cut into equal parts.
-inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const Device& device) {
+inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const Sgemm& p,
+                                                  const Device& device) {
   const StreamTileConfig& config = tile.config;
   constexpr std::int64_t limit = std::numeric_limits<int>::max();
   const std::int64_t tiles_m = (p.m + config.bm - 1) / config.bm;
@@ -88,7 +91,7 @@ inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const
   if (tiles_m > limit / std::max<std::int64_t>(1, tiles_n) ||
       tiles_m * tiles_n > limit / std::max<std::int64_t>(1, p.batch) ||
       iterations > limit / config.bk)
-    return best;
+    return std::nullopt;
   StreamSchedule shape;
   shape.tiles_m = static_cast<int>(tiles_m);
   shape.tiles_n = static_cast<int>(tiles_n);
@@ -99,21 +102,21 @@ inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const
       std::min(detail::max_stream_blocks, std::int64_t{sms} * config.blocks_per_sm);
 
   if (shape.tiles == 0) {
-    best.us = 0;
+    best.time_us = best.cost = 0;
     return best;
   }
   const auto consider = [&](std::int64_t blocks, std::int64_t shared) {
     if (shared > 0 && (shared * iterations < blocks || shared * iterations > limit)) return;
     const StreamSchedule schedule = detail::stream_schedule(shape, blocks, shared);
     const double us = detail::predict_stream_us(tile, schedule, detail::is_b_by_4(p), sms);
-    if (us < best.us) best = {schedule, us};
+    if (us < best.time_us) best = {schedule, us, us};
   };
   consider(std::min<std::int64_t>(slots, shape.tiles), 0);
   if (iterations < 2) return best;
   const bool wants_short_sums = p.is_fallback && p.loop_k() >= detail::long_k;
   if (wants_short_sums && 2 * shape.tiles <= slots) {
     // No more blocks than fit at a time: they come and go in every call that needs no stand-in.
-    best.us = std::numeric_limits<double>::infinity();
+    best.time_us = std::numeric_limits<double>::infinity();
     consider(shape.tiles * std::min(slots / shape.tiles, iterations), shape.tiles);
   } else {
     if (shape.tiles % slots != 0) consider(slots, shape.tiles % slots);
@@ -124,12 +127,13 @@ inline StreamPlan plan_stream_tile(const StreamTile& tile, const Sgemm& p, const
         if (parts >= 2 && parts <= most) consider(shape.tiles * parts, shape.tiles);
     }
   }
+  if (best.time_us == std::numeric_limits<double>::infinity()) return std::nullopt;
   // An error grows with the root of the length of sums, and here counts like time.
   const double sum = detail::longest_sum(config, best.schedule);
   if (wants_short_sums)
-    best.us *= std::sqrt(sum);
+    best.cost *= std::sqrt(sum);
   else if (p.loop_k() >= detail::very_long_k && p.m * p.n * p.batch <= sms * detail::few_outputs)
-    best.us *= std::pow(std::max(1.0, sum / detail::vendors_sum), 0.1);
+    best.cost *= std::pow(std::max(1.0, sum / detail::vendors_sum), 0.1);
   return best;
 }
 

@@ -2,7 +2,7 @@
 #include "sgemm/stream/stream_tile.hpp"
 
 #include <iterator>
-#include <limits>
+#include <optional>
 #include <utility>
 
 #include "sgemm/production.hpp"
@@ -39,19 +39,21 @@ struct Row {
   static constexpr StreamTile tile = stream_tiles[row];
   using Shared = stream_tile::Shared<tile.config>;
 
-  static bool supports(const Sgemm& p, const Device& device) {
-    return has_instructions(tile.config, device) &&
-           device.shared_bytes_per_block_optin >= sizeof(Shared) &&
-           plan_stream_tile(tile, p, device).us < std::numeric_limits<double>::infinity();
+  static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
+    if (!has_instructions(tile.config, device) ||
+        device.shared_bytes_per_block_optin < sizeof(Shared))
+      return std::nullopt;
+    const std::optional<StreamPlan> planned = plan_stream_tile(tile, p, device);
+    if (!planned) return std::nullopt;
+    Plan<Sgemm> plan = {.time_us = planned->time_us,
+                        .cost = planned->cost,
+                        .workspace_bytes = stream_workspace_bytes(tile, planned->schedule)};
+    plan.data.set(planned->schedule);
+    return plan;
   }
-  static std::size_t workspace_bytes(const Sgemm& p, const Device& device) {
-    return stream_workspace_bytes(tile, plan_stream_tile(tile, p, device).schedule);
-  }
-  static double predicted_us(const Sgemm& p, const Device& device) {
-    return plan_stream_tile(tile, p, device).us;
-  }
-  static Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-    const StreamSchedule schedule = plan_stream_tile(tile, p, device).schedule;
+  static Status launch_plan(const Sgemm& p, const Device&, const Plan<Sgemm>& plan,
+                            Workspace workspace, Stream stream) {
+    const auto schedule = plan.data.get<StreamSchedule>();
     return gpu::launch(stream_tile::stream_tile<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
@@ -66,10 +68,8 @@ struct Row {
             .idea = tile.idea,
             .role = Role::production,
             .math = Math::fp32,
-            .supports = supports,
-            .workspace_bytes = workspace_bytes,
-            .launch = launch,
-            .predicted_us = predicted_us};
+            .make_plan = make_plan,
+            .launch_plan = launch_plan};
   }
 };
 

@@ -31,7 +31,9 @@ struct Bench::Entry {
   Status launch(const Problem& problem, check::Workbench& bench, Stream stream) const {
     void* scratch = workspace.bytes() > 0 ? workspace.data() : nullptr;
     const Workspace own{scratch, workspace.bytes(), bench.tickets()};
-    return kernel->launch(problem, bench.device(), own, stream);
+    // Planned at each call, as the library plans each call.
+    const auto plan = plan_for(*kernel, problem, bench.device());
+    return launch_planned(*kernel, problem, bench.device(), *plan, own, stream);
   }
 };
 
@@ -90,7 +92,8 @@ std::vector<Bench::Entry<Problem>> Bench::verify(const KernelList<Problem>& kern
     }
     rows.push_back(make_row(kernel, trial.problem(), c, result));
     if (!result.ok()) continue;
-    const std::size_t bytes = kernel.workspace_bytes(trial.problem(), workbench_.device());
+    const std::size_t bytes =
+        plan_for(kernel, trial.problem(), workbench_.device())->workspace_bytes;
     entries.push_back(
         {&kernel, rows.size() - 1, result.first_call_us, {workbench_.runtime(), bytes}});
   }

@@ -199,9 +199,9 @@ int run(const TuneOptions& options) {
     const bench::Row* best = fastest(rows);
     if (best == nullptr) continue;
     const Sgemm problem = problem_of(c);
-    const Kernel<Sgemm>* rule = select_kernel(problem, device, kernels);
+    const auto rule = select_kernel(problem, device, kernels);
     fmt::print("{} {}{}\n{}\n", bench::size_text(c), *best->op_a, *best->op_b,
-               tuned_table(rows, *best, rule != nullptr ? rule->name : ""));
+               tuned_table(rows, *best, rule ? rule->kernel->name : ""));
     std::fflush(stdout);
     cache.set(tune_key(problem), {best->kernel, best->time_us->median});
     write_cache(cache, path, device);
