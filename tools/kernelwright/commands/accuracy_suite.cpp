@@ -211,7 +211,7 @@ void print_class(const check::AccuracyClass& of, const std::vector<bench::Row>& 
   fmt::print("\n");
 }
 
-struct Plan {
+struct SuitePlan {
   check::Workbench& bench;
   std::int64_t size, deepest;
   int seeds;
@@ -228,7 +228,7 @@ std::vector<std::int64_t> depths_of(const check::AccuracyClass& of, std::int64_t
 
 // Every contestant's rows of one class.
 std::vector<bench::Row> rows_of(const check::AccuracyClass& of, const Contestants& contestants,
-                                const Plan& plan, AccuracyDump* dump, Progress& progress) {
+                                const SuitePlan& plan, AccuracyDump* dump, Progress& progress) {
   std::vector<bench::Row> rows;
   for (const std::int64_t k : depths_of(of, plan.deepest)) {
     Cell cell(of, contestants);
@@ -271,15 +271,15 @@ int run_accuracy_suite(const CommonOptions& options, const SuiteOptions& suite,
   const bool slow = device.kind == DeviceKind::host_simt;
   const Contestants all = contestants(options, suite.math, device);
   check::Workbench workbench(*runtime);
-  const Plan plan = {workbench,
-                     suite.size != 0   ? suite.size
-                     : device.is_gpu() ? 512
-                     : slow            ? 32
-                                       : 128,
-                     suite.deepest != 0 ? suite.deepest
-                     : slow             ? 1024
-                                        : 65536,
-                     suite.seeds, options.seed};
+  const SuitePlan plan = {workbench,
+                          suite.size != 0   ? suite.size
+                          : device.is_gpu() ? 512
+                          : slow            ? 32
+                                            : 128,
+                          suite.deepest != 0 ? suite.deepest
+                          : slow             ? 1024
+                                             : 65536,
+                          suite.seeds, options.seed};
   std::optional<AccuracyDump> dump;
   if (!suite.dump.empty()) dump.emplace(suite.dump);
 
