@@ -187,7 +187,7 @@ struct Row {
     for (const Sgemm& half : {halves->first, halves->second}) {
       Plan<Sgemm> plan = *make_plan(half, device);
       complete_plan(half, device, plan);
-      status = launch_plan(half, device, plan, workspace, stream);
+      static_cast<void>(status = launch_plan(half, device, plan, workspace, stream));
       if (!status.ok()) break;
     }
     return status;
