@@ -9,8 +9,9 @@ no file of ours has stands between marks that say where it comes from, in a sent
     <!-- unrecorded -->8 %<!-- end -->          was measured, but no file was kept: in docs/experiments.md only
     <!-- example -->…<!-- end -->               paths and figures that are there to show a form
 
-A link or a path to a file that is not there, in a document or a picture drawn by hand; a picture that nobody shows; S1 … S5 without a link to
-docs/sources.md where a document first names them; and, in any committed file, an absolute path of somebody's machine.
+A link or a path to a file that is not there, in a document or a picture drawn by hand; a picture that nobody shows; S1 … S5
+without a link to docs/sources.md where a document first names them; and, in any committed file, an absolute path of
+somebody's machine.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ NUMBER = rf"(?:(?<![\w.,/^×·⁻\-])(?:{NUMBER})(?:\.\d+)?)"
 UNIT = (
     rf"(?:{GAP}?(?:%|per cent\b|percent\b|[µu]s\b|ms\b|ns\b|[TGM]?FLOP/s|[TGM]B/s)"
     rf"|{GAP}?×(?!{GAP}?\d)"
-    rf"|{GAP}(?:s|times|W|MHz|GHz|seconds|minutes|hours|registers|instructions|cycles|wavefronts|sectors|units|FFMAs|million|billion)\b)"
+    rf"|{GAP}(?:s|times|W|MHz|GHz|seconds|minutes|hours|million|billion"
+    r"|registers|instructions|cycles|wavefronts|sectors|units|FFMAs)\b)"
 )
 BETWEEN = rf"{GAP}?(?:to|instead of|in place of|against|…|–|/){GAP}?"
 TYPED = re.compile(
@@ -51,7 +53,9 @@ TYPED = re.compile(
 VERSIONED = re.compile(r"(?:CUDA|version|hipcc|clang|g\+\+|GCC|CMake|Python|PyTorch|§|ROCm|PTX)\s*$", re.IGNORECASE)
 NO_PROSE = re.compile(r"\]\([^)\s]*\)|https?://\S+|<[a-z/][^>]*>", re.IGNORECASE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-PATH = re.compile(r"(?<![\w/.-])((?:include|src|ladder|peers|tools|report|tests|docs|results|examples|cmake)/[\w./<>*+-]*[\w>*])")
+PATH = re.compile(
+    r"(?<![\w/.-])((?:include|src|ladder|peers|tools|report|tests|docs|results|examples|cmake)/[\w./<>*+-]*[\w>*])"
+)
 SEED = re.compile(r"(?<![\w./-])S([1-5])(?:'s)?(?![\w./-])")
 # Folders in which people and machines keep checkouts; not /usr, /opt, /etc, where a system's own files lie, nor /tmp.
 MACHINE_PATH = re.compile(rb"(?<![\w.}~/-])/(?:work|home|root|Users|mnt|scratch|workspace|builds)/[\w.-]+")
@@ -93,7 +97,8 @@ def _steps(project: Project, name: str) -> frozenset[str]:
 
 def _figures(name: str, document: str, steps: frozenset[str]) -> list[str]:
     wrong = [
-        f"{name}:{line}: '{text}' is typed by hand: make it a value, or say where it comes from (prediction, published, constant)."
+        f"{name}:{line}: '{text}' is typed by hand: make it a value, or say where it comes from "
+        "(prediction, published, constant)."
         for line, text in typed_figures(document, steps)
     ]
     for mark in marks.flat(marks.parse(document)):

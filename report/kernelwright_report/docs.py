@@ -279,7 +279,9 @@ def _machine(project: Project, document: Path, words: list[str]) -> str:
     if empty.get("graph"):
         parts.append(f"an empty kernel in a graph {text.number(empty['graph'])} µs")
     versions = {"driver": device.get("driver"), "runtime": device.get("runtime"), **result.software}
-    parts += [f"{name.replace('_', ' ')} {value}" for name, value in versions.items() if isinstance(value, str) and value]
+    parts += [
+        f"{name.replace('_', ' ')} {value}" for name, value in versions.items() if isinstance(value, str) and value
+    ]
     parts += [f"L2 {' and '.join(result.values('l2'))}"] if result.values("l2") else []
     return "; ".join(parts) + f".\nCommand: `{result.command}`"
 
@@ -292,7 +294,10 @@ def _library_picture(project: Project, words: list[str]) -> plots.Picture:
 
         return plots_library.speed_over_vendor(shown)
 
-    caption = f"Above the dashed line is faster than {shown.vendor}. Both scales are logarithmic; r01 and so on are steps of the ladder."
+    caption = (
+        f"Above the dashed line is faster than {shown.vendor}. Both scales are logarithmic; r01 and so on are steps of "
+    )
+    caption += "the ladder."
     return plots.Picture("library", f"Speed over {shown.vendor} against size", caption, draw)
 
 
@@ -313,11 +318,15 @@ def _plot(project: Project, document: Path, words: list[str]) -> str:
     return _picture(project, document, picture, result, stem, stamp)
 
 
-def _picture(project: Project, document: Path, picture: plots.Picture, result: ResultFile, stem: str, drawn_from: str) -> str:
+def _picture(
+    project: Project, document: Path, picture: plots.Picture, result: ResultFile, stem: str, drawn_from: str
+) -> str:
     """Draws it where its files are not of this data, and the text that shows it."""
     light, dark = IMAGES / f"{stem}.svg", IMAGES / f"{stem}-dark.svg"
     stamp = FINGERPRINT.format(drawn_from)
-    if not all((project.root / path).is_file() and stamp in (project.root / path).read_text() for path in (light, dark)):
+    if not all(
+        (project.root / path).is_file() and stamp in (project.root / path).read_text() for path in (light, dark)
+    ):
         project.changed.append(str(light))
         if not project.check:
             svg, _ = plots.render(picture)

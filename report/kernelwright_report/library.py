@@ -44,7 +44,11 @@ class Library:
 
 
 def _line(result: ResultFile, kernel: str, name: str) -> Line:
-    rows = {shape: row for shape in result.timed_shapes if shape.square and (row := result.at(kernel, shape)) and row.vs_peer}
+    rows = {
+        shape: row
+        for shape in result.timed_shapes
+        if shape.square and (row := result.at(kernel, shape)) and row.vs_peer
+    }
     if not rows:
         raise ResultError(f"{result.path} has no times of '{kernel}' beside a vendor at square sizes.")
     return Line(name, kernel, result, rows)
@@ -88,5 +92,8 @@ def table(shown: Library) -> Table:
             row = line.rows[shape]
             cells += [_speed(row), Cell(text.times(row.vs_peer), "best" if row.vs_peer >= 1 else "")]
         rows.append([*cells, *(Cell(text.times(line.rows[shape].vs_peer)) for line in shown.rungs)])
-    caption = f"Median times. Ratios are to {shown.vendor} in FP32 in the same run, a run for each mode and one for the ladder; 1 or more is bold."
+    caption = (
+        f"Median times. Ratios are to {shown.vendor} in FP32 in the same run, a run for each mode and one for the "
+    )
+    caption += "ladder; 1 or more is bold."
     return Table(caption, header, rows)

@@ -61,7 +61,7 @@ def parse(document: str) -> list[Mark]:
         if kind not in GENERATED + STATED:
             raise ResultError(f"{where}: mark '{kind}' is unknown; there are: {', '.join(GENERATED + STATED)}, end.")
         if opened and opened[-1].kind in GENERATED:
-            raise ResultError(f"{where}: <!-- {text} --> inside {opened[-1].text}, which is filled in: its <!-- end --> is missing.")
+            raise ResultError(f"{where}: <!-- {text} --> inside {opened[-1].text}: its <!-- end --> is missing.")
         mark = Mark(kind, arguments, comment.start(), comment.end())
         (opened[-1].inside if opened else found).append(mark)
         opened.append(mark)

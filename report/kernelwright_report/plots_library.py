@@ -14,7 +14,7 @@ def speed_over_vendor(shown: Library):
     result = shown.choices[0].result
     sheet = Sheet(
         WIDTH, HEIGHT + 1.5, f"How many times as fast as {shown.vendor}",
-        f"{result.device['name']} · FP32 in and out, M = N = K · each line beside {shown.vendor} in its own run · median times",
+        f"{result.device['name']} · FP32 in and out, M = N = K · each line beside {shown.vendor} in its own run · medians",
     )  # fmt: skip
     axes = sheet.axes(0.6, HEADLINE + 0.15, WIDTH - 2.9, HEIGHT)
     axes.set_xscale("log", base=2)

@@ -15,7 +15,9 @@ class Values(InFolder):
         self.write(ladder((512, 4096)), "results/h200/sgemm.json")
         self.write(reductions(), "results/h200/reduce.json")
         self.write("kernel,vgprs,note\namd_01_naive,14,-\namd_02_tile,28,-\n", "results/gfx908/isa.csv")
-        self.write("# first\nj 1x8192x8192   64.91 0.999\n# second\nj 1x8192x8192 66.00 1,001\n", "results/h200/tried.txt")
+        self.write(
+            "# first\nj 1x8192x8192   64.91 0.999\n# second\nj 1x8192x8192 66.00 1,001\n", "results/h200/tried.txt"
+        )
         self.project = docs.Project(self.folder, True)
 
     def value(self, arguments):
@@ -82,6 +84,38 @@ class Values(InFolder):
             ('tried log("j 1x8192x8192 #") / log("# second", "j 1x8192x8192 #")', "0.98×"),
         ):
             self.assertEqual(self.value(arguments), shown, arguments)
+
+    def test_counters(self):
+        def line(launch, function, metric, value):
+            return f'"{launch}","{function}","{metric}","{value}"\n'
+
+        issue, reads = "smsp__issue_active.avg.pct_of_peak_sustained_active", "smsp__inst_executed_op_shared_ld.sum"
+        passes = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+        self.write('rung("r01_slow", nullptr, r01_slow, "slow"),\n', "ladder/sgemm/rungs.cu")
+        self.write(
+            '"ID","Kernel Name","Metric Name","Metric Value"\n'
+            + line(0, "slow<0>(Sgemm)", issue, "12.5") + line(0, "slow<0>(Sgemm)", reads, "2,000,000")
+            + line(0, "slow<0>(Sgemm)", passes, "8,000,000") + line(1, "two<Plain, 0>(Sgemm)", issue, "40")
+            + line(2, "two<Padded, 0>(Sgemm)", issue, "50") + line(3, "slow<0>(Sgemm)", issue, "99"),
+            "results/h200/sgemm-counters.csv",
+        )  # fmt: skip
+        for arguments, shown in (
+            ("sgemm-counters issue(r01)", "12.5 %"),
+            ("sgemm-counters wavefronts(r01)", "4.00"),
+            ("sgemm-counters reads(r01)", "8.00"),
+            ('sgemm-counters issue("<Plain, 0>")', "40.0 %"),
+            ("sgemm-counters issue(3)", "99.0 %"),
+            (f'sgemm-counters counter(r01, "{reads}") as 2', "2 000 000"),
+        ):
+            self.assertEqual(self.value(arguments), shown, arguments)
+        for arguments, pattern in (
+            ("sgemm-counters issue(two)", "kernel 'two' is not among r01_slow"),
+            ("sgemm-counters issue(7)", "launch 7 is not there; the last is 3"),
+            ("sgemm-counters stall_mio(r01)", "r01 has no smsp__average_warps_issue_stalled_mio"),
+            ("sgemm-counters time(r01)", "no 'time' for such a file"),
+        ):
+            with self.assertRaisesRegex(ResultError, pattern, msg=arguments):
+                self.value(arguments)
 
     def test_what_is_not_there_is_an_error_that_says_so(self):
         for arguments, pattern in (
@@ -158,7 +192,9 @@ class InSentences(InFolder):
     def test_marks_explain_a_figure(self):
         for mark in ("prediction", "constant", "published: S2", "published: datasheet"):
             self.assertEqual(self.docs(f"It is <!-- {mark} -->7 %<!-- end -->.\n", "--check")[0], 0, mark)
-            self.assertEqual(self.docs(f"<!-- {mark} -->\nIt is 7 %.\n\nAnd 9 %.\n<!-- end -->\n", "--check")[0], 0, mark)
+            self.assertEqual(
+                self.docs(f"<!-- {mark} -->\nIt is 7 %.\n\nAnd 9 %.\n<!-- end -->\n", "--check")[0], 0, mark
+            )
         self.assertRegex(self.docs("<!-- published -->7 %<!-- end -->\n", "--check")[1], "does not say by whom")
         page = "It was <!-- unrecorded -->7 %<!-- end -->.\n"
         self.assertRegex(self.docs(page, "--check")[1], "is for docs/experiments.md only")
@@ -248,7 +284,9 @@ class OfThisProject(unittest.TestCase):
             for mark in found if name not in check.NOT_YET else []:
                 shown = page[mark.body : mark.body_end]
                 if mark.kind == "value" and re.search(r"\d\.\d|\d[×\u202f]\D", shown):
-                    line = page[page.rfind("\n", 0, mark.start) + 1 : mark.start] + shown + page[mark.end : mark.end + 1]
+                    line = (
+                        page[page.rfind("\n", 0, mark.start) + 1 : mark.start] + shown + page[mark.end : mark.end + 1]
+                    )
                     self.assertNotEqual(check.typed_figures(line), [], f"{name}: {mark.text}")
                     refused += 1
         self.assertGreater(refused, 50)

@@ -25,8 +25,13 @@ class LibraryTest(InFolder):
     def setUp(self):
         super().setUp()
         self.write(run("kernelwright", {128: 5500.0, 192: 6000.0, 256: 4000.0}, 5000.0), "results/h200/sgemm-fp32.json")
-        self.write(run("kernelwright_split", {128: 5000.0, 192: 6000.0, 256: 16000.0}, 4000.0), "results/h200/sgemm-split.json")
-        self.write(run("r01_slow", {128: 50.0, 192: 60.0, 256: 70.0, 512: 80.0}, 5000.0, "rung"), "results/h200/sgemm-ladder.json")
+        self.write(
+            run("kernelwright_split", {128: 5000.0, 192: 6000.0, 256: 16000.0}, 4000.0), "results/h200/sgemm-split.json"
+        )
+        self.write(
+            run("r01_slow", {128: 50.0, 192: 60.0, 256: 70.0, 512: 80.0}, 5000.0, "rung"),
+            "results/h200/sgemm-ladder.json",
+        )
 
     def fill(self, mark):
         self.write(f"<!-- {mark} -->\n<!-- end -->\n", "README.md")

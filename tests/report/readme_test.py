@@ -23,7 +23,9 @@ def compiler():
 class Readme(unittest.TestCase):
     @unittest.skipUnless(compiler(), "needs a C++ compiler")
     def test_the_lines_of_code_compile(self):
-        blocks = re.findall(r"^```cpp\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        blocks = re.findall(
+            r"^```cpp\n(.*?)^```$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        )
         self.assertTrue(blocks)
         for block in blocks:
             lines = block.splitlines(keepends=True)

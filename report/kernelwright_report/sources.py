@@ -1,0 +1,295 @@
+"""What the functions of a value (values.py) find in a file: rows of a result file, hardware counters, tables, logs."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import counters
+from .results import ResultError, ResultFile, Row
+
+if TYPE_CHECKING:
+    from .docs import Project
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Numbers of one kind, each with the shape at which it was taken."""
+
+    values: tuple[float, ...]
+    kind: str = "number"  # time (µs), gflops, gbs, share, gain, ratio, error, count, number, literal, place
+    places: tuple[str, ...] = ()
+    is_range: bool = False
+
+    def one(self) -> float:
+        if len(self.values) != 1:
+            raise ResultError(
+                f"{len(self.values)} figures where one is wanted: name a shape or a field, or take min, max, mean."
+            )
+        return self.values[0]
+
+
+# ------------------------------------------------------------------------------------------------ rows of a result file
+
+TIMES = {"time": "median", "min_time": "min", "max_time": "max", "mean_time": "mean", "iqr": "iqr"}
+FIELDS = {  # function -> kind, what of a row
+    **{name: ("time", lambda row, of=of: (row.time_us or {}).get(of)) for name, of in TIMES.items()},
+    "repeats": ("count", lambda row: (row.time_us or {}).get("repeats")),
+    "gflops": ("gflops", lambda row: row.gflops),
+    "gbs": ("gbs", lambda row: row.gbs),
+    "of_peak": ("share", lambda row: row.of_peak),
+    "vs_peer": ("ratio", lambda row: row.vs_peer),
+    "vs_previous": ("ratio", lambda row: row.vs_previous),
+    "error": ("error", lambda row: (row.error or {}).get("max")),
+    "rms_error": ("error", lambda row: (row.error or {}).get("rms")),
+    "signed_error": ("error", lambda row: (row.error or {}).get("mean_signed")),
+    "power": ("number", lambda row: row.power_w),
+    "clock": ("number", lambda row: row.sm_clock_mhz),
+    "grid": ("count", lambda row: math.prod((row.launch or {}).get("grid") or [0])),
+    "block": ("count", lambda row: math.prod((row.launch or {}).get("block") or [0])),
+}  # fmt: skip
+DEVICE = {
+    "peak": ("gflops", lambda device: 1e3 * device["measured_fp32_tflops"]),
+    "bandwidth": ("gbs", lambda device: device["measured_read_gbs"]),
+    "empty_kernel": ("time", lambda device: device["empty_kernel_us"]["graph"]),
+    "sms": ("count", lambda device: device["sm_count"]),
+}
+
+
+def _by_beginning(wanted: str, names: list[str], what: str) -> str:
+    """The name that is `wanted`, or the only one that begins with it."""
+    if wanted in names:
+        return wanted
+    found = [name for name in names if name.startswith(wanted)]
+    if len(found) != 1:
+        raise ResultError(
+            f"{what} '{wanted}' is {'not' if not found else 'ambiguous'} among {', '.join(found or names)}."
+        )
+    return found[0]
+
+
+def _place(row: Row) -> str:
+    return row.shape.size if row.op == "reduce" else row.shape.label
+
+
+class _Rows:
+    """The functions over a result file."""
+
+    def __init__(self, result: ResultFile) -> None:
+        self.result = result
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name in DEVICE:
+            kind, take = DEVICE[name]
+            try:
+                return Figures((float(take(self.result.device)),), kind)
+            except (KeyError, TypeError):
+                raise ResultError(f"{self.result.path} does not say its device's {name}.") from None
+        if name in FIELDS:
+            kind, take = FIELDS[name]
+            return self._figures(self._rows(words, fields), kind, take)
+        if name == "field":
+            if not words:
+                raise ResultError("field() takes the name of a field first.")
+            return self._figures(self._rows(words[1:], fields), "number", lambda row: row.fields.get(words[0]))
+        if name in ("ratio", "gain", "change"):
+            return self._quotient(name, words, fields)
+        return None
+
+    def _figures(self, rows: list[Row], kind: str, take: Callable) -> Figures:
+        kept = [(value, _place(row)) for row in rows if isinstance(value := take(row), int | float)]
+        if not kept:
+            raise ResultError(f"no row of {self.result.path} has that figure.")
+        values, places = zip(*kept, strict=True)
+        return Figures(tuple(map(float, values)), kind, places)
+
+    def _quotient(self, name: str, words: list, fields: dict) -> Figures:
+        if len(words) < 2:
+            raise ResultError(f"{name}() takes two kernels.")
+        time = FIELDS["time"][1]
+        first, second = ({_key(row): row for row in self._rows([kernel, *words[2:]], fields)} for kernel in words[:2])
+        pairs = [(first[key], second[key]) for key in first if key in second]
+        if not pairs or any(time(row) is None for pair in pairs for row in pair):
+            raise ResultError(f"{words[0]} and {words[1]} have no time in common there.")
+        speed = {"ratio": lambda a, b: b / a, "gain": lambda a, b: b / a - 1, "change": lambda a, b: a / b - 1}[name]
+        return Figures(
+            tuple(speed(time(a), time(b)) for a, b in pairs),
+            "ratio" if name == "ratio" else "gain",
+            tuple(_place(a) for a, _ in pairs),
+        )
+
+    def _rows(self, words: list, fields: dict) -> list[Row]:
+        words = list(words)
+        shapes = [words.pop(i) for i in reversed(range(len(words))) if self._is_shape(words[i])]
+        if len(words) > 1 or len(shapes) > 1:
+            raise ResultError(f"a kernel and a shape are wanted, not {', '.join(map(str, words + shapes))}.")
+        kernel = self._kernel(words[0] if words else None)
+        rows = [row for row in self.result.rows if row.kernel == kernel]
+        if shapes:
+            rows = [row for row in rows if self._fits(row, shapes[0])]
+        for name, value in fields.items():
+            rows = [row for row in rows if _same(row.fields.get(name), value)]
+        if not rows:
+            raise ResultError(f"{self.result.path} has no row of {kernel} at {shapes[0] if shapes else fields}.")
+        return rows
+
+    def _kernel(self, wanted: str | None) -> str:
+        if wanted is not None:
+            return _by_beginning(wanted, self.result.kernels, "kernel")
+        own = [name for name in self.result.kernels if self.result.role(name) != "peer"]
+        if len(own) != 1:
+            raise ResultError(f"which kernel? There are {', '.join(self.result.kernels)}.")
+        return own[0]
+
+    def _is_shape(self, word) -> bool:
+        return isinstance(word, int) or bool(re.match(r"\d", word)) or word in ("rows", "columns", "segments", "whole")
+
+    def _fits(self, row: Row, shape: int | str) -> bool:
+        if isinstance(shape, int) or shape.isdigit():
+            size = int(shape)
+            return row.n == size if row.op == "reduce" else row.shape.square and row.m == size
+        if row.op == "reduce":
+            if power := re.fullmatch(r"2\^(\d+)", shape):
+                return row.n == 2 ** int(power[1])
+            return shape in (row.fields["shape"], f"{row.rows}x{row.cols}")
+        if bounds := re.fullmatch(r"(\d+)\.\.(\d+)", shape):
+            return row.shape.square and int(bounds[1]) <= row.m <= int(bounds[2])
+        return row.shape.label.replace("×", "x") == shape
+
+
+def _key(row: Row) -> tuple:
+    """What two rows must share to be compared."""
+    return (row.shape, row.input, row.l2, row.math)
+
+
+def _same(have, want) -> bool:
+    if isinstance(have, str) and isinstance(want, str):
+        return have.lower() == want.lower()
+    return have == want and not isinstance(have, bool)
+
+
+# --------------------------------------------------------------------------------------------- counters, tables and logs
+
+STALL = counters.STALL
+COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind, metric, divided by, scale
+    "issue": ("share", "smsp__issue_active.avg.pct_of_peak_sustained_active", None, 1e-2),
+    "dram": ("share", "dram__throughput.avg.pct_of_peak_sustained_elapsed", None, 1e-2),
+    "fma": ("share", "smsp__inst_executed_pipe_fma.sum", "smsp__inst_executed.sum", 1.0),
+    "sectors": ("number", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1.0),
+    "wavefronts": ("number", counters.LD, "smsp__inst_executed_op_shared_ld.sum", 1.0),
+    "reads": ("number", counters.LD, None, 1e-6),
+    "writes": ("number", counters.ST, None, 1e-6),
+    "instructions": ("number", "smsp__inst_executed.sum", None, 1e-6),
+    "stall_global": ("number", STALL.format("long_scoreboard"), None, 1.0),
+    "stall_shared": ("number", STALL.format("short_scoreboard"), None, 1.0),
+    "stall_mio": ("number", STALL.format("mio_throttle"), None, 1.0),
+    "stall_barrier": ("number", STALL.format("barrier"), None, 1.0),
+    "stall_dispatch": ("number", STALL.format("dispatch_stall"), None, 1.0),
+}  # fmt: skip
+
+
+class _Counters:
+    """The functions over what ncu printed."""
+
+    def __init__(self, content: str, names: list[str]) -> None:
+        self.launches: dict[int, dict[str, float]] = {}
+        self.functions: dict[str, dict[str, float]] = counters.read(content)
+        self.kernels: dict[str, dict[str, float]] = {}
+        for function, metrics in self.functions.items():
+            if kernel := counters.kernel_of(function, names):
+                self.kernels.setdefault(kernel, metrics)
+        for row in csv.DictReader(line for line in content.splitlines() if line.startswith('"')):
+            value = float(row["Metric Value"].replace(",", ""))
+            self.launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = value
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name != "counter" and name not in COUNTERS:
+            return None
+        if len(words) != (2 if name == "counter" else 1) or fields:
+            raise ResultError(f"{name}() takes a kernel{' and a metric' if name == 'counter' else ''}.")
+        metrics = self._metrics(words[0])
+        kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
+        if metric not in metrics or (per and not metrics.get(per)):
+            raise ResultError(f"{words[0]} has no {metric}{f' and {per}' if per else ''}.")
+        return Figures((scale * metrics[metric] / (metrics[per] if per else 1),), kind)
+
+    def _metrics(self, wanted: int | str) -> dict[str, float]:
+        """Of a launch by its number, of a function by a part of its name that no other has, of a kernel by its name."""
+        if isinstance(wanted, int):
+            if wanted not in self.launches:
+                raise ResultError(f"launch {wanted} is not there; the last is {max(self.launches)}.")
+            return self.launches[wanted]
+        found = [function for function in self.functions if wanted in function]
+        if len(found) == 1:
+            return self.functions[found[0]]
+        return self.kernels[_by_beginning(wanted, list(self.kernels), "kernel")]
+
+
+class _Cells:
+    """The function over any other table."""
+
+    def __init__(self, content: str) -> None:
+        header, *lines = list(csv.reader(line for line in content.splitlines() if not line.startswith("#")))
+        self.rows = {line[0]: dict(zip(header, line, strict=False)) for line in lines if line}
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name != "cell":
+            return None
+        if len(words) != 2 or fields:
+            raise ResultError("cell() takes a row and a column.")
+        row = self.rows[_by_beginning(words[0], list(self.rows), "row")]
+        if words[1] not in row:
+            raise ResultError(f"column '{words[1]}' is not among {', '.join(row)}.")
+        try:
+            return Figures((float(row[words[1]]),), _kind_of(row[words[1]]))
+        except ValueError:
+            raise ResultError(f"{words[0]}, {words[1]} is '{row[words[1]]}', not a number.") from None
+
+
+class _Log:
+    """The functions over a text."""
+
+    NUMBER = r"([-+−]?\d[\d,]*(?:\.\d+)?)"
+
+    def __init__(self, content: str) -> None:
+        self.content = content
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name == "distinct" and len(words) == 1 and isinstance(words[0], int):
+            lines = (line.split()[: words[0]] for line in self.content.splitlines() if line.strip() and line[0] != "#")
+            return Figures((float(len({tuple(line) for line in lines})),), "count")
+        if name != "log":
+            return None
+        if not words or fields or words[-1].count("#") != 1:
+            raise ResultError("log() takes texts; # in the last is where the figure stands.")
+        position = 0
+        for i, word in enumerate(words):
+            pattern = r"\s+".join(r"\S+" if part == "*" else re.escape(part) for part in word.split(" "))
+            if i == len(words) - 1:
+                pattern = pattern.replace(re.escape("#"), self.NUMBER)
+            match = re.compile(pattern).search(self.content, position)
+            if match is None:
+                raise ResultError(f"'{word}' is not in it{' behind what precedes it' if position else ''}.")
+            position = match.end()
+        return Figures((float(match[1].replace(",", "").replace("−", "-")),), _kind_of(match[1]))
+
+
+def _kind_of(written: str) -> str:
+    return "number" if "." in written else "count"
+
+
+def open_source(project: Project, name: str):
+    """The functions over the file of that name."""
+    path = project.named(name)
+    if path.suffix == ".json":
+        return _Rows(project.load(path.as_posix()))
+    content = project.find(path.as_posix()).read_text(encoding="utf-8")
+    if path.suffix == ".txt":
+        return _Log(content)
+    if '"Metric Name"' in content:
+        return _Counters(content, list(project.ideas("reduce" if "reduce" in path.name else "sgemm")))
+    return _Cells(content)
