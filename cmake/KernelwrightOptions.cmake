@@ -10,10 +10,17 @@ set(KW_HIP_FLAGS "-O3" CACHE STRING "Further options of hipcc")
 set(KW_CBLAS AUTO CACHE STRING "CPU backend on a CBLAS (OpenBLAS): AUTO, ON or OFF")
 set(KW_OPENMP AUTO CACHE STRING "CPU reductions on several threads (OpenMP): AUTO, ON or OFF")
 option(KW_DEVELOPER "Host SIMT, ladder, peers and the kernelwright program" ${PROJECT_IS_TOP_LEVEL})
+option(KW_NATIVE "Host SIMT may use every instruction of the machine that builds it, and may not run on others" OFF)
 option(KW_TESTS "Tests (needs KW_DEVELOPER)" ${PROJECT_IS_TOP_LEVEL})
 option(KW_LINEINFO "Source lines in CUDA kernels, for profilers; the code is the same" ON)
 option(KW_SANITIZE "AddressSanitizer and UBSan on all host code" OFF)
 option(KW_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+
+# kernelwright::kernelwright is the shared library, beside the static one, unless BUILD_SHARED_LIBS says otherwise.
+set(KW_SHARED ON)
+if(DEFINED BUILD_SHARED_LIBS)
+  set(KW_SHARED ${BUILD_SHARED_LIBS})
+endif()
 
 set(KW_MISSING "")  # lines for the summary
 macro(kw_missing text)

@@ -48,11 +48,13 @@ function(kw_cuda_kernels name)
   endif()
 endfunction()
 
-# Kernels through host SIMT are for the machine that builds them.
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-march=native KW_HAVE_MARCH_NATIVE)
-if(KW_HAVE_MARCH_NATIVE)
-  set(KW_HOST_NATIVE -march=native)
+# What the compiler may use in kernels through host SIMT, where fmaf has to be an instruction. The library itself asks
+# the processor at run time; the kernelwright program says so and ends where the processor lacks these
+# (tools/kernelwright/processor.cpp).
+if(KW_NATIVE)
+  set(KW_HOST_ARCHITECTURE -march=native)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(KW_HOST_ARCHITECTURE -march=x86-64-v3)
 endif()
 
 # kw_host_kernels(<object library> FILES...): the same files through host SIMT.
@@ -71,5 +73,5 @@ function(kw_host_kernels name)
   # Kernels view float arrays as float4; and "#pragma unroll" is nvcc's.
   target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas)
   # fmaf must be an instruction, or it is a call; and g++ 12 vectorises a register tile at -O2 only.
-  target_compile_options(${name} PRIVATE ${KW_HOST_NATIVE} $<$<CONFIG:Release>:-O2>)
+  target_compile_options(${name} PRIVATE ${KW_HOST_ARCHITECTURE} $<$<CONFIG:Release>:-O2>)
 endfunction()

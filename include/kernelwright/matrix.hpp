@@ -31,7 +31,8 @@ struct MatrixView {
   std::int64_t op_cols() const { return op == Op::none ? cols : rows; }
 
   /// A view that may write serves wherever one that only reads is asked for.
-  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
+  template <class U, std::enable_if_t<std::is_same_v<U, const T> && !std::is_const_v<T>, int> = 0>
+  operator MatrixView<U>() const {
     return {data, rows, cols, ld, layout, op};
   }
 };
@@ -67,7 +68,8 @@ struct MatrixPointers {
   MatrixView<T> shape;           ///< of every entry; its data is not looked at
 
   /// Pointers to matrices that may be written serve wherever ones that are only read are asked for.
-  operator MatrixPointers<const T>() const requires(!std::is_const_v<T>) {
+  template <class U, std::enable_if_t<std::is_same_v<U, const T> && !std::is_const_v<T>, int> = 0>
+  operator MatrixPointers<U>() const {
     return {pointers, shape};
   }
 };

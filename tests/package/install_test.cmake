@@ -1,44 +1,82 @@
-# Installs a build into a fresh folder, moves that folder, and uses the library from there as an
-# application would: examples/ by find_package, then each example by pkg-config. Each example checks
-# its own result and fails where it is wrong.
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT result EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "${command}\nfailed (${result}):\n${output}")
-  endif()
-  set(output "${output}" PARENT_SCOPE)
-endfunction()
+# Installs a build into a fresh folder, moves that folder, and uses the library from there as applications would: from
+# C, C++17 and C++20, shared and static, by find_package and by pkg-config. Each example checks its own result and
+# fails where it is wrong.
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 
-file(REMOVE_RECURSE "${WORK}")
-file(MAKE_DIRECTORY "${WORK}")
-run("${CMAKE_COMMAND}" --install "${BUILD}" --component kernelwright --config "${CONFIG}" --prefix "${WORK}/first")
-file(RENAME "${WORK}/first" "${WORK}/prefix")
+install_components("${WORK}/first" library development)
+file(RENAME "${WORK}/first" "${WORK}/moved")
+set(prefix "${WORK}/moved")
 
-set(flags "")
-if(SANITIZE)
-  set(flags -fsanitize=address,undefined)
-endif()
-
-run("${CMAKE_COMMAND}" -S "${EXAMPLES}" -B "${WORK}/build" -G "${GENERATOR}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
-  "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
-  "-DCMAKE_C_FLAGS=${flags}" "-DCMAKE_CXX_FLAGS=${flags}")
-run("${CMAKE_COMMAND}" --build "${WORK}/build")
-foreach(example product_cpp product_c batched_cpp batched_c reduce_cpp reduce_c)
-  run("${WORK}/build/${example}")
+# Nothing in it names a folder of the machine that built it.
+file(GLOB_RECURSE texts "${prefix}/*.cmake" "${prefix}/*.pc" "${prefix}/*.h" "${prefix}/*.hpp")
+foreach(text IN LISTS texts)
+  file(READ "${text}" content)
+  foreach(folder IN ITEMS "${BUILD}" "${SOURCE}" "${CUDA_FOLDER}" "${WORK}/first")
+    if(folder AND content MATCHES "${folder}")
+      message(FATAL_ERROR "${text} names ${folder}")
+    endif()
+  endforeach()
 endforeach()
 
-if(PKG_CONFIG)
-  set(ENV{PKG_CONFIG_PATH} "${WORK}/prefix/${LIBDIR}/pkgconfig")
-  set(ENV{LD_LIBRARY_PATH} "${WORK}/prefix/${LIBDIR}")
-  run("${PKG_CONFIG}" --cflags --libs kernelwright)
-  separate_arguments(options UNIX_COMMAND "${output}")
-  foreach(example product batched reduce)
-    run("${CXX_COMPILER}" -std=c++20 ${flags} "${EXAMPLES}/${example}.cpp" -o "${WORK}/${example}_cpp" ${options})
-    run("${C_COMPILER}" -std=c99 ${flags} "${EXAMPLES}/${example}.c" -o "${WORK}/${example}_c" ${options})
-    run("${WORK}/${example}_cpp")
-    run("${WORK}/${example}_c")
+# ---------------------------------------------------------------- find_package
+
+configure("${SOURCE}/examples" "${WORK}/examples")
+run("${CMAKE_COMMAND}" --build "${WORK}/examples")
+set(examples product batched reduce)
+if(CUDA)
+  list(APPEND examples gpu_stream)
+endif()
+foreach(example IN LISTS examples)
+  run("${WORK}/examples/${example}_cpp")
+  run("${WORK}/examples/${example}_c")
+endforeach()
+
+foreach(project cxx c_only)
+  configure("${CMAKE_CURRENT_LIST_DIR}/consumers/${project}" "${WORK}/${project}")
+  run("${CMAKE_COMMAND}" --build "${WORK}/${project}")
+  file(GLOB programs "${WORK}/${project}/product_*")
+  list(LENGTH programs count)
+  if(count EQUAL 0)
+    message(FATAL_ERROR "no program in ${WORK}/${project}")
+  endif()
+  foreach(program IN LISTS programs)
+    run("${program}")
   endforeach()
-else()
+endforeach()
+
+configure("${CMAKE_CURRENT_LIST_DIR}/consumers/component" "${WORK}/component")
+expect("${output}" "gpu: found 0, there is no component \"gpu\"")
+expect("${output}" "shared static: found 1")
+
+# ---------------------------------------------------------------- pkg-config
+
+if(NOT PKG_CONFIG)
   message(STATUS "pkg-config is not here: its file was not tried. apt-get install pkg-config")
+  return()
+endif()
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+set(ENV{LD_LIBRARY_PATH} "${prefix}/${LIBDIR}")
+set(ENV{LIBRARY_PATH} "${CUDA_FOLDER}")
+
+# compile(NAME COMPILER SOURCE OPTION...): with the options of pkg-config, then runs it.
+function(compile name compiler source)
+  run("${compiler}" ${ARGN} ${flags} "${SOURCE}/examples/${source}" -o "${WORK}/${name}" ${options})
+  run("${WORK}/${name}")
+endfunction()
+
+run("${PKG_CONFIG}" --cflags --libs kernelwright)
+separate_arguments(options UNIX_COMMAND "${output}")
+compile(pc_c "${C_COMPILER}" product.c -std=c99)
+compile(pc_cpp "${CXX_COMPILER}" reduce.cpp -std=c++17)
+if(SECOND_COMPILER AND NOT SANITIZE)
+  compile(pc_second "${SECOND_COMPILER}" batched.cpp -std=c++17)
+endif()
+run("${PKG_CONFIG}" --cflags --libs --static kernelwright)
+string(REPLACE "-lkernelwright" "-l:libkernelwright.a" output "${output}") # the shared one lies beside it
+separate_arguments(options UNIX_COMMAND "${output}")
+compile(pc_static_c "${C_COMPILER}" product.c -std=c99)
+compile(pc_static_cpp "${CXX_COMPILER}" product.cpp -std=c++20)
+run("${READELF}" -d "${WORK}/pc_static_c")
+if(output MATCHES "libkernelwright")
+  message(FATAL_ERROR "the static program needs the shared library:\n${output}")
 endif()

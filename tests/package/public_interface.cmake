@@ -1,5 +1,5 @@
-# What the tests of the public interface need beyond a *_test.cpp: a client in C99, every public header
-# compiled by itself, and a program built against an installed tree.
+# What the tests of the public interface need beyond a *_test.cpp: a client in C99, and every public header compiled by
+# itself.
 enable_language(C)
 set(clients api/c_abi_client.c api/c_abi_batched_client.c api/c_abi_reduce_client.c)
 target_sources(kw_tests PRIVATE ${clients})
@@ -27,15 +27,11 @@ foreach(header ${headers})
     list(APPEND alone "${stem}.c")
   endif()
 endforeach()
-add_library(kw_headers_alone OBJECT ${alone})
-target_include_directories(kw_headers_alone PRIVATE "${PROJECT_SOURCE_DIR}/include")
-target_compile_options(kw_headers_alone PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror)
-
-# Installs this build, then builds and runs examples/ against it by find_package and by pkg-config.
-find_program(KW_PKG_CONFIG NAMES pkg-config)
-add_test(NAME install COMMAND "${CMAKE_COMMAND}"
-  "-DBUILD=${PROJECT_BINARY_DIR}" "-DEXAMPLES=${PROJECT_SOURCE_DIR}/examples"
-  "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/install" "-DLIBDIR=${CMAKE_INSTALL_LIBDIR}"
-  "-DCONFIG=$<CONFIG>" "-DGENERATOR=${CMAKE_GENERATOR}" "-DPKG_CONFIG=${KW_PKG_CONFIG}"
-  "-DC_COMPILER=${CMAKE_C_COMPILER}" "-DCXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DSANITIZE=${KW_SANITIZE}"
-  -P "${CMAKE_CURRENT_SOURCE_DIR}/package/install_test.cmake")
+# By this project's standard and by the oldest that the headers are for.
+foreach(standard 17 20)
+  add_library(kw_headers_alone_${standard} OBJECT ${alone})
+  set_target_properties(kw_headers_alone_${standard} PROPERTIES CXX_STANDARD ${standard})
+  target_include_directories(kw_headers_alone_${standard} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_compile_options(kw_headers_alone_${standard} PRIVATE
+    -pedantic-errors -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+endforeach()

@@ -1,0 +1,36 @@
+# The Debian packages: made from this build, unpacked into an empty root, and used from there.
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
+
+run("${CPACK}" -G DEB --config "${BUILD}/CPackConfig.cmake" -B "${WORK}/made")
+set(root "${WORK}/root")
+foreach(package libkernelwright${SOVERSION} libkernelwright-dev kernelwright)
+  file(GLOB file "${WORK}/made/${package}_${VERSION}-1_*.deb")
+  list(LENGTH file count)
+  if(NOT count EQUAL 1)
+    message(FATAL_ERROR "not one package ${package}: ${file}")
+  endif()
+  run(dpkg-deb --field "${file}" Depends)
+  set(depends_${package} "${output}")
+  run(dpkg-deb --extract "${file}" "${root}")
+  if(NOT EXISTS "${root}/usr/share/doc/${package}/copyright")
+    message(FATAL_ERROR "${package} has no licence")
+  endif()
+endforeach()
+expect("${depends_libkernelwright${SOVERSION}}" "libc6")
+expect("${depends_kernelwright}" "libc6")
+expect("${depends_libkernelwright-dev}" "libkernelwright${SOVERSION} \\(= ${VERSION}-1\\)")
+
+foreach(file bin/kernelwright share/man/man1/kernelwright.1 share/bash-completion/completions/kernelwright
+    share/kernelwright/report/kernelwright_report/__main__.py include/kernelwright/kernelwright.h
+    lib/libkernelwright.so.${VERSION} lib/libkernelwright.so.${SOVERSION} lib/libkernelwright.so lib/libkernelwright.a)
+  if(NOT EXISTS "${root}/usr/${file}")
+    message(FATAL_ERROR "no package has /usr/${file}")
+  endif()
+endforeach()
+run("${root}/usr/bin/kernelwright" --version)
+expect("${output}" "^kernelwright ${VERSION}")
+
+set(prefix "${root}/usr")
+configure("${CMAKE_CURRENT_LIST_DIR}/consumers/c_only" "${WORK}/c_only")
+run("${CMAKE_COMMAND}" --build "${WORK}/c_only")
+run("${WORK}/c_only/product_kernelwright")

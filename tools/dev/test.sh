@@ -1,0 +1,70 @@
+# Part of ./dev: the tests, and all that a change must pass.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+run_tests() { # run_tests PRESET: a skipped test counts as failed
+  local log=build/tests-$1.log code=0
+  build "$1"
+  ctest --preset "$1" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
+  if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
+    warn "skipped tests count as failed"
+    code=1
+  fi
+  return "$code"
+}
+
+# count_tests PRESET: failed and all. GoogleTest's own counts in its shards, which is where most tests are, and what ctest
+# says of the others, and of a shard that failed without naming a test.
+count_tests() {
+  local log=build/$1/Testing/Temporary/LastTest.log
+  [[ -s build/tests-$1.log && -s $log ]] || return 1
+  awk '
+    /^\[  PASSED  \] [0-9]+ test/ { passed += $4; counted = 1 }
+    /^\[  FAILED  \] .* \([0-9]+ ms\)$/ { failed++; named = 1 }
+    /^Test Passed\.$/ { if (!counted) passed++; counted = named = 0 }
+    /^Test Failed\.$/ { if (!named) failed++; counted = named = 0 }
+    END { print failed + 0, passed + failed }' "$log"
+}
+
+# stage NAME COMMAND...: runs it, keeps its outcome and time for the summary. A list of tests counts as
+# many as it has, anything else as one.
+stage() {
+  local name=$1 began=$SECONDS code bad=0 all=1
+  shift
+  printf '\n=== %s\n' "$name"
+  set +e # not `if`, which would switch -e off inside too
+  (
+    set -e
+    "$@"
+  )
+  code=$?
+  set -e
+  if [[ $1 == run_tests ]]; then read -r bad all < <(count_tests "$2") || all=1; fi
+  if ((code != 0 && bad == 0)); then bad=1; fi
+  passed=$((passed + all - bad)) failed=$((failed + bad))
+  summary+=("$(printf '%-6s %4d s  %s' "$( ((code)) && echo FAILED || echo passed)" $((SECONDS - began)) "$name")")
+}
+
+run_all_tests() {
+  local passed=0 failed=0 summary=() main=cuda
+  set_up_build
+  if ! find_nvcc; then
+    if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
+    say "no nvcc: GPU code is tested through host SIMT only. To compile it too: $get_cuda"
+    main=cpu
+    if have hipcc && [[ -e /dev/kfd ]]; then main=hip; fi # AMD's driver is here
+  fi
+  find_python || true
+  packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
+  rm -f build/tests-*.log
+  stage "format" format --check
+  stage "documents" docs --check
+  stage "lint" lint --quick
+  if find_nvcc; then stage "kernels for other architectures" check_archs --quick; fi
+  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd; fi
+  stage "tests, preset $main" run_tests "$main"
+  stage "tests under AddressSanitizer and UBSan, preset asan" run_tests asan
+  printf '\n=== summary\n'
+  printf '%s\n' "${summary[@]}"
+  printf '%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}
