@@ -42,4 +42,3 @@ expect "--out" report --
 expect "hot cold" bench sgemm --l2 ""
 offers_nothing_else 1 bench sgemm --l2 c
 offers_nothing_else 0 bench sgemm --json ""
-offers_nothing_else 0 no-such-command ""

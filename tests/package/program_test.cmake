@@ -25,7 +25,7 @@ string(REPLACE "\\-" "-" page "${page}")
 # check_page(WORD...): the page has a section of the command with all of its options.
 function(check_page)
   run("${program}" ${ARGN} --help)
-  string(REGEX MATCHALL "\n  [^\n]*--[a-z0-9-]+" options "${output}")
+  string(REGEX MATCHALL "\n  (-[a-z],)?--[a-z0-9-]+" options "${output}")
   list(TRANSFORM options REPLACE ".*--" "--")
   list(REMOVE_ITEM options --help)
   list(JOIN ARGN " " words)
