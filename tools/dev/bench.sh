@@ -14,7 +14,7 @@ report() {
 
 # bench [--full]: from whatever is here to a report. The first table comes before the long measurements.
 bench() {
-  local full=no machine program=build/bench/tools/kernelwright/kernelwright files=() code=0
+  local full=no machine core_seconds program=build/bench/tools/kernelwright/kernelwright files=() code=0
   case ${1:-} in
     "") ;;
     --full) full=yes ;;
@@ -23,7 +23,7 @@ bench() {
   find_python || true
   set_up_build
   machine_options
-  announce "building the program: about $(((210 + 400 * (${#machine[@]} - 1)) / jobs + 10)) s on $jobs cores"
+  announce "building the program: about $((core_seconds / jobs + 10)) s on $jobs cores"
   configure bench "${machine[@]}"
   cmake --build --preset bench -j "$jobs" --target kernelwright_program | show_progress
   rm -rf "$out" && mkdir -p "$out"

@@ -1,10 +1,12 @@
 # Part of ./dev: configure and build a preset; what this machine can run.
 # shellcheck shell=bash disable=SC2034,SC2154
 
+configure_options=() # of every configure
+
 configure() { # configure PRESET [OPTION...]
-  local options=()
+  local options=("${configure_options[@]}")
   if have ccache; then
-    options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+    options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     export CCACHE_SLOPPINESS=pch_defines,time_macros # else nothing that uses a precompiled header is found again
   fi
   if [[ -n $python ]]; then options+=("-DKW_PYTHON=$(realpath -s "$(command -v "$python")")"); fi
@@ -33,20 +35,23 @@ gpu_architectures() {
     sed -n 's/^\([0-9]\{1,\}\)\.\([0-9]\)$/\1\2/p' | sort -nu | sed 's/^90$/90a/; s/$/-real/' | paste -sd ';' -
 }
 
-# machine_options: sets `machine` to CMake's options for what this machine can run, and says what that is.
+# machine_options: sets `machine` to CMake's options for what this machine can run, `core_seconds` to about how long one
+# core compiles the program for it, and says what that is.
 machine_options() {
   local architectures
   architectures=$(gpu_architectures)
-  machine=(-DKW_CUDA=OFF)
+  machine=(-DKW_CUDA=OFF) core_seconds=210
   if [[ -z $architectures && ! -e /dev/nvidiactl ]]; then
     say "no NVIDIA GPU here: no CUDA kernels are built"
   elif ! find_nvcc; then
     warn "an NVIDIA GPU is here and no nvcc: no CUDA kernels are built. For them, $get_cuda"
   elif [[ -n $architectures ]]; then
     say "NVIDIA GPU: CUDA kernels are built for it alone ($architectures)"
+    core_seconds=700
     machine=(-DKW_CUDA=ON "-DKW_CUDA_ARCHITECTURES=$architectures")
   else
     say "an NVIDIA driver without nvidia-smi: CUDA kernels are built for every architecture of the library"
+    core_seconds=1100
     machine=(-DKW_CUDA=ON)
   fi
 }

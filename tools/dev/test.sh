@@ -1,10 +1,10 @@
 # Part of ./dev: the tests, and all that a change must pass.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-run_tests() { # run_tests PRESET: a skipped test counts as failed
+run_tests() { # run_tests PRESET [TEST_PRESET]: a skipped test counts as failed
   local log=build/tests-$1.log code=0
   build "$1"
-  ctest --preset "$1" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
+  ctest --preset "${2:-$1}" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
   if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
     warn "skipped tests count as failed"
     code=1
@@ -30,7 +30,7 @@ count_tests() {
 stage() {
   local name=$1 began=$SECONDS code bad=0 all=1
   shift
-  printf '\n=== %s\n' "$name"
+  printf '\n=== [%s] %s\n' "$(elapsed)" "$name"
   set +e # not `if`, which would switch -e off inside too
   (
     set -e
@@ -44,8 +44,18 @@ stage() {
   summary+=("$(printf '%-6s %4d s  %s' "$( ((code)) && echo FAILED || echo passed)" $((SECONDS - began)) "$name")")
 }
 
+# run_all_tests [--all]: what CI runs; with --all also what takes long, every test under sanitizers and every kernel for
+# every architecture.
 run_all_tests() {
-  local passed=0 failed=0 summary=() main=cuda
+  local passed=0 failed=0 summary=() main=cuda asan=asan quick=(--quick) amd=()
+  case ${1:-} in
+    "") ;;
+    --all)
+      asan=asan-all quick=() amd=(--all)
+      configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
+      ;;
+    *) die "test: unknown argument '$1'; there is --all" ;;
+  esac
   set_up_build
   if ! find_nvcc; then
     if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
@@ -55,15 +65,16 @@ run_all_tests() {
   fi
   find_python || true
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
+  packages "tests of what is installed" pkg-config qemu-user man-db || warn "tests of what is installed: in part"
   rm -f build/tests-*.log
   stage "format" format --check
   stage "documents" docs --check
-  stage "lint" lint --quick
-  if find_nvcc; then stage "kernels for other architectures" check_archs --quick; fi
-  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd; fi
+  stage "lint" lint "${quick[@]}"
+  if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
+  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
   stage "tests, preset $main" run_tests "$main"
-  stage "tests under AddressSanitizer and UBSan, preset asan" run_tests asan
-  printf '\n=== summary\n'
+  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
+  printf '\n=== summary, %s in all\n' "$(elapsed)"
   printf '%s\n' "${summary[@]}"
   printf '%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))
