@@ -42,3 +42,6 @@ while read -r command; do
   grep -Eq "^  $command( |$)" <<<"$help" || fail "help lacks $command"
 done < <(sed -n '/^case /,/^esac/p' dev | sed -n 's/^  \([a-z -|]*\)).*/\1/p' | tr -s '| ' '\n' | grep -E '^[a-z]')
 expect "$(./dev no-such-command 2>&1 >/dev/null | tail -n 1)" "dev: unknown command 'no-such-command'"
+
+version=$(sed -n 's/^project(kernelwright VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+grep -Eq "^## \[$version\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md || fail "CHANGELOG.md has no dated section of version $version"
