@@ -23,8 +23,8 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
-    rung: KERNEL [N]               one line of figures, from the file of the document's machine mark;
-                                   of reductions at length N, else at the longest
+    rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
+                                   mark; of reductions at length N, else at the longest
 
 Tables with nothing between their marks may wait for a file that is not there yet. Figures that no file has, such as
 predictions, have marks of their own: check.py.
@@ -231,14 +231,16 @@ def _relative(path: Path, document: Path) -> str:
 
 def _rung(project: Project, document: Path, words: list[str]) -> str:
     """Speed at three sizes, then what the step gained at the usual one."""
-    source = re.search(r"^<!-- machine: (\S+) -->$", document.read_text(encoding="utf-8"), re.MULTILINE)
-    if not source:
-        raise ResultError("a rung's figures come from the file of the document's machine mark, and it has none.")
-    result, kernel = project.load(source[1]), words[0]
+    if not words[0].endswith(".json"):
+        source = re.search(r"^<!-- machine: (\S+) -->$", document.read_text(encoding="utf-8"), re.MULTILINE)
+        if not source:
+            raise ResultError("a rung's figures come from the file that it names or of the document's machine mark; it has neither.")
+        words = [source[1], *words]
+    result, kernel = project.load(words[0]), words[1]
     if kernel not in result.timed_kernels:
-        raise ResultError(f"{source[1]} has no time of '{kernel}'; it has {', '.join(result.timed_kernels)}.")
+        raise ResultError(f"{words[0]} has no time of '{kernel}'; it has {', '.join(result.timed_kernels)}.")
     if result.op == "reduce":
-        return _reduce_rung(result, kernel, int(words[1]) if len(words) > 1 else None)
+        return _reduce_rung(result, kernel, int(words[2]) if len(words) > 2 else None)
     unit, scale = text.rate_unit(result.rows)
     shapes = list(dict.fromkeys(result.shape_near(size) for size in (1024, plots.DEFAULT_SIZE, 16384)))
     timed = [(shape.label, row) for shape in shapes if (row := result.at(kernel, shape))]

@@ -2,7 +2,7 @@
 
 import unittest
 
-from report_support import HAVE_MATPLOTLIB, InFolder, ladder, reductions
+from report_support import HAVE_MATPLOTLIB, InFolder, document, ladder, reductions, sgemm_row
 
 from kernelwright_report import counters, text
 
@@ -48,6 +48,19 @@ class Documents(InFolder):
         self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
         shown = (self.folder / "README.md").read_text().splitlines()[-2].replace(text.THIN, " ")
         self.assertEqual(shown, "**4.00 TFLOP/s** at 4096; at 4096 4.00× its parent, 50.0 % of peak, 80.0 % of cuBLAS.")
+
+    def test_a_rung_of_another_file(self):
+        """A walk whose last rungs were measured in a run of their own names that run's file."""
+        self.write(document([sgemm_row("r01_slow", 4096, gflops=1500.0)]), "results/dev/end.json")
+        self.write("<!-- machine: results/dev/sgemm.json -->\n<!-- end -->\n"
+                   "<!-- rung: results/dev/end.json r01_slow -->\n<!-- end -->\n", "README.md")  # fmt: skip
+        self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
+        shown = (self.folder / "README.md").read_text().splitlines()[-2].replace(text.THIN, " ")
+        self.assertIn("**1.50 TFLOP/s** at 4096", shown)
+        self.write("<!-- rung: r01_slow -->\n<!-- end -->\n", "README.md")
+        code, _, err = self.run_main("docs", "--root", self.folder)
+        self.assertEqual(code, 2)
+        self.assertIn("it has neither", err)
 
     def test_marks_of_reductions(self):
         self.write(reductions(), "results/dev/reduce.json")
