@@ -21,7 +21,7 @@ class Figures:
     """Numbers of one kind, each with the shape at which it was taken."""
 
     values: tuple[float, ...]
-    kind: str = "number"  # time (µs), gflops, gbs, share, gain, ratio, error, count, number, literal, place
+    kind: str = "number"  # time (µs), gflops, gbs, share, gain, ratio, error, count, number, literal, text
     places: tuple[str, ...] = ()
     is_range: bool = False
 
@@ -89,6 +89,11 @@ class _Rows:
                 return Figures((float(take(self.result.device)),), kind)
             except (KeyError, TypeError):
                 raise ResultError(f"{self.result.path} does not say its device's {name}.") from None
+        if name == "says" and len(words) == 1:
+            known = {**self.result.device, **self.result.software}
+            if not isinstance(known.get(words[0]), str):
+                raise ResultError(f"{self.result.path} says no {words[0]}.")
+            return Figures((0.0,), "text", (known[words[0]],))
         if name in FIELDS:
             kind, take = FIELDS[name]
             return self._figures(self._rows(words, fields), kind, take)

@@ -21,6 +21,7 @@ fields (k=16384, input=unit, dtype=float16):
     ratio(A, B, shape)    gain(A, B, shape)         how many times as fast as B A is; the same in percent more
     change(A, B, shape)                             A's time over B's in percent more or less
     peak() bandwidth() empty_kernel() sms()         what the device was measured to reach; what it is
+    says(name)   says(cublas)   says(driver)        the device's name, versions: what the file says as text
 
 Of hardware counters (.csv of ncu), with a kernel, a part of one function's name ("amd::Plain, 0") or the number of a launch:
 issue fma dram sectors wavefronts reads writes (millions of wavefronts) instructions (millions) stall_global stall_shared
@@ -58,7 +59,7 @@ def _over(name: str, figures: Figures) -> Figures | None:
     values = figures.values
     if name in ("place_of_min", "place_of_max"):
         best = (min if name.endswith("min") else max)(range(len(values)), key=values.__getitem__)
-        return Figures((0.0,), "place", (figures.places[best],))
+        return Figures((0.0,), "text", (figures.places[best],))
     if name == "count":
         return Figures((float(len(values)),), "count")
     if name == "range":
@@ -128,7 +129,7 @@ UNITS = ("ns", "µs", "ms", "s", "GFLOP/s", "TFLOP/s", "GB/s", "TB/s", "×", "W"
 
 
 def _format(figures: Figures, wanted: str | None) -> str:
-    if figures.kind == "place":
+    if figures.kind == "text":
         return figures.places[0]
     words = (wanted or "").split()
     bare = "bare" in words
