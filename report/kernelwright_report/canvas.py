@@ -1,14 +1,23 @@
-"""What all plots share: a sheet with a headline, axes placed in inches, labels that keep apart."""
+"""What all plots share: a sheet with a headline, axes placed in inches, lines with bands, bars that say where they end."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from . import text
+from .labels import LEADER, Placer
+from .panels import VISIBLE, Bars
+from .results import EXACT, Range, ResultFile
 from .theme import GRID, INK, MUTED, PAPER
 
+WIDTH = 13.0  # inches of every sheet
 HEADLINE = 0.78  # inches at the top of every sheet
-CLEAR = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}  # lines do not run through a label
 
 
 class Sheet:
@@ -17,8 +26,8 @@ class Sheet:
     def __init__(self, width: float, height: float, title: str, subtitle: str):
         self.width, self.height = width, height
         self.figure = Figure(figsize=(width, height))
-        self.text(0.25, 0.27, title, fontsize=13, fontweight="bold")
-        self.text(0.25, 0.51, subtitle, color=MUTED, fontsize=9)
+        self.text(0.25, 0.27, text.cut(title, 110), fontsize=13, fontweight="bold")
+        self.text(0.25, 0.51, text.cut(subtitle, 200), color=MUTED, fontsize=9)
 
     def text(self, left: float, top: float, content: str, **style) -> None:
         style.setdefault("va", "center")
@@ -29,76 +38,145 @@ class Sheet:
         return self.figure.add_axes(box, **options)
 
 
-def spread(wanted: list[float], gap: float, low: float, high: float) -> list[float]:
-    """Positions as near to the wanted ones as a minimum gap allows, within [low, high]."""
-    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
-    placed: list[float] = []
-    for i in order:
-        at = max(wanted[i], low)
-        placed.append(max(at, placed[-1] + gap) if placed else at)
-    ceiling = high
-    for i in reversed(range(len(placed))):
-        placed[i] = min(placed[i], ceiling)
-        ceiling = placed[i] - gap
-    # Push crowded labels down again where there is room below, so that none drifts only upward.
-    out = [0.0] * len(wanted)
-    for position, i in zip(placed, order):
-        out[i] = position
-    return out
+def where(result: ResultFile) -> str:
+    """The line under a sheet's title: device, statistic, cache state, input."""
+    l2, inputs = "/".join(result.values("l2")), "/".join(result.values("input"))
+    device = text.cut(result.device["name"], 60)
+    return " · ".join(filter(None, [device, "median times", l2 and f"L2 {l2}", inputs and f"{inputs} input"]))
 
 
-def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]], inches: float, size: float = 8.5) -> None:
-    """Direct labels right of the axes: (x, y, text, colour) of each line's last point, in data units.
-    `inches` is the height of the axes, from which the gap between two labels follows."""
-    to_axes = axes.transAxes.inverted()
-    points = [to_axes.transform(axes.transData.transform((x, y))) for x, y, _, _ in ends]
-    heights = spread([point[1] for point in points], 0.172 / inches, 0.0, 1.02)
-    for (x, y), height, (_, _, label, colour) in zip(points, heights, ends):
-        axes.plot(
-            [x + 0.008, 1.028, 1.045], [y, height, height], color=colour, linewidth=0.8, alpha=0.55,
-            transform=axes.transAxes, clip_on=False, solid_capstyle="butt",
-        )  # fmt: skip
-        axes.text(1.052, height, label, color=INK, fontsize=size, va="center", transform=axes.transAxes)
+def small_title(axes: Axes, content: str) -> None:
+    axes.set_title(content, fontsize=8.5, fontweight="normal", color=MUTED, pad=5)
 
 
-def level(axes: Axes, y: float, label: str, x: float = 0.995) -> None:
-    """A horizontal reference line with its name on it."""
-    axes.axhline(y, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1.5)
-    axes.annotate(
-        label, (x, y), xycoords=("axes fraction", "data"), xytext=(0, 3), textcoords="offset points",
-        ha="right" if x > 0.5 else "left", va="bottom", color=MUTED, fontsize=8.5, bbox=CLEAR,
+@dataclass(frozen=True)
+class Point:
+    x: float
+    y: float
+    range: Range = EXACT  # of y
+
+
+def draw_line(axes: Axes, points: list[Point], colour: str, role: str) -> None:
+    """A kernel's line; a band shows the spread where it is wider than the line."""
+    width, order = {"rung": (1.5, 3), "peer": (2.3, 4)}.get(role, (2.4, 5))
+    axes.plot(
+        [point.x for point in points], [point.y for point in points], color=colour, marker="o", markersize=3.8,
+        markeredgecolor=PAPER, markeredgewidth=0.5, linewidth=width, zorder=order,
     )  # fmt: skip
+    if any(point.range.width > VISIBLE for point in points):
+        axes.fill_between(
+            [point.x for point in points],
+            [point.y * max(point.range.low, 1e-3) for point in points],
+            [point.y * point.range.high for point in points],
+            color=colour, alpha=0.18, linewidth=0, zorder=2.2,
+        )  # fmt: skip
+
+
+def log_sizes(axes: Axes, sizes: list[int], name: Callable[[int], str], inches: float) -> None:
+    """A logarithmic axis of sizes, with as many of their names as do not touch."""
+    axes.set_xscale("log", base=2)
+    low, high = math.log2(sizes[0]), math.log2(sizes[-1])
+    gap = (high - low) * 0.46 / inches
+    kept: list[int] = []
+    for size in reversed(sizes):
+        if not kept or math.log2(kept[-1]) - math.log2(size) >= gap:
+            kept.append(size)
+    axes.set_xticks(kept, [name(size) for size in kept])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="x", visible=False)
+
+
+def plain_log(axes: Axes) -> None:
+    """A logarithmic y axis labelled 0.1, 1, 10; of a range without two such labels, 1, 2, 5, 10."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [10.0**decade for decade in decades]
+    if sum(low <= tick <= high for tick in ticks) < 2:
+        ticks = [digit * tick for tick in ticks for digit in (1, 2, 5)]
+    axes.yaxis.set_major_locator(FixedLocator(ticks if len(ticks) < 20 else ticks[:: len(ticks) // 10]))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+# ---------------------------------------------------------------- bars
+
+MOST = 6.0  # bars over so many times the reference are cut, and marked as cut
 
 
 def _cut(axes: Axes, x: float, y: float) -> None:
     """Two slanted strokes: the bar is longer than it is drawn."""
     slant = 0.012 * (axes.get_xlim()[1] - axes.get_xlim()[0])
     for shift in (0, 1.6 * slant):
-        axes.plot([x - shift - slant, x - shift], [y + 0.42, y - 0.42], color=PAPER, linewidth=1.8, zorder=3)
+        axes.plot([x - shift - slant, x - shift], [y + 0.42, y - 0.42], color=PAPER, linewidth=1.8, zorder=3, label=LEADER)
 
 
-def bars(axes: Axes, labels: list[str], values: list[float | None], shown: list[str], colours: list[str],
-         *, title: str, base: float = 0, limit: float | None = None, names: bool = True) -> None:  # fmt: skip
-    """Horizontal bars in the given order, top to bottom, each with its value written at its end.
-    A bar beyond `limit` is cut there and says so by two slanted strokes."""
-    axes.set_title(title, pad=8)
+def _log_ticks(axes: Axes, low: float, high: float) -> None:
+    steps = (1.0, 2, 4, 8, 16, 64, 256, 1024) if high > 2.5 or low < 0.4 else (1.0, 1.25, 1.5, 2)
+    factors = sorted(f for f in {*steps, *(1 / step for step in steps)} if low <= f <= high)
+    axes.xaxis.set_major_locator(FixedLocator(factors))
+    axes.xaxis.set_major_formatter(FixedFormatter([f"{factor:.3g}×" for factor in factors]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="x", visible=True)
+
+
+def _limits(bars: Bars) -> tuple[float, float]:
+    known = [value for value in bars.values if value is not None]
+    if bars.log:
+        low, high = min([*known, 1 / 1.1]), max([*known, 1.25])
+        low, high = max(low, 1e-3), min(high, 1e4)
+        room = (high / low) ** 0.2  # for the numbers beside the bars
+        return low / (1 if low > 0.9 else room**0.2), high * room
+    top = max(known, default=0.0) or 1.0
+    if bars.reference is not None:
+        top = min(max(top, bars.reference), MOST * bars.reference)
+    return 0.0, top * 1.2
+
+
+def draw_bars(axes: Axes, bars: Bars, labels: list[str], colours: list[str], names: bool) -> None:
+    """In the given order, top to bottom, each with its value written at its end, clear of the lines."""
+    axes.set_title(bars.title, pad=8)
     axes.grid(False)
     axes.set_yticks(range(len(labels)), labels if names else [""] * len(labels))
     axes.tick_params(axis="y", labelsize=9, labelcolor=INK, pad=5)
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    known = [value for value in values if value is not None]
-    top = max([*known, base + 1e-9]) if limit is None else limit
-    axes.set_xlim(min([*known, base]), base + (top - base) * 1.16)
-    for i, (value, content, colour) in enumerate(zip(values, shown, colours)):
-        end = base if value is None else min(value, top)
-        axes.barh(i, end - base, left=base, height=0.7, color=colour, zorder=2)
-        if value is not None and value > top:
-            _cut(axes, top - 0.025 * (top - base), i)
-        axes.annotate(
-            content, (max(end, base), i), xytext=(5, 0), textcoords="offset points", va="center", fontsize=8.5,
-            color=MUTED if value is None else INK, bbox=CLEAR,
-        )  # fmt: skip
-    axes.set_xticks([])
-    axes.axvline(base, color=GRID, linewidth=1.2, zorder=1)
+    low, high = _limits(bars)
+    base = 1.0 if bars.log else 0.0
+    last = high / ((high / low) ** 0.15) if bars.log else high / 1.2  # beyond it stand the numbers
+    if bars.log:
+        axes.set_xscale("log", base=2)
+    axes.set_xlim(low, high)
+    if bars.log:
+        _log_ticks(axes, low, last)
+    else:
+        axes.set_xticks([])
+    axes.axvline(base, color=GRID, linewidth=1.2, zorder=1, label=LEADER)
     axes.spines["bottom"].set_visible(False)
+    if bars.reference is not None:
+        axes.axvline(bars.reference, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+    placer = Placer(axes)
+    for i, (value, range_, colour) in enumerate(zip(bars.values, bars.ranges, colours)):
+        end = base if value is None else min(max(value, low), last * 1.0001)
+        if value is not None:
+            axes.barh(i, end - base, left=base, height=0.7, color=colour, zorder=2)
+            cut = value > last * 1.001
+            if cut:
+                _cut(axes, last - 0.025 * (last - base), i)
+            elif range_.width > VISIBLE:
+                right = min(end * range_.high, high)
+                axes.plot([max(end * range_.low, low), right], [i, i], color=INK, linewidth=1, zorder=4, label=LEADER)
+                end = right
+        starts = [max(end, base)] + ([max(end, bars.reference)] if bars.reference is not None else [])
+        places = [{"xy": (x, i), "xytext": (5, 0), "ha": "left", "va": "center"} for x in starts]
+        placer.text(bars.show(value), places, fontsize=8.5, color=MUTED if value is None else INK, annotation_clip=False)
+
+
+def bar_sheet(title: str, subtitle: str, panels: list[Bars], labels: list[str], colours: list[str]) -> Figure:
+    """Panels of bars side by side; the kernels' names stand on the left."""
+    height = max(0.27 * len(labels), 0.5)
+    sheet = Sheet(WIDTH, HEADLINE + height + 0.95, title, subtitle)
+    width = (WIDTH - 2.35 - 0.4 * len(panels)) / max(len(panels), 1)
+    for i, panel in enumerate(panels):
+        axes = sheet.axes(2.35 + i * (width + 0.4), HEADLINE + 0.4, width, height)
+        draw_bars(axes, panel, [text.cut(label, 32) for label in labels], colours, names=i == 0)
+    return sheet.figure

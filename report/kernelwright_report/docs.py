@@ -40,7 +40,7 @@ from pathlib import Path
 
 from . import amd, check, counters, guard, library, marks
 from . import pictures as plots
-from . import tables, tables_reduce, text, theme, values
+from . import tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near, over_first
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -196,7 +196,7 @@ def _suite(project: Project, result: ResultFile, kernel: str | None) -> tables.T
         raise ResultError(f"{result.path} is not of the suite: `kernelwright accuracy sgemm --classes '*'` writes one.")
     if kernel and kernel not in result.kernels:
         raise ResultError(f"{result.path} has no kernel '{kernel}'; it has {', '.join(result.kernels)}.")
-    return tables.suite(result, kernel)
+    return tables_errors.suite(result, kernel)
 
 
 # Kind -> the operation that it is of ("" for all), and what makes it.
@@ -207,9 +207,9 @@ TABLES = {
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
-    "accuracy": ("sgemm", lambda project, result, size: tables.accuracy(result)),
+    "accuracy": ("sgemm", lambda project, result, size: tables_errors.accuracy(result)),
     "suite": ("sgemm", _suite),
-    "verified": ("", lambda project, result, size: tables.verified(result)),
+    "verified": ("", lambda project, result, size: tables_errors.verified(result)),
     "reduce ladder": ("reduce", _reduce_ladder),
     "reduce vs-cub": ("reduce", lambda project, result, size: tables_reduce.by_length(result)),
     "reduce shapes": ("reduce", lambda project, result, size: tables_reduce.shapes(result)),
@@ -325,7 +325,7 @@ def _picture(
 ) -> str:
     """Draws it where its files are not of this data, and the text that shows it."""
     light, dark = IMAGES / f"{stem}.svg", IMAGES / f"{stem}-dark.svg"
-    stamp = FINGERPRINT.format(drawn_from)
+    stamp = FINGERPRINT.format(f"{drawn_from} drawn by {plots.drawing_digest()[:16]}")
     if not all(
         (project.root / path).is_file() and stamp in (project.root / path).read_text() for path in (light, dark)
     ):

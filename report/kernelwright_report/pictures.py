@@ -3,12 +3,18 @@ the list and the captions do not."""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import importlib.util
 import io
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from . import text, theme
+from .curves import drawn_inputs
+from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
 from .results import ResultError, ResultFile
 
@@ -21,103 +27,107 @@ class Picture:
     title: str
     caption: str
     draw: Callable  # () -> matplotlib figure
+    part: str = "result"  # of the page: result, steps, ratios, sizes, errors
+
+
+def _drawing(module: str, function: str, *arguments) -> Callable:
+    """Loads matplotlib when it draws, not before."""
+
+    def draw():
+        return getattr(importlib.import_module(f".{module}", __package__), function)(*arguments)
+
+    return draw
+
+
+def _spread(result: ResultFile, shown: str) -> str:
+    """A sentence on bands or strokes, where there are any to be seen."""
+    visible = any(row.time_range.width > VISIBLE for row in result.rows)
+    return f" {shown}: half the interquartile range of the repeats to either side, within shortest and longest." if visible else ""
 
 
 def _sgemm(result: ResultFile, size: int) -> list[Picture]:
-    def draw(function: str, *arguments):
-        def run():
-            from . import plots_sgemm
-
-            return getattr(plots_sgemm, function)(result, *arguments)
-
-        return run
-
     unit, _ = text.rate_unit(result.rows)
     shape = result.shape_near(size)
-    pictures = [
-        Picture(
-            "by-size", "Every kernel at every size",
-            f"{unit} of each kernel, grouped by size, with the table of GFLOP/s beneath; the best of each size is "
-            "marked. Kernels in ladder order, the vendor last.",
-            draw("by_size"),
-        )
-    ]  # fmt: skip
-    if sum(shape.square for shape in result.timed_shapes) > 1:
+    found = []
+    if sum(shape.square and shape.m > 0 for shape in result.timed_shapes) > 1:
         caption = f"{unit} against size, M = N = K."
         if result.device.get("measured_fp32_tflops"):
             caption += " Dashed: what registers alone reach on this device."
-        pictures.append(Picture("lines", f"{unit} against size", caption, draw("lines")))
-    if any(row.of_peak is not None for row in result.rows):
-        pictures.append(
-            Picture(
-                "of-peak", "Share of peak", "Share of the FP32 peak measured on this device, at the largest sizes.",
-                draw("of_peak"),
-            )
-        )  # fmt: skip
-    rows = [row for kernel in result.timed_kernels if (row := result.at(kernel, shape))]
-    if any(row.vs_previous is not None or row.vs_peer is not None for row in rows):
-        caption = f"At {shape.label}: speed-up over the step that each kernel improves on, and ratio to the vendor."
-        pictures.append(Picture("steps", "Step by step", caption, draw("steps", shape)))
-    return pictures
+        caption += _spread(result, "Bands")
+        found.append(Picture("lines", f"{unit} against size", caption, _drawing("plots_sgemm", "lines", result)))
+    steps = sgemm_steps(result, shape)
+    if steps.panels:
+        caption = f"At {shape.label}: {steps.caption}.{_spread(result, 'Strokes')}"
+        found.append(Picture("steps", "Step by step", caption, _drawing("plots_sgemm", "steps", result, shape), "steps"))
+    if peak_shares(result)[1]:
+        caption = "Share of the FP32 peak measured on this device, at the largest sizes."
+        found.append(Picture("of-peak", "Share of peak", caption, _drawing("plots_sgemm", "of_peak", result), "ratios"))
+    all_sizes = len(result.timed_shapes)
+    some = f", {MOST_SIZES} of {all_sizes}" if all_sizes > MOST_SIZES else ""
+    caption = f"{unit} of each kernel, grouped by size{some}, with the numbers beneath; the best of each size is marked. "
+    caption += f"Kernels in ladder order, the vendor last.{_spread(result, 'Strokes')}"
+    found.append(Picture("by-size", "Every kernel at every size", caption, _drawing("plots_sgemm", "by_size", result), "sizes"))
+    return found
 
 
 def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
     shape = length_near(result, size)
     if shape is None:
         return []
-
-    def draw(function: str, *arguments):
-        def run():
-            from . import plots_reduce
-
-            return getattr(plots_reduce, function)(result, *arguments)
-
-        return run
-
     found = []
-    if len(lengths(result)) > 1:
+    known = [shape for shape in lengths(result) if shape.n > 0]
+    if len(known) > 1:
         caption = "Median time and bytes read a second against the number of elements n."
         if result.device.get("measured_read_gbs"):
             caption += " Dashed: the measured read bandwidth"
-            caption += ", and the time of an empty kernel." if result.device.get("empty_kernel_us") else "."
-        found.append(Picture("by-length", "Time and bandwidth against n", caption, draw("by_length")))
-        if any(row.vs_peer is not None and row.role != "peer" for row in result.rows):
-            vendor = text.kernel(next(row.peer for row in result.rows if row.peer))
+            empty = (result.device.get("empty_kernel_us") or {}).get("graph")
+            caption += ", and the time of an empty kernel." if empty else "."
+        caption += _spread(result, "Bands")
+        found.append(Picture("by-length", "Time and bandwidth against n", caption, _drawing("plots_reduce", "by_length", result)))
+        if any(row.vs_peer is not None and row.role != "peer" for shape in known for row in result.timed_at(shape)):
+            vendor = text.kernel(result.peer_name or "the vendor")
             caption = f"Median time of {vendor} by that of each kernel, from the same run; above 1 is faster."
-            found.append(Picture("over-peer", f"Speed-up over {vendor} against n", caption, draw("over_peer")))
-    if any(result.role(kernel) == "rung" for kernel in result.timed_kernels):
-        caption = f"{shape.label}: share of the measured read bandwidth, gain over the step that each kernel "
-        caption += "improves on, and over the first rung."
-        found.append(Picture("steps", "Step by step", caption, draw("steps", shape)))
+            draw = _drawing("plots_reduce", "over_peer", result)
+            found.append(Picture("over-peer", f"Speed-up over {vendor} against n", caption, draw, "ratios"))
+    steps = reduce_steps(result, shape)
+    if steps.panels and any(result.role(kernel) == "rung" for kernel in result.timed_kernels):
+        caption = f"{shape.label}: {steps.caption}.{_spread(result, 'Strokes')}"
+        found.append(Picture("steps", "Step by step", caption, _drawing("plots_reduce", "steps", result, shape), "steps"))
     return found
 
 
 def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
     """`size` is that of the step-by-step plot; without one DEFAULT_SIZE, of reductions the longest."""
     if result.kind == "accuracy":
-
-        def draw_accuracy():
-            from . import plots_other
-
-            return plots_other.accuracy(result)
-
+        if not drawn_inputs(result):
+            return []
         caption = "Error against float64 by K, in units of u·|A||B| with u = 2⁻²⁴. Both scales are "
         caption += "logarithmic; kernels with the same errors share one line."
-        return [Picture("accuracy", "Error against K", caption, draw_accuracy)]
+        return [Picture("accuracy", "Error against K", caption, _drawing("plots_other", "accuracy", result))]
     if result.kind == "verify":
         return []
     if result.op == "scale_add":
-
-        def draw_bandwidth():
-            from . import plots_other
-
-            return plots_other.bandwidth(result)
-
-        caption = "Bytes read and written by the median time, against the matrix size."
-        return [Picture("bandwidth", "Bytes moved per second", caption, draw_bandwidth)]
+        if not any(shape.flops > 0 for shape in result.timed_shapes):
+            return []
+        caption = f"Bytes read and written by the median time, against the matrix size.{_spread(result, 'Bands')}"
+        return [Picture("bandwidth", "Bytes moved per second", caption, _drawing("plots_other", "bandwidth", result))]
     if result.op == "reduce":
         return _reduce(result, size)
     return _sgemm(result, size or DEFAULT_SIZE)
+
+
+DRAWN_BY = ("canvas.py", "curves.py", "labels.py", "panels.py", "plots_*.py", "text.py", "theme.py")
+
+
+def drawing_digest() -> str:
+    """Of the text of the modules that draw: a picture is as old as they are."""
+    folder = Path(__file__).parent
+    paths = [path for pattern in DRAWN_BY for path in sorted(folder.glob(pattern))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def can_draw() -> bool:
+    return importlib.util.find_spec("matplotlib") is not None
 
 
 def render(picture: Picture) -> tuple[str, bytes]:
@@ -130,7 +140,8 @@ def render(picture: Picture) -> tuple[str, bytes]:
             "`./dev setup` installs it into .venv, or: python3 -m pip install matplotlib"
         ) from None
     svg, png = io.StringIO(), io.BytesIO()
-    with matplotlib.rc_context(theme.RC):
+    with matplotlib.rc_context(theme.RC), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the page is drawn in the reader's font
         figure = picture.draw()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None, "Title": picture.title})
         figure.savefig(png, format="png", dpi=150, metadata={"Software": None})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .canvas import HEADLINE, Sheet, label_ends
+from .canvas import HEADLINE, Sheet
+from .labels import label_ends
 from .library import Library
 from .theme import COLOURS, MUTED, PAPER, ramp
 

@@ -40,7 +40,8 @@ class Reduction:
         if self.kind == "whole":
             shown = text.length(self.n)
         elif self.kind == "segments":
-            shown = f"{text.whole(self.segments)} segments, {self.lengths.replace('_', ' ')}"
+            shown = f"{text.whole(self.segments)} segments"
+            shown += f", {self.lengths.replace('_', ' ')}" if self.lengths else ""
         else:
             shown = f"{self.kind} of {self.rows}×{self.cols}"
             if self.ld > self.cols:
@@ -74,9 +75,10 @@ def lengths(result: ResultFile) -> list[Reduction]:
 
 
 def length_near(result: ResultFile, size: int | None) -> Reduction | None:
-    """The length of that size where it was timed, else the longest; nothing where there is none."""
+    """The length of that size where it was timed, else the longest of those that most kernels have; nothing where
+    there is none."""
     known = lengths(result)
-    return next((shape for shape in known if shape.n == size), known[-1] if known else None)
+    return next((shape for shape in known if shape.n == size), result.most_shared(known) if known else None)
 
 
 def own(result: ResultFile, shape: Reduction) -> Row | None:

@@ -1,4 +1,4 @@
-"""Reads and checks result files (schema 1). Everything after this module may trust what it gets."""
+"""Result files as the rest of the report sees them: rows, shapes, and what was timed."""
 
 from __future__ import annotations
 
@@ -6,43 +6,19 @@ import hashlib
 import json
 import math
 import shlex
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from . import schema, text
 from .reductions import Reduction, reduction_of
+from .schema import ROLES, NoFile, NoRows, ResultError
 
-SCHEMA = 1
+__all__ = ["NoFile", "NoRows", "ResultError", "ResultFile", "Row", "Shape", "load"]
 
-
-class ResultError(Exception):
-    """A file that cannot be used; the text says which, where and what to do."""
-
-
-class NoFile(ResultError):
-    """The file is not there."""
-
-
-NUMBER = (int, float)
-# Field -> types that a value may have. A row must carry the first group; the rest may be null or absent.
-REQUIRED = {"op": str, "kernel": str, "role": str, "verified": bool}
-OPTIONAL = {
-    "m": int, "n": int, "k": int, "batch": int,
-    "lda": int, "ldb": int, "ldc": int,
-    "op_a": str, "op_b": str, "layout": str, "math": str, "path": str, "input": str,
-    "l2": str, "timing": str, "peer": str,
-    "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
-    "segments": int, "lengths": str, "misalign": int, "correction": int,
-    "alpha": NUMBER, "beta": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
-    "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
-    "c_first": NUMBER, "c_last": NUMBER,
-    "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
-    "time_us": dict, "error": dict, "launch": dict,
-}  # fmt: skip
-# What names a reduction, besides.
-REDUCTION = ("n", "dtype", "reduce_op", "shape")
-ROLES = ("rung", "reference", "production", "peer")
+OWN_BOUND = 1.5  # a kernel whose bound is so many times the usual one is held to one of its own
 
 
 @dataclass(frozen=True, order=True)
@@ -76,6 +52,26 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class Range:
+    """From where to where a value spreads, as factors of it."""
+
+    low: float
+    high: float
+
+    @property
+    def inverse(self) -> Range:
+        """Of what is divided by the value: a rate, by the time."""
+        return Range(1 / max(self.high, 1e-3), 1 / max(self.low, 1e-3))
+
+    @property
+    def width(self) -> float:
+        return max(self.high - 1, 1 - self.low)
+
+
+EXACT = Range(1.0, 1.0)
+
+
+@dataclass(frozen=True)
 class Row:
     fields: dict
 
@@ -99,8 +95,30 @@ class Row:
         return (self.time_us or {}).get("median")
 
     @property
+    def spread(self) -> float | None:
+        """Half the interquartile range of the repeats, as a share of the median: the ± of the time."""
+        iqr, repeats = (self.time_us or {}).get("iqr"), (self.time_us or {}).get("repeats")
+        return iqr / 2 / self.median_us if self.median_us and iqr is not None and repeats != 1 else None
+
+    @property
+    def time_range(self) -> Range:
+        """Where about half of the repeats lie, as shares of the median; never beyond the shortest and the longest."""
+        if self.spread is None:
+            return EXACT
+        shortest, longest = (self.time_us.get(name) or self.median_us for name in ("min", "max"))
+        low = max(1 - self.spread, min(shortest / self.median_us, 1))
+        return Range(low, min(1 + self.spread, max(longest / self.median_us, 1)))
+
+    @property
     def max_error(self) -> float | None:
         return (self.error or {}).get("max")
+
+
+def evenly(items: list, most: int) -> list:
+    """At most so many of the items, evenly over all of them, the last one among them."""
+    if len(items) <= most:
+        return items
+    return [items[round((i + 1) * len(items) / most) - 1] for i in range(most)]
 
 
 def _ladder_order(row: Row) -> tuple:
@@ -120,6 +138,7 @@ class ResultFile:
     date: str | None
     rows: tuple[Row, ...]
     digest: str
+    interrupted: bool = False
 
     @property
     def op(self) -> str:
@@ -142,8 +161,12 @@ class ResultFile:
     def kernels(self) -> list[str]:
         return list(dict.fromkeys(row.kernel for row in self.rows))
 
+    @cached_property
+    def roles(self) -> dict[str, str]:
+        return {row.kernel: row.role for row in reversed(self.rows)}
+
     def role(self, kernel: str) -> str:
-        return next(row.role for row in self.rows if row.kernel == kernel)
+        return self.roles[kernel]
 
     @cached_property
     def shapes(self) -> list[Shape] | list[Reduction]:
@@ -151,7 +174,8 @@ class ResultFile:
 
     @cached_property
     def table(self) -> dict[tuple[str, Shape | Reduction], Row]:
-        return {(row.kernel, row.shape): row for row in self.rows}
+        """A row of each cell, one with a time where there is one."""
+        return {(row.kernel, row.shape): row for row in sorted(self.rows, key=lambda row: row.median_us is not None)}
 
     def at(self, kernel: str, shape: Shape | Reduction) -> Row | None:
         """The row that carries a time, or nothing."""
@@ -166,10 +190,45 @@ class ResultFile:
     def timed_kernels(self) -> list[str]:
         return [k for k in self.kernels if any(self.at(k, shape) for shape in self.timed_shapes)]
 
+    def timed_at(self, shape: Shape | Reduction) -> list[Row]:
+        """The timed rows of one problem, in ladder order."""
+        return [row for kernel in self.timed_kernels if (row := self.at(kernel, shape))]
+
+    def most_shared(self, shapes: list) -> Shape | Reduction:
+        """The last of those shapes that most kernels were timed at."""
+        return max(enumerate(shapes), key=lambda item: (len(self.timed_at(item[1])), item[0]))[1]
+
     def shape_near(self, size: int) -> Shape:
-        """The square of that size where it was timed, else the largest timed problem."""
+        """The square of that size where it was timed, else the largest problem that most kernels were timed at."""
         square = [s for s in self.timed_shapes if s.square and s.m == size]
-        return square[0] if square else self.timed_shapes[-1]
+        return square[0] if square else self.most_shared(self.timed_shapes)
+
+    @cached_property
+    def own_bounds(self) -> dict[str, tuple[float, float]]:
+        """Kernel -> (its bound, the usual one), of steps that are less exact than FP32 and so are verified against a
+        bound of their own. Usual is the vendor's, else the most frequent one."""
+        bounds: dict[tuple, dict[str, float]] = {}
+        for row in self.rows:
+            bound = (row.error or {}).get("bound")
+            if bound is not None:
+                at = bounds.setdefault((row.shape, row.input), {})
+                at[row.kernel] = max(bound, at.get(row.kernel, 0))
+        found: dict[str, tuple[float, float]] = {}
+        for at in bounds.values():
+            counted = Counter(at.values())
+            usual = next(
+                (bound for kernel, bound in at.items() if self.role(kernel) == "peer"),
+                max(counted, key=lambda bound: (counted[bound], bound)),
+            )
+            for kernel, bound in at.items():
+                if self.role(kernel) == "rung" and bound > max(OWN_BOUND * usual, found.get(kernel, (0, 0))[0]):
+                    found[kernel] = (bound, usual)
+        return found
+
+    @cached_property
+    def peer_name(self) -> str | None:
+        """The vendor that the rows are measured beside."""
+        return next((row.peer for row in self.rows if row.peer), None)
 
     @cached_property
     def parents(self) -> dict[str, str]:
@@ -205,64 +264,27 @@ class ResultFile:
         found = dict.fromkeys(row.fields.get(field) for row in self.rows)
         return [value for value in found if value is not None]
 
-    def not_timed(self) -> list[str]:
-        """One line a kernel for cells of the bench grid that have no time."""
-        if self.kind != "bench":
-            return []
+    def notes(self) -> list[str]:
+        """What a reader of the tables must know: an interrupted run, rows that no table shows, and one line a kernel
+        for cells of the bench grid that have no time."""
         lines = []
+        if self.interrupted:
+            lines.append("The run was interrupted: this is what it had measured.")
+        if self.kind != "bench":
+            return lines
+        hidden = sum(row.median_us is not None for row in self.rows) - sum(
+            row.median_us is not None for row in self.table.values()
+        )
+        if hidden:
+            lines.append(f"{hidden} more timed rows of the same problems differ in input, L2 state or math: see the CSV.")
         for kernel in self.kernels:
             failed = [s.label for s in self.timed_shapes if (row := self.table.get((kernel, s))) and not row.verified]
             absent = [s.label for s in self.timed_shapes if not self.at(kernel, s) and s.label not in failed]
             if failed:
-                lines.append(f"{kernel} failed verification at {', '.join(failed)}: no time.")
+                lines.append(f"{kernel} failed verification at {text.listing(failed, 12)}: no time.")
             if absent:
-                lines.append(f"{kernel} was not measured at {', '.join(absent)}.")
+                lines.append(f"{kernel} was not measured at {text.listing(absent, 12)}.")
         return lines
-
-
-def _need(condition: bool, message: str) -> None:
-    if not condition:
-        raise ResultError(message)
-
-
-def _type_name(types) -> str:
-    names = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object", NUMBER: "a number"}
-    return names[types]
-
-
-def _check_value(where: str, name: str, value, types) -> None:
-    # In Python, True is an int.
-    fits = isinstance(value, types) and (types is bool or not isinstance(value, bool))
-    _need(fits, f"{where}: '{name}' is {json.dumps(value)[:40]}, expected {_type_name(types)}.")
-
-
-def _check_row(where: str, fields) -> Row:
-    _need(isinstance(fields, dict), f"{where}: expected an object, found {json.dumps(fields)[:40]}.")
-    for name, types in REQUIRED.items():
-        _need(name in fields, f"{where}: '{name}' is missing.")
-        _check_value(where, name, fields[name], types)
-    where += f" ({fields['kernel']})"
-    for name, types in OPTIONAL.items():
-        if fields.get(name) is not None:
-            _check_value(where, name, fields[name], types)
-    for group in ("time_us", "error"):
-        for name, value in (fields.get(group) or {}).items():
-            if value is not None:
-                _check_value(where, f"{group}.{name}", value, NUMBER)
-    _need(fields["role"] in ROLES, f"{where}: role '{fields['role']}' is not one of {', '.join(ROLES)}.")
-    if fields["op"] == "reduce":
-        for name in REDUCTION:
-            _need(fields.get(name) is not None, f"{where}: it is a reduction but has no '{name}'.")
-    row = Row(fields)
-    _need(
-        row.verified or row.median_us is None,
-        f"{where}: not verified, yet it has a time ({row.median_us} µs). Only verified rows may be timed: measure again.",
-    )
-    if row.median_us is not None:
-        _need(row.median_us > 0, f"{where}: time_us.median is {row.median_us}, expected more than 0.")
-        rate = "gflops" if row.op == "sgemm" else "gbs"
-        _need(row.fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
-    return row
 
 
 def _check_unique(path: Path, rows: Iterable[Row]) -> None:
@@ -271,51 +293,32 @@ def _check_unique(path: Path, rows: Iterable[Row]) -> None:
         if row.median_us is None:
             continue
         key = (row.op, row.kernel, row.shape, row.input, row.l2, row.math)
-        _need(
-            key not in seen,
-            f"{path}: rows {seen.get(key)} and {number} are the same measurement "
-            f"({row.kernel} at {row.shape.label}); keep one run a file.",
-        )
+        if key in seen:
+            raise ResultError(
+                f"{path}: rows {seen[key]} and {number} are the same measurement "
+                f"({row.kernel} at {row.shape.label}); keep one run a file."
+            )
         seen[key] = number
 
 
 def load(path: Path | str) -> list[ResultFile]:
     """The file's rows, one ResultFile an operation."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise NoFile(f"{path}: no such file. `kernelwright bench sgemm --json {path}` writes one.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"{path}: cannot be read: {error}.") from None
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ResultError(f"{path}: not JSON: {error}.") from None
-    _need(isinstance(data, dict), f"{path}: expected one object with 'schema', 'device' and 'rows'.")
-    schema = data.get("schema")
-    _need(
-        schema == SCHEMA,
-        f"{path}: schema {schema}, this report reads schema {SCHEMA}. Measure again with this version of kernelwright.",
-    )
-    for name, types in (("device", dict), ("software", dict), ("rows", list)):
-        _need(isinstance(data.get(name), types), f"{path}: '{name}' is missing or has the wrong type.")
-    for name in ("name", "kind"):
-        _need(isinstance(data["device"].get(name), str), f"{path}: device.{name} is missing or not a text.")
-    _need(len(data["rows"]) > 0, f"{path}: it has no rows, so there is nothing to show.")
-    rows = [_check_row(f"{path}: row {number}", fields) for number, fields in enumerate(data["rows"])]
+    data = schema.read(path)
+    rows = [Row(fields) for fields in data["rows"]]
     _check_unique(path, rows)
     command = data.get("command") or ""
     digest = hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
     return [
         ResultFile(
             path=path,
-            command=shlex.join(command) if isinstance(command, list) else str(command),
+            command=shlex.join(command) if isinstance(command, list) else command,
             device=data["device"],
             software=data["software"],
             date=data.get("date"),
             rows=tuple(sorted((row for row in rows if row.op == op), key=_ladder_order)),
             digest=digest,
+            interrupted=data.get("interrupted", False),
         )
         for op in dict.fromkeys(row.op for row in rows)
     ]

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import text
-from .curves import curves_of
 from .reductions import Reduction
 from .results import ResultFile, Row, Shape
 
@@ -44,7 +43,7 @@ def to_html(table: Table) -> str:
         "<tr>" + "".join(cell("td", i, c.text, c.mark) for i, c in enumerate(row)) + "</tr>" for row in table.rows
     )
     return (
-        f'<div class="scroll"><table><caption>{html.escape(table.caption)}</caption>'
+        f'<p class="quiet">{html.escape(table.caption)}</p><div class="scroll"><table>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -84,25 +83,80 @@ def rows_csv(result: ResultFile) -> str:
 
 
 def best_of(result: ResultFile, shape: Shape | Reduction) -> str | None:
-    """The kernel with the shortest median at a shape."""
-    timed = [(result.at(kernel, shape).median_us, kernel) for kernel in result.kernels if result.at(kernel, shape)]
-    return min(timed)[1] if timed else None
+    """The kernel with the shortest median at a shape, among those that are as exact as the rest."""
+    rows = result.timed_at(shape)
+    exact = [row for row in rows if row.kernel not in result.own_bounds] or rows
+    return min(exact, key=lambda row: row.median_us).kernel if exact else None
+
+
+def less_exact(result: ResultFile, kernels: list[str]) -> str:
+    """A sentence on the kernels among these that are verified against bounds of their own."""
+    own = [text.kernel(kernel) for kernel in kernels if kernel in result.own_bounds]
+    if not own:
+        return ""
+    one = len(own) == 1
+    return f" {text.listing(own)} {'is' if one else 'are'} less exact than the others, by design, and never marked best."
 
 
 def sweep(result: ResultFile, linked: bool = False) -> Table:
-    """Kernel x size in GFLOP/s, of reductions in GB/s; best of each size marked."""
-    unit, rate = ("GB/s", "gbs") if result.op == "reduce" else ("GFLOP/s", "gflops")
+    """Kernel x size, in TFLOP/s or GFLOP/s, of others in GB/s; best of each size marked."""
+    unit, scale = text.rate_unit(result.rows) if result.op == "sgemm" else ("GB/s", 1.0)
+    rate = "gflops" if result.op == "sgemm" else "gbs"
     best = {shape: best_of(result, shape) for shape in result.timed_shapes}
     rows = []
     for kernel in result.timed_kernels:
         cells = [Cell(kernel if linked else text.kernel(kernel), link=kernel)]
         for shape in result.timed_shapes:
             row = result.at(kernel, shape)
-            shown = text.number(row.fields[rate] if row else None)
+            shown = text.number(row.fields[rate] / scale if row else None)
             cells.append(Cell(shown, "best" if kernel == best[shape] else ""))
         rows.append(cells)
-    header = ["kernel"] + [shape.label for shape in result.timed_shapes]
-    return Table(f"{unit} (10⁹ per second) from the median time; the best of each size is marked.", header, rows)
+    labels, family = short_labels(result.timed_shapes)
+    measure = "10¹² operations a second" if unit == "TFLOP/s" else "10⁹ operations a second" if unit == "GFLOP/s" else "10⁹ bytes a second"
+    caption = f"{family}{unit} ({measure}) from the median time; the best of each size is marked."
+    return Table(caption + less_exact(result, result.timed_kernels), ["kernel", *labels], rows)
+
+
+def short_labels(shapes: list) -> tuple[list[str], str]:
+    """The shapes' labels, and what all of them begin with, for the caption: reductions of one family show their size."""
+    families = {getattr(shape, "family", None) for shape in shapes}
+    if len(families) == 1 and None not in families:
+        return [shape.size for shape in shapes], f"{families.pop()}. "
+    return [shape.label for shape in shapes], ""
+
+
+def beside(result: ResultFile, most: int = 3) -> Table | None:
+    """A line a size: the library's kernels and the vendor's, each with its spread; nothing where either is missing."""
+    unit, scale = text.rate_unit(result.rows) if result.op == "sgemm" else ("GB/s", 1.0)
+    own = [kernel for kernel in result.timed_kernels if result.role(kernel) == "production"][:most]
+    peers = [kernel for kernel in result.timed_kernels if result.role(kernel) == "peer"]
+    if not own or not peers:
+        return None
+
+    def rate(row: Row | None, best: str | None) -> Cell:
+        if row is None:
+            return Cell(text.NONE)
+        value = row.gflops / scale if result.op == "sgemm" else row.gbs
+        shown = text.number(value) + (f" {text.plus_minus(row.spread)}" if row.spread is not None else "")
+        return Cell(shown, "best" if row.kernel == best else "")
+
+    rows = []
+    for shape in result.timed_shapes:
+        found = {kernel: result.at(kernel, shape) for kernel in own + peers}
+        if not any(found[kernel] for kernel in own):
+            continue
+        best = min((row for row in found.values() if row), key=lambda row: row.median_us).kernel
+        cells = [Cell(shape.label)]
+        for kernel in own:
+            row = found[kernel]
+            cells += [rate(row, best), Cell(text.times(row.vs_peer if row else None))]
+        rows.append([*cells, *(rate(found[kernel], best) for kernel in peers)])
+    vendor = text.kernel(result.peer_name or peers[0])
+    header = ["size"]
+    for kernel in own:
+        header += [text.kernel(kernel), f"over {vendor}"]
+    caption = f"{unit} from medians of one run, ± half the interquartile range of the repeats; the best of each size is marked."
+    return Table(caption, [*header, *map(text.kernel, peers)], rows)
 
 
 def products(result: ResultFile) -> Table:
@@ -117,13 +171,14 @@ def products(result: ResultFile) -> Table:
             Cell(row.shape.label),
             Cell(row.path or row.kernel),
             Cell(text.microseconds(row.median_us)),
+            Cell(text.plus_minus(row.spread)),
             Cell(text.number(row.gflops / scale)),
             Cell(text.microseconds(peer.median_us) if peer else text.NONE),
             Cell(text.times(row.vs_peer)),
         ])
     peers = " and ".join(text.kernel(name) for name in dict.fromkeys(row.peer for row in result.rows if row.peer))
-    header = ["m × n × k", "computed by", "time", unit, peers, f"over {peers}"]
-    return Table("Median times, interleaved in one run.", header, rows, left=2)
+    header = ["m × n × k", "computed by", "time", "±", unit, peers, f"over {peers}"]
+    return Table("Median times, interleaved in one run, ± half the interquartile range of the repeats.", header, rows, left=2)
 
 
 def over_parent(result: ResultFile, row: Row) -> str:
@@ -146,6 +201,7 @@ def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None
         cells = [
             Cell(kernel if ideas is not None else text.kernel(kernel), link=kernel),
             Cell(text.microseconds(row.median_us)),
+            Cell(text.plus_minus(row.spread)),
             Cell(text.number(row.gflops / scale), "best" if kernel == best else ""),
             Cell(text.percent(row.of_peak)),
             Cell(over_parent(result, row)),
@@ -154,14 +210,14 @@ def ladder(result: ResultFile, shape: Shape, ideas: dict[str, str] | None = None
         if ideas is not None:
             cells.insert(1, Cell(ideas.get(kernel, "")))
         rows.append(cells)
-    vendor = next((row.peer for row in result.rows if row.peer), None)
-    of_vendor = f"of {text.kernel(vendor)}" if vendor else "of the vendor"
-    header = ["kernel", "time", unit, "of peak", "over the step before", of_vendor]
+    of_vendor = f"of {text.kernel(result.peer_name)}" if result.peer_name else "of the vendor"
+    header = ["kernel", "time", "±", unit, "of peak", "over the step before", of_vendor]
     if ideas is not None:
         header.insert(1, "idea")
     peak = result.device.get("measured_fp32_tflops")
     measured = f" of {text.number(peak * 1e3 / scale)} {unit}" if peak else ""
-    caption = f"{shape.label}: median time; share of this device's measured FP32 peak{measured}."
+    caption = f"{shape.label}: median time, ± half the interquartile range of the repeats; share of this device's "
+    caption += f"measured FP32 peak{measured}.{less_exact(result, [row.kernel for row in result.timed_at(shape)])}"
     return Table(caption, header, rows, left=1 if ideas is None else 2)
 
 
@@ -191,108 +247,13 @@ def bandwidth(result: ResultFile) -> Table:
                 continue
             marked = "best" if kernel == best and len(result.timed_kernels) > 1 else ""
             rows.append([
-                Cell(f"{row.m}×{row.n}"), Cell(text.kernel(kernel), link=kernel), Cell(text.microseconds(row.median_us)),
-                Cell(text.number(row.gbs), marked), Cell(text.percent(row.of_peak)),
+                Cell(f"{shape.m}×{shape.n}"), Cell(text.kernel(kernel), link=kernel), Cell(text.microseconds(row.median_us)),
+                Cell(text.plus_minus(row.spread)), Cell(text.number(row.gbs), marked), Cell(text.percent(row.of_peak)),
             ])  # fmt: skip
     peak = result.device.get("measured_read_gbs")
     measured = f" of {text.number(peak, 4)} GB/s" if peak else ""
     return Table(
-        f"GB/s: bytes read and written by the median time; share of the measured read bandwidth{measured}.",
-        ["size", "kernel", "time", "GB/s", "of bandwidth"], rows, left=2,
+        "Median time, ± half the interquartile range of the repeats; GB/s: bytes read and written by that time; "
+        f"share of the measured read bandwidth{measured}.",
+        ["size", "kernel", "time", "±", "GB/s", "of bandwidth"], rows, left=2,
     )  # fmt: skip
-
-
-def _outcome(rows: list[Row]) -> Cell:
-    """The cases of one kernel at one shape in one cell."""
-    if not rows:
-        return Cell(text.NONE)
-    errors = [row.max_error for row in rows if row.max_error is not None]
-    shown = text.number(max(errors), 2) if errors else "ok"
-    return Cell(shown) if all(row.verified for row in rows) else Cell(f"✗ {shown if errors else 'failed'}", "fail")
-
-
-UNITS = {
-    "sgemm": "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴",
-    "scale_add": "the last place",
-    "reduce": "u = 2⁻²⁴ of the sum of |x| for a sum or mean, of the result otherwise",
-}
-
-
-def verified(result: ResultFile) -> Table:
-    """Kernel x shape: largest error, or what went wrong. Many shapes go down the page, few across."""
-    cells = {}
-    for row in result.rows:
-        cells.setdefault((row.kernel, row.shape), []).append(row)
-    totals = []
-    for kernel in result.kernels:
-        mine = [row for row in result.rows if row.kernel == kernel]
-        good = sum(row.verified for row in mine)
-        totals.append(Cell(f"{good} of {len(mine)}", "" if good == len(mine) else "fail"))
-    grid = [[_outcome(cells.get((kernel, shape), [])) for shape in result.shapes] for kernel in result.kernels]
-    names, shapes = [text.kernel(kernel) for kernel in result.kernels], [shape.label for shape in result.shapes]
-    unit = UNITS[result.op]
-    caption = f"Largest error of each case in units of {unit}. Every element was compared; ✗ marks a failed case."
-    if len(shapes) > max(12, len(names)):
-        rows = [[Cell("verified"), *totals]] + [[Cell(shape), *column] for shape, column in zip(shapes, zip(*grid))]
-        return Table(caption, ["shape", *names], rows)
-    rows = [[Cell(name), total, *line] for name, total, line in zip(names, totals, grid)]
-    return Table(caption, ["kernel", "verified", *shapes], rows)
-
-
-def _column(k: int) -> int:
-    """Odd classes are measured one below a column's k."""
-    return 1 << (k - 1).bit_length() if k > 0 else 0
-
-
-def _not_compared(rows: list[Row]) -> str:
-    """A sentence on data whose result is exact or not finite."""
-    bad = [row for row in rows if not row.verified]
-    good = dict.fromkeys(row.input for row in rows)
-    for row in bad:
-        good.pop(row.input, None)
-    said = f" As it must be at every K: {', '.join(good)}." if good else ""
-    failed = [f"{row.input} ({text.kernel(row.kernel)}, K = {row.k})" for row in bad]
-    return said + (f" ✗ {text.listing(failed)}." if failed else "")
-
-
-def suite(result: ResultFile, kernel: str | None = None) -> Table:
-    """Kind of data and kernel x K: root mean square error over the peer's; largest error over the peer's."""
-    wanted = [kernel] if kernel else [name for name in result.kernels if result.role(name) != "peer"]
-    mine = [row for row in result.rows if row.kernel in wanted]
-    quotients = {row.input for row in mine if row.rms_vs_peer is not None}
-    compared = [kind for kind in result.values("input") if kind in quotients]
-    ks = sorted({_column(row.k) for row in mine if row.input in compared})
-    lines = []
-    for kind, name in ((kind, name) for kind in compared for name in wanted):
-        at = {_column(row.k): row for row in mine if (row.input, row.kernel) == (kind, name)}
-        cells = [Cell(kind)] if kernel else [Cell(kind), Cell(text.kernel(name), link=name)]
-        for row in map(at.get, ks):
-            shown = text.number(row.rms_vs_peer, 3) if row else text.NONE
-            cells.append(Cell(shown) if row is None or row.verified else Cell(f"✗ {shown}", "fail"))
-        largest = [row.max_vs_peer for row in at.values() if row.max_vs_peer is not None]
-        lines.append([*cells, Cell(text.number(max(largest, default=None), 3))])
-    peer = text.kernel(next((row.peer for row in mine if row.peer), "the peer"))
-    caption = f"{text.kernel(kernel)}: root" if kernel else "Root"
-    caption += f" mean square error divided by that of {peer}, by K; last, the greatest quotient of the largest errors."
-    caption += " ✗ marks what fails the rule." + _not_compared([row for row in mine if row.input not in compared])
-    header = ["data", *([] if kernel else ["kernel"]), *map(str, ks), "largest"]
-    return Table(caption, header, lines, left=1 if kernel else 2)
-
-
-def accuracy(result: ResultFile) -> Table:
-    """Input and kernel x K: root mean square error in u; kernels with the same errors in one line."""
-    ks = sorted({row.k for row in result.rows})
-    rows = []
-    for kind in result.values("input"):
-        mine = [row for row in result.rows if row.input == kind]
-        for kernels, _, _ in curves_of(mine, result.kernels):
-            at = {row.k: row for row in mine if row.kernel == kernels[0]}
-            failed = {row.k for row in mine if row.kernel in kernels and not row.verified}
-            name = Cell(text.group(kernels), link=kernels[0] if len(kernels) == 1 else "")
-            cells = [Cell(kind), name]
-            for k in ks:
-                rms = (at[k].error or {}).get("rms") if k in at else None
-                cells.append(Cell(text.number(rms, 2), "fail" if k in failed else ""))
-            rows.append(cells)
-    caption = "Root mean square error in units of u·|A||B|, u = 2⁻²⁴, against float64, by K."
-    return Table(caption, ["input", "kernel"] + [str(k) for k in ks], rows, left=2)

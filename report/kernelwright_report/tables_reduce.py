@@ -26,6 +26,7 @@ def ladder(result: ResultFile, shape: Reduction, ideas: dict[str, str] | None = 
         cells = [
             Cell(kernel if ideas is not None else text.kernel(kernel), link=kernel),
             Cell(text.number(row.median_us)),
+            Cell(text.plus_minus(row.spread)),
             Cell(text.number(row.gbs), "best" if kernel == best else ""),
             Cell(text.percent(row.of_peak)),
             Cell(text.times(first.get(kernel))),
@@ -34,7 +35,7 @@ def ladder(result: ResultFile, shape: Reduction, ideas: dict[str, str] | None = 
         if ideas is not None:
             cells.insert(1, Cell(ideas.get(kernel, "")))
         rows.append(cells)
-    header = ["kernel", "µs", "GB/s", "of bandwidth", "over the first rung", "over the step before"]
+    header = ["kernel", "µs", "±", "GB/s", "of bandwidth", "over the first rung", "over the step before"]
     if ideas is not None:
         header.insert(1, "idea")
     caption = f"{shape.label}: median time; bytes that must be read, by that time; {_of_bandwidth(result)}."
@@ -55,6 +56,7 @@ def problems(result: ResultFile, lead: dict[str, str]) -> Table:
             *(Cell(str(getattr(shape, field))) for field in lead.values()),
             Cell(text.kernel(mine.kernel), link=mine.kernel),
             Cell(text.number(mine.median_us)),
+            Cell(text.plus_minus(mine.spread)),
             Cell(text.number(other.median_us if other else None)),
             Cell(ratio),
             Cell(text.number(mine.gbs)),
@@ -64,7 +66,7 @@ def problems(result: ResultFile, lead: dict[str, str]) -> Table:
     families = list(dict.fromkeys(shape.family for shape in result.timed_shapes))
     subject = f"{families[0]}, L2" if len(families) == 1 else "L2"
     caption = f"{subject} {'/'.join(result.values('l2'))}: medians of one run; {_of_bandwidth(result)}."
-    header = [*lead, "kernel", "µs", f"{vendor}, µs", f"over {vendor}", "GB/s", "of bandwidth", f"{vendor} of it"]
+    header = [*lead, "kernel", "µs", "±", f"{vendor}, µs", f"over {vendor}", "GB/s", "of bandwidth", f"{vendor} of it"]
     return Table(caption, header, rows, left=len(lead) + 1)
 
 

@@ -13,6 +13,8 @@ def number(value: float | None, digits: int = 3) -> str:
     size = abs(value)
     if size == 0:
         return "0"
+    if size < 1e-6:
+        return f"{value:.{digits}g}"
     decimals = 0
     while decimals < 6 and round(size, decimals) * 10**decimals < 10 ** (digits - 1):
         decimals += 1
@@ -48,6 +50,8 @@ def microseconds(value: float | None) -> str:
 
 
 def size(size_bytes: float) -> str:
+    if abs(size_bytes) >= 2**70:  # of no machine
+        return str(size_bytes)
     for limit, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size_bytes >= limit:
             return f"{size_bytes / limit:.4g}{THIN}{unit}"
@@ -70,6 +74,16 @@ def group(names: list[str]) -> str:
     rungs = [name for name in names if name[:1] == "r" and name[1:3].isdigit()]
     shown = [f"{rungs[0][:3]} … {rungs[-1][:3]}"] if len(rungs) > 2 else [kernel(name) for name in rungs]
     return ", ".join(shown + [kernel(name) for name in names if name not in rungs])
+
+
+def cut(content: str, most: int) -> str:
+    """At most so many characters, for places that have no room for more."""
+    return content if len(content) <= most else content[: most - 1].rstrip() + "…"
+
+
+def plus_minus(share: float | None) -> str:
+    """Spread to either side: ±0.4 %"""
+    return NONE if share is None else f"±{100 * share:.{0 if share >= 0.1 else 1}f}{THIN}%"
 
 
 def listing(items: list[str], most: int = 6) -> str:

@@ -88,6 +88,7 @@ def css_variables(dark: bool) -> str:
 RC = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
+    "text.parse_math": False,  # a name may hold a dollar
     "text.color": INK,
     "axes.edgecolor": GRID,
     "axes.labelcolor": MUTED,

@@ -6,7 +6,7 @@ import unittest
 
 from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, sgemm_row, untimed
 
-from kernelwright_report import guard, pictures, results, tables
+from kernelwright_report import guard, pictures, results, tables_errors
 
 RATIOS = {"sgemm_own": 0.5, "r01_slow": 1.5, "cublas": None}
 
@@ -49,7 +49,7 @@ class Guard(InFolder):
 
 class Suite(InFolder):
     def test_one_line_a_kind_of_data_and_kernel(self):
-        table = tables.suite(self.loaded(suite()))
+        table = tables_errors.suite(self.loaded(suite()))
         self.assertEqual(table.header, ["data", "kernel", "8", "64", "largest"])
         shown = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in table.rows}
         self.assertEqual(len(shown), 4 * 2, "the vendor is what the others are divided by")
@@ -57,19 +57,19 @@ class Suite(InFolder):
         self.assertEqual(shown["odd_nn", "r01 slow"], ["1.50", "1.50", "3.00"], "k = 7 and 63 in the columns of 8 and 64")
 
     def test_of_one_kernel(self):
-        table = tables.suite(self.loaded(suite()), "sgemm_own")
+        table = tables_errors.suite(self.loaded(suite()), "sgemm_own")
         self.assertEqual(table.header, ["data", "8", "64", "largest"])
         self.assertEqual([row[0].text for row in table.rows], ["unit", "normal", "near_one", "odd_nn"])
 
     def test_failures_are_marked(self):
         bad = suite_row("sgemm_own", "cancelling", 8, verified=False, rms_vs_peer=3.25)
-        table = tables.suite(self.loaded(suite(bad)), "sgemm_own")
+        table = tables_errors.suite(self.loaded(suite(bad)), "sgemm_own")
         cells = {row[0].text: row[1:] for row in table.rows}["cancelling"]
         self.assertEqual([(cell.text, cell.mark) for cell in cells[:2]], [("✗ 3.25", "fail"), ("–", "")])
 
     def test_data_without_a_quotient_is_told_in_words(self):
         rows = [plain("sgemm_own", "integers", 8), plain("sgemm_own", "mixed", 8, verified=False)]
-        caption = tables.suite(self.loaded(suite(*rows)), "sgemm_own").caption
+        caption = tables_errors.suite(self.loaded(suite(*rows)), "sgemm_own").caption
         self.assertIn("As it must be at every K: integers.", caption)
         self.assertIn("✗ mixed (sgemm own, K = 8).", caption)
 
@@ -141,7 +141,7 @@ class Xla(InFolder):
         with self.assertRaises(SystemExit):
             self.xla.beside(path, [row], {"name": "Other device"})
         result = self.loaded(document([*kept, row], command="kernelwright accuracy sgemm"))
-        self.assertEqual([cells[0].text for cells in tables.suite(result, "xla_bf16x6").rows], ["unit"])
+        self.assertEqual([cells[0].text for cells in tables_errors.suite(result, "xla_bf16x6").rows], ["unit"])
 
 
 if __name__ == "__main__":

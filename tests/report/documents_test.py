@@ -75,7 +75,7 @@ class Documents(InFolder):
         self.write("".join(f"<!-- {mark} -->\n<!-- end -->\n" for mark in marks), "ladder/reduce/README.md")
         self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
         page = (self.folder / "ladder/reduce/README.md").read_text().replace(text.THIN, " ")
-        self.assertIn("| [r01_tree](r01_tree.cu) | a tree | 100 | 0.164 | 0.0 % | 1.00× | – |", page)
+        self.assertIn("| [r01_tree](r01_tree.cu) | a tree | 100 | ±0.0 % | 0.164 | 0.0 % | 1.00× | – |", page)
         self.assertIn("**25.0 µs, 671 GB/s** at 2²²; 67.1 % of read bandwidth, 4.00× its parent, 4.00× the first rung.", page)
         self.assertIn("**100 µs, 0.0410 GB/s** at 2¹⁰", page)
         code, _, err = self.fill("table: results/dev/reduce.json ladder")

@@ -76,12 +76,25 @@ class Page(InFolder):
             for picture in found:
                 pictures.render(picture)
 
+    def test_the_order_is_the_readers(self):
+        rungs = document([untimed(sgemm_row("r01_slow", 64), True)], kind="host-simt")
+        files = [self.write(rungs, "rungs.json"), self.write(reductions(), "reduce.json"), self.write(ladder(), "sgemm.json")]
+        self.assertEqual(self.run_main(*files, "-o", self.folder / "out")[0], 0)
+        page = (self.folder / "out/index.html").read_text()
+        self.assertEqual(re.findall(r'<h2 id="([^"]+)"', page), ["sgemm", "reduce", "rungs"])
+        first = page[page.index('<h2 id="sgemm"') : page.index('<h2 id="reduce"')]
+        said = ["<strong>0.90×</strong>", "sgemm own over cuBLAS at 4096: 4.50", "<td", "<svg", "Step by step</h3>",
+                "Ratios</h3>", "Every size</h3>", "Errors</h3>", "Verification</h3>", "8 of 8 rows verified",
+                "<summary>Every case", "<summary>Where and how"]  # fmt: skip
+        at = [first.index(words) for words in said]
+        self.assertEqual(at, sorted(at), list(zip(said, at)))
+
     def test_sizes_that_are_not_square(self):
         rows = [sgemm_row(kernel, 64, n=96, op_a="T") for kernel in SPEEDS]
         result = self.loaded(document(rows))
         self.assertEqual(result.shapes[0].label, "64×96×64 TN")
         names = [picture.name for picture in pictures.pictures(result)]
-        self.assertEqual(names, ["by-size", "of-peak", "steps"])
+        self.assertEqual(names, ["steps", "of-peak", "by-size"])
         for picture in pictures.pictures(result):
             pictures.render(picture)
 

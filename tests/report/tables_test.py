@@ -4,9 +4,9 @@ import csv
 import io
 import unittest
 
-from report_support import InFolder, document, ladder, reduce_row, reductions, sgemm_row, untimed
+from report_support import SPEEDS, InFolder, document, ladder, reduce_row, reductions, sgemm_row, untimed
 
-from kernelwright_report import results, tables, tables_reduce, text, theme
+from kernelwright_report import results, tables, tables_errors, tables_reduce, text, theme
 from kernelwright_report.reductions import length_near
 
 
@@ -32,7 +32,7 @@ class Loading(InFolder):
         self.refused(document([{**row, "m": True}]), "'m' is true, expected a whole number")
         self.refused(document([{**row, "m": 1.5}]), "'m' is 1.5, expected a whole number")
         self.refused(document([{**row, "verified": 1}]), "'verified' is 1, expected true or false")
-        self.refused(document([{**row, "role": "hero"}]), "role 'hero' is not one of rung")
+        self.refused(document([{**row, "role": "hero"}]), 'role "hero" is not one of rung')
         self.refused(document([{**row, "time_us": {"median": "1"}}]), "time_us.median")
         self.refused(document([{**row, "time_us": {"median": 0}}]), "expected more than 0")
         self.refused(document([{**row, "gflops": None}]), "a time but no 'gflops'")
@@ -77,7 +77,7 @@ class Loading(InFolder):
         data["rows"] = [row for row in data["rows"] if (row["kernel"], row["m"]) != ("r01_slow", 4096)]
         data["rows"] = [untimed(row, False) if row["kernel"] == "r02_better" else row for row in data["rows"]]
         self.assertEqual(
-            self.loaded(data).not_timed(),
+            self.loaded(data).notes(),
             ["r01_slow was not measured at 4096.", "r02_better failed verification at 512, 4096: no time."],
         )
 
@@ -111,7 +111,7 @@ class Writing(InFolder):
 
     def test_ladder_table(self):
         table = tables.ladder(self.loaded(ladder()), self.loaded(ladder()).shape_near(4096))
-        cells = {row[0].text: [cell.text for cell in row[2:]] for row in table.rows}
+        cells = {row[0].text: [cell.text for cell in row[3:]] for row in table.rows}
         thin = text.THIN
         self.assertEqual(cells["r02 better"], ["4.00", f"50.0{thin}%", "4.00× r01", f"80.0{thin}%"])
         self.assertEqual(cells["cuBLAS"], ["5.00", f"62.5{thin}%", "–", "–"])
@@ -122,9 +122,9 @@ class Writing(InFolder):
         self.assertTrue(table.caption.startswith("sum of float32: 2²²"), table.caption)
         cells = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
         thin = text.THIN
-        self.assertEqual(cells["r01 tree"], ["100", "168", f"16.8{thin}%", "1.00×", "–"])
-        self.assertEqual(cells["r02 better"], ["25.0", "671", f"67.1{thin}%", "4.00×", "4.00× r01"])
-        self.assertEqual(cells["CUB"], ["22.0", "763", f"76.3{thin}%", "4.55×", "–"])
+        self.assertEqual(cells["r01 tree"], ["100", f"±0.0{thin}%", "168", f"16.8{thin}%", "1.00×", "–"])
+        self.assertEqual(cells["r02 better"], ["25.0", f"±0.0{thin}%", "671", f"67.1{thin}%", "4.00×", "4.00× r01"])
+        self.assertEqual(cells["CUB"], ["22.0", f"±0.0{thin}%", "763", f"76.3{thin}%", "4.55×", "–"])
         self.assertEqual(length_near(result, 1024).n, 1024)
         self.assertEqual(length_near(result, 1000).n, 2**22)
 
@@ -138,7 +138,45 @@ class Writing(InFolder):
         result = self.loaded(data)
         self.assertEqual(result.parents, {"r02_better": "r01_slow", "sgemm_own": "r01_slow"})
         table = tables.ladder(result, result.shape_near(4096))
-        self.assertEqual([row[4].text for row in table.rows], ["–", "4.00× r01", "4.50× r01", "7.00×"])
+        self.assertEqual([row[5].text for row in table.rows], ["–", "4.00× r01", "4.50× r01", "7.00×"])
+
+    def test_a_step_with_a_bound_of_its_own_says_so(self):
+        rows = [sgemm_row(kernel, 512) for kernel in ("r01_slow", "cublas")]
+        wide = {"error": {"max": 34714.0, "bound": 131333.0}, "gflops": 9000.0, "time_us": {"median": 1.0}}
+        result = self.loaded(document([*rows, sgemm_row("r02_better", 512, **wide)]))
+        self.assertEqual(result.own_bounds, {"r02_better": (131333.0, 32.0)})
+        shown = {row[0].text: [cell.text for cell in row[1:]] for row in tables_errors.largest(result).rows}
+        thin = text.THIN
+        self.assertEqual(
+            shown["r02 better"],
+            ["1 of 1", f"34{thin}714", f"131{thin}333", "its own: less exact, by design (others 32)"],
+        )
+        self.assertEqual(shown["cuBLAS"], ["1 of 1", "3.0", "32", ""])
+        exact = [sgemm_row("r01_slow", 512), sgemm_row("sgemm_own", 512, error={"max": 0.0, "bound": 1.0})]
+        self.assertEqual(self.loaded(document(exact)).own_bounds, {}, "one that is more exact makes none less exact")
+        sweep = tables.sweep(result)
+        self.assertEqual([row[0].text for row in sweep.rows if row[1].mark == "best"], ["cuBLAS"])
+        self.assertIn("r02 better is less exact", sweep.caption)
+
+    def test_spread_is_half_the_interquartile_range(self):
+        times = {"min": 9.9, "median": 10.0, "max": 14.0, "iqr": 3.0, "repeats": 5}
+        result = self.loaded(document([sgemm_row("cublas", 512, time_us=times)]))
+        row = result.rows[0]
+        self.assertEqual(text.plus_minus(row.spread), f"±15{text.THIN}%")
+        self.assertEqual((row.time_range.low, row.time_range.high), (0.99, 1.15))
+        alone = self.loaded(document([sgemm_row("cublas", 512, time_us={**times, "repeats": 1})]))
+        self.assertEqual(text.plus_minus(alone.rows[0].spread), text.NONE)
+
+    def test_the_library_beside_the_vendor(self):
+        table = tables.beside(self.loaded(ladder()))
+        self.assertEqual(table.header, ["size", "sgemm own", "over cuBLAS", "cuBLAS"])
+        thin = text.THIN
+        self.assertEqual([cell.text for cell in table.rows[0]], ["512", f"4.50 ±0.0{thin}%", "0.90×", f"5.00 ±0.0{thin}%"])
+
+    def test_steps_are_shown_where_most_kernels_are(self):
+        rows = [sgemm_row(kernel, size) for size in (128, 512) for kernel in SPEEDS]
+        result = self.loaded(document([*rows, sgemm_row("cublas", 1536), sgemm_row("sgemm_own", 1536)]))
+        self.assertEqual(result.shape_near(4096).label, "512")
 
     def test_short_names_are_of_one_kernel(self):
         names = ["r07_conflict_free", "amd_03_1_fragments", "amd_03_thread_tile", "async_tile", "cublas"]
@@ -149,9 +187,9 @@ class Writing(InFolder):
 
     def test_reductions_beside_their_peer(self):
         table = tables_reduce.by_length(self.loaded(reductions()))
-        self.assertEqual(table.header[:5], ["n", "kernel", "µs", "CUB, µs", "over CUB"])
-        shown = [[cell.text for cell in row[:5]] for row in table.rows]
-        self.assertEqual(shown[0], ["2¹⁰", "reduce own", "20.0", "22.0", "1.10×"])
+        self.assertEqual(table.header[:6], ["n", "kernel", "µs", "±", "CUB, µs", "over CUB"])
+        shown = [[cell.text for cell in row[:6]] for row in table.rows]
+        self.assertEqual(shown[0], ["2¹⁰", "reduce own", "20.0", f"±0.0{text.THIN}%", "22.0", "1.10×"])
         self.assertEqual([row[0] for row in shown], ["2¹⁰", "2¹²", "2²²"])
 
     def test_reductions_without_a_peer(self):
@@ -168,7 +206,7 @@ class Writing(InFolder):
              ["sum", "float32", f"1{thin}000 segments, one to 32"],
              ["sum", "int8", f"1{thin}000, 1 past"]],
         )  # fmt: skip
-        self.assertEqual([row[5].text for row in table.rows], ["–"] * 3)
+        self.assertEqual([row[6].text for row in table.rows], ["–"] * 3)
 
     def test_chosen_size_falls_back_to_the_largest(self):
         result = self.loaded(ladder((128, 256)))
@@ -177,7 +215,7 @@ class Writing(InFolder):
 
     def test_verified_table_shows_failures(self):
         rows = [untimed(sgemm_row("r01_slow", size), size != 33) for size in (32, 33)]
-        table = tables.verified(self.loaded(document(rows, kind="host-simt")))
+        table = tables_errors.verified(self.loaded(document(rows, kind="host-simt")))
         self.assertEqual([cell.text for cell in table.rows[0]], ["r01 slow", "1 of 2", "3.0", "✗ 3.0"])
 
     def test_csv_has_every_field_of_every_row(self):

@@ -1,0 +1,69 @@
+"""The first thing that a reader sees of a file: its best speed, and how that stands beside the vendor's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from . import text
+from .reductions import length_near
+from .results import ResultFile, Row
+
+MOST = 3  # headlines of one file
+
+
+@dataclass(frozen=True)
+class Headline:
+    figure: str  # 4.20×
+    said: str  # kernelwright split over cuBLAS at 4096: 211 TFLOP/s beside 50.2
+
+
+def rate(result: ResultFile, row: Row) -> str:
+    if result.op != "sgemm":
+        return f"{text.number(row.gbs)}{text.THIN}GB/s"
+    unit, scale = text.rate_unit(result.rows)
+    return f"{text.number(row.gflops / scale)}{text.THIN}{unit}"
+
+
+def _leaders(result: ResultFile, shape) -> list[str]:
+    """The library's kernels; where there are none, or too many to name, the fastest at that problem of all but the
+    vendor's that are as exact as the rest."""
+    own = [kernel for kernel in result.timed_kernels if result.role(kernel) == "production"]
+    if 0 < len(own) <= MOST:
+        return own
+    rows = [row for row in result.timed_at(shape) if row.role != "peer" and row.kernel not in result.own_bounds]
+    rows = [row for row in rows if row.kernel in own] or rows
+    return [min(rows, key=lambda row: row.median_us).kernel] if rows else []
+
+
+def _range(result: ResultFile, kernel: str) -> str:
+    """The ratio to the vendor over all problems."""
+    ratios = [row.vs_peer for row in result.rows if row.kernel == kernel and row.median_us and row.vs_peer is not None]
+    if len(ratios) < 2:
+        return ""
+    return f"; {text.times(min(ratios))} to {text.times(max(ratios))} over {len(ratios)} problems"
+
+
+def headlines(result: ResultFile, size: int) -> list[Headline]:
+    """A line a kernel of the library."""
+    if result.kind != "bench":
+        return []
+    if result.op == "reduce":
+        shape = length_near(result, None) or result.timed_shapes[-1]
+    elif result.op == "scale_add":
+        shape = result.timed_shapes[-1]
+    else:
+        shape = result.shape_near(size)
+    found = []
+    for kernel in _leaders(result, shape):
+        row = result.at(kernel, shape)
+        if row is None:
+            continue
+        peer = result.at(row.peer or "", shape)
+        name = text.kernel(kernel)
+        if row.vs_peer is not None and peer and peer.kernel != kernel:
+            said = f"{name} over {text.kernel(peer.kernel)} at {shape.label}: {rate(result, row)} beside {rate(result, peer)}"
+            found.append(Headline(text.times(row.vs_peer), said + _range(result, kernel)))
+        else:
+            share = f", {text.percent(row.of_peak)} of the measured ceiling" if row.of_peak is not None else ""
+            found.append(Headline(rate(result, row), f"{name} at {shape.label}{share}"))
+    return found

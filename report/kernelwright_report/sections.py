@@ -1,0 +1,145 @@
+"""One file on the page, in the order in which a reader asks: the result, the steps to it, ratios, all speeds, errors, and
+last how it was verified, where and how."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+from . import pictures as plots
+from . import tables, tables_errors, tables_reduce, theme
+from .facts import facts
+from .headline import headlines
+from .reductions import length_near
+from .results import ResultFile
+from .tables import Table
+
+TITLES = {"bench": "measured", "verify": "verified", "accuracy": "accuracy"}
+OPS = {"sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
+# What a part holds depends on the file; one without tables and pictures is left out.
+PARTS = {"result": "", "steps": "Step by step", "ratios": "Ratios", "sizes": "Every size", "errors": "Errors"}
+MOST_FAILURES = 12
+
+
+def title(result: ResultFile) -> str:
+    return f"{OPS[result.op]}, {TITLES[result.kind]}: {result.device['name']}"
+
+
+def _has_rungs(result: ResultFile) -> bool:
+    return any(result.role(kernel) == "rung" for kernel in result.timed_kernels)
+
+
+def _reduce_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
+    found = {"result": [tables_reduce.types(result)], "steps": [], "sizes": []}
+    shape = length_near(result, size)
+    if shape and _has_rungs(result):
+        found["steps"].append(tables_reduce.ladder(result, shape))
+    if len(result.timed_shapes) > 1:
+        found["sizes"].append(tables.sweep(result))
+    if not found["result"][0].rows:
+        found["result"] = []
+    return found
+
+
+def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
+    """Part -> its tables."""
+    if result.kind == "accuracy":
+        return {"result": [tables_errors.suite(result) if result.is_suite else tables_errors.accuracy(result)]}
+    errors = {"errors": [tables_errors.largest(result)]}
+    if result.kind == "verify":
+        return errors
+    if result.op == "scale_add":
+        return {"result": [tables.bandwidth(result)], **errors}
+    if result.op == "reduce":
+        return {**_reduce_tables(result, size), **errors}
+    beside = tables.beside(result)
+    shape = result.shape_near(size or plots.DEFAULT_SIZE)
+    return {
+        "result": [beside] if beside else [],
+        "steps": [tables.ladder(result, shape)],
+        "sizes": [tables.sweep(result)],
+        **errors,
+    }
+
+
+def summary(result: ResultFile) -> str:
+    good = sum(row.verified for row in result.rows)
+    failed = len(result.rows) - good
+    counted = f"{good} of {len(result.rows)} rows verified against float64"
+    counted += f"; {failed} failed, which counts no time." if failed else "."
+    if result.kind == "verify" and result.device["kind"] == "host-simt":
+        counted += " The kernels ran through host SIMT, on the CPU: speed was not measured."
+    elif result.kind == "verify":
+        counted += " Speed was not measured."
+    return counted
+
+
+def _failures(result: ResultFile) -> str:
+    bad = [f"{row.kernel} at {row.shape.label}" for row in result.rows if not row.verified]
+    if not bad:
+        return ""
+    shown = "".join(f"<li>✗ {html.escape(name)}</li>" for name in bad[:MOST_FAILURES])
+    more = f"<li>and {len(bad) - MOST_FAILURES} more</li>" if len(bad) > MOST_FAILURES else ""
+    return f'<ul class="notes fail">{shown}{more}</ul>'
+
+
+def _verification(result: ResultFile) -> str:
+    """Short; every case is folded."""
+    parts = [f"<h3>Verification</h3><p>{html.escape(summary(result))}</p>", _failures(result)]
+    if result.kind != "accuracy":
+        parts.append(folded("Every case", tables.to_html(tables_errors.verified(result))))
+    return "".join(parts)
+
+
+def folded(name: str, content: str) -> str:
+    return f"<details><summary>{html.escape(name)}</summary>{content}</details>"
+
+
+def inline(svg: str, prefix: str) -> str:
+    """An SVG as part of the page: no prologue, ids of its own, colours of the page's theme."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+    return theme.themed_svg(svg)
+
+
+def _figure(picture: plots.Picture, stem: str, folder: Path) -> str:
+    svg, name = plots.save(picture, folder, stem), f"{stem}-{picture.name}"
+    return (
+        f'<figure role="group" aria-label="{html.escape(picture.title)}"><div class="plot">{inline(svg, name)}</div>'
+        f'<figcaption>{html.escape(picture.caption)} <a href="{name}.svg">SVG</a> <a href="{name}.png">PNG</a>'
+        "</figcaption></figure>"
+    )
+
+
+def _headlines(result: ResultFile, size: int | None) -> str:
+    found = headlines(result, size or plots.DEFAULT_SIZE)
+    lines = "".join(
+        f"<p><strong>{html.escape(line.figure)}</strong> <span>{html.escape(line.said)}</span></p>" for line in found
+    )
+    return f'<div class="headlines">{lines}</div>' if lines else ""
+
+
+def section(result: ResultFile, stem: str, folder: Path, size: int | None, draw: bool) -> str:
+    """HTML of one file; writes its plots and its rows as CSV beside the page."""
+    parts = [f'<section><h2 id="{stem}">{html.escape(title(result))}</h2>', _headlines(result, size)]
+    notes = result.notes()
+    if notes:
+        parts.append('<ul class="notes">' + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")
+    pictures, found = plots.pictures(result, size) if draw else [], part_tables(result, size)
+    for part, name in PARTS.items():
+        own = [picture for picture in pictures if picture.part == part]
+        content = [tables.to_html(table) for table in found.get(part, [])]
+        figures = [_figure(picture, stem, folder) for picture in own]
+        if part == "sizes" and figures:  # the picture holds the same numbers
+            content = [folded("The same as a table", "".join(content))]
+        # The result is read off its table, then seen; of the others the picture says more.
+        content = content + figures if part == "result" else figures + content
+        if content:
+            parts += [f"<h3>{name}</h3>" if name else "", *content]
+    parts.append(_verification(result))
+    (folder / f"{stem}.csv").write_text(tables.rows_csv(result), encoding="utf-8")
+    parts.append(f'<p class="quiet">All rows: <a href="{stem}.csv">{stem}.csv</a></p>')
+    parts.append(folded("Where and how", facts(result)) + "</section>")
+    return "\n".join(filter(None, parts))
