@@ -116,7 +116,7 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
     return _sgemm(result, size or DEFAULT_SIZE)
 
 
-DRAWN_BY = ("canvas.py", "curves.py", "labels.py", "panels.py", "plots_*.py", "text.py", "theme.py")
+DRAWN_BY = ("canvas.py", "curves.py", "labels.py", "panels.py", "plots_*.py", "theme.py")
 
 
 def drawing_digest() -> str:
