@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,14 +171,15 @@ def _pictures(project: Project) -> list[str]:
 
 
 def _committed(root: Path) -> list[Path]:
-    """What git holds; without git, what lies here but for what is built."""
-    try:
-        listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, check=True).stdout
-        return [root / name for name in listed.decode().split("\0") if name and (root / name).is_file()]
-    except (OSError, subprocess.CalledProcessError):
-        built = ("build", ".venv", "report/out")
-        files = (path for path in root.rglob("*") if path.is_file())
-        return sorted(path for path in files if not path.relative_to(root).as_posix().startswith(built))
+    """What git holds; where it is silent, what lies here but for what is built."""
+    if (root / ".git").exists() and shutil.which("git"):
+        command = ["git", "-c", f"safe.directory={root}", "-C", str(root), "ls-files", "-z"]
+        listed = subprocess.run(command, capture_output=True, check=False).stdout
+        if listed:
+            return [path for name in listed.decode().split("\0") if name and (path := root / name).is_file()]
+    built = (".git", "build", ".venv", "report/out")
+    files = (path for path in root.rglob("*") if path.is_file())
+    return sorted(path for path in files if not path.relative_to(root).as_posix().startswith(built))
 
 
 def _machine_paths(root: Path) -> list[str]:
