@@ -1,4 +1,4 @@
-// The pre-pass of r17 to r21: reads A and B once (twice for fp16, whose scales need the largest
+// The split pass of r17 to r21: reads A and B once (twice for fp16, whose scales need the largest
 // element of each row first) and writes their pieces.
 //
 // Prediction  A copy at memory bandwidth: 4 bytes in and 2 to 6 out an element. At 4096 134 MB in,
@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(threads) find_sizes(Work work) {
 
 namespace {
 
-// Lays an operand's image out from `at` on and returns where it ends; without a base, to count.
+// Lays out a packed operand from `at` on and returns where it ends; without a base, only counts.
 std::size_t lay_out(Image& image, std::int64_t rows, std::int64_t k, Form form, char* base,
                     std::size_t at) {
   const auto take = [&](std::int64_t bytes) {

@@ -1,11 +1,11 @@
-// What r17 to r21 share: where the narrow pieces of A and B lie, the pre-pass that writes them, the
-// copy of a tile's share into shared memory, and the way of wgmma's result to C.
+// What r17 to r21 share: where the narrow pieces of A and B lie, the split pass that writes them,
+// the copy of a tile's share into shared memory, and the way of wgmma's result to C.
 //
 // "Rows" are A's rows or B's columns: both operands run along k. Tensor cores read core matrices of
-// 8 rows x 8 elements of 2 bytes, so an operand's image in the workspace is made of those, in the
+// 8 rows x 8 elements of 2 bytes, so a packed operand in the workspace is made of those, in the
 // order in which they lie in shared memory later:
 //
-//   image   [block of 64 rows][stage of 32 along k]
+//   packed  [block of 64 rows][stage of 32 along k]
 //   stage   [group of 8 rows][16 along k][piece][8 along k][8 rows][8 elements]
 //
 // Rows and k beyond the operand are zeros.
@@ -56,11 +56,11 @@ struct Work {
 
 // pieces.cu
 std::size_t workspace_bytes(const Sgemm& problem, Form form);
-// Launches the pre-pass; `work` is what the product is then launched with. Its k is loop_k().
+// Launches the split pass; `work` is what the product is then launched with. Its k is loop_k().
 Status prepare(const Sgemm& problem, Form form, const Workspace& workspace, Stream stream,
                Work* work);
 
-// The pre-pass, then `kernel`.
+// The split pass, then `kernel`.
 inline Status launch_product(void (*kernel)(Work), Form form, const gpu::LaunchConfig& config,
                              const Sgemm& problem, const Workspace& workspace) {
   Work work;

@@ -7,8 +7,8 @@
 //             lines for 32 FMAs, about one line a cycle: 132 SMs x 1.98 GHz x 64 flop / 33 cycles
 //             = 0.5 TFLOP/s, under 1 % of the FFMA peak of 66.
 // Limits      The L1 cache's address throughput. C is written in 4-byte pieces, 32 sectors a store.
-// Original    S5's first kernel; it indexed B as if transposed and took square multiples of 32
-// only.
+// Original    S5's first kernel; it indexed B as if transposed and took only square multiples of
+//             32.
 #include "rung.hpp"
 
 namespace KW_TARGET {

@@ -5,7 +5,7 @@
 //             bytes of C.
 // Prediction  Two load instructions of one wavefront each for 32 FMAs, where r01 had 33: the L1
 //             bound is 132 SMs x 1.98 GHz x 64 flop / 2 = 8.4 TFLOP/s, 16 times r01's.
-// Limits      Still two loads an FMA. Nothing is reused but what the caches happen to hold.
+// Limits      Still two loads per FMA. Nothing is reused but what the caches happen to hold.
 // Original    S1's naive kernel, 2008 / 4216 / 4058 GFLOP/s (its own unit, 2^30) on an RTX 4090 at
 //             1024 / 4096 / 16384; it had no guard at the edges.
 #include "rung.hpp"

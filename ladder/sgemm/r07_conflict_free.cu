@@ -1,10 +1,9 @@
 // r07: fragments are read from shared memory without bank conflicts.
 //
-// Idea        A is stored transposed, [k][m], so that a thread's eight values of one k lie in a
-// row.
-//             Its 8x8 outputs are four 4x4 quarters 64 apart: the 16 threads along n then read 256
-//             contiguous bytes for each half of their B fragment, where a stride of 32 bytes made
-//             two-way conflicts.
+// Idea        A is stored transposed, [k][m], so that a thread's eight values of one k lie side
+//             by side. Its 8x8 outputs are four 4x4 quarters 64 apart: the 16 threads along n then
+//             read 256 contiguous bytes for each half of their B fragment, where a stride of 32
+//             bytes made two-way conflicts.
 // Prediction  Wavefronts a warp and k-step: B 4 instead of 8, A 2 instead of 4: 6 where 16 cycles
 //             of FMAs stand. What it costs: four scalar, two-way conflicting stores of A a tile
 //             instead of one vector, 8 wavefronts more a warp for 8 x 6 saved. The waits for

@@ -9,7 +9,7 @@
 //             live registers.
 // Limits      The transposing stores of A now stand alone between the compute and the barrier.
 // Original    S1, 3370 / 19854 / 31643 GFLOP/s on an RTX 4090; its last tile was always read from
-//             buffer 1. README.md answers why the fake one won at some sizes.
+//             buffer 1. README.md compares it with the fake one.
 #include "rung.hpp"
 
 namespace KW_TARGET {

@@ -6,7 +6,7 @@
 // Prediction  Bytes read a warp and k-step fall from 64 + 512 to 256 + 128, wavefronts from about 6
 //             to 4: shared memory is busy for 4 of 16 FMA cycles. It was not the limit in r10, so
 //             the gain is what fewer bank passes leave to the transposing stores: 0 to +4 %.
-// Limits      The issue slots: 64 FMAs of 68 instructions a k-step before any copy or loop
+// Limits      The issue slots: 64 FMAs of 68 instructions per k-step before any copy or loop
 //             arithmetic, 94 %.
 // Original    None in S1; S2's steps 7.7 to 8.4 lost with the same idea on an MI100.
 #include "rung.hpp"

@@ -10,14 +10,14 @@
 //             flight, the wait in front of the store and the store's two-way conflicts go, and half
 //             of the barriers: +3 to +8 % over r11. It lost 9 % instead. The form in this file was
 //             written after that measurement and has no prediction of its own.
-// Limits      Issue slots: 64 FMAs and 4 shared reads a k-step, 94 % before copies and loop. One
-//             block of 128x128 an SM and wave: 1024 has 64 blocks for 132 SMs.
+// Limits      Issue slots: 64 FMAs and 4 shared reads per k-step, 94 % before copies and loop.
+//             Blocks of 128x128: 1024 has 64 of them for 132 SMs.
 // Lost        A as [m][k] by 16-byte copies, read four k at a time: 9 % slower than r11 (32
 //             registers of fragments leave none to read ahead). Addresses from scratch for each
 //             tile instead of advancing pointers: -2 %. Stages of 8 along k: -8 %; a fourth stage,
 //             a second set of fragments, another numbering of the lanes: nothing
 //             (results/h200/explored-r12.txt, explored-r13.txt).
-// Original    None in the five articles; the instruction is sm_80's.
+// Original    None in S1 to S5; the instruction is sm_80's.
 #include "device/async_copy.hpp"
 #include "rung.hpp"
 

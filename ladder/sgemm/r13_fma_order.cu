@@ -14,8 +14,7 @@
 // Limits      What ptxas makes of it: the same change gains 0.4 % in r10 and loses 2 % in r11.
 // Lost        Pairs of rows together -2 %, pairs in zigzag -1 %; by columns in zigzag: the same
 //             (results/h200/explored-r13.txt).
-// Original    None in the five articles. maxas (Scott Gray) described the operand cache for
-// Maxwell.
+// Original    None in S1 to S5. maxas (Scott Gray) described the operand cache for Maxwell.
 #include "device/async_copy.hpp"
 #include "rung.hpp"
 

@@ -1,17 +1,17 @@
-// r14: 128x256 outputs a block, 8x16 a thread, the next step's fragments on their way.
+// r14: 128x256 outputs per block, 8x16 per thread, the next step's fragments on their way.
 //
 // Idea        A thread that owns 8x16 outputs reads 24 values for 128 FMAs, where 8x8 reads 16 for
-//             64: a quarter fewer shared reads an FMA. It needs 128 accumulators, so an SM has one
+//             64: a quarter fewer shared reads per FMA. It needs 128 accumulators, so an SM has one
 //             block and a scheduler two warps, which can't hide a shared read behind each other any
 //             more. So every thread reads the fragments of step k + 1 before the FMAs of step k.
 // Prediction  6 shared reads of 16 bytes for 128 FMAs instead of 4 for 64: the FMA share of what is
 //             issued goes from 89 to 92 %. The block reads (128 + 256) / (128 * 256) elements an
 //             output and k, r13 twice 128 / (128 * 128): a quarter less from L2. +3 to +6 % over
 //             r13 at 4096; less than r13 at 1024, where 32 blocks leave 100 of 132 SMs idle.
-// Limits      Two warps a scheduler: whatever the copies cost (addresses, the barrier, the wait),
+// Limits      Two warps per scheduler: whatever the copies cost (addresses, the barrier, the wait),
 //             nobody else issues meanwhile. Few, large tiles: a wave that is nearly empty costs as
 //             much as a full one.
-// Original    None in the five articles; the tile is that of cuBLAS's large kernels.
+// Original    None in S1 to S5; the tile is that of cuBLAS's large kernels.
 #include "device/async_copy.hpp"
 #include "rung.hpp"
 #include "wide_tile.hpp"

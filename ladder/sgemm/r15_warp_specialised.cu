@@ -1,19 +1,19 @@
 // r15: four warps copy, eight multiply.
 //
 // Idea        In r14 every thread stops at the end of a tile to start copies, wait for others and
-//             meet at the barrier, and with two warps a scheduler nobody computes meanwhile. Here
+//             meet at the barrier, and with two warps per scheduler nobody computes meanwhile. Here
 //             four more warps do nothing but copy into a ring of stages, as far ahead as the ring
 //             is long; the eight that multiply only ask whether a stage is full and say when it is
 //             free. Two barriers in shared memory (mbarriers) a stage carry that word: they count
 //             arrivals, those of copies included. Registers go where they are needed: the copying
-//             warpgroup keeps 40 a thread, the others get 232.
+//             warpgroup keeps 40 per thread, the others get 232.
 // Prediction  r14's threads issue 24 copies and some 40 address, guard and barrier instructions a
 //             tile beside 2048 FMAs: 3 %. They move to warps whose issue slots are free while the
 //             others wait for shared memory. With the wait at the barrier: +2 to +5 % over r14.
 // Limits      Moving registers (setmaxnreg) is sm_90a's: with the 168 that 12 warps get evenly the
 //             loop spills. The eight warps still meet once a stage, among themselves, before one of
 //             them frees it.
-// Original    None in the five articles. CUTLASS's kernels for Hopper are built this way; before,
+// Original    None in S1 to S5. CUTLASS's kernels for Hopper are built this way; before,
 //             CudaDMA (Bauer, Cook, Khailany 2011).
 #include "device/mbarrier.hpp"
 #include "device/ring.hpp"

@@ -2,10 +2,10 @@
 //
 // Idea        One block a tile wastes what the last wave leaves empty: 4096 has 512 tiles of
 //             128x256 for 132 SMs, 3.9 waves that take the time of 4; 1024 has 32. Here there is
-//             one block an SM, and what is shared out are the steps along k of all tiles, one tile
-//             after the other: each block gets the same number, wherever in a tile that begins and
-//             ends. A tile that several blocks computed is added up by the one that comes last, the
-//             parts in the order of k. Nobody waits for anybody.
+//             one block per SM, and what is shared out are the steps along k of all tiles, one
+//             tile after the other: each block gets the same number, wherever in a tile that begins
+//             and ends. Of the blocks that computed a tile, the one that arrives last adds up the
+//             parts (the stream-K fixup), in the order of k. No block waits for another.
 // Prediction  4096: 3.88 waves' work in 3.88 waves' time instead of 4 is +3 %, less the parts: each
 //             block leaves two of 128 KiB at most and adds up about two, some 5 us of 2.7 ms. 1024:
 //             all SMs work instead of 32, on 1/4 of a tile each, and four parts are added up: two
@@ -14,7 +14,7 @@
 //             as many parts as it has stages, and adding them up takes longer than the product.
 //             Blocks drift apart along m and n, so that L2 serves less than it could; src/sgemm's
 //             stream_tile shares only the last wave, and chooses among tile sizes and cuts.
-// Original    None in the five articles. Stream-K: Osama, Merrill, Cecka, Garland, Owens 2023.
+// Original    None in S1 to S5. Stream-K: Osama, Merrill, Cecka, Garland, Owens 2023.
 #include <algorithm>
 
 #include "device/mbarrier.hpp"

@@ -1,7 +1,7 @@
 // r17: tensor cores, one product of bfloat16: fast and wrong.
 //
 // Idea        The tensor cores multiply sixteen times as fast as the FP32 units, numbers of 16
-//             bits. A pre-pass (pieces.cu) rounds A and B to bfloat16; one warpgroup a tile of
+//             bits. A split pass (pieces.cu) rounds A and B to bfloat16; one warpgroup a tile of
 //             64x128 has the copy engine bring a stage of 32 along k, multiplies it (wgmma, two
 //             steps of 16) out of shared memory into its registers, waits, and goes on.
 // Prediction  A stage is 12 KiB from L2 and 64 * 128 * 32 products, 256 cycles of an SM's tensor
@@ -11,7 +11,7 @@
 //             most, a product by 2^-7; sums of random data by some 2^-9 of |A||B|.
 // Limits      Not FP32: 8 bits of 24. The row says so (extra_error), verify judges it by its own
 //             bound and the library knows nothing of it. k of 32 between waits.
-// Original    None in the five articles.
+// Original    None in S1 to S5.
 #include "pieces.hpp"
 
 namespace KW_TARGET {

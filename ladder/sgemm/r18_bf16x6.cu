@@ -13,9 +13,9 @@
 //             towards zero. With six of them every 16 of k and a running sum that is half of the
 //             last one on average, a sum of k terms of one sign drifts by k / 8 units, where FP32's
 //             wanders by sqrt(k).
-// Limits      The drift: at k = 16384 a sum of positive terms has lost 11 of its 24 bits, though
+// Limits      The drift: at k = 16384 a sum of positive terms would lose 11 of its 24 bits, though
 //             every piece was exact. The row's extra_error says so.
-// Original    None in the five articles. Splits and the choice of products: Henry, Tang, Heinecke
+// Original    None in S1 to S5. Splits and the choice of products: Henry, Tang, Heinecke
 //             2019.
 #include "pieces.hpp"
 

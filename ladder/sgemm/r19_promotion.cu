@@ -9,8 +9,8 @@
 //             products: 0 to -5 % against r18. The drift goes: errors at every k and for every sign
 //             those of an FP32 product or smaller, since a window's terms are added almost exactly.
 // Limits      While a warpgroup adds it does not multiply; other blocks of the SM have to. Twice
-//             the accumulators a thread.
-// Original    None in the five articles. Sums outside the tensor core: Ootomo and Yokota 2022.
+//             the accumulators per thread.
+// Original    None in S1 to S5. Sums outside the tensor core: Ootomo and Yokota 2022.
 #include "pieces.hpp"
 
 namespace KW_TARGET {

@@ -3,8 +3,9 @@
 // Idea        r15's division of labour for tensor cores. One thread keeps a ring of four stages
 //             full by bulk copies; two warpgroups, each with 64 of the tile's 128 rows, multiply.
 //             While one adds its window to its sums, the other's products run: the tensor cores
-//             always have work. One block an SM walks through the tiles, so that the ring never
-//             empties: the next tile's first stages arrive while this one's C is written.
+//             always have work. One block per SM walks through the tiles, so that the ring
+//             never empties: the next tile's first stages arrive while this one's C is written.
+//             All of this is in specialised.hpp; here is what a warpgroup does with a stage.
 // Prediction  Products of a stage of 128x128: 3072 cycles; 48 KiB from L2 in that time are 16 bytes
 //             a cycle and SM, within what L2 gives. Copies and additions are hidden, so 80 to 90 %
 //             of the bound that tensor cores at the clocks of 700 W set, about 128 TFLOP/s of FP32
@@ -12,8 +13,7 @@
 // Limits      The six products themselves. Tiles that don't come out even: 4096 has 1024 for 132
 //             SMs, 7.8 waves. Rows of A are read from L2 by each tile column anew (the library's
 //             larger tiles read less).
-// Original    None in the five articles. The structure (specialised.hpp) is that of CUTLASS's
-// Hopper kernels.
+// Original    None in S1 to S5. The structure is that of CUTLASS's kernels for Hopper.
 #include "specialised.hpp"
 
 namespace KW_TARGET {

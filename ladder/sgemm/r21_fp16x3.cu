@@ -14,7 +14,7 @@
 //             Inf, NaN, subnormal rows and products beyond FP32's range are not guarded here. The
 //             library's kernels look, set such elements apart or take another path
 //             (sgemm/hopper/control.hpp).
-// Original    None in the five articles. Ootomo and Yokota 2022.
+// Original    None in S1 to S5. Ootomo and Yokota 2022.
 #include "specialised.hpp"
 
 namespace KW_TARGET {

@@ -1,5 +1,5 @@
 // What r20 introduces and r21 keeps: a thread that fills a ring of stages, two warpgroups that
-// multiply, a block an SM that walks through the tiles. Each rung then holds what a warpgroup does
+// multiply, a block per SM that walks through the tiles. Each rung then holds what a warpgroup does
 // with a stage, and with its sums at the end of a tile.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What r14 to r16 share: a tile of 128x256 outputs in 8x16 a thread, its way from global memory
+// What r14 to r16 share: a tile of 128x256 outputs, 8x16 per thread, its way from global memory
 // into a stage, and its inner product. Each rung then holds who does this and when.
 #pragma once
 
