@@ -15,7 +15,7 @@ COLUMNS = {
     "fp16x3": "in fp16x3",
     "bf16x6": "in bf16x6",
     "fp32": "in plain FP32",
-    "set_apart_most": "elements set apart, at most",
+    "set_apart_most": "outliers, at most",
 }
 
 
