@@ -9,9 +9,9 @@ no file of ours has stands between marks that say where it comes from, in a sent
     <!-- unrecorded -->8 %<!-- end -->          was measured, but no file was kept: in docs/experiments.md only
     <!-- example -->…<!-- end -->               paths and figures that are there to show a form
 
-A link or a path to a file that is not there, in a document or a picture drawn by hand; a picture that nobody shows; S1 … S5
-without a link to docs/sources.md where a document first names them; and, in any committed file, an absolute path of
-somebody's machine.
+A link or a path to a file or a heading that is not there, in a document or a picture drawn by hand; a picture that nobody
+shows; S1 … S5 without a link to docs/sources.md where a document first names them; and, in any committed file, an absolute
+path of somebody's machine.
 """
 
 from __future__ import annotations
@@ -123,13 +123,28 @@ def _is_there(root: Path, path: str) -> bool:
     return (root / path).exists() or any(root.glob(pattern)) or any(root.glob(f"{pattern}.*"))
 
 
+def _headings(path: Path) -> set[str]:
+    """What a link may name in a document, as GitHub forms it: '## Error against k' is #error-against-k."""
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", title).lower()).replace(" ", "-") for title in titles}
+
+
 def _paths(project: Project, name: str, document: str) -> list[str]:
     root, wrong = project.root, []
     shown = _without_examples(document)
     for match in LINK.finditer(marks.without_code(shown)):
-        target = match[1].partition("#")[0]
-        if target and "://" not in target and not (root / Path(name).parent / target).exists():
+        target, _, heading = match[1].partition("#")
+        if "://" in target:
+            continue
+        path = root / Path(name).parent / target if target else root / name
+        if not path.exists():
             wrong.append(f"{name}:{marks.line_of(shown, match.start())}: link to {target}, which is not there.")
+        elif (
+            heading
+            and path.suffix == ".md"
+            and heading not in project.once(("headings", path), lambda: _headings(path))
+        ):
+            wrong.append(f"{name}:{marks.line_of(shown, match.start())}: {target} has no heading #{heading}.")
     for span in re.finditer(r"`[^`\n]+`", shown):
         for match in PATH.finditer(span[0]):
             if not _is_there(root, match[1]) and not re.match(r"report/out|results/mi100", match[1]):

@@ -209,11 +209,13 @@ class InSentences(InFolder):
         for page, pattern in (
             ("[a](src/sgemm/thick.cu)", "link to src/sgemm/thick.cu, which is not there"),
             ("`src/select.cpp`", "src/select.cpp is not there"),
+            ("# One & two\n[a](#one-two)", "has no heading #one-two"),
             ("`src/<op>/select.cpp`", "src/<op>/select.cpp is not there"),
         ):
             code, out, _ = self.docs(f"{page}\n", "--check")
             self.assertEqual(code, 1, page)
             self.assertRegex(out, pattern)
+        self.assertEqual(self.docs("# One `k` [two](src)\n[a](#one-k-two)\n", "--check"), (0, "", ""))
         page = "[a](src/sgemm/thin.cu#x) `src/<op>/<kernel>.cu` `src/sgemm/thin` <!-- example -->`src/mine.cu`<!-- end -->\n"
         self.assertEqual(self.docs(page, "--check"), (0, "", ""))
 
