@@ -69,15 +69,13 @@ def _load(files: list[str]) -> tuple[list[ResultFile], list[str]]:
 def _report(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     results, notes = _load(options.files)
-    for note in notes:
-        print(f"kernelwright_report: {note}", file=sys.stderr)
     draw = pictures.can_draw()
-    if not draw:
-        print(f"kernelwright_report: {NO_MATPLOTLIB}", file=sys.stderr)
     try:
         index = page.write(results, options.output, options.size, notes, draw)
     except OSError as error:
         raise ResultError(f"{error.filename or options.output}: cannot be written: {error.strerror}.") from None
+    for note in [*notes, *([] if draw else [NO_MATPLOTLIB])]:
+        print(f"kernelwright_report: {note}", file=sys.stderr)
     print(index)
     return 0
 

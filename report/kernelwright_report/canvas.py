@@ -13,7 +13,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from . import text
 from .labels import LEADER, Placer
 from .panels import VISIBLE, Bars
-from .results import EXACT, Range, ResultFile
+from .results import ResultFile
+from .rows import EXACT, Range
 from .theme import GRID, INK, MUTED, PAPER
 
 WIDTH = 13.0  # inches of every sheet

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .results import ResultFile, Row
+from .results import ResultFile
+from .rows import Row
 
 USUAL_INPUTS = ("unit", "normal", "near_one")
 

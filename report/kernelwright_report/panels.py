@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from . import text
 from .reductions import Reduction, over_first
-from .results import EXACT, Range, ResultFile, Row, Shape
+from .results import ResultFile
+from .rows import EXACT, Range, Row, Shape
 
 VISIBLE = 0.01  # a spread below this share of the value would be thinner than the line
 MOST_SIZES = 15  # panels and columns of "every kernel at every size"

@@ -11,7 +11,8 @@ from .canvas import HEADLINE, WIDTH, Point, Sheet, bar_sheet, draw_line, log_siz
 from .labels import Placer, around, label_ends, level
 from .panels import reduce_steps
 from .reductions import Reduction, lengths
-from .results import Range, ResultFile, Row, evenly
+from .results import ResultFile, evenly
+from .rows import Range, Row
 from .theme import kernel_colours
 
 MOST_KERNELS = 40

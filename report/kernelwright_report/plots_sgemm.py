@@ -11,7 +11,8 @@ from . import text
 from .canvas import HEADLINE, WIDTH, Point, Sheet, bar_sheet, draw_line, log_sizes, small_title, where
 from .labels import label_ends, level
 from .panels import MOST_SIZES, VISIBLE, peak_shares, sgemm_steps
-from .results import ResultFile, Shape, evenly
+from .results import ResultFile, evenly
+from .rows import Shape
 from .tables import best_of
 from .theme import GRID, INK, MUTED, TINT, kernel_colours
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from . import text
 
 if TYPE_CHECKING:
-    from .results import ResultFile, Row
+    from .results import ResultFile
+    from .rows import Row
 
 OPS = ("sum", "mean", "min", "max", "argmin", "argmax", "sum_of_squares", "l1_norm", "l2_norm", "max_norm",
        "variance", "min_max")  # fmt: skip

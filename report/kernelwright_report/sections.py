@@ -84,9 +84,13 @@ def _failures(result: ResultFile) -> str:
     return f'<ul class="notes fail">{shown}{more}</ul>'
 
 
+def _outcome(result: ResultFile) -> str:
+    return f"<p>{html.escape(summary(result))}</p>{_failures(result)}"
+
+
 def _verification(result: ResultFile) -> str:
-    """Short; every case is folded."""
-    parts = [f"<h3>Verification</h3><p>{html.escape(summary(result))}</p>", _failures(result)]
+    """Short; every case is folded. A file that was only verified says the outcome at its top."""
+    parts = [] if result.kind == "verify" else ["<h3>Verification</h3>", _outcome(result)]
     if result.kind != "accuracy":
         parts.append(folded("Every case", tables.to_html(tables_errors.verified(result))))
     return "".join(parts)
@@ -124,6 +128,8 @@ def _headlines(result: ResultFile, size: int | None) -> str:
 def section(result: ResultFile, stem: str, folder: Path, size: int | None, draw: bool) -> str:
     """HTML of one file; writes its plots and its rows as CSV beside the page."""
     parts = [f'<section><h2 id="{stem}">{html.escape(title(result))}</h2>', _headlines(result, size)]
+    if result.kind == "verify":
+        parts.append(_outcome(result))
     notes = result.notes()
     if notes:
         parts.append('<ul class="notes">' + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from . import text
 from .reductions import Reduction
-from .results import ResultFile, Row, Shape
+from .results import ResultFile
+from .rows import Row, Shape
 
 
 @dataclass(frozen=True)

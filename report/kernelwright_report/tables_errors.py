@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from . import text
 from .curves import curves_of
-from .results import ResultFile, Row
+from .results import ResultFile
+from .rows import Row
 from .tables import Cell, Table, short_labels
 
 

@@ -24,8 +24,8 @@ COLOURS = {
 INK, MUTED, GRID, PAPER, TINT = (COLOURS[name][0] for name in ("ink", "muted", "grid", "paper", "tint"))
 # Rungs: the further up the ladder, the more a colour stands out from its paper.
 RAMP = (
-    ["#a5d8bd", "#6fc4be", "#409fc4", "#2d7cbd", "#3053a3", "#2b2a78"],
-    ["#24424f", "#24607a", "#2684a3", "#3badbb", "#7bd3bd", "#d3f3c4"],
+    ["#8bc9a6", "#62b9b4", "#409fc4", "#2d7cbd", "#3053a3", "#2b2a78"],
+    ["#476f82", "#2f7f9f", "#2d97b5", "#45b3bd", "#84d6bd", "#d8f5c8"],
 )
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 

@@ -5,7 +5,7 @@ import unittest
 from report_support import HAVE_MATPLOTLIB, InFolder, document, ladder, reductions, sgemm_row
 
 from kernelwright_report import panels, pictures, text
-from kernelwright_report.results import EXACT, Range
+from kernelwright_report.rows import EXACT, Range
 
 if HAVE_MATPLOTLIB:
     from matplotlib.figure import Figure

@@ -59,6 +59,20 @@ class Loading(InFolder):
         others = [{"dtype": "int8"}, {"reduce_op": "max"}, {"misalign": 1}, {"shape": "segments", "segments": 4}]
         self.assertEqual(len(self.loaded(document([row, *({**row, **other} for other in others)])).shapes), 5)
 
+    def test_reductions_of_another_version(self):
+        row = reduce_row("cub", 64, reduce_op="argmedian", dtype="float8")
+        self.assertEqual(self.loaded(document([row])).shapes[0].label, "argmedian of float8: 64")
+        self.refused(document([{**row, "shape": "segments"}]), r"\(cub\): a reduction of segments has no 'segments'")
+        self.refused(document([{**row, "shape": "cube"}]), "shape \"cube\" is not one of whole, rows")
+
+    def test_numbers_that_no_plot_can_hold(self):
+        row = sgemm_row("cublas", 512)
+        for value, said in ((float("inf"), "Infinity, expected a finite"), (float("nan"), "NaN, expected a finite"),
+                            (-1, "-1, expected 0 or more"), (1e300, "at most 1e\\+18"), (10**400, "a number of 401 digits")):  # fmt: skip
+            self.refused(document([{**row, "gflops": value}]), rf"row 0 \(cublas\): 'gflops' is .*{said}")
+        self.refused({**ladder(), "interrupted": 1}, "'interrupted' is 1, expected true or false")
+        self.refused({**ladder(), "command": [1]}, r"'command' is \[1\], expected a text")
+
     def test_order_is_the_ladder_then_the_library_then_the_vendor(self):
         data = ladder()
         data["rows"].reverse()

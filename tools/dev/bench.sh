@@ -8,8 +8,10 @@ report() {
     files=("$out"/*.json)
     ((${#files[@]})) || die "report: no result files in $out. ./dev bench writes some; or: ./dev report FILE..."
   fi
-  find_python || die "report: needs Python with matplotlib"
-  say "report: $PWD/$(PYTHONPATH=report "$python" -m kernelwright_report "${files[@]}" -o "$out")"
+  find_python || [[ -n $python ]] || die "report: needs Python 3: sudo apt-get install python3"
+  local page # without matplotlib it has tables only
+  page=$(PYTHONPATH=report "$python" -m kernelwright_report "${files[@]}" -o "$out") || return 1
+  say "report: $PWD/$page"
 }
 
 # bench [--full]: from whatever is here to a report. The first table comes before the long measurements.
@@ -29,9 +31,9 @@ bench() {
   rm -rf "$out" && mkdir -p "$out"
   "$program" verify scale_add --device gpu --shape 1 >/dev/null 2>&1 || code=$?
   if [[ $code == 3 ]]; then bench_cpu; else bench_gpu; fi # 3: no such device
-  if [[ -n $python ]] && "$python" -c 'import matplotlib' 2>/dev/null; then
+  if [[ -n $python ]]; then
     report "${files[@]}"
-    say "plots as SVG and PNG, rows as CSV and JSON: $out/"
+    say "plots, rows as CSV and JSON: $out/"
   else
     say "results: ${files[*]}"
   fi
