@@ -17,6 +17,7 @@ from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
 from .results import ResultError, ResultFile
+from .svg import compact
 
 DEFAULT_SIZE = 4096
 
@@ -116,7 +117,7 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
     return _sgemm(result, size or DEFAULT_SIZE)
 
 
-DRAWN_BY = ("canvas.py", "curves.py", "labels.py", "panels.py", "plots_*.py", "theme.py")
+DRAWN_BY = ("canvas.py", "curves.py", "labels.py", "panels.py", "plots_*.py", "svg.py", "theme.py")
 
 
 def drawing_digest() -> str:
@@ -145,9 +146,7 @@ def render(picture: Picture) -> tuple[str, bytes]:
         figure = picture.draw()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None, "Title": picture.title})
         figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
-    # Text stays text: searchable, and in the reader's own font.
-    content = svg.getvalue().replace("'DejaVu Sans'", theme.FONT.replace('"', "'"))
-    return content, png.getvalue()
+    return compact(svg.getvalue()), png.getvalue()
 
 
 def save(picture: Picture, folder: Path, stem: str) -> str:

@@ -4,15 +4,15 @@ last how it was verified, where and how."""
 from __future__ import annotations
 
 import html
-import re
 from pathlib import Path
 
 from . import pictures as plots
-from . import tables, tables_errors, tables_reduce, theme
+from . import tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
 from .results import ResultFile
+from .svg import inline
 from .tables import Table
 
 TITLES = {"bench": "measured", "verify": "verified", "accuracy": "accuracy"}
@@ -98,14 +98,6 @@ def _verification(result: ResultFile) -> str:
 
 def folded(name: str, content: str) -> str:
     return f"<details><summary>{html.escape(name)}</summary>{content}</details>"
-
-
-def inline(svg: str, prefix: str) -> str:
-    """An SVG as part of the page: no prologue, ids of its own, colours of the page's theme."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{prefix}-", svg)
-    return theme.themed_svg(svg)
 
 
 def _figure(picture: plots.Picture, stem: str, folder: Path) -> str:

@@ -108,6 +108,16 @@ class Drawing(InFolder):
             canvas.draw_line(axes, [canvas.Point(1, 10, spread), canvas.Point(2, 10, EXACT)], "#336699", "rung")
             self.assertEqual(len(axes.collections), bands)
 
+    def test_pictures_are_small(self):
+        sizes = [2**i for i in range(7, 14)]
+        rows = [{**sgemm_row("r01_slow", size), "kernel": f"r{i:02d}_step"} for size in sizes for i in range(1, 22)]
+        for picture in pictures.pictures(self.loaded(document(rows))):
+            svg, _ = pictures.render(picture)
+            self.assertLess(len(svg), 130_000, picture.name)
+            self.assertEqual(svg.count("font-family"), 1)
+            self.assertNotRegex(svg, r' x="\d+\.\d{3}')
+            self.assertIn(">r21 step<", svg)
+
     def test_names_with_dollars_are_drawn_as_they_are(self):
         for data in (ladder(), reductions()):
             data["device"]["name"] = "a $50 device, 2$^{x"
