@@ -28,13 +28,9 @@ endfunction()
 function(configure folder build)
   run("${CMAKE_COMMAND}" -S "${folder}" -B "${build}" -G "${GENERATOR}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
     "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
-    "-DCMAKE_C_FLAGS=${flags}" "-DCMAKE_CXX_FLAGS=${flags}" "-DEXAMPLES=${SOURCE}/examples" ${ARGN})
+    "-DEXAMPLES=${SOURCE}/examples" ${ARGN})
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
-set(flags "")
-if(SANITIZE)
-  set(flags -fsanitize=address,undefined)
-endif()

@@ -18,6 +18,17 @@ foreach(text IN LISTS texts)
   endforeach()
 endforeach()
 
+# The headers by another compiler, in the oldest and in the newest standard that they are for.
+if(SECOND_COMPILER)
+  file(GLOB headers RELATIVE "${prefix}/include" "${prefix}/include/kernelwright/*")
+  list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
+  list(JOIN headers "" headers)
+  file(WRITE "${WORK}/headers.cpp" "${headers}")
+  foreach(standard 17 20)
+    run("${SECOND_COMPILER}" -std=c++${standard} -Wall -Wextra -Werror "-I${prefix}/include" -fsyntax-only "${WORK}/headers.cpp")
+  endforeach()
+endif()
+
 # ---------------------------------------------------------------- find_package
 
 configure("${SOURCE}/examples" "${WORK}/examples")
@@ -60,7 +71,7 @@ set(ENV{LIBRARY_PATH} "${CUDA_FOLDER}")
 
 # compile(NAME COMPILER SOURCE OPTION...): with the options of pkg-config, then runs it.
 function(compile name compiler source)
-  run("${compiler}" ${ARGN} ${flags} "${SOURCE}/examples/${source}" -o "${WORK}/${name}" ${options})
+  run("${compiler}" ${ARGN} "${SOURCE}/examples/${source}" -o "${WORK}/${name}" ${options})
   run("${WORK}/${name}")
 endfunction()
 
@@ -68,7 +79,7 @@ run("${PKG_CONFIG}" --cflags --libs kernelwright)
 separate_arguments(options UNIX_COMMAND "${output}")
 compile(pc_c "${C_COMPILER}" product.c -std=c99)
 compile(pc_cpp "${CXX_COMPILER}" reduce.cpp -std=c++17)
-if(SECOND_COMPILER AND NOT SANITIZE)
+if(SECOND_COMPILER)
   compile(pc_second "${SECOND_COMPILER}" batched.cpp -std=c++17)
 endif()
 run("${PKG_CONFIG}" --cflags --libs --static kernelwright)

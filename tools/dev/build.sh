@@ -56,8 +56,8 @@ machine_options() {
   fi
 }
 
-# show_progress: reads what ninja says; a line every ten seconds of how far it is and how long the rest may take.
-# What is not progress, a warning say, goes through.
+# show_progress: reads what ninja says; a line every ten seconds of how far it is and, once a fifth of the steps is done
+# (the longest come first), of how long the rest may take. What is not progress, a warning say, goes through.
 show_progress() {
   local began=$SECONDS shown=$SECONDS line finished all spent
   while IFS= read -r line; do
@@ -69,8 +69,9 @@ show_progress() {
     if ((finished == all)); then
       say "  $all of $all steps, $spent s"
     elif ((SECONDS - shown >= 10)); then
-      shown=$SECONDS
-      say "  $finished of $all steps, $spent s; about $((spent * (all - finished) / finished)) s to go"
+      shown=$SECONDS line="  $finished of $all steps, $spent s"
+      if ((finished * 5 >= all)); then line+="; about $((spent * (all - finished) / finished)) s to go"; fi
+      say "$line"
     fi
   done
 }
