@@ -20,7 +20,6 @@ constexpr int bf16_pieces = 3, fp16_pieces = 2;
 using Pair = std::uint32_t;
 
 constexpr std::uint32_t sign_bit = 0x80000000u;
-constexpr std::uint32_t infinity_bits = 0x7F800000u;
 
 constexpr std::uint16_t to_bf16(float x) {  // finite, below the largest bfloat16 and half a step
   const auto bits = std::bit_cast<std::uint32_t>(x);

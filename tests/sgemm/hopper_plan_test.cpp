@@ -57,23 +57,23 @@ class Squeezed {
 };
 
 // The smallest workspace: one block of 64 rows of A and of B at a time.
-class HopperSlices : public testing::TestWithParam<Kernel<Sgemm>> {
+class HopperSubProblems : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   void expect_right(const check::SgemmCase& c) {
-    const Kernel<Sgemm> sliced = Squeezed::row(
+    const Kernel<Sgemm> squeezed = Squeezed::row(
         GetParam(), [](const Plan<Sgemm>& plan) { return plan.needed_workspace_bytes(); });
-    const VerifyResult result = check::verify_sgemm(*runtime_, sliced, c);
+    const VerifyResult result = check::verify_sgemm(*runtime_, squeezed, c);
     EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
     check::Workbench bench(*runtime_);
     const Sgemm problem = check::SgemmTrial(bench, c).problem();
-    EXPECT_LT(plan_for(sliced, problem, runtime_->device())->workspace_bytes,
+    EXPECT_LT(plan_for(squeezed, problem, runtime_->device())->workspace_bytes,
               plan_for(GetParam(), problem, runtime_->device())->workspace_bytes);
   }
 
   std::unique_ptr<Runtime> runtime_ = open_host_simt();
 };
 
-TEST_P(HopperSlices, OfMAndN) {
+TEST_P(HopperSubProblems, OfMAndN) {
   for (const Op op : {Op::none, Op::transpose}) {
     check::SgemmCase c;
     c.m = op == Op::none ? 130 : 65;
@@ -88,7 +88,7 @@ TEST_P(HopperSlices, OfMAndN) {
   }
 }
 
-TEST_P(HopperSlices, OfABatch) {
+TEST_P(HopperSubProblems, OfABatch) {
   check::SgemmCase c;
   c.m = 70;
   c.n = 66;
@@ -102,7 +102,7 @@ TEST_P(HopperSlices, OfABatch) {
   expect_right(c);
 }
 
-TEST_P(HopperSlices, FailWithoutRoomForOne) {
+TEST_P(HopperSubProblems, FailWithoutRoomForOne) {
   const Kernel<Sgemm> starved =
       Squeezed::row(GetParam(), [](const Plan<Sgemm>&) { return std::size_t{256}; });
   check::SgemmCase c;
@@ -113,10 +113,10 @@ TEST_P(HopperSlices, FailWithoutRoomForOne) {
 }
 
 // Few tiles and a long k: blocks that compute a part of k each, added up by whichever is last.
-class HopperParts : public testing::TestWithParam<Kernel<Sgemm>> {
+class HopperKSplits : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
-  HopperParts() : before_(host_simt::options()) { host_simt::options().workers = 4; }
-  ~HopperParts() override { host_simt::options() = before_; }
+  HopperKSplits() : before_(host_simt::options()) { host_simt::options().workers = 4; }
+  ~HopperKSplits() override { host_simt::options() = before_; }
 
   const hopper::Tile& tile() const {
     for (const bool fp16 : {false, true}) {
@@ -133,7 +133,7 @@ class HopperParts : public testing::TestWithParam<Kernel<Sgemm>> {
   host_simt::Options before_;
 };
 
-TEST_P(HopperParts, AddUpInAnyOrder) {
+TEST_P(HopperKSplits, AddUpInAnyOrder) {
   for (const auto order :
        {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
     host_simt::options().order = order;
@@ -147,7 +147,7 @@ TEST_P(HopperParts, AddUpInAnyOrder) {
       c.beta = 0.5f;
       check::Workbench bench(*runtime);
       const Sgemm problem = check::SgemmTrial(bench, c).problem();
-      const int parts = hopper::parts_of(tile(), problem, runtime->device());
+      const int parts = hopper::k_splits_of(tile(), problem, runtime->device());
       // Under AddressSanitizer there is one worker, and so one multiprocessor, whatever was asked.
       const int blocks = std::min(runtime->device().sm_count, k == 600 ? 2 : 4);
       EXPECT_EQ(parts, tile().shares_rows ? blocks : 1);
@@ -160,10 +160,10 @@ TEST_P(HopperParts, AddUpInAnyOrder) {
 
 // wgmma leaves a thread q of four the columns 2 * q and 2 * q + 1 of each 8: of the image, whose
 // neighbouring groups hold 16 columns, those are four that lie side by side in C.
-TEST(HopperImage, GivesAThreadFourNeighbouringColumns) {
+TEST(HopperPackedLayout, GivesAThreadFourNeighbouringColumns) {
   std::vector<int> column_at(hopper::block_rows, -1);
   for (int column = 0; column < hopper::block_rows; ++column)
-    column_at.at(static_cast<std::size_t>(hopper::column_place(column))) = column;
+    column_at.at(static_cast<std::size_t>(hopper::packed_column(column))) = column;
   for (int group = 0; group < hopper::block_rows; group += 16) {
     for (int q = 0; q < 4; ++q) {
       for (int i = 0; i < 4; ++i) {
@@ -183,8 +183,8 @@ const hopper::TileRow& fastest_tile(std::int64_t m, std::int64_t n, std::int64_t
   device.sm_count = 132;
   return *std::min_element(std::begin(hopper::bf16x6_tiles), std::end(hopper::bf16x6_tiles),
                            [&](const hopper::TileRow& x, const hopper::TileRow& y) {
-                             return predicted_us(x, false, problem, device) <
-                                    predicted_us(y, false, problem, device);
+                             return predicted_cost(x, false, problem, device) <
+                                    predicted_cost(y, false, problem, device);
                            });
 }
 
@@ -192,8 +192,8 @@ const hopper::TileRow& fastest_tile(std::int64_t m, std::int64_t n, std::int64_t
 TEST(HopperChoice, FewOutputsWithALongKTakeTheMoreExactTile) {
   EXPECT_STREQ(fastest_tile(1408, 1408, 4096).name, "hopper_bf16x6_128x128");
   EXPECT_STREQ(fastest_tile(1408, 1408, 65536).name, "hopper_bf16x6_64x64");
-  EXPECT_TRUE(fastest_tile(1408, 1408, 65536).tile.has_totals());
-  EXPECT_FALSE(fastest_tile(4096, 4096, 65536).tile.has_totals());
+  EXPECT_TRUE(has_totals(hopper::bf16x6_scheme, fastest_tile(1408, 1408, 65536).tile));
+  EXPECT_FALSE(has_totals(hopper::bf16x6_scheme, fastest_tile(4096, 4096, 65536).tile));
 }
 
 // 125 rounds of tiles of two stages: what a tile costs beside its products counts. Measured 0.39
@@ -210,8 +210,9 @@ TEST(HopperChoice, SmallProductsTakeSmallTiles) {
   EXPECT_STREQ(fastest_tile(1024, 1024, 1024).name, "hopper_bf16x6_64x128");
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, HopperParts, testing::ValuesIn(split_kernels()), kernel_name);
-INSTANTIATE_TEST_SUITE_P(Registry, HopperSlices, testing::ValuesIn(split_kernels()), kernel_name);
+INSTANTIATE_TEST_SUITE_P(Registry, HopperKSplits, testing::ValuesIn(split_kernels()), kernel_name);
+INSTANTIATE_TEST_SUITE_P(Registry, HopperSubProblems, testing::ValuesIn(split_kernels()),
+                         kernel_name);
 
 }  // namespace
 }  // namespace kw

@@ -219,7 +219,7 @@ TEST_P(Hopper, ZerosTimesSubnormalsAndZeros) {
 
 // Rows of A and columns of B whose only terms come from elements 2^40 and more below the largest of
 // their row or column: without the outliers they would be 0 or have half their bits.
-void put_residuals(Matrix& a, Matrix& b) {
+void put_outliers(Matrix& a, Matrix& b) {
   constexpr std::int64_t unmet = 0, huge = 1, met = 2;  // along k
   b.fill_row(unmet, 0);
   b.fill_row(huge, 0x1.8p20f);
@@ -239,7 +239,7 @@ void put_residuals(Matrix& a, Matrix& b) {
 }
 
 TEST_P(Hopper, TinyElementsThatMeetHugeOnesCount) {
-  put_residuals(a_, b_);
+  put_outliers(a_, b_);
   multiply();
   EXPECT_EQ(path_, kernel().name);
   expect_product();
@@ -247,7 +247,7 @@ TEST_P(Hopper, TinyElementsThatMeetHugeOnesCount) {
 
 // Outliers are appended in another order each time, tiles computed in another.
 TEST_P(Hopper, SameBitsInEveryOrder) {
-  put_residuals(a_, b_);
+  put_outliers(a_, b_);
   std::optional<std::vector<float>> first;
   for (const auto order :
        {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {

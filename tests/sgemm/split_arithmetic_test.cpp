@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -253,9 +254,9 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
-Extremes of(std::initializer_list<float> values) {
-  Extremes found;
-  for (const float x : values) found.add(Extremes::of({x}));
+SizeRange of(std::initializer_list<float> values) {
+  SizeRange found;
+  for (const float x : values) found.add(SizeRange::of({x}));
   return found;
 }
 bool hold(std::initializer_list<float> a, std::initializer_list<float> b, std::int64_t k = 1) {
@@ -264,13 +265,13 @@ bool hold(std::initializer_list<float> a, std::initializer_list<float> b, std::i
   return forth;
 }
 
-TEST(PiecesHold, ExtremesAreSizes) {
-  const Extremes found = Extremes::of({0.0f, -3.0f, 1.0f, -0.5f, -0.0f});
+TEST(PiecesHold, RangesAreSizes) {
+  const SizeRange found = SizeRange::of({0.0f, -3.0f, 1.0f, -0.5f, -0.0f});
   EXPECT_EQ(std::bit_cast<float>(found.largest), 3);
   EXPECT_EQ(std::bit_cast<float>(found.smallest()), 0.5f);
   for (const float x : {infinity, -infinity, not_a_number, -not_a_number}) {
-    const Extremes wild = Extremes::of({1.0f, x, 2.0f, -0x1p-149f});
-    EXPECT_GE(wild.largest, split::infinity_bits) << x;
+    const SizeRange wild = SizeRange::of({1.0f, x, 2.0f, -0x1p-149f});
+    EXPECT_GE(wild.largest, std::bit_cast<std::uint32_t>(infinity)) << x;
     EXPECT_EQ(wild.smallest(), 1u) << x;
   }
   EXPECT_EQ(of({0, -0.0f}).largest, 0u);
@@ -316,12 +317,12 @@ TEST(PiecesHold, LargestSum) {
   EXPECT_FALSE(hold({0x1p62f}, {0x1p52f}, 2049));
 }
 
-TEST(PiecesHold, MoreResidualsThanTheListHasAreForBf16) {
+TEST(PiecesHold, MoreOutliersThanTheListHasAreForBf16) {
   EXPECT_EQ(path_of(false, 0), Path::fp16x3);
   EXPECT_EQ(path_of(false, max_outliers), Path::fp16x3);
   EXPECT_EQ(path_of(false, max_outliers + 1), Path::bf16x6);
-  EXPECT_EQ(path_of(true, max_outliers + 1), Path::ffma);
-  EXPECT_EQ(path_of(true, 0), Path::ffma);
+  EXPECT_EQ(path_of(true, max_outliers + 1), Path::fp32);
+  EXPECT_EQ(path_of(true, 0), Path::fp32);
 }
 
 }  // namespace

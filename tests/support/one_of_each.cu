@@ -27,9 +27,9 @@ namespace KW_TARGET {
       reinterpret_cast<const void*>(stream_tile::stream_tile<13>),
       reinterpret_cast<const void*>(hopper::hopper_tile<false, 0>),
       reinterpret_cast<const void*>(hopper::hopper_tile<true, 0>),
-      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::sample>),
-      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::bf16>),
-      reinterpret_cast<const void*>(hopper::prepare<hopper::Task::fp16>),
+      reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sample>),
+      reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::bf16>),
+      reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::fp16>),
 #endif
   };
   return addresses.size();

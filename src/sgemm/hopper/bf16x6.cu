@@ -4,24 +4,24 @@
 namespace KW_TARGET {
 namespace hopper {
 
-const TileRow& bf16x6_row(const Sgemm& problem, const Device& device) {
+const TileRow& select_bf16x6_tile(const Sgemm& problem, const Device& device) {
   const TileRow* best = nullptr;
-  each_row<bf16x6_tiles>([&](auto row) {
-    constexpr const TileRow& candidate = bf16x6_tiles[row];
-    if (Row<false, row>::supports(problem, device) &&
-        (best == nullptr || predicted_us(candidate, false, problem, device) <
-                                predicted_us(*best, false, problem, device)))
+  each_row<bf16x6_tiles>([&](auto index) {
+    constexpr const TileRow& candidate = bf16x6_tiles[index];
+    if (HopperKernel<false, index>::supports(problem, device) &&
+        (best == nullptr || predicted_cost(candidate, false, problem, device) <
+                                predicted_cost(*best, false, problem, device)))
       best = &candidate;
   });
   return *best;
 }
 
-Status launch_bf16x6(const Work& work, const Device& device, Stream stream) {
-  const TileRow& best = bf16x6_row(work.problem, device);
+Status launch_bf16x6(const ProductParams& params, const Device& device, Stream stream) {
+  const TileRow& best = select_bf16x6_tile(params.problem, device);
   Status status;
-  each_row<bf16x6_tiles>([&](auto row) {
-    if (&best != &bf16x6_tiles[row]) return;
-    static_cast<void>(status = launch_tile<false, row>(work, device, stream));
+  each_row<bf16x6_tiles>([&](auto index) {
+    if (&best != &bf16x6_tiles[index]) return;
+    static_cast<void>(status = HopperKernel<false, index>::launch_product(params, device, stream));
   });
   return status;
 }
@@ -31,7 +31,7 @@ Status launch_bf16x6(const Work& work, const Device& device, Stream stream) {
 KernelList<Sgemm> hopper_bf16x6_rows() {
   KernelList<Sgemm> rows;
   hopper::each_row<hopper::bf16x6_tiles>(
-      [&](auto row) { rows.push_back(hopper::Row<false, row>::kernel()); });
+      [&](auto index) { rows.push_back(hopper::HopperKernel<false, index>::kernel()); });
   return rows;
 }
 

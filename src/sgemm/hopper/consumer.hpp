@@ -1,114 +1,113 @@
-// What a warpgroup of hopper_tile.hpp holds of a tile, and how it multiplies one window of k: bands
-// of products into an empty accumulator in the tensor core's arithmetic, then a rounded addition to
-// the sums.
+// A consumer of hopper_tile.hpp: a warpgroup that multiplies what the producers bring, a window of
+// k at a time. A band of products (tuning.hpp) is issued for a whole window. There are two ways
+// through a window:
+//
+//   overlapped     low band folded: the low products have an accumulator of their own, and nobody
+//                  waits for them. They run while the window's high products are promoted and the
+//                  next window is waited for, so that tensor cores never wait for this warpgroup.
+//   one at a time  low band shared or kept: one block of 64 rows after the other is multiplied and
+//                  promoted. Tensor cores stay busy with the other warpgroup's products; where one
+//                  window is long (ping-pong), warps of both take turns at their tensor core.
 #pragma once
 
 #include "device/mbarrier.hpp"
 #include "device/repeat.hpp"
+#include "device/warp.hpp"
 #include "device/wgmma.hpp"
+#include "sgemm/hopper/accumulators.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
-#include "sgemm/hopper/tuning.hpp"
+#include "sgemm/hopper/pipeline.hpp"
 
 namespace KW_TARGET::hopper {
 
-using namespace kw::hopper;
-
 template <Scheme scheme, Tile tile>
-struct Consumer {
+class Consumer {
+  using Sums = Accumulators<scheme, tile>;
   static constexpr Half type = scheme.fp16 ? Half::fp16 : Half::bf16;
-  static constexpr int registers = tile.bn / 2;
-  // Registers for an accumulator of the low products' own. Without, the high ones begin where the
-  // low ones end, and one product that is larger than all others beside it is rounded towards zero.
-  static constexpr bool has_low = tile.halves == 1 && registers <= 64;
-  static_assert(has_low || !scheme.low_stays);
+  static constexpr bool overlaps = Sums::low_band == LowBand::folded;
+  static_assert(!overlaps || (!tile.ping_pong && tile.m64_blocks == 1));
 
-  // FP32 sums over `windows_a_sum` windows, then over those, where there are registers for both: a
-  // long row of additions loses as a chain in tensor cores does, if less. The low products join at
-  // the same times, to save additions: what so short a chain of theirs loses lies below the sum's
-  // last bit.
-  static constexpr bool two_levels = tile.has_totals() && !scheme.low_stays;
-  static constexpr int windows_a_sum = 16;
-  static constexpr bool folds_low = has_low && !scheme.low_stays;
-  static constexpr bool overlaps = folds_low;
-  static_assert(!overlaps || !tile.turns);
+ public:
+  // `group`: which of the two warpgroups.
+  __device__ __forceinline__ Consumer(Shared<scheme, tile>& shared, int group, int warp)
+      : own_turn_(&shared.ping_pong[group][warp]),
+        other_turn_(&shared.ping_pong[1 - group][warp]),
+        turn_parity_(group == 0 ? 1 : 0) {}
 
-  float partial[registers];  // the window's, tensor cores write it
-  float sums[tile.halves][registers];
-  float totals[two_levels ? tile.halves : 1][two_levels ? registers : 1];
-  float low[has_low ? registers : 1];  // until they join the sums
-  int windows;
-  // Warps of both warpgroups on one tensor core take turns, half a window at a time: side by side
-  // their products would end together, and the tensor core would idle while both add.
-  Mbarrier *own_turn, *other_turn;
-  unsigned turn_parity;
+  __device__ __forceinline__ void clear() { sums_.clear(); }
 
-  __device__ __forceinline__ Consumer(Mbarrier (&turns)[2][4], int group, int warp)
-      : own_turn(&turns[group][warp]),
-        other_turn(&turns[1 - group][warp]),
-        turn_parity(group == 0 ? 1 : 0) {}
-
-  __device__ __forceinline__ void clear() {
+  // Adds the products over `stages` stages of k to the sums. `row`: where in the tile the
+  // warpgroup's rows begin.
+  __device__ __forceinline__ void multiply(Pipeline<scheme, tile>& pipeline, int stages, int group,
+                                           int row, int lane) {
+    const auto release = [&](const Window& read) {
 #pragma unroll
-    for (int h = 0; h < tile.halves; ++h)
+      for (int s = 0; s < tile.window; ++s)
+        if (lane == 0 && s < read.count) pipeline.release(read.stages[s]);
+    };
+    Window last = {};  // whose products may be under way
+    const auto window = [&](auto count) {
+      const char *rows[count], *columns[count];
+      Window own = {.stages = {}, .count = count};
 #pragma unroll
-      for (int i = 0; i < registers; ++i) {
-        sums[h][i] = 0;
-        if constexpr (two_levels) totals[h][i] = 0;
-        if constexpr (has_low) low[i] = 0;
+      for (int s = 0; s < count; ++s, pipeline.advance()) {
+        pipeline.wait();
+        own.stages[s] = pipeline.index();
+        rows[s] = pipeline.stage().a + row / group_rows * group_bytes(scheme.pieces);
+        columns[s] = pipeline.stage().b;
       }
-    windows = 0;
-  }
-  __device__ __forceinline__ void fold() {
-    if constexpr (two_levels || folds_low) {
-      if constexpr (folds_low) {
-        wgmma_wait<0>();
-        wgmma_keep(low);
+      if constexpr (overlaps) {
+        multiply_overlapped<count>(rows, columns, [&] { release(last); });
+        last = own;
+      } else {
+        multiply_one_at_a_time<count>(rows, columns, lane, [&] { release(own); });
       }
-#pragma unroll
-      for (int h = 0; h < tile.halves; ++h)
-#pragma unroll
-        for (int i = 0; i < registers; ++i) {
-          if constexpr (folds_low) {
-            sums[h][i] += low[i];
-            low[i] = 0;
-          }
-          if constexpr (two_levels) {
-            totals[h][i] += sums[h][i];
-            sums[h][i] = 0;
-          }
-        }
-      windows = 0;
+    };
+    using One = std::integral_constant<int, 1>;
+    using Several = std::integral_constant<int, tile.window>;
+    int stage = 0;
+    for (; stage + tile.window <= stages; stage += tile.window) {
+      if (tile.shares_rows && stage % 2 != group) {
+        pipeline.advance();
+        continue;
+      }
+      window(Several());
+    }
+    if constexpr (tile.window > 1) {
+      for (; stage < stages; ++stage) window(One());
+    }
+    if constexpr (overlaps) {
+      wgmma_wait<0>();
+      release(last);
     }
   }
-  __device__ __forceinline__ void end_window() {
-    if ((two_levels || folds_low) && ++windows == windows_a_sum) fold();
+
+  // The sums of the whole tile.
+  __device__ __forceinline__ auto& result() { return sums_.result(); }
+
+ private:
+  struct Window {
+    int stages[tile.window], count;
+  };
+
+  // Ping-pong: the tensor core is this warp's. Side by side the products of two warps would end
+  // together, and the tensor core would idle while both add.
+  __device__ __forceinline__ void acquire_tensor_core() {
+    if (!tile.ping_pong) return;
+    mbarrier_wait(own_turn_, turn_parity_);
+    turn_parity_ ^= 1;
   }
-  // Of the whole tile.
-  __device__ __forceinline__ float (&result())[tile.halves][registers] {
-    fold();
-    if constexpr (two_levels) return totals;
-    if constexpr (scheme.low_stays) {
-#pragma unroll
-      for (int i = 0; i < registers; ++i) sums[0][i] = fmaf(low[i], scheme.low_factor, sums[0][i]);
-    }
-    return sums;
-  }
-  // The tensor core is this warp's, and when it has what it asked for the other's.
-  __device__ __forceinline__ void take_turn() {
-    if (!tile.turns) return;
-    mbarrier_wait(own_turn, turn_parity);
-    turn_parity ^= 1;
-  }
-  __device__ __forceinline__ void pass_turn(int lane) {
-    if (!tile.turns) return;
+  // It has what this warp asked for, and is the other's now.
+  __device__ __forceinline__ void release_tensor_core(int lane) {
+    if (!tile.ping_pong) return;
     __syncwarp();  // all lanes have seen their own turn
-    if (lane == 0) mbarrier_arrive(other_turn);
+    if (lane == 0) mbarrier_arrive(other_turn_);
   }
 
   // to (+)= the product of two pieces over 16 of a window's k. `a` and `b` have an operand for each
   // of its stages.
   template <int stages>
-  __device__ __forceinline__ void issue_one(float (&to)[registers], Product pieces, int k16,
+  __device__ __forceinline__ void issue_one(float (&to)[Sums::registers], Product pieces, int k16,
                                             const WgmmaOperand (&a)[stages],
                                             const WgmmaOperand (&b)[stages], bool adds) {
     constexpr int k16_bytes = scheme.pieces * 2 * core_bytes, of_stage = stage_k / 16;
@@ -118,7 +117,8 @@ struct Consumer {
   }
   // to (+)= a band's products over a window, once wgmma_wait returns.
   template <Band band, bool adds, int stages>
-  __device__ __forceinline__ void issue(float (&to)[registers], const WgmmaOperand (&a)[stages],
+  __device__ __forceinline__ void issue(float (&to)[Sums::registers],
+                                        const WgmmaOperand (&a)[stages],
                                         const WgmmaOperand (&b)[stages]) {
     repeat<stages * stage_k / 16>([&](auto k16) {
       repeat<band.products>([&](auto product) {
@@ -133,30 +133,22 @@ struct Consumer {
                                              const WgmmaOperand (&b)[stages]) {
     static_assert(scheme.low.products == 2 && scheme.high.products == 1);
     repeat<stages * stage_k / 16>([&](auto k16) {
-      issue_one(low, scheme.low.product[0], k16, a, b, true);
-      issue_one(partial, scheme.high.product[0], k16, a, b, k16 > 0);
-      issue_one(low, scheme.low.product[1], k16, a, b, true);
+      issue_one(sums_.low, scheme.low.product[0], k16, a, b, true);
+      issue_one(sums_.window, scheme.high.product[0], k16, a, b, k16 > 0);
+      issue_one(sums_.low, scheme.low.product[1], k16, a, b, true);
     });
   }
 
-  __device__ __forceinline__ void promote(int half) {
-    wgmma_keep(partial);
-    if constexpr (scheme.low_stays) wgmma_keep(low);
-#pragma unroll
-    for (int i = 0; i < registers; ++i) sums[half][i] += partial[i];
-  }
-
   static constexpr int stride = group_bytes(scheme.pieces);
-  __device__ __forceinline__ WgmmaOperand rows_of(const char* a, int half) const {
-    return wgmma_operand(a + half * 64 / group_rows * stride, core_bytes, stride);
+  __device__ __forceinline__ WgmmaOperand rows_of(const char* a, int m64_block) const {
+    return wgmma_operand(a + m64_block * 64 / group_rows * stride, core_bytes, stride);
   }
 
-  // The products of a window. The low ones, which nobody waits for, run while the high ones are
-  // added to the sums and the next window is looked for, so that tensor cores never wait for a
-  // warpgroup. `free_last` is called once the buffers of the window before have been read.
-  template <int stages, class Free>
-  __device__ __forceinline__ void multiply_window(const char* const (&a)[stages],
-                                                  const char* const (&b)[stages], Free free_last) {
+  // `release_last` is called once the stages of the window before have been read.
+  template <int stages, class Release>
+  __device__ __forceinline__ void multiply_overlapped(const char* const (&a)[stages],
+                                                      const char* const (&b)[stages],
+                                                      Release release_last) {
     WgmmaOperand rows[stages], columns[stages];
 #pragma unroll
     for (int s = 0; s < stages; ++s) {
@@ -164,46 +156,48 @@ struct Consumer {
       columns[s] = wgmma_operand(b[s], core_bytes, stride);
     }
     wgmma_fence();
-    issue<scheme.high, false>(partial, rows, columns);
+    issue<scheme.high, false>(sums_.window, rows, columns);
     wgmma_commit();
-    issue<scheme.low, true>(low, rows, columns);
+    issue<scheme.low, true>(sums_.low, rows, columns);
     wgmma_commit();
     wgmma_wait<1>();
-    free_last();
-    promote(0);
-    end_window();
+    release_last();
+    sums_.promote(0);
+    sums_.end_window();
   }
 
-  // The same where low products share an accumulator with the high ones, or their registers stay
-  // busy: one half of the rows after the other, and perhaps both warpgroups in turns. `free` is
-  // called once the window's own buffers have been read.
-  template <int stages, class Free>
-  __device__ __forceinline__ void multiply_window_in_turn(const char* const (&a)[stages],
-                                                          const char* const (&b)[stages], int lane,
-                                                          Free free) {
+  // `release` is called once the window's own stages have been read.
+  template <int stages, class Release>
+  __device__ __forceinline__ void multiply_one_at_a_time(const char* const (&a)[stages],
+                                                         const char* const (&b)[stages], int lane,
+                                                         Release release) {
     WgmmaOperand columns[stages];
 #pragma unroll
     for (int s = 0; s < stages; ++s) columns[s] = wgmma_operand(b[s], core_bytes, stride);
-    repeat<tile.halves>([&](auto half) {
+    repeat<tile.m64_blocks>([&](auto m64_block) {
       WgmmaOperand rows[stages];
 #pragma unroll
-      for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], half);
-      take_turn();
+      for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], m64_block);
+      acquire_tensor_core();
       wgmma_fence();
-      if constexpr (has_low) {
+      if constexpr (Sums::has_low) {
         issue_both(rows, columns);
       } else {
-        issue<scheme.low, false>(partial, rows, columns);
-        issue<scheme.high, true>(partial, rows, columns);
+        issue<scheme.low, false>(sums_.window, rows, columns);
+        issue<scheme.high, true>(sums_.window, rows, columns);
       }
       wgmma_commit();
-      pass_turn(lane);
+      release_tensor_core(lane);
       wgmma_wait<0>();
-      if (half == tile.halves - 1) free();
-      promote(half);
+      if (m64_block == tile.m64_blocks - 1) release();
+      sums_.promote(m64_block);
     });
-    end_window();
+    sums_.end_window();
   }
+
+  Sums sums_;
+  Mbarrier *own_turn_, *other_turn_;
+  unsigned turn_parity_;
 };
 
 }  // namespace KW_TARGET::hopper

@@ -1,41 +1,42 @@
-// What the pre-pass finds out about the data, and which kernel therefore computes the product: a
-// choice on the device, without a trip to the host.
+// What the split pass finds out about the data, and which kernel therefore computes the product.
+// The choice is made on the device, without a trip to the host.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
 #include "host_device.hpp"
+#include "sgemm/hopper/tuning.hpp"
 #include "sgemm/split_arithmetic.hpp"
 
 namespace kw::hopper {
 
-// An element that its row's fp16 pieces can't hold, left out of them and added on its own.
+// An element that its row's fp16 pieces cannot hold. The split pass replaces it by zero, and the
+// epilogue adds its products.
 struct Outlier {
   std::int32_t operand;  // 0: A, 1: B
   std::int32_t entry, row, k;
   float x;
 };
-constexpr unsigned max_outliers = 256;
 
-enum class Path : unsigned { fp16x3, bf16x6, ffma };
+enum class Path : unsigned { fp16x3, bf16x6, fp32 };
 
-// What a block of the pre-pass has seen of A and B: Extremes, as words.
-struct alignas(16) Seen {
+// The ranges of A's and B's elements that one block of the split pass has read: two of the
+// SizeRange below, as words.
+struct alignas(16) BlockRanges {
   std::uint32_t words[4];
 };
-constexpr int max_seen = 512;  // blocks that look
 
-// At the start of the workspace; host code may read it after the call.
+// At the start of the workspace. Host code may read it after the call.
 struct Control {
-  unsigned takes_ffma;     // the data (or alpha = 0) needs the kernel in plain fp32
+  unsigned takes_fp32;     // 1: the data, or alpha = 0, need the kernel in plain fp32
   unsigned outlier_count;  // more than max_outliers: bf16x6
   Outlier outliers[max_outliers];
-  Seen seen[max_seen];
+  BlockRanges ranges[max_range_blocks];
 };
 
-KW_HOST_DEVICE inline Path path_of(bool takes_ffma, unsigned outlier_count) {
-  if (takes_ffma) return Path::ffma;
+KW_HOST_DEVICE inline Path path_of(bool takes_fp32, unsigned outlier_count) {
+  if (takes_fp32) return Path::fp32;
   return outlier_count > max_outliers ? Path::bf16x6 : Path::fp16x3;
 }
 
@@ -53,16 +54,16 @@ KW_HOST_DEVICE inline float larger_size(float most, float x) {
 #endif
 }
 
-// The largest and the smallest size of an operand's elements, zeros apart, as bits without sign.
-// Both start at 0 and grow, so that the largest words of several are theirs.
-struct Extremes {
+// The largest and the smallest size of some elements of an operand, without zeros, as bits without
+// sign. Both words start at 0 and grow, so the range of several ranges has their largest words.
+struct SizeRange {
   std::uint32_t largest = 0;
   std::uint32_t below = 0;  // all bits minus the smallest; 0 where there is none
 
   KW_HOST_DEVICE std::uint32_t smallest() const { return below == 0 ? 0 : ~below; }
 
   template <int count>
-  KW_HOST_DEVICE static Extremes of(const float (&x)[count]) {
+  KW_HOST_DEVICE static SizeRange of(const float (&x)[count]) {
     float most = 0;
     std::uint32_t least = ~std::uint32_t{0};  // twice a size, less 1: zeros come last
     for (int i = 0; i < count; ++i) {
@@ -73,7 +74,7 @@ struct Extremes {
     const std::uint32_t size = (least + 1) >> 1;
     return {std::bit_cast<std::uint32_t>(most) & ~split::sign_bit, size == 0 ? 0 : ~size};
   }
-  KW_HOST_DEVICE void add(const Extremes& others) {
+  KW_HOST_DEVICE void add(const SizeRange& others) {
     if (others.largest > largest) largest = others.largest;
     if (others.below > below) below = others.below;
   }
@@ -85,7 +86,7 @@ struct Extremes {
 //   products   2^-100 or more: what tensor cores cut off a sum lies below 2^-149 then
 //   sums       k * largest * largest < 2^127
 // Inf and NaN are larger than all that. Zeros are fine.
-KW_HOST_DEVICE inline bool pieces_hold(const Extremes& a, const Extremes& b, std::int64_t k) {
+KW_HOST_DEVICE inline bool pieces_hold(const SizeRange& a, const SizeRange& b, std::int64_t k) {
   const auto exponent = [](std::uint32_t bits) { return static_cast<int>(bits >> 23) - 127; };
   const int high_a = exponent(a.largest), high_b = exponent(b.largest);
   if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;

@@ -7,7 +7,7 @@ namespace KW_TARGET {
 KernelList<Sgemm> hopper_fp16x3_rows() {
   KernelList<Sgemm> rows;
   hopper::each_row<hopper::fp16x3_tiles>(
-      [&](auto row) { rows.push_back(hopper::Row<true, row>::kernel()); });
+      [&](auto index) { rows.push_back(hopper::HopperKernel<true, index>::kernel()); });
   return rows;
 }
 

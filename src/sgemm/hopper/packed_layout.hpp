@@ -1,13 +1,13 @@
-// Where the pieces of an operand lie between pre-pass and main kernel: as they lie in shared memory
-// later, so that a stage of 64 rows, or of some of them, is one contiguous bulk copy, whatever the
-// tile. (The copies of 32 rows that were here before kept the producers of small tiles busy.)
+// Where the pieces of a packed operand lie in the workspace, between split pass and product: in the
+// order in which they lie in shared memory later. So a stage of 64 rows, or of some of them, is one
+// contiguous bulk copy, whatever the tile.
 //
 // "Rows" are op_a(A)'s rows or op_b(B)'s columns; both operands run along k.
 //
-//   image   [entry of the batch][block of 64 rows][stage of 32 along k]
-//   stage   [group of 8 rows][16 along k][piece][8 along k][8 rows][8 elements of 2 bytes]
+//   packed operand  [entry of the batch][block of 64 rows][stage of 32 along k]
+//   stage           [group of 8 rows][16 along k][piece][8 along k][8 rows][8 elements of 2 bytes]
 //
-// B's columns are in column_place's order. Rows and k beyond the operand are zeros.
+// B's columns are in the order of packed_column. Rows and k beyond the operand are zeros.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ constexpr int block_rows = 64, stage_k = 32, group_rows = 8;
 constexpr int core_bytes = 128;  // wgmma's core matrix: 8 rows x 16 bytes
 
 constexpr int group_bytes(int pieces) { return 2 * pieces * 2 * core_bytes; }
-// A stage of some groups of rows.
+// A stage of `rows` rows, a multiple of group_rows.
 constexpr int stage_bytes(int rows, int pieces) { return rows / group_rows * group_bytes(pieces); }
 constexpr int block_bytes(int pieces) { return stage_bytes(block_rows, pieces); }
 
-struct Image {
+struct PackedLayout {
   std::int64_t rows = 0, k = 0;
   std::int64_t blocks = 0, stages = 0;
 
-  Image() = default;
-  KW_HOST_DEVICE constexpr Image(std::int64_t rows_, std::int64_t k_)
+  PackedLayout() = default;
+  KW_HOST_DEVICE constexpr PackedLayout(std::int64_t rows_, std::int64_t k_)
       : rows(rows_),
         k(k_),
         blocks((rows_ + block_rows - 1) / block_rows),
         stages((k_ + stage_k - 1) / stage_k) {}
 
-  // From the image's start to a stage of a block.
+  // From the packed operand's start to a stage of a block, in bytes.
   KW_HOST_DEVICE constexpr std::int64_t offset(std::int64_t entry, std::int64_t block,
                                                std::int64_t stage, int pieces) const {
     return ((entry * blocks + block) * stages + stage) * block_bytes(pieces);
@@ -45,17 +45,17 @@ struct Image {
   }
 };
 
-// Within a stage: of the 8 elements from `chunk` * 8 on along k (chunk 0 to 3), in a row of a
-// block.
+// Within a stage: where 8 elements of a row of a block lie, from `chunk` * 8 on along k (chunk 0 to
+// 3).
 KW_HOST_DEVICE constexpr int chunk_offset(int row, int chunk, int piece, int pieces) {
   return row / group_rows * group_bytes(pieces) +
          ((chunk / 2 * pieces + piece) * 2 + chunk % 2) * core_bytes + row % group_rows * 16;
 }
 
-// Where a column of B lies among the 16 of two groups: two of four neighbours in each, so that the
-// four are one thread's when wgmma hands them out, two of each 8 columns (epilogue: stores of 16
-// bytes).
-KW_HOST_DEVICE constexpr int column_place(int column) {
+// Where a column of B lies among the 16 of two groups. wgmma gives a thread two of each 8 columns
+// of its result; in this order a thread's four of 16 are neighbours in C, and the epilogue stores
+// 16 bytes.
+KW_HOST_DEVICE constexpr int packed_column(int column) {
   return column / 16 * 16 + column % 16 / 4 * 2 + column % 4 / 2 * 8 + column % 2;
 }
 

@@ -1,9 +1,10 @@
-// Host side of the split kernels: what lies where in the workspace, how long a call will take, how
-// a call is cut where the workspace is smaller.
+// How a split product is computed, decided on the host before any launch: what lies where in the
+// workspace, how k is cut, how long the call will take (predicted_us), whether it may be chosen
+// (predicted_cost), and which sub-problems it becomes where the workspace is smaller. Constants are
+// in tuning.hpp.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,30 +19,74 @@
 
 namespace kw::hopper {
 
-inline std::int64_t tiles_of(const Tile& tile, const Sgemm& p) {
-  const auto across = [](std::int64_t size, std::int64_t step) { return (size + step - 1) / step; };
-  return across(p.m, tile.bm()) * across(p.n, tile.bn) * p.batch;
+inline std::int64_t ceil_div(std::int64_t size, std::int64_t step) {
+  return (size + step - 1) / step;
 }
 
-// Parts that k is cut into, a block each, where tiles are too few for the device.
-inline int parts_of(const Tile& tile, const Sgemm& p, const Device& device) {
+// --- which problems the kernels take
+
+// The kernels in plain fp32 compute empty products.
+inline bool has_work(const Sgemm& p) { return p.m > 0 && p.n > 0 && p.batch > 0 && p.loop_k() > 0; }
+
+// Numbers of tiles, rows and k are ints in the kernels.
+inline bool fits_ints(const Sgemm& p) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  if (p.m > most || p.n > most || p.k > most || p.batch > most) return false;
+  return static_cast<double>(p.m) / 64 * (static_cast<double>(p.n) / 64) *
+             static_cast<double>(p.batch) <
+         static_cast<double>(most);
+}
+
+// --- tiles, and the parts of k that blocks share one in
+
+inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
+  return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn) * p.batch;
+}
+
+inline int k_splits_of(const Tile& tile, const Sgemm& p, const Device& device) {
   if (!tile.shares_rows) return 1;
-  const std::int64_t tiles = std::max<std::int64_t>(tiles_of(tile, p), 1);
-  const std::int64_t stages = Image(p.m, p.k).stages;
+  const std::int64_t tiles = std::max<std::int64_t>(output_tiles(tile, p), 1);
+  const std::int64_t stages = PackedLayout(p.m, p.k).stages;
   return static_cast<int>(std::clamp<std::int64_t>(
-      std::min(device.sm_count / tiles, stages / min_part_stages), 1, max_parts));
+      std::min(device.sm_count / tiles, stages / min_k_split_stages), 1, max_k_splits));
 }
-inline std::int64_t part_floats(const Tile& tile, const Sgemm& p, const Device& device) {
-  const std::int64_t parts = parts_of(tile, p, device);
-  return parts == 1 ? 0 : tiles_of(tile, p) * parts * tile.bm() * tile.bn;
+inline std::int64_t split_k_floats(const Tile& tile, const Sgemm& p, const Device& device) {
+  const std::int64_t splits = k_splits_of(tile, p, device);
+  return splits == 1 ? 0 : output_tiles(tile, p) * splits * tile.bm() * tile.bn;
 }
 
-// Offsets into the workspace, bytes. bf16x6 may follow fp16x3 and then overwrites its images.
-struct Memory {
-  std::size_t scales_a = 0, scales_b = 0, image_a = 0, image_b = 0, part_sums = 0;
-  std::size_t end = 0;  // of all this: the fp32 kernel's workspace begins here
+// --- the split pass
 
-  Memory(const Sgemm& p, bool fp16, const Device& device) {
+// Into how many segments the split pass cuts the stages of a row block. The work items of both
+// operands go to the blocks that the SMs hold, in rounds; the best number makes rounds times the
+// stages of an item the least. More segments fill the last round better and cost more starts.
+inline unsigned split_segments(const Sgemm& p, const Device& device) {
+  const std::int64_t row_blocks = PackedLayout(p.m, p.k).blocks + PackedLayout(p.n, p.k).blocks;
+  const std::int64_t stages = PackedLayout(p.m, p.k).stages;
+  std::int64_t best = 1;
+  double least = std::numeric_limits<double>::max();
+  for (std::int64_t segments = 1; segments <= max_segments; ++segments) {
+    if (segments > 1 && stages < segments * stages_at_once) break;
+    const std::int64_t items = p.batch * row_blocks * segments;
+    const std::int64_t rounds = ceil_div(items, split_blocks_per_sm * device.sm_count);
+    const std::int64_t longest = ceil_div(stages, segments * stages_at_once) * stages_at_once;
+    const double time = static_cast<double>(rounds) * (rounds == 1 ? slower_operand : 1) *
+                        (static_cast<double>(longest) + segment_start_stages);
+    if (time < least) best = segments, least = time;
+  }
+  return static_cast<unsigned>(best);
+}
+
+// --- the workspace
+
+// Offsets in bytes. The fp32 fallback's workspace begins at `end`. bf16x6 may follow fp16x3, and
+// then overwrites its packed operands.
+struct WorkspaceLayout {
+  std::size_t scales_a = 0, scales_b = 0, packed_a = 0, packed_b = 0, split_k_sums = 0;
+  std::size_t end = 0;
+
+  WorkspaceLayout() = default;
+  WorkspaceLayout(const Sgemm& p, bool fp16, const Device& device) {
     end = aligned(sizeof(Control));
     const auto take = [&](std::int64_t bytes) {
       const std::size_t at = end;
@@ -53,60 +98,38 @@ struct Memory {
       scales_a = take(p.batch * p.m * word);
       scales_b = take(p.batch * p.n * word);
     }
-    image_a = take(Image(p.m, p.k).bytes(p.batch, split::bf16_pieces));
-    image_b = take(Image(p.n, p.k).bytes(p.batch, split::bf16_pieces));
+    packed_a = take(PackedLayout(p.m, p.k).bytes(p.batch, split::bf16_pieces));
+    packed_b = take(PackedLayout(p.n, p.k).bytes(p.batch, split::bf16_pieces));
     std::int64_t sums = 0;
-    for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, part_floats(row.tile, p, device));
-    part_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
+    for (const TileRow& row : bf16x6_tiles)
+      sums = std::max(sums, split_k_floats(row.tile, p, device));
+    split_k_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
   }
 
   static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
-// An empty product is for the kernels in plain fp32.
-inline bool has_work(const Sgemm& p) { return p.m > 0 && p.n > 0 && p.batch > 0 && p.loop_k() > 0; }
-
-// Numbers of tiles, rows and k are ints in the kernels.
-inline bool is_small_enough(const Sgemm& p) {
-  constexpr std::int64_t most = std::int64_t{1} << 30;
-  if (p.m > most || p.n > most || p.k > most || p.batch > most) return false;
-  return static_cast<double>(p.m) / 64 * (static_cast<double>(p.n) / 64) *
-             static_cast<double>(p.batch) <
-         static_cast<double>(most);
+// The least workspace with which a call works: of its smallest sub-problem (sub_problems).
+inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& device) {
+  Sgemm least = p;
+  least.batch = 1;
+  if (p.a_array == nullptr) {
+    least.m = std::min<std::int64_t>(p.m, block_rows);
+    least.n = std::min<std::int64_t>(p.n, block_rows);
+  }
+  return WorkspaceLayout(least, fp16, device).end;
 }
 
-// Infinite where the result would be less exact than that of the kernels in plain fp32.
-inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  const Scheme& scheme = scheme_of(fp16);
-  if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn)
-    return std::numeric_limits<double>::infinity();
-  const std::int64_t waves = (tiles_of(row.tile, p) + device.sm_count - 1) / device.sm_count;
-  const int parts = parts_of(row.tile, p, device);
-  const std::int64_t stages = (Image(p.m, p.k).stages + parts - 1) / parts;
-  if (p.m * p.n < fp16x3_scheme.chosen_mn && !row.tile.has_totals() &&
-      row.tile.windows(stages) > max_windows)
-    return std::numeric_limits<double>::infinity();
-  const double elements =
-      static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
-  constexpr double bytes_per_us = 3.4e6;  // of the pre-pass, measured
-  const double prepare_us = elements * (fp16 ? 8 : 10) / bytes_per_us;
-  const double add_us = parts > 1 ? part_us + parts * each_part_us * row.tile.bn / 64 : 0;
-  return row.launch_us + prepare_us +
-         static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us) +
-         add_us;
-}
-
-// The problem as two, of about half the workspace each: half the batch, else half of m or n,
-// whichever is longer. Nothing where it is one tile, or pointers in the device's memory would have
-// to be moved.
-inline std::optional<std::pair<Sgemm, Sgemm>> in_halves(const Sgemm& p) {
+// The problem as two sub-problems of about half the workspace each: half the batch, else half of m
+// or n, whichever is longer. None where it is one block of rows of A and of B, or where pointers in
+// the device's memory would have to be moved.
+inline std::optional<std::pair<Sgemm, Sgemm>> sub_problems(const Sgemm& p) {
   if (p.batch > 1) {
     const std::int64_t taken = p.batch / 2;
     return std::pair{some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
   }
-  constexpr std::int64_t unit = block_rows;
-  if (std::max(p.m, p.n) <= unit || p.a_array != nullptr) return std::nullopt;
-  const auto half = [](std::int64_t size) { return (size / 2 + unit - 1) / unit * unit; };
+  if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return std::nullopt;
+  const auto half = [](std::int64_t size) { return ceil_div(size / 2, block_rows) * block_rows; };
   if (p.m >= p.n) {
     const std::int64_t taken = half(p.m);
     return std::pair{some_rows(p, 0, taken), some_rows(p, taken, p.m - taken)};
@@ -114,5 +137,53 @@ inline std::optional<std::pair<Sgemm, Sgemm>> in_halves(const Sgemm& p) {
   const std::int64_t taken = half(p.n);
   return std::pair{some_columns(p, 0, taken), some_columns(p, taken, p.n - taken)};
 }
+
+// --- the choice
+
+// Whether the result is at least as exact as that of the kernels in plain fp32, the vendor's
+// included; only then does the library choose the tile.
+inline bool is_exact_enough(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
+  const Scheme& scheme = scheme_of(fp16);
+  if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn) return false;
+  const std::int64_t stages =
+      ceil_div(PackedLayout(p.m, p.k).stages, k_splits_of(row.tile, p, device));
+  return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
+         row.tile.windows(stages) <= max_windows_without_totals;
+}
+
+// The time of a call: its launches, the split pass, the product's waves of tiles, and the split-K
+// reduction.
+inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
+  const double elements =
+      static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
+  const int bytes = 4 + 2 * scheme_of(fp16).pieces;  // in and out, per element
+  const double split_us = elements * bytes / split_pass_bytes_per_us;
+
+  const int splits = k_splits_of(row.tile, p, device);
+  const std::int64_t waves = ceil_div(output_tiles(row.tile, p), device.sm_count);
+  const std::int64_t stages = ceil_div(PackedLayout(p.m, p.k).stages, splits);
+  const double waves_us =
+      static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us);
+  const double reduction_us =
+      splits > 1 ? k_split_us + splits * each_k_split_us * row.tile.bn / 64 : 0;
+  return row.launch_us + split_us + waves_us + reduction_us;
+}
+
+// What the choice compares: the time, infinite where the tile must not be chosen.
+inline double predicted_cost(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
+  return is_exact_enough(row, fp16, p, device) ? predicted_us(row, fp16, p, device)
+                                               : std::numeric_limits<double>::infinity();
+}
+
+// --- what the launches of a call take from its plan
+
+struct CallPlan {
+  WorkspaceLayout layout;
+  unsigned segments = 1;  // of the split pass
+
+  CallPlan() = default;
+  CallPlan(const Sgemm& p, bool fp16, const Device& device)
+      : layout(p, fp16, device), segments(split_segments(p, device)) {}
+};
 
 }  // namespace kw::hopper

@@ -1,49 +1,35 @@
-// What the main kernels of the split products are given, and in which order their blocks take the
-// tiles of C.
+// Which tiles of C and which stages of k a block computes, and in which order.
 #pragma once
 
 #include "gpu/gpu.hpp"
-#include "sgemm/hopper/control.hpp"
-#include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/params.hpp"
 #include "sgemm/hopper/tuning.hpp"
-#include "sgemm/problem.hpp"
 
 namespace KW_TARGET::hopper {
 
-using namespace kw::hopper;
-
-struct Work {
-  Sgemm problem;
-  Image a, b;
-  const char *image_a = nullptr, *image_b = nullptr;
-  const int *scales_a = nullptr, *scales_b = nullptr;  // fp16: [entry][row], powers of two
-  Control* control = nullptr;
-  int seen_blocks = 0;          // of the pre-pass, by which the blocks decide
-  float* part_sums = nullptr;   // where several blocks share a tile: what each has of it
-  unsigned* tickets = nullptr;  // one a tile, zero before and after
-  int parts = 1;                // that k is cut into, a block each
-};
-
 // A tile of C: rows from i0, columns from j0 of entry `entry`.
-struct Place {
+struct OutputTile {
   std::int64_t entry, i0, j0;
 };
 
-// The blocks of a grid that fits the device take every so many tiles. Those in flight at one time
-// lie close together, so that L2 has what they read: column after column of a strip of 1536 rows.
+// The tiles of a block: the grid fits the device, and each block takes every so many tiles. Those
+// in flight at one time lie close together, so that L2 has what they read: column after column of a
+// strip of 1536 rows.
 template <Tile tile>
-class TileWalk {
+class TileScheduler {
  public:
-  __device__ __forceinline__ explicit TileWalk(const Work& work)
-      : work_(work), index_(static_cast<int>(blockIdx.x) / blocks(work)) {}
+  __device__ __forceinline__ explicit TileScheduler(const ProductParams& params)
+      : params_(params), index_(static_cast<int>(blockIdx.x) / blocks_per_tile(params)) {}
 
   __device__ __forceinline__ bool has_tile() const {
-    return index_ < tiles_m() * tiles_n() * static_cast<int>(work_.problem.batch);
+    return index_ < tiles_m() * tiles_n() * static_cast<int>(params_.problem.batch);
   }
-  __device__ __forceinline__ void next() { index_ += static_cast<int>(gridDim.x) / blocks(work_); }
+  __device__ __forceinline__ void next() {
+    index_ += static_cast<int>(gridDim.x) / blocks_per_tile(params_);
+  }
   __device__ __forceinline__ int tile_index() const { return index_; }
 
-  __device__ __forceinline__ Place place() const {
+  __device__ __forceinline__ OutputTile output_tile() const {
     const int entry = index_ / (tiles_m() * tiles_n());
     const int in_entry = index_ % (tiles_m() * tiles_n());
     const int strip = in_entry / (strip_tiles * tiles_n());
@@ -55,35 +41,35 @@ class TileWalk {
   }
 
  private:
-  __device__ static __forceinline__ int blocks(const Work& work) {  // of a tile
-    return tile.shares_rows ? work.parts : 1;
+  __device__ static __forceinline__ int blocks_per_tile(const ProductParams& params) {
+    return tile.shares_rows ? params.k_splits : 1;
   }
   static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {
-    return static_cast<int>(gpu::ceil_div(work_.problem.m, tile.bm()));
+    return static_cast<int>(gpu::ceil_div(params_.problem.m, tile.bm()));
   }
   __device__ __forceinline__ int tiles_n() const {
-    return static_cast<int>(gpu::ceil_div(work_.problem.n, tile.bn));
+    return static_cast<int>(gpu::ceil_div(params_.problem.n, tile.bn));
   }
 
-  const Work& work_;
+  const ProductParams& params_;
   int index_;
 };
 
-// The stages of k that a block computes: all, or its part.
+// The stages of k that a block computes of its tiles: all, or one of k_splits parts.
 struct StageRange {
   int first, end;
 };
-__device__ __forceinline__ int own_part(const Work& work) {
-  return static_cast<int>(blockIdx.x) % work.parts;
+__device__ __forceinline__ int own_k_split(const ProductParams& params) {
+  return static_cast<int>(blockIdx.x) % params.k_splits;
 }
 template <Tile tile>
-__device__ __forceinline__ StageRange own_stages(const Work& work) {
-  const int stages = static_cast<int>(work.a.stages);
+__device__ __forceinline__ StageRange own_stages(const ProductParams& params) {
+  const int stages = static_cast<int>(params.a.stages);
   if (!tile.shares_rows) return {0, stages};
-  const int part = own_part(work);
-  return {stages * part / work.parts, stages * (part + 1) / work.parts};
+  const int split = own_k_split(params);
+  return {stages * split / params.k_splits, stages * (split + 1) / params.k_splits};
 }
 
 }  // namespace KW_TARGET::hopper

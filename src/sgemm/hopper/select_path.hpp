@@ -1,6 +1,7 @@
-// Which kernel computes a split product: every block that must know looks at what the pre-pass's
-// blocks have seen, each in a place of its own, and comes to the same answer. No ticket, nobody to
-// wait for: at 512 x 512 x 512 a last block that decides took a microsecond of thirteen.
+// Which kernel computes a split product. Every block that must know reads the ranges that the split
+// pass's blocks have written, each at a place of its own, and comes to the same answer. So no block
+// takes a ticket or waits for another: at 512 x 512 x 512 a last block that selects for all takes a
+// microsecond of thirteen.
 #pragma once
 
 #include "device/warp.hpp"
@@ -12,29 +13,41 @@ namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
 
-// For `threads` threads of a block, `tid` among them, who meet at sync(). `blocks`: that have left
-// what they saw.
+constexpr int range_words = sizeof(BlockRanges) / sizeof(std::uint32_t);
+
+// The first half of a maximum over a block: turns each word into the largest of the warp, and
+// writes those of all warps. The block's threads, `tid` among them, meet at sync().
+template <int warps, class Sync>
+__device__ __forceinline__ void share_warp_maxima(std::uint32_t (&words)[range_words],
+                                                  std::uint32_t (&of_warps)[warps][range_words],
+                                                  int tid, int lane, Sync sync) {
+#pragma unroll
+  for (int i = 0; i < range_words; ++i) {
+    words[i] = largest_of_warp(words[i]);
+    if (lane == 0) of_warps[tid / warp_lanes][i] = words[i];
+  }
+  sync();
+}
+
+// The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
+// sync(). `range_blocks`: how many blocks have written their ranges.
 template <int threads, class Sync>
-__device__ __forceinline__ Path decide(const Sgemm& problem, const Control& control, int blocks,
-                                       int tid, Sync sync) {
-  constexpr int words = sizeof(Seen) / sizeof(std::uint32_t), warps = threads / warp_lanes;
-  __shared__ std::uint32_t of_warps[warps][words];
+__device__ __forceinline__ Path select_path(const Sgemm& problem, const Control& control,
+                                            int range_blocks, int tid, Sync sync) {
+  constexpr int warps = threads / warp_lanes;
+  __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
-  std::uint32_t most[words] = {};
-  for (int block = tid; block < blocks; block += threads) {
-    const uint4 other = *reinterpret_cast<const uint4*>(control.seen[block].words);
+  std::uint32_t most[range_words] = {};
+  for (int block = tid; block < range_blocks; block += threads) {
+    const uint4 other = *reinterpret_cast<const uint4*>(control.ranges[block].words);
     most[0] = max(most[0], other.x), most[1] = max(most[1], other.y);
     most[2] = max(most[2], other.z), most[3] = max(most[3], other.w);
   }
+  share_warp_maxima(most, of_warps, tid, lane, sync);
 #pragma unroll
-  for (int i = 0; i < words; ++i) {
-    most[i] = largest_of_warp(most[i]);
-    if (lane == 0) of_warps[tid / warp_lanes][i] = most[i];
-  }
-  sync();
-#pragma unroll
-  for (int i = 0; i < words; ++i) most[i] = largest_of_warp(lane < warps ? of_warps[lane][i] : 0);
-  const Extremes a{most[0], most[1]}, b{most[2], most[3]};
+  for (int i = 0; i < range_words; ++i)
+    most[i] = largest_of_warp(lane < warps ? of_warps[lane][i] : 0);
+  const SizeRange a{most[0], most[1]}, b{most[2], most[3]};
   return path_of(!reads_operands(problem) || !pieces_hold(a, b, problem.k), control.outlier_count);
 }
 

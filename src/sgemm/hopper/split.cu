@@ -1,21 +1,22 @@
-// Launches of the split kernels' pre-pass (split.hpp), and what they fall back on.
+// The launch of the split pass (split.hpp), and the choice of the kernel that the split kernels
+// fall back to.
 #include "sgemm/hopper/split.hpp"
 
-#include <algorithm>
-
-#include "sgemm/hopper/rows.hpp"
+#include "sgemm/hopper/call.hpp"
 
 namespace KW_TARGET::hopper {
 
-Status launch_prepare(Task task, const Preparation& all, const Device& device, Stream stream) {
-  const gpu::LaunchConfig config = {.grid = dim3(prepare_blocks(task, all, device)),
-                                    .block = dim3(prepare_threads),
-                                    .stream = stream,
-                                    .overlap = true};
-  switch (task) {
-    case Task::bf16: return gpu::launch(prepare<Task::bf16>, config, all);
-    case Task::sample: return gpu::launch(prepare<Task::sample>, config, all);
-    case Task::fp16: return gpu::launch(prepare<Task::fp16>, config, all);
+Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device& device,
+                         Stream stream) {
+  const gpu::LaunchConfig config = {
+      .grid = dim3(split_blocks(pass, params.problem.batch, params.items, device)),
+      .block = dim3(split_threads),
+      .stream = stream,
+      .overlap = true};
+  switch (pass) {
+    case SplitPass::bf16: return gpu::launch(split_pass<SplitPass::bf16>, config, params);
+    case SplitPass::sample: return gpu::launch(split_pass<SplitPass::sample>, config, params);
+    case SplitPass::fp16: return gpu::launch(split_pass<SplitPass::fp16>, config, params);
   }
   return Status::success();
 }

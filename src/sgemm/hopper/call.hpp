@@ -1,0 +1,163 @@
+// The way of a call through the split kernels. launch_call is where a call of Math::fp32_split
+// enters; it launches a chain of kernels on the stream, some of which find out on the device that
+// the data do not need them and exit early (select_path.hpp):
+//
+//   bf16x6   split pass                 product  |                             |  fp32 fallback
+//   fp16x3   sample, split pass         product  |  split pass and product in  |  fp32 fallback
+//                                                |  bf16: too many outliers    |
+//
+// Where the workspace is too small for the whole call, launch_call enters again for two
+// sub-problems one after the other.
+#pragma once
+
+#include "device/tile.hpp"
+#include "gpu/gpu.hpp"
+#include "kernel.hpp"
+#include "sgemm/hopper/params.hpp"
+#include "sgemm/hopper/plan.hpp"
+#include "sgemm/one_launch.hpp"
+#include "text.hpp"
+
+namespace KW_TARGET::hopper {
+
+// One launch of the split pass (split.cu).
+Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device& device,
+                         Stream stream);
+
+// One launch of the product with one tile.
+using LaunchProduct = Status(const ProductParams& params, const Device& device, Stream stream);
+// With the tile of bf16x6 whose time is predicted to be the shortest, and that tile (bf16x6.cu).
+LaunchProduct launch_bf16x6;
+const TileRow& select_bf16x6_tile(const Sgemm& problem, const Device& device);
+
+// The same product for a kernel in plain fp32, which takes over where the pieces do not hold the
+// data.
+inline Sgemm for_fallback(const Sgemm& problem) {
+  Sgemm own = problem;
+  own.is_fallback = true;
+  return own;
+}
+inline const Choice<Sgemm>& fallback_of(const Plan<Sgemm>& plan) { return plan.parts[0]; }
+
+// Adds to a plan what its launches need: the CallPlan, and the fallback with its workspace.
+inline void complete_call_plan(bool fp16, const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
+  const CallPlan call(p, fp16, device);
+  plan.data.set(call);
+  plan.parts = {select_in_one_launch(for_fallback(p), device)};
+  plan.workspace_bytes = call.layout.end + fallback_of(plan).plan.workspace_bytes;
+}
+
+// What the launches of a call are given.
+struct CallParams {
+  SplitParams split;
+  ProductParams product;
+
+  CallParams(const Sgemm& p, const CallPlan& plan, const Workspace& workspace, const Device& device)
+      : product{p, PackedLayout(p.m, p.k), PackedLayout(p.n, p.k)} {
+    char* const base = static_cast<char*>(workspace.data);
+    const auto ints = [&](std::size_t at) { return reinterpret_cast<int*>(base + at); };
+    product.packed_a = base + plan.layout.packed_a;
+    product.packed_b = base + plan.layout.packed_b;
+    product.scales_a = ints(plan.layout.scales_a);
+    product.scales_b = ints(plan.layout.scales_b);
+    product.control = reinterpret_cast<Control*>(base);
+    product.split_k_sums = reinterpret_cast<float*>(base + plan.layout.split_k_sums);
+    product.tickets = workspace.tickets;
+
+    split = {
+        .problem = p,
+        .sources = {{product.a, p.op_a == Op::none, batch_aligned_16(p, p.a, p.lda, p.stride_a),
+                     base + plan.layout.packed_a, ints(plan.layout.scales_a)},
+                    {product.b, p.op_b != Op::none, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
+                     base + plan.layout.packed_b, ints(plan.layout.scales_b)}},
+        .items = {split_items(product.a, plan.segments), split_items(product.b, plan.segments)},
+        .control = product.control,
+        .scans_range = true,
+        .range_blocks = 0};
+    split.range_blocks = product.range_blocks =
+        static_cast<int>(split_blocks(SplitPass::bf16, p.batch, split.items, device));
+  }
+};
+
+// Makes the launches in order, as long as they succeed.
+template <class... Launch>
+Status launch_in_order(Launch... launch) {
+  Status status;
+  static_cast<void>(((status = launch()).ok() && ...));
+  return status;
+}
+
+// The launches of a whole call. From the first product on they run concurrently: the ranges are
+// written by then, so each launch finds out at its start whether it is selected. Of those that are,
+// the second product waits for the second split pass. Only the fallback waits at its start, for the
+// first product, which tells it whether it is selected.
+inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
+                           const CallPlan& plan, const Choice<Sgemm>& fallback,
+                           const Device& device, const Workspace& workspace, Stream stream) {
+  CallParams call(p, plan, workspace, device);
+  const auto concurrent = [&](bool overlaps_previous) {
+    Sgemm problem = p;
+    problem.overlaps_previous = overlaps_previous;
+    problem.next_overlaps = true;
+    return problem;
+  };
+  const auto split = [&](SplitPass pass) {
+    return [&, pass] { return launch_split_pass(pass, call.split, device, stream); };
+  };
+  const auto product = [&] {
+    call.product.problem = concurrent(false);
+    return launch_product(call.product, device, stream);
+  };
+  const auto second_split = [&] {
+    call.split.scans_range = false;
+    call.split.problem = concurrent(true);
+    return launch_split_pass(SplitPass::bf16, call.split, device, stream);
+  };
+  const auto second_product = [&] {
+    call.product.problem = concurrent(true);
+    return launch_bf16x6(call.product, device, stream);
+  };
+  const auto fp32 = [&] {
+    const std::size_t end = plan.layout.end;
+    const Workspace rest{static_cast<char*>(workspace.data) + end, workspace.bytes - end,
+                         workspace.tickets};
+    Sgemm problem = for_fallback(p);
+    problem.only_if = &call.product.control->takes_fp32;
+    return launch_planned(fallback, problem, device, rest, stream);
+  };
+  if (!fp16) return launch_in_order(split(SplitPass::bf16), product, fp32);
+  return launch_in_order(split(SplitPass::sample), split(SplitPass::fp16), product, second_split,
+                         second_product, fp32);
+}
+
+// A call enters the split path here, with a complete plan.
+inline Status launch_call(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
+                          const Device& device, const Plan<Sgemm>& plan, const Workspace& workspace,
+                          Stream stream) {
+  const auto call = plan.data.get<CallPlan>();
+  if (plan.workspace_bytes <= workspace.bytes)
+    return launch_chain(fp16, launch_product, p, call, fallback_of(plan), device, workspace,
+                        stream);
+  if (call.layout.end <= workspace.bytes) {
+    const Choice<Sgemm> smaller =
+        select_in_one_launch(for_fallback(p), device, workspace.bytes - call.layout.end);
+    return launch_chain(fp16, launch_product, p, call, smaller, device, workspace, stream);
+  }
+  const auto parts = sub_problems(p);
+  if (!parts) {
+    return Status::failure(StatusCode::workspace_too_small,
+                           text("the split kernels need a larger workspace: ", call.layout.end,
+                                " bytes for ", p.m, " x ", p.n, " x ", p.k, ", given ",
+                                workspace.bytes, "; give more, or a smaller batch"),
+                           "workspace");
+  }
+  const auto launch_part = [&](const Sgemm& part) {
+    Plan<Sgemm> own;
+    complete_call_plan(fp16, part, device, own);
+    return launch_call(fp16, launch_product, part, device, own, workspace, stream);
+  };
+  return launch_in_order([&] { return launch_part(parts->first); },
+                         [&] { return launch_part(parts->second); });
+}
+
+}  // namespace KW_TARGET::hopper

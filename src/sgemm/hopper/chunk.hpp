@@ -1,0 +1,105 @@
+// What a thread of the split pass does with 8 elements along k: load them, split them into pieces,
+// set outliers apart, store the pieces where the packed operand wants them.
+#pragma once
+
+#include "device/cache_hint.hpp"
+#include "gpu/gpu.hpp"
+#include "sgemm/hopper/params.hpp"
+#include "sgemm/split_arithmetic.hpp"
+
+namespace KW_TARGET::hopper {
+
+// One entry of an operand as the caller stores it.
+struct StoredOperand {
+  const float* data;
+  std::int64_t ld;
+};
+__device__ __forceinline__ StoredOperand stored_operand(const SplitParams& params,
+                                                        const SplitItem& item) {
+  const Sgemm& p = params.problem;
+  return item.operand == 0 ? StoredOperand{a_of(p, item.entry), p.lda}
+                           : StoredOperand{b_of(p, item.entry), p.ldb};
+}
+
+// The elements of a row from k0 on; zeros outside of the operand.
+__device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
+                                           const float* data, std::int64_t ld, std::int64_t row,
+                                           std::int64_t k0) {
+  const PackedLayout& layout = source.layout;
+  const bool is_whole = row < layout.rows && k0 + chunk_k <= layout.k;
+  if (is_whole && source.along_k && source.aligned) {
+    const float4* at = reinterpret_cast<const float4*>(data + row * ld + k0);
+    const float4 first = load_once(at), second = load_once(at + 1);
+    x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
+    x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
+    return;
+  }
+  const std::int64_t step = source.along_k ? 1 : ld;
+  const float* at = data + (source.along_k ? row * ld + k0 : k0 * ld + row);
+  if (is_whole) {
+#pragma unroll
+    for (int i = 0; i < chunk_k; ++i, at += step) x[i] = load_once(at);
+    return;
+  }
+  const std::int64_t valid = row < layout.rows ? layout.k - k0 : 0;
+#pragma unroll
+  for (int i = 0; i < chunk_k; ++i) x[i] = i < valid ? load_once(at + i * step) : 0.0f;
+}
+
+// `stage`: where the packed operand has the stage of the row's block.
+template <int pieces>
+__device__ __forceinline__ void store_chunk(char* stage, int row, int chunk,
+                                            const split::Pair (&words)[chunk_k / 2][pieces]) {
+#pragma unroll
+  for (int p = 0; p < pieces; ++p) {
+    *reinterpret_cast<uint4*>(stage + chunk_offset(row, chunk, p, pieces)) =
+        make_uint4(words[0][p], words[1][p], words[2][p], words[3][p]);
+  }
+}
+
+__device__ __forceinline__ void split_chunk_bf16(const float (&x)[chunk_k], char* stage, int row,
+                                                 int chunk) {
+  split::Pair words[chunk_k / 2][split::bf16_pieces];
+#pragma unroll
+  for (int i = 0; i < chunk_k / 2; ++i) split::split_bf16(x[2 * i], x[2 * i + 1], words[i]);
+  store_chunk(stage, row, chunk, words);
+}
+
+// Where a chunk begins in its operand.
+struct ChunkOrigin {
+  int operand;
+  std::int64_t entry, row, k;
+};
+
+__device__ inline void append_outlier(Control* control, const ChunkOrigin& at, float x) {
+  // Once there are too many no more are counted: graded data would have all blocks wait for it.
+  if (*static_cast<volatile unsigned*>(&control->outlier_count) > max_outliers) return;
+  const unsigned slot = atomicAdd(&control->outlier_count, 1u);
+  if (slot >= max_outliers) return;
+  control->outliers[slot] = {at.operand, static_cast<std::int32_t>(at.entry),
+                             static_cast<std::int32_t>(at.row), static_cast<std::int32_t>(at.k), x};
+}
+
+// `of_chunk`: the range of x. Elements that a row's pieces of this scale cannot hold go to the list
+// of outliers.
+__device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], const SizeRange& of_chunk,
+                                                 char* stage, int row, int chunk, int scale,
+                                                 Control* control, const ChunkOrigin& origin) {
+  if (!split::fp16_holds(of_chunk.largest, scale) ||
+      !split::fp16_holds(of_chunk.smallest(), scale)) {
+#pragma unroll
+    for (int i = 0; i < chunk_k; ++i) {
+      if (split::fp16_holds(x[i], scale)) continue;
+      append_outlier(control, {origin.operand, origin.entry, origin.row, origin.k + i}, x[i]);
+      x[i] = 0;
+    }
+  }
+  split::Pair words[chunk_k / 2][split::fp16_pieces];
+#pragma unroll
+  for (int i = 0; i < chunk_k / 2; ++i) {
+    split::split_fp16(split::scale(x[2 * i], scale), split::scale(x[2 * i + 1], scale), words[i]);
+  }
+  store_chunk(stage, row, chunk, words);
+}
+
+}  // namespace KW_TARGET::hopper

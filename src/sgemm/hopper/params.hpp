@@ -1,0 +1,47 @@
+// What the kernels of a split product are given: the split pass, which writes packed operands, and
+// the product, which multiplies them. call.hpp fills these in.
+#pragma once
+
+#include "gpu/gpu.hpp"
+#include "sgemm/hopper/control.hpp"
+#include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/split_items.hpp"
+#include "sgemm/problem.hpp"
+
+namespace KW_TARGET::hopper {
+
+using namespace kw::hopper;
+
+// One operand of the split pass, seen as rows along k.
+struct Source {
+  PackedLayout layout;
+  bool along_k;  // an element's neighbour in memory is the next along k; else the next row
+  bool aligned;  // where along k: rows begin at multiples of 16 bytes
+  char* packed;
+  int* scales;  // fp16: [entry][row]
+};
+
+struct SplitParams {
+  Sgemm problem;
+  Source sources[2];
+  SplitItems items[2];
+  Control* control;
+  // True: the pass runs in any case and writes the ranges of what it reads. False: it is the second
+  // choice, which reads the ranges, selects the path and runs only where that is bf16x6.
+  bool scans_range;
+  int range_blocks;  // blocks that write their ranges
+};
+
+struct ProductParams {
+  Sgemm problem;
+  PackedLayout a, b;
+  const char *packed_a = nullptr, *packed_b = nullptr;
+  const int *scales_a = nullptr, *scales_b = nullptr;  // fp16: [entry][row], powers of two
+  Control* control = nullptr;
+  int range_blocks = 0;           // of the split pass, whose ranges select the path
+  float* split_k_sums = nullptr;  // where several blocks share a tile: the sums of each
+  unsigned* tickets = nullptr;    // one a tile, zero before and after
+  int k_splits = 1;               // parts of k, a block each
+};
+
+}  // namespace KW_TARGET::hopper
