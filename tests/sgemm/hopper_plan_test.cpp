@@ -1,5 +1,5 @@
-// The split kernels on host SIMT where a call is cut: into slices that fit the workspace, into
-// parts of k for blocks that would idle.
+// The split kernels on host SIMT where a call is cut: into sub-problems that fit the workspace, into
+// k-splits for blocks that would idle; and which tile is chosen.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -147,10 +147,10 @@ TEST_P(HopperKSplits, AddUpInAnyOrder) {
       c.beta = 0.5f;
       check::Workbench bench(*runtime);
       const Sgemm problem = check::SgemmTrial(bench, c).problem();
-      const int parts = hopper::k_splits_of(tile(), problem, runtime->device());
+      const int splits = hopper::k_splits_of(tile(), problem, runtime->device());
       // Under AddressSanitizer there is one worker, and so one multiprocessor, whatever was asked.
       const int blocks = std::min(runtime->device().sm_count, k == 600 ? 2 : 4);
-      EXPECT_EQ(parts, tile().shares_rows ? blocks : 1);
+      EXPECT_EQ(splits, tile().shares_rows ? blocks : 1);
       if (!tile().shares_rows) continue;
       const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
       EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
@@ -158,7 +158,7 @@ TEST_P(HopperKSplits, AddUpInAnyOrder) {
   }
 }
 
-// wgmma leaves a thread q of four the columns 2 * q and 2 * q + 1 of each 8: of the image, whose
+// wgmma leaves a thread q of four the columns 2 * q and 2 * q + 1 of each 8: of a packed B, whose
 // neighbouring groups hold 16 columns, those are four that lie side by side in C.
 TEST(HopperPackedLayout, GivesAThreadFourNeighbouringColumns) {
   std::vector<int> column_at(hopper::block_rows, -1);

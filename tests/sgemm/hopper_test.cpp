@@ -1,6 +1,6 @@
-// The split kernels on host SIMT: which path the data takes, elements that fp16's pieces can't
-// hold. Kernels come from the registry, as for
-// sgemm_kernels_test.cpp, which has shapes, paddings and batches.
+// The split kernels on host SIMT: which path the data takes, elements that fp16's pieces cannot
+// hold. Kernels come from the registry, as in kernels_test.cpp, which has shapes, paddings and
+// batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,135 +12,15 @@
 #include <string_view>
 #include <vector>
 
-#include "check/run_kernel.hpp"
-#include "hopper_subjects.hpp"
-#include "host_simt/host_simt.hpp"
+#include "hopper_fixture.hpp"
 #include "sgemm/hopper/tuning.hpp"
 
 namespace kw {
 
 namespace {
 
-using check::VerifyResult;
-
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-// Dense in the test, padded with NaN on the device.
-struct Matrix {
-  std::int64_t rows, cols;
-  std::vector<float> values;
-
-  Matrix(std::int64_t r, std::int64_t c) : rows(r), cols(c), values(count()) {}
-  std::size_t count() const { return static_cast<std::size_t>(rows * cols); }
-  float& at(std::int64_t i, std::int64_t j) {
-    return values[static_cast<std::size_t>(i * cols + j)];
-  }
-  float at(std::int64_t i, std::int64_t j) const {
-    return values[static_cast<std::size_t>(i * cols + j)];
-  }
-  void fill_row(std::int64_t i, float x) {
-    for (std::int64_t j = 0; j < cols; ++j) at(i, j) = x;
-  }
-};
-
-// Sizes span a factor of 2^`spread`.
-Matrix random_matrix(std::int64_t rows, std::int64_t cols, unsigned seed, int spread = 1) {
-  Matrix made(rows, cols);
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> mantissa(1, 2);
-  std::uniform_int_distribution<int> exponent(-spread / 2, spread - spread / 2 - 1), sign(0, 1);
-  for (float& x : made.values)
-    x = std::ldexp(mantissa(engine), exponent(engine)) * (sign(engine) == 1 ? 1.0f : -1.0f);
-  return made;
-}
-
-class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
- protected:
-  Hopper() : before_(host_simt::options()) {}
-  ~Hopper() override { host_simt::options() = before_; }
-
-  const Kernel<Sgemm>& kernel() const { return GetParam(); }
-  bool in_fp16() const { return is_in("hopper_fp16x3", kernel().name); }
-  static bool is_in(std::string_view scheme, std::string_view name) {
-    return name.substr(0, scheme.size()) == scheme;
-  }
-  bool is_fp32(std::string_view name) const {
-    for (const Kernel<Sgemm>& row : find_backend(DeviceKind::host_simt)->sgemm()) {
-      if (row.name == name) return row.math == Math::fp32;
-    }
-    return false;
-  }
-
-  // C = A B, and the kernel that computed it.
-  void multiply() {
-    check::GuardedMatrix on_a(bench_, a_.rows, a_.cols, a_.cols + 4, 64, 0),
-        on_b(bench_, b_.rows, b_.cols, b_.cols + 3, 64, 1),
-        on_c(bench_, a_.rows, b_.cols, b_.cols, 64, 0);
-    put(a_, on_a);
-    put(b_, on_b);
-    on_c.fill({}, false);
-    Sgemm p;
-    p.m = a_.rows;
-    p.n = b_.cols;
-    p.k = a_.cols;
-    p.a = on_a.data();
-    p.lda = on_a.ld();
-    p.b = on_b.data();
-    p.ldb = on_b.ld();
-    p.c = on_c.data();
-    p.ldc = on_c.ld();
-    p.alpha_at = alpha_at_;
-    const VerifyResult result = check::run_kernel(bench_, kernel(), p, 64);
-    ASSERT_TRUE(result.ok()) << result.message;
-    ASSERT_NE(result.path, nullptr);
-    path_ = result.path;
-    EXPECT_EQ(on_c.find_change("C", true), "");
-    c_ = Matrix(p.m, p.n);
-    check::require(bench_.runtime().copy(c_.values.data(), on_c.data(), c_.count() * sizeof(float),
-                                         bench_.stream()));
-  }
-
-  // Every element within what FP32 may be off by, and twice 2^-23 for fp16's pieces; or of the same
-  // kind.
-  void expect_product() const {
-    const double units = static_cast<double>(a_.cols) + (in_fp16() ? 7 : 3);
-    for (std::int64_t i = 0; i < c_.rows; ++i) {
-      for (std::int64_t j = 0; j < c_.cols; ++j) {
-        double sum = 0, magnitude = 0;
-        for (std::int64_t p = 0; p < a_.cols; ++p) {
-          const double term = static_cast<double>(a_.at(i, p)) * b_.at(p, j);
-          sum += term;
-          magnitude += std::fabs(term);
-        }
-        const double got = c_.at(i, j);
-        if (std::isfinite(sum)) {
-          ASSERT_LE(std::fabs(got - sum), units * 0x1p-24 * magnitude) << i << ", " << j;
-        } else {
-          ASSERT_TRUE(std::isnan(sum) ? std::isnan(got) : got == sum) << i << ", " << j;
-        }
-      }
-    }
-  }
-
-  std::unique_ptr<Runtime> runtime_ = open_host_simt();
-  check::Workbench bench_{*runtime_};
-  Matrix a_ = random_matrix(70, 50, 1), b_ = random_matrix(50, 66, 2), c_{0, 0};
-  const float* alpha_at_ = nullptr;
-  std::string path_;
-
- private:
-  void put(const Matrix& from, check::GuardedMatrix& to) {
-    to.fill({}, false);
-    for (std::int64_t i = 0; i < from.rows; ++i) {
-      check::require(bench_.runtime().copy(
-          to.data() + i * to.ld(), &from.values[static_cast<std::size_t>(i * from.cols)],
-          static_cast<std::size_t>(from.cols) * sizeof(float), bench_.stream()));
-    }
-  }
-
-  host_simt::Options before_;
-};
 
 TEST_P(Hopper, OrdinaryDataTakesTheKernelsOwnPath) {
   multiply();
@@ -170,18 +50,19 @@ TEST_P(Hopper, GradedDataTakesBf16) {
 }
 
 TEST_P(Hopper, AsManyElementsAsTheListHolds) {
-  for (const int count : {256, 257}) {
+  constexpr int most = hopper::max_outliers;
+  for (const int count : {most, most + 1}) {
     a_ = random_matrix(70, 50, 5);
     for (int i = 0; i < count; ++i) a_.at(i % 60, 10 + i / 60) *= 0x1p-40f;
     multiply();
-    EXPECT_TRUE(is_in(in_fp16() && count == 256 ? "hopper_fp16x3" : "hopper_bf16x6", path_))
+    EXPECT_TRUE(is_in(in_fp16() && count == most ? "hopper_fp16x3" : "hopper_bf16x6", path_))
         << path_;
     expect_product();
   }
 }
 
 TEST_P(Hopper, DataThatThePiecesDoNotHoldTakesFp32) {
-  const Matrix ordinary = a_;
+  const TestMatrix ordinary = a_;
   for (const float x : {infinity, -infinity, nan, 0x1p-120f, 0x1p-149f, 1e38f}) {
     SCOPED_TRACE(x);
     a_ = ordinary;
@@ -219,7 +100,7 @@ TEST_P(Hopper, ZerosTimesSubnormalsAndZeros) {
 
 // Rows of A and columns of B whose only terms come from elements 2^40 and more below the largest of
 // their row or column: without the outliers they would be 0 or have half their bits.
-void put_outliers(Matrix& a, Matrix& b) {
+void put_outliers(TestMatrix& a, TestMatrix& b) {
   constexpr std::int64_t unmet = 0, huge = 1, met = 2;  // along k
   b.fill_row(unmet, 0);
   b.fill_row(huge, 0x1.8p20f);
@@ -263,10 +144,11 @@ TEST_P(Hopper, SameBitsInEveryOrder) {
 }
 
 // Scales come from a sample of k: of 13 stages of 32, the first, fifth, ninth and last.
+static_assert(hopper::sampled_stages == 4 && hopper::sample_room == 2);
 constexpr std::int64_t sampled_k = 400, missed_k = 40;
 
 TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
-  const Matrix ordinary = random_matrix(70, sampled_k, 7);
+  const TestMatrix ordinary = random_matrix(70, sampled_k, 7);
   b_ = random_matrix(sampled_k, 66, 8);
   for (const int count : {1, 256, 257}) {
     SCOPED_TRACE(count);
@@ -285,7 +167,7 @@ TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
 }
 
 TEST_P(Hopper, RowsThatAreZerosInTheSample) {
-  a_ = Matrix(70, sampled_k);
+  a_ = TestMatrix(70, sampled_k);
   b_ = random_matrix(sampled_k, 66, 9);
   for (std::int64_t i = 0; i < a_.rows; ++i) a_.at(i, missed_k + i % 80) = 1.2345678f;
   multiply();

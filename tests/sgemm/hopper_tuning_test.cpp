@@ -1,0 +1,162 @@
+// The constants of the split kernels' heuristics (sgemm/hopper/tuning.hpp): what each does to a
+// plan (sgemm/hopper/plan.hpp), on a device with the SMs of an H200.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <string_view>
+
+#include "sgemm/hopper/plan.hpp"
+#include "sgemm/hopper/split_items.hpp"
+#include "sgemm/hopper/tuning.hpp"
+
+namespace kw::hopper {
+namespace {
+
+Device h200() {
+  Device device;
+  device.sm_count = 132;
+  return device;
+}
+Sgemm shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Sgemm p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  return p;
+}
+const TileRow& bf16x6(std::string_view tile) {
+  return *std::find_if(std::begin(bf16x6_tiles), std::end(bf16x6_tiles), [&](const TileRow& row) {
+    return std::string_view(row.name).substr(sizeof "hopper_bf16x6") == tile;
+  });
+}
+const TileRow& fp16x3() { return fp16x3_tiles[0]; }
+
+// The table at the head of accumulators.hpp.
+TEST(HopperTuning, WhereTilesSumTheirLowProducts) {
+  const auto is = [](std::string_view tile, LowBand band, bool totals) {
+    SCOPED_TRACE(tile);
+    EXPECT_EQ(low_band_of(bf16x6_scheme, bf16x6(tile).tile), band);
+    EXPECT_EQ(has_totals(bf16x6_scheme, bf16x6(tile).tile), totals);
+  };
+  is("256x128", LowBand::shared, false);
+  is("128x192", LowBand::shared, false);
+  is("128x128", LowBand::folded, false);
+  is("64x128", LowBand::folded, false);
+  is("64x64", LowBand::folded, true);
+  is("64x32", LowBand::folded, true);
+  EXPECT_EQ(low_band_of(fp16x3_scheme, fp16x3().tile), LowBand::kept);
+  EXPECT_FALSE(has_totals(fp16x3_scheme, fp16x3().tile));
+}
+
+TEST(HopperTuning, LowPiecesAreUnscaledAsTheyWereScaled) {
+  EXPECT_EQ(fp16x3_scheme.low_unscale * split::low_scale, 1);
+  EXPECT_EQ(bf16x6_scheme.low_unscale, 1);
+}
+
+TEST(HopperTuning, BlocksShareATileWhereTilesAreFew) {
+  const Tile& tile = bf16x6("64x32").tile;
+  const auto splits = [&](const Sgemm& p) { return k_splits_of(tile, p, h200()); };
+  constexpr std::int64_t least = min_k_split_stages * stage_k;
+  EXPECT_EQ(splits(shape(64, 32, 2 * least - 1)), 2) << "stages are rounded up";
+  EXPECT_EQ(splits(shape(64, 32, 2 * least - stage_k)), 1);
+  EXPECT_EQ(splits(shape(64, 32, 3 * least)), 3);
+  EXPECT_EQ(splits(shape(64, 32, 100 * least)), max_k_splits);
+  EXPECT_EQ(splits(shape(64, 66 * 32, 100 * least)), 2) << "two blocks for each of 66 tiles";
+  EXPECT_EQ(splits(shape(64, 67 * 32, 100 * least)), 1);
+  EXPECT_EQ(k_splits_of(bf16x6("128x128").tile, shape(64, 32, 100 * least), h200()), 1);
+}
+
+TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
+  const TileRow& row = bf16x6("128x128");
+  const auto time = [&](const Sgemm& p) { return predicted_us(row, false, p, h200()); };
+  // Two waves of tiles, and 128 stages more of each.
+  const Sgemm p = shape(128 * 132, 256, 4096), longer = shape(p.m, p.n, 8192);
+  const double bytes = 10.0 * static_cast<double>(p.m + p.n) * 4096;
+  EXPECT_NEAR(time(longer) - time(p), 2 * 128 * row.stage_us + bytes / split_pass_bytes_per_us,
+              1e-6);
+  EXPECT_NEAR(
+      time(p),
+      row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + bytes / split_pass_bytes_per_us,
+      1e-6);
+
+  // One tile, in as many splits as there may be.
+  const TileRow& small = bf16x6("64x64");
+  const std::int64_t stages = max_k_splits * min_k_split_stages;
+  const Sgemm shared = shape(64, 64, stages * stage_k);
+  EXPECT_NEAR(predicted_us(small, false, shared, h200()),
+              small.launch_us + small.tile_us +
+                  static_cast<double>(min_k_split_stages) * small.stage_us + k_split_us +
+                  static_cast<double>(max_k_splits) * each_k_split_us +
+                  10.0 * 128 * static_cast<double>(stages * stage_k) / split_pass_bytes_per_us,
+              1e-6);
+}
+
+TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
+  const auto is_chosen = [](const TileRow& row, bool fp16, const Sgemm& p) {
+    EXPECT_LT(predicted_us(row, fp16, p, h200()), std::numeric_limits<double>::infinity());
+    return predicted_cost(row, fp16, p, h200()) == predicted_us(row, fp16, p, h200());
+  };
+  const std::int64_t short_k = bf16x6_scheme.chosen_k;
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, short_k)));
+  EXPECT_FALSE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, short_k - 1)));
+  const std::int64_t k = fp16x3_scheme.chosen_k, mn = fp16x3_scheme.chosen_mn;
+  EXPECT_TRUE(is_chosen(fp16x3(), true, shape(mn / 128, 128, k)));
+  EXPECT_FALSE(is_chosen(fp16x3(), true, shape(mn / 128, 128, k - 1)));
+  EXPECT_FALSE(is_chosen(fp16x3(), true, shape(mn / 128 - 1, 128, k)));
+
+  // A window of 128 x 128 is a stage.
+  const std::int64_t longest = max_windows_without_totals * stage_k;
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(1408, 1408, longest)));
+  EXPECT_FALSE(is_chosen(bf16x6("128x128"), false, shape(1408, 1408, longest + stage_k)));
+  EXPECT_TRUE(is_chosen(bf16x6("64x64"), false, shape(1408, 1408, longest + stage_k)));
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, longest + stage_k)));
+}
+
+TEST(HopperTuning, SegmentsOfTheSplitPass) {
+  const auto segments = [](const Sgemm& p) { return split_segments(p, h200()); };
+  EXPECT_EQ(segments(shape(512, 512, 512)), 16 / stages_at_once) << "as short as can be";
+  EXPECT_EQ(segments(shape(64, 64, 1 << 20)), max_segments);
+  EXPECT_EQ(segments(shape(512, 512, 1)), 1u);
+  // Of 128 stages of 128 row blocks for 396 blocks: three segments are one round of 44 stages, six
+  // two rounds of 22. In one round the slower operand counts.
+  static_assert(slower_operand * (44 + segment_start_stages) > 2 * (22 + segment_start_stages));
+  EXPECT_EQ(segments(shape(4096, 4096, 4096)), 6u);
+  // 400 row blocks: the last round of any number is nearly empty, so many short items would do
+  // best, were it not for their starts.
+  EXPECT_EQ(segments(shape(12800, 12800, 4096)), 16u);
+}
+
+TEST(HopperTuning, SegmentsDifferByAStageAtMost) {
+  for (const std::int64_t k : {1, 31, 32, 33, 1000, 4096, 5000}) {
+    const PackedLayout layout(64, k);
+    for (unsigned count = 1; count <= layout.stages; ++count) {
+      const SplitItems items = split_items(layout, count);
+      ASSERT_EQ(items.first_stage(0), 0u);
+      ASSERT_EQ(items.first_stage(count), layout.stages);
+      for (unsigned s = 0; s < count; ++s) {
+        const unsigned own = items.first_stage(s + 1) - items.first_stage(s);
+        ASSERT_GE(own, items.stages);
+        ASSERT_LE(own, items.stages + 1);
+      }
+    }
+  }
+}
+
+TEST(HopperTuning, BlocksOfTheSplitPass) {
+  const PackedLayout large(1 << 20, 4096), small(64, 64);
+  const SplitItems many[2] = {split_items(large, 2), split_items(large, 2)};
+  const SplitItems few[2] = {split_items(small, 2), split_items(small, 2)};
+  Device device = h200();
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), 132u * split_blocks_per_sm);
+  device.sm_count = 1000;
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), max_range_blocks) << "a range for each";
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, few, device), 4u);
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 3, few, device), 12u);
+  EXPECT_EQ(split_blocks(SplitPass::sample, 1, few, device), 2u) << "whole rows";
+}
+
+}  // namespace
+}  // namespace kw::hopper
