@@ -39,6 +39,7 @@ table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabu
 th { color: var(--muted); font-weight: 600; vertical-align: bottom; }
 th, td { padding: .28rem .6rem; text-align: right; border-bottom: 1px solid var(--grid); white-space: nowrap; }
 th.text, td.text { text-align: left; }
+.scroll th:first-child, .scroll td:first-child { position: sticky; left: 0; background: var(--paper); }
 td.best { background: var(--tint); font-weight: 700; }
 td.fail { color: var(--fail); font-weight: 700; }
 ul.fail { color: var(--fail); }
