@@ -84,7 +84,9 @@ def _docs(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="kernelwright_report docs", description="Fills the tables, pictures and figures of the documents."
     )
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if something is stale, typed or wrong")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit 1 if something is stale, typed or wrong"
+    )
     parser.add_argument("--root", type=Path, default=Path.cwd(), metavar="DIR", help="the checkout (default: here)")
     options = parser.parse_args(arguments)
     project = docs.update(options.root, options.check)

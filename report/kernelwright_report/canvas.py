@@ -1,4 +1,4 @@
-"""What all plots share: a sheet with a headline, axes placed in inches, lines with bands, bars that say where they end."""
+"""What all plots share: a sheet with a headline, axes placed in inches, lines with bands, bars with their values."""
 
 from __future__ import annotations
 
@@ -109,7 +109,9 @@ def _cut(axes: Axes, x: float, y: float) -> None:
     """Two slanted strokes: the bar is longer than it is drawn."""
     slant = 0.012 * (axes.get_xlim()[1] - axes.get_xlim()[0])
     for shift in (0, 1.6 * slant):
-        axes.plot([x - shift - slant, x - shift], [y + 0.42, y - 0.42], color=PAPER, linewidth=1.8, zorder=3, label=LEADER)
+        axes.plot(
+            [x - shift - slant, x - shift], [y + 0.42, y - 0.42], color=PAPER, linewidth=1.8, zorder=3, label=LEADER
+        )
 
 
 def _log_ticks(axes: Axes, low: float, high: float) -> None:
@@ -169,7 +171,9 @@ def draw_bars(axes: Axes, bars: Bars, labels: list[str], colours: list[str], nam
                 end = right
         starts = [max(end, base)] + ([max(end, bars.reference)] if bars.reference is not None else [])
         places = [{"xy": (x, i), "xytext": (5, 0), "ha": "left", "va": "center"} for x in starts]
-        placer.text(bars.show(value), places, fontsize=8.5, color=MUTED if value is None else INK, annotation_clip=False)
+        placer.text(
+            bars.show(value), places, fontsize=8.5, color=MUTED if value is None else INK, annotation_clip=False
+        )
 
 
 def bar_sheet(title: str, subtitle: str, panels: list[Bars], labels: list[str], colours: list[str]) -> Figure:

@@ -61,8 +61,9 @@ def headlines(result: ResultFile, size: int) -> list[Headline]:
         peer = result.at(row.peer or "", shape)
         name = text.kernel(kernel)
         if row.vs_peer is not None and peer and peer.kernel != kernel:
-            said = f"{name} over {text.kernel(peer.kernel)} at {shape.label}: {rate(result, row)} beside {rate(result, peer)}"
-            found.append(Headline(text.times(row.vs_peer), said + _range(result, kernel)))
+            speeds = f"{rate(result, row)} beside {rate(result, peer)}{_range(result, kernel)}"
+            said = f"{name} over {text.kernel(peer.kernel)} at {shape.label}: {speeds}"
+            found.append(Headline(text.times(row.vs_peer), said))
         else:
             share = f", {text.percent(row.of_peak)} of the measured ceiling" if row.of_peak is not None else ""
             found.append(Headline(rate(result, row), f"{name} at {shape.label}{share}"))

@@ -56,7 +56,9 @@ def label_ends(axes: Axes, ends: list[tuple[float, float, str, str]], inches: fl
             [x + 0.008, 1.028, 1.045], [y, height, height], color=colour, linewidth=0.8, alpha=0.55,
             transform=axes.transAxes, clip_on=False, solid_capstyle="butt", label=LEADER,
         )  # fmt: skip
-        axes.text(1.052, height, label, color=INK, fontsize=size, va="center", linespacing=1.1, transform=axes.transAxes)
+        axes.text(
+            1.052, height, label, color=INK, fontsize=size, va="center", linespacing=1.1, transform=axes.transAxes
+        )
 
 
 class Placer:

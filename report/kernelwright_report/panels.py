@@ -86,7 +86,9 @@ def reduce_steps(result: ResultFile, shape: Reduction) -> Steps:
     first = over_first(result, shape)
     ranges = _rate_ranges(rows)
     panels = [
-        Bars("share of the measured read bandwidth", [row.of_peak for row in rows], text.percent, ranges, reference=1.0),
+        Bars(
+            "share of the measured read bandwidth", [row.of_peak for row in rows], text.percent, ranges, reference=1.0
+        ),
         _over_parent(result, rows),
         Bars("gain over the first rung", [first.get(row.kernel) for row in rows], text.times, ranges, log=True),
     ]
@@ -95,7 +97,9 @@ def reduce_steps(result: ResultFile, shape: Reduction) -> Steps:
 
 def peak_shares(result: ResultFile) -> tuple[list[str], list[Bars]]:
     """Kernels, and their shares of the measured FP32 peak at up to three of the largest sizes."""
-    shapes = [shape for shape in result.timed_shapes if any(row.of_peak is not None for row in result.timed_at(shape))][-3:]
+    shapes = [shape for shape in result.timed_shapes if any(row.of_peak is not None for row in result.timed_at(shape))][
+        -3:
+    ]
     kernels = [k for k in result.timed_kernels if any(result.at(k, shape) for shape in shapes)][:MOST_BARS]
     found = []
     for shape in shapes:

@@ -43,7 +43,11 @@ def _drawing(module: str, function: str, *arguments) -> Callable:
 def _spread(result: ResultFile, shown: str) -> str:
     """A sentence on bands or strokes, where there are any to be seen."""
     visible = any(row.time_range.width > VISIBLE for row in result.rows)
-    return f" {shown}: half the interquartile range of the repeats to either side, within shortest and longest." if visible else ""
+    return (
+        f" {shown}: half the interquartile range of the repeats to either side, within shortest and longest."
+        if visible
+        else ""
+    )
 
 
 def _sgemm(result: ResultFile, size: int) -> list[Picture]:
@@ -59,15 +63,21 @@ def _sgemm(result: ResultFile, size: int) -> list[Picture]:
     steps = sgemm_steps(result, shape)
     if steps.panels:
         caption = f"At {shape.label}: {steps.caption}.{_spread(result, 'Strokes')}"
-        found.append(Picture("steps", "Step by step", caption, _drawing("plots_sgemm", "steps", result, shape), "steps"))
+        found.append(
+            Picture("steps", "Step by step", caption, _drawing("plots_sgemm", "steps", result, shape), "steps")
+        )
     if peak_shares(result)[1]:
         caption = "Share of the FP32 peak measured on this device, at the largest sizes."
         found.append(Picture("of-peak", "Share of peak", caption, _drawing("plots_sgemm", "of_peak", result), "ratios"))
     all_sizes = len(result.timed_shapes)
     some = f", {MOST_SIZES} of {all_sizes}" if all_sizes > MOST_SIZES else ""
-    caption = f"{unit} of each kernel, grouped by size{some}, with the numbers beneath; the best of each size is marked. "
+    caption = (
+        f"{unit} of each kernel, grouped by size{some}, with the numbers beneath; the best of each size is marked. "
+    )
     caption += f"Kernels in ladder order, the vendor last.{_spread(result, 'Strokes')}"
-    found.append(Picture("by-size", "Every kernel at every size", caption, _drawing("plots_sgemm", "by_size", result), "sizes"))
+    found.append(
+        Picture("by-size", "Every kernel at every size", caption, _drawing("plots_sgemm", "by_size", result), "sizes")
+    )
     return found
 
 
@@ -84,7 +94,9 @@ def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
             empty = (result.device.get("empty_kernel_us") or {}).get("graph")
             caption += ", and the time of an empty kernel." if empty else "."
         caption += _spread(result, "Bands")
-        found.append(Picture("by-length", "Time and bandwidth against n", caption, _drawing("plots_reduce", "by_length", result)))
+        found.append(
+            Picture("by-length", "Time and bandwidth against n", caption, _drawing("plots_reduce", "by_length", result))
+        )
         if any(row.vs_peer is not None and row.role != "peer" for shape in known for row in result.timed_at(shape)):
             vendor = text.kernel(result.peer_name or "the vendor")
             caption = f"Median time of {vendor} by that of each kernel, from the same run; above 1 is faster."
@@ -93,7 +105,9 @@ def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
     steps = reduce_steps(result, shape)
     if steps.panels and any(result.role(kernel) == "rung" for kernel in result.timed_kernels):
         caption = f"{shape.label}: {steps.caption}.{_spread(result, 'Strokes')}"
-        found.append(Picture("steps", "Step by step", caption, _drawing("plots_reduce", "steps", result, shape), "steps"))
+        found.append(
+            Picture("steps", "Step by step", caption, _drawing("plots_reduce", "steps", result, shape), "steps")
+        )
     return found
 
 

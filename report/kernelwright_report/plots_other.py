@@ -73,7 +73,9 @@ def bandwidth(result: ResultFile):
             draw_line(axes, points, colours[kernel], result.role(kernel))
             ends.append((points[-1].x, points[-1].y, text.kernel(kernel), colours[kernel]))
     square = all(shape.m == shape.n for shape in shapes.values())
-    log_sizes(axes, list(shapes), lambda size: str(shapes[size].m) if square else f"{shapes[size].m}×{shapes[size].n}", width)
+    log_sizes(
+        axes, list(shapes), lambda size: str(shapes[size].m) if square else f"{shapes[size].m}×{shapes[size].n}", width
+    )
     axes.set_ylim(bottom=0)
     peak = result.device.get("measured_read_gbs")
     if peak:

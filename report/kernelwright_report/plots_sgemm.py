@@ -85,7 +85,8 @@ def _grid_table(axes: Axes, result: ResultFile, kernels: list[str], shapes: list
                 axes.add_patch(Rectangle((left, i + 0.06), column * 0.94, 0.88, color=TINT, linewidth=0, zorder=0.5))
             axes.text(
                 first + (j + 0.92) * column, i + 0.5, text.number(row.gflops / scale if row else None), ha="right",
-                va="center", fontsize=8.5, fontweight="bold" if kernel == best else "normal", color=INK if row else MUTED,
+                va="center", fontsize=8.5, fontweight="bold" if kernel == best else "normal",
+                color=INK if row else MUTED,
             )  # fmt: skip
 
 

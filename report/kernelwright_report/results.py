@@ -179,7 +179,9 @@ class ResultFile:
             row.median_us is not None for row in self.table.values()
         )
         if hidden:
-            lines.append(f"{hidden} more timed rows of the same problems differ in input, L2 state or math: see the CSV.")
+            lines.append(
+                f"{hidden} more timed rows of the same problems differ in input, L2 state or math: see the CSV."
+            )
         for kernel in self.kernels:
             failed = [s.label for s in self.timed_shapes if (row := self.table.get((kernel, s))) and not row.verified]
             absent = [s.label for s in self.timed_shapes if not self.at(kernel, s) and s.label not in failed]

@@ -144,14 +144,18 @@ def _check_top(path: Path, data) -> None:
     schema = data.get("schema")
     _need(
         schema == SCHEMA and not isinstance(schema, bool),
-        f"{path}: schema {_shown(schema)}, this report reads schema {SCHEMA}. Measure again with this version of kernelwright.",
+        f"{path}: schema {_shown(schema)}, this report reads schema {SCHEMA}. "
+        "Measure again with this version of kernelwright.",
     )
     for name, types in (("device", dict), ("software", dict), ("rows", list)):
         _need(isinstance(data.get(name), types), f"{path}: '{name}' is missing or has the wrong type.")
     command = data.get("command")
     words = command if isinstance(command, list) else [command or ""]
     _need(all(isinstance(word, str) for word in words), f"{path}: 'command' is {_shown(command)}, expected a text.")
-    _need(isinstance(data.get("date"), (str, type(None))), f"{path}: 'date' is {_shown(data.get('date'))}, expected a text.")
+    _need(
+        isinstance(data.get("date"), (str, type(None))),
+        f"{path}: 'date' is {_shown(data.get('date'))}, expected a text.",
+    )
     interrupted = data.get("interrupted", False)
     _need(isinstance(interrupted, bool), f"{path}: 'interrupted' is {_shown(interrupted)}, expected true or false.")
     _check_device(f"{path}: device", data["device"])

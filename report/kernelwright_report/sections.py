@@ -1,5 +1,5 @@
-"""One file on the page, in the order in which a reader asks: the result, the steps to it, ratios, all speeds, errors, and
-last how it was verified, where and how."""
+"""One file on the page, in the order in which a reader asks: the result, the steps to it, ratios, all speeds, errors,
+and last how it was verified, where and how."""
 
 from __future__ import annotations
 

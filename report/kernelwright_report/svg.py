@@ -10,8 +10,8 @@ DRAWN_FONT = "'DejaVu Sans'"
 
 
 def compact(svg: str) -> str:
-    """The same picture in fewer bytes: hundredths of a point, no turns by nothing, the font named once. Text stays text,
-    searchable and in the reader's own font."""
+    """The same picture in fewer bytes: hundredths of a point, no turns by nothing, the font named once. Text stays
+    text, searchable and in the reader's own font."""
     svg = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", svg)
     svg = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda match: re.sub(r"(\.\d\d)\d+", r"\1", match[0]), svg)
     svg = svg.replace(f"font-family: {DRAWN_FONT}; ", "").replace(DRAWN_FONT, theme.FONT)

@@ -83,6 +83,11 @@ def rows_csv(result: ResultFile) -> str:
     return out.getvalue()
 
 
+MEASURES = {
+    "TFLOP/s": "10¹² operations a second", "GFLOP/s": "10⁹ operations a second", "GB/s": "10⁹ bytes a second",
+}  # fmt: skip
+
+
 def best_of(result: ResultFile, shape: Shape | Reduction) -> str | None:
     """The kernel with the shortest median at a shape, among those that are as exact as the rest."""
     rows = result.timed_at(shape)
@@ -96,7 +101,9 @@ def less_exact(result: ResultFile, kernels: list[str]) -> str:
     if not own:
         return ""
     one = len(own) == 1
-    return f" {text.listing(own)} {'is' if one else 'are'} less exact than the others, by design, and never marked best."
+    return (
+        f" {text.listing(own)} {'is' if one else 'are'} less exact than the others, by design, and never marked best."
+    )
 
 
 def sweep(result: ResultFile, linked: bool = False) -> Table:
@@ -113,13 +120,12 @@ def sweep(result: ResultFile, linked: bool = False) -> Table:
             cells.append(Cell(shown, "best" if kernel == best[shape] else ""))
         rows.append(cells)
     labels, family = short_labels(result.timed_shapes)
-    measure = "10¹² operations a second" if unit == "TFLOP/s" else "10⁹ operations a second" if unit == "GFLOP/s" else "10⁹ bytes a second"
-    caption = f"{family}{unit} ({measure}) from the median time; the best of each size is marked."
+    caption = f"{family}{unit} ({MEASURES[unit]}) from the median time; the best of each size is marked."
     return Table(caption + less_exact(result, result.timed_kernels), ["kernel", *labels], rows)
 
 
 def short_labels(shapes: list) -> tuple[list[str], str]:
-    """The shapes' labels, and what all of them begin with, for the caption: reductions of one family show their size."""
+    """The shapes' labels, and what they have in common, for the caption: reductions of one family show their size."""
     families = {getattr(shape, "family", None) for shape in shapes}
     if len(families) == 1 and None not in families:
         return [shape.size for shape in shapes], f"{families.pop()}. "
@@ -156,7 +162,8 @@ def beside(result: ResultFile, most: int = 3) -> Table | None:
     header = ["size"]
     for kernel in own:
         header += [text.kernel(kernel), f"over {vendor}"]
-    caption = f"{unit} from medians of one run, ± half the interquartile range of the repeats; the best of each size is marked."
+    caption = f"{unit} from medians of one run, ± half the interquartile range of the repeats; the best of each size "
+    caption += "is marked."
     return Table(caption, [*header, *map(text.kernel, peers)], rows)
 
 
@@ -168,18 +175,22 @@ def products(result: ResultFile) -> Table:
         if row.role != "production" or row.median_us is None or row.vs_peer is None:
             continue
         peer = result.at(row.peer, row.shape)
-        rows.append([
-            Cell(row.shape.label),
-            Cell(row.path or row.kernel),
-            Cell(text.microseconds(row.median_us)),
-            Cell(text.plus_minus(row.spread)),
-            Cell(text.number(row.gflops / scale)),
-            Cell(text.microseconds(peer.median_us) if peer else text.NONE),
-            Cell(text.times(row.vs_peer)),
-        ])
+        rows.append(
+            [
+                Cell(row.shape.label),
+                Cell(row.path or row.kernel),
+                Cell(text.microseconds(row.median_us)),
+                Cell(text.plus_minus(row.spread)),
+                Cell(text.number(row.gflops / scale)),
+                Cell(text.microseconds(peer.median_us) if peer else text.NONE),
+                Cell(text.times(row.vs_peer)),
+            ]
+        )
     peers = " and ".join(text.kernel(name) for name in dict.fromkeys(row.peer for row in result.rows if row.peer))
     header = ["m × n × k", "computed by", "time", "±", unit, peers, f"over {peers}"]
-    return Table("Median times, interleaved in one run, ± half the interquartile range of the repeats.", header, rows, left=2)
+    return Table(
+        "Median times, interleaved in one run, ± half the interquartile range of the repeats.", header, rows, left=2
+    )
 
 
 def over_parent(result: ResultFile, row: Row) -> str:
@@ -248,7 +259,8 @@ def bandwidth(result: ResultFile) -> Table:
                 continue
             marked = "best" if kernel == best and len(result.timed_kernels) > 1 else ""
             rows.append([
-                Cell(f"{shape.m}×{shape.n}"), Cell(text.kernel(kernel), link=kernel), Cell(text.microseconds(row.median_us)),
+                Cell(f"{shape.m}×{shape.n}"), Cell(text.kernel(kernel), link=kernel),
+                Cell(text.microseconds(row.median_us)),
                 Cell(text.plus_minus(row.spread)), Cell(text.number(row.gbs), marked), Cell(text.percent(row.of_peak)),
             ])  # fmt: skip
     peak = result.device.get("measured_read_gbs")

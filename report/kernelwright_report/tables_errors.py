@@ -61,7 +61,9 @@ def verified(result: ResultFile) -> Table:
     grid = [[_outcome(cells.get((kernel, shape), [])) for shape in result.shapes] for kernel in result.kernels]
     shapes, family = short_labels(result.shapes)
     unit = UNITS[result.op]
-    caption = f"{family}Largest error of each case in units of {unit}. Every element was compared; ✗ marks a failed case."
+    caption = (
+        f"{family}Largest error of each case in units of {unit}. Every element was compared; ✗ marks a failed case."
+    )
     if len(shapes) > 8:
         names = [text.kernel(result.short_name(kernel)) for kernel in result.kernels]
         rows = [[Cell("verified"), *totals]] + [[Cell(shape), *column] for shape, column in zip(shapes, zip(*grid))]

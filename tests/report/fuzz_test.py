@@ -1,5 +1,5 @@
-"""The report takes any JSON: it ends in one line that names the file, or it writes the page. Result files, real and made by
-hand, are damaged at random, everywhere; KW_TEST_SEED repeats a run."""
+"""The report takes any JSON: it ends in one line that names the file, or it writes the page. Result files, real and made
+by hand, are damaged at random, everywhere; KW_TEST_SEED repeats a run."""
 
 import contextlib
 import copy
@@ -18,13 +18,15 @@ from kernelwright_report import page, pictures, results
 SEED = int(os.environ.get("KW_TEST_SEED") or random.SystemRandom().randrange(2**32))
 TABLES, PLOTS = 500, 14  # mutations without and with plots
 ROWS = 24  # of a real file; those that are left out hold nothing new
-REAL = ("sgemm-ladder", "sgemm-ladder-end", "reduce-ladder", "reduce-types", "reduce-shapes", "scale-add", "sgemm-accuracy",
+REAL = ("sgemm-ladder", "sgemm-ladder-end", "reduce-ladder", "reduce-types", "reduce-shapes", "scale-add",
+        "sgemm-accuracy",
         "accuracy-xla-2048", "sgemm-fp32-split", "sgemm-amd-ladder")  # fmt: skip
 ODD = (
     None, True, False, 0, 1, -1, 2**31, 2**63 - 1, 2**63, 10**400, 0.0, -0.0, 1e-300, 1e300, -1.5, 0.5,
     float("inf"), float("-inf"), float("nan"), "", "x", "$", "a$b$c", "\\frac{$}", "\x00\x1b[31m", "\ud800", "名前",
     "<script>&\"'", "x" * 10_000, "../..", "%s{}", "r99_new", "reduce", "sgemm", "scale_add", "peer", "production",
-    "segments", "rows", "whole", "argmedian", "accuracy sgemm", [], [[]], ["a"], [None], {}, {"median": 1}, {"max": 1e38},
+    "segments", "rows", "whole", "argmedian", "accuracy sgemm",
+    [], [[]], ["a"], [None], {}, {"median": 1}, {"max": 1e38},
 )  # fmt: skip
 
 
@@ -134,7 +136,16 @@ class Fuzz(InFolder):
                 self.one(document([{**rows[0], name: value}, rows[1]]), False)
 
     def test_bytes_that_are_no_json(self):
-        for content in (b"", b"\xff\xfe", b"{", b"[" * 100_000, b"1" * 5000, b'{"schema": 1e999}', b'"\\ud800"', b"NaN"):
+        for content in (
+            b"",
+            b"\xff\xfe",
+            b"{",
+            b"[" * 100_000,
+            b"1" * 5000,
+            b'{"schema": 1e999}',
+            b'"\\ud800"',
+            b"NaN",
+        ):
             path = self.folder / "r.json"
             path.write_bytes(content)
             with self.assertRaisesRegex(results.ResultError, re.escape(str(path))):

@@ -11,10 +11,9 @@ from report_support import ROOT, InFolder, document, ladder, reductions, sgemm_r
 
 class Program(InFolder):
     def run_program(self, *arguments, python=(sys.executable,), **options):
-        return subprocess.run(
-            [*python, "-m", "kernelwright_report", *map(str, arguments)], text=True, env={**os.environ, "PYTHONPATH": str(ROOT / "report")},
-            **{"capture_output": True, **options},
-        )  # fmt: skip
+        words = [*python, "-m", "kernelwright_report", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "report")}
+        return subprocess.run(words, text=True, env=environment, **{"capture_output": True, **options})
 
     def tables_only(self, *arguments):
         """By a Python that sees no packages, so no matplotlib either."""
@@ -53,7 +52,12 @@ class Program(InFolder):
         self.refused(r".*none\.json: no such file", good, self.folder / "none.json", "-o", out)
         self.refused(f"{self.folder}: cannot be read: Is a directory", self.folder, "-o", out)
         row = {**sgemm_row("cublas", 64), "gflops": float("inf")}
-        self.refused(r".*bad\.json: row 0 \(cublas\): 'gflops' is Infinity, expected a finite number", self.write(document([row]), "bad.json"), "-o", out)
+        self.refused(
+            r".*bad\.json: row 0 \(cublas\): 'gflops' is Infinity, expected a finite number",
+            self.write(document([row]), "bad.json"),
+            "-o",
+            out,
+        )
         self.assertFalse(out.exists(), "nothing is written where something is refused")
 
     def test_a_folder_that_cannot_be_written(self):

@@ -28,7 +28,9 @@ class Loading(InFolder):
     def test_bad_rows_are_named(self):
         row = sgemm_row("cublas", 512)
         self.refused(document([{name: row[name] for name in row if name != "kernel"}]), "row 0: 'kernel' is missing")
-        self.refused(document([{**row, "gflops": "fast"}]), r"row 0 \(cublas\): 'gflops' is \"fast\", expected a number")
+        self.refused(
+            document([{**row, "gflops": "fast"}]), r"row 0 \(cublas\): 'gflops' is \"fast\", expected a number"
+        )
         self.refused(document([{**row, "m": True}]), "'m' is true, expected a whole number")
         self.refused(document([{**row, "m": 1.5}]), "'m' is 1.5, expected a whole number")
         self.refused(document([{**row, "verified": 1}]), "'verified' is 1, expected true or false")
@@ -52,7 +54,9 @@ class Loading(InFolder):
 
     def test_a_reduction_must_say_what_it_is(self):
         for name in ("n", "dtype", "reduce_op", "shape"):
-            self.refused(document([{**reduce_row("cub", 64), name: None}]), rf"\(cub\): it is a reduction but has no '{name}'")
+            self.refused(
+                document([{**reduce_row("cub", 64), name: None}]), rf"\(cub\): it is a reduction but has no '{name}'"
+            )
         self.refused(document([reduce_row("cub", 64, gbs=None)]), "a time but no 'gbs'")
         row = reduce_row("cub", 64)
         self.refused(document([row, row]), r"same measurement \(cub at sum of float32: 64\)")
@@ -63,12 +67,17 @@ class Loading(InFolder):
         row = reduce_row("cub", 64, reduce_op="argmedian", dtype="float8")
         self.assertEqual(self.loaded(document([row])).shapes[0].label, "argmedian of float8: 64")
         self.refused(document([{**row, "shape": "segments"}]), r"\(cub\): a reduction of segments has no 'segments'")
-        self.refused(document([{**row, "shape": "cube"}]), "shape \"cube\" is not one of whole, rows")
+        self.refused(document([{**row, "shape": "cube"}]), 'shape "cube" is not one of whole, rows')
 
     def test_numbers_that_no_plot_can_hold(self):
         row = sgemm_row("cublas", 512)
-        for value, said in ((float("inf"), "Infinity, expected a finite"), (float("nan"), "NaN, expected a finite"),
-                            (-1, "-1, expected 0 or more"), (1e300, "at most 1e\\+18"), (10**400, "a number of 401 digits")):  # fmt: skip
+        for value, said in (
+            (float("inf"), "Infinity, expected a finite"),
+            (float("nan"), "NaN, expected a finite"),
+            (-1, "-1, expected 0 or more"),
+            (1e300, "at most 1e\\+18"),
+            (10**400, "a number of 401 digits"),
+        ):
             self.refused(document([{**row, "gflops": value}]), rf"row 0 \(cublas\): 'gflops' is .*{said}")
         self.refused({**ladder(), "interrupted": 1}, "'interrupted' is 1, expected true or false")
         self.refused({**ladder(), "command": [1]}, r"'command' is \[1\], expected a text")
@@ -185,7 +194,9 @@ class Writing(InFolder):
         table = tables.beside(self.loaded(ladder()))
         self.assertEqual(table.header, ["size", "sgemm own", "over cuBLAS", "cuBLAS"])
         thin = text.THIN
-        self.assertEqual([cell.text for cell in table.rows[0]], ["512", f"4.50 ±0.0{thin}%", "0.90×", f"5.00 ±0.0{thin}%"])
+        self.assertEqual(
+            [cell.text for cell in table.rows[0]], ["512", f"4.50 ±0.0{thin}%", "0.90×", f"5.00 ±0.0{thin}%"]
+        )
 
     def test_steps_are_shown_where_most_kernels_are(self):
         rows = [sgemm_row(kernel, size) for size in (128, 512) for kernel in SPEEDS]
