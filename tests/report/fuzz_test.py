@@ -93,7 +93,8 @@ class Fuzz(InFolder):
         path = self.write(json.dumps(data))
         try:
             with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-                warnings.simplefilter("error")
+                for kind in (UserWarning, RuntimeWarning):  # not what libraries say of each other's versions
+                    warnings.simplefilter("error", kind)
                 found = results.load(path)
                 page.write(found, self.folder / "out", None, [], draw)
                 for result in found if not draw else ():
