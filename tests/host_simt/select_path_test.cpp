@@ -1,0 +1,102 @@
+// How blocks of the split kernels select their path (sgemm/hopper/select_path.hpp), where some
+// warps come later than others: none of them may read what the others have not written yet.
+#include "sgemm/hopper/select_path.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+#include "fixture.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+using hopper::BlockRanges;
+using hopper::Control;
+using hopper::Path;
+
+constexpr int threads = 256, warps = threads / warp_lanes;
+
+// `first` comes at once, the other warps after many exchanges of their lanes.
+__global__ void select_with_late_warps(const Sgemm problem, const Control* control,
+                                       int range_blocks, int first, Path* selected) {
+  const int tid = static_cast<int>(threadIdx.x);
+  if (tid / warp_lanes != first) {
+    for (int i = 0; i < 100; ++i) __syncwarp();
+  }
+  selected[tid] =
+      hopper::select_path<threads>(problem, *control, range_blocks, tid, [] { __syncthreads(); });
+}
+
+class SelectPath : public HostSimt {
+ protected:
+  SelectPath() {
+    options().workers = 1;
+    problem_.m = problem_.n = problem_.k = 64;
+    for (int block = 0; block < range_blocks; ++block) {
+      set_range(block, 1, 1);
+      infinite_->ranges[block] = {{0x7F800000u, 0x7F800000u, 0x7F800000u, 0x7F800000u}};
+    }
+  }
+
+  // The sizes of A's elements that a block has read; B's are 1.
+  void set_range(int block, float smallest, float largest) {
+    const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+    const std::uint32_t one = bits(1);
+    control_->ranges[block] = {{bits(largest), ~bits(smallest), one, ~one}};
+  }
+
+  // Every thread of every order comes to the same path, whatever shared memory has from a launch
+  // before: there all data were infinite.
+  void expect_path(Path want) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      options().seed = seed;
+      for (int first = 0; first < warps; ++first) {
+        Path selected[threads] = {};
+        expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, infinite_.get(),
+                              range_blocks, first, selected));
+        expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, control_.get(),
+                              range_blocks, first, selected));
+        for (int tid = 0; tid < threads; ++tid)
+          ASSERT_EQ(selected[tid], want) << "thread " << tid << ", first warp " << first;
+      }
+    }
+  }
+
+  static constexpr int range_blocks = 300;  // more than there are threads
+  Sgemm problem_;
+  std::unique_ptr<Control> control_ = std::make_unique<Control>();
+  std::unique_ptr<Control> infinite_ = std::make_unique<Control>();
+};
+
+TEST_F(SelectPath, OrdinaryDataTakeThePieces) {
+  expect_path(Path::fp16x3);
+  control_->outlier_count = hopper::max_outliers;
+  expect_path(Path::fp16x3);
+  control_->outlier_count = hopper::max_outliers + 1;
+  expect_path(Path::bf16x6);
+}
+
+// Each warp reads the ranges of other blocks.
+TEST_F(SelectPath, OneBlocksRangeCounts) {
+  for (const int block : {0, 31, 32, 100, 255, 256, range_blocks - 1}) {
+    SCOPED_TRACE(block);
+    set_range(block, 0x1p-120f, 1);
+    expect_path(Path::fp32);
+    set_range(block, 1, 0x1p126f);
+    expect_path(Path::fp32);
+    set_range(block, 1, 1);
+  }
+  set_range(7, 0x1p-60f, 0x1p60f);
+  expect_path(Path::fp16x3);
+}
+
+TEST_F(SelectPath, NothingIsReadWhereAlphaIsZero) {
+  problem_.alpha = 0;
+  expect_path(Path::fp32);
+}
+
+}  // namespace
+}  // namespace KW_TARGET
