@@ -93,8 +93,9 @@ class Fuzz(InFolder):
         path = self.write(json.dumps(data))
         try:
             with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
-                for kind in (UserWarning, RuntimeWarning):  # not what libraries say of each other's versions
+                for kind in (UserWarning, RuntimeWarning):
                     warnings.simplefilter("error", kind)
+                warnings.simplefilter("ignore", DeprecationWarning)  # what libraries say of each other's versions
                 found = results.load(path)
                 page.write(found, self.folder / "out", None, [], draw)
                 for result in found if not draw else ():
