@@ -124,7 +124,7 @@ class ResultFile:
                 max(counted, key=lambda bound: (counted[bound], bound)),
             )
             for kernel, bound in at.items():
-                if self.role(kernel) == "rung" and bound > max(OWN_BOUND * usual, found.get(kernel, (0, 0))[0]):
+                if bound > max(OWN_BOUND * usual, found.get(kernel, (0, 0))[0]):
                     found[kernel] = (bound, usual)
         return found
 

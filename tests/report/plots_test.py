@@ -120,7 +120,7 @@ class Drawing(InFolder):
 
     def test_names_with_dollars_are_drawn_as_they_are(self):
         for data in (ladder(), reductions()):
-            data["device"]["name"] = "a $50 device, 2$^{x"
+            data["device"]["name"] = "a $50 device$ of $\\frac{$"
             for row in data["rows"]:
                 row["input"] = "$a_b$"
             for picture in pictures.pictures(self.loaded(data)):

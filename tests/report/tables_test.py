@@ -176,6 +176,7 @@ class Writing(InFolder):
         )
         self.assertEqual(shown["cuBLAS"], ["1 of 1", "3.0", "32", ""])
         exact = [sgemm_row("r01_slow", 512), sgemm_row("sgemm_own", 512, error={"max": 0.0, "bound": 1.0})]
+        exact.append(sgemm_row("cublas", 512))
         self.assertEqual(self.loaded(document(exact)).own_bounds, {}, "one that is more exact makes none less exact")
         sweep = tables.sweep(result)
         self.assertEqual([row[0].text for row in sweep.rows if row[1].mark == "best"], ["cuBLAS"])
