@@ -22,7 +22,6 @@ bench() {
     --full) full=yes ;;
     *) die "bench: unknown argument '$1'; there is --full" ;;
   esac
-  find_python || true
   set_up_build
   machine_options
   announce "building the program: about $((core_seconds / jobs + 10)) s on $jobs cores"
@@ -31,6 +30,8 @@ bench() {
   rm -rf "$out" && mkdir -p "$out"
   "$program" verify scale_add --device gpu --shape 1 >/dev/null 2>&1 || code=$?
   if [[ $code == 3 ]]; then bench_cpu; else bench_gpu; fi # 3: no such device
+  announce "the report"
+  find_python || true
   if [[ -n $python ]]; then
     report "${files[@]}"
     say "plots, rows as CSV and JSON: $out/"
