@@ -5,6 +5,7 @@ _kernelwright() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} path=() help index
   COMPREPLY=()
   for ((index = 1; index < COMP_CWORD; ++index)); do # the command, and the operation behind it
+    [[ ${COMP_WORDS[index]} == help ]] && continue # which takes commands
     [[ ${COMP_WORDS[index]} == [a-z]* ]] || break
     path+=("${COMP_WORDS[index]}")
   done

@@ -34,6 +34,7 @@ offers_nothing_else() { # offers_nothing_else COUNT TYPED...
 expect "devices list verify accuracy bench tune report" ""
 expect "devices" d
 offers_nothing_else 1 dev
+expect "bench verify" help ""
 expect "sgemm reduce scale_add" bench ""
 expect "sgemm reduce scale_add" verify ""
 expect "--shape --sweep --json --kernel" bench sgemm --
