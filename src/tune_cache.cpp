@@ -53,8 +53,8 @@ std::string why_foreign(const std::string& line, const Device& device) {
   for (std::size_t i = 1; i < ours.size(); ++i) {
     if (i >= theirs.size()) return text("its first line names no ", names[i]);
     if (theirs[i] != ours[i]) {
-      return text("it was written for ", names[i], " \"", theirs[i], "\", but this is \"", ours[i],
-                  "\"");
+      return text("it was written for ", names[i], " \"", escaped(theirs[i]), "\", but this is \"",
+                  ours[i], "\"");
     }
   }
   return theirs.size() == ours.size() ? "" : "its first line has too many fields";

@@ -77,6 +77,20 @@ struct JudgeUnchanged {
   }
 };
 
+// A quiet NaN, as arithmetic makes one; a canary that nobody overwrote is none.
+KW_HOST_DEVICE inline bool is_computed_nan(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  return (bits & 0x7FC00000u) == 0x7FC00000u;
+}
+
+KW_HOST_DEVICE inline bool is_not_a_number(double value) { return value != value; }
+KW_HOST_DEVICE inline bool is_infinite(double value) {
+  return fabs(value) > 1.7976931348623157e308;  // false for NaN
+}
+
+// Half an ulp beyond the largest float: from here on a float is infinite.
+constexpr double float_overflow = 0x1.ffffffp127;
+
 // C against float64. `product` and `magnitude` are dense m x n: op(A) op(B) and |op(A)| |op(B)|. Of
 // a batch one entry after the other, in the order in which C lies in memory.
 struct JudgeSgemm {
@@ -100,17 +114,41 @@ struct JudgeSgemm {
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t row = element / n;  // of all entries
     const std::int64_t entry = row / m;
-    const double got = c[entry * stride_c + (row - entry * m) * ldc + element % n];
+    const float stored = c[entry * stride_c + (row - entry * m) * ldc + element % n];
+    const double got = stored;
+    const double wanted = want(element);
     const double product_part = unit_roundoff * fabs(alpha) * magnitude[element];
     const double addend_part = unit_roundoff * fabs(beta * before(element));
-    const double error = got - want(element);
+    if (is_not_a_number(wanted) || is_infinite(wanted)) {
+      judge_special(stored, wanted, element, found);
+      return;
+    }
+    const double error = got - wanted;
     double tolerance = 0;
     if (product_part + addend_part > 0 && product_factor > 0) {
       tolerance = fma(product_factor, product_part, fma(3.0, addend_part, smallest_subnormal));
     }
+    // What exceeds the largest float is infinite in a float.
+    const bool overflows =
+        is_infinite(got) && got * wanted > 0 && fabs(wanted) + tolerance >= float_overflow;
     const double unit = product_part + addend_part;
-    add_error(found, error == 0 ? 0.0 : error / unit);
-    if (!(fabs(error) <= tolerance)) add_failure(found, element);
+    add_error(found, error == 0 || overflows ? 0.0 : error / unit);
+    if (!(fabs(error) <= tolerance || overflows)) add_failure(found, element);
+  }
+
+  // NaN wants a NaN, an infinity wants the same one. An infinite alpha makes of a product that is
+  // zero within the tolerance either infinity or NaN.
+  KW_HOST_DEVICE void judge_special(float got, double wanted, std::int64_t element,
+                                    Partial& found) const {
+    const bool is_open =
+        is_infinite(alpha) &&
+        fabs(product[element]) <= product_factor * unit_roundoff * magnitude[element];
+    const bool got_nan = is_computed_nan(got);
+    const bool is_right = is_not_a_number(wanted)
+                              ? got_nan || (is_open && is_infinite(got))
+                              : got == wanted || (is_open && (got_nan || is_infinite(got)));
+    add_error(found, is_right ? 0.0 : __builtin_huge_val());
+    if (!is_right) add_failure(found, element);
   }
 };
 
@@ -129,12 +167,15 @@ struct JudgeScaleAdd {
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const float got = b[element / cols * ldb + element % cols];
     const float expected = want(element);
+    // Devices differ in a NaN's bits.
+    const bool is_right = is_not_a_number(expected) ? is_computed_nan(got)
+                                                    : std::bit_cast<std::uint32_t>(got) ==
+                                                          std::bit_cast<std::uint32_t>(expected);
     const double error = static_cast<double>(got) - static_cast<double>(expected);
-    add_error(found,
-              error == 0 ? 0.0 : error / (unit_roundoff * fabs(static_cast<double>(expected))));
-    if (std::bit_cast<std::uint32_t>(got) != std::bit_cast<std::uint32_t>(expected)) {
-      add_failure(found, element);
-    }
+    add_error(found, is_right || error == 0
+                         ? 0.0
+                         : error / (unit_roundoff * fabs(static_cast<double>(expected))));
+    if (!is_right) add_failure(found, element);
   }
 };
 

@@ -13,10 +13,9 @@ constexpr unsigned char output_canary = 0xA5;
 
 }  // namespace
 
-std::size_t GuardedArray::bytes(DataType type, std::int64_t rows, std::int64_t cols,
-                                std::int64_t ld, std::int64_t guard) {
-  return static_cast<std::size_t>(GuardedMatrix::placement(rows, cols, ld, guard, 0).total) *
-         size_of(type);
+double GuardedArray::bytes(DataType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                           std::int64_t guard) {
+  return GuardedMatrix::words(rows, cols, ld, guard, 0) * static_cast<double>(size_of(type));
 }
 
 GuardedArray::GuardedArray(Workbench& bench, const ElementStream& values, std::int64_t rows,

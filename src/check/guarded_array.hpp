@@ -32,8 +32,8 @@ class GuardedArray {
   std::string text_at(std::int64_t element) const;
   double value_at(std::int64_t element) const;
 
-  static std::size_t bytes(DataType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
-                           std::int64_t guard);
+  static double bytes(DataType type, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                      std::int64_t guard);
 
  private:
   unsigned char input_canary() const;

@@ -17,6 +17,16 @@ Placement GuardedMatrix::placement(std::int64_t rows, std::int64_t cols, std::in
       guard + misalign + others + span + guard, guard + misalign, rows, cols, ld, entries, stride};
 }
 
+double GuardedMatrix::words(std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                            std::int64_t guard, std::int64_t misalign, std::int64_t entries,
+                            std::int64_t gap) {
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const double span =
+      rows > 0 && cols > 0 && entries > 0 ? number(rows - 1) * number(ld) + number(cols) : 0;
+  const double others = entries > 1 ? number(entries - 1) * (span + number(gap)) : 0;
+  return 2 * number(guard) + number(misalign) + others + span;
+}
+
 GuardedMatrix::GuardedMatrix(Workbench& bench, std::int64_t rows, std::int64_t cols,
                              std::int64_t ld, std::int64_t guard, std::int64_t misalign)
     : GuardedMatrix(bench, placement(rows, cols, ld, guard, misalign)) {}

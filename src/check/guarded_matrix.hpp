@@ -36,6 +36,9 @@ class GuardedMatrix {
   static Placement placement(std::int64_t rows, std::int64_t cols, std::int64_t ld,
                              std::int64_t guard, std::int64_t misalign, std::int64_t entries = 1,
                              std::int64_t gap = 0);
+  // The words of such an allocation. A double, which no size that can be typed overflows.
+  static double words(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::int64_t guard,
+                      std::int64_t misalign, std::int64_t entries = 1, std::int64_t gap = 0);
 
  private:
   std::string entry_text(std::int64_t entry) const;

@@ -111,6 +111,13 @@ Oracle make_oracle(const Sgemm& p, double* product, double* magnitude) {
           magnitude};
 }
 
+double cpu_oracle_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const double panels = number((m + tile_rows - 1) / tile_rows) * tile_rows +
+                        std::min(number(cpu_threads()), number(n)) * tile_cols;
+  return 2 * sizeof(double) * panels * number(k);
+}
+
 const Tools& cpu_tools() {
   static const Tools table = {run_each<FillMatrix>, oracle, run_judge<JudgeUnchanged>,
                               run_judge<JudgeSgemm>, run_judge<JudgeScaleAdd>};

@@ -24,6 +24,9 @@ struct Oracle {
 
 // Sums run over the k that a kernel may read; none of A and B is read when alpha is 0.
 Oracle make_oracle(const Sgemm& problem, double* product, double* magnitude);
+// Host memory that the product takes on a CPU while it works: doubles of A, and of a panel of B for
+// each thread.
+double cpu_oracle_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // Judges leave this many findings, to be merged in order: the same bits every time.
 constexpr int partial_count = 1024;

@@ -77,8 +77,10 @@ class SgemmTrial {
   const Sgemm& problem() const { return problem_; }
   VerifyResult verify(const Kernel<Sgemm>& kernel);
 
-  // Device memory that such a trial takes, for a check before it is made.
-  static std::size_t bytes(const SgemmCase& c);
+  // Memory that such a trial takes of the device, for a check before it is made: a double, which
+  // no size that can be typed overflows. Where the device works in host memory, what the float64
+  // product takes besides is counted too.
+  static double bytes(const SgemmCase& c, const Device& device);
 
  private:
   void make_problem();
@@ -116,7 +118,7 @@ class ScaleAddTrial {
   const ScaleAdd& problem() const { return problem_; }
   VerifyResult verify(const Kernel<ScaleAdd>& kernel);
 
-  static std::size_t bytes(const ScaleAddCase& c);
+  static double bytes(const ScaleAddCase& c, const Device& device);
 
  private:
   VerifyResult judge();

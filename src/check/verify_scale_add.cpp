@@ -29,12 +29,11 @@ std::int64_t ld_of(const ScaleAddCase& c, std::int64_t pad) {
 
 }  // namespace
 
-std::size_t ScaleAddTrial::bytes(const ScaleAddCase& c) {
+double ScaleAddTrial::bytes(const ScaleAddCase& c, const Device&) {
   const auto words = [&](std::int64_t pad) {
-    return GuardedMatrix::placement(c.rows, c.cols, ld_of(c, pad), c.guard, 0).total;
+    return GuardedMatrix::words(c.rows, c.cols, ld_of(c, pad), c.guard, 0);
   };
-  return static_cast<std::size_t>((c.in_place ? 0 : words(c.lda_pad)) + words(c.ldb_pad)) *
-         sizeof(float);
+  return ((c.in_place ? 0 : words(c.lda_pad)) + words(c.ldb_pad)) * sizeof(float);
 }
 
 ScaleAddTrial::ScaleAddTrial(Workbench& bench, const ScaleAddCase& c)

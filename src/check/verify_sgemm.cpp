@@ -79,12 +79,14 @@ std::int64_t slot(const SgemmCase& c, const GuardedMatrix& matrix, bool descendi
 
 }  // namespace
 
-std::size_t SgemmTrial::bytes(const SgemmCase& c) {
+double SgemmTrial::bytes(const SgemmCase& c, const Device& device) {
   const auto words = [&](const Stored& s) {
-    return static_cast<std::size_t>(place(c, s, 0).total);
+    return GuardedMatrix::words(s.rows, s.cols, s.ld, c.guard, 0, s.entries, c.gap);
   };
+  const double results =
+      static_cast<double>(c.batch) * static_cast<double>(c.m) * static_cast<double>(c.n);
   return (words(stored_a(c)) + words(stored_b(c)) + words(stored_c(c))) * sizeof(float) +
-         2 * dense_bytes(c);
+         2 * results * sizeof(double) + (device.is_gpu() ? 0.0 : cpu_oracle_bytes(c.m, c.n, c.k));
 }
 
 SgemmTrial::SgemmTrial(Workbench& bench, const SgemmCase& c)

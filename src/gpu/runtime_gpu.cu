@@ -226,6 +226,16 @@ class GpuRuntime final : public Runtime {
   Device device_;
 };
 
+// Why no device can be counted. Without a driver the runtime calls it too old.
+std::string why_none(const Status& counted) {
+  if (counted.ok()) return "0 devices";
+  int driver = 0;
+  if (!check(KW_GPU_API(DriverGetVersion)(&driver), "driver version").ok() || driver == 0) {
+    return text("no ", vendor_name, " driver is installed, or its library is not found");
+  }
+  return text(counted.message, ", driver ", version_text(driver));
+}
+
 }  // namespace
 
 int device_count() {
@@ -239,7 +249,7 @@ Status open(int ordinal, std::unique_ptr<Runtime>* runtime) {
   if (count == 0) {
     return Status::failure(
         StatusCode::no_device,
-        text("no ", vendor_name, " device found (", counted.ok() ? "0 devices" : counted.message,
+        text("no ", vendor_name, " device found (", why_none(counted),
              "): check the driver and the devices made visible to this process, or use a CPU "
              "context"));
   }

@@ -63,7 +63,6 @@ TEST(JsonSchema, RatiosAreThoseOfTheRows) {
 
 TEST(JsonSchema, BenchScaleAddOnTheCpu) {
   const ordered_json file = run_json("bench scale_add --device cpu --shape 256,100x300 --quick");
-  const double read_gbs = file["device"]["measured_read_gbs"].get<double>();
   for (const ordered_json& row : file["rows"]) {
     expect_problem(row);
     expect_error(row);
@@ -71,7 +70,7 @@ TEST(JsonSchema, BenchScaleAddOnTheCpu) {
     EXPECT_EQ(row["op"], "scale_add");
     EXPECT_EQ(row["alpha"], 1.25);
     EXPECT_EQ(row["beta"], -0.5);
-    EXPECT_NEAR(row["of_peak"].get<double>(), row["gbs"].get<double>() / read_gbs, 1e-9);
+    EXPECT_TRUE(row["of_peak"].is_null()) << "what caches hold has no share of memory's bandwidth";
   }
 }
 
@@ -102,7 +101,10 @@ TEST(JsonSchema, BenchReduceOnTheCpu) {
       const double bytes = 5000 * bytes_of(row["dtype"]) + result;
       const double gbs = row["gbs"].get<double>();
       EXPECT_NEAR(gbs * row["time_us"]["median"].get<double>() * 1e3 / bytes, 1, 1e-9);
-      EXPECT_NEAR(row["of_peak"].get<double>(), gbs / read_gbs, 1e-9);
+      EXPECT_EQ(row["of_peak"].is_null(), row["l2"] == "hot");
+      if (row["l2"] == "cold") {
+        EXPECT_NEAR(row["of_peak"].get<double>(), gbs / read_gbs, 1e-9);
+      }
       seen.insert({row["reduce_op"].get<std::string>(), row["dtype"].get<std::string>()});
     }
     EXPECT_EQ(seen.size(), 6u);

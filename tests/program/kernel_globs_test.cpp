@@ -36,6 +36,11 @@ TEST(KernelGlobs, TakeAway) {
   EXPECT_EQ(chosen("!*,own"), (Names{"own"}));
 }
 
+TEST(KernelGlobs, ThatLeaveNothingAreRefused) {
+  EXPECT_THROW(chosen("!*"), UsageError);
+  EXPECT_THROW(chosen("own,!own"), UsageError);
+}
+
 TEST(KernelGlobs, ThatMatchNothingAreNamed) {
   for (const char* globs : {"x*", "own,x*", "!x*"}) {
     try {

@@ -13,6 +13,30 @@ struct ProgramRun {
 // `arguments` as a shell reads them; `environment` as assignments before the command.
 ProgramRun run_kernelwright(const std::string& arguments, const std::string& environment = {});
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The program under way, its outputs in files.
+class ProgramUnderWay {
+ public:
+  explicit ProgramUnderWay(const std::string& arguments);
+  ~ProgramUnderWay();
+  ProgramUnderWay(const ProgramUnderWay&) = delete;
+  ProgramUnderWay& operator=(const ProgramUnderWay&) = delete;
+
+  void send(int signal) const;
+  // Its exit code, or 128 + the signal that ended it; what it said is complete then.
+  ProgramRun wait();
+
+ private:
+  int process_ = -1;
+  std::string out_, err_;
+};
+
+// What the program writes where its standard error is a terminal of that kind (TERM).
+ProgramRun run_in_terminal(const std::string& arguments, const std::string& environment);
+
 std::string read_text(const std::string& path);
 
 // A path for a file of this test, which is removed with the tests' temporary folder.

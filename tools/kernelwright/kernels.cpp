@@ -187,6 +187,9 @@ KernelList<Problem> select_kernels(const KernelList<Problem>& all, const std::st
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (chosen[i]) kernels.push_back(all[i]);
   }
+  if (kernels.empty()) {
+    throw UsageError(fmt::format("--kernel: \"{}\" takes every kernel away; leave some", globs));
+  }
   return kernels;
 }
 

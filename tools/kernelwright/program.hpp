@@ -6,7 +6,14 @@
 
 namespace kw {
 
-enum ExitCode { exit_fine = 0, exit_not_verified = 1, exit_usage = 2, exit_no_device = 3 };
+enum ExitCode {
+  exit_fine = 0,
+  exit_not_verified = 1,  // or, of compare --fail-slower, something is slower
+  exit_usage = 2,
+  exit_no_device = 3,
+  exit_failed = 4,  // no memory, an output that can't be written, a device that fails
+  exit_interrupted = 130
+};
 
 // The command line asks for something that does not exist or cannot be done.
 class UsageError : public std::runtime_error {

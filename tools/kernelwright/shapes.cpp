@@ -94,7 +94,14 @@ const std::map<std::string, std::vector<Shape>>& sweeps() {
 std::vector<Extents> parse_extents(const std::string& text, int dimensions, std::int64_t smallest,
                                    const char* forms) {
   std::vector<Extents> parsed;
-  for (const std::string& part : split(text, ',')) {
+  const std::vector<std::string> parts = split(text, ',');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string& part = parts[i];
+    if (part.empty()) {
+      throw UsageError(
+          fmt::format("--shape: item {} of {} in \"{}\" is empty; write {} between commas", i + 1,
+                      parts.size(), text, forms));
+    }
     const std::vector<std::string> numbers = split(part, 'x');
     if (numbers.size() != 1 && numbers.size() != static_cast<std::size_t>(dimensions)) {
       throw UsageError(fmt::format("--shape: \"{}\" has {} dimensions, want 1 or {}: {}", part,

@@ -70,8 +70,10 @@ class ReduceTrial {
   const Reduce& problem() const { return problem_; }
   VerifyResult verify(const Kernel<Reduce>& kernel);
 
-  // Device memory that such a trial takes, for a check before it is made.
-  static std::size_t bytes(const ReduceCase& c);
+  // Memory that such a trial takes of the device, for a check before it is made: a double, which
+  // no size that can be typed overflows. Of segments it is the least that it can be where their
+  // offsets alone are more than the device has.
+  static double bytes(const ReduceCase& c, const Device& device);
 
  private:
   void make_references();

@@ -95,15 +95,22 @@ std::size_t reference_bytes(const Reduce& p) {
 
 }  // namespace
 
-std::size_t ReduceTrial::bytes(const ReduceCase& c) {
-  const std::vector<std::int64_t> offsets = offsets_of(c);
-  const Extent e = extent_of(c, offsets);
+double ReduceTrial::bytes(const ReduceCase& c, const Device& device) {
+  const bool has_offsets = c.shape == ReduceShape::segments;
+  // Kept on the host and on the device.
+  const double offsets_bytes = has_offsets ? 16.0 * (static_cast<double>(c.segments) + 1) : 0.0;
+  if (offsets_bytes > static_cast<double>(device.memory_bytes)) return offsets_bytes;
+  const Extent e = extent_of(c, offsets_of(c));
   const Reduce p = make_problem(c, e);
+  const auto sequences = static_cast<double>(p.sequences());
+  const double results = c.op == ReduceOp::min_max ? 2 * sequences : sequences;
+  const double known = GuardedArray::bytes(c.type, e.rows, e.cols, e.ld, c.guard) + offsets_bytes +
+                       results * static_cast<double>(size_of(result_type(c.op, c.type))) +
+                       2 * static_cast<double>(c.guard) + sequences * sizeof(Reference);
+  // The products below must not wrap.
+  if (known > static_cast<double>(device.memory_bytes)) return known;
   const std::int64_t pieces = oracle_pieces(p.shape, p.sequences(), p.elements());
-  return GuardedArray::bytes(c.type, e.rows, e.cols, e.ld, c.guard) +
-         GuardedArray::bytes(result_type(c.op, c.type), 1, p.results(), p.results(), c.guard) +
-         offsets.size() * sizeof(std::int64_t) + reference_bytes(p) +
-         oracle_scratch_bytes(p.sequences(), pieces);
+  return known + static_cast<double>(oracle_scratch_bytes(p.sequences(), pieces));
 }
 
 ReduceTrial::ReduceTrial(Workbench& bench, const ReduceCase& c)

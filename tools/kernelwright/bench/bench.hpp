@@ -51,12 +51,14 @@ class Bench {
                                      const Case& c, std::vector<Row>& rows);
   template <class Problem>
   std::unique_ptr<OperandSets> make_cold(const Problem& problem, const std::string& name,
-                                         std::size_t present, ContestOptions& contest);
+                                         double present, ContestOptions& contest);
   template <class Problem>
   void time(const std::vector<Entry<Problem>>& entries, const std::vector<Problem>& problems,
             const ContestOptions& contest, const std::string& name, double case_work,
             std::vector<Row>& rows);
-  bool fits(const std::string& what, std::size_t bytes);
+  template <class Problem>
+  bool caches_hold(const Problem& problem) const;
+  bool fits(const std::string& what, double bytes);
 
   check::Workbench& workbench_;
   Options options_;

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "bench/gpu_ceilings.hpp"
+#include "bench/operand_sets.hpp"
 #include "bench/statistics.hpp"
+#include "check/parallel.hpp"
 
 namespace kw::bench {
 namespace {
@@ -96,9 +98,12 @@ Ceilings measure_ceilings(check::Workbench& bench) {
     found.empty_kernel = measure_empty_kernel(*gpu, bench);
   }
   if (device.kind == DeviceKind::cpu) {
+    const std::size_t beyond_caches =
+        std::min(cold_factor * device.l2_bytes, device.memory_bytes / 4);
     const std::size_t bytes =
-        std::clamp(device.memory_bytes / 8, std::size_t{64} << 20, std::size_t{1} << 30);
-    found.fp32_tflops = cpu_fp32_tflops();
+        std::max(std::clamp(device.memory_bytes / 8, std::size_t{64} << 20, std::size_t{1} << 30),
+                 beyond_caches);
+    found.fp32_tflops = cpu_fp32_tflops(check::cpu_threads());
     const MemoryRates rates = cpu_memory_rates(bytes);
     found.read_gbs = rates.read_gbs;
     found.copy_gbs = rates.copy_gbs;

@@ -25,7 +25,8 @@ struct Ceilings {
 Ceilings measure_ceilings(check::Workbench& bench);
 
 // cpu_ceilings.cpp
-double cpu_fp32_tflops();
+// With the best of the vector instructions that this CPU has.
+double cpu_fp32_tflops(int threads);
 struct MemoryRates {
   double read_gbs, copy_gbs;
 };

@@ -116,23 +116,26 @@ void run_contest(check::Workbench& bench, std::vector<Contestant>& contestants,
   lanes.reserve(contestants.size());
   std::int64_t next_set = 0;  // shared: two contestants in a row must not meet the same operands
   for (Contestant& contestant : contestants) {
+    on_sample(0);
     lanes.emplace_back(bench, contestant, options).warm_up(next_set);
   }
   telemetry.reset(static_cast<int>(lanes.size()));
   const auto all_done = [&] {
     return std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.done(); });
   };
+  const auto progress = [&] {
+    double sum = 0;
+    for (const Lane& lane : lanes) sum += lane.progress();
+    return sum / static_cast<double>(lanes.size());
+  };
   while (!all_done()) {
-    double progress = 0;
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      if (!lanes[i].done()) {
-        telemetry.begin(static_cast<int>(i));
-        lanes[i].sample(next_set);
-        telemetry.end();
-      }
-      progress += lanes[i].progress();
+      if (lanes[i].done()) continue;
+      telemetry.begin(static_cast<int>(i));
+      lanes[i].sample(next_set);
+      telemetry.end();
+      on_sample(progress());
     }
-    on_sample(progress / static_cast<double>(lanes.size()));
   }
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     contestants[i].telemetry = telemetry.reading(static_cast<int>(i));

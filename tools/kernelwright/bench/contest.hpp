@@ -41,7 +41,8 @@ struct Contestant {
   Telemetry::Reading telemetry;
 };
 
-// Throws kw::Error where a launch fails. `on_sample` is told how far things are, 0 to 1.
+// Throws kw::Error where a launch fails. `on_sample` is told how far things are, 0 to 1, before the
+// first sample and after each one; it may throw to end the contest.
 void run_contest(check::Workbench& bench, std::vector<Contestant>& contestants,
                  const ContestOptions& options, Telemetry& telemetry,
                  const std::function<void(double)>& on_sample);

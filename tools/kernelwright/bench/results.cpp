@@ -9,9 +9,9 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "bench/telemetry.hpp"
-#include "program.hpp"
 #include "versions.hpp"
 
 namespace kw::bench {
@@ -94,17 +94,12 @@ ordered_json software_json(const Device& d) {
           {"os", fmt::format("{} {} {}", system.sysname, system.release, system.machine)}};
 }
 
-ordered_json results_json(const std::string& command, const Device& device,
-                          const Ceilings& ceilings, const std::vector<Row>& rows) {
-  ordered_json json = {
-      {"schema", 1},
-      {"command", command},
-      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
-      {"device", device_json(device, ceilings)},
-      {"software", software_json(device)},
-      {"rows", ordered_json::array()}};
-  for (const Row& row : rows) json["rows"].push_back(to_json(row));
-  return json;
+ordered_json head_json(const std::string& command, const Device& device, const Ceilings& ceilings) {
+  return {{"schema", 1},
+          {"command", command},
+          {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+          {"device", device_json(device, ceilings)},
+          {"software", software_json(device)}};
 }
 
 void write_json(const std::string& path, const ordered_json& json) {
@@ -116,7 +111,7 @@ void write_json(const std::string& path, const ordered_json& json) {
   std::ofstream file(path);
   file << text;
   file.close();
-  if (!file) throw UsageError(fmt::format("--json: cannot write {}", path));
+  if (!file) throw std::runtime_error(fmt::format("--json: cannot write {}", path));
 }
 
 }  // namespace kw::bench

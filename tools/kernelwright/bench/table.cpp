@@ -16,6 +16,11 @@ std::string time_text(double us) {
   return fmt::format("{:.{}f} {}", value, value < 10 ? 3 : value < 100 ? 2 : 1, unit);
 }
 
+// The inter-quartile range over the median; one sample has none.
+std::string spread_text(const TimeStatistics& time) {
+  return time.repeats < 2 ? "-" : fmt::format("{:.1f} %", 100 * time.spread());
+}
+
 std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
@@ -89,14 +94,14 @@ std::string problem_table(const std::vector<Row>& rows) {
   for (const Row& row : rows) best = std::max(best, rate(row).value_or(0));
 
   const Row& first = rows.front();
-  std::vector<Line> cells = {{"", "kernel", "median", "min", "iqr", "repeats", "by",
+  std::vector<Line> cells = {{"", "kernel", "median", "spread", "min", "repeats", "by",
                               is_bandwidth(first) ? "GB/s" : "GFLOP/s", "of peak", "vs peer",
                               "vs previous", "max error", "verified"}};
   for (const Row& row : rows) {
     Line line = {rate(row).value_or(-1) == best ? "*" : "", row.kernel};
     if (row.time_us) {
-      line.insert(line.end(), {time_text(row.time_us->median), time_text(row.time_us->min),
-                               time_text(row.time_us->iqr), fmt::format("{}", row.time_us->repeats),
+      line.insert(line.end(), {time_text(row.time_us->median), spread_text(*row.time_us),
+                               time_text(row.time_us->min), fmt::format("{}", row.time_us->repeats),
                                row.timing.value_or("-"), rate_text(*rate(row))});
     } else {
       line.insert(line.end(), {"-", "-", "-", "-", "-", "-"});

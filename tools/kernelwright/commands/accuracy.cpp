@@ -2,16 +2,16 @@
 // --classes, the accuracy suite.
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
-#include "bench/results.hpp"
+#include "bench/problems.hpp"
+#include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "check/cases.hpp"
 #include "check/verify.hpp"
 #include "commands/accuracy_suite.hpp"
 #include "commands/commands.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
-#include "terminal.hpp"
 
 namespace kw {
 namespace {
@@ -26,27 +26,28 @@ constexpr std::array<Column, 3> columns = {{{"largest", &check::ErrorSummary::ma
                                             {"root mean square", &check::ErrorSummary::rms},
                                             {"mean, signed", &check::ErrorSummary::mean_signed}}};
 
-void print_tables(const std::vector<bench::Row>& rows, const KernelList<Sgemm>& kernels) {
-  for (const check::Input input : inputs) {
-    for (const Column& column : columns) {
-      std::vector<std::vector<std::string>> cells(1);
-      cells[0].push_back("k");
-      for (const auto& kernel : kernels) {
-        std::vector<std::string> line = {kernel.name};
-        for (const bench::Row& row : rows) {
-          if (row.kernel != kernel.name || row.input != to_string(input)) continue;
-          if (cells.size() == 1) cells[0].push_back(fmt::format("{}", *row.k));
-          line.push_back(fmt::format("{:.3f}{}", row.error.*column.value, row.verified ? "" : "!"));
-        }
-        if (line.size() > 1) cells.push_back(line);
+// The rows of one kind of data.
+void print_tables(check::Input input, const std::vector<bench::Row>& rows,
+                  const KernelList<Sgemm>& kernels) {
+  for (const Column& column : columns) {
+    std::vector<std::vector<std::string>> cells(1);
+    cells[0].push_back("k");
+    for (const auto& kernel : kernels) {
+      std::vector<std::string> line = {kernel.name};
+      for (const bench::Row& row : rows) {
+        if (row.kernel != kernel.name) continue;
+        if (cells.size() == 1) cells[0].push_back(fmt::format("{}", *row.k));
+        line.push_back(fmt::format("{:.3f}{}", row.error.*column.value, row.verified ? "" : "!"));
       }
-      fmt::print("{} error, u |A| |B|, input {}\n{}\n", column.title, to_string(input),
-                 bench::align(cells));
+      if (line.size() > 1) cells.push_back(line);
     }
+    fmt::print("{} error, u |A| |B|, input {}\n{}\n", column.title, to_string(input),
+               bench::align(cells));
   }
   for (const bench::Row& row : rows) {
     if (!row.verified) fmt::print("{} k={} {}: {}\n", row.kernel, *row.k, row.input, row.message);
   }
+  flush_output();
 }
 
 // The chosen kernels with the device's peers beside them.
@@ -60,6 +61,43 @@ KernelList<Sgemm> chosen_kernels(const CommonOptions& options, DeviceKind kind) 
   return chosen;
 }
 
+std::vector<check::SgemmCase> cases_of(std::int64_t size, std::int64_t deepest,
+                                       std::uint64_t seed) {
+  std::vector<check::SgemmCase> cases;
+  for (const check::Input input : inputs) {
+    for (const std::int64_t k : accuracy_depths) {
+      if (k > deepest) continue;
+      check::SgemmCase& c = cases.emplace_back();
+      c.m = c.n = size;
+      c.k = k;
+      c.input = input;
+      c.seed = seed;
+    }
+  }
+  return cases;
+}
+
+std::vector<Estimate::Part> parts_of(const std::vector<check::SgemmCase>& cases) {
+  std::vector<Estimate::Part> parts;
+  for (const check::SgemmCase& c : cases) parts.push_back({0, bench::work(c)});
+  return parts;
+}
+
+std::vector<bench::Row> rows_of(const check::SgemmCase& c, const KernelList<Sgemm>& kernels,
+                                check::Workbench& workbench, Progress& progress) {
+  std::vector<bench::Row> rows;
+  check::SgemmTrial trial(workbench, c);
+  for (const auto& kernel : kernels) {
+    progress.show(fmt::format("{} k={}: {}", to_string(c.input), c.k, kernel.name));
+    const check::VerifyResult result = trial.verify(kernel);
+    if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
+      continue;
+    }
+    rows.push_back(bench::make_row(kernel, trial.problem(), c, result));
+  }
+  return rows;
+}
+
 int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
         const std::string& command) {
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
@@ -68,41 +106,33 @@ int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
   if (size == 0) size = device.is_gpu() ? 512 : slow ? 32 : 128;
   if (deepest == 0) deepest = slow ? 1024 : 16384;
   const KernelList<Sgemm> kernels = chosen_kernels(options, device.kind);
+  const std::vector<check::SgemmCase> cases = cases_of(size, deepest, options.seed);
+  bench::require_room<check::SgemmTrial>("--size", cases, device);
+  Session session(options.json);
   check::Workbench workbench(*runtime);
 
-  std::vector<bench::Row> rows;
-  Progress progress;
-  for (const check::Input input : inputs) {
-    for (const std::int64_t k : accuracy_depths) {
-      if (k > deepest) continue;
-      check::SgemmCase c;
-      c.m = c.n = size;
-      c.k = k;
-      c.input = input;
-      c.seed = options.seed;
-      check::SgemmTrial trial(workbench, c);
-      for (const auto& kernel : kernels) {
-        progress.show(fmt::format("{} k={}: {}", to_string(input), k, kernel.name));
-        const check::VerifyResult result = trial.verify(kernel);
-        if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
-          continue;
-        }
-        rows.push_back(bench::make_row(kernel, trial.problem(), c, result));
-      }
+  bool all_verified = true;
+  const auto work = [&] {
+    session.begin(command, device, {});
+    if (!options.quiet()) {
+      fmt::print("{} ({}), m = n = {}, against float64\n\n", device.name, to_string(device.kind),
+                 size);
     }
-  }
-  progress.clear();
-  if (!options.quiet()) {
-    fmt::print("{} ({}), m = n = {}, against float64\n\n", device.name, to_string(device.kind),
-               size);
-    print_tables(rows, kernels);
-  }
-  if (!options.json.empty()) {
-    bench::write_json(options.json, bench::results_json(command, device, {}, rows));
-  }
-  return std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.verified; })
-             ? exit_fine
-             : exit_not_verified;
+    session.progress().plan(parts_of(cases));
+    std::vector<bench::Row> rows;  // of one kind of data
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const auto found = rows_of(cases[i], kernels, workbench, session.progress());
+      session.add(found);
+      session.progress().next();
+      rows.insert(rows.end(), found.begin(), found.end());
+      if (i + 1 < cases.size() && cases[i + 1].input == cases[i].input) continue;
+      if (!options.quiet()) print_tables(cases[i].input, rows, kernels);
+      all_verified &=
+          std::all_of(rows.begin(), rows.end(), [](const auto& row) { return row.verified; });
+      rows.clear();
+    }
+  };
+  return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
 }
 
 }  // namespace
@@ -139,23 +169,24 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
   options->add_kernel(*command);
   CLI::Option* classes =
       command->add_option("--classes", suite->classes, "Run the suite on such data, '*' for all")
-          ->type_name("GLOB");
+          ->type_name("GLOB")
+          ->check(not_empty());
   command->add_option("--math", suite->math, "Only kernels that compute in it")
       ->check(CLI::IsMember({to_string(Math::fp32), to_string(Math::fp32_split)}))
       ->needs(classes);
   command->add_option("--seeds", suite->seeds, "Repeat with as many seeds and pool the errors")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole_number(1, 1000))
       ->capture_default_str()
       ->needs(classes);
   command->add_option("--dump", suite->dump, "Write operands and float64's product there")
       ->type_name("DIR")
       ->needs(classes);
   command->add_option("--size", suite->size, "m and n (default: 512 on a GPU, else 128, 32)")
-      ->check(CLI::Range(1, 65536));
+      ->check(whole_number(1, 65536));
   command
       ->add_option("--max-k", suite->deepest,
                    "Largest k (default: 16384, of the suite 65536; host SIMT: 1024)")
-      ->check(CLI::Range(1, 65536));
+      ->check(whole_number(1, 65536));
   options->add_seed(*command);
   options->add_json(*command);
   command->callback([options, suite, &invocation] {

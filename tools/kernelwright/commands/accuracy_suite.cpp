@@ -4,17 +4,17 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
-#include "bench/results.hpp"
+#include "bench/problems.hpp"
+#include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "check/accuracy/trial.hpp"
 #include "choice.hpp"
 #include "commands/accuracy_dump.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
-#include "terminal.hpp"
 
 namespace kw {
 namespace {
@@ -226,10 +226,23 @@ std::vector<std::int64_t> depths_of(const check::AccuracyClass& of, std::int64_t
   return depths;
 }
 
+// A class at one depth.
+std::vector<Estimate::Part> parts_of(const Classes& classes, const SuitePlan& plan) {
+  constexpr double least_work = 1e6;
+  std::vector<Estimate::Part> parts;
+  for (const check::AccuracyClass& of : classes) {
+    for (const std::int64_t k : depths_of(of, plan.deepest)) {
+      parts.push_back({0, least_work + bench::work(check::accuracy_case(of, plan.size, k, 1))});
+    }
+  }
+  return parts;
+}
+
 // Every contestant's rows of one class.
 std::vector<bench::Row> rows_of(const check::AccuracyClass& of, const Contestants& contestants,
-                                const SuitePlan& plan, AccuracyDump* dump, Progress& progress) {
+                                const SuitePlan& plan, AccuracyDump* dump, Session& session) {
   std::vector<bench::Row> rows;
+  Progress& progress = session.progress();
   for (const std::int64_t k : depths_of(of, plan.deepest)) {
     Cell cell(of, contestants);
     for (int i = 0; i < plan.seeds; ++i) {
@@ -240,9 +253,12 @@ std::vector<bench::Row> rows_of(const check::AccuracyClass& of, const Contestant
       cell.add(trial, c);
       if (dump != nullptr && i == 0) dump->add(of, c, trial);
     }
-    cell.add_rows(rows);
+    std::vector<bench::Row> found;
+    cell.add_rows(found);
+    session.add(found);
+    progress.next();
+    rows.insert(rows.end(), found.begin(), found.end());
   }
-  progress.clear();
   return rows;
 }
 
@@ -270,6 +286,7 @@ int run_accuracy_suite(const CommonOptions& options, const SuiteOptions& suite,
   const Device& device = runtime->device();
   const bool slow = device.kind == DeviceKind::host_simt;
   const Contestants all = contestants(options, suite.math, device);
+  Session session(options.json);
   check::Workbench workbench(*runtime);
   const SuitePlan plan = {workbench,
                           suite.size != 0   ? suite.size
@@ -280,6 +297,11 @@ int run_accuracy_suite(const CommonOptions& options, const SuiteOptions& suite,
                           : slow             ? 1024
                                              : 65536,
                           suite.seeds, options.seed};
+  for (const check::AccuracyClass& of : classes) {
+    const check::SgemmCase largest =
+        check::accuracy_case(of, plan.size, depths_of(of, plan.deepest).back(), 1);
+    bench::require_room<check::SgemmTrial>("--size", std::vector{largest}, device);
+  }
   std::optional<AccuracyDump> dump;
   if (!suite.dump.empty()) dump.emplace(suite.dump);
 
@@ -287,21 +309,23 @@ int run_accuracy_suite(const CommonOptions& options, const SuiteOptions& suite,
     fmt::print("{} ({}), m = n = {}, against float64, in u (|alpha| |A| |B| + |beta| |C|)\n\n",
                device.name, to_string(device.kind), plan.size);
   }
-  std::vector<bench::Row> rows;
-  Progress progress;
-  for (const check::AccuracyClass& of : classes) {
-    const std::vector<bench::Row> found = rows_of(of, all, plan, dump ? &*dump : nullptr, progress);
-    if (!options.quiet()) print_class(of, found, all);
-    rows.insert(rows.end(), found.begin(), found.end());
-  }
-  const auto failed =
-      std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return fails(row, all); });
-  if (!options.quiet()) fmt::print("{} of {} rows failed\n", failed, rows.size());
-  if (!options.json.empty()) {
-    bench::write_json(options.json, bench::results_json(command, device, {}, rows));
-  }
+  std::size_t failed = 0, count = 0;
+  const auto work = [&] {
+    session.begin(command, device, {});
+    session.progress().plan(parts_of(classes, plan));
+    for (const check::AccuracyClass& of : classes) {
+      const auto rows = rows_of(of, all, plan, dump ? &*dump : nullptr, session);
+      if (!options.quiet()) print_class(of, rows, all);
+      flush_output();
+      count += rows.size();
+      failed += static_cast<std::size_t>(std::count_if(
+          rows.begin(), rows.end(), [&](const auto& row) { return fails(row, all); }));
+    }
+  };
+  const int code = session.run(work, [&] { return failed == 0 ? exit_fine : exit_not_verified; });
+  if (!options.quiet()) fmt::print("{} of {} rows failed\n", failed, count);
   if (dump) dump->write_index(command, device, plan.size);
-  return failed == 0 ? exit_fine : exit_not_verified;
+  return code;
 }
 
 }  // namespace kw

@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/bench.hpp"
-#include "bench/results.hpp"
+#include "bench/problems.hpp"
+#include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "commands/commands.hpp"
 #include "commands/reduce_options.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
-#include "terminal.hpp"
 
 namespace kw {
 namespace {
@@ -25,6 +26,12 @@ struct BenchOptions : CommonOptions {
   ReduceChoice reduce;                 // of reduce, `shape` and `sweep` included
   std::string timing = "auto";
   bool quick = false, no_peer = false;
+
+  // Those that made the problems as large as they are.
+  const char* size_arguments() const {
+    if (batch > 0 && !pad.empty()) return "--shape, --batch and --pad";
+    return batch > 0 ? "--shape and --batch" : !pad.empty() ? "--shape and --pad" : "--shape";
+  }
 };
 
 bench::Options timing_options(const BenchOptions& options, const Device& device) {
@@ -151,7 +158,7 @@ KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& de
 }
 
 void print_heading(const Device& device, const bench::Ceilings& ceilings,
-                   const bench::Options& timing) {
+                   const bench::Options& timing, bool is_product) {
   fmt::print("{} ({})", device.name, to_string(device.kind));
   if (ceilings.fp32_tflops) fmt::print(", measured peak {:.3g} TFLOP/s", *ceilings.fp32_tflops);
   if (ceilings.read_gbs) fmt::print(", measured read {:.4g} GB/s", *ceilings.read_gbs);
@@ -159,6 +166,12 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   if (ceilings.empty_kernel) {
     fmt::print("An empty kernel takes {:.2f} us in a graph, {:.2f} us between events.\n",
                ceilings.empty_kernel->graph_us, ceilings.empty_kernel->events_us);
+  }
+  if (ceilings.read_gbs && timing.l2 == bench::L2::hot && !is_product) {
+    fmt::print(
+        "Operands under {:.0f} MB may stay in the caches: they have no share of the measured read "
+        "(of peak).\nFrom memory: --l2 cold.\n",
+        1e-6 * static_cast<double>(bench::cold_factor * device.l2_bytes));
   }
   if (device.kind == DeviceKind::host_simt) {
     fmt::print(
@@ -168,46 +181,63 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   fmt::print("\n");
 }
 
-template <class Problem>
+// What each problem is expected to take, for the estimate of what is left.
+template <class Case>
+std::vector<Estimate::Part> parts_of(const std::vector<Case>& cases, std::size_t kernels,
+                                     const bench::Options& timing) {
+  std::vector<Estimate::Part> parts;
+  for (const Case& c : cases) {
+    parts.push_back({static_cast<double>(kernels) * timing.budget_ms * 1e-3, bench::work(c)});
+  }
+  return parts;
+}
+
+template <class Problem, class Trial>
 int run(const BenchOptions& options, const std::string& command) {
   static_cast<void>(options.parsed_input());
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   const KernelList<Problem> kernels = chosen_kernels<Problem>(options, device);
   const auto cases = chosen_cases(options, device, Problem{});
+  // What a sweep has beyond this device is left out; what was asked for by name is refused.
+  const bool is_typed = !options.shape.empty() || !options.reduce.shape.empty();
+  if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   const bench::Options timing = timing_options(options, device);
+  Session session(options.json);
+  mention_broken_tune_cache(device);
 
   check::Workbench workbench(*runtime);
-  Progress progress;
-  progress.show("measuring the device's limits");
-  const bench::Ceilings ceilings = bench::measure_ceilings(workbench);
-  progress.clear();
-  if (!options.quiet()) print_heading(device, ceilings, timing);
-
-  bench::Bench bench(
-      workbench, timing, ceilings,
-      [&](const std::string& line) {
-        progress.clear();
-        fmt::print(stderr, "{}\n", line);
-      },
-      [&](const std::string& text) { progress.show(text); });
   std::vector<bench::Row> rows;
-  for (const auto& c : cases) {
-    const std::vector<bench::Row> found = bench.run(kernels, c);
+  const auto work = [&] {
+    Progress& progress = session.progress();
+    progress.show("measuring the device's limits");
+    const bench::Ceilings ceilings = bench::measure_ceilings(workbench);
     progress.clear();
-    if (!options.quiet() && !found.empty()) {
-      fmt::print("{}\n", bench::problem_table(found));
-      std::fflush(stdout);
+    session.begin(command, device, ceilings);
+    if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
+    bench::Bench bench(
+        workbench, timing, ceilings, [&](const std::string& line) { progress.say(line); },
+        [&](const std::string& text) { progress.show(text); });
+    progress.plan(parts_of(cases, kernels.size(), timing));
+    for (const auto& c : cases) {
+      const std::vector<bench::Row> found = bench.run(kernels, c);
+      session.add(found);
+      progress.next();
+      if (!options.quiet() && !found.empty()) {
+        fmt::print("{}\n", bench::problem_table(found));
+        flush_output();
+      }
+      rows.insert(rows.end(), found.begin(), found.end());
     }
-    rows.insert(rows.end(), found.begin(), found.end());
-  }
+  };
+  const auto verdict = [&] {
+    return std::all_of(rows.begin(), rows.end(), [](const bench::Row& row) { return row.verified; })
+               ? exit_fine
+               : exit_not_verified;
+  };
+  const int code = session.run(work, verdict);
   if (!options.quiet()) fmt::print("{}", bench::summary_table(rows));
-  if (!options.json.empty()) {
-    bench::write_json(options.json, bench::results_json(command, device, ceilings, rows));
-  }
-  const bool all_verified =
-      std::all_of(rows.begin(), rows.end(), [](const bench::Row& row) { return row.verified; });
-  return all_verified ? exit_fine : exit_not_verified;
+  return code;
 }
 
 void add_timing_options(CLI::App& to, BenchOptions& options) {
@@ -226,11 +256,11 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
   to.add_option("--budget-ms", options.budget_ms,
                 "Measuring time a kernel and size; at least 3 repeats in any case (default: 200, "
                 "with --quick 30)")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from_zero(false));
   to.add_option("--max-call-ms", options.max_call_ms,
                 "Leave a kernel out at sizes where one call would take longer; 0: never (default: "
                 "0 on a GPU, else 2000)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_from_zero(true));
   to.add_flag("--quick", options.quick, "Fewer repeats");
   options.add_input(to);
   options.add_json(to);
@@ -252,13 +282,15 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
   CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
-  shape->type_name("LIST");
-  command->add_option("--sweep", options->sweep, sweep_names())->excludes(shape);
+  shape->type_name("LIST")->check(not_empty());
+  command->add_option("--sweep", options->sweep, sweep_names())
+      ->check(not_empty())
+      ->excludes(shape);
   command
       ->add_option(
           "--batch", options->batch,
           "Products in one call, one behind the other in memory (default: 1, or the sweep's)")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, largest_extent));
   command
       ->add_option(
           "--pad", options->pad,
@@ -267,7 +299,7 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       ->type_name("A,B,C")
       ->delimiter(',')
       ->expected(3)
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, largest_extent));
   command->add_option("--alpha", options->alpha)->capture_default_str();
   command->add_option("--beta", options->beta)->capture_default_str();
   CLI::Option* op_a = command->add_option("--op-a", options->op_a, "N or T")
@@ -278,11 +310,13 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
                           ->capture_default_str();
   command->add_option("--ops", options->ops, "Several of both: nn,nt,tn,tt")
       ->type_name("LIST")
+      ->check(not_empty())
       ->excludes(op_a)
       ->excludes(op_b);
   add_timing_options(*command, *options);
-  command->callback(
-      [options, &invocation] { invocation.exit_code = run<Sgemm>(*options, invocation.command); });
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Sgemm, check::SgemmTrial>(*options, invocation.command);
+  });
 }
 
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
@@ -293,12 +327,13 @@ void add_scale_add(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench scale_add --shape 8192,1000x3000 --l2 cold --json scale-add.json");
   auto options = std::make_shared<BenchOptions>();
   command->add_option("--shape", options->shape, "ROWSxCOLS,... (N is a square)")
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->check(not_empty());
   command->add_option("--scale", options->scale)->capture_default_str();
   command->add_option("--shift", options->shift)->capture_default_str();
   add_timing_options(*command, *options);
   command->callback([options, &invocation] {
-    invocation.exit_code = run<ScaleAdd>(*options, invocation.command);
+    invocation.exit_code = run<ScaleAdd, check::ScaleAddTrial>(*options, invocation.command);
   });
 }
 
@@ -325,24 +360,27 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   CLI::Option* shape = command->add_option("--shape", choice.shape,
                                            "N or ROWSxCOLS,...; with --segments how many of them");
-  shape->type_name("LIST");
-  command->add_option("--sweep", choice.sweep, "classic, odd or shapes")->excludes(shape);
+  shape->type_name("LIST")->check(not_empty());
+  command->add_option("--sweep", choice.sweep, "classic, odd or shapes")
+      ->check(not_empty())
+      ->excludes(shape);
   command->add_option("--axis", choice.axis, "whole (default of N), rows (of ROWSxCOLS) or columns")
       ->check(CLI::IsMember({"whole", "rows", "columns"}));
   command->add_option(
       "--segments", choice.segments,
       "Lengths of segments: one_to_32, log_uniform (1 to 100000), equal (64), uneven");
   command->add_option("--misalign", choice.misalign, "Elements past a 256-byte boundary")
-      ->check(CLI::Range(0, 255))
+      ->check(whole_number(0, 255))
       ->capture_default_str();
   command
       ->add_option("--correction", choice.correction,
                    "variance divides by the number of elements less this")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
   add_timing_options(*command, *options);
-  command->callback(
-      [options, &invocation] { invocation.exit_code = run<Reduce>(*options, invocation.command); });
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Reduce, check::ReduceTrial>(*options, invocation.command);
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "check/input.hpp"
+#include "commands/validators.hpp"
 #include "program.hpp"
 
 namespace kw {
@@ -23,7 +24,10 @@ void add_verify_command(CLI::App& app, Invocation& invocation);
 void add_accuracy_command(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_tune_command(CLI::App& app, Invocation& invocation);
+void add_compare_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);
+// `help COMMAND ...`, the same as `COMMAND ... --help`; the last, as it knows the others.
+void add_help_command(CLI::App& app, Invocation& invocation);
 
 // What most commands take.
 struct CommonOptions {
@@ -35,8 +39,11 @@ struct CommonOptions {
         ->capture_default_str();
   }
   void add_kernel(CLI::App& to) {
-    to.add_option("--kernel", kernel, "Kernels by name, for example 'r0*,r11*' (default: all)")
-        ->type_name("GLOB");
+    to.add_option("--kernel", kernel,
+                  "Kernels by name, for example 'r0*,r11*'; '!GLOB' takes away again: '!amd_*' is "
+                  "all but these (default: all)")
+        ->type_name("GLOB")
+        ->check(not_empty());
   }
   void add_input(CLI::App& to) {
     to.add_option("--input", input, "uniform, unit, normal, constant or integers")
@@ -44,11 +51,14 @@ struct CommonOptions {
     add_seed(to);
   }
   void add_seed(CLI::App& to) {
-    to.add_option("--seed", seed, "Number that all test data derives from")->capture_default_str();
+    to.add_option("--seed", seed, "Number that all test data derives from")
+        ->check(seed_number())
+        ->capture_default_str();
   }
   void add_json(CLI::App& to) {
     to.add_option("--json", json, "Also write the results here; - for standard output")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
   }
   check::Input parsed_input() const {
     check::Input parsed{};

@@ -1,12 +1,13 @@
 // kernelwright devices: what is here, and what it can do at most.
 #include <nlohmann/json.hpp>
 
+#include "bench/result_file.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
 #include "bench/telemetry.hpp"
 #include "commands/commands.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
-#include "terminal.hpp"
 
 namespace kw {
 namespace {
@@ -81,6 +82,7 @@ void print_device(const Device& d, const bench::Ceilings& ceilings) {
 }
 
 void run(const CommonOptions& options, bool measure) {
+  { const bench::ResultFile can_be_written(options.json); }
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   Progress progress;
   for (const Backend& backend : backends()) {
@@ -100,6 +102,7 @@ void run(const CommonOptions& options, bool measure) {
         progress.clear();
       }
       if (!options.quiet()) print_device(device, ceilings);
+      mention_broken_tune_cache(device);
       all.push_back(bench::device_json(device, ceilings));
     }
   }

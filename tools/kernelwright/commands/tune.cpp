@@ -6,13 +6,15 @@
 #include <optional>
 
 #include "bench/bench.hpp"
+#include "bench/problems.hpp"
+#include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "commands/commands.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
 #include "kernelwright/status.hpp"
 #include "select.hpp"
 #include "shapes.hpp"
-#include "terminal.hpp"
 #include "tune_cache.hpp"
 
 namespace kw {
@@ -78,7 +80,7 @@ TuneCache present_choices(const std::string& path, const Device& device) {
   if (!TuneCache::is_one(path)) {
     throw UsageError(fmt::format("{} is no tune cache: name another file with --out", path));
   }
-  fmt::print(stderr, "{}: it is replaced\n", status.message);
+  fmt::print(stderr, "kernelwright: {}: it is replaced\n", status.message);
   return cache;
 }
 
@@ -169,6 +171,15 @@ std::string tuned_table(const std::vector<bench::Row>& rows, const bench::Row& b
   return bench::align(cells, 2);
 }
 
+std::vector<Estimate::Part> parts_of(const std::vector<check::SgemmCase>& cases,
+                                     std::size_t kernels, const bench::Options& timing) {
+  std::vector<Estimate::Part> parts;
+  for (const check::SgemmCase& c : cases) {
+    parts.push_back({static_cast<double>(kernels) * timing.budget_ms * 1e-3, bench::work(c)});
+  }
+  return parts;
+}
+
 int run(const TuneOptions& options) {
   const std::vector<check::SgemmCase> cases = chosen_cases(options);
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
@@ -177,38 +188,44 @@ int run(const TuneOptions& options) {
   // A cache's choices are for plain fp32 (tune_cache.hpp).
   std::erase_if(kernels, [](const auto& kernel) { return kernel.math != Math::fp32; });
   const bench::Options timing = timing_options(options, device);
+  if (!options.shape.empty()) {
+    bench::require_room<check::SgemmTrial>(options.batch > 0 ? "--shape and --batch" : "--shape",
+                                           cases, device);
+  }
   const std::string path = cache_path(options, device);
   TuneCache cache = present_choices(path, device);
   write_cache(cache, path, device);  // where that fails, it fails before the work
 
   check::Workbench workbench(*runtime);
-  Progress progress;
-  bench::Bench bench(
-      workbench, timing, {},
-      [&](const std::string& line) {
-        progress.clear();
-        fmt::print(stderr, "{}\n", line);
-      },
-      [&](const std::string& text) { progress.show(text); });
   bool all_verified = true;
-  for (const check::SgemmCase& c : cases) {
-    const std::vector<bench::Row> rows = bench.run(kernels, c);
-    progress.clear();
-    all_verified &=
-        std::all_of(rows.begin(), rows.end(), [](const bench::Row& row) { return row.verified; });
-    const bench::Row* best = fastest(rows);
-    if (best == nullptr) continue;
-    const Sgemm problem = problem_of(c);
-    const auto rule = select_kernel(problem, device, kernels);
-    fmt::print("{} {}{}\n{}\n", bench::size_text(c), *best->op_a, *best->op_b,
-               tuned_table(rows, *best, rule ? rule->kernel->name : ""));
-    std::fflush(stdout);
-    cache.set(tune_key(problem), {best->kernel, best->time_us->median});
-    write_cache(cache, path, device);
-  }
+  Session session("");
+  const auto work = [&] {
+    Progress& progress = session.progress();
+    bench::Bench bench(
+        workbench, timing, {}, [&](const std::string& line) { progress.say(line); },
+        [&](const std::string& text) { progress.show(text); });
+    progress.plan(parts_of(cases, kernels.size(), timing));
+    for (const check::SgemmCase& c : cases) {
+      const std::vector<bench::Row> rows = bench.run(kernels, c);
+      session.add(rows);
+      progress.next();
+      all_verified &=
+          std::all_of(rows.begin(), rows.end(), [](const bench::Row& row) { return row.verified; });
+      const bench::Row* best = fastest(rows);
+      if (best == nullptr) continue;
+      const Sgemm problem = problem_of(c);
+      const auto rule = select_kernel(problem, device, kernels);
+      fmt::print("{} {}{}\n{}\n", bench::size_text(c), *best->op_a, *best->op_b,
+                 tuned_table(rows, *best, rule ? rule->kernel->name : ""));
+      flush_output();
+      cache.set(tune_key(problem), {best->kernel, best->time_us->median});
+      write_cache(cache, path, device);
+    }
+  };
+  const int code = session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
   fmt::print("Shapes in {}: {}\nKERNELWRIGHT_TUNE_CACHE={} lets programs use it.\n", path,
              cache.choices().size(), path);
-  return all_verified ? exit_fine : exit_not_verified;
+  return code;
 }
 
 void add_tune_sgemm(CLI::App& tune, Invocation& invocation) {
@@ -226,17 +243,22 @@ void add_tune_sgemm(CLI::App& tune, Invocation& invocation) {
       "  kernelwright tune sgemm --shape 64 --batch 1000 --l2 cold --quick");
   auto options = std::make_shared<TuneOptions>();
   CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
-  shape->type_name("LIST");
-  command->add_option("--sweep", options->sweep, sweep_names())->excludes(shape);
+  shape->type_name("LIST")->check(not_empty());
+  command->add_option("--sweep", options->sweep, sweep_names())
+      ->check(not_empty())
+      ->excludes(shape);
   command
       ->add_option("--ops", options->ops,
                    "Of A and B, n: as stored, t: transposed; several of nn, nt, tn, tt")
       ->type_name("LIST")
+      ->check(not_empty())
       ->capture_default_str();
   command
       ->add_option("--batch", options->batch, "Products in one call (default: 1, or the sweep's)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--out", options->out, "The tune cache")->type_name("FILE");
+      ->check(whole_number(1, largest_extent));
+  command->add_option("--out", options->out, "The tune cache")
+      ->type_name("FILE")
+      ->check(not_empty());
   options->add_device(*command);
   command->add_option("--l2", options->l2, "Caches before a call: hot or cold")
       ->check(CLI::IsMember({"hot", "cold"}))

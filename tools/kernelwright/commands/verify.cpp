@@ -1,15 +1,16 @@
 // kernelwright verify: every kernel on every edge case, each element against float64.
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "bench/results.hpp"
+#include "bench/problems.hpp"
+#include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "check/cases.hpp"
 #include "commands/commands.hpp"
 #include "commands/reduce_options.hpp"
+#include "commands/session.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
-#include "terminal.hpp"
 
 namespace kw {
 namespace {
@@ -19,8 +20,11 @@ constexpr int failures_told = 5;  // a kernel
 struct VerifyOptions : CommonOptions {
   std::string op;
   std::string reduce_op = "all", dtype = "all";
-  std::string ops = "nn";  // of sgemm's shapes
-  std::int64_t batch = 1;  // likewise
+  std::string ops = "nn";            // of sgemm's shapes
+  std::int64_t batch = 1;            // likewise
+  std::optional<float> alpha, beta;  // likewise; of every case, where given
+
+  bool is_of_sgemm() const { return batch != 1 || ops != "nn" || alpha || beta; }
 };
 
 struct Tally {
@@ -69,28 +73,41 @@ void print_tallies(const char* op, const std::vector<std::string>& names,
   fmt::print("\n");
 }
 
+// A small case takes about as long as this much work.
+template <class Case>
+std::vector<Estimate::Part> parts_of(const std::vector<Case>& cases) {
+  constexpr double least_work = 1e6;
+  std::vector<Estimate::Part> parts;
+  for (const Case& c : cases) parts.push_back({0, least_work + bench::work(c)});
+  return parts;
+}
+
 // Cases outside, kernels inside: the float64 reference of a case is computed once.
 template <class Trial, class Problem, class Case>
 bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
-                const std::vector<Case>& cases, const char* op, bool quiet,
-                std::vector<bench::Row>& rows) {
+                const std::vector<Case>& cases, const char* op, bool quiet, Session& session) {
   std::vector<Tally> tallies(kernels.size());
   std::vector<std::string> names;
   for (const auto& kernel : kernels) names.emplace_back(kernel.name);
-  Progress progress;
+  Progress& progress = session.progress();
+  progress.plan(parts_of(cases));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Trial trial(workbench, cases[i]);
+    std::vector<bench::Row> rows;
     for (std::size_t j = 0; j < kernels.size(); ++j) {
-      progress.show(fmt::format("{} case {} of {}: {}", op, i + 1, cases.size(), names[j]));
+      progress.show(fmt::format("verifying {}: {}", op, names[j]));
       const check::VerifyResult result = trial.verify(kernels[j]);
       tallies[j].count(cases[i], kernels[j].role, result);
       if (result.outcome != check::Outcome::unsupported) {
         rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i], result));
       }
     }
+    session.add(rows);
+    progress.next();
   }
   progress.clear();
   if (!quiet) print_tallies(op, names, tallies);
+  flush_output();
   return std::all_of(tallies.begin(), tallies.end(), [](const Tally& t) { return t.failed == 0; });
 }
 
@@ -118,6 +135,8 @@ std::vector<check::SgemmCase> sgemm_cases_of_shapes(const VerifyOptions& options
         c.op_a = ops.a;
         c.op_b = ops.b;
         c.batch = options.batch;
+        c.alpha = options.alpha.value_or(c.alpha);
+        c.beta = options.beta.value_or(c.beta);
         cases.push_back(c);
       }
     }
@@ -166,41 +185,50 @@ std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool i
   return cases;
 }
 
+// The cases of one operation, which fit, over its kernels.
+template <class Trial, class Problem, class Case>
+bool verify_op(check::Workbench& workbench, const VerifyOptions& options,
+               const std::vector<Case>& cases, const char* op, Session& session) {
+  const Device& device = workbench.device();
+  const KernelList<Problem> kernels =
+      select_kernels(all_kernels<Problem>(device.kind), options.kernel);
+  bench::require_room<Trial>(options.batch != 1 ? "--shape and --batch" : "--shape", cases, device);
+  return verify_all<Trial>(workbench, kernels, cases, op, options.quiet(), session);
+}
+
 int run(const VerifyOptions& options, bool input_given, const std::string& command) {
   static_cast<void>(options.parsed_input());  // a wrong name is told before any work
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
-  check::Workbench workbench(*runtime);
   const Device& device = runtime->device();
   // Kernels and shapes are of one operation: where none is named, of sgemm.
   const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty();
   const auto is_meant = [&](const char* op) {
     return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
   };
-  if (!is_meant("sgemm") && (options.batch != 1 || options.ops != "nn")) {
-    throw UsageError(fmt::format("--batch and --ops are of sgemm, not of {}", options.op));
+  if (!is_meant("sgemm") && options.is_of_sgemm()) {
+    throw UsageError(
+        fmt::format("--batch, --ops, --alpha and --beta are of sgemm, not of {}", options.op));
   }
+  Session session(options.json);
+  mention_broken_tune_cache(device);
+  check::Workbench workbench(*runtime);
   bool all_verified = true;
-  std::vector<bench::Row> rows;
-  if (is_meant("sgemm")) {
-    const auto kernels = select_kernels(all_kernels<Sgemm>(device.kind), options.kernel);
-    all_verified &= verify_all<check::SgemmTrial>(
-        workbench, kernels, sgemm_cases(options, input_given), "sgemm", options.quiet(), rows);
-  }
-  if (is_meant("reduce")) {
-    const auto kernels = select_kernels(all_kernels<Reduce>(device.kind), options.kernel);
-    all_verified &= verify_all<check::ReduceTrial>(
-        workbench, kernels, reduce_cases(options, input_given), "reduce", options.quiet(), rows);
-  }
-  if (is_meant("scale_add")) {
-    const auto kernels = select_kernels(all_kernels<ScaleAdd>(device.kind), options.kernel);
-    all_verified &=
-        verify_all<check::ScaleAddTrial>(workbench, kernels, scale_add_cases(options, input_given),
-                                         "scale_add", options.quiet(), rows);
-  }
-  if (!options.json.empty()) {
-    bench::write_json(options.json, bench::results_json(command, device, {}, rows));
-  }
-  return all_verified ? exit_fine : exit_not_verified;
+  const auto work = [&] {
+    session.begin(command, device, {});
+    if (is_meant("sgemm")) {
+      all_verified &= verify_op<check::SgemmTrial, Sgemm>(
+          workbench, options, sgemm_cases(options, input_given), "sgemm", session);
+    }
+    if (is_meant("reduce")) {
+      all_verified &= verify_op<check::ReduceTrial, Reduce>(
+          workbench, options, reduce_cases(options, input_given), "reduce", session);
+    }
+    if (is_meant("scale_add")) {
+      all_verified &= verify_op<check::ScaleAddTrial, ScaleAdd>(
+          workbench, options, scale_add_cases(options, input_given), "scale_add", session);
+    }
+  };
+  return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
 }
 
 }  // namespace
@@ -232,15 +260,20 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--shape", options->shape,
                        "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
-          ->type_name("LIST");
+          ->type_name("LIST")
+          ->check(not_empty());
   command
       ->add_option("--batch", options->batch,
                    "Of sgemm: products in one call, one behind the other in memory")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number(0, largest_extent))
       ->capture_default_str()
       ->needs(shape);
+  command->add_option("--alpha", options->alpha, "Of sgemm: in place of several; nan and inf too")
+      ->needs(shape);
+  command->add_option("--beta", options->beta, "Likewise")->needs(shape);
   command->add_option("--ops", options->ops, "Of sgemm: some of nn,nt,tn,tt")
       ->type_name("LIST")
+      ->check(not_empty())
       ->capture_default_str()
       ->needs(shape);
   command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
