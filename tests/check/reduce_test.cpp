@@ -64,6 +64,20 @@ TEST_F(ReduceCheck, AcceptsACorrectKernelOnEveryCase) {
   }
 }
 
+// Of a few elements none may be huge; their squares must not vanish in the unit of huge ones.
+TEST_F(ReduceCheck, AcceptsHugeDataWithoutAHugeElement) {
+  Workbench bench(*runtime_);
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    for (const ReduceOp op : {ReduceOp::sum_of_squares, ReduceOp::l2_norm}) {
+      ReduceCase c = array(1 + static_cast<std::int64_t>(seed % 3), op, DataType::float64);
+      c.sprinkle = Sprinkle::huge;
+      c.seed = seed;
+      const VerifyResult result = ReduceTrial(bench, c).verify(subject(simple_reduce<>));
+      EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    }
+  }
+}
+
 TEST_F(ReduceCheck, CatchesADroppedElement) {
   for (const DataType type : {DataType::float32, DataType::float64, DataType::bfloat16,
                               DataType::int8, DataType::int64}) {

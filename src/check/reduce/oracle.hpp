@@ -89,7 +89,8 @@ constexpr std::int64_t no_place = INT64_MAX;
 template <class V>
 struct Findings {
   Wide sum;                 // of x or |x|, without what is not finite; of differences for variance
-  Wide square;              // of squares, likewise
+  Wide square;              // of squares, likewise, in the unit of square_scale
+  Wide ordinary_square;     // of squares that would vanish in that unit
   double magnitude;         // sum of |x|
   unsigned __int128 whole;  // sums of integers, modulo 2^128
   V lowest, highest;        // NaN left out, -0 below +0
@@ -105,6 +106,10 @@ KW_HOST_DEVICE inline double square_scale(const ElementStream& values) {
   return values.sprinkle == Sprinkle::tiny ? 0x1p600 : 1;
 }
 
+// Among huge elements, those below have squares that are exact in their own unit and nothing beside
+// a huge one's.
+constexpr double ordinary_end = 0x1p200;
+
 template <class V>
 class Finder {
  public:
@@ -115,7 +120,7 @@ class Finder {
   }
 
   KW_HOST_DEVICE static Findings<V> nothing() {
-    return {{0, 0}, {0, 0}, 0, 0, V{0}, V{0}, no_place, no_place, no_place, false, false};
+    return {{0, 0}, {0, 0}, {0, 0}, 0, 0, V{0}, V{0}, no_place, no_place, no_place, false, false};
   }
 
   KW_HOST_DEVICE void take(Findings<V>& f, V x, std::int64_t at) const {
@@ -136,6 +141,7 @@ class Finder {
   KW_HOST_DEVICE static void merge(Findings<V>& into, const Findings<V>& from) {
     into.sum = into.sum + from.sum;
     into.square = into.square + from.square;
+    into.ordinary_square = into.ordinary_square + from.ordinary_square;
     into.magnitude += from.magnitude;
     into.whole += from.whole;
     if (from.at_lowest != no_place) take_lowest(into, from.lowest, from.at_lowest);
@@ -184,7 +190,11 @@ class Finder {
       const Wide apart = wide + -shift_;
       const Wide scaled = {apart.high * scale_, apart.low * scale_};
       f.sum = f.sum + scaled;
-      f.square = f.square + scaled * scaled;
+      if (takes_squares && scale_ < 1 && size.high < ordinary_end) {
+        f.ordinary_square = f.ordinary_square + wide * wide;
+      } else {
+        f.square = f.square + scaled * scaled;
+      }
     } else {
       f.sum = f.sum + (op_ == ReduceOp::l1_norm ? size : wide);
       f.magnitude += size.high;
@@ -282,9 +292,10 @@ class Conclusion {
   }
 
   KW_HOST_DEVICE Reference squares() const {
-    const double unit = 1 / square_scale(o_.values);
-    const double value =
-        o_.op == ReduceOp::l2_norm ? sqrt(f_.square.high) * unit : f_.square.high * unit * unit;
+    const bool is_ordinary = f_.square.high == 0;
+    const double unit = is_ordinary ? 1 : 1 / square_scale(o_.values);
+    const double square = is_ordinary ? f_.ordinary_square.high : f_.square.high;
+    const double value = o_.op == ReduceOp::l2_norm ? sqrt(square) * unit : square * unit * unit;
     Reference reference = real(with_specials(value));
     reference.whole[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(f_.whole));
     return reference;
