@@ -25,7 +25,7 @@ struct kwContext {
 
 namespace kw::c_abi {
 
-// Of this thread's calls that had no handle to keep the sentence.
+// The sentence of this thread's last failed call without a handle.
 inline thread_local std::string error_without_handle;
 
 // Runs `body`, turns what it throws into a status, and keeps the sentence.

@@ -10,8 +10,8 @@
 
 namespace kw::detail {
 
-// `count` products of one shape: entry 0 where the views are and the others strides further on, or
-// `by_pointers` all of them where the arrays say.
+// `count` products of one shape. The views are entry 0 and the others lie strides further on; or,
+// with `by_pointers`, the arrays hold the addresses of all entries.
 struct SgemmBatch {
   std::int64_t count = 1;
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;

@@ -180,7 +180,7 @@ Status check_entries_apart(const Operand& output) {
   if (output.empty() || output.entries == 1) return Status::success();
   const Footprint first = footprint(output);
   const std::int64_t stride = output.stride * float_bytes;
-  // All of them side by side within a line: common, and sure without a look at each.
+  // All of them side by side within a line: a common case, decided without a look at each.
   const bool side_by_side =
       stride >= first.width && (output.entries - 1) * stride + first.width <= first.ld;
   Footprint second = first;

@@ -57,7 +57,7 @@ Status check_stride(const Operand& operand);
 // Of a scalar on the device: that its address is one, and that `output` does not hold it.
 Status check_scalar(const Scalar& scalar, const char* argument);
 Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output);
-// Of an array of pointers in device memory, one an entry.
+// Of an array of pointers in device memory, one per entry.
 Status check_pointers(const void* pointers, std::int64_t entries, const char* argument);
 
 }  // namespace kw::detail

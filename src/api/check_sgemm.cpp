@@ -59,7 +59,7 @@ Status check_numbers(const SgemmCall& call, const Operands& on) {
   return status.ok() ? check_shapes(call) : status;
 }
 
-// What is where is known to the device alone.
+// Only the device knows these addresses.
 Status check_arrays(const SgemmCall& call, const Operands& on) {
   const std::int64_t count = call.batch.count;
   if (on.c.empty()) return Status::success();

@@ -5,7 +5,7 @@
 
 namespace kw::detail {
 
-// Whether A and B may be looked at: not where k or an alpha that is known is 0.
+// Whether the call may read A and B: not where k is 0, or alpha is known on the host and 0.
 bool may_read_inputs(const SgemmCall& call);
 
 Status check_sgemm(const SgemmCall& call);

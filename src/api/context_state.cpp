@@ -65,7 +65,8 @@ Status ContextState::open_cpu(std::unique_ptr<ContextState>* state) {
 
 Status ContextState::open_gpu(int ordinal, std::optional<Stream> stream,
                               std::unique_ptr<ContextState>* state) {
-  // The first kind that is here, else the first that could be: it knows why it is not.
+  // The first kind with a device. Where there is none, the first kind that this build supports: its
+  // error says why it has no device.
   const Backend* found = nullptr;
   for (DeviceKind kind : {DeviceKind::cuda, DeviceKind::hip}) {
     const Backend* backend = find_backend(kind);
@@ -174,7 +175,7 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
     return Status::success();
   }
   if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
-    // Doubling bounds all of them together by four times what was ever needed.
+    // Sizes double, so all of them together have at most four times the largest size needed.
     Workspace grown{nullptr, std::max(std::bit_ceil(bytes), smallest_workspace), tickets_};
     own_workspaces_.reserve(own_workspaces_.size() + 1);
     Status status = runtime_->allocate(&grown.data, grown.bytes);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/runtime.hpp"
+#include "backends.hpp"
 #include "kernelwright/context.hpp"
 #include "tune_cache.hpp"
 
@@ -39,10 +39,10 @@ class ContextState {
   Status synchronize();
   Status set_stream(void* handle);
   Status set_workspace(void* data, std::size_t bytes);
-  // Where it fails there is no tune cache.
+  // After a failure the context has no tune cache.
   Status load_tune_cache(const std::string& path);
-  // Scratch memory of at least that size, the caller's or the context's own, grown if need be; and
-  // the context's tickets in either case.
+  // Scratch memory of at least that size, and the context's tickets. The memory is the caller's
+  // where it was set, else the context's own, which grows as needed.
   Status workspace(std::size_t bytes, Workspace* found);
   // The limit for a kernel that can work in sub-problems: the caller's whole workspace, or the size
   // up to which the context's own grows for such a call.
@@ -64,7 +64,7 @@ class ContextState {
   std::optional<Stream> own_stream_;
   unsigned* tickets_ = nullptr;
   std::optional<Workspace> callers_workspace_;
-  std::vector<Workspace> own_workspaces_;  // the last is the largest and in use
+  std::vector<Workspace> own_workspaces_;  // the last one is the largest, and calls use it
 };
 
 // Between a context and its state.

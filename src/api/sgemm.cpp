@@ -57,7 +57,7 @@ Sgemm canonical(const SgemmCall& call) {
   problem.stride_b = right.stride;
   problem.stride_c = batch.stride_c;
   if (batch.by_pointers) {
-    // Not null, which would mean strides; where no input is read, nobody follows it.
+    // Null would mean strides. Where no input is read, no kernel follows these pointers.
     const bool reads = may_read_inputs(call);
     problem.a_array = reads ? left.pointers : batch.c;
     problem.b_array = reads ? right.pointers : batch.c;

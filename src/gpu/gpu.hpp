@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "arithmetic.hpp"
 #include "gpu/launch_record.hpp"
 #include "kernel.hpp"
 
@@ -26,10 +27,9 @@
 
 namespace KW_TARGET::gpu {
 
-// Whether this compiler is given the kernels that are built on mbarriers, bulk copies or wgmma, for
-// which AMD's GPUs have nothing alike, or on more shared memory than the 64 KiB of theirs. Their
-// files are left out of its builds (KW_NOT_FOR_HIP in cmake/KernelwrightHip.cmake), their rows out
-// of its registries.
+// Whether this compiler builds the kernels that need mbarriers, bulk copies, wgmma or more than 64
+// KiB of shared memory, which AMD's GPUs do not have. KW_NOT_FOR_HIP in cmake/KernelwrightHip.cmake
+// leaves their files out of a build for HIP; this constant leaves their rows out of its registries.
 #if defined(__HIP__)
 constexpr bool has_nvidia_kernels = false;
 #else
@@ -41,8 +41,8 @@ struct LaunchConfig {
   dim3 block;
   std::size_t shared_bytes = 0;
   Stream stream = {};
-  // May be placed on the device before the stream's previous kernel has ended: the kernel waits
-  // itself (device/overlap.hpp). Taken as false where it cannot.
+  // The kernel may start before the stream's previous kernel has ended, and itself waits for that
+  // end (device/overlap.hpp). Ignored where the device cannot do so.
   bool overlap = false;
 };
 
@@ -129,11 +129,6 @@ Status launch(void (*kernel)(Params...), const LaunchConfig& config,
                                {config.grid, config.block, config.shared_bytes},
                                [&] { kernel(args...); });
 #endif
-}
-
-// Blocks that cover `size` in steps of `tile`.
-constexpr std::int64_t ceil_div(std::int64_t size, std::int64_t tile) {
-  return (size + tile - 1) / tile;
 }
 
 }  // namespace KW_TARGET::gpu

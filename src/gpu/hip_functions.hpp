@@ -3,7 +3,7 @@
 //   Lanes   A wavefront has 64 lanes on gfx9, 32 on gfx10 and later; kernels exchange within groups
 //           of 32 (device/warp.hpp). Lanes go together by themselves, so an exchange needs no mask;
 //           a vote is that of the lanes which the mask names.
-//   Bounds  CUDA's second launch bound counts blocks an SM, that of hipcc wavefronts a SIMD, of
+//   Bounds  CUDA's second launch bound counts blocks per SM, that of hipcc wavefronts per SIMD, of
 //           which a compute unit of gfx9 has four.
 //   Caches  A hint is a plain access; a load past the L1 cache is one of the device's scope.
 #pragma once

@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "gpu/device.hpp"
 #include "kernel.hpp"
-#include "reduce/problem.hpp"
-#include "scale_add/problem.hpp"
-#include "sgemm/problem.hpp"
 #include "status.hpp"
 
 namespace kw {
@@ -51,23 +47,5 @@ class Runtime {
   virtual Status capture(const std::function<Status(Stream)>& work, Stream stream,
                          std::unique_ptr<Graph>* graph);
 };
-
-// A family of devices that this program can use, and the production kernels compiled for it.
-struct Backend {
-  DeviceKind kind;
-  int (*device_count)();
-  Status (*open)(int ordinal, std::unique_ptr<Runtime>* runtime);
-  KernelList<Sgemm> (*sgemm)();
-  KernelList<ScaleAdd> (*scale_add)();
-  KernelList<Reduce> (*reduce)();
-};
-
-// CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.
-const std::vector<Backend>& backends();
-const Backend* find_backend(DeviceKind kind);
-// For the tests and the command line, which link host SIMT; an application has no need of it.
-// Called before contexts are made and threads started; a kind that is already there is left as it
-// is.
-void add_backend(const Backend& backend);
 
 }  // namespace kw

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "gpu/runtime.hpp"
+#include "backends.hpp"
 
 namespace kw::host_simt {
 

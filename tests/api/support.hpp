@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/context_state.hpp"
-#include "gpu/runtime.hpp"
+#include "backends.hpp"
 #include "kernelwright/matrix.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "gpu/runtime.hpp"
+#include "backends.hpp"
 #include "select.hpp"
 
 namespace kw {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
+
 #include <string>
 #include <vector>
-
-#include "gpu/runtime.hpp"
+#include "backends.hpp"
 
 namespace kw {
 

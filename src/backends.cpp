@@ -1,8 +1,9 @@
 // The families of devices that this program can use.
+#include "backends.hpp"
+
 #include <algorithm>
 
 #include "cpu/runtime_cpu.hpp"
-#include "gpu/runtime.hpp"
 #include "gpu/runtime_gpu.hpp"
 #include "reduce/kernels.hpp"
 #include "scale_add/kernels.hpp"
@@ -45,11 +46,6 @@ const Backend* find_backend(DeviceKind kind) {
 
 void add_backend(const Backend& backend) {
   if (find_backend(backend.kind) == nullptr) mutable_backends().push_back(backend);
-}
-
-Status Runtime::capture(const std::function<Status(Stream)>&, Stream, std::unique_ptr<Graph>*) {
-  return Status::failure(StatusCode::unsupported,
-                         std::string("graphs do not exist on ") + to_string(device().kind));
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// What tiled matrix kernels share: which tile of C a block computes, and how its elements are
-// written.
+// What the tiled matrix kernels share: which tile of C a block computes, and the stores of its
+// elements.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -16,14 +16,14 @@ struct TileOrigin {
 // Neighbouring blocks lie next to each other along n.
 template <int BM, int BN>
 __device__ __forceinline__ TileOrigin tile_origin(const PlainSgemm& p) {
-  const unsigned tiles_n = static_cast<unsigned>(gpu::ceil_div(p.n, BN));
+  const unsigned tiles_n = static_cast<unsigned>(ceil_div(p.n, BN));
   return {static_cast<std::int64_t>(blockIdx.x / tiles_n) * BM,
           static_cast<std::int64_t>(blockIdx.x % tiles_n) * BN};
 }
 
 template <int BM, int BN>
 dim3 tile_grid(const PlainSgemm& p) {
-  return dim3(static_cast<unsigned>(gpu::ceil_div(p.m, BM) * gpu::ceil_div(p.n, BN)));
+  return dim3(static_cast<unsigned>(ceil_div(p.m, BM) * ceil_div(p.n, BN)));
 }
 
 // Whether rows of x, which start ld floats apart, all start on a 16-byte boundary.
@@ -31,8 +31,8 @@ KW_HOST_DEVICE inline bool rows_aligned_16(const float* x, std::int64_t ld) {
   return reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && ld % 4 == 0;
 }
 
-// The same of every matrix of a batch that lies `stride` floats apart. Of arrays of pointers, which
-// only the device can read, nothing is known.
+// The same for every matrix of a batch, which lie `stride` floats apart. False for arrays of
+// pointers, which only the device can read.
 inline bool batch_aligned_16(const Sgemm& p, const float* x, std::int64_t ld, std::int64_t stride) {
   return p.a_array == nullptr && rows_aligned_16(x, ld) && (p.batch == 1 || stride % 4 == 0);
 }
@@ -58,8 +58,8 @@ __device__ __forceinline__ void store1(const PlainSgemm& p, std::int64_t row, st
 }
 
 // The same for N = 2 or 4 neighbours in a row: one 8- or 16-byte access, or with Edges one by one.
-// With Branches, one on beta for all of them instead of a choice for each: fewer instructions; the
-// rungs were measured without.
+// With Branches, one branch on beta for all of them takes fewer instructions than a selection for
+// each. The ladder's rungs, which are measured as they are, have none.
 template <bool Edges, int N, bool Branches = false>
 __device__ __forceinline__ void store_row(const PlainSgemm& p, std::int64_t row, std::int64_t col,
                                           const float* sums) {

@@ -1,0 +1,99 @@
+"""Which folder includes which: never upward, never sideways between operations (docs/design.md, "The way of a call").
+
+A file under src may include the public headers, its own folder, and the folders that the table names for it. Files of
+one folder that do the work of a higher one have lines of their own."""
+
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+OPERATIONS = {"sgemm", "reduce", "scale_add"}
+
+# What every folder may use: devices, status, kernels as rows, small arithmetic.
+BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp"}
+
+MAY_INCLUDE = {
+    "kernel.hpp": {"gpu/device.hpp", "status.hpp"},
+    "select.hpp": {"kernel.hpp"},
+    "arithmetic.hpp": {"host_device.hpp"},
+    "host_device.hpp": set(),
+    "status.hpp": set(),
+    "text.hpp": set(),
+    "host_simt": BASE | {"gpu"},
+    "gpu": BASE | {"host_simt/simt.hpp"},  # gpu.hpp, in a build for host SIMT
+    "device": BASE | {"gpu", "host_simt/simt.hpp"},
+    **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},
+    "cpu": BASE | {"gpu"} | OPERATIONS,
+    "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
+    "tune_cache.cpp": BASE | {"tune_cache.hpp"},
+    "backends.hpp": BASE | {"gpu/runtime.hpp"} | {f"{operation}/problem.hpp" for operation in OPERATIONS},
+    "backends.cpp": BASE | {"backends.hpp", "cpu/runtime_cpu.hpp", "gpu"} | {f"{o}/kernels.hpp" for o in OPERATIONS},
+    "host_simt/backend.hpp": {"backends.hpp"},
+    "host_simt/backend.cpp": BASE | {"backends.hpp", "gpu"} | {f"{operation}/kernels.hpp" for operation in OPERATIONS},
+    "api": BASE | {"backends.hpp", "tune_cache.hpp", "gpu"} | {"reduce/problem.hpp", "scale_add/problem.hpp", "sgemm/problem.hpp"},
+    "check": BASE | {"gpu", "backends.hpp"} | OPERATIONS,
+}
+
+
+def includes(text):
+    return re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M)
+
+
+def is_allowed(file, included):
+    """`file` and `included` are relative to src, as paths in #include are."""
+    folder = file.partition("/")[0]
+    if included.startswith("kernelwright/") or (folder != file and included.startswith(folder + "/")):
+        return True
+    allowed = MAY_INCLUDE.get(file, MAY_INCLUDE.get(folder))
+    if allowed is None:
+        return False
+    return included in allowed or included.partition("/")[0] in allowed
+
+
+def violations(files):
+    """`files`: (path relative to src, text)."""
+    return [
+        f"src/{file} includes {included}: add it to MAY_INCLUDE only if it points downward"
+        for file, text in files
+        for included in includes(text)
+        if not is_allowed(file, included)
+    ]
+
+
+def sources():
+    for file in sorted((ROOT / "src").rglob("*")):
+        if file.suffix in {".hpp", ".cpp", ".cu"}:
+            yield file.relative_to(ROOT / "src").as_posix(), file.read_text()
+
+
+class Layers(unittest.TestCase):
+    def test_no_file_includes_a_higher_or_a_sideways_one(self):
+        self.assertEqual(violations(sources()), [])
+
+    def test_the_table_names_what_is_there(self):
+        for name in MAY_INCLUDE:
+            self.assertTrue((ROOT / "src" / name).exists(), f"{name} in MAY_INCLUDE is not in src")
+
+    def test_the_rules_catch_what_they_are_for(self):
+        upward_or_sideways = {
+            "device/tile.hpp": "sgemm/problem.hpp",
+            "gpu/runtime.hpp": "reduce/problem.hpp",
+            "gpu/gpu.hpp": "device/warp.hpp",
+            "sgemm/stream/plan.hpp": "reduce/order.hpp",
+            "sgemm/thin.cu": "api/calls.hpp",
+            "reduce/walk.hpp": "backends.hpp",
+            "kernel.hpp": "sgemm/problem.hpp",
+            "cpu/cpu_loop.cpp": "api/check.hpp",
+            "api/sgemm.cpp": "sgemm/stream/plan.hpp",
+            "unknown/file.hpp": "status.hpp",
+        }
+        for file, included in upward_or_sideways.items():
+            self.assertEqual(len(violations([(file, f'#pragma once\n  #include "{included}"\n')])), 1, file)
+        downward = {"sgemm/thin.cu": "device/tile.hpp", "sgemm/hopper/a.hpp": "sgemm/problem.hpp", "api/a.cpp": "kernelwright/sgemm.hpp"}
+        for file, included in downward.items():
+            self.assertEqual(violations([(file, f'#include "{included}"\n')]), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
