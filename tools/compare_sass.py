@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Compares the machine code of every production kernel before and after a change that should leave it as it is.
 
-  tools/compare_sass.py record [--source TREE] [--archs 80,90a] [--jobs N] -o FILE
-      compiles src/**/*.cu of a tree, a line a kernel: architecture, instructions, digest, name
-  tools/compare_sass.py compare BEFORE AFTER --map NAMES
-      joins the two records by the map of old to new names and prints what differs
+  tools/compare_sass.py record [--source TREE] [--archs 80,90a] [--files GLOB] [--jobs N] -o FILE
+      compiles src/**/*.cu of a tree, one line per kernel: architecture, instructions, digest, name
+  tools/compare_sass.py compare BEFORE AFTER --map NAMES [--some] [-o FILE]
+      joins the two records by the map of old to new names and prints what differs; with --some,
+      which goes with --files, kernels that AFTER lacks are left out. FILE gets a line per kernel:
+      architecture, instructions before, digest before, digest after or "same", new name
 
 A digest is the SHA-256 of the instructions and their encodings, in order. NAMES has a line a kernel template,
 `old = new`, without namespaces' common prefix and template arguments; a kernel that the map does not name is an error, as
@@ -84,9 +86,10 @@ def compile_one(tree, file, arch, folder):
 
 def record(arguments):
     tree = pathlib.Path(arguments.source).resolve()
-    files = sorted(file.relative_to(tree) for name in FOLDERS for file in (tree / "src" / name).rglob("*.cu"))
+    files = sorted(file.relative_to(tree) for name in FOLDERS for file in (tree / "src" / name).rglob("*.cu")
+                   if file.relative_to(tree).match(arguments.files))
     if not files:
-        fail(f"no src/{{{','.join(FOLDERS)}}}/**/*.cu under {tree}")
+        fail(f"no src/{{{','.join(FOLDERS)}}}/**/*.cu under {tree} matches {arguments.files}")
     work = [(arch, file) for arch in arguments.archs.split(",") for file in files]
     rows = []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
@@ -126,7 +129,7 @@ def load_map(path):
 
 def compare(arguments):
     before, after, names = load(arguments.before), load(arguments.after), load_map(arguments.map)
-    bad, same, expected = [], 0, set()
+    bad, same, expected, joined = [], 0, set(), []
     for (arch, name), (count, digest) in sorted(before.items()):
         base, bracket, rest = name.partition("<")
         if base not in names:
@@ -135,13 +138,22 @@ def compare(arguments):
         now = names[base] + bracket + rest
         expected.add((arch, now))
         if (arch, now) not in after:
+            if arguments.some:
+                continue
             bad.append(f"sm_{arch} {name}: {now} is not there any more")
-        elif after[arch, now][1] != digest:
+            continue
+        joined.append(f"{arch}\t{count}\t{digest}\t{'same' if after[arch, now][1] == digest else after[arch, now][1]}\t{now}")
+        if after[arch, now][1] != digest:
             bad.append(f"sm_{arch} {now}: {count} instructions before, {after[arch, now][0]} now, and they differ")
         else:
             same += 1
     bad += [f"sm_{arch} {name}: new" for arch, name in sorted(set(after) - expected)]
-    print(f"{same} of {len(before)} kernels have the same instructions")
+    compared = len(expected & set(after)) if arguments.some else len(before)
+    outcome = f"{same} of {compared} kernels have the same instructions"
+    print(outcome)
+    if arguments.output:
+        lines = [f"# tools/compare_sass.py compare: {outcome}", *[f"# {line}" for line in bad], *joined]
+        pathlib.Path(arguments.output).write_text("\n".join(lines) + "\n")
     print("\n".join(bad), end="\n" if bad else "")
     return 1 if bad else 0
 
@@ -152,6 +164,7 @@ def main():
     verb = verbs.add_parser("record", help="compile a tree and write a line a kernel")
     verb.add_argument("--source", default=pathlib.Path(__file__).resolve().parent.parent, help="the tree (default: this one)")
     verb.add_argument("--archs", default="80,90a", help="architectures, comma-separated (default: %(default)s)")
+    verb.add_argument("--files", default="*.cu", help="of these only, a glob such as 'sgemm/stream/*.cu' (default: all)")
     verb.add_argument("--jobs", type=int, default=2, help="compilers at a time (default: %(default)s)")
     verb.add_argument("-o", "--output", required=True)
     verb.set_defaults(run=record)
@@ -159,6 +172,8 @@ def main():
     verb.add_argument("before")
     verb.add_argument("after")
     verb.add_argument("--map", required=True, help="lines 'old = new', a kernel template each")
+    verb.add_argument("-o", "--output", help="the joined record")
+    verb.add_argument("--some", action="store_true", help="AFTER has some of the kernels only")
     verb.set_defaults(run=compare)
     arguments = parser.parse_args()
     return arguments.run(arguments)
