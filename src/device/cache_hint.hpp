@@ -1,7 +1,7 @@
 // Loads and stores of data that a chain of kernels reads or writes once: L2 gives their lines up
 // before all others (PTX ISA, "createpolicy" and ".L2::cache_hint"; from sm_90 on, elsewhere plain
-// accesses). Lines that wait in vain push out those that are still to be read, and each dirty one
-// is a write to memory.
+// accesses). Lines that stay without being read again evict lines that are still to be read, and
+// each dirty one is a write to memory.
 #pragma once
 
 #include <cstdint>

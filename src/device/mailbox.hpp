@@ -1,6 +1,6 @@
 // Values that blocks of one launch leave for another block of it, without atomic operations and
 // without a fence: each 8 bytes travel together with a mark that says they are there, in one
-// 16-byte access that nobody sees half done (PTX ISA, ld and st of .b128); elsewhere the mark is
+// 16-byte access that is never seen half done (PTX ISA, ld and st of .b128); elsewhere the mark is
 // released after the word and acquired before it.
 #pragma once
 

@@ -26,9 +26,9 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
-// For launches of one call that run beside each other, in place of wait_for_previous_kernel. Such a
-// launch was let in when all blocks of the one before had begun, and so when all earlier work was
-// done; it must only not end first. For grids along x.
+// For concurrent launches of one call, in place of wait_for_previous_kernel. Such a launch starts
+// when all blocks of the previous one have started, and so when all earlier work is done; it only
+// must not end first. For grids along x.
 template <class Problem>
 __device__ __forceinline__ void begin_concurrent(const Problem& problem) {
   if (!problem.overlaps_previous) wait_for_previous_kernel();

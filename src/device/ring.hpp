@@ -1,12 +1,13 @@
-// A walk around the buffers that some warps of a block fill and others empty.
+// A position in the ring of buffers that some warps of a block fill and others empty.
 #pragma once
 
 #include "gpu/gpu.hpp"
 
 namespace KW_TARGET {
 
-// A buffer, and the parity of its barriers' phase (device/mbarrier.hpp) in this round: who empties
-// waits for `round` at the full barrier, who fills for the other parity at the free one.
+// A buffer, and the parity of its barriers' phase (device/mbarrier.hpp) in this round. The warps
+// that empty it wait for `round` at its full barrier; those that fill it wait for the other parity
+// at its free barrier.
 template <int stages>
 struct Ring {
   int stage = 0;

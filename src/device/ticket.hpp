@@ -1,4 +1,4 @@
-// By which the blocks of one launch learn who comes last.
+// Tickets, by which the blocks of one launch learn which of them comes last.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -22,21 +22,6 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
   const unsigned taken = atomicAdd(ticket, 1u);
   __threadfence();
   return taken;
-#endif
-}
-
-// How many were taken so far. What their takers wrote before is visible to this thread.
-__device__ __forceinline__ unsigned read_ticket(const unsigned* ticket) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
-  unsigned taken;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(taken) : "l"(ticket) : "memory");
-  return taken;
-#elif defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)
-  const unsigned taken = *static_cast<const volatile unsigned*>(ticket);
-  __threadfence();
-  return taken;
-#else
-  return __atomic_load_n(ticket, __ATOMIC_ACQUIRE);
 #endif
 }
 

@@ -1,5 +1,5 @@
-// The lists of kernels that compute Sgemm, one function a place that owns kernels. Each target
-// (on_cuda, on_hip, on_host) compiles the same list over its own build of the kernel files.
+// The lists of kernels that compute Sgemm, one function for each place that owns kernels. Each
+// target (on_cuda, on_hip, on_host) compiles the same list over its own build of the kernel files.
 #pragma once
 
 #include "sgemm/problem.hpp"

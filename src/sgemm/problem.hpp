@@ -15,9 +15,9 @@ namespace kw {
 //   op_b none: B is stored [k][n] with ldb >= n;  transpose: stored [n][k] with ldb >= k
 // alpha == 0 or k == 0: A and B are never read.  beta == 0: C is never read.
 //
-// PlainSgemm is one of them, its scalars at hand. Kernels that need no more than that take no more:
-// from 128 bytes of parameters on, nvcc 13.0 gives the tiles of ladder/sgemm other code and slower
-// loops (r10 takes 3.55 ms at 4096 instead of 2.9).
+// PlainSgemm is one product whose scalars are known on the host. Kernels that need no more take it
+// as their parameter: from 128 bytes of parameters on, nvcc 13.0 compiles the tiles of ladder/sgemm
+// to slower loops (r10 takes 3.55 ms at 4096 instead of 2.9).
 struct PlainSgemm {
   std::int64_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
@@ -49,17 +49,21 @@ struct Sgemm : PlainSgemm {
   const float* alpha_at = nullptr;
   const float* beta_at = nullptr;
 
-  // In the device's memory: the kernel leaves at once, and C as it is, where it is 0 by then.
+  // In the device's memory, read when the kernel runs: where it is 0, the kernel exits early and
+  // does not touch C.
   const unsigned* only_if = nullptr;
-  // Launches of one call that write different parts of C, one after the other on the stream, need
-  // not wait for each other: this one for the one before, the next one for this (overlap.hpp). They
-  // then share no workspace and no tickets. A kernel that does not know this waits, and is right.
+  // Launches of one call that write different parts of C do not wait for each other on the stream:
+  // this one does not wait for the previous one, or the next one does not wait for this one
+  // (device/overlap.hpp). Such launches share no workspace and no tickets. A kernel that ignores
+  // the two waits, and its result is right too.
   bool overlaps_previous = false;
   bool next_overlaps = false;
-  // In place of a split kernel: the error counts more than the time, so sums are cut shorter.
+  // The product is computed in place of a split kernel's. Its error then counts more than its time,
+  // and kernels cut the sums shorter.
   bool is_fallback = false;
 
-  // One product with its scalars at hand: the form that rungs and most peers take.
+  // Whether this is one product whose scalars are known on the host: the form that rungs and most
+  // peers take.
   bool plain() const {
     return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr &&
            only_if == nullptr;
@@ -102,9 +106,9 @@ inline Sgemm some_columns(const Sgemm& all, std::int64_t first, std::int64_t cou
   return part;
 }
 
-// What follows reads memory of the device, so it is called where the kernel runs.
+// These functions read memory of the device, so a kernel calls them.
 
-KW_HOST_DEVICE constexpr bool is_called_off(const Sgemm& p) {
+KW_HOST_DEVICE constexpr bool exits_early(const Sgemm& p) {
   return p.only_if != nullptr && *p.only_if == 0;
 }
 KW_HOST_DEVICE constexpr bool reads_operands(const Sgemm& p) {
@@ -120,7 +124,7 @@ KW_HOST_DEVICE constexpr float* c_of(const Sgemm& p, std::int64_t entry) {
   return p.c_array != nullptr ? p.c_array[entry] : p.c + entry * p.stride_c;
 }
 
-// Entry `index` of the batch as a plain product, its scalars fetched and k its loop_k().
+// Entry `index` of the batch as a plain product, with its scalars read and with k = loop_k().
 KW_HOST_DEVICE constexpr Sgemm entry_of(const Sgemm& all, std::int64_t index) {
   Sgemm one = all;
   if (all.alpha_at != nullptr) one.alpha = *all.alpha_at;

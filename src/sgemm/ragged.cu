@@ -17,13 +17,13 @@
 namespace KW_TARGET {
 namespace {
 
-// Of a part, so that the next one's workspace begins on a boundary.
+// The bytes of a part's workspace, rounded up so that the next one's begins on a boundary.
 std::size_t bytes_of(const Choice<Sgemm>& part) {
   constexpr std::size_t boundary = 256;
-  return (part.plan.workspace_bytes + boundary - 1) / boundary * boundary;
+  return ceil_div(part.plan.workspace_bytes, boundary) * boundary;
 }
 
-// With all parts: their kernels, their workspaces, and the sum of their times and costs.
+// Adds the parts: their kernels, their workspaces, and the sums of their times and costs.
 void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
   if (!plan.parts.empty()) return;
   const RaggedParts parts(p);

@@ -7,9 +7,19 @@
 #include <cstdint>
 
 #include "sgemm/problem.hpp"
-#include "sgemm/stream/tuning.hpp"
 
 namespace kw {
+
+// Where a product is cut into tiles and the few rows and columns beyond them (ragged.cu).
+struct RaggedTuning {
+  int tile;               // the smallest of the tiles that large products take
+  int max_left;           // rows or columns that `thin` computes
+  double min_flops;       // of smaller products the launches cost more than the tiles
+  std::int64_t max_size;  // of rows and columns: `thin` has a block per 32 of them, and `tickets`
+  int tickets;
+};
+inline constexpr RaggedTuning ragged_tuning = {
+    .tile = 64, .max_left = 8, .min_flops = 1e9, .max_size = 1 << 17, .tickets = 1 << 12};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
@@ -23,8 +33,8 @@ inline bool is_ragged(const Sgemm& p) {
          (ragged_left_over(p.m) > 0 || ragged_left_over(p.n) > 0);
 }
 
-// The tiles first: while they are computed, the host finds kernels for the few rows and columns
-// beyond. The parts run beside each other, so each has tickets of its own.
+// The tiles come first, since they take longest. The parts run concurrently, so each has tickets of
+// its own.
 struct RaggedParts {
   Sgemm part[3];
   int count = 0;
@@ -41,7 +51,7 @@ struct RaggedParts {
     }
   }
 
-  // Tiles take theirs from the first one on, the others have the last ones.
+  // The tiles' part has the tickets from the first one on, the other parts have the last ones.
   static std::size_t first_ticket(int i) {
     return i == 0 ? 0 : ticket_count - static_cast<std::size_t>(i * ragged_tuning.tickets);
   }

@@ -10,7 +10,7 @@ KernelList<Sgemm> sgemm_in_one_launch() {
   const KernelList<Sgemm> others = {
       {.name = "async_tile",
        .parent = nullptr,
-       .idea = "128x128x16 tile, cp.async ring of 3, 8x8 a thread, any transpose",
+       .idea = "128x128x16 tile, cp.async ring of 3, 8x8 per thread, any transpose",
        .role = Role::production,
        .math = Math::fp32,
        .supports = async_tile_supports,

@@ -5,9 +5,10 @@
 //         their operands while others multiply. Both operands lie in shared memory as they lie in
 //         memory, copied by 16 bytes; only the way a thread reads its fragments follows the
 //         transposes. Four k at a time take the same number of 16-byte loads either way.
-// Limits  Memory bandwidth below 64 squared: 32 squared has 5 flops a byte. Shared memory above: 8
-//         x 8 outputs a thread take 16 loads for 256 FFMAs. No split along k.
-// Order   One accumulator an output, k ascending: the same bits for the same inputs and sizes.
+// Limits  Memory bandwidth below 64 squared: 32 squared has 5 flops per byte. Shared memory above:
+// 8
+//         x 8 outputs per thread take 16 loads for 256 FFMAs. No split along k.
+// Order   One accumulator per output, k ascending: the same bits for the same inputs and sizes.
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -16,9 +17,9 @@
 
 #include "device/async_copy.hpp"
 #include "device/overlap.hpp"
-#include "device/tile.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/small_tuning.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -147,7 +148,7 @@ __device__ __forceinline__ void store(const Sgemm& p, const TileOrigin& at,
   using S = Stage<tile, op_a, op_b>;
   constexpr int lanes_n = tile.bn / tile.tn, lanes_m = tile.bm / tile.tm;
   const int tid = static_cast<int>(threadIdx.x);
-  // Vectors of four are within C or outside of it, and aligned.
+  // Each vector of four lies either inside or outside of C, and is aligned.
   const bool in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0;
 #pragma unroll
   for (int i = 0; i < tile.tm; ++i) {
@@ -176,9 +177,9 @@ __global__ void __launch_bounds__(small_tiles[row].config.threads(),
   constexpr SmallTileConfig tile = small_tiles[row].config;
   auto* const stages = gpu::dynamic_shared<Stage<tile, op_a, op_b>>();
   wait_for_previous_kernel();
-  if (is_called_off(all)) return;
-  const auto tiles_n = static_cast<unsigned>(gpu::ceil_div(all.n, tile.bn));
-  const unsigned tiles = tiles_n * static_cast<unsigned>(gpu::ceil_div(all.m, tile.bm));
+  if (exits_early(all)) return;
+  const auto tiles_n = static_cast<unsigned>(ceil_div(all.n, tile.bn));
+  const unsigned tiles = tiles_n * static_cast<unsigned>(ceil_div(all.m, tile.bm));
   const unsigned at = blockIdx.x % tiles;
   const TileOrigin origin{at / tiles_n * std::int64_t{tile.bm},
                           at % tiles_n * std::int64_t{tile.bn}};
@@ -194,7 +195,7 @@ struct Row {
   static constexpr SmallTileConfig tile = small_tiles[row].config;
 
   static std::int64_t blocks(const Sgemm& p) {
-    return gpu::ceil_div(p.m, tile.bm) * gpu::ceil_div(p.n, tile.bn);
+    return ceil_div(p.m, tile.bm) * ceil_div(p.n, tile.bn);
   }
   static bool supports(const Sgemm& p) {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -208,12 +209,12 @@ struct Row {
   static double predicted_us(const Sgemm& p, const Device& device) {
     constexpr SmallTileTimes times = small_tiles[row].times;
     const double chunks = static_cast<double>(p.loop_k()) / tile.bk;
-    if (chunks > small_most_chunks) return std::numeric_limits<double>::infinity();
-    const double blocks_a_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
+    if (chunks > small_max_chunks) return std::numeric_limits<double>::infinity();
+    const double blocks_on_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
                                std::max(1, device.sm_count);
     return std::max(
         times.first_us + chunks * times.chunk_us,
-        small_launch_us + blocks_a_sm * (times.block_us + chunks * times.busy_chunk_us));
+        small_launch_us + blocks_on_sm * (times.block_us + chunks * times.busy_chunk_us));
   }
 
   template <Op op_a, Op op_b>

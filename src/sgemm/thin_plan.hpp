@@ -1,5 +1,5 @@
-// How `thin` computes a product: which operand is the wide one, how it lies in memory, who reads
-// which part of it. A function of the problem and the device, made on the host.
+// How `thin` computes a product: which operand is the wide one, how it lies in memory, which
+// threads read which part of it. A function of the problem and the device, made on the host.
 //
 //   out[r][j] = alpha * sum over k of wide[r][k] * narrow[k][j] + beta * C,  j < width <= 8
 //
@@ -13,6 +13,7 @@
 #include <iterator>
 #include <limits>
 
+#include "arithmetic.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/thin_tuning.hpp"
 
@@ -27,8 +28,8 @@ struct ThinPlan {
   std::int64_t narrow_k = 0, narrow_j = 0;  // strides of the narrow operand
   std::int64_t c_row = 0, c_j = 0;          // of C
 
-  // A thread has 4 x 4 elements of the wide operand at a time, so a block 4 row_threads rows, and
-  // 4 k_threads along k a step.
+  // A thread has 4 x 4 elements of the wide operand at a time. A block therefore has 4 row_threads
+  // rows, and a step has 4 k_threads along k.
   int row_threads = 1, k_threads = 1;
   // A product is row_blocks x parts blocks; a part has k_per_part along k, whole steps.
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
@@ -103,20 +104,22 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
   constexpr int threads = thin_tuning.threads;
   ThinPlan plan = detail::thin_operands(p);
   // A warp reads 512 contiguous bytes where there are so many, along k at least 128.
-  const int most = plan.along_k ? threads / detail::thin_threads(p.k, 8, 32) : threads / 8;
+  const int along_k =
+      detail::thin_threads(p.k, thin_tuning.min_k_threads, thin_tuning.max_k_threads);
+  const int most = threads / (plan.along_k ? along_k : thin_tuning.min_k_threads);
   plan.row_threads = detail::thin_threads(plan.rows, 1, most);
   plan.k_threads = threads / plan.row_threads;
-  plan.row_blocks = (plan.rows + plan.block_rows() - 1) / plan.block_rows();
+  plan.row_blocks = ceil_div(plan.rows, plan.block_rows());
 
-  const std::int64_t steps = (p.k + plan.step() - 1) / plan.step();
+  const std::int64_t steps = ceil_div(p.k, plan.step());
   const std::int64_t unsplit = std::max<std::int64_t>(1, p.batch * plan.row_blocks);
   const std::int64_t wanted = thin_tuning.waves * thin_slots(plan, device);
   const std::int64_t max_parts = std::max<std::int64_t>(1, steps / thin_tuning.min_steps);
-  std::int64_t parts = std::clamp<std::int64_t>((wanted + unsplit - 1) / unsplit, 1, max_parts);
+  std::int64_t parts = std::clamp<std::int64_t>(ceil_div(wanted, unsplit), 1, max_parts);
   if (unsplit > static_cast<std::int64_t>(ticket_count)) parts = 1;
-  const std::int64_t steps_per_part = (steps + parts - 1) / parts;
+  const std::int64_t steps_per_part = ceil_div(steps, parts);
   plan.k_per_part = steps_per_part * plan.step();
-  plan.parts = steps == 0 ? 1 : (steps + steps_per_part - 1) / steps_per_part;
+  plan.parts = steps == 0 ? 1 : ceil_div(steps, steps_per_part);
   return plan;
 }
 
@@ -126,20 +129,20 @@ inline bool thin_counts(const Sgemm& p, const ThinPlan& plan) {
   return plan.blocks(p.batch) <= most && plan.k_per_part <= most / 2;
 }
 
-// The wide operand's way through the memory, or where blocks are few the time of one after the
-// other.
+// The longer of the time in which memory delivers the operands, and of the time that the blocks
+// take one after the other.
 inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& device) {
-  constexpr double unstated_bytes_per_us = 1e5;
-  const double stated = 2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two a clock
+  const double stated =
+      2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two per clock
   const double bytes_per_us =
-      stated > 0 ? thin_tuning.share_of_bandwidth * stated : unstated_bytes_per_us;
+      stated > 0 ? thin_tuning.share_of_bandwidth * stated : thin_tuning.unstated_bytes_per_us;
   const double floats = static_cast<double>(p.batch) *
                         (static_cast<double>(plan.rows + plan.width) * static_cast<double>(p.k) +
                          static_cast<double>(plan.rows) * plan.width);
   const std::int64_t slots = thin_slots(plan, device);
-  const std::int64_t waves = (plan.blocks(p.batch) + slots - 1) / slots;
+  const std::int64_t waves = ceil_div(plan.blocks(p.batch), slots);
   const std::int64_t steps = waves * (plan.k_per_part / plan.step());
-  // The plan's own waves overlap; more of them are a batch's.
+  // The waves into which one product is cut overlap; a batch adds more.
   const std::int64_t more_waves = std::max<std::int64_t>(0, waves - thin_tuning.waves);
   return thin_tuning.launch_us + (plan.parts > 1 ? thin_tuning.gather_us : 0) +
          std::max(floats * sizeof(float) / bytes_per_us,

@@ -81,9 +81,8 @@ TEST(RaggedPlan, PartsCoverCOnceAndReadTheirOperands) {
 // adding up; rows and columns take one for each of their blocks, from their own first one on.
 TEST(RaggedPlan, TicketsAreApart) {
   std::int64_t of_tiles = 0;
-  for (std::int64_t blocks = detail::max_stream_blocks; blocks > 1;
-       blocks = (blocks + stream_fan - 1) / stream_fan)
-    of_tiles += 2 * detail::max_stream_blocks;
+  for (std::int64_t blocks = max_stream_blocks; blocks > 1; blocks = ceil_div(blocks, stream_fan))
+    of_tiles += 2 * max_stream_blocks;
   EXPECT_EQ(RaggedParts::first_ticket(0), 0U);
   EXPECT_LE(static_cast<std::size_t>(of_tiles), RaggedParts::first_ticket(2));
   EXPECT_EQ(RaggedParts::first_ticket(2) + ragged_tuning.tickets, RaggedParts::first_ticket(1));

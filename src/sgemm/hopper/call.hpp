@@ -10,12 +10,12 @@
 // sub-problems one after the other.
 #pragma once
 
-#include "device/tile.hpp"
 #include "gpu/gpu.hpp"
 #include "kernel.hpp"
 #include "sgemm/hopper/params.hpp"
 #include "sgemm/hopper/plan.hpp"
 #include "sgemm/one_launch.hpp"
+#include "sgemm/tile.hpp"
 #include "text.hpp"
 
 namespace KW_TARGET::hopper {

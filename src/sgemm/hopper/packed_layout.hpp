@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "arithmetic.hpp"
 #include "host_device.hpp"
 
 namespace kw::hopper {
@@ -30,10 +31,7 @@ struct PackedLayout {
 
   PackedLayout() = default;
   KW_HOST_DEVICE constexpr PackedLayout(std::int64_t rows_, std::int64_t k_)
-      : rows(rows_),
-        k(k_),
-        blocks((rows_ + block_rows - 1) / block_rows),
-        stages((k_ + stage_k - 1) / stage_k) {}
+      : rows(rows_), k(k_), blocks(ceil_div(rows_, block_rows)), stages(ceil_div(k_, stage_k)) {}
 
   // From the packed operand's start to a stage of a block, in bytes.
   KW_HOST_DEVICE constexpr std::int64_t offset(std::int64_t entry, std::int64_t block,

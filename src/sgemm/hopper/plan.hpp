@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "arithmetic.hpp"
 #include "gpu/device.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
@@ -18,10 +19,6 @@
 #include "sgemm/problem.hpp"
 
 namespace kw::hopper {
-
-inline std::int64_t ceil_div(std::int64_t size, std::int64_t step) {
-  return (size + step - 1) / step;
-}
 
 // --- which problems the kernels take
 

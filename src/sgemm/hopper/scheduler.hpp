@@ -47,10 +47,10 @@ class TileScheduler {
   static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {
-    return static_cast<int>(gpu::ceil_div(params_.problem.m, tile.bm()));
+    return static_cast<int>(ceil_div(params_.problem.m, tile.bm()));
   }
   __device__ __forceinline__ int tiles_n() const {
-    return static_cast<int>(gpu::ceil_div(params_.problem.n, tile.bn));
+    return static_cast<int>(ceil_div(params_.problem.n, tile.bn));
   }
 
   const ProductParams& params_;

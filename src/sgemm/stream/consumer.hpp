@@ -1,7 +1,7 @@
-// The consumers of stream_tile: multiply what lies in the ring.
+// The consumers of stream_tile: they multiply the stages of the ring.
 #pragma once
 
-#include "sgemm/stream/stage.hpp"
+#include "sgemm/stream/pipeline.hpp"
 
 namespace KW_TARGET::stream_tile {
 
@@ -17,10 +17,10 @@ struct Fragment {
   }
 };
 
-// acc += a b^T, row by row, back and forth. In this order an FFMA reads two registers: the reuse
-// cache holds a row's element of a, and at the turns b's. Those two, b's and the accumulator, are
-// read in one cycle if they lie in different banks (odd and even registers), which Parts::store
-// arranges. Other orders: docs/performance.md.
+// acc += a b^T, row by row, back and forth. In this order an FFMA reads two registers, since the
+// reuse cache holds the row's element of a, and at a turn that of b. The two, b's element and the
+// accumulator, are read in one cycle if they lie in different banks (odd and even registers), which
+// Fixup::store arranges.
 template <int TM, int TN>
 __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float (&a)[TM],
                                               const float (&b)[TN]) {
@@ -61,13 +61,13 @@ struct OwnOutputs {
   }
 };
 
-// The consumers of a block, and how far in the ring they are.
+// The consumers of a block, and their position in the ring.
 template <StreamTileConfig config>
 class Consumer {
   using S = Shape<config>;
 
  public:
-  __device__ explicit Consumer(Shared<config>& shared) : shared_(shared) {}
+  __device__ explicit Consumer(Shared<config>& shared) : shared_(shared), pipeline_(shared) {}
 
   // out[TM x TN / warps_k] = op_a(A) op_b(B) over the next `stages` stages of the ring.
   __device__ __forceinline__ void multiply(int stages, float (&out)[S::outputs]) {
@@ -93,9 +93,9 @@ class Consumer {
     Fragment<S::TN, S::lanes_n> b[2];
     const float *as, *bs;
     const auto enter_stage = [&] {
-      mbarrier_wait(&shared_.full[ring_.stage], ring_.round);
-      as = &shared_.stage[ring_.stage].as[own.step][own.row];
-      bs = &shared_.stage[ring_.stage].bs[own.step][own.col];
+      const Stage<config>& stage = pipeline_.wait();
+      as = &stage.as[own.step][own.row];
+      bs = &stage.bs[own.step][own.col];
     };
     const auto load = [&](int which, int step) {
       b[which].load(bs + step * pitch_b);
@@ -114,8 +114,8 @@ class Consumer {
     enter_stage();
     load(0, 0);
     // Two steps along k at a time. With more, ptxas moves accumulators from register to register,
-    // and so from bank to bank. A stage's last two stand apart: where they were part of the loop,
-    // to ask for them cost five more instructions each time around.
+    // and so from bank to bank. A stage's last two steps come after the loop: a test for them
+    // inside it takes five more instructions in each iteration.
 #pragma unroll 1
     for (int left = stages; left > 0; --left) {
 #pragma unroll 1
@@ -124,11 +124,10 @@ class Consumer {
         second_of_two();
       }
       first_of_two();
-      // Everything of this stage is in registers. The barrier also keeps the warps in step, so
-      // that they share what they fetch of the loop's instructions.
+      // All elements of this stage are in registers. The barrier also keeps the warps in step, so
+      // that they share the fetched instructions of the loop.
       sync();
-      if (own.tid == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
-      ring_.advance();
+      pipeline_.release(own.tid == 0);
       if (left > 1)
         enter_stage();
       else
@@ -137,8 +136,8 @@ class Consumer {
     }
   }
 
-  // Warps that share a tile leave their sums; every thread adds up its share of the outputs.
-  // Neighbours are swapped for the sake of the register banks, as in Parts.
+  // Warps that share a tile store their sums; each thread adds up its share of the outputs.
+  // Neighbours are swapped because of the register banks, as in Fixup.
   __device__ __forceinline__ void add_warps(const float (&acc)[S::TM][S::TN],
                                             float (&out)[S::outputs]) {
     const OwnOutputs<config> own;
@@ -160,7 +159,7 @@ class Consumer {
     }
   }
 
-  // Neighbours first, then pairs of them: the sums grow evenly and lose less than in a row.
+  // As a tree: neighbours first, then pairs of them. Its rounding error is smaller than a chain's.
   __device__ __forceinline__ float4 sum_of_warps(int at) const {
     float4 sum[S::warps_k];
 #pragma unroll
@@ -177,7 +176,7 @@ class Consumer {
   }
 
   Shared<config>& shared_;
-  Ring<S::stages> ring_;
+  Pipeline<config> pipeline_;
 };
 
 }  // namespace KW_TARGET::stream_tile

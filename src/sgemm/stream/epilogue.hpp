@@ -1,17 +1,18 @@
-// The end of a stream_tile tile: its outputs to C.
+// The epilogue of a stream_tile tile: it stores the outputs to C.
 #pragma once
 
-#include "device/tile.hpp"
 #include "sgemm/stream/consumer.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
 
-// C = alpha * out + beta * C where rows of C are not aligned, so that a thread's neighbours would
-// be stores of their own, each across many rows. A warp lays some rows of its tile side by side in
-// shared memory, and its lanes then store neighbours of one row. (Swapped, as in Parts.)
+// C = alpha * out + beta * C where rows of C are not aligned. Each element is then a store of its
+// own, and without more ado a warp's store would touch many rows. A warp therefore puts some rows
+// of its tile into shared memory, and its lanes store neighbours of one row. (Swapped, as in
+// Fixup.)
 template <StreamTileConfig config, bool has_c>
 __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& p,
-                                           const StreamPlace& tile,
+                                           const StreamTileIndex& tile,
                                            const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   constexpr int across = S::WN / 32;
@@ -52,14 +53,14 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
   }
 }
 
-// C = alpha * out + beta * C for this thread's outputs of a tile. The product with alpha is made
-// even where alpha is 1: without it ptxas would bind accumulators to the quads of these stores, in
-// which they share register banks with b. Each case has its own run of straight code: it is fetched
-// cold, and jumps across the other cases would cost microseconds; so would guards of each element
-// where n is a multiple of four.
+// C = alpha * out + beta * C for this thread's outputs of a tile. The code multiplies by alpha even
+// where alpha is 1: otherwise ptxas binds accumulators to the quads of these stores, in which they
+// share register banks with b. Each case is straight code of its own. It is fetched cold, and jumps
+// across the other cases would cost microseconds; so would a guard per element where n is a
+// multiple of four.
 template <StreamTileConfig config>
 __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& p,
-                                           const StreamPlace& tile, bool c16,
+                                           const StreamTileIndex& tile, bool c16,
                                            const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   const OwnOutputs<config> own;
@@ -78,7 +79,7 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
     }
   }
   Sgemm without_c = p;
-  without_c.beta = 0;  // as the compiler then knows
+  without_c.beta = 0;  // a constant for the compiler
   if (p.beta == 0 && inside && c16) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       store_row<false, 4, true>(without_c, row, col, x);
@@ -87,7 +88,7 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
     });
-  } else if (p.beta == 0) {  // not in fours, by warps that share a tile
+  } else if (p.beta == 0) {  // one by one, from warps that share a tile
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row >= p.m) return;
 #pragma unroll

@@ -1,5 +1,10 @@
 // How a configuration of stream_tile cuts a product into blocks, and how long that will take: a
 // function of the problem, the configuration and the device's number of SMs, made on the host.
+//
+//   shape       tiles and iterations of the product, where their numbers fit
+//   candidates  a few ways to cut the tiles: which of them are shared among blocks, among how many
+//   timing      of one candidate; the quickest is the plan
+//   error       a weight on the plan's time, for long sums: the plan's cost
 #pragma once
 
 #include <algorithm>
@@ -8,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "arithmetic.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
@@ -22,26 +28,66 @@ struct StreamPlan {
 
 namespace detail {
 
-constexpr std::int64_t max_stream_blocks = 4096;  // their tickets fit in ticket_count
-// From this k on cuBLAS cuts it where tiles are few, and so has the smaller error: at 512 x 512 x
-// 4096 the quickest way has 1.37 times its error. A kernel that stands in for a split one must not.
-constexpr std::int64_t long_k = 2048;
-// In plain use the time decides, but near equals are told apart by the error: from this k on, and
-// with so few outputs an SM that k is cut, sums twice as long as the vendor's (1024 at 512 x 512 x
-// 16384) count like 7 % more time.
-constexpr std::int64_t very_long_k = 8192, few_outputs = 128 * 256 / 2;
-constexpr double vendors_sum = 1024;
+// A schedule's numbers are ints.
+constexpr std::int64_t stream_limit = std::numeric_limits<int>::max();
 
-// `shared` of the tiles, from the last one backwards, are cut along k; 0: none.
-inline StreamSchedule stream_schedule(const StreamSchedule& shape, std::int64_t blocks,
-                                      std::int64_t shared) {
-  StreamSchedule schedule = shape;
+// Tiles and iterations, not cut yet; nothing where their numbers exceed an int.
+inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config, const Sgemm& p) {
+  const std::int64_t tiles_m = ceil_div(p.m, config.bm), tiles_n = ceil_div(p.n, config.bn);
+  const std::int64_t iterations = ceil_div(p.loop_k(), config.bk);
+  if (tiles_m > stream_limit / std::max<std::int64_t>(1, tiles_n) ||
+      tiles_m * tiles_n > stream_limit / std::max<std::int64_t>(1, p.batch) ||
+      iterations > stream_limit / config.bk)
+    return std::nullopt;
+  StreamSchedule shape;
+  shape.tiles_m = static_cast<int>(tiles_m);
+  shape.tiles_n = static_cast<int>(tiles_n);
+  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
+  shape.iterations = static_cast<int>(iterations);
+  return shape;
+}
+
+// The last `shared` of the tiles are cut along k into equal shares for `blocks` blocks; 0: all
+// tiles stay whole. Nothing where a block would have no iteration of them, or their number exceeds
+// an int.
+inline std::optional<StreamSchedule> cut_stream(const StreamSchedule& shape, std::int64_t blocks,
+                                                std::int64_t shared) {
   const std::int64_t work = shared * shape.iterations;
+  if (shared > 0 && (work < blocks || work > stream_limit)) return std::nullopt;
+  StreamSchedule schedule = shape;
   schedule.blocks = static_cast<int>(blocks);
   schedule.whole_tiles = static_cast<int>(shape.tiles - shared);
   schedule.share = static_cast<int>(work / blocks);
   schedule.longer = static_cast<int>(work % blocks);
   return schedule;
+}
+
+// Whether the error of a plan counts more than its time.
+inline bool wants_short_sums(const Sgemm& p) {
+  return p.is_fallback && p.loop_k() >= stream_error_tuning.long_k;
+}
+
+// Calls consider(blocks, shared) for each candidate: whole tiles only; the tiles of the last,
+// incomplete wave cut evenly over all blocks; or, where there are fewer tiles than blocks, each
+// tile cut into equal parts. `slots` blocks are resident at a time.
+template <class Consider>
+void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, bool short_sums,
+                     const Consider& consider) {
+  const std::int64_t tiles = shape.tiles;
+  const std::int64_t max_parts = std::min<std::int64_t>(slots / tiles, shape.iterations);
+  const bool can_cut = shape.iterations >= 2;
+  if (can_cut && short_sums && 2 * tiles <= slots) {
+    // The shortest sums, but no more blocks than are resident: they start in every call, also in
+    // those that do not need the fallback.
+    return consider(tiles * max_parts, tiles);
+  }
+  consider(std::min(slots, tiles), 0);
+  if (!can_cut) return;
+  if (tiles % slots != 0) consider(slots, tiles % slots);
+  if (tiles >= slots) return;
+  for (const std::int64_t parts : {max_parts, max_parts / 2, std::int64_t{8}, std::int64_t{4},
+                                   std::int64_t{3}, std::int64_t{2}})
+    if (parts >= 2 && parts <= max_parts) consider(tiles * parts, tiles);
 }
 
 // Whether rows of B are copied by 4 bytes instead of 16, as far as its shape tells: a workspace
@@ -50,17 +96,11 @@ inline bool is_b_by_4(const Sgemm& p) {
   return p.op_b == Op::none && (p.ldb % 4 != 0 || (p.batch > 1 && p.stride_b % 4 != 0));
 }
 
-// Of k, in one accumulator.
-inline double longest_sum(const StreamTileConfig& config, const StreamSchedule& s) {
-  const int iterations = s.whole_tiles > 0 ? s.iterations : s.share + (s.longer > 0 ? 1 : 0);
-  return static_cast<double>(iterations) * config.bk / config.warps_k;
-}
-
 inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s, bool b_by_4,
                                 int sms) {
   const StreamTileTimes& t = tile.times;
   const bool shared = s.whole_tiles < s.tiles;
-  const std::int64_t rounds = (std::int64_t{s.whole_tiles} + s.blocks - 1) / s.blocks;
+  const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double share = shared ? s.share + (s.longer > 0 ? 1 : 0) : 0;
   const double iterations = static_cast<double>(rounds * s.iterations) + share;
   const double further_tiles =
@@ -69,71 +109,55 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
               iterations * ((s.blocks > sms ? t.crowded_iteration_us : t.iteration_us) +
                             (b_by_4 ? t.by_4_us : 0));
   if (shared) {
-    const int parts = (s.iterations + s.share - 1) / s.share;
+    const int parts = ceil_div(s.iterations, s.share);
     const int levels = parts > stream_fan ? 2 : 1;
     us += levels * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
   }
   return us;
 }
 
+// Elements along k that one accumulator adds up, at most.
+inline double longest_sum(const StreamTileConfig& config, const StreamSchedule& s) {
+  const int iterations = s.whole_tiles > 0 ? s.iterations : s.share + (s.longer > 0 ? 1 : 0);
+  return static_cast<double>(iterations) * config.bk / config.warps_k;
+}
+
+// The error of a sum of so many terms, relative to that of one: roundings add up as a random walk.
+inline double error_of_sum(double terms) { return std::sqrt(terms); }
+
+// By which the time is multiplied to give the cost.
+inline double stream_error_weight(const StreamTileConfig& config, const StreamSchedule& schedule,
+                                  const Sgemm& p, int sms) {
+  constexpr StreamErrorTuning t = stream_error_tuning;
+  const double sum = longest_sum(config, schedule);
+  if (wants_short_sums(p)) return error_of_sum(sum);
+  if (p.loop_k() >= t.very_long_k && p.m * p.n * p.batch <= sms * t.few_outputs_per_sm)
+    return std::pow(std::max(1.0, sum / t.vendor_sum), t.exponent);
+  return 1;
+}
+
 }  // namespace detail
 
-// The quickest of a few ways: whole tiles only; the tiles of the last, incomplete wave cut evenly
-// over all blocks; or, where there are fewer tiles than blocks, each tile cut into equal parts.
+// Nothing where the configuration cannot compute the problem.
 inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const Sgemm& p,
                                                   const Device& device) {
-  const StreamTileConfig& config = tile.config;
-  constexpr std::int64_t limit = std::numeric_limits<int>::max();
-  const std::int64_t tiles_m = (p.m + config.bm - 1) / config.bm;
-  const std::int64_t tiles_n = (p.n + config.bn - 1) / config.bn;
-  const std::int64_t iterations = (p.loop_k() + config.bk - 1) / config.bk;
-  StreamPlan best;
-  if (tiles_m > limit / std::max<std::int64_t>(1, tiles_n) ||
-      tiles_m * tiles_n > limit / std::max<std::int64_t>(1, p.batch) ||
-      iterations > limit / config.bk)
-    return std::nullopt;
-  StreamSchedule shape;
-  shape.tiles_m = static_cast<int>(tiles_m);
-  shape.tiles_n = static_cast<int>(tiles_n);
-  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
-  shape.iterations = static_cast<int>(iterations);
+  const auto shape = detail::stream_shape(tile.config, p);
+  if (!shape) return std::nullopt;
+  if (shape->tiles == 0) return StreamPlan{.schedule = {}, .time_us = 0, .cost = 0};
   const int sms = std::max(1, device.sm_count);
   const std::int64_t slots =
-      std::min(detail::max_stream_blocks, std::int64_t{sms} * config.blocks_per_sm);
+      std::min(max_stream_blocks, std::int64_t{sms} * tile.config.blocks_per_sm);
 
-  if (shape.tiles == 0) {
-    best.time_us = best.cost = 0;
-    return best;
-  }
-  const auto consider = [&](std::int64_t blocks, std::int64_t shared) {
-    if (shared > 0 && (shared * iterations < blocks || shared * iterations > limit)) return;
-    const StreamSchedule schedule = detail::stream_schedule(shape, blocks, shared);
-    const double us = detail::predict_stream_us(tile, schedule, detail::is_b_by_4(p), sms);
-    if (us < best.time_us) best = {schedule, us, us};
-  };
-  consider(std::min<std::int64_t>(slots, shape.tiles), 0);
-  if (iterations < 2) return best;
-  const bool wants_short_sums = p.is_fallback && p.loop_k() >= detail::long_k;
-  if (wants_short_sums && 2 * shape.tiles <= slots) {
-    // No more blocks than fit at a time: they come and go in every call that needs no stand-in.
-    best.time_us = std::numeric_limits<double>::infinity();
-    consider(shape.tiles * std::min(slots / shape.tiles, iterations), shape.tiles);
-  } else {
-    if (shape.tiles % slots != 0) consider(slots, shape.tiles % slots);
-    if (shape.tiles < slots) {
-      const std::int64_t most = std::min(slots / shape.tiles, iterations);
-      for (const std::int64_t parts :
-           {most, most / 2, std::int64_t{8}, std::int64_t{4}, std::int64_t{3}, std::int64_t{2}})
-        if (parts >= 2 && parts <= most) consider(shape.tiles * parts, shape.tiles);
-    }
-  }
-  if (best.time_us == std::numeric_limits<double>::infinity()) return std::nullopt;
-  // An error grows with the root of the length of sums, and here counts like time.
-  const double sum = detail::longest_sum(config, best.schedule);
-  if (wants_short_sums)
-    best.cost *= std::sqrt(sum);
-  else if (p.loop_k() >= detail::very_long_k && p.m * p.n * p.batch <= sms * detail::few_outputs)
-    best.cost *= std::pow(std::max(1.0, sum / detail::vendors_sum), 0.1);
+  std::optional<StreamPlan> best;
+  detail::each_stream_cut(
+      *shape, slots, detail::wants_short_sums(p), [&](std::int64_t blocks, std::int64_t shared) {
+        const auto schedule = detail::cut_stream(*shape, blocks, shared);
+        if (!schedule) return;
+        const double us = detail::predict_stream_us(tile, *schedule, detail::is_b_by_4(p), sms);
+        if (!best || us < best->time_us) best = {.schedule = *schedule, .time_us = us};
+      });
+  if (best)
+    best->cost = best->time_us * detail::stream_error_weight(tile.config, best->schedule, p, sms);
   return best;
 }
 

@@ -1,14 +1,13 @@
-// The producers of stream_tile: bring tiles of A and B into the ring, k-major, wherever they come
-// from.
+// The producers of stream_tile: they copy tiles of A and B into the ring, where all tiles lie
+// k-major whatever the operand's layout in memory.
 #pragma once
 
-#include "device/overlap.hpp"
-#include "sgemm/stream/stage.hpp"
+#include "sgemm/stream/pipeline.hpp"
 
 namespace KW_TARGET::stream_tile {
 
-// `row` moved on by `by` elements, here and not before: ptxas would work out the addresses of many
-// copies in advance, each by several instructions on 64 bits, where one addition a row is enough.
+// Moves `row` on by `by` elements. The empty asm keeps ptxas from computing the addresses of many
+// copies in advance, each by several 64-bit instructions; one addition per row is enough.
 __device__ __forceinline__ void move_on(const float*& row, std::int64_t by) {
   row += by;
 #if defined(__CUDA_ARCH__)
@@ -16,44 +15,51 @@ __device__ __forceinline__ void move_on(const float*& row, std::int64_t by) {
 #endif
 }
 
-// What of a stage may lie outside of the matrix, and is asked for at each copy.
+// In which directions a tile may reach beyond the matrix, so that each copy asks whether its
+// element lies inside. One beyond it brings zeros. Along k only the last stage of a tile asks.
 enum class Guard { none, i, i_and_k };
 
-// One producer's share of an operand's way into the stages. A copy from outside of the matrix
-// brings zeros. Along m or n one predicate is enough for many copies; along k only a tile's last
-// stage needs any.
+// One producer's copies of an operand's tiles, stage after stage. `i` runs along m or n. The access
+// pattern decides how the 128 producers lie over a tile, and with it each one's first element; from
+// there it copies at fixed distances:
+//
+//   along_k4    8 along k, 16 along i; 4 bytes each, 8 further along k and 16 further along i
+//   along_i16   across<4> along i, down<4> along k; 16 bytes each
+//   along_i4    across<1> along i, down<1> along k; 4 bytes each
 template <int BK, int Extent>
 class OperandCopy {
   static_assert(Extent <= 128 || Extent % 128 == 0, "128 producers side by side");
 
  public:
   // From element (i0, k0) of x on; i runs along m or n and ends at `extent`.
-  __device__ OperandCopy(const float* x, std::int64_t ld, Walk walk, std::int64_t extent,
-                         std::int64_t i0, std::int64_t k0) {
+  __device__ OperandCopy(const float* x, std::int64_t ld, AccessPattern pattern,
+                         std::int64_t extent, std::int64_t i0, std::int64_t k0) {
     i_here_ = extent - i0 < Extent ? static_cast<int>(extent - i0) : Extent;
-    const Place first = place(walk_here(walk));
+    const Offset first = offset(pattern_here(pattern));
     to_ = first.k * pitch + first.i;
-    from_ = x + (walk == Walk::along_k4 ? (i0 + first.i) * ld + k0 + first.k
-                                        : (k0 + first.k) * ld + i0 + first.i);
+    from_ = x + (pattern == AccessPattern::along_k4 ? (i0 + first.i) * ld + k0 + first.k
+                                                    : (k0 + first.k) * ld + i0 + first.i);
   }
 
   // Starts the copies of the next tile, of which the matrix has k_here along k.
-  __device__ __forceinline__ void next(OperandTile<BK, Extent>& tile, std::int64_t ld, Walk walk,
-                                       int k_here) {
+  __device__ __forceinline__ void next(OperandTile<BK, Extent>& tile, std::int64_t ld,
+                                       AccessPattern pattern, int k_here) {
     if (k_here < BK)
-      start<Guard::i_and_k>(tile, ld, walk_here(walk), k_here);
+      start<Guard::i_and_k>(tile, ld, pattern_here(pattern), k_here);
     else if (i_here_ < Extent)
-      start<Guard::i>(tile, ld, walk_here(walk), k_here);
+      start<Guard::i>(tile, ld, pattern_here(pattern), k_here);
     else
-      start<Guard::none>(tile, ld, walk, k_here);
-    from_ += walk == Walk::along_k4 ? BK : BK * ld;
+      start<Guard::none>(tile, ld, pattern, k_here);
+    from_ += pattern == AccessPattern::along_k4 ? BK : BK * ld;
   }
 
  private:
-  struct Place {
-    int i, k;  // of this producer's first element of a tile
+  // Of this producer's first element in a tile.
+  struct Offset {
+    int i, k;
   };
   static constexpr int pitch = Extent + 4;
+  // Producers side by side along i, where each copies `width` floats, and rows of such producers.
   template <int width>
   static constexpr int across = Extent / width < 128 ? Extent / width : 128;
   template <int width>
@@ -62,30 +68,31 @@ class OperandCopy {
   static constexpr bool is_even =
       128 % across<4> == 0 && 128 % across<1> == 0 && BK % down<4> == 0 && BK % down<1> == 0;
 
-  // Four columns are all inside or all outside, or else they are copied one by one.
-  __device__ Walk walk_here(Walk walk) const {
-    return walk == Walk::along_i16 && i_here_ % 4 != 0 ? Walk::along_i4 : walk;
+  // Four floats of a copy lie all inside or all outside of the matrix; where they would not, each
+  // is a copy of its own.
+  __device__ AccessPattern pattern_here(AccessPattern pattern) const {
+    return pattern == AccessPattern::along_i16 && i_here_ % 4 != 0 ? AccessPattern::along_i4
+                                                                   : pattern;
   }
 
-  __device__ static Place place(Walk walk) {
+  __device__ static Offset offset(AccessPattern pattern) {
     const int tid = reread_thread_index();
-    // 8 (k) x 16 (i) producers: a warp reads sectors of 32 bytes and writes 32 banks.
-    if (walk == Walk::along_k4) return {tid / 8, tid % 8};
-    // Along the operand's rows, four floats or one each.
-    if (walk == Walk::along_i16) return {tid % across<4> * 4, tid / across<4>};
+    // A warp reads sectors of 32 bytes and writes 32 banks.
+    if (pattern == AccessPattern::along_k4) return {tid / 8, tid % 8};
+    if (pattern == AccessPattern::along_i16) return {tid % across<4> * 4, tid / across<4>};
     return {tid % across<1>, tid / across<1>};
   }
 
   template <Guard guard>
-  __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld, Walk walk,
-                                        int k_here) const {
+  __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld,
+                                        AccessPattern pattern, int k_here) const {
     float* const to = &tile[0][0] + to_;
-    const Place first = guard == Guard::none && is_even ? Place{} : place(walk);
+    const Offset first = guard == Guard::none && is_even ? Offset{} : offset(pattern);
     const int i_left = i_here_ - first.i, k_left = k_here - first.k;
-    switch (walk) {
-      case Walk::along_k4: return along_k<guard>(to, ld, i_left, k_left);
-      case Walk::along_i16: return along_i<guard, 4>(to, ld, first.k, i_left, k_left);
-      case Walk::along_i4: return along_i<guard, 1>(to, ld, first.k, i_left, k_left);
+    switch (pattern) {
+      case AccessPattern::along_k4: return along_k<guard>(to, ld, i_left, k_left);
+      case AccessPattern::along_i16: return along_i<guard, 4>(to, ld, first.k, i_left, k_left);
+      case AccessPattern::along_i4: return along_i<guard, 1>(to, ld, first.k, i_left, k_left);
     }
   }
 
@@ -106,7 +113,8 @@ class OperandCopy {
   template <Guard guard, int width>
   __device__ __forceinline__ void along_i(float* to, std::int64_t ld, int first_k, int i_left,
                                           int k_left) const {
-    if (128 % across<width> != 0 && first_k >= down<width>) return;  // left over
+    if (128 % across<width> != 0 && first_k >= down<width>)
+      return;  // a producer without an element
     const float* row = from_;
 #pragma unroll(guard == Guard::i_and_k ? 1 : BK)
     for (int kk = 0; kk < BK; kk += down<width>, move_on(row, down<width> * ld))
@@ -120,19 +128,21 @@ class OperandCopy {
   }
 
   const float* from_;  // this producer's first element of the next tile
-  int to_;             // and where that lies in the tile in shared memory
-  int i_here_;         // rows or columns of the tile that the matrix has, Extent at most
+  int to_;             // the offset of that element in the tile in shared memory
+  int i_here_;         // the matrix's rows or columns in the tile, Extent at most
 };
 
+// The producers of a block, and their position in the ring.
 template <StreamTileConfig config>
-__device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
-                                        const Operands& operands, const StreamSchedule& schedule) {
+class Producer {
   using S = Shape<config>;
-  if (!reads_operands(p)) return;
-  const int block = static_cast<int>(blockIdx.x);
-  Ring<S::stages> ring;
-  for (StreamWork work = schedule.first(block); work.valid(); work = schedule.next(work, block)) {
-    const StreamPlace tile = schedule.place(work.tile);
+
+ public:
+  __device__ __forceinline__ explicit Producer(Shared<config>& shared) : pipeline_(shared) {}
+
+  // Starts the copies of all stages of a block's work on a tile.
+  __device__ __forceinline__ void copy(const Sgemm& p, const Operands& operands,
+                                       const StreamTileIndex& tile, const StreamWork& work) {
     const std::int64_t k0 = work.begin * std::int64_t{S::BK};
     OperandCopy<S::BK, S::BM> a(a_of(p, tile.entry), p.lda, operands.a, p.m,
                                 tile.row * std::int64_t{S::BM}, k0);
@@ -140,16 +150,17 @@ __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
                                 tile.col * std::int64_t{S::BN}, k0);
     std::int64_t k_end = work.end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
-    for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK, ring.advance()) {
+    for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
       const int k_here = k_left < S::BK ? k_left : S::BK;
-      Stage<config>& stage = shared.stage[ring.stage];
-      mbarrier_wait(&shared.free[ring.stage], ring.round ^ 1);
+      Stage<config>& stage = pipeline_.acquire();
       a.next(stage.as, p.lda, operands.a, k_here);
       b.next(stage.bs, p.ldb, operands.b, k_here);
-      mbarrier_arrive_after_copies(&shared.full[ring.stage]);
+      pipeline_.commit();
     }
   }
-  let_next_kernel_start();
-}
+
+ private:
+  Pipeline<config> pipeline_;
+};
 
 }  // namespace KW_TARGET::stream_tile

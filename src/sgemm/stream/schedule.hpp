@@ -1,5 +1,5 @@
-// Who computes what in a stream_tile launch: a function of the shape, the tile and the grid, the
-// same for the host that sizes the grid and for each thread that walks through its block's share.
+// Which block computes what in a stream_tile launch. The host, which sizes the grid, and each
+// thread, which walks through its block's share, evaluate the same functions.
 //
 //   whole tiles   tile t < whole_tiles belongs to block t mod blocks
 //   the rest      the iterations of the remaining tiles, one tile after the other, are cut into
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "host_device.hpp"
+#include "sgemm/tile_order.hpp"
 
 namespace kw {
 
@@ -22,8 +23,9 @@ struct StreamWork {
   KW_HOST_DEVICE constexpr bool valid() const { return tile >= 0; }
 };
 
-struct StreamPlace {
-  int entry, row, col;  // of the batch; in tiles
+struct StreamTileIndex {
+  int entry;     // of the batch
+  int row, col;  // in tiles
 };
 
 // The blocks that share a tile, as parts 0 ... count - 1 in ascending order of k.
@@ -63,26 +65,21 @@ struct StreamSchedule {
     const int first = block_of(begin), last = block_of(begin + iterations - 1);
     return {first, last - first + 1, block - first, share_begin(first) < begin};
   }
-  // Which ticket those take who meet at a slot, on a level of adding up.
+  // The ticket of the blocks that meet at a slot, on a level of adding up.
   KW_HOST_DEVICE constexpr int ticket(int level, int slot) const {
     return level * 2 * blocks + slot;
   }
-  // Room for parts that a launch needs.
+  // Parts for which a launch needs room.
   KW_HOST_DEVICE constexpr int slots() const { return whole_tiles == tiles ? 0 : 2 * blocks; }
 
-  // Tiles follow each other down groups of eight tile rows, so that the blocks that run at a time
-  // share rows of A and columns of B in the L2 cache.
-  KW_HOST_DEVICE constexpr StreamPlace place(int tile) const {
+  KW_HOST_DEVICE constexpr StreamTileIndex place(int tile) const {
     constexpr int group_rows = 8;
     const int of_entry = tiles_m * tiles_n;
     if (of_entry == 1) return {tile, 0, 0};  // the divisions would be a hundredth of such a call
     const int entry = tile / of_entry;
     const int in_entry = tile - entry * of_entry;
-    const int group = in_entry / (group_rows * tiles_n);
-    const int in_group = in_entry - group * group_rows * tiles_n;
-    const int left = tiles_m - group * group_rows;
-    const int rows = left < group_rows ? left : group_rows;
-    return {entry, group * group_rows + in_group % rows, in_group / rows};
+    const TileIndex in_c = grouped_tile(in_entry, tiles_m, tiles_n, group_rows);
+    return {entry, in_c.row, in_c.col};
   }
 
  private:

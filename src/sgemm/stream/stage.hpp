@@ -1,18 +1,17 @@
-// What producers and consumers of stream_tile share: the shape of a configuration and the ring of
-// stages in shared memory.
+// What producers and consumers of stream_tile share: the shape of a configuration and the stages in
+// shared memory.
 #pragma once
 
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
-#include "device/ring.hpp"
-#include "device/tile.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
 
-// threadIdx.x, asked anew: what is computed from it then stays where it is used, at the cost of a
-// few instructions, instead of occupying registers throughout, of which there are few.
+// threadIdx.x, read again. The compiler then computes what depends on it where it is used, with a
+// few more instructions, and does not keep it in registers, which are scarce.
 __device__ __forceinline__ int reread_thread_index() {
 #if defined(__CUDA_ARCH__)
   int index;
@@ -23,15 +22,15 @@ __device__ __forceinline__ int reread_thread_index() {
 #endif
 }
 
-// How an operand lies in memory, and so how it is copied. `i` runs along m or n.
-enum class Walk {
+// How an operand lies in memory, which decides how it is copied. `i` runs along m or n.
+enum class AccessPattern {
   along_i16,  // x[kk * ld + i], 16-byte aligned rows: 16 bytes a copy
-  along_i4,   // the same, anyhow aligned: 4 bytes a copy
+  along_i4,   // the same with any alignment: 4 bytes a copy
   along_k4,   // x[i * ld + kk]: transposed on the way, 4 bytes a copy
 };
 
 struct Operands {
-  Walk a, b;
+  AccessPattern a, b;
   bool c16;  // rows of C are 16-byte aligned
 };
 
@@ -65,15 +64,16 @@ template <StreamTileConfig config>
 struct Shared {
   using S = Shape<config>;
   Stage<config> stage[S::stages];
-  // Where warps along k share a tile: their sums.
+  // The sums of warps that share a tile along k.
   float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
   Mbarrier full[S::stages], free[S::stages];
-  // Where warps have tiles of their own: some rows of each, on their way to rows of C that are not
-  // aligned. The padding: eight lanes store 16 bytes each of two rows, in 32 banks.
+  // Where each warp has its own tile: some rows of it, on their way to rows of C that are not
+  // aligned. With the padding, eight lanes store 16 bytes each of two rows in 32 banks.
   alignas(16) float rows[S::warps_k > 1 ? 1 : S::consumers / 32][S::warps_k > 1 ? 1 : S::lanes_m]
                         [S::WN + 4];
-  alignas(16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read by nobody who needs it
-  bool last;  // whether this block came last at a shared tile
+  alignas(
+      16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read behind the last stage, and not used
+  bool is_last;  // whether this block arrived last at a shared tile
 };
 
 }  // namespace KW_TARGET::stream_tile

@@ -11,16 +11,16 @@
 namespace KW_TARGET {
 namespace {
 
+using stream_tile::AccessPattern;
 using stream_tile::Operands;
-using stream_tile::Walk;
 
 Operands operands_of(const Sgemm& p) {
-  const auto walk = [&](bool along_k, const float* x, std::int64_t ld, std::int64_t stride) {
-    if (along_k) return Walk::along_k4;
-    return batch_aligned_16(p, x, ld, stride) ? Walk::along_i16 : Walk::along_i4;
+  const auto pattern = [&](bool along_k, const float* x, std::int64_t ld, std::int64_t stride) {
+    if (along_k) return AccessPattern::along_k4;
+    return batch_aligned_16(p, x, ld, stride) ? AccessPattern::along_i16 : AccessPattern::along_i4;
   };
-  return {walk(p.op_a == Op::none, p.a, p.lda, p.stride_a),
-          walk(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
+  return {pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
+          pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
           batch_aligned_16(p, p.c, p.ldc, p.stride_c)};
 }
 

@@ -1,35 +1,21 @@
-// The configurations of the production kernels, as data, each with what was measured for it.
+// The configurations of stream_tile and the constants of its cost model, as data, each with what
+// was measured for it.
 #pragma once
 
 #include <cstdint>
 
 namespace kw {
 
-struct AsyncTileConfig {
-  int bm, bn, bk;  // block tile
-  int tm, tn;      // outputs a thread: 2x2 quarters of tm/2 x tn/2
-  int wm, wn;      // warp tile
-  int stages;      // shared-memory buffers: one computed, the others on their way
-
-  constexpr int threads() const { return (bm / tm) * (bn / tn); }
-};
-
-// NVIDIA H200, 4096 x 4096 x 4096, row-major, no transposes: 48.7 TFLOP/s, cuBLAS 50.9 in the
-// same run (results/h200/sgemm-ladder.json). Tried in explored-r12.txt, in the same folder: bk = 8
-// loses 8 %, bk = 32 loses 1 %, a fourth stage changes nothing.
-inline constexpr AsyncTileConfig async_tile_config = {
-    .bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8, .wm = 64, .wn = 32, .stages = 3};
-
 // A configuration of stream_tile: four producer warps beside the consumers.
 struct StreamTileConfig {
   int bm, bn, bk;     // block tile
   int wm, wn;         // warp tile
   int warps_k;        // warps that share a warp tile, each a part of every stage's k
-  int tm, tn;         // outputs a thread
+  int tm, tn;         // outputs per thread
   int stages;         // of the ring
   int blocks_per_sm;  // resident
-  // Registers a thread that producers keep and consumers get, where the kernel has fewer than it
-  // needs: sm_90a only. 0: nothing is moved.
+  // Registers per thread that producers keep and consumers get (setmaxnreg, sm_90a only); 0: the
+  // kernel moves none.
   int producer_registers = 0, consumer_registers = 0;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
@@ -37,17 +23,16 @@ struct StreamTileConfig {
   constexpr bool moves_registers() const { return consumer_registers > 0; }
 };
 
-// What a launch takes, by which configurations and ways to cut a product are compared
-// (plan.hpp). Fitted to measurements on an NVIDIA H200
+// The times by which plan.hpp predicts a launch. Fitted to measurements on an NVIDIA H200
 // (results/h200/explored-stream-choice.txt, tools/fit_stream_tiles.py).
 struct StreamTileTimes {
   double start_us;              // a launch, its first stage and its end
-  double tile_us;               // a block's further tile: the ring goes on, C is written
-  double iteration_us;          // a stage of bk, one block on an SM
-  double crowded_iteration_us;  // the same, blocks_per_sm blocks on an SM
-  double by_4_us;               // more, where rows of B are copied by 4 bytes instead of 16
-  double part_us;               // a tile that blocks share: its parts leave and arrive
-  double each_part_us;          // and one is read
+  double tile_us;               // each further tile of a block: the ring goes on, C is written
+  double iteration_us;          // a stage of bk, with one block per SM
+  double crowded_iteration_us;  // the same with blocks_per_sm blocks per SM
+  double by_4_us;               // added to it where rows of B are copied by 4 bytes instead of 16
+  double part_us;               // a tile that blocks share: its parts are stored and arrive
+  double each_part_us;          // one part is read
 };
 
 struct StreamTile {
@@ -57,10 +42,10 @@ struct StreamTile {
   StreamTileTimes times;
 };
 
-// From the most outputs a block to the fewest.
+// From the most outputs per block to the fewest.
 inline constexpr StreamTile stream_tiles[] = {
     {.name = "stream_256x128",
-     .idea = "8 x 16 outputs a thread, one block an SM",
+     .idea = "8 x 16 outputs per thread, one block per SM",
      .config = {.bm = 256,
                 .bn = 128,
                 .bk = 32,
@@ -102,7 +87,7 @@ inline constexpr StreamTile stream_tiles[] = {
                .part_us = 4.90,
                .each_part_us = 0.32}},
     {.name = "stream_128x128",
-     .idea = "8 x 16 outputs a thread, two blocks an SM",
+     .idea = "8 x 16 outputs per thread, two blocks per SM",
      .config = {.bm = 128,
                 .bn = 128,
                 .bk = 32,
@@ -163,7 +148,7 @@ inline constexpr StreamTile stream_tiles[] = {
                .part_us = 2.15,
                .each_part_us = 0.36}},
     {.name = "stream_64x128",
-     .idea = "8 x 8 outputs a thread, two warps share a tile along k",
+     .idea = "8 x 8 outputs per thread, two warps share a tile along k",
      .config = {.bm = 64,
                 .bn = 128,
                 .bk = 64,
@@ -201,7 +186,7 @@ inline constexpr StreamTile stream_tiles[] = {
                .part_us = 5.64,
                .each_part_us = 0.01}},
     {.name = "stream_64x64",
-     .idea = "two warps along k, two blocks an SM",
+     .idea = "two warps along k, two blocks per SM",
      .config = {.bm = 64,
                 .bn = 64,
                 .bk = 32,
@@ -356,15 +341,28 @@ inline constexpr StreamTile stream_tiles[] = {
                .each_part_us = 0.00}},
 };
 
-// Where a product is cut into tiles and the few rows and columns beyond them (ragged.cu).
-struct RaggedTuning {
-  int tile;               // the smallest of the tiles that large products take
-  int max_left;           // rows or columns that `thin` computes
-  double min_flops;       // below, the launches would cost more than the tiles
-  std::int64_t max_size;  // of rows and columns: `thin` then has a block for 32, and these tickets
-  int tickets;
+// How the error of a result counts beside its time. The error grows with the length of the sums, of
+// which an accumulator adds up one: a plan's cost is its time times a weight for that length.
+struct StreamErrorTuning {
+  // A fallback of a split kernel: from this k on the vendor cuts k where tiles are few, and so has
+  // the smaller error. At 512 x 512 x 4096 the quickest plan has 1.37 times the vendor's error,
+  // which the fallback must not have. Its weight is the error itself.
+  std::int64_t long_k;
+  // Other calls, from this k on and with so few outputs per SM that k is cut: the time decides, but
+  // of near equals the smaller error. Sums up to the length of the vendor's (1024 at 512 x 512 x
+  // 16384) cost nothing; sums twice as long count like 7 % more time.
+  std::int64_t very_long_k, few_outputs_per_sm;
+  double vendor_sum;
+  double exponent;
 };
-inline constexpr RaggedTuning ragged_tuning = {
-    .tile = 64, .max_left = 8, .min_flops = 1e9, .max_size = 1 << 17, .tickets = 1 << 12};
+inline constexpr StreamErrorTuning stream_error_tuning = {.long_k = 2048,
+                                                          .very_long_k = 8192,
+                                                          .few_outputs_per_sm = 128 * 256 / 2,
+                                                          .vendor_sum = 1024,
+                                                          .exponent = 0.1};
+
+// Blocks of a launch at most: the tickets of three levels of adding up fit in ticket_count beside
+// those of ragged's other parts.
+constexpr std::int64_t max_stream_blocks = 4096;
 
 }  // namespace kw

@@ -1,0 +1,37 @@
+// A block's way through its share of a stream_tile launch.
+#pragma once
+
+#include "gpu/gpu.hpp"
+#include "sgemm/stream/schedule.hpp"
+
+namespace KW_TARGET::stream_tile {
+
+// The schedule as this block sees it. The loop over the block's work keeps the current work itself:
+// as a member of this class it would be another sequence of instructions.
+class Scheduler {
+ public:
+  __device__ __forceinline__ explicit Scheduler(const StreamSchedule& schedule)
+      : schedule_(schedule), block_(static_cast<int>(blockIdx.x)) {}
+
+  __device__ __forceinline__ StreamWork first() const { return schedule_.first(block_); }
+  __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
+    return schedule_.next(work, block_);
+  }
+  __device__ __forceinline__ StreamTileIndex tile(const StreamWork& work) const {
+    return schedule_.place(work.tile);
+  }
+  // Whether the work is all iterations of its tile.
+  __device__ __forceinline__ bool is_whole(const StreamWork& work) const {
+    return schedule_.whole(work);
+  }
+  // The blocks that share the tile.
+  __device__ __forceinline__ StreamParts parts(const StreamWork& work) const {
+    return schedule_.parts(work, block_);
+  }
+
+ private:
+  const StreamSchedule& schedule_;
+  const int block_;
+};
+
+}  // namespace KW_TARGET::stream_tile

@@ -1,0 +1,177 @@
+// Which of the library's GPU kernels computes what on an H200. Plans are made on the host, so the
+// kernels as compiled for host SIMT answer for the GPU.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "select.hpp"
+#include "sgemm/kernels.hpp"
+
+namespace kw {
+namespace {
+
+Device choice_device() {
+  Device device;
+  device.kind = DeviceKind::cuda;
+  device.compute_capability = 90;
+  device.sm_count = 132;
+  device.warp_size = 32;
+  device.shared_bytes_per_block_optin = 227 << 10;
+  device.memory_clock_khz = 3201000;
+  device.memory_bus_bits = 6144;
+  return device;
+}
+
+struct ChoiceShape {
+  std::int64_t m, n, k, batch;
+};
+
+Sgemm choice_product(const ChoiceShape& shape) {
+  Sgemm p;
+  p.m = shape.m;
+  p.n = shape.n;
+  p.k = shape.k;
+  p.batch = shape.batch;
+  p.lda = shape.k;
+  p.ldb = p.ldc = shape.n;
+  p.stride_a = shape.m * shape.k;
+  p.stride_b = shape.k * shape.n;
+  p.stride_c = shape.m * shape.n;
+  return p;
+}
+
+// A change of a cost model or of a table of tuning shows here. Where it is meant, so is the new
+// row.
+TEST(SgemmChoice, OfWellKnownShapes) {
+  struct Row {
+    ChoiceShape shape;
+    const char *fp32, *fp32_split;
+  };
+  const Row rows[] = {
+      {{16, 16, 16, 4096}, "small_16x32", "small_16x32"},
+      {{64, 64, 64, 1000}, "small_64x64", "small_64x64"},
+      {{100, 100, 100, 512}, "stream_128x128", "stream_128x128"},
+      {{128, 128, 128, 1}, "stream_16x32", "stream_16x32"},
+      {{256, 256, 256, 1}, "stream_16x32", "stream_16x32"},
+      {{384, 384, 384, 1}, "stream_32x48", "stream_32x48"},
+      {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},
+      {{640, 640, 640, 1}, "stream_64x64", "hopper_bf16x6_64x64"},
+      {{768, 768, 768, 1}, "stream_64x64", "hopper_bf16x6_64x128"},
+      {{1024, 1024, 1024, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
+      {{1536, 1536, 1536, 1}, "stream_64x256", "hopper_fp16x3_128x128"},
+      {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},
+      {{2048, 2048, 2048, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
+      {{4096, 4096, 4096, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
+      {{4097, 4097, 4097, 1}, "ragged", "hopper_fp16x3_128x128"},
+      {{1, 8192, 8192, 1}, "thin", "thin"},
+      {{8192, 4, 4096, 1}, "thin", "thin"},
+      {{64, 8192, 8192, 1}, "stream_64x256", "stream_64x256"},
+      {{8192, 32, 8192, 1}, "stream_64x32", "stream_64x32"},
+      {{512, 512, 4096, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
+      {{512, 512, 16384, 1}, "stream_128x256", "hopper_bf16x6_64x128"},
+      {{16384, 16384, 64, 1}, "stream_64x256", "hopper_bf16x6_128x128"},
+      {{300, 200, 70000, 1}, "ragged", "hopper_bf16x6_64x128"},
+  };
+  const KernelList<Sgemm> kernels = on_host::sgemm_production();
+  for (const Row& row : rows) {
+    const Sgemm p = choice_product(row.shape);
+    SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
+    for (const Math math : {Math::fp32, Math::fp32_split}) {
+      const auto choice = select_kernel(p, choice_device(), kernels, math);
+      ASSERT_TRUE(choice);
+      EXPECT_STREQ(choice->kernel->name, math == Math::fp32 ? row.fp32 : row.fp32_split);
+    }
+  }
+}
+
+// Log-uniform sizes, of which some lie a little beyond tiles.
+std::vector<Sgemm> drawn_products(int count) {
+  std::mt19937_64 random(19);
+  const auto size = [&](double most) {
+    return static_cast<std::int64_t>(
+        std::exp(std::uniform_real_distribution<double>(0, std::log(most))(random)));
+  };
+  const auto draw = [&](std::uint64_t sides) { return random() % sides; };
+  std::vector<Sgemm> products;
+  for (int i = 0; i < count; ++i) {
+    ChoiceShape shape{size(20000), size(20000), size(70000), draw(4) == 0 ? size(2000) : 1};
+    if (draw(3) == 0) shape.m = shape.m / 64 * 64 + 1 + static_cast<std::int64_t>(draw(8));
+    Sgemm p = choice_product(shape);
+    if (draw(2) == 0) p.op_a = Op::transpose, p.lda = p.m;
+    if (draw(2) == 0) p.op_b = Op::transpose, p.ldb = p.k;
+    p.is_fallback = draw(6) == 0;
+    products.push_back(p);
+  }
+  return products;
+}
+
+TEST(SgemmChoice, CostsLeastOfAllPlans) {
+  const Device device = choice_device();
+  const KernelList<Sgemm> kernels = on_host::sgemm_production();
+  for (const Sgemm& p : drawn_products(400)) {
+    SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
+    const auto choice = select_kernel(p, device, kernels, Math::fp32_split);
+    ASSERT_TRUE(choice);
+    for (const Kernel<Sgemm>& kernel : kernels) {
+      const auto plan = candidate_plan(kernel, p, device);
+      if (!plan) continue;
+      EXPECT_GE(plan->cost, choice->plan.cost) << kernel.name;
+    }
+    // The same plan as when the kernel is asked alone.
+    const auto alone = plan_for(*choice->kernel, p, device);
+    ASSERT_TRUE(alone);
+    EXPECT_EQ(alone->workspace_bytes, choice->plan.workspace_bytes);
+    EXPECT_EQ(alone->time_us, choice->plan.time_us);
+  }
+}
+
+TEST(SgemmChoice, KeepsToAWorkspaceLimit) {
+  const Device device = choice_device();
+  const KernelList<Sgemm> kernels = on_host::sgemm_production();
+  int others = 0;
+  for (const Sgemm& p : drawn_products(200)) {
+    SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
+    const auto free = select_kernel(p, device, kernels, Math::fp32_split);
+    ASSERT_TRUE(free);
+    const std::size_t needed = free->plan.needed_workspace_bytes();
+    const auto enough = select_kernel(p, device, kernels, Math::fp32_split, needed);
+    ASSERT_TRUE(enough);
+    EXPECT_STREQ(enough->kernel->name, free->kernel->name);
+    if (needed == 0) continue;
+    const auto less = select_kernel(p, device, kernels, Math::fp32_split, needed - 1);
+    ASSERT_TRUE(less);
+    EXPECT_STRNE(less->kernel->name, free->kernel->name);
+    EXPECT_LT(less->plan.needed_workspace_bytes(), needed);
+    ++others;
+  }
+  EXPECT_GT(others, 20) << "the shapes were to need a workspace more often";
+}
+
+// What is compared is a time, but where the error counts: long sums of few outputs, and fallbacks.
+TEST(SgemmChoice, TheCostIsTheTimeUnlessTheErrorCounts) {
+  const KernelList<Sgemm> kernels = on_host::sgemm_production();
+  const auto ratio = [&](Sgemm p) {
+    const auto choice = select_kernel(p, choice_device(), kernels);
+    return choice->plan.cost / choice->plan.time_us;
+  };
+  EXPECT_EQ(ratio(choice_product({4096, 4096, 4096, 1})), 1);
+  EXPECT_EQ(ratio(choice_product({512, 512, 2048, 1})), 1);
+  Sgemm fallback = choice_product({512, 512, 2048, 1});
+  fallback.is_fallback = true;
+  EXPECT_GT(ratio(fallback), 4) << "the root of a sum's length";
+  // The same kernel all by itself: sums twice as long as the vendor's are worth 7 % of the time.
+  for (const Kernel<Sgemm>& kernel : kernels) {
+    if (kernel.name != std::string("stream_128x256")) continue;
+    const auto plan = plan_for(kernel, choice_product({256, 256, 65536, 1}), choice_device());
+    ASSERT_TRUE(plan);
+    EXPECT_GE(plan->cost, plan->time_us);
+    EXPECT_LT(plan->cost, 1.3 * plan->time_us);
+  }
+}
+
+}  // namespace
+}  // namespace kw
