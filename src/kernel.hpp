@@ -44,9 +44,9 @@ struct Stream {
   void* handle = nullptr;
 };
 
-// Scratch memory on the device, at least 256-byte aligned, its contents undefined; and words by
-// which the blocks of one launch find each other. Those are zero when a launch begins, and the
-// launch leaves them zero.
+// Scratch memory on the device, at least 256-byte aligned, its contents undefined; and tickets, by
+// which the blocks of one launch learn which of them arrives last. Tickets are zero when a launch
+// begins, and the launch leaves them zero.
 struct Workspace {
   void* data = nullptr;
   std::size_t bytes = 0;
@@ -62,7 +62,7 @@ struct Kernel;
 template <class Problem>
 struct Choice;
 
-// What a kernel adds to its plan for its own launch, for instance how it cuts the problem.
+// What a kernel puts into its plan for its own launch, for instance how it cuts the problem.
 class PlanData {
  public:
   template <class T>

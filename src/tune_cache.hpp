@@ -1,5 +1,5 @@
 // Measured choices among kernels, kept in a file: for an exact shape, the kernel that was fastest
-// on this device. Text, one line a problem, written by `kernelwright tune`:
+// on this device. Text, one line per problem, written by `kernelwright tune`:
 //
 //   kernelwright tune cache | 1 | 0.1.0 | NVIDIA H200 | 13.0        format, library, device, driver
 //   sgemm 4096 4096 4096 n t 1 -> stream_256x128 2700.5 us          m n k op_a op_b batch
@@ -46,7 +46,7 @@ class TuneCache {
   static Status read(const std::string& path, const Device& device, TuneCache* cache);
   // Whether a file begins as a tune cache does, usable here or not.
   static bool is_one(const std::string& path);
-  // In place of what is there, never half: a temporary file beside it is renamed.
+  // Replaces what is there as a whole: it renames a temporary file beside it.
   Status write(const std::string& path, const Device& device) const;
 
   void set(const TuneKey& key, TuneChoice choice) { choices_[key] = std::move(choice); }

@@ -25,14 +25,14 @@ constexpr Share one_element{1, false}, two_elements{2, false}, many_elements{8, 
 // At least one block: it writes the sum of nothing, 0.
 inline std::int64_t blocks_for(Share share, std::int64_t n, const Device& device) {
   const std::int64_t wanted = std::max<std::int64_t>(
-      gpu::ceil_div(n, std::int64_t{share.elements_a_thread} * block_size), 1);
+      ceil_div(n, std::int64_t{share.elements_a_thread} * block_size), 1);
   const std::int64_t at_once =
       std::int64_t{device.sm_count} * (device.max_threads_per_sm / block_size);
   return share.resident ? std::min(wanted, at_once) : wanted;
 }
 
 // Room for the partial sums of a launch, one a block; the next ones begin on a 256-byte boundary.
-constexpr std::int64_t room_for(std::int64_t blocks) { return gpu::ceil_div(blocks, 64) * 64; }
+constexpr std::int64_t room_for(std::int64_t blocks) { return ceil_div(blocks, 64) * 64; }
 
 // For rungs that launch again until one sum is left: the first launch's partial sums and the
 // second's. The third writes over the first's, and so on.

@@ -137,8 +137,8 @@ std::size_t lay_out(Image& image, std::int64_t rows, std::int64_t k, Form form, 
   };
   image.rows = rows;
   image.k = k;
-  image.blocks = gpu::ceil_div(rows, block_rows);
-  image.stages = gpu::ceil_div(k, stage_k);
+  image.blocks = ceil_div(rows, block_rows);
+  image.stages = ceil_div(k, stage_k);
   image.data = take(image.blocks * image.stages * block_bytes(pieces_of(form)));
   if (form == Form::fp16_2) {
     image.scales = reinterpret_cast<int*>(take(rows * 4));

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "device/bulk_copy.hpp"
-#include "device/tile.hpp"
+#include "sgemm/tile.hpp"
 #include "device/wgmma.hpp"
 #include "rung.hpp"
 #include "sgemm/split_arithmetic.hpp"

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(threads, 1)
     fragments[0].load(as, bs, 0);
   }
   // Two steps a turn: unrolled further, ptxas moves accumulators from register to register.
-  const int steps = static_cast<int>(gpu::ceil_div(p.k, BK)) * BK;
+  const int steps = static_cast<int>(ceil_div(p.k, BK)) * BK;
 #pragma unroll 1
   for (int step = 0; step < steps; step += 2) {
     fragments[1].load(as, bs, 1);

@@ -61,7 +61,7 @@ __device__ __forceinline__ void consume(Shared& shared, const PlainSgemm& p, Til
     enter_stage();
     fragments[0].load(as, bs, 0);
   }
-  const int steps = static_cast<int>(gpu::ceil_div(p.k, BK)) * BK;
+  const int steps = static_cast<int>(ceil_div(p.k, BK)) * BK;
 #pragma unroll 1
   for (int step = 0; step < steps; step += 2) {
     fragments[1].load(as, bs, 1);

@@ -48,9 +48,9 @@ struct Shares {
   std::int64_t blocks;
 
   explicit Shares(const PlainSgemm& p, int sms)
-      : tiles_n(gpu::ceil_div(p.n, BN)),
-        depth(std::max<std::int64_t>(1, gpu::ceil_div(p.k, BK))),  // of zeros, where k is 0
-        all(gpu::ceil_div(p.m, BM) * tiles_n * depth),
+      : tiles_n(ceil_div(p.n, BN)),
+        depth(std::max<std::int64_t>(1, ceil_div(p.k, BK))),  // of zeros, where k is 0
+        all(ceil_div(p.m, BM) * tiles_n * depth),
         blocks(std::min<std::int64_t>(all, std::max(1, sms))) {}
 
   __device__ std::int64_t first(std::int64_t block) const {

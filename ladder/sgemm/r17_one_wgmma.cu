@@ -64,7 +64,7 @@ std::size_t r17_workspace_bytes(const Sgemm& problem, const Device&) {
 
 // A factor off by 2^-8, a product by 2^-7 and 2^-16; and a sum that is cut every 16 of k.
 double r17_extra_error(const Sgemm& p) {
-  return 131072.0 + 256.0 + 2.0 * static_cast<double>(gpu::ceil_div(p.loop_k(), 16));
+  return 131072.0 + 256.0 + 2.0 * static_cast<double>(ceil_div(p.loop_k(), 16));
 }
 
 Status r17_one_wgmma(const Sgemm& problem, const Device&, Workspace workspace, Stream stream) {

@@ -76,7 +76,7 @@ std::size_t r18_workspace_bytes(const Sgemm& problem, const Device&) {
 
 // Six sums every 16 of k, each cut and rounded towards zero: two units at most.
 double r18_extra_error(const Sgemm& p) {
-  return 12.0 * static_cast<double>(gpu::ceil_div(p.loop_k(), 16));
+  return 12.0 * static_cast<double>(ceil_div(p.loop_k(), 16));
 }
 
 Status r18_bf16x6(const Sgemm& problem, const Device&, Workspace workspace, Stream stream) {

@@ -1,9 +1,9 @@
 // What the rungs share, so that each file holds its own step and nothing else: guarded loads, and
 // the choice between the whole-tile and the edge instance. Tile origins and stores are in
-// device/tile.hpp.
+// sgemm/tile.hpp.
 #pragma once
 
-#include "device/tile.hpp"
+#include "sgemm/tile.hpp"
 #include "gpu/gpu.hpp"
 #include "rungs.hpp"
 #include "sgemm/problem.hpp"

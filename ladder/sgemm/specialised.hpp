@@ -26,7 +26,7 @@ struct Shared {
 struct Tiles {
   std::int64_t m, n, index;  // of C in tiles; the current one
   __device__ __forceinline__ explicit Tiles(const PlainSgemm& p)
-      : m(gpu::ceil_div(p.m, BM)), n(gpu::ceil_div(p.n, BN)), index(blockIdx.x) {}
+      : m(ceil_div(p.m, BM)), n(ceil_div(p.n, BN)), index(blockIdx.x) {}
   __device__ __forceinline__ bool has_tile() const { return index < m * n; }
   __device__ __forceinline__ void next() { index += gridDim.x; }
   __device__ __forceinline__ TileOrigin origin() const {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/async_copy.hpp"
-#include "device/tile.hpp"
+#include "sgemm/tile.hpp"
 #include "rung.hpp"
 
 namespace KW_TARGET::wide_tile {

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(block_size) one_element(PlainSgemm p) {
 Status naive(const Sgemm& problem, const Device&, Workspace, Stream stream) {
   PlainSgemm p = problem;
   p.k = p.loop_k();
-  const auto blocks = static_cast<unsigned>(gpu::ceil_div(p.m * p.n, block_size));
+  const auto blocks = static_cast<unsigned>(ceil_div(p.m * p.n, block_size));
   return gpu::launch(one_element, {dim3(blocks), dim3(block_size), 0, stream}, p);
 }
 

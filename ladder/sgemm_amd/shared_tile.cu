@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(1024) runtime_tile(PlainSgemm p, Sizes t) {
   float* bs = as + t.bm * t.bk;              // [bk][bn]
   const int tx = static_cast<int>(threadIdx.x), ty = static_cast<int>(threadIdx.y);
   const int tid = ty * t.bn + tx, block_size = t.bm * t.bn;
-  const auto tiles_n = static_cast<unsigned>(gpu::ceil_div(p.n, t.bn));
+  const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, t.bn));
   const std::int64_t row0 = std::int64_t{blockIdx.x / tiles_n} * t.bm;
   const std::int64_t col0 = std::int64_t{blockIdx.x % tiles_n} * t.bn;
 

@@ -47,7 +47,7 @@ inline gpu::LaunchConfig grid_of(std::int64_t blocks, Stream stream) {
 
 template <class Each>
 Status run_each(const Each& each, Stream stream) {
-  const std::int64_t blocks = gpu::ceil_div(each.size(), threads);
+  const std::int64_t blocks = ceil_div(each.size(), threads);
   return gpu::launch(for_each<Each>, grid_of(blocks < 8192 ? blocks : 8192, stream), each);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "arithmetic.hpp"
 #include "check/each.hpp"
 
 // The float64 product is most of a check's time on a CPU: compile it for what the machine has.
@@ -82,7 +83,7 @@ void oracle_columns(const Oracle& o, const std::vector<Panel>& a_panels, std::in
 }
 
 Status oracle(const Oracle& o, Stream) {
-  std::vector<Panel> a_panels(static_cast<std::size_t>((o.m + tile_rows - 1) / tile_rows));
+  std::vector<Panel> a_panels(static_cast<std::size_t>(ceil_div(o.m, tile_rows)));
   for (std::int64_t row = 0; row < o.m; row += tile_rows) {
     a_panels[static_cast<std::size_t>(row / tile_rows)].pack(
         o.a + row * o.a_row_step, o.a_row_step, o.a_col_step, o.m - row, tile_rows, o.k);

@@ -75,8 +75,8 @@ Status oracle(const Oracle& whole, Stream stream) {
     slice.a += row * whole.a_row_step;
     slice.product += row * whole.n;
     slice.magnitude += row * whole.n;
-    const dim3 grid(static_cast<unsigned>(gpu::ceil_div(slice.n, tile)),
-                    static_cast<unsigned>(gpu::ceil_div(slice.m, tile)));
+    const dim3 grid(static_cast<unsigned>(ceil_div(slice.n, tile)),
+                    static_cast<unsigned>(ceil_div(slice.m, tile)));
     Status status = gpu::launch(oracle_kernel, {grid, dim3(side * side), 0, stream}, slice);
     if (!status.ok()) return status;
   }

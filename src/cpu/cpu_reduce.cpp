@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "arithmetic.hpp"
 #include "cpu/cpu_reduce_walk.hpp"
 #include "cpu/kernels.hpp"
 #include "reduce/dispatch.hpp"
@@ -84,7 +85,7 @@ void reduce_columns_of(const Reduce& p, Total<kind, T>* totals) {
   const ResultSink sink = sink_of(p);
   const std::int64_t chunk_rows = column_chunk_rows(p.rows);
   const std::int64_t chunks = column_chunk_count(p.rows);
-  const std::int64_t strips = (p.cols + strip_columns - 1) / strip_columns;
+  const std::int64_t strips = ceil_div(p.cols, strip_columns);
 #pragma omp parallel if (p.elements() >= worth_threads)
   {
 #pragma omp for schedule(guided)

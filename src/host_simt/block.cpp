@@ -8,6 +8,8 @@
 
 #include <exception>
 
+#include "arithmetic.hpp"
+
 namespace kw::host_simt {
 namespace {
 
@@ -80,7 +82,7 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
     thread.async.clear();
     thread.wgmma = {};
   }
-  warps_.resize(static_cast<std::size_t>((size_ + warp_size - 1) / warp_size));
+  warps_.resize(static_cast<std::size_t>(ceil_div(size_, warp_size)));
   for (auto& warp : warps_) warp.clear();
   named_barriers_.fill({});
   mbarriers_.clear();

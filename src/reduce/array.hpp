@@ -1,13 +1,14 @@
 // A whole array to one result, in one launch.
 //
-// Idea        One block a chunk (order.hpp). Each block leaves its total in a mailbox; the last
+// Idea        One block per chunk (order.hpp). Each block leaves its total in a mailbox; the last
 //             block of the grid collects all of them and merges them in the order of the chunks,
 //             whatever order they came in: the same bits every run. Nothing waits for a fence or an
-//             atomic operation. The grid is never larger than a few blocks an SM, and the last
-//             block is the last to start, so whom it waits for is running or done.
+//             atomic operation. The grid is never larger than a few blocks per SM, and the last
+//             block is the last to start, so the blocks that it waits for run or are done.
 // Overlap     The next call's blocks come to the SMs while this call's totals are collected, and
 //             bring the beginnings of their chunks into L2 meanwhile.
-// Limits      Up to about 2^21 elements a call is latency: load, tree, mailbox, tree. Above, it is
+// Limits      Up to about 2^21 elements per call it is latency: load, tree, mailbox, tree. Above,
+// it is
 //             memory.
 #pragma once
 
@@ -51,16 +52,17 @@ __device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chu
   return tree_of_block<A>(total, warps, thread);
 }
 
-// Four blocks of 64 registers an SM, with which the whole grid of an H200 is resident: with three,
-// a quarter of the blocks would come in a second wave. What would spill then gets what it asks for.
+// Four blocks of 64 registers per SM, with which the whole grid of an H200 is resident: with three,
+// a quarter of the blocks would come in a second wave. Instances that would spill have no such
+// bound.
 template <ReduceKind kind>
-constexpr int array_blocks_an_sm =
+constexpr int array_blocks_per_sm =
     kind == ReduceKind::moments || kind == ReduceKind::sum_square || kind == ReduceKind::min_max
         ? 0
         : 4;
 
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, array_blocks_an_sm<kind>)
+__global__ void __launch_bounds__(order_threads, array_blocks_per_sm<kind>)
     reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
                         ResultSink sink) {
   using A = Accumulator<kind, T>;

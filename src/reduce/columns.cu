@@ -17,7 +17,7 @@ struct LaunchColumns {
     using Total = typename Accumulator<kind, T>::Total;
     ColumnShape shape = {
         p.rows, p.cols, p.ld, column_chunk_rows(p.rows), column_chunk_count(p.rows), 0};
-    shape.strips = gpu::ceil_div(p.cols, std::int64_t{warp_lanes} * width);
+    shape.strips = ceil_div(p.cols, std::int64_t{warp_lanes} * width);
     const ResultSink sink = {p.op, p.out, p.correction};
     auto* totals = static_cast<Total*>(workspace.data);
     const auto blocks = static_cast<unsigned>(shape.strips * shape.chunks);
@@ -25,7 +25,7 @@ struct LaunchColumns {
                                 {dim3(blocks), dim3(order_threads), 0, stream},
                                 static_cast<const T*>(p.data), shape, totals, sink);
     if (!status.ok() || shape.chunks == 1) return status;
-    const auto merging = static_cast<unsigned>(gpu::ceil_div(p.cols, order_threads));
+    const auto merging = static_cast<unsigned>(ceil_div(p.cols, order_threads));
     return gpu::launch(merge_columns_kernel<kind, T>,
                        {dim3(merging), dim3(order_threads), 0, stream}, shape, totals, sink);
   }

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arithmetic.hpp"
 #include "host_device.hpp"
 
 namespace kw {
@@ -53,7 +54,7 @@ KW_HOST_DEVICE constexpr std::int64_t chunk_elements(std::int64_t n) {
 template <class T>
 KW_HOST_DEVICE constexpr std::int64_t chunk_count(std::int64_t n) {
   const std::int64_t size = chunk_elements<T>(n);
-  return n <= size ? 1 : (n + size - 1) / size;
+  return n <= size ? 1 : ceil_div(n, size);
 }
 
 // Chosen by hand; 16384 x 16384 floats are read at 96 % of an H200's bandwidth (docs/reduce.md).
@@ -63,8 +64,8 @@ constexpr std::int64_t smallest_column_chunk = 256;
 constexpr std::int64_t largest_column_chunk = 4096;  // 512 additions a lane
 
 KW_HOST_DEVICE constexpr std::int64_t column_chunk_rows(std::int64_t rows) {
-  const std::int64_t share = (rows + max_column_chunks - 1) / max_column_chunks;
-  const std::int64_t wanted = (share + column_lanes - 1) / column_lanes * column_lanes;
+  const std::int64_t share = ceil_div(rows, max_column_chunks);
+  const std::int64_t wanted = ceil_div(share, column_lanes) * column_lanes;
   return wanted < smallest_column_chunk  ? smallest_column_chunk
          : wanted > largest_column_chunk ? largest_column_chunk
                                          : wanted;
@@ -73,7 +74,7 @@ KW_HOST_DEVICE constexpr std::int64_t column_chunk_rows(std::int64_t rows) {
 // At least one: an empty column is one empty chunk.
 KW_HOST_DEVICE constexpr std::int64_t column_chunk_count(std::int64_t rows) {
   const std::int64_t size = column_chunk_rows(rows);
-  return rows <= size ? 1 : (rows + size - 1) / size;
+  return rows <= size ? 1 : ceil_div(rows, size);
 }
 
 }  // namespace kw

@@ -15,8 +15,9 @@ bool has_shape(const Reduce& p, const Device&) {
 
 KernelList<Reduce> reduce_production() {
   return {
-      {"reduce_array", nullptr, "one launch, a block a chunk, totals by mailbox", Role::production,
-       Math::fp32, has_shape<ReduceShape::whole>, no_workspace<Reduce>, reduce_array},
+      {"reduce_array", nullptr, "one launch, one block per chunk, totals by mailbox",
+       Role::production, Math::fp32, has_shape<ReduceShape::whole>, no_workspace<Reduce>,
+       reduce_array},
       {"reduce_rows", nullptr, "lanes share short rows, warps share long ones", Role::production,
        Math::fp32, has_shape<ReduceShape::rows>, reduce_rows_workspace, reduce_rows},
       {"reduce_columns", nullptr, "whole rows of a strip of columns, eight a block",

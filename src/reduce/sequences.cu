@@ -14,7 +14,7 @@ constexpr int group_of_segments = 2;
 // Blocks that hold so many teams, of which a block has `teams`.
 unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
                     std::int64_t most = std::int64_t{1} << 30) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>(gpu::ceil_div(wanted, teams), 1, most));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
 }
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
@@ -70,8 +70,8 @@ struct LaunchSequences {
   Status short_ones(const T* data, const Sequences& sequences, int group,
                     const WorkLists& lists) const {
     return gpu::launch(reduce_short_kernel<kind, T>,
-                       config(blocks_for(gpu::ceil_div(sequences.count, warp_lanes))), data,
-                       sequences, group, lists, sink());
+                       config(blocks_for(ceil_div(sequences.count, warp_lanes))), data, sequences,
+                       group, lists, sink());
   }
 
   template <ReduceKind kind, class T>
@@ -80,7 +80,7 @@ struct LaunchSequences {
     using A = Accumulator<kind, T>;
     constexpr int threads = chunk_threads<A, T>, teams = threads / chunk_team<A, T>;
     constexpr int waves = 2;  // who is done early makes room for who starts late
-    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_an_sm<A, T>;
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<A, T>;
     return gpu::launch(reduce_chunks_kernel<kind, T>,
                        config(blocks_for(most, teams, waves * at_once), threads), data, sequences,
                        lists, totals, sink());

@@ -136,7 +136,7 @@ __device__ __forceinline__ unsigned sum_up_to_lane(unsigned value, int lane) {
 }
 
 // Room for `wanted` entries for this lane, next to those of the warp's other lanes: one atomic
-// operation a warp. Returns where they begin.
+// operation per warp. Returns where they begin.
 __device__ __forceinline__ std::int64_t take_room(unsigned* count, unsigned wanted, int lane) {
   const unsigned up_to = sum_up_to_lane(wanted, lane);
   unsigned first = 0;
@@ -197,12 +197,12 @@ template <class A, class T>
 constexpr int chunk_team = A::any_order || sizeof(Lanes<A, T>) * order_warps <= 256 ? warp_lanes
                                                                                     : order_threads;
 
-// Threads of a block, and blocks an SM: twelve warps of 168 registers, which have 48 KiB in flight;
-// eight where eight lanes lie in a pack, which would spill.
+// Threads of a block, and blocks per SM: twelve warps of 168 registers, which have 48 KiB in
+// flight; eight where eight lanes lie in a pack, which would spill.
 template <class A, class T>
 constexpr int chunk_threads = chunk_team<A, T> == warp_lanes ? 128 : order_threads;
 template <class A, class T>
-constexpr int chunk_blocks_an_sm = chunk_team<A, T> == order_threads ? 1
+constexpr int chunk_blocks_per_sm = chunk_team<A, T> == order_threads ? 1
                                    : Lanes<A, T>::count > 4          ? 2
                                                                      : 3;
 
@@ -211,7 +211,7 @@ constexpr int chunk_blocks_an_sm = chunk_team<A, T> == order_threads ? 1
 // of one chunk is done here, the others' totals are merged next.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
-                                  (chunk_blocks_an_sm<Accumulator<kind, T>, T>))
+                                  (chunk_blocks_per_sm<Accumulator<kind, T>, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
                          typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
   using A = Accumulator<kind, T>;

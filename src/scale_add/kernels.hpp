@@ -1,4 +1,4 @@
-// The lists of kernels that compute ScaleAdd, one function a place that owns kernels.
+// The lists of kernels that compute ScaleAdd, one function for each place that owns kernels.
 #pragma once
 
 #include "scale_add/problem.hpp"

@@ -11,7 +11,7 @@ bool always(const ScaleAdd&, const Device&) { return true; }
 }  // namespace
 
 KernelList<ScaleAdd> scale_add_production() {
-  return {{"scale_add_stream", nullptr, "16-byte accesses, four independent ones a thread",
+  return {{"scale_add_stream", nullptr, "16-byte accesses, four independent ones per thread",
            Role::production, Math::fp32, always, no_workspace<ScaleAdd>, scale_add_stream}};
 }
 

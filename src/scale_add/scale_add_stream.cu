@@ -1,10 +1,10 @@
 // scale_add_stream: B = scale * A + shift at the speed of memory.
 //
-// Idea        The work is one load, one FMA and one store an element, so only bytes in flight
-// count:
-//             each thread issues its loads (four of 16 bytes, eight of 4) before the first result
-//             is used. At 2048 threads an SM that is 128 KiB (64 KiB) under way, where latency
-//             times bandwidth of an H200 asks for about 30 KiB an SM.
+// Idea        The work is one load, one FMA and one store per element, so the speed follows from
+// the
+//             bytes in flight: each thread issues its loads (four of 16 bytes, eight of 4) before
+//             it uses the first result. At 2048 threads per SM that is 128 KiB (64 KiB) in flight,
+//             where latency times bandwidth of an H200 needs about 30 KiB per SM.
 // Shapes      Matrices without gaps between rows are one long row. Where both matrices allow it
 //             accesses are 16 bytes wide, else 4.
 // Limits      Rows much shorter than 32 accesses leave lanes idle.
@@ -64,8 +64,7 @@ __global__ void __launch_bounds__(threads) one_row(ScaleAdd p) {
   constexpr std::int64_t chunk = threads * in_flight<Vector>;
   for (std::int64_t begin = blockIdx.x * chunk; begin < vectors; begin += gridDim.x * chunk) {
     const std::int64_t first = begin + threadIdx.x;
-    stream<Reads>(p, a + first, b + first, threads, threads,
-                  (vectors - first + threads - 1) / threads);
+    stream<Reads>(p, a + first, b + first, threads, threads, ceil_div(vectors - first, threads));
   }
   const std::int64_t rest = vectors * width + threadIdx.x;
   if (blockIdx.x == 0 && rest < p.cols) {
@@ -86,7 +85,7 @@ __global__ void __launch_bounds__(threads) many_rows(ScaleAdd p) {
        row += gridDim.y * rows_a_block) {
     const float* a = p.a + row * p.lda;
     float* b = p.b + row * p.ldb;
-    const std::int64_t rows = (p.rows - row + tile_rows - 1) / tile_rows;
+    const std::int64_t rows = ceil_div(p.rows - row, tile_rows);
     for (std::int64_t column = blockIdx.x * std::int64_t{tile_cols} + lane; column < vectors;
          column += gridDim.x * std::int64_t{tile_cols}) {
       stream<Reads>(p, reinterpret_cast<const Vector*>(a) + column,
@@ -107,12 +106,12 @@ Status launch(const ScaleAdd& p, Stream stream) {
   constexpr int width = sizeof(Vector) / sizeof(float);
   if (p.rows == 1) {
     const std::int64_t vectors = std::max<std::int64_t>(p.cols / width, 1);
-    const std::int64_t blocks = gpu::ceil_div(vectors, threads * in_flight<Vector>);
+    const std::int64_t blocks = ceil_div(vectors, threads * in_flight<Vector>);
     const auto x = static_cast<unsigned>(std::min(blocks, max_blocks_x));
     return gpu::launch(one_row<Reads, Vector>, {dim3(x), dim3(threads), 0, stream}, p);
   }
-  const std::int64_t across = gpu::ceil_div(std::max<std::int64_t>(p.cols / width, 1), tile_cols);
-  const std::int64_t down = gpu::ceil_div(p.rows, tile_rows * in_flight<Vector>);
+  const std::int64_t across = ceil_div(std::max<std::int64_t>(p.cols / width, 1), tile_cols);
+  const std::int64_t down = ceil_div(p.rows, tile_rows * in_flight<Vector>);
   const dim3 grid(static_cast<unsigned>(std::min(across, max_blocks_x)),
                   static_cast<unsigned>(std::min(down, max_blocks_y)));
   return gpu::launch(many_rows<Reads, Vector>, {grid, dim3(threads), 0, stream}, p);

@@ -106,8 +106,8 @@ __global__ void tiled_async(Sgemm p) {
 
 Status launch_tiles(void (*kernel)(Sgemm), Sgemm p, Stream stream) {
   p.k = p.loop_k();
-  const dim3 grid(static_cast<unsigned>(gpu::ceil_div(p.n, tile)),
-                  static_cast<unsigned>(gpu::ceil_div(p.m, tile)));
+  const dim3 grid(static_cast<unsigned>(ceil_div(p.n, tile)),
+                  static_cast<unsigned>(ceil_div(p.m, tile)));
   return gpu::launch(kernel, {grid, dim3(tile_extent, tile_extent), 0, stream}, p);
 }
 

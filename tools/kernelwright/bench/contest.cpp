@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "arithmetic.hpp"
+
 namespace kw::bench {
 namespace {
 
@@ -79,8 +81,7 @@ class Lane {
     const auto wanted =
         std::clamp(static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us)),
                    fewest_calls_a_graph, most_calls_a_graph);
-    const std::int64_t rounds =
-        options_.many_rounds ? (wanted + options_.buffer_sets - 1) / options_.buffer_sets : 1;
+    const std::int64_t rounds = options_.many_rounds ? ceil_div(wanted, options_.buffer_sets) : 1;
     calls_ = rounds * options_.buffer_sets;
     check::require(bench_.runtime().capture(
         [&](Stream stream) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "arithmetic.hpp"
+
 namespace kw::bench {
 namespace {
 
@@ -13,7 +15,7 @@ std::size_t past_boundary(const Operand& operand) {
 }
 
 std::size_t room(const Operand& operand) {
-  return (past_boundary(operand) + operand.bytes + boundary - 1) / boundary * boundary;
+  return ceil_div(past_boundary(operand) + operand.bytes, boundary) * boundary;
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "arithmetic.hpp"
+
 namespace kw::bench {
 
 namespace {
@@ -95,7 +97,7 @@ check::SgemmCase probe(check::SgemmCase c) {
   c.k = std::min(c.k, edge);
   // Enough of a batch that starting threads is not most of its time.
   const std::int64_t volume = std::max<std::int64_t>(c.m * c.n * c.k, 1);
-  c.batch = std::min(c.batch, (edge * edge * edge + volume - 1) / volume);
+  c.batch = std::min(c.batch, ceil_div(edge * edge * edge, volume));
   return c;
 }
 
