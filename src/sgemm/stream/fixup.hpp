@@ -4,6 +4,7 @@
 
 #include "device/arrival.hpp"
 #include "sgemm/stream/consumer.hpp"
+#include "sgemm/stream/scheduler.hpp"
 
 namespace KW_TARGET::stream_tile {
 
@@ -21,10 +22,12 @@ class Fixup {
   // of all parts, in ascending order of k within groups of stream_fan, then of groups.
   __device__ static __forceinline__ bool add_parts(Shared<config>& shared,
                                                    const Workspace& workspace,
-                                                   const StreamSchedule& schedule,
-                                                   const StreamParts& parts,
+                                                   const Scheduler& scheduler,
+                                                   const StreamWork& work,
                                                    float (&out)[S::outputs]) {
+    // In this order: read after the parts, the index takes other instructions.
     const int tid = OwnOutputs<config>().tid;
+    const StreamParts parts = scheduler.parts(work);
     int mine = parts.mine, count = parts.count, stride = 1;
     for (int level = 0; count > 1; ++level) {
       store(workspace, parts.slot(mine * stride), tid, out);
@@ -32,7 +35,7 @@ class Fixup {
       const int size = count - first < stream_fan ? count - first : stream_fan;
       const bool is_last = arrives_last(
           shared.is_last, static_cast<unsigned>(size), tid == 0, [] { Consumer<config>::sync(); },
-          [&] { return workspace.tickets + schedule.ticket(level, parts.slot(first * stride)); });
+          [&] { return workspace.tickets + scheduler.ticket(level, parts.slot(first * stride)); });
       if (!is_last) return false;
 #pragma unroll
       for (int e = 0; e < S::outputs; ++e) out[e] = 0;

@@ -28,6 +28,10 @@ class Scheduler {
   __device__ __forceinline__ StreamParts parts(const StreamWork& work) const {
     return schedule_.parts(work, block_);
   }
+  // The ticket of the blocks that meet at a slot, on a level of adding up.
+  __device__ __forceinline__ int ticket(int level, int slot) const {
+    return schedule_.ticket(level, slot);
+  }
 
  private:
   const StreamSchedule& schedule_;

@@ -60,7 +60,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
     float out[Shape<config>::outputs];
     consumer.multiply(reads ? work.end - work.begin : 0, out);
     if (!scheduler.is_whole(work) &&
-        !Fixup<config>::add_parts(shared, workspace, schedule, scheduler.parts(work), out))
+        !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
       continue;
     const StreamTileIndex tile = scheduler.tile(work);
     store_tile<config>(shared, entry_of(p, tile.entry), tile, operands.c16, out);
