@@ -62,7 +62,7 @@ ProgramRun ProgramUnderWay::wait() {
   int state = 0;
   waitpid(process_, &state, 0);
   process_ = -1;
-  return {WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state), read_text(out_),
+  return {WIFEXITED(state) ? WEXITSTATUS(state) : -WTERMSIG(state), read_text(out_),
           read_text(err_)};
 }
 

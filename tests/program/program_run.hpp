@@ -13,6 +13,8 @@ struct ProgramRun {
 // `arguments` as a shell reads them; `environment` as assignments before the command.
 ProgramRun run_kernelwright(const std::string& arguments, const std::string& environment = {});
 
+std::string read_text(const std::string& path);
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -26,7 +28,9 @@ class ProgramUnderWay {
   ProgramUnderWay& operator=(const ProgramUnderWay&) = delete;
 
   void send(int signal) const;
-  // Its exit code, or 128 + the signal that ended it; what it said is complete then.
+  // What it said so far on standard output and error.
+  ProgramRun so_far() const { return {0, read_text(out_), read_text(err_)}; }
+  // Its exit code, or the negative number of the signal that ended it; what it said is complete.
   ProgramRun wait();
 
  private:
@@ -36,8 +40,6 @@ class ProgramUnderWay {
 
 // What the program writes where its standard error is a terminal of that kind (TERM).
 ProgramRun run_in_terminal(const std::string& arguments, const std::string& environment);
-
-std::string read_text(const std::string& path);
 
 // A path for a file of this test, which is removed with the tests' temporary folder.
 std::string temporary_path(const std::string& name);

@@ -215,6 +215,7 @@ int run(const BenchOptions& options, const std::string& command) {
     progress.clear();
     session.begin(command, device, ceilings);
     if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
+    flush_output();
     bench::Bench bench(
         workbench, timing, ceilings, [&](const std::string& line) { progress.say(line); },
         [&](const std::string& text) { progress.show(text); });
