@@ -183,6 +183,7 @@ STALL = counters.STALL
 COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind, metric, divided by, scale
     "issue": ("share", "smsp__issue_active.avg.pct_of_peak_sustained_active", None, 1e-2),
     "dram": ("share", "dram__throughput.avg.pct_of_peak_sustained_elapsed", None, 1e-2),
+    "occupancy": ("share", "sm__warps_active.avg.pct_of_peak_sustained_active", None, 1e-2),
     "fma": ("share", "smsp__inst_executed_pipe_fma.sum", "smsp__inst_executed.sum", 1.0),
     "sectors": ("number", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", 1.0),
     "wavefronts": ("number", counters.LD, "smsp__inst_executed_op_shared_ld.sum", 1.0),
