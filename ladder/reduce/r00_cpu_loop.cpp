@@ -8,7 +8,7 @@
 // Limits      The chain of additions. A compiler may not break it, as that would change the result.
 // Accuracy    The worst order there is: once the sum is 2^24 times an element, adding that element
 //             changes nothing. On values of one sign the loss is visible from about 2^24 elements.
-// Original    None in the five articles: S4 begins on the GPU.
+// Original    None in S1 to S5: S4 begins on the GPU.
 #include "cpu_rungs.hpp"
 
 namespace kw::cpu {

@@ -8,7 +8,7 @@
 //             at 2^25, 2.15 ms at 2^28.
 // Limits      Waiting. A block loads once, for which it waits a memory latency with nothing else to
 //             do, then goes through nine barriers with ever fewer warps at work and no load under
-//             way. Eight blocks an SM overlap, which is not enough.
+//             way. Eight blocks per SM overlap, which is not enough.
 // Original    S4's v2, 462.02 us on an A100.
 #include "rung.hpp"
 

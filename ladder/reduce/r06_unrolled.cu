@@ -5,7 +5,7 @@
 //             steps.hpp.
 // Prediction  15 of r05's 61 instructions go, none of which anybody waited for. S4's A100 gained 5
 //             % (167 to 159 us): 97 us at 2^25, 0.74 ms at 2^28.
-// Limits      As r05's. 30 % of the read bandwidth, with the memory idle while blocks add and end.
+// Limits      As r05's: the memory is idle while blocks add and end.
 // Original    S4's v5, 158.78 us on an A100, with r05's race.
 #include "rung.hpp"
 #include "steps.hpp"

@@ -8,7 +8,7 @@
 //             0.3 us of 37. Within 1 % of r07 at 2^25 and at 2^28. It counts where arrays are
 //             short.
 // Limits      As r07's.
-// Original    None in the five articles; it is the usual cure for v4's race.
+// Original    None in S1 to S5; it is the usual cure for v4's race.
 #include "rung.hpp"
 #include "steps.hpp"
 

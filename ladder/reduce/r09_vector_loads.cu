@@ -9,7 +9,7 @@
 //             us for start, end and the second launch: 35 us at 2^25, 242 us at 2^28.
 // Limits      The memory. What is left is at the edges: the start, the end at which SMs run out of
 //             work one by one, and the second launch.
-// Original    None in the five articles.
+// Original    None in S1 to S5.
 #include "rung.hpp"
 #include "steps.hpp"
 

@@ -11,7 +11,7 @@
 //             ticket and one for the sums, together about 1 us: 33.5 us at 2^25, 240 us at 2^28. At
 //             2^20 and below, where two launches are most of the time, nearly half of it.
 // Limits      The memory, and at short arrays the latency of one launch.
-// Original    None in the five articles: S4 left the sums of its blocks where they were.
+// Original    None in S1 to S5: S4 left the sums of its blocks where they were.
 #include "device/ticket.hpp"
 #include "rung.hpp"
 #include "steps.hpp"
