@@ -29,8 +29,6 @@ from . import marks
 if TYPE_CHECKING:
     from .docs import Project
 
-# Documents whose figures are not yet marked. Empty it.
-NOT_YET = ("ladder/reduce/README.md", "ladder/sgemm_amd/README.md")
 UNRECORDED_IN = "docs/experiments.md"
 SOURCES = "docs/sources.md"
 
@@ -210,10 +208,7 @@ def _machine_paths(root: Path) -> list[str]:
 
 def document(project: Project, name: str, content: str) -> list[str]:
     """What is wrong with a document, one line each."""
-    wrong = _paths(project, name, content)
-    if name in NOT_YET:
-        return wrong
-    return _figures(name, content, _steps(project, name)) + wrong + _seeds(name, content)
+    return _figures(name, content, _steps(project, name)) + _paths(project, name, content) + _seeds(name, content)
 
 
 def everything(project: Project) -> list[str]:

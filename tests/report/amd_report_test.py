@@ -24,9 +24,11 @@ class AmdLadder(InFolder):
         self.write(rows, "ladder/sgemm_amd/rungs.cu")
         self.write("// kernel\n", "ladder/sgemm_amd/slow.cu")
         self.write("// kernel\n", "ladder/sgemm_amd/tile.cu")
+        self.write("## S2\n", "docs/sources.md")
 
     def page(self, mark):
-        self.write(f"<!-- {mark} -->\n<!-- end -->\n", "ladder/sgemm_amd/README.md")
+        page = f"Of [S2](../../docs/sources.md#s2).\n\n<!-- {mark} -->\n<!-- end -->\n"
+        self.write(page, "ladder/sgemm_amd/README.md")
         code, _, err = self.run_main("docs", "--root", self.folder)
         self.assertEqual((code, err), (0, ""))
         return (self.folder / "ladder/sgemm_amd/README.md").read_text().replace(text.THIN, " ")
