@@ -45,10 +45,10 @@ KernelList<Sgemm> sgemm_rungs() {
                          .extra_error = extra_error};
   };
   KernelList<Sgemm> rows = {
-      rung("r01_naive_uncoalesced", nullptr, r01_naive_uncoalesced, "one thread an element, a warp down a column"),
-      rung("r02_naive_coalesced", "r01_naive_uncoalesced", r02_naive_coalesced, "one thread an element, a warp along a row"),
+      rung("r01_naive_uncoalesced", nullptr, r01_naive_uncoalesced, "one thread per element, a warp down a column"),
+      rung("r02_naive_coalesced", "r01_naive_uncoalesced", r02_naive_coalesced, "one thread per element, a warp along a row"),
       rung("r03_shared_tile", "r02_naive_coalesced", r03_shared_tile, "32x32 tiles of A and B in shared memory"),
-      rung("r04_block_tile", "r03_shared_tile", r04_block_tile, "128x128x8 block tile, 8x8 outputs a thread in registers"),
+      rung("r04_block_tile", "r03_shared_tile", r04_block_tile, "128x128x8 block tile, 8x8 outputs per thread in registers"),
       rung("r05_float4", "r04_block_tile", r05_float4, "16-byte loads and stores"),
       rung("r06_barrier_moved", "r05_float4", r06_barrier_moved, "second barrier at the loop's head, none after the last tile"),
       rung("r07_conflict_free", "r06_barrier_moved", r07_conflict_free, "A transposed in shared memory, four 4x4 quarters 64 apart"),
@@ -61,7 +61,7 @@ KernelList<Sgemm> sgemm_rungs() {
   };
   if constexpr (gpu::has_nvidia_kernels) {
     const KernelList<Sgemm> nvidia = {
-        rung("r14_big_thread_tile", "r13_fma_order", r14_big_thread_tile, "128x256 tile, 8x16 outputs a thread, the next step's fragments on their way", not_transposed_sm80),
+        rung("r14_big_thread_tile", "r13_fma_order", r14_big_thread_tile, "128x256 tile, 8x16 outputs per thread, the next step's fragments on their way", not_transposed_sm80),
         rung("r15_warp_specialised", "r14_big_thread_tile", r15_warp_specialised, "four warps copy, eight multiply, mbarriers between", not_transposed_sm90a),
         rung("r16_stream_k", "r15_warp_specialised", r16_stream_k, "the steps along k of all tiles, shared evenly among the SMs", not_transposed_sm90a, r16_workspace_bytes),
         tensor("r17_one_wgmma", "r16_stream_k", r17_one_wgmma, "tensor cores, one product of bfloat16: fast and wrong", r17_workspace_bytes, r17_extra_error),
