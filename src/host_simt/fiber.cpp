@@ -7,7 +7,10 @@
 #include "host_simt/host_simt.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#else
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) static_cast<void>(0)
 #endif
 
 namespace kw::host_simt {
@@ -35,10 +38,36 @@ void confirm_switch([[maybe_unused]] void* fake_stack, [[maybe_unused]] const vo
 #endif
 }
 
+// Stacks with a guard page, whose memory AddressSanitizer takes for untouched when it comes and
+// when it goes. It cannot tell by itself: Boost's first function on a stack ends by a jump, so the
+// marks around that function's variables stay, and the next stack that the system maps there, which
+// has another stagger, would have them in the middle of a kernel's frame.
+class CleanStacks {
+ public:
+  explicit CleanStacks(std::size_t bytes) : stacks_(bytes) {}
+
+  boost::context::stack_context allocate() {
+    const boost::context::stack_context stack = stacks_.allocate();
+    clear_marks(stack);
+    return stack;
+  }
+  void deallocate(boost::context::stack_context& stack) noexcept {
+    clear_marks(stack);
+    stacks_.deallocate(stack);
+  }
+
+ private:
+  static void clear_marks([[maybe_unused]] const boost::context::stack_context& stack) {
+    ASAN_UNPOISON_MEMORY_REGION(static_cast<char*>(stack.sp) - stack.size, stack.size);
+  }
+
+  boost::context::protected_fixedsize_stack stacks_;
+};
+
 }  // namespace
 
 Fiber::Fiber(std::size_t index, Fiber* home, std::function<void()> main) {
-  boost::context::protected_fixedsize_stack stacks(stack_bytes + page_bytes);
+  CleanStacks stacks(stack_bytes + page_bytes);
   const boost::context::stack_context stack = stacks.allocate();
   const std::size_t stagger = index * stagger_lines * line_bytes % page_bytes;
   void* top = static_cast<char*>(stack.sp) - stagger;
