@@ -1,5 +1,6 @@
 // The exact test for shared bytes, against sets of addresses.
 #include "api/overlap.hpp"
+#include "support/run_seed.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +30,7 @@ bool shares_by_sets(const Footprint& x, const Footprint& y) {
 }
 
 TEST(Overlap, AgreesWithSetsOfAddresses) {
-  std::mt19937 engine(7);
+  std::mt19937 engine(seed_of(7));
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
   };
@@ -56,7 +57,7 @@ TEST(Overlap, AgreesWithSetsOfAddresses) {
 }
 
 TEST(Overlap, OfBatchesAgreesWithThatOfEveryPair) {
-  std::mt19937 engine(11);
+  std::mt19937 engine(seed_of(11));
   const auto draw = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
   };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "reduce_support.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw::test {
 namespace {
@@ -17,7 +18,7 @@ class ApiReduce : public testing::TestWithParam<DeviceKind> {
 
 template <class T>
 std::vector<T> small_elements(std::int64_t count, unsigned seed) {
-  std::mt19937 engine(seed);
+  std::mt19937 engine(seed_of(seed));
   std::uniform_int_distribution<int> uniform(-100, 100);
   std::vector<T> values(static_cast<std::size_t>(count));
   for (T& value : values) value = element<T>(uniform(engine));

@@ -16,6 +16,7 @@
 #include "api/context_state.hpp"
 #include "backends.hpp"
 #include "kernelwright/matrix.hpp"
+#include "support/run_seed.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT
 #include "host_simt/backend.hpp"
@@ -83,7 +84,7 @@ class DeviceArray {
 using DeviceFloats = DeviceArray<float>;
 
 inline std::vector<float> random_floats(std::int64_t count, unsigned seed) {
-  std::mt19937 engine(seed);
+  std::mt19937 engine(seed_of(seed));
   std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = uniform(engine);

@@ -11,6 +11,7 @@
 #include "device/async_copy.hpp"
 #include "gpu/gpu.hpp"
 #include "host_simt/backend.hpp"
+#include "support/run_seed.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -148,7 +149,7 @@ class Harness : public testing::TestWithParam<int> {
   }
   ~Harness() override { host_simt::options() = before_; }
 
-  static std::uint64_t seed() { return static_cast<std::uint64_t>(GetParam()); }
+  static std::uint64_t seed() { return run_seed() + static_cast<std::uint64_t>(GetParam()); }
 
   VerifyResult verify(const Kernel<Sgemm>& kernel, SgemmCase c) {
     c.seed = seed();

@@ -9,6 +9,7 @@
 #include "check/reduce/case.hpp"
 #include "kernels.hpp"
 #include "simple_reduce.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw::check {
 namespace {
@@ -58,7 +59,7 @@ class ReduceCheck : public testing::Test {
 
 TEST_F(ReduceCheck, AcceptsACorrectKernelOnEveryCase) {
   Workbench bench(*runtime_);
-  for (const ReduceCase& c : reduce_edge_cases()) {
+  for (const ReduceCase& c : reduce_edge_cases(run_seed())) {
     const VerifyResult result = ReduceTrial(bench, c).verify(subject(simple_reduce<>));
     EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
   }

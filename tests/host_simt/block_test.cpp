@@ -262,6 +262,8 @@ TEST_F(HostSimt, OrdersHaveNames) {
 // The options are read once a program, so each value needs one of its own: a death test's child.
 void expect_with_environment(const char* name, const char* value, const char* output) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const char* const set = std::getenv(name);
+  const std::string before = set == nullptr ? "" : set;  // nothing is as good as unset
   ASSERT_EQ(setenv(name, value, 1), 0);
   EXPECT_EXIT(
       {
@@ -273,7 +275,7 @@ void expect_with_environment(const char* name, const char* value, const char* ou
         std::_Exit(status.ok() ? 0 : 3);
       },
       [](int) { return true; }, output);
-  unsetenv(name);
+  ASSERT_EQ(setenv(name, before.c_str(), 1), 0);
 }
 
 TEST(HostSimtEnvironment, SetsTheOptions) {

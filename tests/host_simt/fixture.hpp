@@ -1,4 +1,5 @@
-// What the tests of host SIMT share: default options for each test, and how a status is judged.
+// What the tests of host SIMT share: default options for each test, with the run's seed, and how a
+// status is judged.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +14,10 @@ namespace KW_TARGET {
 
 class HostSimt : public testing::Test {
  protected:
-  HostSimt() : before_(host_simt::options()) { options() = {}; }
+  HostSimt() : before_(host_simt::options()) {
+    options() = {};
+    options().seed = before_.seed;  // the run's
+  }
   ~HostSimt() override { options() = before_; }
   static host_simt::Options& options() { return host_simt::options(); }
 

@@ -9,6 +9,7 @@
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "fixture.hpp"
+#include "support/run_seed.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -136,7 +137,7 @@ TEST_F(HostSimt, RingsOfMbarriersWorkInEveryOrder) {
     for (const Order order : orders) {
       options().order = order;
       for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = static_cast<std::uint64_t>(seed);
+        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
         expect_ok(launch_ring<Mistake::none>(from, &out));
         ASSERT_EQ(out, std::vector<float>(out.size(), want))
             << to_string(order) << " seed " << seed << " warp size " << warp_size;
@@ -303,7 +304,7 @@ TEST_F(HostSimt, NamedBarriersLetOthersLeave) {
       expect_ok(gpu::launch(exchange_among_some<false>, {1, producers + consumers}, 5, &wrong));
       EXPECT_GT(wrong, 0);
       for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = static_cast<std::uint64_t>(seed);
+        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
         wrong = 0;
         expect_ok(gpu::launch(exchange_among_some<true>, {2, producers + consumers}, 5, &wrong));
         EXPECT_EQ(wrong, 0) << to_string(order) << " seed " << seed;

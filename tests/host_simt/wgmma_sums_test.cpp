@@ -11,6 +11,7 @@
 
 #include "device/wgmma.hpp"
 #include "fixture.hpp"
+#include "support/run_seed.hpp"
 #include "wgmma_operands.hpp"
 
 namespace KW_TARGET {
@@ -106,7 +107,7 @@ Bits random_half(Half type, int spread, std::mt19937& random) {
 template <Half type, int N>
 void expect_hardware_sums(int spread) {
   constexpr int steps = 3;
-  std::mt19937 random(static_cast<unsigned>(N * 100 + spread));
+  std::mt19937 random(seed_of(static_cast<unsigned>(N * 100 + spread)));
   Matrix a = matrix(rows, steps * depth), b = matrix(N, steps * depth);
   for (Bits& x : a.elements) x = random_half(type, spread, random);
   for (Bits& x : b.elements) x = random_half(type, spread, random);
@@ -220,7 +221,7 @@ TEST_F(HostSimt, WgmmaPropagatesInfAndNan) {
 template <Half type, int N>
 void expect_exact_integers() {
   constexpr int k = 256;
-  std::mt19937 random(7);
+  std::mt19937 random(seed_of(7));
   Matrix a = matrix(rows, k), b = matrix(N, k);
   const auto integer = [&] { return encode(type, static_cast<int>(random() % 33) - 16); };
   for (Bits& x : a.elements) x = integer();
@@ -247,7 +248,7 @@ TEST_F(HostSimt, WgmmaIsExactOnIntegers) {
 // Mean of (got - want) / want.
 double relative_drift(int promote_every) {
   constexpr int k = 16384;
-  std::mt19937 random(11);
+  std::mt19937 random(seed_of(11));
   Matrix a = matrix(rows, k), b = matrix(64, k);
   const auto uniform = [&] { return encode(Half::bf16, static_cast<int>(random() % 256) / 256.0); };
   for (Bits& x : a.elements) x = uniform();

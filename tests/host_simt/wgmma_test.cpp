@@ -12,6 +12,7 @@
 #include "device/mbarrier.hpp"
 #include "device/wgmma.hpp"
 #include "fixture.hpp"
+#include "support/run_seed.hpp"
 #include "wgmma_operands.hpp"
 
 namespace KW_TARGET {
@@ -141,7 +142,7 @@ struct RingCase {
 const RingCase& ring_case() {
   static const RingCase made = [] {
     constexpr int k = ring_steps * depth;
-    std::mt19937 random(3);
+    std::mt19937 random(seed_of(3));
     Matrix a = matrix(rows, k), b = matrix(ring_n, k);
     const auto integer = [&] { return encode(Half::fp16, static_cast<int>(random() % 9) - 4); };
     for (Bits& x : a.elements) x = integer();
@@ -200,7 +201,7 @@ TEST_F(HostSimt, RingsOfBulkCopiesAndWgmmaWorkInEveryOrder) {
     for (const Order order : orders) {
       options().order = order;
       for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = static_cast<std::uint64_t>(seed);
+        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
         expect_ok(launch_ring<Mistake::none>(&c));
         ASSERT_EQ(c, ring_case().want)
             << to_string(order) << " seed " << seed << " warp size " << warp_size;

@@ -26,8 +26,10 @@ std::string temporary_path(const std::string& name) {
 ProgramRun run_kernelwright(const std::string& arguments, const std::string& environment) {
   const std::string out = temporary_path("out.txt");
   const std::string err = temporary_path("err.txt");
+  const char* const elsewhere = std::getenv("KW_TEST_PROGRAM");
+  const std::string program = elsewhere == nullptr ? KW_PROGRAM : elsewhere;
   const std::string command =
-      environment + " '" KW_PROGRAM "' " + arguments + " >'" + out + "' 2>'" + err + "'";
+      environment + " '" + program + "' " + arguments + " >'" + out + "' 2>'" + err + "'";
   const int state = std::system(command.c_str());
   ProgramRun run{WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_text(out), read_text(err)};
   unlink(out.c_str());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu/cpu_reduce_walk.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw::cpu {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 #if defined(__x86_64__)
 template <class T>
 std::vector<T> rough(std::int64_t count) {
-  std::mt19937_64 engine(5);
+  std::mt19937_64 engine(seed_of(5));
   std::vector<T> values(static_cast<std::size_t>(count));
   for (T& value : values) {
     const double uniform = static_cast<double>(static_cast<std::int64_t>(engine())) * 0x1p-63;

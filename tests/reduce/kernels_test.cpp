@@ -6,6 +6,7 @@
 
 #include "check/reduce/case.hpp"
 #include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw {
 namespace {
@@ -24,8 +25,8 @@ TEST_P(ReduceKernels, EdgeCases) {
   check::Workbench bench(*runtime);
   const Kernel<Reduce>& kernel = GetParam().kernel;
   int computed = 0;
-  const std::vector<check::ReduceCase> cases = check::reduce_edge_cases();
-  for (std::size_t i = 0; i < cases.size(); i += every_case) {
+  const std::vector<check::ReduceCase> cases = check::reduce_edge_cases(run_seed());
+  for (std::size_t i = run_seed() % every_case; i < cases.size(); i += every_case) {
     const check::ReduceCase& c = cases[i];
     const check::VerifyResult result = check::ReduceTrial(bench, c).verify(kernel);
     if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
@@ -50,7 +51,7 @@ TEST_P(ReduceKernels, FloatSums) {
       c.misalign = misalign;
       c.input = misalign % 2 == 0 ? check::Input::unit : check::Input::normal;
       c.guard = misalign < 2 ? 0 : 1024;
-      c.seed = static_cast<std::uint64_t>(length);
+      c.seed = static_cast<std::uint64_t>(length) + run_seed();
       const check::VerifyResult result = check::ReduceTrial(bench, c).verify(kernel);
       if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {
         continue;

@@ -8,6 +8,7 @@
 
 #include "check/cases.hpp"
 #include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw {
 namespace {
@@ -16,7 +17,7 @@ class ScaleAddKernels : public testing::TestWithParam<Subject<ScaleAdd>> {};
 
 TEST_P(ScaleAddKernels, EdgeCases) {
   const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
-  for (const check::ScaleAddCase& c : check::scale_add_edge_cases()) {
+  for (const check::ScaleAddCase& c : check::scale_add_edge_cases(run_seed())) {
     const check::VerifyResult result = check::verify_scale_add(*runtime, GetParam().kernel, c);
     EXPECT_TRUE(result.ok()) << GetParam().kernel.name << " " << describe(c) << ": "
                              << result.message;

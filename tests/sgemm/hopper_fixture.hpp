@@ -15,6 +15,7 @@
 #include "check/run_kernel.hpp"
 #include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw {
 
@@ -40,7 +41,7 @@ struct TestMatrix {
 inline TestMatrix random_matrix(std::int64_t rows, std::int64_t cols, unsigned seed,
                                 int spread = 1) {
   TestMatrix made(rows, cols);
-  std::mt19937 engine(seed);
+  std::mt19937 engine(seed_of(seed));
   std::uniform_real_distribution<float> mantissa(1, 2);
   std::uniform_int_distribution<int> exponent(-spread / 2, spread - spread / 2 - 1), sign(0, 1);
   for (float& x : made.values)

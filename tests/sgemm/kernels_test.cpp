@@ -10,19 +10,20 @@
 #include "check/cases.hpp"
 #include "select.hpp"
 #include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw {
 namespace {
 
 // An address sanitizer makes everything some fifteen times slower: a kernel gets every eighth case,
-// another eighth than its neighbours in the list.
+// others than its neighbours in the list, and others each run.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t case_step = 8;
 #else
 constexpr std::size_t case_step = 1;
 #endif
 
-// Tensor cores are slow in host SIMT: a sixth of the cases there, likewise another one.
+// Tensor cores are slow in host SIMT: a sixth of the cases there, others each run.
 std::size_t step_of(const Subject<Sgemm>& subject) {
   const bool has_tensor_cores = subject.kernel.math == Math::fp32_split;
   return has_tensor_cores && subject.device == std::string("host-simt") ? 6 * case_step : case_step;
@@ -36,9 +37,11 @@ class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {
     int computed = 0;
     int tried = 0;
     const std::size_t step = step_of(GetParam());
-    const std::size_t first = std::hash<std::string>()(kernel.name) % step;
+    const auto name = static_cast<unsigned>(std::hash<std::string>()(kernel.name));
+    const std::size_t first = seed_of(name) % step;
     for (std::size_t i = std::min(first, cases.size() - 1); i < cases.size(); i += step) {
-      const check::SgemmCase& c = cases[i];
+      check::SgemmCase c = cases[i];
+      c.seed += run_seed();
       ++tried;
       const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, c);
       if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) {

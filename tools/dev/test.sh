@@ -44,6 +44,23 @@ stage() {
   summary+=("$(printf '%-6s %4d s  %s' "$( ((code)) && echo FAILED || echo passed)" $((SECONDS - began)) "$name")")
 }
 
+choose_seed() { # of what tests draw (tests/support/main.cpp)
+  export KW_TEST_SEED=${KW_TEST_SEED:-$((RANDOM * 30000 + RANDOM))}
+  say "seed $KW_TEST_SEED (the same tests again: KW_TEST_SEED=$KW_TEST_SEED ./dev test)"
+}
+
+repeat() { # repeat N [PRESET]
+  local preset=${2:-cpu}
+  [[ ${1:-} =~ ^[0-9]+$ ]] || die "repeat: how many times? ./dev repeat 30 asan"
+  build "$preset" kw_tests
+  python3 tools/repeat.py "$1" "build/$preset/tests/kw_tests"
+}
+
+mutate() { # mutate [ID...]
+  set_up_build
+  python3 tools/mutate.py "$@"
+}
+
 # run_all_tests [--all]: what CI runs; with --all also what takes long, every test under sanitizers and every kernel for
 # every architecture.
 run_all_tests() {
@@ -56,6 +73,7 @@ run_all_tests() {
       ;;
     *) die "test: unknown argument '$1'; there is --all" ;;
   esac
+  choose_seed
   set_up_build
   if ! find_nvcc; then
     if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
