@@ -191,6 +191,10 @@ def write_table(mutations, rows):
         writer.writerows(rows[mutation["id"]] for mutation in mutations if mutation["id"] in rows)
 
 
+class DoesNotCompile(Exception):
+    """A fault of the list, not of the tests."""
+
+
 def try_one(tree, mutation):
     """Which test catches the fault, or None."""
     text, error = planted(mutation, tree.path)
@@ -201,7 +205,7 @@ def try_one(tree, mutation):
     try:
         built = tree.build()
         if built is not True:
-            stop(f"{LIST.name}, {mutation['id']}: does not compile:\n{built[-3000:]}")
+            raise DoesNotCompile(built[-3000:])
         filters = [mutation["filter"], "*"] if "filter" in mutation else ["*"]
         for gtest_filter in filters:
             if failed := tree.failing_test(gtest_filter):
@@ -247,7 +251,12 @@ def main():
         if options.ids and mutation["id"] not in options.ids:
             continue
         began = time.monotonic()
-        caught_by = try_one(tree, mutation)
+        try:
+            caught_by = try_one(tree, mutation)
+        except DoesNotCompile as error:
+            print(f"mutate: {LIST.name}, {mutation['id']}: does not compile:\n{error}", file=sys.stderr, flush=True)
+            survived.append(mutation["id"])
+            continue
         seconds = round(time.monotonic() - began)
         rows[mutation["id"]] = {"id": mutation["id"], "file": mutation["file"], "breaks": mutation["breaks"],
                                 "caught_by": caught_by or "nothing", "seconds": seconds}
@@ -256,7 +265,7 @@ def main():
         if not caught_by:
             survived.append(mutation["id"])
     if survived:
-        print(f"mutate: not caught: {', '.join(survived)}", file=sys.stderr)
+        print(f"mutate: not caught, or not compiled: {', '.join(survived)}", file=sys.stderr)
     return 1 if survived else 0
 
 
