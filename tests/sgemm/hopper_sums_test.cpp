@@ -54,7 +54,7 @@ class HopperSums : public Hopper {
 
 // Elements of [0, 1): every product adds to the sum. 1024 of k are 16 windows or more.
 TEST_P(HopperSums, WindowsArePromoted) {
-  std::mt19937 engine(11);
+  std::mt19937 engine(seed_of(11));
   std::uniform_real_distribution<float> uniform(0, 1);
   a_ = TestMatrix(16, 1024);
   b_ = TestMatrix(1024, 16);
@@ -73,7 +73,7 @@ TEST_P(HopperSums, LowProductsOverALongKAreExactEnough) {
   const bool folds = low_band() == LowBand::folded;
   const std::int64_t windows = hopper::windows_per_fold * (folds ? 8 : 2);
   const std::int64_t k = windows * 32 * (row_.tile.shares_rows ? 2 : 1);
-  std::mt19937 engine(12);
+  std::mt19937 engine(seed_of(12));
   std::uniform_real_distribution<float> little(0x1p-10f, 0x1p-9f);
   a_ = TestMatrix(8, k);
   b_ = TestMatrix(k, 8);
