@@ -89,8 +89,7 @@ TEST(Messages, AnOutputThatCannotBeWrittenIsNoticed) {
        {"bench scale_add --device cpu --shape 8 --quick", "list", "verify scale_add --device cpu",
         "bench scale_add --device cpu --shape 8 --quick --json -", "devices --no-measure"}) {
     const std::string err = temporary_path("full.txt");
-    const std::string line =
-        std::string("'" KW_PROGRAM "' ") + command + " >/dev/full 2>'" + err + "'";
+    const std::string line = "'" + program_path() + "' " + command + " >/dev/full 2>'" + err + "'";
     const int state = std::system(line.c_str());
     EXPECT_EQ(WEXITSTATUS(state), 4) << command << read_text(err);
     EXPECT_TRUE(contains(read_text(err), "No space left on device")) << read_text(err);

@@ -23,13 +23,16 @@ std::string temporary_path(const std::string& name) {
   return testing::TempDir() + "kernelwright_" + std::to_string(getpid()) + "_" + name;
 }
 
+std::string program_path() {
+  const char* const elsewhere = std::getenv("KW_TEST_PROGRAM");
+  return elsewhere == nullptr ? KW_PROGRAM : elsewhere;
+}
+
 ProgramRun run_kernelwright(const std::string& arguments, const std::string& environment) {
   const std::string out = temporary_path("out.txt");
   const std::string err = temporary_path("err.txt");
-  const char* const elsewhere = std::getenv("KW_TEST_PROGRAM");
-  const std::string program = elsewhere == nullptr ? KW_PROGRAM : elsewhere;
   const std::string command =
-      environment + " '" + program + "' " + arguments + " >'" + out + "' 2>'" + err + "'";
+      environment + " '" + program_path() + "' " + arguments + " >'" + out + "' 2>'" + err + "'";
   const int state = std::system(command.c_str());
   ProgramRun run{WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_text(out), read_text(err)};
   unlink(out.c_str());
@@ -40,7 +43,7 @@ ProgramRun run_kernelwright(const std::string& arguments, const std::string& env
 ProgramUnderWay::ProgramUnderWay(const std::string& arguments)
     : out_(temporary_path("way_out.txt")), err_(temporary_path("way_err.txt")) {
   const std::string command =
-      "exec '" KW_PROGRAM "' " + arguments + " >'" + out_ + "' 2>'" + err_ + "'";
+      "exec '" + program_path() + "' " + arguments + " >'" + out_ + "' 2>'" + err_ + "'";
   process_ = fork();
   if (process_ == 0) {
     signal(SIGINT, SIG_DFL);
@@ -69,7 +72,7 @@ ProgramRun ProgramUnderWay::wait() {
 }
 
 ProgramRun run_in_terminal(const std::string& arguments, const std::string& environment) {
-  const std::string command = "exec env " + environment + " '" KW_PROGRAM "' " + arguments;
+  const std::string command = "exec env " + environment + " '" + program_path() + "' " + arguments;
   int terminal = -1;
   const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (process == 0) {

@@ -10,6 +10,9 @@ struct ProgramRun {
   std::string out, err;
 };
 
+// Where the program was built, unless KW_TEST_PROGRAM says where it is.
+std::string program_path();
+
 // `arguments` as a shell reads them; `environment` as assignments before the command.
 ProgramRun run_kernelwright(const std::string& arguments, const std::string& environment = {});
 

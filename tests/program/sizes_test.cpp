@@ -93,8 +93,8 @@ TEST(Sizes, OfAGpuAreHeldAgainstItsMemory) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Sizes, ThatMemoryDoesNotHoldAfterAllEndInAMessage) {
-  const std::string command =
-      "sh -c 'ulimit -v 500000; exec \"" KW_PROGRAM "\" verify sgemm --device cpu --shape 3500'";
+  const std::string command = "sh -c 'ulimit -v 500000; exec \"" + program_path() +
+                              "\" verify sgemm --device cpu --shape 3500'";
   const std::string err = temporary_path("ulimit.txt");
   const int state = std::system((command + " >/dev/null 2>'" + err + "'").c_str());
   EXPECT_EQ(WEXITSTATUS(state), 4) << read_text(err);
