@@ -63,6 +63,9 @@ __device__ __forceinline__ bool elect_one() {
       : "=r"(elected));
   return elected != 0;
 #else
+#if !defined(__CUDACC__) && !defined(__HIP__)
+  __syncwarp();  // elect.sync, too, waits for all lanes
+#endif
   return threadIdx.x % warp_lanes == 0;
 #endif
 }

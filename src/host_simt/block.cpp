@@ -9,6 +9,7 @@
 #include <exception>
 
 #include "arithmetic.hpp"
+#include "host_simt/uneven_warps.hpp"
 
 namespace kw::host_simt {
 namespace {
@@ -29,6 +30,11 @@ uint3 unflatten(std::uint64_t linear, const dim3& extent) {
 }
 
 }  // namespace
+
+bool& uneven_warps() {
+  static bool uneven = false;
+  return uneven;
+}
 
 Thread::Thread(BlockRunner& runner_, int index_)
     : BuiltIns{},
@@ -90,7 +96,8 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
   warpgroups_.clear();
 
   fault_.reset();
-  random_ = mix(mix(grid.options.seed) + block) | 1;
+  block_seed_ = mix(mix(grid.options.seed) + block);
+  random_ = block_seed_ | 1;
   exited_ = at_barrier_ = predicates_ = 0;
   ready_begin_ = ready_end_ = 0;
   make_ready_if([](const Thread&) { return true; });
@@ -182,12 +189,30 @@ Thread* BlockRunner::take_ready() {
   land_until_ready();
   if (is_stuck()) report_deadlock();
   Thread*& first = ready_[ready_begin_ % ready_.size()];
-  if (is_random()) {
-    const std::uint32_t pick = ready_begin_ + random_below(ready_end_ - ready_begin_);
-    std::swap(first, ready_[pick % ready_.size()]);
-  }
+  if (is_random()) std::swap(first, ready_[random_ready()]);
   ++ready_begin_;
   return first;
+}
+
+// Where in the ring a thread is that may run next. With uneven warps it is the hastiest of several:
+// a warp with little haste runs when the others wait for it, and seldom else.
+std::uint32_t BlockRunner::random_ready() {
+  const auto draw = [this] {
+    const std::uint32_t at = ready_begin_ + random_below(ready_end_ - ready_begin_);
+    return at % static_cast<std::uint32_t>(ready_.size());
+  };
+  std::uint32_t best = draw();
+  constexpr int draws = 8;
+  for (int i = 1; uneven_warps() && i < draws; ++i) {
+    const std::uint32_t other = draw();
+    if (haste_of(*ready_[other]) > haste_of(*ready_[best])) best = other;
+  }
+  return best;
+}
+
+// The haste of the thread's warp, drawn anew for each block.
+std::uint64_t BlockRunner::haste_of(const Thread& thread) const {
+  return mix(block_seed_ + static_cast<std::uint64_t>(thread.index / grid_->options.warp_size));
 }
 
 std::uint32_t BlockRunner::random_below(std::uint32_t bound) {

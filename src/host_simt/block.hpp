@@ -145,6 +145,8 @@ class BlockRunner {
   template <class Chosen>
   void make_ready_if(Chosen chosen);
   Thread* take_ready();
+  std::uint32_t random_ready();
+  std::uint64_t haste_of(const Thread& thread) const;
   std::uint32_t random_below(std::uint32_t bound);
   bool is_stuck() const { return ready_begin_ == ready_end_; }
   bool is_random() const { return grid_->options.order == Order::random; }
@@ -190,6 +192,7 @@ class BlockRunner {
   bool quit_ = false;
   std::optional<std::string> fault_;
   std::uint64_t random_ = 1;
+  std::uint64_t block_seed_ = 0;
 
   int exited_ = 0;
   int at_barrier_ = 0;

@@ -14,6 +14,7 @@
 
 #include "fixture.hpp"
 #include "host_simt/device_memory.hpp"
+#include "host_simt/uneven_warps.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -245,6 +246,42 @@ TEST_F(HostSimt, SanitizersSeeInsideKernels) {
                "misaligned address");
 }
 #endif
+
+// --- uneven warps
+
+// Four warps, each of which says that it has been somewhere; one that does not wait for the others
+// there may find that they have not.
+template <bool waits>
+__global__ void meet(int* missed) {
+  __shared__ int has_come[4];
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  if (threadIdx.x < 4) has_come[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = 0; i < 20; ++i) __syncwarp();
+  has_come[warp] = 1;
+  for (int i = 0; i < 20; ++i) __syncwarp();
+  if (waits) __syncthreads();
+  for (const int here : has_come)
+    if (here == 0) atomicAdd(missed, 1);
+}
+
+TEST_F(HostSimt, UnevenWarpsMissABarrierThatIsNotThere) {
+  const auto misses = [](auto kernel, bool uneven) {
+    int launches = 0;
+    host_simt::uneven_warps() = uneven;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      options().seed = seed;
+      int missed = 0;
+      expect_ok(gpu::launch(kernel, {1, 128}, &missed));
+      launches += missed > 0 ? 1 : 0;
+    }
+    host_simt::uneven_warps() = false;
+    return launches;
+  };
+  EXPECT_EQ(misses(meet<false>, true), 10);
+  EXPECT_EQ(misses(meet<true>, true), 0);
+  EXPECT_LT(misses(meet<false>, false), 5) << "why else have uneven warps";
+}
 
 // --- options and memory
 

@@ -15,6 +15,7 @@
 #include "check/run_kernel.hpp"
 #include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
+#include "host_simt/uneven_warps.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw {
@@ -52,7 +53,10 @@ inline TestMatrix random_matrix(std::int64_t rows, std::int64_t cols, unsigned s
 class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   Hopper() : before_(host_simt::options()) {}
-  ~Hopper() override { host_simt::options() = before_; }
+  ~Hopper() override {
+    host_simt::options() = before_;
+    host_simt::uneven_warps() = false;
+  }
 
   const Kernel<Sgemm>& kernel() const { return GetParam(); }
   bool in_fp16() const { return is_in("hopper_fp16x3", kernel().name); }

@@ -1,5 +1,5 @@
-// The split kernels on host SIMT where a call is cut: into sub-problems that fit the workspace, into
-// k-splits for blocks that would idle; and which tile is chosen.
+// The split kernels on host SIMT where a call is cut: into sub-problems that fit the workspace,
+// into k-splits for blocks that would idle; and which tile is chosen.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -40,6 +40,27 @@ TEST_P(Hopper, EveryTailOfK) {
   }
 }
 
+// Some warps come far later than others to where a block selects its path. Were they not waited
+// for, the block would exit early or leave the product to the fallback.
+TEST_P(Hopper, TheDataAloneSelectsThePath) {
+  const TestMatrix ordinary = a_, graded = random_matrix(70, 50, 5, 60);
+  host_simt::options().order = host_simt::Order::random;
+  host_simt::uneven_warps() = true;
+  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    SCOPED_TRACE(seed);
+    host_simt::options().seed = seed;
+    a_ = ordinary;
+    multiply();
+    EXPECT_EQ(path_, kernel().name);
+    expect_product();
+    if (!in_fp16()) continue;
+    a_ = graded;
+    multiply();
+    EXPECT_TRUE(is_in("hopper_bf16x6", path_)) << path_;
+    expect_product();
+  }
+}
+
 // Far more than 256 elements lie below 2^-25 of their row's or column's largest.
 TEST_P(Hopper, GradedDataTakesBf16) {
   a_ = random_matrix(70, 50, 5, 60);
