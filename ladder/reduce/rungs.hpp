@@ -24,8 +24,8 @@ constexpr Share one_element{1, false}, two_elements{2, false}, many_elements{8, 
 
 // At least one block: it writes the sum of nothing, 0.
 inline std::int64_t blocks_for(Share share, std::int64_t n, const Device& device) {
-  const std::int64_t wanted = std::max<std::int64_t>(
-      ceil_div(n, std::int64_t{share.elements_a_thread} * block_size), 1);
+  const std::int64_t wanted =
+      std::max<std::int64_t>(ceil_div(n, std::int64_t{share.elements_a_thread} * block_size), 1);
   const std::int64_t at_once =
       std::int64_t{device.sm_count} * (device.max_threads_per_sm / block_size);
   return share.resident ? std::min(wanted, at_once) : wanted;

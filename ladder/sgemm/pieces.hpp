@@ -12,10 +12,10 @@
 #pragma once
 
 #include "device/bulk_copy.hpp"
-#include "sgemm/tile.hpp"
 #include "device/wgmma.hpp"
 #include "rung.hpp"
 #include "sgemm/split_arithmetic.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET::pieces {
 

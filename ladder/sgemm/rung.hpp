@@ -3,10 +3,10 @@
 // sgemm/tile.hpp.
 #pragma once
 
-#include "sgemm/tile.hpp"
 #include "gpu/gpu.hpp"
 #include "rungs.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "device/async_copy.hpp"
-#include "sgemm/tile.hpp"
 #include "rung.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET::wide_tile {
 

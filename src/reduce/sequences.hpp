@@ -203,8 +203,8 @@ template <class A, class T>
 constexpr int chunk_threads = chunk_team<A, T> == warp_lanes ? 128 : order_threads;
 template <class A, class T>
 constexpr int chunk_blocks_per_sm = chunk_team<A, T> == order_threads ? 1
-                                   : Lanes<A, T>::count > 4          ? 2
-                                                                     : 3;
+                                    : Lanes<A, T>::count > 4          ? 2
+                                                                      : 3;
 
 // Chunks, a team each: those on the list, or those of all rows. Consecutive teams take consecutive
 // chunks. The next chunk's first packs are on their way while this one's total is made. A sequence

@@ -211,7 +211,7 @@ struct Row {
     const double chunks = static_cast<double>(p.loop_k()) / tile.bk;
     if (chunks > small_max_chunks) return std::numeric_limits<double>::infinity();
     const double blocks_on_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
-                               std::max(1, device.sm_count);
+                                std::max(1, device.sm_count);
     return std::max(
         times.first_us + chunks * times.chunk_us,
         small_launch_us + blocks_on_sm * (times.block_us + chunks * times.busy_chunk_us));

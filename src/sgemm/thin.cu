@@ -76,7 +76,8 @@ __device__ __forceinline__ void accumulate(float (&acc)[4][W], float* narrow, co
 template <int W, bool along_k, bool aligned>
 __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                         const Workspace& workspace) {
-  // A chunk of the narrow operand, later sums, of which an output has one more than threads along k.
+  // A chunk of the narrow operand, later sums, of which an output has one more than threads along
+  // k.
   constexpr int sums = 4 * W * (threads + threads / thin_tuning.min_k_threads);
   alignas(16) __shared__ float shared[W * chunk > sums ? W * chunk : sums];
   __shared__ bool is_last;
