@@ -174,9 +174,15 @@ Sgemm problem(std::int64_t m, std::int64_t lda) {
   return p;
 }
 
-const char* chosen(const Sgemm& p, const TuneCache& cache) {
+const char* chosen(const Sgemm& p, const TuneCache& cache, Math math = Math::fp32) {
   static const KernelList<Sgemm> kernels = invented_kernels();
-  return choose_kernel(p, device(), kernels, cache, Math::fp32)->kernel->name;
+  return choose_kernel(p, device(), kernels, cache, math)->kernel->name;
+}
+
+TEST(TuneCacheChoice, HoldsInPlainFp32Alone) {
+  TuneCache cache;
+  cache.set({16, 8, 8}, {"special", 1});
+  EXPECT_STREQ(chosen(problem(16, 8), cache, Math::fp32_split), "general");
 }
 
 TEST(TuneCacheChoice, HoldsForTheExactShapeAlone) {
