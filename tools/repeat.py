@@ -2,7 +2,7 @@
 """Runs a built suite of tests again and again, each time with another seed, in parallel.
 
     tools/repeat.py 30 build/cpu/tests/kw_tests
-    tools/repeat.py 30 kw_tests --program ./kernelwright --name asan --filter '-*SameBits*' --jobs 16
+    tools/repeat.py 30 kw_tests --program ./kernelwright --name asan --filter='-*SameBits*' --jobs 16
 
 Prints a line a repetition and appends it to a file: suite, seed, outcome, tests, seconds, failed tests. A seed's line
 is repeated by KW_TEST_SEED=<seed>. The output of a shard that fails is kept beside that file. Needs the test program
