@@ -43,4 +43,11 @@ std::optional<Choice<Problem>> select_kernel(const Problem& problem, const Devic
   return best;
 }
 
+// A list that ends with the call would leave the choice pointing at nothing.
+template <class Problem>
+std::optional<Choice<Problem>> select_kernel(const Problem& problem, const Device& device,
+                                             const KernelList<Problem>&& kernels,
+                                             Math math = Math::fp32,
+                                             std::size_t workspace_bytes = any_workspace) = delete;
+
 }  // namespace kw

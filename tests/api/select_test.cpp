@@ -104,7 +104,8 @@ TEST(Select, TheLeastCostWinsNotTheLeastTime) {
   quick.make_plan = [](const Work& work, const Device&) -> std::optional<Plan<Work>> {
     return Plan<Work>{.time_us = work.size / 2.0, .cost = work.size * 2.0};
   };
-  const auto choice = select_kernel(Work{10}, {}, {quick, exact});
+  const KernelList<Work> kernels = {quick, exact};
+  const auto choice = select_kernel(Work{10}, {}, kernels);
   ASSERT_TRUE(choice);
   EXPECT_STREQ(choice->kernel->name, "exact");
   EXPECT_EQ(choice->plan.time_us, 10);

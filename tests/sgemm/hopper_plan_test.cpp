@@ -45,7 +45,7 @@ class Squeezed {
  private:
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     const auto whole = plan_for(kernel_, p, device);
-    if (!whole) return whole;
+    if (!whole) return std::nullopt;
     Plan<Sgemm> plan;
     plan.workspace_bytes = bytes_(*whole);
     plan.parts.push_back({&kernel_, *whole});

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -252,8 +253,8 @@ Comparison compare(const ordered_json& before, const std::string& before_name,
   std::vector<Entry> new_entries = entries_of(after, after_name);
   tell_apart(old_entries, new_entries);
   std::map<Identity, std::vector<const Entry*>> waiting;  // of the file after, by what they are
-  for (auto entry = new_entries.rbegin(); entry != new_entries.rend(); ++entry) {
-    waiting[entry->identity].push_back(&*entry);
+  for (const Entry& entry : std::views::reverse(new_entries)) {
+    waiting[entry.identity].push_back(&entry);
   }
   Comparison comparison;
   std::set<const Entry*> joined;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
 #include "bench/table.hpp"
@@ -77,12 +78,6 @@ std::vector<check::SgemmCase> cases_of(std::int64_t size, std::int64_t deepest,
   return cases;
 }
 
-std::vector<Estimate::Part> parts_of(const std::vector<check::SgemmCase>& cases) {
-  std::vector<Estimate::Part> parts;
-  for (const check::SgemmCase& c : cases) parts.push_back({0, bench::work(c)});
-  return parts;
-}
-
 std::vector<bench::Row> rows_of(const check::SgemmCase& c, const KernelList<Sgemm>& kernels,
                                 check::Workbench& workbench, Progress& progress) {
   std::vector<bench::Row> rows;
@@ -118,7 +113,7 @@ int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
       fmt::print("{} ({}), m = n = {}, against float64\n\n", device.name, to_string(device.kind),
                  size);
     }
-    session.progress().plan(parts_of(cases));
+    session.progress().plan(bench::parts_of(cases));
     std::vector<bench::Row> rows;  // of one kind of data
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const auto found = rows_of(cases[i], kernels, workbench, session.progress());

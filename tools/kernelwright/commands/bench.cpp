@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/bench.hpp"
+#include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
 #include "bench/table.hpp"
@@ -181,17 +182,6 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   fmt::print("\n");
 }
 
-// What each problem is expected to take, for the estimate of what is left.
-template <class Case>
-std::vector<Estimate::Part> parts_of(const std::vector<Case>& cases, std::size_t kernels,
-                                     const bench::Options& timing) {
-  std::vector<Estimate::Part> parts;
-  for (const Case& c : cases) {
-    parts.push_back({static_cast<double>(kernels) * timing.budget_ms * 1e-3, bench::work(c)});
-  }
-  return parts;
-}
-
 template <class Problem, class Trial>
 int run(const BenchOptions& options, const std::string& command) {
   static_cast<void>(options.parsed_input());
@@ -219,7 +209,8 @@ int run(const BenchOptions& options, const std::string& command) {
     bench::Bench bench(
         workbench, timing, ceilings, [&](const std::string& line) { progress.say(line); },
         [&](const std::string& text) { progress.show(text); });
-    progress.plan(parts_of(cases, kernels.size(), timing));
+    progress.plan(
+        bench::parts_of(cases, static_cast<double>(kernels.size()) * timing.budget_ms * 1e-3));
     for (const auto& c : cases) {
       const std::vector<bench::Row> found = bench.run(kernels, c);
       session.add(found);

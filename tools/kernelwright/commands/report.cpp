@@ -61,8 +61,8 @@ void require_python(const std::string& python) {
 
 int run(const std::vector<std::string>& files, const std::string& out) {
   const std::string python = find_python();
-  const fs::path package = find_report_package();
   require_python(python);
+  const fs::path package = find_report_package();
   setenv("PYTHONPATH", package.c_str(), 1);
   std::vector<std::string> words = {python, "-m", "kernelwright_report"};
   words.insert(words.end(), files.begin(), files.end());

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bench/bench.hpp"
+#include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
 #include "bench/table.hpp"
@@ -171,15 +172,6 @@ std::string tuned_table(const std::vector<bench::Row>& rows, const bench::Row& b
   return bench::align(cells, 2);
 }
 
-std::vector<Estimate::Part> parts_of(const std::vector<check::SgemmCase>& cases,
-                                     std::size_t kernels, const bench::Options& timing) {
-  std::vector<Estimate::Part> parts;
-  for (const check::SgemmCase& c : cases) {
-    parts.push_back({static_cast<double>(kernels) * timing.budget_ms * 1e-3, bench::work(c)});
-  }
-  return parts;
-}
-
 int run(const TuneOptions& options) {
   const std::vector<check::SgemmCase> cases = chosen_cases(options);
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
@@ -204,7 +196,8 @@ int run(const TuneOptions& options) {
     bench::Bench bench(
         workbench, timing, {}, [&](const std::string& line) { progress.say(line); },
         [&](const std::string& text) { progress.show(text); });
-    progress.plan(parts_of(cases, kernels.size(), timing));
+    progress.plan(
+        bench::parts_of(cases, static_cast<double>(kernels.size()) * timing.budget_ms * 1e-3));
     for (const check::SgemmCase& c : cases) {
       const std::vector<bench::Row> rows = bench.run(kernels, c);
       session.add(rows);

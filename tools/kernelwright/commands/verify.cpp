@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
 #include "bench/table.hpp"
@@ -74,13 +75,7 @@ void print_tallies(const char* op, const std::vector<std::string>& names,
 }
 
 // A small case takes about as long as this much work.
-template <class Case>
-std::vector<Estimate::Part> parts_of(const std::vector<Case>& cases) {
-  constexpr double least_work = 1e6;
-  std::vector<Estimate::Part> parts;
-  for (const Case& c : cases) parts.push_back({0, least_work + bench::work(c)});
-  return parts;
-}
+constexpr double least_work = 1e6;
 
 // Cases outside, kernels inside: the float64 reference of a case is computed once.
 template <class Trial, class Problem, class Case>
@@ -90,7 +85,7 @@ bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
   std::vector<std::string> names;
   for (const auto& kernel : kernels) names.emplace_back(kernel.name);
   Progress& progress = session.progress();
-  progress.plan(parts_of(cases));
+  progress.plan(bench::parts_of(cases, 0, least_work));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Trial trial(workbench, cases[i]);
     std::vector<bench::Row> rows;
