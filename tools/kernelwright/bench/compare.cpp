@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -253,9 +252,8 @@ Comparison compare(const ordered_json& before, const std::string& before_name,
   std::vector<Entry> new_entries = entries_of(after, after_name);
   tell_apart(old_entries, new_entries);
   std::map<Identity, std::vector<const Entry*>> waiting;  // of the file after, by what they are
-  for (const Entry& entry : std::views::reverse(new_entries)) {
-    waiting[entry.identity].push_back(&entry);
-  }
+  for (const Entry& entry : new_entries) waiting[entry.identity].push_back(&entry);
+  for (auto& [identity, partners] : waiting) std::reverse(partners.begin(), partners.end());
   Comparison comparison;
   std::set<const Entry*> joined;
   for (const Entry& entry : old_entries) {
