@@ -74,7 +74,39 @@ def filter_of(preset):
                  if one["name"] == preset and "environment" in one), "")
 
 
-def run_shard(options, seed, shard):
+class Processes:
+    """Those under way, which an interrupt ends with the program."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._running = set()
+        self.ended = False
+
+    def run(self, command, environment, timeout):
+        """Returns output and exit code, which is a text where time ran out."""
+        with self._lock:
+            if self.ended:
+                return "", "none: interrupted"
+            process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self._running.add(process)
+        try:
+            output, code = process.communicate(timeout=timeout)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, code = process.communicate()[0], f"none after {timeout} s"
+        finally:
+            with self._lock:
+                self._running.discard(process)
+        return output.decode(errors="replace"), code
+
+    def end(self):
+        with self._lock:
+            self.ended = True
+            for process in self._running:
+                process.kill()
+
+
+def run_shard(options, processes, seed, shard):
     """Returns how many tests passed, and what failed."""
     environment = dict(os.environ, KW_TEST_SEED=str(seed), GTEST_TOTAL_SHARDS=str(options.shards),
                        GTEST_SHARD_INDEX=str(shard), OPENBLAS_NUM_THREADS="1", GTEST_BRIEF="1")
@@ -83,12 +115,9 @@ def run_shard(options, seed, shard):
         environment["GTEST_FILTER"] = options.filter
     if options.program:
         environment["KW_TEST_PROGRAM"] = str(options.program)
-    try:
-        run = subprocess.run([options.tests], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             timeout=options.timeout, check=False)
-        output, code = run.stdout.decode(errors="replace"), run.returncode
-    except subprocess.TimeoutExpired as late:
-        output, code = (late.stdout or b"").decode(errors="replace"), f"none after {options.timeout} s"
+    output, code = processes.run([options.tests], environment, options.timeout)
+    if processes.ended:
+        return 0, []
     passed = re.search(r"^\[  PASSED  \] (\d+) test", output, re.M)
     failed = sorted(set(re.findall(r"^again: .*--gtest_filter='(.*)'$", output, re.M)))
     skipped = re.findall(r"^\[  SKIPPED \] (\S+)$", output, re.M)
@@ -107,6 +136,7 @@ def main():
     repetitions = [Repetition(first + i, options.shards) for i in range(options.times)]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     lock = threading.Lock()
+    processes = Processes()
     bad = 0
     with open(options.out, "a", encoding="utf-8") as out:
         if out.tell() == 0:
@@ -116,7 +146,9 @@ def main():
             nonlocal bad
             with lock:
                 repetition.began = repetition.began or time.monotonic()
-            passed, failed = run_shard(options, repetition.seed, shard)
+            passed, failed = run_shard(options, processes, repetition.seed, shard)
+            if processes.ended:
+                return
             with lock:
                 repetition.tests += passed
                 repetition.failed += failed
@@ -135,7 +167,10 @@ def main():
                     task.result()
             except KeyboardInterrupt:
                 pool.shutdown(wait=False, cancel_futures=True)
-                raise
+                processes.end()
+    if processes.ended:
+        print(f"{options.name}: interrupted; the repetitions that were complete are in {options.out}", flush=True)
+        return 130
     print(f"{options.name}: {options.times - bad} of {options.times} repetitions passed", flush=True)
     return 1 if bad else 0
 
