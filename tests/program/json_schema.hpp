@@ -63,7 +63,8 @@ inline void expect_header(const ordered_json& file, const char* kind, const std:
   EXPECT_TRUE(device["name"].is_string());
   EXPECT_EQ(device["kind"], kind);
   EXPECT_TRUE(is_positive(device["sm_count"]));
-  for (const char* name : {"measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs"}) {
+  for (const char* name :
+       {"measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs"}) {
     ASSERT_TRUE(device.contains(name));
     EXPECT_TRUE(is_positive_or_null(device[name])) << name;
   }

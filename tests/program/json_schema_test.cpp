@@ -1,6 +1,8 @@
 // Result files of each command, field by field.
 #include "json_schema.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "sgemm/kernels.hpp"
@@ -58,6 +60,73 @@ TEST(JsonSchema, RatiosAreThoseOfTheRows) {
     if (!has_peer) continue;
     EXPECT_NEAR(row["vs_peer"].get<double>(),
                 median_of(row["peer"]) / row["time_us"]["median"].get<double>(), 1e-9);
+  }
+}
+
+TEST(JsonSchema, SweepsOfProductsSayWhichProductARowIsOf) {
+  std::vector<std::string> fields = row_fields;
+  for (const char* name : {"sweep", "seed", "number", "program", "third", "roofline_us"}) {
+    fields.emplace_back(name);
+  }
+  for (const char* sweep : {"random --seed 1234 --count 9", "programs"}) {
+    const bool is_random = std::string(sweep) != "programs";
+    const std::string limits = std::string(" --device cpu --max-work 3e7 --json -");
+    const std::string bench = std::string("bench sgemm --quick --sweep ") + sweep + limits;
+    const ProgramRun run = run_kernelwright(bench);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_TRUE(contains(run.err, "products are left out: more than 3e+07 operations")) << run.err;
+    const ordered_json file = ordered_json::parse(run.out);
+    expect_header(file, "cpu", "kernelwright " + bench);
+    std::set<std::string> kernels;
+    for (const ordered_json& row : file["rows"]) {
+      EXPECT_EQ(names(row), fields);
+      expect_error(row);
+      expect_timed(row);
+      EXPECT_TRUE(row["verified"].get<bool>());
+      EXPECT_EQ(row["sweep"], is_random ? "random" : "programs");
+      EXPECT_EQ(row["seed"].is_null(), !is_random);
+      EXPECT_EQ(row["program"].is_string(), !is_random);
+      if (is_random) {
+        EXPECT_EQ(row["seed"], 1234);
+      }
+      EXPECT_GE(row["number"], 0);
+      EXPECT_TRUE(is_one_of(row["third"], {"short", "middle", "long"}));
+      EXPECT_TRUE(is_positive(row["roofline_us"]));
+      const double operations = 2.0 * row["m"].get<double>() * row["n"].get<double>() *
+                                row["k"].get<double>() * row["batch"].get<double>();
+      EXPECT_LE(operations, 3e7);
+      const double peak = file["device"]["measured_fp32_tflops"].get<double>();
+      EXPECT_GE(row["roofline_us"].get<double>(), operations / (peak * 1e6) * (1 - 1e-12));
+      kernels.insert(row["kernel"].get<std::string>());
+    }
+    EXPECT_EQ(kernels.size(), peers::sgemm_cpu().empty() ? 1u : 2u)
+        << "the library's first kernel and the vendor, none of the others";
+  }
+}
+
+// What a random row states is enough to repeat it.
+TEST(JsonSchema, ARandomRowCanBeRepeated) {
+  const ordered_json file = run_json(
+      "verify sgemm --device cpu --sweep random --seed 99 --count 4 --max-work 1e7 --kernel "
+      "cpu_loop");
+  for (const ordered_json& row : file["rows"]) {
+    EXPECT_TRUE(row["verified"].get<bool>());
+    expect_untimed(row);
+    EXPECT_TRUE(row["roofline_us"].is_null());
+    const auto number = [&](const char* name) { return row[name].get<std::int64_t>(); };
+    const std::int64_t pads[] = {number("lda") - (row["op_a"] == "T" ? number("m") : number("k")),
+                                 number("ldb") - (row["op_b"] == "T" ? number("k") : number("n")),
+                                 number("ldc") - number("n")};
+    const ordered_json again = run_json(fmt::format(
+        "bench sgemm --device cpu --quick --no-peer --kernel cpu_loop --seed {} --shape {}x{}x{} "
+        "--op-a {} --op-b {} --pad {},{},{}",
+        number("seed"), number("m"), number("n"), number("k"), row["op_a"].get<std::string>(),
+        row["op_b"].get<std::string>(), pads[0], pads[1], pads[2]));
+    const ordered_json& same = again["rows"][0];
+    for (const char* name :
+         {"m", "n", "k", "lda", "ldb", "ldc", "op_a", "op_b", "c_first", "c_last"}) {
+      EXPECT_EQ(row[name], same[name]) << name;
+    }
   }
 }
 

@@ -143,10 +143,10 @@ std::vector<OpPair> parse_ops(const std::string& text) {
   return pairs;
 }
 
-std::vector<Shape> sweep(const std::string& name) {
+std::vector<Shape> sweep(const std::string& name, const std::string& known) {
   const auto found = sweeps().find(name);
   if (found == sweeps().end()) {
-    throw UsageError(fmt::format("--sweep: \"{}\" is not one of {}", name, sweep_names()));
+    throw UsageError(fmt::format("--sweep: \"{}\" is not one of {}", name, known));
   }
   return found->second;
 }

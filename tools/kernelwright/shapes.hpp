@@ -43,10 +43,10 @@ std::vector<Extents> parse_extents(const std::string& text, int dimensions, std:
 // UsageError naming what cannot be read; no dimension may be below `smallest`.
 std::vector<Shape> parse_shapes(const std::string& text, int dimensions, std::int64_t smallest);
 
-// classic, skinny, odd, small, batched; throws UsageError otherwise.
-std::vector<Shape> sweep(const std::string& name);
-
-// The sweep's name and the shapes in words, for help texts.
+// The names of the sweeps of shapes, for help texts and messages.
 const char* sweep_names();
+
+// One of these; throws UsageError for another, naming those that are known.
+std::vector<Shape> sweep(const std::string& name, const std::string& known = sweep_names());
 
 }  // namespace kw

@@ -60,6 +60,25 @@ void measure_gpu_memory(const GpuWork& gpu, Workbench& bench, Ceilings& into) {
                   });
 }
 
+// A quarter of the cache: what is measured is the cache, not how well it keeps what fills it.
+double gpu_cache_gbs(const GpuWork& gpu, Workbench& bench) {
+  constexpr int rounds = 4096;
+  const Device& device = bench.device();
+  const int chunks = static_cast<int>(std::max<std::size_t>(
+      std::min(device.l2_bytes / 4, std::size_t{1} << 30) / cache_chunk_bytes, 1));
+  const DeviceBuffer buffer(bench.runtime(), static_cast<std::size_t>(chunks) * cache_chunk_bytes);
+  const DeviceBuffer sink(bench.runtime(), sizeof(float));
+  const std::int64_t words = static_cast<std::int64_t>(buffer.bytes() / sizeof(float));
+  check::require(bench.tools().fill_matrix(
+      {buffer.as<float>(), {words, 0, 1, words, words}, check::InputStream{}, false},
+      bench.stream()));
+  const double bytes = 1.0 * device.sm_count * stream_blocks_per_sm * rounds * cache_chunk_bytes;
+  return bytes * 1e-9 / best_seconds(bench, 5, [&](Stream stream) {
+           return gpu.read_cache(buffer.data(), chunks, rounds, sink.as<float>(), device.sm_count,
+                                 stream);
+         });
+}
+
 double median_us(Workbench& bench, const std::function<Status(Stream)>& work) {
   constexpr int repeats = 101;
   std::vector<double> samples;
@@ -95,6 +114,7 @@ Ceilings measure_ceilings(check::Workbench& bench) {
   if (const GpuWork* gpu = gpu_work(device.kind)) {
     found.fp32_tflops = gpu_fp32_tflops(*gpu, bench);
     measure_gpu_memory(*gpu, bench, found);
+    if (device.l2_bytes > 0) found.cache_gbs = gpu_cache_gbs(*gpu, bench);
     found.empty_kernel = measure_empty_kernel(*gpu, bench);
   }
   if (device.kind == DeviceKind::cpu) {

@@ -17,6 +17,7 @@ struct Ceilings {
   std::optional<double> fp32_tflops;  // fused multiply-adds in registers, two operations each
   std::optional<double> read_gbs;     // a read-only stream over much more than the caches hold
   std::optional<double> copy_gbs;     // read plus written, within the device
+  std::optional<double> cache_gbs;    // a read-only stream over a quarter of a GPU's L2
   std::optional<EmptyKernel> empty_kernel;  // of a GPU
 };
 

@@ -20,9 +20,10 @@ using nlohmann::ordered_json;
 
 // What a run finds out; all else identifies a row. Other numbers with a point are measured too.
 constexpr std::array measured = {
-    "role",    "path",   "timing",   "launch",      "time_us",      "gflops",    "gbs",
-    "of_peak", "peer",   "vs_peer",  "vs_previous", "sm_clock_mhz", "power_w",   "error",
-    "c_first", "c_last", "verified", "rms_vs_peer", "seeds",        "same_bits", "max_vs_peer"};
+    "role",    "path",      "timing",      "launch",     "time_us",     "gflops",
+    "gbs",     "of_peak",   "peer",        "vs_peer",    "vs_previous", "sm_clock_mhz",
+    "power_w", "error",     "c_first",     "c_last",     "verified",    "rms_vs_peer",
+    "seeds",   "same_bits", "max_vs_peer", "roofline_us"};
 constexpr std::array given_numbers = {"alpha", "beta"};
 
 template <class Names>

@@ -10,10 +10,10 @@ namespace {
 
 using kw::bench::burn_multiply_adds;
 using kw::bench::burn_threads;
+using kw::bench::cache_chunk_bytes;
+using kw::bench::stream_threads;
 
-constexpr int chains = 8;  // independent, to cover the latency of an FFMA
-constexpr int stream_threads = 512;
-constexpr int blocks_an_sm = 4;
+constexpr int chains = 8;     // independent, to cover the latency of an FFMA
 constexpr int in_flight = 8;  // 16-byte loads a thread
 
 // The sinks are written only where a sum is one that cannot occur: the work has to be done for
@@ -69,10 +69,38 @@ __global__ void __launch_bounds__(stream_threads)
   for (; i < count; i += step) to[i] = from[i];
 }
 
+// A load that is not served by the SM's own cache; on AMD GPUs that one is too small to matter.
+__device__ float4 load_from_l2(const float4* from) {
+#ifdef __HIP__
+  return *from;
+#else
+  return __ldcg(from);
+#endif
+}
+
+__global__ void __launch_bounds__(stream_threads)
+    cache_kernel(const float4* from, int chunks, int rounds, float* sink) {
+  float sum = 0;
+  for (int round = 0; round < rounds; round += in_flight) {
+    float4 values[in_flight];
+#pragma unroll
+    for (int j = 0; j < in_flight; ++j) {
+      const int chunk = (static_cast<int>(blockIdx.x) + round + j) % chunks;
+      values[j] = load_from_l2(from + chunk * stream_threads + static_cast<int>(threadIdx.x));
+    }
+#pragma unroll
+    for (int j = 0; j < in_flight; ++j) {
+      sum += values[j].x + values[j].y + values[j].z + values[j].w;
+    }
+  }
+  if (sum == -1.0f) *sink = sum;
+}
+
 __global__ void __launch_bounds__(burn_threads) empty_kernel() {}
 
 gpu::LaunchConfig stream_grid(int sm_count, Stream stream) {
-  return {dim3(static_cast<unsigned>(sm_count * blocks_an_sm)), dim3(stream_threads), 0, stream};
+  return {dim3(static_cast<unsigned>(sm_count * kw::bench::stream_blocks_per_sm)),
+          dim3(stream_threads), 0, stream};
 }
 
 Status burn(int blocks, int rounds, float* sink, Stream stream) {
@@ -95,6 +123,13 @@ Status copy_stream(void* to, const void* from, std::int64_t count, int sm_count,
                      static_cast<const float4*>(from), count);
 }
 
+Status read_cache(const void* from, int chunks, int rounds, float* sink, int sm_count,
+                  Stream stream) {
+  static_assert(cache_chunk_bytes == stream_threads * sizeof(float4));
+  return gpu::launch(cache_kernel, stream_grid(sm_count, stream), static_cast<const float4*>(from),
+                     chunks, rounds, sink);
+}
+
 std::string bus_id(int ordinal) {
   char text[32] = {};
   return KW_GPU_API(DeviceGetPCIBusId)(text, sizeof(text), ordinal) == success ? text : "";
@@ -103,7 +138,8 @@ std::string bus_id(int ordinal) {
 }  // namespace
 
 const kw::bench::GpuWork& gpu_work() {
-  static const kw::bench::GpuWork work = {burn, launch_nothing, read_stream, copy_stream, bus_id};
+  static const kw::bench::GpuWork work = {burn,        launch_nothing, read_stream,
+                                          copy_stream, read_cache,     bus_id};
   return work;
 }
 

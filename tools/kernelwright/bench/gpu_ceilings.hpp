@@ -11,6 +11,9 @@ namespace kw::bench {
 
 constexpr int burn_threads = 256;
 constexpr int burn_multiply_adds = 512;  // the loop around them costs under 1 %
+constexpr int stream_threads = 512;
+constexpr int stream_blocks_per_sm = 4;
+constexpr int cache_chunk_bytes = 16 * stream_threads;  // what a block reads in a round
 
 struct GpuWork {
   // Fused multiply-adds in registers only: `blocks` x burn_threads threads, each
@@ -23,6 +26,10 @@ struct GpuWork {
                         Stream stream);
   Status (*copy_stream)(void* to, const void* from, std::int64_t count, int sm_count,
                         Stream stream);
+  // Each of stream_blocks_per_sm blocks per SM reads `rounds` (a multiple of 8) chunks, one after
+  // the other around a buffer of `chunks`, past the caches that one SM has to itself.
+  Status (*read_cache)(const void* from, int chunks, int rounds, float* sink, int sm_count,
+                       Stream stream);
   // "0000:1b:00.0", empty where the device is not on a bus.
   std::string (*bus_id)(int ordinal);
 };

@@ -64,6 +64,7 @@ ordered_json device_json(const Device& d, const Ceilings& ceilings) {
           {"measured_fp32_tflops", or_null(ceilings.fp32_tflops)},
           {"measured_read_gbs", or_null(ceilings.read_gbs)},
           {"measured_copy_gbs", or_null(ceilings.copy_gbs)},
+          {"measured_cache_gbs", or_null(ceilings.cache_gbs)},
           {"empty_kernel_us", or_null(ceilings.empty_kernel)}};
 }
 

@@ -241,6 +241,14 @@ ordered_json to_json(const Row& row) {
                  {"max_vs_peer", finite_or_null(row.suite->max_vs_peer)},
                  {"same_bits", row.suite->same_bits}});
   }
+  if (row.sweep) {
+    json.update({{"sweep", row.sweep->sweep},
+                 {"seed", or_null(row.sweep->seed)},
+                 {"number", row.sweep->number},
+                 {"program", or_null(row.sweep->program)},
+                 {"third", row.sweep->third},
+                 {"roofline_us", or_null(row.sweep->roofline_us)}});
+  }
   return json;
 }
 

@@ -33,12 +33,23 @@ struct SuiteRow {
   bool same_bits = false;  // of two calls
 };
 
+// What a sweep of named or random products adds.
+struct SweepRow {
+  std::string sweep;                   // random, programs
+  std::optional<std::uint64_t> seed;   // of random
+  std::int64_t number = 0;             // of the product in the sweep, from 0
+  std::optional<std::string> program;  // of programs: what computes it
+  std::string third;                   // short, middle, long, as roofline.hpp tells them apart
+  std::optional<double> roofline_us;   // on this device; empty where its limits are not known
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
   std::string path;                       // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
   std::optional<SuiteRow> suite;          // of the accuracy suite alone
+  std::optional<SweepRow> sweep;          // of --sweep random and programs alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

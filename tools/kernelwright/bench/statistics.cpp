@@ -6,16 +6,14 @@
 #include <numeric>
 
 namespace kw::bench {
-namespace {
 
-double quantile(const std::vector<double>& sorted, double fraction) {
-  const double position = fraction * static_cast<double>(sorted.size() - 1);
+double quantile(std::vector<double> samples, double fraction) {
+  std::sort(samples.begin(), samples.end());
+  const double position = fraction * static_cast<double>(samples.size() - 1);
   const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+  const std::size_t above = std::min(below + 1, samples.size() - 1);
+  return std::lerp(samples[below], samples[above], position - static_cast<double>(below));
 }
-
-}  // namespace
 
 TimeStatistics summarise_times(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());

@@ -13,7 +13,8 @@ struct TimeStatistics {
   double spread() const { return median > 0 ? iqr / median : 0; }
 };
 
-// `samples` must not be empty.
+// Of the sorted samples, linearly interpolated: 0.5 is the median. None of both may be empty.
+double quantile(std::vector<double> samples, double fraction);
 TimeStatistics summarise_times(std::vector<double> samples);
 
 }  // namespace kw::bench

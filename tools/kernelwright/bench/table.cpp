@@ -44,6 +44,16 @@ std::string padding(const Row& row) {
                              row.ldc.value_or(0));
 }
 
+// Of a sweep's product: which one it is, and the least time that it can take here.
+std::string place(const Row& row) {
+  if (!row.sweep) return {};
+  const SweepRow& s = *row.sweep;
+  const std::string limit =
+      s.roofline_us ? ", at least " + time_text(*s.roofline_us) : std::string();
+  return s.program ? fmt::format("{}\n{}", limit, *s.program)
+                   : fmt::format("{}\n{} {}, {}", limit, s.sweep, s.number, s.third);
+}
+
 std::string heading(const Row& row) {
   if (row.reduction) {
     const ReductionRow& r = *row.reduction;
@@ -56,9 +66,9 @@ std::string heading(const Row& row) {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }
   const std::string batch = row.batch == 1 ? std::string() : fmt::format(", batch {}", row.batch);
-  return fmt::format("sgemm {} x {} x {} {}{}{}{}, alpha {}, beta {}", row.m, row.n,
+  return fmt::format("sgemm {} x {} x {} {}{}{}{}, alpha {}, beta {}{}", row.m, row.n,
                      row.k.value_or(0), row.op_a.value_or(""), row.op_b.value_or(""), batch,
-                     padding(row), row.alpha, row.beta);
+                     padding(row), row.alpha, row.beta, place(row));
 }
 
 template <class T>

@@ -7,8 +7,10 @@
 #include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
+#include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
 #include "commands/commands.hpp"
+#include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"
@@ -18,20 +20,19 @@ namespace kw {
 namespace {
 
 struct BenchOptions : CommonOptions {
-  std::string sweep, l2 = "hot", op_a = "N", op_b = "N", ops;
-  std::int64_t batch = 0;         // 0: the sweep's, or 1
-  std::vector<std::int64_t> pad;  // of sgemm
+  std::string l2 = "hot";
   double budget_ms = 0, max_call_ms = -1;
-  float alpha = 1, beta = 0;           // of sgemm
+  ProductChoice product;               // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
-  ReduceChoice reduce;                 // of reduce, `shape` and `sweep` included
+  ReduceChoice reduce;                 // of reduce
   std::string timing = "auto";
   bool quick = false, no_peer = false;
 
   // Those that made the problems as large as they are.
   const char* size_arguments() const {
-    if (batch > 0 && !pad.empty()) return "--shape, --batch and --pad";
-    return batch > 0 ? "--shape and --batch" : !pad.empty() ? "--shape and --pad" : "--shape";
+    const bool batch = product.batch > 0, pad = !product.pad.empty();
+    if (batch && pad) return "--shape, --batch and --pad";
+    return batch ? "--shape and --batch" : pad ? "--shape and --pad" : "--shape";
   }
 };
 
@@ -53,29 +54,7 @@ bench::Options timing_options(const BenchOptions& options, const Device& device)
   return timing;
 }
 
-Op parse_op(const std::string& letter) { return letter == "T" ? Op::transpose : Op::none; }
-
-check::SgemmCase make_case(const BenchOptions& options, const Shape& shape, const OpPair& ops) {
-  check::SgemmCase c;
-  c.m = shape.m;
-  c.n = shape.n;
-  c.k = shape.k;
-  c.batch = options.batch > 0 ? options.batch : shape.batch;
-  c.op_a = ops.a;
-  c.op_b = ops.b;
-  if (!options.pad.empty()) {
-    c.lda_pad = options.pad[0];
-    c.ldb_pad = options.pad[1];
-    c.ldc_pad = options.pad[2];
-  }
-  c.alpha = options.alpha;
-  c.beta = options.beta;
-  c.input = options.parsed_input();
-  c.seed = options.seed;
-  return c;
-}
-
-check::ScaleAddCase make_case(const BenchOptions& options, const Shape& shape, const ScaleAdd&) {
+check::ScaleAddCase make_case(const BenchOptions& options, const Shape& shape) {
   check::ScaleAddCase c;
   c.rows = shape.m;
   c.cols = shape.n;
@@ -87,14 +66,6 @@ check::ScaleAddCase make_case(const BenchOptions& options, const Shape& shape, c
 }
 
 // What is measured where no shape is asked for: all that the device does in reasonable time.
-std::vector<Shape> default_shapes(const Device& device, const Sgemm&) {
-  if (device.kind == DeviceKind::host_simt) return sweep("small");
-  std::vector<Shape> shapes = sweep("classic");
-  const std::int64_t largest = device.is_gpu() ? 16384 : 2048;
-  std::erase_if(shapes, [&](const Shape& shape) { return shape.m > largest; });
-  return shapes;
-}
-
 std::vector<Shape> default_shapes(const Device& device, const ScaleAdd&) {
   const std::int64_t largest = device.is_gpu()                  ? 16384
                                : device.kind == DeviceKind::cpu ? 8192
@@ -104,44 +75,48 @@ std::vector<Shape> default_shapes(const Device& device, const ScaleAdd&) {
   return shapes;
 }
 
-std::vector<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
-                                           const Sgemm& sgemm) {
-  const std::vector<Shape> shapes = !options.shape.empty()   ? parse_shapes(options.shape, 3, 1)
-                                    : !options.sweep.empty() ? sweep(options.sweep)
-                                                             : default_shapes(device, sgemm);
-  const std::vector<OpPair> pairs =
-      options.ops.empty() ? std::vector<OpPair>{{parse_op(options.op_a), parse_op(options.op_b)}}
-                          : parse_ops(options.ops);
-  std::vector<check::SgemmCase> cases;
-  cases.reserve(shapes.size() * pairs.size());
-  for (const Shape& shape : shapes) {
-    for (const OpPair& ops : pairs) cases.push_back(make_case(options, shape, ops));
-  }
-  return cases;
+// What a run measures; labels where the cases are a sweep's products.
+template <class Case>
+struct Chosen {
+  std::vector<Case> cases;
+  std::vector<bench::SweepRow> labels;
+  std::string left_out;
+};
+
+Chosen<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                      const Sgemm&) {
+  ChosenProducts products =
+      chosen_products(options.product, device, options.parsed_input(), options.seed);
+  return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
 }
 
-std::vector<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
-                                              const ScaleAdd& scale_add) {
+Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                         const ScaleAdd& scale_add) {
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
                                                            : default_shapes(device, scale_add);
   std::vector<check::ScaleAddCase> cases;
   cases.reserve(shapes.size());
-  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape, scale_add));
-  return cases;
+  for (const Shape& shape : shapes) cases.push_back(make_case(options, shape));
+  return {std::move(cases), {}, {}};
 }
 
-std::vector<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device& device,
-                                            const Reduce&) {
+Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                       const Reduce&) {
   const int longest = device.is_gpu() ? 30 : device.kind == DeviceKind::cpu ? 26 : 16;
-  return chosen_reductions(options.reduce, std::int64_t{1} << longest, options.parsed_input(),
-                           options.seed);
+  return {chosen_reductions(options.reduce, std::int64_t{1} << longest, options.parsed_input(),
+                            options.seed),
+          {},
+          {}};
 }
 
 // The chosen kernels, and the peers beside them unless they are not wanted.
 template <class Problem>
 KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
   const KernelList<Problem> all = all_kernels<Problem>(device.kind);
-  KernelList<Problem> chosen = select_kernels(all, options.kernel);
+  // Of a sweep of products the library's choice alone, never the best of its kernels.
+  const bool is_choice_alone = options.kernel.empty() && options.product.is_of_products();
+  KernelList<Problem> chosen =
+      select_kernels(all, is_choice_alone ? kernel_of_choice(device) : options.kernel);
   const auto is_chosen = [&](const Kernel<Problem>& kernel) {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {
       return std::string_view(other.name) == kernel.name;
@@ -188,9 +163,11 @@ int run(const BenchOptions& options, const std::string& command) {
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   const KernelList<Problem> kernels = chosen_kernels<Problem>(options, device);
-  const auto cases = chosen_cases(options, device, Problem{});
+  const auto chosen = chosen_cases(options, device, Problem{});
+  const auto& cases = chosen.cases;
   // What a sweep has beyond this device is left out; what was asked for by name is refused.
-  const bool is_typed = !options.shape.empty() || !options.reduce.shape.empty();
+  const bool is_typed =
+      !options.shape.empty() || !options.product.shape.empty() || !options.reduce.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   const bench::Options timing = timing_options(options, device);
   Session session(options.json);
@@ -206,13 +183,18 @@ int run(const BenchOptions& options, const std::string& command) {
     session.begin(command, device, ceilings);
     if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
     flush_output();
+    if (!chosen.left_out.empty()) progress.say(chosen.left_out);
+    const auto roofline = bench::roofline_of(ceilings, device, timing.alone);
     bench::Bench bench(
         workbench, timing, ceilings, [&](const std::string& line) { progress.say(line); },
         [&](const std::string& text) { progress.show(text); });
     progress.plan(
         bench::parts_of(cases, static_cast<double>(kernels.size()) * timing.budget_ms * 1e-3));
-    for (const auto& c : cases) {
-      const std::vector<bench::Row> found = bench.run(kernels, c);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      std::vector<bench::Row> found = bench.run(kernels, cases[i]);
+      if constexpr (std::is_same_v<Problem, Sgemm>) {
+        if (!chosen.labels.empty()) label_rows(found, chosen.labels[i], cases[i], roofline);
+      }
       session.add(found);
       progress.next();
       if (!options.quiet() && !found.empty()) {
@@ -228,7 +210,9 @@ int run(const BenchOptions& options, const std::string& command) {
                : exit_not_verified;
   };
   const int code = session.run(work, verdict);
-  if (!options.quiet()) fmt::print("{}", bench::summary_table(rows));
+  if (!options.quiet()) {
+    fmt::print("{}", chosen.labels.empty() ? bench::summary_table(rows) : bench::sweep_table(rows));
+  }
   return code;
 }
 
@@ -263,48 +247,22 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   command->footer(
       "Sweeps: classic (squares 128 to 16384), skinny, odd, small, batched (4096 products of 32 "
       "to\n"
-      "64 of 512).\n"
+      "64 of 512), random (--count products that --seed draws, seeds under 1000 for tuning),\n"
+      "programs (products of well-known programs). The last two measure the library's choice\n"
+      "beside the vendor's library and end with means, percentiles and losses; with\n"
+      "--kernel 'kernelwright*' both arithmetics.\n"
       "\n"
       "Examples:\n"
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
+      "  kernelwright bench sgemm --sweep random --seed 7 --count 60\n"
+      "  kernelwright bench sgemm --sweep programs --kernel 'kernelwright*' --json programs.json\n"
       "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
       "  kernelwright bench sgemm --device cpu --quick\n"
       "  kernelwright bench sgemm --shape 256 --l2 cold\n"
       "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
-  CLI::Option* shape = command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)");
-  shape->type_name("LIST")->check(not_empty());
-  command->add_option("--sweep", options->sweep, sweep_names())
-      ->check(not_empty())
-      ->excludes(shape);
-  command
-      ->add_option(
-          "--batch", options->batch,
-          "Products in one call, one behind the other in memory (default: 1, or the sweep's)")
-      ->check(whole_number(1, largest_extent));
-  command
-      ->add_option(
-          "--pad", options->pad,
-          "Elements between the rows of A, B and C in memory: lda, ldb and ldc are so much "
-          "larger than they must be (default: 0,0,0)")
-      ->type_name("A,B,C")
-      ->delimiter(',')
-      ->expected(3)
-      ->check(whole_number(0, largest_extent));
-  command->add_option("--alpha", options->alpha)->capture_default_str();
-  command->add_option("--beta", options->beta)->capture_default_str();
-  CLI::Option* op_a = command->add_option("--op-a", options->op_a, "N or T")
-                          ->check(CLI::IsMember({"N", "T"}))
-                          ->capture_default_str();
-  CLI::Option* op_b = command->add_option("--op-b", options->op_b, "N or T")
-                          ->check(CLI::IsMember({"N", "T"}))
-                          ->capture_default_str();
-  command->add_option("--ops", options->ops, "Several of both: nn,nt,tn,tt")
-      ->type_name("LIST")
-      ->check(not_empty())
-      ->excludes(op_a)
-      ->excludes(op_b);
+  options->product.add_bench_options(*command);
   add_timing_options(*command, *options);
   command->callback([options, &invocation] {
     invocation.exit_code = run<Sgemm, check::SgemmTrial>(*options, invocation.command);

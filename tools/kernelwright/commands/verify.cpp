@@ -8,6 +8,7 @@
 #include "bench/table.hpp"
 #include "check/cases.hpp"
 #include "commands/commands.hpp"
+#include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"
@@ -24,8 +25,11 @@ struct VerifyOptions : CommonOptions {
   std::string ops = "nn";            // of sgemm's shapes
   std::int64_t batch = 1;            // likewise
   std::optional<float> alpha, beta;  // likewise; of every case, where given
+  ProductChoice product;             // of sgemm: a sweep in place of shapes
 
-  bool is_of_sgemm() const { return batch != 1 || ops != "nn" || alpha || beta; }
+  bool is_of_sgemm() const {
+    return batch != 1 || ops != "nn" || alpha || beta || !product.sweep.empty();
+  }
 };
 
 struct Tally {
@@ -80,7 +84,8 @@ constexpr double least_work = 1e6;
 // Cases outside, kernels inside: the float64 reference of a case is computed once.
 template <class Trial, class Problem, class Case>
 bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
-                const std::vector<Case>& cases, const char* op, bool quiet, Session& session) {
+                const std::vector<Case>& cases, const std::vector<bench::SweepRow>& labels,
+                const char* op, bool quiet, Session& session) {
   std::vector<Tally> tallies(kernels.size());
   std::vector<std::string> names;
   for (const auto& kernel : kernels) names.emplace_back(kernel.name);
@@ -96,6 +101,9 @@ bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
       if (result.outcome != check::Outcome::unsupported) {
         rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i], result));
       }
+    }
+    if constexpr (std::is_same_v<Case, check::SgemmCase>) {
+      if (!labels.empty()) label_rows(rows, labels[i], cases[i], std::nullopt);
     }
     session.add(rows);
     progress.next();
@@ -183,12 +191,24 @@ std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool i
 // The cases of one operation, which fit, over its kernels.
 template <class Trial, class Problem, class Case>
 bool verify_op(check::Workbench& workbench, const VerifyOptions& options,
-               const std::vector<Case>& cases, const char* op, Session& session) {
+               const std::vector<Case>& cases, const char* op, Session& session,
+               const std::vector<bench::SweepRow>& labels = {}) {
   const Device& device = workbench.device();
   const KernelList<Problem> kernels =
       select_kernels(all_kernels<Problem>(device.kind), options.kernel);
-  bench::require_room<Trial>(options.batch != 1 ? "--shape and --batch" : "--shape", cases, device);
-  return verify_all<Trial>(workbench, kernels, cases, op, options.quiet(), session);
+  const char* size_arguments = !labels.empty()      ? "--sweep"
+                               : options.batch != 1 ? "--shape and --batch"
+                                                    : "--shape";
+  bench::require_room<Trial>(size_arguments, cases, device);
+  return verify_all<Trial>(workbench, kernels, cases, labels, op, options.quiet(), session);
+}
+
+bool verify_sweep(check::Workbench& workbench, const VerifyOptions& options, Session& session) {
+  const ChosenProducts products =
+      chosen_products(options.product, workbench.device(), options.parsed_input(), options.seed);
+  if (!products.left_out.empty()) session.progress().say(products.left_out);
+  return verify_op<check::SgemmTrial, Sgemm>(workbench, options, products.cases, "sgemm", session,
+                                             products.labels);
 }
 
 int run(const VerifyOptions& options, bool input_given, const std::string& command) {
@@ -196,13 +216,14 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   // Kernels and shapes are of one operation: where none is named, of sgemm.
-  const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty();
+  const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty() &&
+                   options.product.sweep.empty();
   const auto is_meant = [&](const char* op) {
     return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
   };
   if (!is_meant("sgemm") && options.is_of_sgemm()) {
-    throw UsageError(
-        fmt::format("--batch, --ops, --alpha and --beta are of sgemm, not of {}", options.op));
+    throw UsageError(fmt::format(
+        "--sweep, --batch, --ops, --alpha and --beta are of sgemm, not of {}", options.op));
   }
   Session session(options.json);
   mention_broken_tune_cache(device);
@@ -210,7 +231,9 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
   bool all_verified = true;
   const auto work = [&] {
     session.begin(command, device, {});
-    if (is_meant("sgemm")) {
+    if (!options.product.sweep.empty()) {
+      all_verified &= verify_sweep(workbench, options, session);
+    } else if (is_meant("sgemm")) {
       all_verified &= verify_op<check::SgemmTrial, Sgemm>(
           workbench, options, sgemm_cases(options, input_given), "sgemm", session);
     }
@@ -244,6 +267,7 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify sgemm --kernel 'r0*' --shape 257x129x65,1000\n"
       "  kernelwright verify sgemm --device host-simt --json verified.json\n"
       "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
+      "  kernelwright verify sgemm --sweep random --seed 7 --count 100 --kernel 'kernelwright*'\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
@@ -257,6 +281,12 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
                        "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
           ->type_name("LIST")
           ->check(not_empty());
+  CLI::Option* sweep = command
+                           ->add_option("--sweep", options->product.sweep,
+                                        "Of sgemm: random or programs, as bench sgemm has them")
+                           ->check(CLI::IsMember({"random", "programs"}))
+                           ->excludes(shape);
+  options->product.add_sweep_limits(*command, sweep);
   command
       ->add_option("--batch", options->batch,
                    "Of sgemm: products in one call, one behind the other in memory")

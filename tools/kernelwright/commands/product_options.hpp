@@ -1,0 +1,58 @@
+// Products on the command line: which shapes, transposes and leading dimensions are meant.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/roofline.hpp"
+#include "bench/row.hpp"
+#include "check/verify.hpp"
+#include "commands/commands.hpp"
+
+namespace kw {
+
+// The options of `bench sgemm` and `verify sgemm` that choose products, as typed.
+struct ProductChoice {
+  std::string shape, sweep, ops, op_a = "N", op_b = "N";
+  std::int64_t batch = 0;         // 0: the sweep's, or 1
+  std::vector<std::int64_t> pad;  // of A, B and C
+  std::optional<std::int64_t> count;
+  std::optional<double> max_work;
+  float alpha = 1, beta = 0;
+
+  // Whether the sweep is one of products with ops of their own, of which rows say more (SweepRow).
+  bool is_of_products() const { return sweep == "random" || sweep == "programs"; }
+
+  // All options of `bench sgemm` that choose products.
+  void add_bench_options(CLI::App& to);
+  // --count and --max-work, which need --sweep.
+  void add_sweep_limits(CLI::App& to, CLI::Option* sweep_option);
+};
+
+// Products, and what a sweep of products says of each; no labels for shapes and other sweeps.
+struct ChosenProducts {
+  std::vector<check::SgemmCase> cases;
+  std::vector<bench::SweepRow> labels;
+  std::string left_out;  // a line on those of more work than this device does in reasonable time
+};
+
+// What a sweep's product may cost at most on a device, where --max-work does not say.
+double default_max_work(const Device& device);
+
+// Throws UsageError where options do not go together.
+ChosenProducts chosen_products(const ProductChoice& choice, const Device& device,
+                               check::Input input, std::uint64_t seed);
+
+// What --kernel stands for where it is not given with a sweep of products: the library's choice.
+std::string kernel_of_choice(const Device& device);
+
+// Puts a product's label, and its roofline where that is known, into its rows.
+void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
+                const check::SgemmCase& c, const std::optional<bench::Roofline>& roofline);
+
+// The names of all sweeps, for help texts and messages.
+std::string product_sweep_names();
+
+}  // namespace kw

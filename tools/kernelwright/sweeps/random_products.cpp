@@ -1,0 +1,74 @@
+// Draws until a product is within the bounds and of the third that is its turn. Only the engine and
+// whole numbers are used: what std::uniform_int_distribution and std::pow give is not the same
+// everywhere.
+#include "sweeps/random_products.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "bench/problems.hpp"
+#include "bench/roofline.hpp"
+
+namespace kw {
+namespace {
+
+// Uniform in 0 … n - 1, for n up to 2^32.
+std::int64_t below(std::mt19937_64& engine, std::int64_t n) {
+  return static_cast<std::int64_t>(((engine() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+}
+
+Op random_op(std::mt19937_64& engine) { return below(engine, 2) == 0 ? Op::none : Op::transpose; }
+
+std::int64_t random_padding(std::mt19937_64& engine) {
+  return leading_paddings[static_cast<std::size_t>(
+      below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
+}
+
+bool within_bounds(const check::SgemmCase& c) {
+  const double operations = bench::work(c);
+  return operations >= least_operations && operations <= most_operations &&
+         std::max({c.m * c.k, c.k * c.n, c.m * c.n}) <= largest_operand;
+}
+
+check::SgemmCase draw(std::mt19937_64& engine) {
+  check::SgemmCase c;
+  c.m = random_extent(engine);
+  c.n = random_extent(engine);
+  c.k = random_extent(engine);
+  c.op_a = random_op(engine);
+  c.op_b = random_op(engine);
+  c.lda_pad = random_padding(engine);
+  c.ldb_pad = random_padding(engine);
+  c.ldc_pad = random_padding(engine);
+  return c;
+}
+
+}  // namespace
+
+// The octaves from 2^0 to 2^13 are equally probable; within one, x is kept with probability low /
+// x.
+std::int64_t random_extent(std::mt19937_64& engine) {
+  constexpr std::int64_t octaves = 14;
+  static_assert(std::int64_t{1} << octaves == longest_extent);
+  const std::int64_t low = std::int64_t{1} << below(engine, octaves);
+  for (;;) {
+    const std::int64_t x = low + below(engine, low);
+    if (below(engine, x) < low) return x;
+  }
+}
+
+std::vector<check::SgemmCase> random_products(std::uint64_t seed, std::int64_t count) {
+  std::mt19937_64 engine(seed);
+  std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Op, Op>> seen;
+  std::vector<check::SgemmCase> products;
+  while (static_cast<std::int64_t>(products.size()) < count) {
+    const check::SgemmCase c = draw(engine);
+    const auto turn = static_cast<bench::Third>(products.size() % bench::thirds);
+    if (!within_bounds(c) || bench::third_of(c) != turn) continue;
+    if (seen.emplace(c.m, c.n, c.k, c.op_a, c.op_b).second) products.push_back(c);
+  }
+  return products;
+}
+
+}  // namespace kw
