@@ -81,12 +81,13 @@ __device__ float4 load_from_l2(const float4* from) {
 __global__ void __launch_bounds__(stream_threads)
     cache_kernel(const float4* from, int chunks, int rounds, float* sink) {
   float sum = 0;
+  int chunk = static_cast<int>(blockIdx.x) % chunks;
   for (int round = 0; round < rounds; round += in_flight) {
     float4 values[in_flight];
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) {
-      const int chunk = (static_cast<int>(blockIdx.x) + round + j) % chunks;
       values[j] = load_from_l2(from + chunk * stream_threads + static_cast<int>(threadIdx.x));
+      if (++chunk == chunks) chunk = 0;
     }
 #pragma unroll
     for (int j = 0; j < in_flight; ++j) {
