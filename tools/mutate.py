@@ -7,7 +7,7 @@
 
 A fault is caught when a test fails or does not end. A fault's filter names the tests that are likely to catch it; they
 run first, then all. Every fault must be caught: the exit code is 1 where one is not. Named IDs replace their rows in
-the table, the other rows stay.
+the table, the other rows stay. An interrupt puts back the file and keeps the rows so far.
 """
 
 import argparse
@@ -201,8 +201,8 @@ def try_one(tree, mutation):
     if error:
         stop(f"{LIST.name}, {mutation['id']}: {error}")
     original = (tree.path / mutation["file"]).read_text(encoding="utf-8")
-    tree.write(mutation["file"], text)
     try:
+        tree.write(mutation["file"], text)
         built = tree.build()
         if built is not True:
             raise DoesNotCompile(built[-3000:])
@@ -215,7 +215,7 @@ def try_one(tree, mutation):
         tree.write(mutation["file"], original)
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("ids", nargs="*", metavar="ID", help="these faults alone")
     parser.add_argument("--check", action="store_true", help="look for the old texts, build nothing")
@@ -226,6 +226,12 @@ def main():
     parser.add_argument("--timeout", type=int, default=900, help="seconds for a part of the tests (900)")
     parser.add_argument("--no-baseline", action="store_true", help="believe that the tests pass without a fault")
     options = parser.parse_args()
+    options.tree = options.tree.resolve()
+    return options
+
+
+def main():
+    options = arguments()
     mutations = read_list()
     if options.list:
         for mutation in mutations:
@@ -239,6 +245,15 @@ def main():
     if unknown := set(options.ids) - {mutation["id"] for mutation in mutations}:
         stop(f"no such fault: {', '.join(sorted(unknown))}. --list prints them")
 
+    try:
+        return 1 if not_caught(mutations, options) else 0
+    except KeyboardInterrupt:
+        print(f"mutate: interrupted; the faults that had been tried are in {TABLE}", file=sys.stderr)
+        return 130
+
+
+def not_caught(mutations, options):
+    """Tries the faults; the ids of those that no test finds."""
     tree = Tree(options)
     built = tree.build()
     if built is not True:
@@ -255,6 +270,8 @@ def main():
             caught_by = try_one(tree, mutation)
         except DoesNotCompile as error:
             print(f"mutate: {LIST.name}, {mutation['id']}: does not compile:\n{error}", file=sys.stderr, flush=True)
+            rows.pop(mutation["id"], None)
+            write_table(mutations, rows)
             survived.append(mutation["id"])
             continue
         seconds = round(time.monotonic() - began)
@@ -266,8 +283,10 @@ def main():
             survived.append(mutation["id"])
     if survived:
         print(f"mutate: not caught, or not compiled: {', '.join(survived)}", file=sys.stderr)
-    return 1 if survived else 0
+    return survived
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # the former may be ignored in what a shell started
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())
