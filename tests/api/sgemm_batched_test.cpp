@@ -307,6 +307,9 @@ TEST_F(ApiSgemmBatchedErrors, EntriesOfCBetweenEachOthersRows) {
   c.ld = 18;
   stride_c = 5;
   expect_invalid("stride_c", {"stride_c is 5", "ldc 18", "pass stride_c >= 60"});
+  // Neighbours are apart: the third entry begins with the second row of the first.
+  stride_c = 9;
+  expect_invalid("stride_c", {"stride_c is 9", "of the 3 entries", "pass stride_c >= 60"});
   stride_c = 6;
   EXPECT_NO_THROW(call());
 }

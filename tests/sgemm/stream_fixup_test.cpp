@@ -1,0 +1,78 @@
+// stream_tile's fixup where a tile has more parts than a block adds up at a time. On a machine with
+// few cores no other test has so many, as host SIMT's multiprocessors are as many as its workers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/run_kernel.hpp"
+#include "hopper_subjects.hpp"
+#include "host_simt/host_simt.hpp"
+#include "sgemm/kernels.hpp"
+#include "sgemm/stream/plan.hpp"
+
+namespace kw {
+namespace {
+
+class StreamFixup : public testing::TestWithParam<Kernel<Sgemm>> {
+ protected:
+  StreamFixup() : before_(host_simt::options()) { host_simt::options().workers = 37; }
+  ~StreamFixup() override { host_simt::options() = before_; }
+
+ private:
+  host_simt::Options before_;
+};
+
+const StreamTile& stream_tile_of(const Kernel<Sgemm>& kernel) {
+  return *std::find_if(
+      std::begin(stream_tiles), std::end(stream_tiles),
+      [&](const StreamTile& tile) { return kernel.name == std::string(tile.name); });
+}
+
+// Host SIMT computes whole tiles, the larger of which would take long.
+std::vector<Kernel<Sgemm>> small_stream_kernels() {
+  std::vector<Kernel<Sgemm>> found;
+  for (const Kernel<Sgemm>& kernel : on_host::sgemm_production()) {
+    if (std::string_view(kernel.name).substr(0, 7) != "stream_") continue;
+    const StreamTileConfig& config = stream_tile_of(kernel).config;
+    if (config.bm * config.bn <= 64 * 64) found.push_back(kernel);
+  }
+  return found;
+}
+
+TEST_P(StreamFixup, GroupsOfPartsAddUpInAnyOrder) {
+  const StreamTile& tile = stream_tile_of(GetParam());
+  for (const auto order :
+       {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
+    host_simt::options().order = order;
+    const std::unique_ptr<Runtime> runtime = open_host_simt();
+    check::SgemmCase c;
+    c.m = tile.config.bm - 1;
+    c.n = tile.config.bn - 2;
+    c.k = 5000;
+    c.alpha = -1.5f;
+    c.beta = 0.5f;
+    check::Workbench bench(*runtime);
+    check::SgemmTrial trial(bench, c);
+    const auto plan = plan_stream_tile(tile, trial.problem(), runtime->device());
+    ASSERT_TRUE(plan);
+    // Under AddressSanitizer there is one worker, and so one multiprocessor, whatever was asked.
+    if (runtime->device().sm_count > 1) {
+      const int parts = plan->schedule.parts(plan->schedule.first(0), 0).count;
+      EXPECT_GT(parts, stream_fan);
+      EXPECT_NE(parts % stream_fan, 0) << "the last group was to be smaller";
+    }
+    const check::VerifyResult result = trial.verify(GetParam());
+    EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, StreamFixup, testing::ValuesIn(small_stream_kernels()),
+                         kernel_name);
+
+}  // namespace
+}  // namespace kw
