@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -97,6 +98,21 @@ class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
     c_ = TestMatrix(p.m, p.n);
     check::require(bench_.runtime().copy(c_.values.data(), on_c.data(), c_.count() * sizeof(float),
                                          bench_.stream()));
+  }
+
+  // The same, by threads in several orders: all give the same bits.
+  void multiply_in_every_order() {
+    std::optional<std::vector<float>> first;
+    for (const auto order :
+         {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
+      for (const std::uint64_t seed : {1, 2}) {
+        host_simt::options().order = order;
+        host_simt::options().seed = seed;
+        multiply();
+        if (!first) first = c_.values;
+        EXPECT_EQ(c_.values, *first) << to_string(order) << " " << seed;
+      }
+    }
   }
 
   // Every element within what FP32 may be off by, and twice 2^-23 for fp16's pieces; or of the same
