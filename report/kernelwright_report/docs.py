@@ -12,6 +12,7 @@ The first kind stands on lines of its own, a value within a sentence:
     value: FILE EXPRESSION [as FORMAT]    values.py has the expressions and formats
 
     table: FILE ladder [SIZE] | sweep | products | spread [SIZE] | scale-add | accuracy | verified
+    table: FILE sweep-summary | sweep-products            of random products and those of programs
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
@@ -21,6 +22,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE guard              a file of tools/guard_trips.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE… library RUNG…      the same as a plot
+    plot: FILE roofline            of random products and those of programs
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
     rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
@@ -40,8 +42,8 @@ from pathlib import Path
 
 from . import amd, check, counters, guard, library, marks
 from . import pictures as plots
-from . import tables, tables_errors, tables_reduce, text, theme, values
-from .reductions import length_near, over_first
+from . import rungs, sweeps, tables, tables_errors, tables_reduce, text, theme, values
+from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
 REGISTRY_ROW = re.compile(
@@ -199,11 +201,22 @@ def _suite(project: Project, result: ResultFile, kernel: str | None) -> tables.T
     return tables_errors.suite(result, kernel)
 
 
+def _of_sweep(make: Callable) -> Callable:
+    def table(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+        if not sweeps.is_sweep(result):
+            raise ResultError(f"{result.path} is of no sweep of products: `kernelwright bench sgemm --sweep random`.")
+        return make(result)
+
+    return table
+
+
 # Kind -> the operation that it is of ("" for all), and what makes it.
 TABLES = {
     "ladder": ("sgemm", _ladder),
     "amd-ladder": ("sgemm", _amd_ladder),
     "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
+    "sweep-summary": ("sgemm", _of_sweep(sweeps.summary_table)),
+    "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
@@ -227,44 +240,6 @@ def _linker(project: Project, document: Path, op: str) -> tables.Linker:
 
 def _relative(path: Path, document: Path) -> str:
     return Path(os.path.relpath(path, document.parent)).as_posix()
-
-
-def _rung(project: Project, document: Path, words: list[str]) -> str:
-    """Speed at three sizes, then what the step gained at the usual one."""
-    if not words[0].endswith(".json"):
-        source = re.search(r"^<!-- machine: (\S+) -->$", document.read_text(encoding="utf-8"), re.MULTILINE)
-        if not source:
-            raise ResultError("a rung's figures come from the file that it names or of the document's machine mark; it has neither.")
-        words = [source[1], *words]
-    result, kernel = project.load(words[0]), words[1]
-    if kernel not in result.timed_kernels:
-        raise ResultError(f"{words[0]} has no time of '{kernel}'; it has {', '.join(result.timed_kernels)}.")
-    if result.op == "reduce":
-        return _reduce_rung(result, kernel, int(words[2]) if len(words) > 2 else None)
-    unit, scale = text.rate_unit(result.rows)
-    shapes = list(dict.fromkeys(result.shape_near(size) for size in (1024, plots.DEFAULT_SIZE, 16384)))
-    timed = [(shape.label, row) for shape in shapes if (row := result.at(kernel, shape))]
-    sizes, speeds = " / ".join(s for s, _ in timed), " / ".join(text.number(row.gflops / scale) for _, row in timed)
-    parts = [f"**{speeds} {unit}** at {sizes}"]
-    row = result.at(kernel, result.shape_near(plots.DEFAULT_SIZE))
-    if row:
-        gains = [f"{text.times(row.vs_previous)} its parent"] if row.vs_previous else []
-        gains += [f"{text.percent(row.of_peak)} of peak"] if row.of_peak else []
-        gains += [f"{text.percent(row.vs_peer)} of {text.kernel(row.peer)}"] if row.vs_peer else []
-        parts += [f"at {row.shape.label} {', '.join(gains)}"] if gains else []
-    return "; ".join(parts) + "."
-
-
-def _reduce_rung(result: ResultFile, kernel: str, size: int | None) -> str:
-    shape = length_near(result, size)
-    row = result.at(kernel, shape) if shape else None
-    if row is None:
-        raise ResultError(f"{result.path} has no time of '{kernel}' over a whole array{f' of {size}' if size else ''}.")
-    gains = [f"{text.percent(row.of_peak)} of read bandwidth"] if row.of_peak else []
-    gains += [f"{text.times(row.vs_previous)} its parent"] if row.vs_previous else []
-    gains += [f"{text.times(over_first(result, shape)[kernel])} the first rung"] if over_first(result, shape) else []
-    speed = f"**{text.microseconds(row.median_us)}, {text.number(row.gbs)} GB/s** at {shape.size}"
-    return f"{'; '.join([speed, ', '.join(gains)]) if gains else speed}."
 
 
 def _machine(project: Project, document: Path, words: list[str]) -> str:
@@ -347,7 +322,7 @@ def _value(project: Project, document: Path, words: list[str]) -> str:
     return values.value(project, " ".join(words))
 
 
-MAKERS = {"table": _table, "plot": _plot, "machine": _machine, "rung": _rung, "value": _value}
+MAKERS = {"table": _table, "plot": _plot, "machine": _machine, "rung": rungs.line, "value": _value}
 
 
 def filled(project: Project, document: Path, old: str) -> str:

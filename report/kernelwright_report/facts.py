@@ -10,6 +10,7 @@ from .results import ResultFile
 LABELS = {
     "name": "device", "sm_count": "multiprocessors", "measured_fp32_tflops": "measured FP32 peak, TFLOP/s",
     "measured_read_gbs": "measured read bandwidth, GB/s", "measured_copy_gbs": "measured copy bandwidth, GB/s",
+    "measured_cache_gbs": "measured read bandwidth of L2, GB/s",
     "l2_bytes": "L2 cache", "empty_kernel_us": "an empty kernel, µs",
 }  # fmt: skip
 CPU_LABELS = {"sm_count": "threads", "l2_bytes": "last-level cache"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import text
+from . import sweeps, text
 from .reductions import length_near
 from .results import ResultFile, Row
 
@@ -43,10 +43,25 @@ def _range(result: ResultFile, kernel: str) -> str:
     return f"; {text.times(min(ratios))} to {text.times(max(ratios))} over {len(ratios)} problems"
 
 
+def _of_sweep(result: ResultFile) -> list[Headline]:
+    vendor = text.kernel(result.peer_name or "the vendor")
+    return [
+        Headline(
+            text.times(line.mean),
+            f"{text.kernel(line.kernel)} over {vendor}, the geometric mean of {line.products} products; least "
+            f"{text.times(line.least)}, at {line.least_at}",
+        )
+        for line in sweeps.summaries(result)
+        if line.third == "all" and line.mean is not None
+    ][:MOST]
+
+
 def headlines(result: ResultFile, size: int) -> list[Headline]:
     """A line a kernel of the library."""
     if result.kind != "bench":
         return []
+    if sweeps.is_sweep(result):
+        return _of_sweep(result)
     if result.op == "reduce":
         shape = length_near(result, None) or result.timed_shapes[-1]
     elif result.op == "scale_add":

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import text, theme
+from . import sweeps, text, theme
 from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
@@ -48,6 +48,19 @@ def _spread(result: ResultFile, shown: str) -> str:
         if visible
         else ""
     )
+
+
+def _sweep(result: ResultFile) -> list[Picture]:
+    if not any(sweeps.over_roofline(row) for product in sweeps.products(result) for row in product.values()):
+        return []
+    caption = "Median time by the roofline's (the longest of the operations at the measured FP32 peak, the bytes at the "
+    caption += "measured bandwidth, an empty launch) against operations for each byte. Both scales are logarithmic."
+    if any(row.math == "fp32_split" for row in result.rows):
+        caption += " Split products run on tensor cores: the roofline of FP32 is no limit to them."
+    return [
+        Picture("roofline", "Time over the roofline against intensity", caption,
+                _drawing("plots_sweep", "roofline", result))
+    ]  # fmt: skip
 
 
 def _sgemm(result: ResultFile, size: int) -> list[Picture]:
@@ -128,6 +141,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         return [Picture("bandwidth", "Bytes moved per second", caption, _drawing("plots_other", "bandwidth", result))]
     if result.op == "reduce":
         return _reduce(result, size)
+    if sweeps.is_sweep(result):
+        return _sweep(result)
     return _sgemm(result, size or DEFAULT_SIZE)
 
 

@@ -14,6 +14,7 @@ ROLES = ("rung", "reference", "production", "peer")
 LONGEST_TEXT = 4000  # a longer one is cut: it belongs in no table
 DEEPEST = 40
 LARGEST_INT = 2**63 - 1
+LARGEST_SEED = 2**64 - 1
 LARGEST_NUMBER = 1e18  # no time, rate or ratio comes near; beyond it plots have no scale
 
 
@@ -42,6 +43,7 @@ OPTIONAL = {
     "alpha": NUMBER, "beta": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
+    "sweep": str, "seed": int, "number": int, "program": str, "third": str, "roofline_us": NUMBER,
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
@@ -49,9 +51,9 @@ OPTIONAL = {
 REDUCTION = ("n", "dtype", "reduce_op", "shape")
 OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), "segments": ("segments",)}
 # Numbers of the device that plots and tables compute with.
-CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs")
+CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
 SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed"}
-POSITIVE = {"time_us.median", "vs_peer", "vs_previous"}
+POSITIVE = {"time_us.median", "vs_peer", "vs_previous", "roofline_us"}
 UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 
 
@@ -78,7 +80,7 @@ def _check_number(where: str, name: str, value: int | float) -> None:
         return
     finite = isinstance(value, int) or math.isfinite(value)
     _need(finite, f"{where}: '{name}' is {_shown(value)}, expected a finite number.")
-    most = LARGEST_INT if isinstance(value, int) else math.inf if name.startswith("error.") else LARGEST_NUMBER
+    most = LARGEST_SEED if name == "seed" else LARGEST_INT if isinstance(value, int) else math.inf if name.startswith("error.") else LARGEST_NUMBER
     _need(abs(value) <= most, f"{where}: '{name}' is {_shown(value)}, expected at most {most:g}.")
     if name in POSITIVE:
         _need(value > 0, f"{where}: '{name}' is {_shown(value)}, expected more than 0.")

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import tables, tables_errors, tables_reduce
+from . import sweeps, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -53,6 +53,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
         return {"result": [tables.bandwidth(result)], **errors}
     if result.op == "reduce":
         return {**_reduce_tables(result, size), **errors}
+    if sweeps.is_sweep(result):
+        return {"result": [sweeps.summary_table(result)], "sizes": [sweeps.product_table(result)], **errors}
     beside = tables.beside(result)
     shape = result.shape_near(size or plots.DEFAULT_SIZE)
     return {
@@ -130,7 +132,9 @@ def section(result: ResultFile, stem: str, folder: Path, size: int | None, draw:
         own = [picture for picture in pictures if picture.part == part]
         content = [tables.to_html(table) for table in found.get(part, [])]
         figures = [_figure(picture, stem, folder) for picture in own]
-        if part == "sizes" and figures:  # the picture holds the same numbers
+        if part == "sizes" and content and sweeps.is_sweep(result):
+            content = [folded("Every product", "".join(content))]
+        elif part == "sizes" and figures:  # the picture holds the same numbers
             content = [folded("The same as a table", "".join(content))]
         # The result is read off its table, then seen; of the others the picture says more.
         content = content + figures if part == "result" else figures + content

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import counters
+from . import counters, sweeps
 from .results import ResultError, ResultFile, Row
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ class _Rows:
             return self._figures(self._rows(words[1:], fields), "number", lambda row: row.fields.get(words[0]))
         if name in ("ratio", "gain", "change"):
             return self._quotient(name, words, fields)
+        if name == "sweep" and len(words) == 3:
+            kernel, third, figure = map(str, words)
+            value = sweeps.figure(self.result, self._kernel(kernel), third, figure)
+            return Figures((value,), "count" if figure in sweeps.COUNTS else "ratio")
         return None
 
     def _figures(self, rows: list[Row], kind: str, take: Callable) -> Figures:

@@ -18,6 +18,7 @@ fields (k=16384, input=unit, dtype=float16):
     error rms_error signed_error                    largest, root mean square and mean error
     grid block power clock                          of the launch, W, MHz
     field(NAME, …)                                  any other field of the rows
+    sweep(KERNEL, THIRD, FIGURE)                    of a sweep of products: mean least below over_roofline … (sweeps.py)
     ratio(A, B, shape)    gain(A, B, shape)         how many times as fast as B A is; the same in percent more
     change(A, B, shape)                             A's time over B's in percent more or less
     peak() bandwidth() empty_kernel() sms()         what the device was measured to reach; what it is

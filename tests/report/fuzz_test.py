@@ -11,7 +11,7 @@ import re
 import unittest
 import warnings
 
-from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, ladder, reductions, sgemm_row, untimed
+from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, ladder, reductions, sgemm_row, sweep_rows, untimed
 
 from kernelwright_report import page, pictures, results
 
@@ -57,7 +57,7 @@ def damage(data, rng):
         elif kind == 2 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
             holder[key] *= rng.choice((-1, 0, 1e-12, 0.5, 3, 1e6))
         elif kind == 3 and isinstance(holder, dict):
-            holder[rng.choice(("segments", "lengths", "gbs", "peer", "interrupted", "seeds", "new"))] = rng.choice(ODD)
+            holder[rng.choice(("segments", "lengths", "gbs", "peer", "interrupted", "seeds", "number", "third", "new"))] = rng.choice(ODD)
         else:
             holder[key] = rng.choice(ODD)
     return data
@@ -74,6 +74,7 @@ def corpus():
         document([sgemm_row("sgemm_own", m, op="scale_add", k=None, gbs=900.0) for m in (64, 128)]),
         document([untimed(sgemm_row("r01_slow", m), m > 4) for m in (4, 8)], kind="host-simt", interrupted=True),
         document([untimed(sgemm_row("cublas", 64), True)]), document([], interrupted=True),
+        document(sweep_rows(8, split=True)), document(sweep_rows(3, programs=True)),
     ]  # fmt: skip
     for name in REAL:
         data = json.loads((ROOT / f"results/h200/{name}.json").read_text(encoding="utf-8"))

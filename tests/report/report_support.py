@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import random
 import sys
 import tempfile
 import unittest
@@ -76,6 +77,34 @@ def reduce_row(kernel, n, **changes):
 def reductions(lengths=(1024, 4096, 2**22)):
     rows = [reduce_row(kernel, n) for n in lengths for kernel in REDUCE_TIMES]
     return document(rows, command="kernelwright bench reduce --l2 cold")
+
+
+def sweep_rows(count=300, split=False, programs=False):
+    """Log-uniform products, their roofline on a made-up GPU, and times above it that spread as real ones do."""
+    rng = random.Random(1)
+    rows = []
+    for number in range(count):
+        m, n, k = (int(2 ** rng.uniform(2, 14)) for _ in range(3))
+        moved = 4 * (m * k + k * n + m * n)
+        roofline = max(2e-6 * m * n * k / 62, moved / (7e6 if moved < 6e7 else 4.4e6), 0.5)
+        ours = roofline * (1 + 6 / (1 + roofline / 2) + rng.uniform(0, 1.2))
+        times = {"kernelwright": ours, "cublas": ours * rng.uniform(0.9, 1.6)}
+        if split:
+            times["kernelwright_split"] = ours * rng.uniform(0.25, 1.1)
+        common = {
+            "m": m, "n": n, "k": k, "op_a": rng.choice("NT"), "sweep": "programs" if programs else "random",
+            "seed": None if programs else 1000, "number": number, "program": f"Program {number}" if programs else None,
+            "third": "short" if roofline < 4 else "middle" if roofline <= 50 else "long", "roofline_us": roofline,
+        }  # fmt: skip
+        for kernel, us in times.items():
+            rows.append({
+                **sgemm_row("cublas", 8), **common, "kernel": kernel, "path": kernel,
+                "role": "peer" if kernel == "cublas" else "production",
+                "math": "fp32_split" if kernel.endswith("split") else "fp32",
+                "time_us": {"min": us, "median": us, "mean": us, "max": us, "iqr": 0.0, "repeats": 9},
+                "gflops": 2e-3 * m * n * k / us, "vs_peer": times["cublas"] / us,
+            })  # fmt: skip
+    return rows
 
 
 def ladder(sizes=(512, 4096)):
