@@ -52,10 +52,13 @@ measure() { # measure NAME ARGUMENT...: runs the program, keeps its rows as NAME
 
 bench_gpu() {
   if [[ $full == yes ]]; then
-    announce "every size of the ladder, every result verified first: about an hour"
+    announce "every size of the ladder, random products and those of programs, every result verified first: over an hour"
     measure scale-add bench scale_add --device gpu --l2 cold
     measure reduce bench reduce --device gpu --sweep classic --l2 cold
     measure sgemm bench sgemm --device gpu --sweep classic
+    measure sgemm-random bench sgemm --device gpu --sweep random --quick
+    measure sgemm-fp32-split-random bench sgemm --device gpu --sweep random --kernel 'kernelwright*' --quick
+    measure sgemm-programs bench sgemm --device gpu --sweep programs --kernel 'kernelwright*' --quick
     return
   fi
   announce "a first table, every result verified"
