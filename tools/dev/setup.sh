@@ -68,8 +68,10 @@ find_python() { # a Python for the report; with matplotlib where that can be had
   return 1
 }
 
+have_compiler() { have c++ || have g++ || have clang++; }
+
 set_up_build() {
-  have c++ || have g++ || have clang++ || die "no C++ compiler. Type: sudo apt-get install g++"
+  have_compiler || { packages "compiler" g++ && have_compiler; } || die "no C++ compiler. Type: sudo apt-get install g++"
   packages "build" "${needed[@]}" || [[ $install == no ]] || die "these are needed to build. Then run this again"
   packages "CBLAS" libopenblas-dev || warn "CBLAS: off, the CPU backend is the plain loop"
   packages "host SIMT" libboost-context-dev || warn "host SIMT: off, no kernel can run without a GPU"
