@@ -24,6 +24,7 @@ bench() {
   esac
   set_up_build
   machine_options
+  find_python 2>/dev/null & # while the compiler works; afterwards it is found at once
   announce "building the program: about $((core_seconds / jobs + 10)) s on $jobs cores"
   configure bench "${machine[@]}"
   cmake --build --preset bench -j "$jobs" --target kernelwright_program | show_progress
@@ -31,6 +32,7 @@ bench() {
   "$program" verify scale_add --device gpu --shape 1 >/dev/null 2>&1 || code=$?
   if [[ $code == 3 ]]; then bench_cpu; else bench_gpu; fi # 3: no such device
   announce "the report"
+  wait
   find_python || true
   if [[ -n $python ]]; then
     report "${files[@]}"

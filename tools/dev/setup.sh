@@ -2,6 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 readonly needed=(cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
 readonly clang_version=14 # another clang-format formats otherwise, another clang-tidy finds otherwise
+have_apt_lists=           # set once they are fetched
 python=                   # set by find_python where there is one
 
 as_root() { # runs a command as root, or fails without asking for a password
@@ -13,6 +14,11 @@ missing_packages() {
   for name in "$@"; do
     [[ $(dpkg-query -W -f '${Status}' "$name" 2>/dev/null) == "install ok installed" ]] || printf '%s\n' "$name"
   done
+}
+
+apt_lists() { # the lists of packages, fetched once a run
+  [[ -n $have_apt_lists ]] || as_root apt-get update -qq || return 1
+  have_apt_lists=yes
 }
 
 # packages PURPOSE NAME...: installs those that are missing. Fails, with the command to type, where it cannot.
@@ -34,7 +40,7 @@ packages() {
   fi
   say "$purpose: installing ${missing[*]} (apt-get)"
   mkdir -p build
-  if ! { as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive "${command[@]}"; } \
+  if ! { apt_lists && as_root env DEBIAN_FRONTEND=noninteractive "${command[@]}"; } \
     >build/apt.log 2>&1; then
     tail -n 5 build/apt.log >&2
     warn "$purpose: apt-get failed (all of it: build/apt.log). Type: sudo ${command[*]}"
