@@ -1,6 +1,7 @@
 # Part of ./dev: what a command needs is found or installed (Debian packages, .venv).
 # shellcheck shell=bash disable=SC2034,SC2154
 readonly needed=(cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
+readonly optional=(libopenblas-dev libboost-context-dev)
 readonly clang_version=14 # another clang-format formats otherwise, another clang-tidy finds otherwise
 have_apt_lists=           # set once they are fetched
 python=                   # set by find_python where there is one
@@ -77,10 +78,15 @@ find_python() { # a Python for the report; with matplotlib where that can be had
 have_compiler() { have c++ || have g++ || have clang++; }
 
 set_up_build() {
-  have_compiler || { packages "compiler" g++ && have_compiler; } || die "no C++ compiler. Type: sudo apt-get install g++"
-  packages "build" "${needed[@]}" || [[ $install == no ]] || die "these are needed to build. Then run this again"
-  packages "CBLAS" libopenblas-dev || warn "CBLAS: off, the CPU backend is the plain loop"
-  packages "host SIMT" libboost-context-dev || warn "host SIMT: off, no kernel can run without a GPU"
+  local compiler=()
+  have_compiler || compiler=(g++)
+  # All at once where that works, else one after the other, because the program does without some.
+  if [[ $install == no ]] || ! as_root true || ! packages "build" "${compiler[@]}" "${needed[@]}" "${optional[@]}"; then
+    have_compiler || { packages "compiler" g++ && have_compiler; } || die "no C++ compiler. Type: sudo apt-get install g++"
+    packages "build" "${needed[@]}" || [[ $install == no ]] || die "these are needed to build. Then run this again"
+    packages "CBLAS" libopenblas-dev || warn "CBLAS: off, the CPU backend is the plain loop"
+    packages "host SIMT" libboost-context-dev || warn "host SIMT: off, no kernel can run without a GPU"
+  fi
   have ninja || die "ninja is missing. Install ninja-build (Debian) or ninja"
   if ! cmake_is_new; then
     venv "build" "cmake>=3.25" || die "CMake 3.25 or newer is needed, here is: $(cmake --version 2>/dev/null | head -n 1)"
