@@ -121,6 +121,30 @@ TEST(StreamPlan, AFallbackMayHaveManyTiles) {
   }
 }
 
+TEST(StreamPlan, RowsOfBThatAreCopiedByFourBytesTakeLonger) {
+  for (const StreamTile& tile : stream_tiles) {
+    SCOPED_TRACE(tile.name);
+    Sgemm p = stream_product(1000, 1000, 1000, 2);
+    p.stride_b = p.k * p.n;
+    const auto us = [&] { return plan_stream_tile(tile, p, stream_device())->time_us; };
+    const double by_16 = us();
+    p.ldb = 1004;
+    EXPECT_EQ(us(), by_16);
+    p.ldb = 1001;
+    EXPECT_GT(us(), by_16);
+    p.op_b = Op::transpose;
+    EXPECT_EQ(us(), by_16) << "its rows are no longer B's";
+    p.op_b = Op::none;
+    p.ldb = 1000;
+    p.stride_b += 2;
+    EXPECT_GT(us(), by_16);
+    p.batch = 1;
+    const double one = us();
+    p.stride_b -= 2;
+    EXPECT_EQ(us(), one) << "there is one product";
+  }
+}
+
 TEST(StreamPlan, RefusesWhatItsIntegersDoNotHold) {
   const StreamTile& tile = stream_tiles[0];
   EXPECT_TRUE(plan_stream_tile(tile, stream_product(1 << 20, 1 << 20, 16), stream_device()));
