@@ -16,6 +16,7 @@ from .theme import PAPER, kernel_colours
 
 MOST_GROUPS, LEAST_IN_GROUP = 12, 8  # of products of like intensity, for the means
 MOST_PRODUCTS = 4000
+MANY = 100  # products from which on dots are small
 TINY, HUGE = 1e-12, 1e12
 
 
@@ -31,9 +32,11 @@ def _points(result: ResultFile, kernel: str) -> list[tuple[float, float]]:
 
 
 def _means(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Geometric means of groups of as many products each, from low intensity to high."""
+    """Geometric means of groups of as many products each, from low intensity to high; of too few products none."""
     ordered = sorted(points)
-    count = max(1, min(MOST_GROUPS, len(ordered) // LEAST_IN_GROUP))
+    count = min(MOST_GROUPS, len(ordered) // LEAST_IN_GROUP)
+    if count < 2:
+        return []
     bounds = [round(i * len(ordered) / count) for i in range(count + 1)]
     groups = [ordered[low:high] for low, high in zip(bounds, bounds[1:])]
     return [tuple(sweeps.geometric_mean(values) for values in zip(*group, strict=True)) for group in groups]
@@ -70,13 +73,14 @@ def roofline(result: ResultFile):
             continue
         peer, colour = kernel in peers, colours[kernel]
         axes.scatter(
-            *zip(*points, strict=True), s=12, color=colour, alpha=0.42, linewidths=0, marker="D" if peer else "o",
+            *zip(*points, strict=True), s=12 if len(points) > MANY else 30, color=colour, alpha=0.42, linewidths=0, marker="D" if peer else "o",
             zorder=2.5 if peer else 2.7,
         )  # fmt: skip
         line = _means(points)
-        axes.plot(*zip(*line, strict=True), color=PAPER, linewidth=4.6, zorder=3.4)
-        axes.plot(*zip(*line, strict=True), color=colour, linewidth=2.3, zorder=3.5)
-        ends.append((*line[-1], text.kernel(kernel), colour))
+        if line:
+            axes.plot(*zip(*line, strict=True), color=PAPER, linewidth=4.6, zorder=3.4)
+            axes.plot(*zip(*line, strict=True), color=colour, linewidth=2.3, zorder=3.5)
+        ends.append((*(line[-1] if line else max(points)), text.kernel(kernel), colour))
         values += points
     xs, ys = ([point[i] for point in values] for i in (0, 1))
     axes.set_xlim(min(xs) * 0.8, max(xs) * 1.25)
