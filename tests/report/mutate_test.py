@@ -174,5 +174,11 @@ class Mutate(unittest.TestCase):
                 log.unlink()
 
 
+class TheList(unittest.TestCase):
+    def test_each_fault_is_of_a_line_that_is_there(self):
+        run = subprocess.run([sys.executable, "tools/mutate.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
