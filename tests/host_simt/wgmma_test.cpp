@@ -291,7 +291,10 @@ __global__ void misuse_wgmma(const Bits* global) {
   if (misuse == Misuse::accumulator_under_way_in_another_shape) {
     wgmma<Half::bf16, 192>(acc, a, b, true);
   } else if (!leaves_out) {
-    multiply_64(misuse == Misuse::lanes_swap_accumulators && odd ? other : acc, true);
+    // A thread may get here before all others: its second product must not be a misuse of its own.
+    const bool to_other =
+        misuse == Misuse::other_shape || (misuse == Misuse::lanes_swap_accumulators && odd);
+    multiply_64(to_other ? other : acc, true);
   }
   wgmma_commit();
   wgmma_wait<0>();
