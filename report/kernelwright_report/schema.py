@@ -44,6 +44,7 @@ OPTIONAL = {
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
     "sweep": str, "seed": int, "number": int, "program": str, "third": str, "roofline_us": NUMBER,
+    "predicted_us": NUMBER, "workspace_bytes": int,
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip

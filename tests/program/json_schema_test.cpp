@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "sgemm/kernels.hpp"
@@ -102,6 +103,34 @@ TEST(JsonSchema, SweepsOfProductsSayWhichProductARowIsOf) {
     EXPECT_EQ(kernels.size(), peers::sgemm_cpu().empty() ? 1u : 2u)
         << "the library's first kernel and the vendor, none of the others";
   }
+}
+
+// Of kernels that predict their times the promising ones, with what they planned.
+TEST(JsonSchema, RowsWithinAPredictionStateIt) {
+  std::vector<std::string> fields = row_fields;
+  fields.insert(fields.end(), {"predicted_us", "workspace_bytes"});
+  const auto predictions = [&](const char* limit) {
+    const ordered_json file = run_json(fmt::format(
+        "bench sgemm --device host-simt --shape 16x40x70 --kernel 'stream_*,async_tile' "
+        "--no-peer --budget-ms 1 --within {}",
+        limit));
+    std::map<std::string, double> found;
+    for (const ordered_json& row : file["rows"]) {
+      EXPECT_EQ(names(row), fields);
+      EXPECT_TRUE(row["workspace_bytes"].is_number_integer());
+      const bool predicts = row["kernel"] != "async_tile";
+      EXPECT_EQ(row["predicted_us"].is_null(), !predicts);
+      if (predicts) found[row["kernel"]] = row["predicted_us"].get<double>();
+    }
+    EXPECT_EQ(file["rows"].size(), found.size() + 1) << "async_tile predicts nothing and stays";
+    return found;
+  };
+  const std::map<std::string, double> all = predictions("1000"), near = predictions("1.5");
+  double least = all.begin()->second;
+  for (const auto& [kernel, us] : all) least = std::min(least, us);
+  for (const auto& [kernel, us] : all)
+    EXPECT_EQ(near.contains(kernel), us <= 1.5 * least) << kernel;
+  EXPECT_LT(near.size(), all.size());
 }
 
 // What a random row states is enough to repeat it.

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "bench/problems.hpp"
@@ -69,6 +70,28 @@ bool Bench::is_too_slow(const Kernel<Problem>& kernel, const Case& c, double cas
   return true;
 }
 
+// Without those kernels whose predicted time is not within so many times the least. What predicts
+// nothing stays.
+template <class Problem>
+KernelList<Problem> Bench::promising(const KernelList<Problem>& kernels,
+                                     const Problem& problem) const {
+  std::vector<double> predicted;
+  for (const Kernel<Problem>& kernel : kernels) {
+    const auto plan = candidate_plan(kernel, problem, workbench_.device());
+    const bool predicts = plan && kernel.make_plan != nullptr;
+    predicted.push_back(predicts ? plan->time_us : 0);
+  }
+  double least = std::numeric_limits<double>::infinity();
+  for (const double us : predicted) {
+    if (us > 0) least = std::min(least, us);
+  }
+  KernelList<Problem> kept;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (!(predicted[i] > options_.within * least)) kept.push_back(kernels[i]);
+  }
+  return kept;
+}
+
 bool Bench::fits(const std::string& what, double bytes) {
   const std::string lack = lack_of_room(bytes, workbench_.device());
   if (lack.empty()) return true;
@@ -90,9 +113,10 @@ std::vector<Bench::Entry<Problem>> Bench::verify(const KernelList<Problem>& kern
       continue;
     }
     rows.push_back(make_row(kernel, trial.problem(), c, result));
+    const auto plan = plan_for(kernel, trial.problem(), workbench_.device());
+    const std::size_t bytes = plan->workspace_bytes;
+    if (options_.within > 0) rows.back().plan = {plan->time_us, bytes};
     if (!result.ok()) continue;
-    const std::size_t bytes =
-        plan_for(kernel, trial.problem(), workbench_.device())->workspace_bytes;
     entries.push_back(
         {&kernel, rows.size() - 1, result.first_call_us, {workbench_.runtime(), bytes}});
   }
@@ -184,6 +208,7 @@ std::vector<Row> Bench::run_any(const KernelList<Problem>& kernels, const Case& 
   progress_(fmt::format("{}: float64 reference", name));
   Trial trial(workbench_, c);
   std::vector<Row> rows;
+  if (options_.within > 0) chosen = promising(chosen, trial.problem());
   const std::vector<Entry<Problem>> entries = verify<Problem>(chosen, trial, c, rows);
   if (entries.empty()) return rows;
 

@@ -23,6 +23,9 @@ struct Options {
   bool alone = false;      // each call by itself on an idle device
   double budget_ms = 200;  // a kernel and problem
   double max_call_ms = 0;  // a kernel expected to take longer is left out; 0: none is
+  // Of the kernels that predict their times, those are left out whose prediction is more than so
+  // many times the least, and rows state the prediction; 0: none is, and they don't.
+  double within = 0;
 };
 
 class Bench {
@@ -46,6 +49,8 @@ class Bench {
   std::vector<Row> run_any(const KernelList<Problem>& kernels, const Case& c);
   template <class Problem, class Trial, class Case>
   bool is_too_slow(const Kernel<Problem>& kernel, const Case& c, double case_work);
+  template <class Problem>
+  KernelList<Problem> promising(const KernelList<Problem>& kernels, const Problem& problem) const;
   template <class Problem, class Trial, class Case>
   std::vector<Entry<Problem>> verify(const KernelList<Problem>& kernels, Trial& trial,
                                      const Case& c, std::vector<Row>& rows);

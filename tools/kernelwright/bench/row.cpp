@@ -249,6 +249,10 @@ ordered_json to_json(const Row& row) {
                  {"third", row.sweep->third},
                  {"roofline_us", or_null(row.sweep->roofline_us)}});
   }
+  if (row.plan) {
+    json.update({{"predicted_us", number_or_null(row.plan->predicted_us)},
+                 {"workspace_bytes", row.plan->workspace_bytes}});
+  }
   return json;
 }
 

@@ -2,6 +2,7 @@
 // rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -43,6 +44,12 @@ struct SweepRow {
   std::optional<double> roofline_us;   // on this device; empty where its limits are not known
 };
 
+// What a kernel planned, of runs that compare predictions with times.
+struct PlanRow {
+  double predicted_us;  // infinite: it predicts none
+  std::size_t workspace_bytes;
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
@@ -50,6 +57,7 @@ struct Row {
   std::optional<ReductionRow> reduction;  // of reduce alone
   std::optional<SuiteRow> suite;          // of the accuracy suite alone
   std::optional<SweepRow> sweep;          // of --sweep random and programs alone
+  std::optional<PlanRow> plan;            // of --within alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

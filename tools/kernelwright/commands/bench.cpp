@@ -21,7 +21,7 @@ namespace {
 
 struct BenchOptions : CommonOptions {
   std::string l2 = "hot";
-  double budget_ms = 0, max_call_ms = -1;
+  double budget_ms = 0, max_call_ms = -1, within = 0;
   ProductChoice product;               // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
   ReduceChoice reduce;                 // of reduce
@@ -51,6 +51,7 @@ bench::Options timing_options(const BenchOptions& options, const Device& device)
   timing.budget_ms = options.budget_ms > 0 ? options.budget_ms : options.quick ? 30 : 200;
   // A GPU's slowest kernels are part of the story; a CPU's would be most of the time.
   timing.max_call_ms = options.max_call_ms >= 0 ? options.max_call_ms : device.is_gpu() ? 0 : 2000;
+  timing.within = options.within;
   return timing;
 }
 
@@ -256,6 +257,8 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --sweep classic --json sgemm.json\n"
       "  kernelwright bench sgemm --sweep random --seed 7 --count 60\n"
       "  kernelwright bench sgemm --sweep programs --kernel 'kernelwright*' --json programs.json\n"
+      "  kernelwright bench sgemm --sweep random --kernel '*' --no-peer --within 4 --json "
+      "all.json\n"
       "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
       "  kernelwright bench sgemm --device cpu --quick\n"
       "  kernelwright bench sgemm --shape 256 --l2 cold\n"
@@ -263,6 +266,11 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
   options->product.add_bench_options(*command);
+  command
+      ->add_option("--within", options->within,
+                   "Of the kernels that predict their times only those whose prediction is at most "
+                   "so many times the least; rows then state predicted_us and workspace_bytes")
+      ->check(number_from_zero(false));
   add_timing_options(*command, *options);
   command->callback([options, &invocation] {
     invocation.exit_code = run<Sgemm, check::SgemmTrial>(*options, invocation.command);
