@@ -130,6 +130,7 @@ Status ContextState::set_workspace(void* data, std::size_t bytes) {
 }
 
 Status ContextState::load_tune_cache(const std::string& path) {
+  plans_.clear();
   Status status = TuneCache::read(path, device(), &tune_cache_);
   if (!status.ok()) {
     tune_cache_report_ = status.message;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/plan_cache.hpp"
 #include "backends.hpp"
 #include "kernelwright/context.hpp"
 #include "tune_cache.hpp"
@@ -35,6 +36,7 @@ class ContextState {
   const TuneCache& tune_cache() const { return tune_cache_; }
   const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
+  PlanCache& plans() { return plans_; }
 
   Status synchronize();
   Status set_stream(void* handle);
@@ -59,6 +61,7 @@ class ContextState {
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
   TuneCache tune_cache_;
+  PlanCache plans_;  // made for this device, these kernels and this tune cache
   std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;

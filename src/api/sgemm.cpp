@@ -83,17 +83,31 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math, Choice
 // The bytes of workspace that the chosen kernel gets. A split kernel whose workspace would exceed
 // the limit computes the call in sub-problems, within the limit. Where even its least exceeds the
 // limit, this chooses another kernel instead.
-std::size_t fit_workspace(const ContextState& state, const Sgemm& problem, Math math,
-                          Choice<Sgemm>* choice) {
-  if (math == Math::fp32) return choice->plan.workspace_bytes;
-  const std::size_t limit = state.sub_problem_workspace();
+std::size_t fit_workspace(const ContextState& state, const PlanKey& key, Choice<Sgemm>* choice) {
+  if (key.math() == Math::fp32) return choice->plan.workspace_bytes;
+  const std::size_t limit = key.workspace_limit();
   if (choice->plan.needed_workspace_bytes() > limit) {
-    auto other = select_kernel(problem, state.device(), state.sgemm_kernels(), math, limit);
+    auto other =
+        select_kernel(key.problem(), state.device(), state.sgemm_kernels(), key.math(), limit);
     if (other) *choice = std::move(*other);
   }
   const std::size_t bytes = choice->plan.workspace_bytes;
   const std::size_t needed = choice->plan.needed_workspace_bytes();
   return needed < bytes && needed <= limit ? std::min(bytes, limit) : bytes;
+}
+
+// The plan of the call: the one kept for its key, else a new one, which is then kept.
+Status plan_of(ContextState& state, const Sgemm& problem, Math math, const PlannedSgemm** found) {
+  // Only a split call looks at the limit.
+  const PlanKey key(problem, math, math == Math::fp32 ? 0 : state.sub_problem_workspace());
+  *found = state.plans().find(key);
+  if (*found != nullptr) return Status::success();
+  PlannedSgemm made;
+  Status status = choose(state, key.problem(), math, &made.choice);
+  if (!status.ok()) return status;
+  made.workspace_bytes = fit_workspace(state, key, &made.choice);
+  *found = &state.plans().keep(key, std::move(made));
+  return status;
 }
 
 }  // namespace
@@ -102,18 +116,18 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
-  Choice<Sgemm> choice;
-  status = choose(state, problem, call.options.math, &choice);
+  const PlannedSgemm* planned = nullptr;
+  status = plan_of(state, problem, call.options.math, &planned);
   if (!status.ok()) return status;
-  const std::size_t bytes = fit_workspace(state, problem, call.options.math, &choice);
   return state.runtime().with_device([&] {
+    const std::size_t bytes = planned->workspace_bytes;
     Workspace workspace;
     Status ready = state.workspace(bytes, &workspace);
     if (!ready.ok()) return ready;
     // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
     // bits of the result, must not depend on that.
     workspace.bytes = bytes;
-    return launch_planned(choice, problem, state.device(), workspace, state.stream());
+    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
   });
 }
 

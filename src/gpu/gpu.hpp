@@ -15,7 +15,7 @@
 #include "kernel.hpp"
 
 #if defined(__CUDACC__)
-#include <cuda_runtime.h>
+#include "gpu/launch_facts.hpp"
 #define KW_TARGET kw::on_cuda
 #elif defined(__HIP__)
 #include "gpu/hip_functions.hpp"
@@ -58,43 +58,21 @@ __device__ __forceinline__ T* dynamic_shared() {
 
 namespace detail {
 #if defined(__CUDACC__)
-inline Status check(cudaError_t error, const char* what) {
-  if (error == cudaSuccess) return Status::success();
-  return Status::failure(StatusCode::device_error,
-                         std::string(what) + ": " + cudaGetErrorString(error));
-}
-// Whether the code that this device runs was compiled for sm_90 or later, where a kernel can wait
-// for the one before it; code for an earlier architecture, translated by the driver, cannot.
-inline bool waits_itself(const void* kernel) {
-  cudaFuncAttributes attributes = {};
-  return cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess && attributes.ptxVersion >= 90;
-}
-inline Status allow_shared_bytes(const void* kernel, std::size_t bytes) {
-  constexpr std::size_t without_opt_in = 48 * 1024;
-  if (bytes <= without_opt_in) return Status::success();
-  return check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(bytes)),
-               "dynamic shared memory");
-}
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {
-  Status status = allow_shared_bytes(kernel, config.shared_bytes);
+  const LaunchFacts* facts = nullptr;
+  Status status = prepare_launch(kernel, config.shared_bytes, &facts);
   if (!status.ok()) return status;
-  if (config.overlap && waits_itself(kernel)) {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t launch = {};
-    launch.gridDim = config.grid;
-    launch.blockDim = config.block;
-    launch.dynamicSmemBytes = config.shared_bytes;
-    launch.stream = static_cast<cudaStream_t>(config.stream.handle);
-    launch.attrs = &attribute;
-    launch.numAttrs = 1;
-    return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
-  }
-  return check(cudaLaunchKernel(kernel, config.grid, config.block, args, config.shared_bytes,
-                                static_cast<cudaStream_t>(config.stream.handle)),
-               "kernel launch");
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t launch = {};
+  launch.gridDim = config.grid;
+  launch.blockDim = config.block;
+  launch.dynamicSmemBytes = config.shared_bytes;
+  launch.stream = static_cast<cudaStream_t>(config.stream.handle);
+  launch.attrs = &attribute;
+  launch.numAttrs = config.overlap && facts->waits_itself ? 1 : 0;
+  return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
 }
 #elif defined(__HIP__)
 inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** args) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #if defined(__CUDACC__)
-#include <cuda_runtime.h>
+#include "gpu/launch_facts.hpp"
 #define KW_TARGET kw::on_cuda
 #define KW_GPU_API(name) cuda##name
 #else
@@ -23,6 +23,9 @@ constexpr kw::DeviceKind device_kind = kw::DeviceKind::cuda;
 constexpr const char* vendor_name = "CUDA";
 constexpr auto sm_clock_attribute = cudaDevAttrClockRate;
 constexpr auto memory_clock_attribute = cudaDevAttrMemoryClockRate;
+
+// Launches ask the driver anew.
+inline void forget_launch_facts() { ++gpu::detail::devices_opened; }
 
 inline cudaError_t instantiate(cudaGraphExec_t* exec, cudaGraph_t graph) {
   return cudaGraphInstantiate(exec, graph, 0);
@@ -52,6 +55,8 @@ constexpr kw::DeviceKind device_kind = kw::DeviceKind::hip;
 constexpr const char* vendor_name = "HIP";
 constexpr auto sm_clock_attribute = hipDeviceAttributeClockRate;
 constexpr auto memory_clock_attribute = hipDeviceAttributeMemoryClockRate;
+
+inline void forget_launch_facts() {}
 
 inline hipError_t instantiate(hipGraphExec_t* exec, hipGraph_t graph) {
   return hipGraphInstantiate(exec, graph, nullptr, nullptr, 0);

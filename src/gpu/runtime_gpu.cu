@@ -263,6 +263,7 @@ Status open(int ordinal, std::unique_ptr<Runtime>* runtime) {
   Device device;
   Status status = describe(ordinal, &device);
   if (!status.ok()) return status;
+  forget_launch_facts();
   *runtime = std::make_unique<GpuRuntime>(std::move(device));
   return status;
 }
