@@ -29,7 +29,7 @@ std::string name(ReduceOp op, const ReduceView& view) {
   return std::string(to_string(op)) + " of " + to_string(view.type) + ", " + to_string(view.shape);
 }
 
-// Every result, in order: exact but for variance, where the reference itself rounds.
+// Every result, in order: exact but for variance, which no sum of a few elements gives exactly.
 void expect_results(Context& context, ReduceOp op, const ReduceView& view,
                     const std::vector<double>& want, const ReduceOptions& options = {}) {
   SCOPED_TRACE(name(op, view));

@@ -61,7 +61,8 @@ double first_best(const Sequence& x, const Better& better) {
   return x.empty() ? -1 : static_cast<double>(best);
 }
 
-// Numbers only, and sums that a double holds exactly. `low` and `high` are min and max of nothing.
+// Numbers only, and sums that a double holds exactly, also n times that of the squares: variance
+// then rounds in its two divisions alone. `low` and `high` are min and max of nothing.
 inline std::vector<double> reference(ReduceOp op, const Sequence& x, double low, double high,
                                      std::int64_t correction = 0) {
   const auto n = static_cast<double>(x.size());
@@ -86,8 +87,7 @@ inline std::vector<double> reference(ReduceOp op, const Sequence& x, double low,
     case ReduceOp::max_norm: return {magnitude};
     case ReduceOp::min_max: return {least, most};
     case ReduceOp::variance: {
-      double apart = 0;
-      for (double value : x) apart += (value - sum / n) * (value - sum / n);
+      const double apart = (n * squares - sum * sum) / n;
       const double divisor = n - static_cast<double>(correction);
       return {divisor > 0 ? apart / divisor : std::numeric_limits<double>::quiet_NaN()};
     }
