@@ -231,7 +231,7 @@ TEST_F(GraphContests, AreNotMadeOfCallsThatAreTimedAlone) {
   ContestOptions options;
   options.budget_ms = 1e-9;
   options.buffer_sets = 4;
-  options.alone = true;
+  options.timing = TimingMethod::alone;
   options.flush = [this](Stream) {
     order_ += '.';
     return Status::success();

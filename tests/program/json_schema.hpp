@@ -168,7 +168,7 @@ inline void expect_error(const ordered_json& row) {
 }
 
 inline void expect_time(const ordered_json& row) {
-  EXPECT_TRUE(is_one_of(row["timing"], {"events", "graph", "alone", "clock"}));
+  EXPECT_TRUE(is_one_of(row["timing"], {"events", "graph", "alone", "enqueue", "clock"}));
   const ordered_json& time = row["time_us"];
   ASSERT_EQ(names(time),
             (std::vector<std::string>{"min", "median", "mean", "max", "iqr", "repeats"}));

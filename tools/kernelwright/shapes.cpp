@@ -73,6 +73,23 @@ const std::map<std::string, std::vector<Shape>>& sweeps() {
         {511, 513, 2047},
         {1537, 1537, 1537},
         {3001, 3001, 3001}}},
+      // A product of each kind that calls differ by: one launch or several, one kernel or another.
+      {"mixed",
+       {{16, 16, 16},
+        {64, 64, 64},
+        {128, 128, 128},
+        {256, 256, 256},
+        {512, 512, 512},
+        {1024, 1024, 1024},
+        {1536, 1536, 1536},
+        {2048, 2048, 2048},
+        {4096, 4096, 4096},
+        {4097, 4097, 4097},
+        {8192, 8192, 8192},
+        {1, 4096, 4096},
+        {4096, 16, 4096},
+        {100, 100, 20000},
+        {1537, 1025, 777}}},
       {"small",
        {{16, 16, 16},
         {32, 32, 32},
@@ -151,6 +168,6 @@ std::vector<Shape> sweep(const std::string& name, const std::string& known) {
   return found->second;
 }
 
-const char* sweep_names() { return "classic, skinny, odd, small, batched"; }
+const char* sweep_names() { return "classic, skinny, odd, small, mixed, batched"; }
 
 }  // namespace kw

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
+#include "choice.hpp"
 
 namespace kw::bench {
 namespace {
@@ -141,6 +143,27 @@ bool Bench::caches_hold(const Problem& problem) const {
   return OperandSets::bytes(operands(problem), 1) < cold_factor * workbench_.device().l2_bytes;
 }
 
+// What is timed. Of the library's own choice the host's time is that of a whole call, through a
+// context.
+template <class Problem>
+std::function<Status(std::int64_t, Stream)> Bench::call_of(const Entry<Problem>& entry,
+                                                           const std::vector<Problem>& problems) {
+  const auto problem_of = [&problems](std::int64_t set) -> const Problem& {
+    return problems[static_cast<std::size_t>(set)];
+  };
+  if constexpr (std::is_same_v<Problem, Sgemm>) {
+    if (options_.timing == TimingMethod::enqueue && is_choice(entry.kernel->name)) {
+      if (!library_) library_.emplace(workbench_);
+      return [this, problem_of, math = entry.kernel->math](std::int64_t set, Stream) {
+        return library_->sgemm(problem_of(set), math);
+      };
+    }
+  }
+  return [this, problem_of, &entry](std::int64_t set, Stream stream) {
+    return entry.launch(problem_of(set), workbench_, stream);
+  };
+}
+
 // `problems` are the same one on each of the operand sets that calls rotate over.
 template <class Problem>
 void Bench::time(const std::vector<Entry<Problem>>& entries, const std::vector<Problem>& problems,
@@ -151,9 +174,7 @@ void Bench::time(const std::vector<Entry<Problem>>& entries, const std::vector<P
     Contestant contestant;
     contestant.name = entry.kernel->name;
     contestant.first_call_us = entry.first_call_us;
-    contestant.call = [this, &entry, &problems](std::int64_t set, Stream stream) {
-      return entry.launch(problems[static_cast<std::size_t>(set)], workbench_, stream);
-    };
+    contestant.call = call_of(entry, problems);
     contestants.push_back(std::move(contestant));
   }
   run_contest(workbench_, contestants, contest, telemetry_, [&](double done) {
@@ -168,7 +189,8 @@ void Bench::time(const std::vector<Entry<Problem>>& entries, const std::vector<P
     row.time_us = summarise_times(contestants[i].samples_us);
     row.sm_clock_mhz = contestants[i].telemetry.sm_clock_mhz;
     row.power_w = contestants[i].telemetry.power_w;
-    fill_rates(row, problems.front(), ceilings);
+    // The host's time says nothing of a rate.
+    if (options_.timing != TimingMethod::enqueue) fill_rates(row, problems.front(), ceilings);
     Seen& seen = largest_[row.kernel];
     if (case_work >= seen.work) seen = {case_work, row.time_us->median};
   }
@@ -216,7 +238,7 @@ std::vector<Row> Bench::run_any(const KernelList<Problem>& kernels, const Case& 
   std::vector<Problem> problems = {problem};
   ContestOptions contest;
   contest.budget_ms = options_.budget_ms;
-  contest.alone = options_.alone;
+  contest.timing = options_.timing;
   std::unique_ptr<OperandSets> sets;
   if (options_.l2 == L2::cold) {
     sets = make_cold(problem, name, bytes, contest);

@@ -11,6 +11,7 @@
 #include "bench/cache_flush.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/contest.hpp"
+#include "bench/library_calls.hpp"
 #include "bench/operand_sets.hpp"
 #include "bench/row.hpp"
 #include "bench/telemetry.hpp"
@@ -20,7 +21,7 @@ namespace kw::bench {
 
 struct Options {
   L2 l2 = L2::hot;
-  bool alone = false;      // each call by itself on an idle device
+  TimingMethod timing = TimingMethod::by_length;
   double budget_ms = 200;  // a kernel and problem
   double max_call_ms = 0;  // a kernel expected to take longer is left out; 0: none is
   // Of the kernels that predict their times, those are left out whose prediction is more than so
@@ -58,6 +59,9 @@ class Bench {
   std::unique_ptr<OperandSets> make_cold(const Problem& problem, const std::string& name,
                                          double present, ContestOptions& contest);
   template <class Problem>
+  std::function<Status(std::int64_t, Stream)> call_of(const Entry<Problem>& entry,
+                                                      const std::vector<Problem>& problems);
+  template <class Problem>
   void time(const std::vector<Entry<Problem>>& entries, const std::vector<Problem>& problems,
             const ContestOptions& contest, const std::string& name, double case_work,
             std::vector<Row>& rows);
@@ -71,7 +75,8 @@ class Bench {
   std::function<void(const std::string&)> say_;
   std::function<void(const std::string&)> progress_;
   Telemetry telemetry_;
-  std::optional<CacheFlush> flush_;  // made when first wanted
+  std::optional<CacheFlush> flush_;      // made when first wanted
+  std::optional<LibraryCalls> library_;  // likewise
   struct Seen {
     double work, us;
   };

@@ -46,8 +46,9 @@ Identity identity_of(const ordered_json& row) {
     if (identifies(name, value))
       identity[name] = value.is_string() ? value.get<std::string>() : value.dump();
   }
-  // Launch latency is in such times and in no other.
-  if (row.contains("timing") && row["timing"] == "alone") identity["timing"] = "alone";
+  // Launch latency is in such times and in no other, and the host's times are others altogether.
+  for (const char* timing : {"alone", "enqueue"})
+    if (row.contains("timing") && row["timing"] == timing) identity["timing"] = timing;
   return identity;
 }
 

@@ -21,6 +21,10 @@ constexpr std::int64_t most_calls_a_graph = 1000;
 constexpr double shortest_graph_us = 500;
 // A call this long needs no further warm-up than the verification's.
 constexpr double long_call_us = 500e3;
+// Calls that the host enqueues one after the other, and how long the device may work on them. A
+// stream takes about a thousand launches before the host waits, a call has six at most.
+constexpr std::int64_t most_calls_enqueued = 8;
+constexpr double longest_queue_us = 20e3;
 
 class Lane {
  public:
@@ -34,8 +38,17 @@ class Lane {
       for (int i = 1; i < calls_to_judge && call_us >= short_call_us; ++i)
         call_us = std::min(call_us, time_call(next_set));
     }
-    contestant_.timing = options_.alone ? "alone" : bench_.device().is_gpu() ? "events" : "clock";
-    if (options_.alone) return;
+    switch (options_.timing) {
+      case TimingMethod::alone: contestant_.timing = "alone"; return;
+      case TimingMethod::enqueue:
+        contestant_.timing = "enqueue";
+        calls_ = std::clamp(static_cast<std::int64_t>(longest_queue_us / call_us), std::int64_t{1},
+                            most_calls_enqueued);
+        time_enqueue(next_set);
+        return;
+      case TimingMethod::by_length: break;
+    }
+    contestant_.timing = bench_.device().is_gpu() ? "events" : "clock";
     if (call_us >= short_call_us || !bench_.runtime().supports_graphs()) return;
     capture(call_us);
     time_graph();
@@ -49,7 +62,7 @@ class Lane {
 
   void sample(std::int64_t& next_set) {
     const auto start = std::chrono::steady_clock::now();
-    contestant_.samples_us.push_back(graph_ ? time_graph() : time_call(next_set));
+    contestant_.samples_us.push_back(take(next_set));
     spent_ms_ +=
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
@@ -63,9 +76,14 @@ class Lane {
   }
 
  private:
+  double take(std::int64_t& next_set) {
+    if (options_.timing == TimingMethod::enqueue) return time_enqueue(next_set);
+    return graph_ ? time_graph() : time_call(next_set);
+  }
+
   double time(const std::function<Status(Stream)>& work) {
     if (options_.flush) check::require(options_.flush(bench_.stream()));
-    if (options_.alone) bench_.synchronize();
+    if (options_.timing == TimingMethod::alone) bench_.synchronize();
     double us = 0;
     check::require(bench_.runtime().time_us(work, bench_.stream(), &us));
     return us;
@@ -74,6 +92,21 @@ class Lane {
   double time_call(std::int64_t& next_set) {
     const std::int64_t set = next_set++ % options_.buffer_sets;
     return time([&](Stream stream) { return contestant_.call(set, stream); });
+  }
+
+  // The host's time for a call, by its own clock; the device has ended before the first call and is
+  // waited for after the last.
+  double time_enqueue(std::int64_t& next_set) {
+    bench_.synchronize();
+    Status status;
+    const auto begin = std::chrono::steady_clock::now();
+    for (std::int64_t i = 0; i < calls_ && status.ok(); ++i)
+      status = contestant_.call(next_set++ % options_.buffer_sets, bench_.stream());
+    const auto end = std::chrono::steady_clock::now();
+    check::require(status);
+    bench_.synchronize();
+    return std::chrono::duration<double, std::micro>(end - begin).count() /
+           static_cast<double>(calls_);
   }
 
   // Whole rounds over the operand sets, so that a replay begins with the set used longest ago.

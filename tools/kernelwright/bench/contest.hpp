@@ -14,6 +14,11 @@
 
 namespace kw::bench {
 
+// What is timed of a call. By length: short calls many at a time in a graph, others by events.
+// Alone: each by itself on an idle device, launch latency included. Enqueue: what the host takes
+// for it, on a stream with a few calls in it.
+enum class TimingMethod { by_length, alone, enqueue };
+
 struct ContestOptions {
   double budget_ms = 200;  // a contestant's share of measuring, once it has `min_repeats` samples
   int min_repeats = 3;
@@ -25,8 +30,7 @@ struct ContestOptions {
   // Makes the caches cold, before and outside of each timed interval; nothing where they may be
   // hot, or where going over the sets does it.
   std::function<Status(Stream)> flush;
-  // Every call by itself on an idle device: what a caller waits for, launch latency included.
-  bool alone = false;
+  TimingMethod timing = TimingMethod::by_length;
 };
 
 struct Contestant {
@@ -36,7 +40,7 @@ struct Contestant {
   double first_call_us = 0;  // known from the verification, which also was a warm-up
 
   // Filled by the contest.
-  std::string timing;  // "events", "graph", "alone" or "clock"
+  std::string timing;  // "events", "graph", "alone", "enqueue" or "clock"
   std::vector<double> samples_us;
   Telemetry::Reading telemetry;
 };

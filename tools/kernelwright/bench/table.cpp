@@ -27,8 +27,29 @@ std::string or_dash(const std::optional<double>& value, const char* format) {
 
 bool is_bandwidth(const Row& row) { return row.op != "sgemm"; }
 
-// What the table's cells compare; nothing where a kernel was not timed.
 std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs : row.gflops; }
+
+// Whether the time is the host's, which has no rate.
+bool is_host_time(const Row& row) { return row.timing == "enqueue"; }
+
+// What the table's cells compare; nothing where a kernel was not timed.
+std::optional<double> compared(const Row& row) {
+  if (!is_host_time(row)) return rate(row);
+  return row.time_us ? std::optional(row.time_us->median) : std::nullopt;
+}
+
+const char* unit(const Row& row) {
+  return is_host_time(row) ? "us of the host" : is_bandwidth(row) ? "GB/s" : "GFLOP/s";
+}
+
+// The largest rate, the shortest time; nothing of nothing.
+std::optional<double> best_of(const std::vector<std::optional<double>>& values, bool is_time) {
+  std::optional<double> best;
+  for (const std::optional<double>& value : values) {
+    if (value && (!best || (is_time ? *value < *best : *value > *best))) best = value;
+  }
+  return best;
+}
 
 std::string rate_text(double value) {
   return fmt::format("{:.{}f}", value, value < 100 ? 2 : value < 1000 ? 1 : 0);
@@ -100,19 +121,20 @@ std::string align(const std::vector<Line>& cells, std::size_t left) {
 
 std::string problem_table(const std::vector<Row>& rows) {
   if (rows.empty()) return {};
-  double best = 0;
-  for (const Row& row : rows) best = std::max(best, rate(row).value_or(0));
-
   const Row& first = rows.front();
+  std::vector<std::optional<double>> values;
+  for (const Row& row : rows) values.push_back(compared(row));
+  const std::optional<double> best = best_of(values, is_host_time(first));
   std::vector<Line> cells = {{"", "kernel", "median", "spread", "min", "repeats", "by",
                               is_bandwidth(first) ? "GB/s" : "GFLOP/s", "of peak", "vs peer",
                               "vs previous", "max error", "verified"}};
   for (const Row& row : rows) {
-    Line line = {rate(row).value_or(-1) == best ? "*" : "", row.kernel};
+    Line line = {best && compared(row) == best ? "*" : "", row.kernel};
     if (row.time_us) {
-      line.insert(line.end(), {time_text(row.time_us->median), spread_text(*row.time_us),
-                               time_text(row.time_us->min), fmt::format("{}", row.time_us->repeats),
-                               row.timing.value_or("-"), rate_text(*rate(row))});
+      line.insert(line.end(),
+                  {time_text(row.time_us->median), spread_text(*row.time_us),
+                   time_text(row.time_us->min), fmt::format("{}", row.time_us->repeats),
+                   row.timing.value_or("-"), rate(row) ? rate_text(*rate(row)) : std::string("-")});
     } else {
       line.insert(line.end(), {"-", "-", "-", "-", "-", "-"});
     }
@@ -153,21 +175,18 @@ std::string one_summary(const std::vector<Row>& rows) {
     const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
       return row.kernel == kernel && row.shape() == shape;
     });
-    return found != rows.end() ? rate(*found) : std::nullopt;
+    return found != rows.end() ? compared(*found) : std::nullopt;
   };
   std::vector<Line> cells(1);
-  cells[0].push_back(family(rows.front()) +
-                     (is_bandwidth(rows.front()) ? "GB/s (* best)" : "GFLOP/s (* best)"));
+  cells[0].push_back(fmt::format("{}{} (* best)", family(rows.front()), unit(rows.front())));
   cells[0].insert(cells[0].end(), shapes.begin(), shapes.end());
   for (const std::string& kernel : kernels) {
     Line line = {kernel};
     for (const std::string& shape : shapes) {
-      double best = 0;
-      for (const std::string& other : kernels) {
-        best = std::max(best, find(other, shape).value_or(0));
-      }
+      std::vector<std::optional<double>> values;
+      for (const std::string& other : kernels) values.push_back(find(other, shape));
       const std::optional<double> value = find(kernel, shape);
-      const char* mark = value && *value == best ? "*" : "";
+      const char* mark = value && value == best_of(values, is_host_time(rows.front())) ? "*" : "";
       line.push_back(value ? fmt::format("{}{}", mark, rate_text(*value)) : "-");
     }
     cells.push_back(line);

@@ -9,6 +9,7 @@
 #include "bench/room.hpp"
 #include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
+#include "choice.hpp"
 #include "commands/commands.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
@@ -36,7 +37,22 @@ struct BenchOptions : CommonOptions {
   }
 };
 
+// The host's time of a call: of the library's own calls, on a device to which calls are queued.
+void check_enqueue(const BenchOptions& options, const Device& device) {
+  if (device.kind == DeviceKind::cpu) {
+    throw UsageError(
+        fmt::format("--timing enqueue: {} computes a call before it returns, so none is enqueued; "
+                    "use --device gpu",
+                    device.name));
+  }
+  if (options.l2 == "cold") {
+    throw UsageError(
+        "--timing enqueue: caches do not change what the host takes; leave --l2 cold out");
+  }
+}
+
 bench::Options timing_options(const BenchOptions& options, const Device& device) {
+  if (options.timing == "enqueue") check_enqueue(options, device);
   bench::Options timing;
   if (options.l2 == "cold") {
     if (device.l2_bytes == 0) {
@@ -47,7 +63,8 @@ bench::Options timing_options(const BenchOptions& options, const Device& device)
     }
     timing.l2 = bench::L2::cold;
   }
-  timing.alone = options.timing == "alone";
+  if (options.timing == "alone") timing.timing = bench::TimingMethod::alone;
+  if (options.timing == "enqueue") timing.timing = bench::TimingMethod::enqueue;
   timing.budget_ms = options.budget_ms > 0 ? options.budget_ms : options.quick ? 30 : 200;
   // A GPU's slowest kernels are part of the story; a CPU's would be most of the time.
   timing.max_call_ms = options.max_call_ms >= 0 ? options.max_call_ms : device.is_gpu() ? 0 : 2000;
@@ -110,14 +127,31 @@ Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device
           {}};
 }
 
+// The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
+// the library's choice alone, never the best of its kernels.
+std::string asked_kernels(const BenchOptions& options, const Device& device) {
+  if (!options.kernel.empty()) return options.kernel;
+  if (options.product.is_of_products()) return kernel_of_choice(device);
+  return options.timing == "enqueue" ? "kernelwright*" : "";
+}
+
+template <class Problem>
+void check_whole_calls(const KernelList<Problem>& kernels) {
+  for (const Kernel<Problem>& kernel : kernels) {
+    if (is_choice(kernel.name) || kernel.role == Role::peer) continue;
+    throw UsageError(
+        fmt::format("--timing enqueue: {} is no whole call of the library; --kernel takes "
+                    "kernelwright and kernelwright_split here",
+                    kernel.name));
+  }
+}
+
 // The chosen kernels, and the peers beside them unless they are not wanted.
 template <class Problem>
 KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
   const KernelList<Problem> all = all_kernels<Problem>(device.kind);
-  // Of a sweep of products the library's choice alone, never the best of its kernels.
-  const bool is_choice_alone = options.kernel.empty() && options.product.is_of_products();
-  KernelList<Problem> chosen =
-      select_kernels(all, is_choice_alone ? kernel_of_choice(device) : options.kernel);
+  KernelList<Problem> chosen = select_kernels(all, asked_kernels(options, device));
+  if (options.timing == "enqueue") check_whole_calls(chosen);
   const auto is_chosen = [&](const Kernel<Problem>& kernel) {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {
       return std::string_view(other.name) == kernel.name;
@@ -163,6 +197,7 @@ int run(const BenchOptions& options, const std::string& command) {
   static_cast<void>(options.parsed_input());
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
+  const bench::Options timing = timing_options(options, device);
   const KernelList<Problem> kernels = chosen_kernels<Problem>(options, device);
   const auto chosen = chosen_cases(options, device, Problem{});
   const auto& cases = chosen.cases;
@@ -170,7 +205,6 @@ int run(const BenchOptions& options, const std::string& command) {
   const bool is_typed =
       !options.shape.empty() || !options.product.shape.empty() || !options.reduce.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
-  const bench::Options timing = timing_options(options, device);
   Session session(options.json);
   mention_broken_tune_cache(device);
 
@@ -185,7 +219,8 @@ int run(const BenchOptions& options, const std::string& command) {
     if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
     flush_output();
     if (!chosen.left_out.empty()) progress.say(chosen.left_out);
-    const auto roofline = bench::roofline_of(ceilings, device, timing.alone);
+    const auto roofline =
+        bench::roofline_of(ceilings, device, timing.timing == bench::TimingMethod::alone);
     bench::Bench bench(
         workbench, timing, ceilings, [&](const std::string& line) { progress.say(line); },
         [&](const std::string& text) { progress.show(text); });
@@ -225,11 +260,6 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
                 "hot: every call on the same operands; cold: on operands that no cache holds")
       ->check(CLI::IsMember({"hot", "cold"}))
       ->capture_default_str();
-  to.add_option("--timing", options.timing,
-                "auto: short calls many at a time in a graph, others by events; alone: every call "
-                "by itself on an idle device, launch latency included")
-      ->check(CLI::IsMember({"auto", "alone"}))
-      ->capture_default_str();
   to.add_option("--budget-ms", options.budget_ms,
                 "Measuring time a kernel and size; at least 3 repeats in any case (default: 200, "
                 "with --quick 30)")
@@ -243,12 +273,31 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
   options.add_json(to);
 }
 
+constexpr const char* about_timing =
+    "auto: short calls many at a time in a graph, others by events; alone: every call by itself on "
+    "an idle device, launch latency included";
+
+void add_timing(CLI::App& to, BenchOptions& options) {
+  to.add_option("--timing", options.timing, about_timing)
+      ->check(CLI::IsMember({"auto", "alone"}))
+      ->capture_default_str();
+}
+
+void add_timing_with_enqueue(CLI::App& to, BenchOptions& options) {
+  to.add_option("--timing", options.timing,
+                std::string(about_timing) +
+                    "; enqueue: what the host takes for a call of the library, whatever the device "
+                    "does with it (without --shape and --sweep: --sweep mixed)")
+      ->check(CLI::IsMember({"auto", "alone", "enqueue"}))
+      ->capture_default_str();
+}
+
 void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
   command->footer(
-      "Sweeps: classic (squares 128 to 16384), skinny, odd, small, batched (4096 products of 32 "
-      "to\n"
-      "64 of 512), random (--count products that --seed draws, seeds under 1000 for tuning),\n"
+      "Sweeps: classic (squares 128 to 16384), skinny, odd, small, mixed (a few of each), batched\n"
+      "(4096 products of 32 to 64 of 512), random (--count products that --seed draws, seeds under "
+      "1000 for tuning),\n"
       "programs (products of well-known programs). The last two measure the library's choice\n"
       "beside the vendor's library and end with means, percentiles and losses; with\n"
       "--kernel 'kernelwright*' both arithmetics.\n"
@@ -262,6 +311,7 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --kernel 'r04*,r07*' --shape 4096,1000x3000x500\n"
       "  kernelwright bench sgemm --device cpu --quick\n"
       "  kernelwright bench sgemm --shape 256 --l2 cold\n"
+      "  kernelwright bench sgemm --timing enqueue --json host-time.json\n"
       "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
@@ -272,7 +322,9 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
                    "so many times the least; rows then state predicted_us and workspace_bytes")
       ->check(number_from_zero(false));
   add_timing_options(*command, *options);
+  add_timing_with_enqueue(*command, *options);
   command->callback([options, &invocation] {
+    if (options->timing == "enqueue") options->product.default_sweep = "mixed";
     invocation.exit_code = run<Sgemm, check::SgemmTrial>(*options, invocation.command);
   });
 }
@@ -290,6 +342,7 @@ void add_scale_add(CLI::App& bench, Invocation& invocation) {
   command->add_option("--scale", options->scale)->capture_default_str();
   command->add_option("--shift", options->shift)->capture_default_str();
   add_timing_options(*command, *options);
+  add_timing(*command, *options);
   command->callback([options, &invocation] {
     invocation.exit_code = run<ScaleAdd, check::ScaleAddTrial>(*options, invocation.command);
   });
@@ -336,6 +389,7 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
   add_timing_options(*command, *options);
+  add_timing(*command, *options);
   command->callback([options, &invocation] {
     invocation.exit_code = run<Reduce, check::ReduceTrial>(*options, invocation.command);
   });

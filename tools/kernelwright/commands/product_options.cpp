@@ -19,8 +19,9 @@ constexpr std::int64_t most_products = 100000;
 Op parse_op(const std::string& letter) { return letter == "T" ? Op::transpose : Op::none; }
 
 // What is measured where no shape is asked for: all that the device does in reasonable time.
-std::vector<Shape> default_shapes(const Device& device) {
+std::vector<Shape> default_shapes(const ProductChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::host_simt) return sweep("small");
+  if (!choice.default_sweep.empty()) return sweep(choice.default_sweep);
   std::vector<Shape> shapes = sweep("classic");
   const std::int64_t largest = device.is_gpu() ? 16384 : 2048;
   std::erase_if(shapes, [&](const Shape& shape) { return shape.m > largest; });
@@ -48,7 +49,7 @@ std::vector<check::SgemmCase> products_of_shapes(const ProductChoice& choice,
   const std::vector<Shape> shapes = !choice.shape.empty() ? parse_shapes(choice.shape, 3, 1)
                                     : !choice.sweep.empty()
                                         ? sweep(choice.sweep, product_sweep_names())
-                                        : default_shapes(device);
+                                        : default_shapes(choice, device);
   const std::vector<OpPair> pairs =
       choice.ops.empty() ? std::vector<OpPair>{{parse_op(choice.op_a), parse_op(choice.op_b)}}
                          : parse_ops(choice.ops);

@@ -1,0 +1,44 @@
+// Products through a context of the library.
+#include "bench/library_calls.hpp"
+
+#include <optional>
+
+#include "api/calls.hpp"
+#include "backends.hpp"
+
+namespace kw::bench {
+namespace {
+
+// A row-major matrix of which op(A) has so many rows and columns.
+MatrixView<const float> operand(const float* data, std::int64_t rows, std::int64_t cols,
+                                std::int64_t ld, Op op) {
+  const bool as_it_is = op == Op::none;
+  return {data, as_it_is ? rows : cols, as_it_is ? cols : rows, ld, Layout::row_major, op};
+}
+
+Scalar scalar(float value, const float* address) {
+  return address != nullptr ? Scalar::at(address) : Scalar(value);
+}
+
+}  // namespace
+
+LibraryCalls::LibraryCalls(const check::Workbench& bench) {
+  const Device& device = bench.device();
+  check::require(detail::ContextState::open(*find_backend(device.kind), device.ordinal,
+                                            bench.stream(), &state_));
+}
+
+Status LibraryCalls::sgemm(const Sgemm& p, Math math) {
+  detail::SgemmCall call;
+  call.alpha = scalar(p.alpha, p.alpha_at);
+  call.a = operand(p.a, p.m, p.k, p.lda, p.op_a);
+  call.b = operand(p.b, p.k, p.n, p.ldb, p.op_b);
+  call.beta = scalar(p.beta, p.beta_at);
+  call.c = row_major(p.c, p.m, p.n, p.ldc);
+  call.options.math = math;
+  call.batch = {p.batch,   p.stride_a, p.stride_b, p.stride_c, p.a_array != nullptr,
+                p.a_array, p.b_array,  p.c_array};
+  return detail::sgemm(*state_, call);
+}
+
+}  // namespace kw::bench
