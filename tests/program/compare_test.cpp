@@ -106,6 +106,11 @@ TEST(Compare, WhatIsMeasuredDoesNotTellRowsApart) {
   after["timing"] = "alone";
   EXPECT_EQ(compared(file_of({before}), file_of({after})).pairs.size(), 2u)
       << "launch latency is in one of them";
+  before["timing"] = "enqueue";
+  EXPECT_EQ(compared(file_of({before}), file_of({after})).pairs.size(), 2u);
+  after["timing"] = "graph";
+  EXPECT_EQ(compared(file_of({before}), file_of({after})).pairs.size(), 2u)
+      << "one of them is the host's time";
 }
 
 TEST(Compare, TheSummaryHasMeanBestAndWorst) {

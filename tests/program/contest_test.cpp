@@ -25,7 +25,10 @@ class ClockedRuntime : public Runtime {
   }
   Status create_stream(Stream* stream) override { return cpu_->create_stream(stream); }
   void destroy_stream(Stream stream) noexcept override { cpu_->destroy_stream(stream); }
-  Status synchronize(Stream stream) override { return cpu_->synchronize(stream); }
+  Status synchronize(Stream stream) override {
+    if (on_wait) on_wait();
+    return cpu_->synchronize(stream);
+  }
   Status time_us(const std::function<Status(Stream)>& work, Stream stream, double* us) override {
     Status status = work(stream);
     *us = 2;
@@ -37,6 +40,7 @@ class ClockedRuntime : public Runtime {
   }
 
   std::deque<double> first_calls_us;
+  std::function<void()> on_wait;
 
  private:
   std::unique_ptr<Runtime> cpu_ = open_device("cpu");
@@ -237,6 +241,41 @@ TEST_F(GraphContests, AreNotMadeOfCallsThatAreTimedAlone) {
     return Status::success();
   };
   EXPECT_EQ(run(options, "alone"), ".(0).(1).(2).(3)");
+}
+
+// A few calls between two waits, and no clock of the device.
+TEST_F(Contests, OfTheHostsTimeEnqueueAFewCallsOnAnIdleDevice) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.timing = TimingMethod::enqueue;
+  runtime_.on_wait = [this] { order_ += '|'; };
+  std::vector<Contestant> two = {contestant('A'), contestant('B')};
+  run(two, options);
+  const std::string a = "|AAAAAAAA|", b = "|BBBBBBBB|";
+  EXPECT_EQ(order_, "A" + a + "B" + b + a + b + a + b + a + b);
+  for (const Contestant& c : two) {
+    EXPECT_EQ(c.timing, "enqueue");
+    ASSERT_EQ(c.samples_us.size(), 3u);
+    for (const double us : c.samples_us) {
+      EXPECT_GT(us, 0);
+      EXPECT_NE(us, 2) << "the device's clock says 2 us";
+    }
+  }
+}
+
+TEST_F(Contests, OfTheHostsTimeDoNotFillTheQueueWithLongCalls) {
+  ContestOptions options;
+  options.budget_ms = 1e-9;
+  options.timing = TimingMethod::enqueue;
+  std::vector<Contestant> one = {contestant('A')};
+  one[0].first_call_us = 1e6;
+  run(one, options);
+  EXPECT_EQ(order_, "AAAA") << "one call to warm up, one a sample";
+  order_.clear();
+  one = {contestant('A')};
+  runtime_.first_calls_us.assign(8, 5e3);
+  run(one, options);
+  EXPECT_EQ(order_, std::string(8 + 4 * 4, 'A')) << "four calls of 5 ms each time";
 }
 
 TEST_F(Contests, PassLaunchErrorsOn) {
