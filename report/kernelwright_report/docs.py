@@ -13,6 +13,7 @@ The first kind stands on lines of its own, a value within a sentence:
 
     table: FILE ladder [SIZE] | sweep | products | spread [SIZE] | scale-add | accuracy | verified
     table: FILE sweep-summary | sweep-products            of random products and those of programs
+    table: FILE host-time          of the host's times
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
@@ -40,7 +41,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, check, counters, guard, library, marks
+from . import amd, check, counters, guard, host_times, library, marks
 from . import pictures as plots
 from . import rungs, sweeps, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
@@ -96,6 +97,8 @@ class Project:
                 how = "docs/measuring.md says how to write it."
             if name.endswith("-isa.csv"):
                 how = f"Write it with `tools/amd_isa.py --csv {name}`."
+            if "host-time" in path.name:
+                how = f"Write it with `kernelwright bench sgemm --timing enqueue --json {name}` on that device."
             if "guard" in path.name:
                 how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
             if "amd-ladder" in name:
@@ -166,6 +169,8 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters, isa, guard.")
     op, make = TABLES[kind]
     result = project.load(words[0])
+    if (kind == "host-time") != (result.kind == "host"):
+        raise ResultError(f"table '{kind}' does not show {words[0]}: host-time is of `bench sgemm --timing enqueue`.")
     if op not in ("", result.op):
         raise ResultError(f"table '{kind}' is of {op}, but {words[0]} holds {result.op}.")
     table = make(project, result, size)
@@ -217,6 +222,7 @@ TABLES = {
     "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
     "sweep-summary": ("sgemm", _of_sweep(sweeps.summary_table)),
     "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
+    "host-time": ("sgemm", lambda project, result, size: host_times.table(result)),
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),

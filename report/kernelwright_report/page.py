@@ -47,8 +47,8 @@ ul.notes:not(.fail) { color: var(--muted); }
 ul.notes { margin: .8rem 0; padding-left: 1.1rem; font-size: .9rem; }
 """
 
-# The order on the page: what was measured, by weight; accuracy; what was only verified.
-KINDS = ("bench", "accuracy", "verify")
+# The order on the page: what was measured, by weight; the host's times; accuracy; what was only verified.
+KINDS = ("bench", "host", "accuracy", "verify")
 OPS = ("sgemm", "reduce", "scale_add")
 
 

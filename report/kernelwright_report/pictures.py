@@ -132,7 +132,7 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         caption = "Error against float64 by K, in units of u·|A||B| with u = 2⁻²⁴. Both scales are "
         caption += "logarithmic; kernels with the same errors share one line."
         return [Picture("accuracy", "Error against K", caption, _drawing("plots_other", "accuracy", result))]
-    if result.kind == "verify":
+    if result.kind in ("verify", "host"):
         return []
     if result.op == "scale_add":
         if not any(shape.flops > 0 for shape in result.timed_shapes):

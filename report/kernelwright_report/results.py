@@ -49,11 +49,13 @@ class ResultFile:
 
     @cached_property
     def kind(self) -> str:
-        """bench, accuracy or verify: what the file can show."""
+        """bench, host (the host's times), accuracy or verify: what the file can show."""
         if "accuracy" in self.command.split():
             return "accuracy"
-        timed = any(row.median_us is not None for row in self.rows)
-        return "bench" if timed and self.device["kind"] != "host-simt" else "verify"
+        timed = [row for row in self.rows if row.median_us is not None]
+        if not timed or self.device["kind"] == "host-simt":
+            return "verify"
+        return "host" if any(row.timing == schema.HOST_TIMING for row in timed) else "bench"
 
     @cached_property
     def is_suite(self) -> bool:

@@ -58,6 +58,7 @@ bench_gpu() {
     measure scale-add bench scale_add --device gpu --l2 cold
     measure reduce bench reduce --device gpu --sweep classic --l2 cold
     measure sgemm bench sgemm --device gpu --sweep classic
+    measure host-time bench sgemm --device gpu --timing enqueue
     measure sgemm-random bench sgemm --device gpu --sweep random --quick
     measure sgemm-fp32-split-random bench sgemm --device gpu --sweep random --kernel 'kernelwright*' --quick
     measure sgemm-programs bench sgemm --device gpu --sweep programs --kernel 'kernelwright*' --quick

@@ -123,6 +123,7 @@ std::string problem_table(const std::vector<Row>& rows) {
   if (rows.empty()) return {};
   const Row& first = rows.front();
   std::vector<std::optional<double>> values;
+  values.reserve(rows.size());
   for (const Row& row : rows) values.push_back(compared(row));
   const std::optional<double> best = best_of(values, is_host_time(first));
   std::vector<Line> cells = {{"", "kernel", "median", "spread", "min", "repeats", "by",
@@ -184,6 +185,7 @@ std::string one_summary(const std::vector<Row>& rows) {
     Line line = {kernel};
     for (const std::string& shape : shapes) {
       std::vector<std::optional<double>> values;
+      values.reserve(kernels.size());
       for (const std::string& other : kernels) values.push_back(find(other, shape));
       const std::optional<double> value = find(kernel, shape);
       const char* mark = value && value == best_of(values, is_host_time(rows.front())) ? "*" : "";
