@@ -20,9 +20,9 @@ bool has_gpu() {
 }
 
 TEST(Cli, HelpEverywhereWithExamples) {
-  for (const char* command :
-       {"", "devices", "list", "verify", "accuracy", "accuracy sgemm", "bench", "bench sgemm",
-        "bench reduce", "bench scale_add", "tune", "tune sgemm", "compare", "report", "help"}) {
+  for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
+                              "bench", "bench sgemm", "bench reduce", "bench scale_add", "tune",
+                              "tune sgemm", "choice", "compare", "report", "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;

@@ -62,7 +62,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{640, 640, 640, 1}, "stream_64x64", "hopper_bf16x6_64x64"},
       {{768, 768, 768, 1}, "stream_64x64", "hopper_bf16x6_64x128"},
       {{1024, 1024, 1024, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
-      {{1536, 1536, 1536, 1}, "stream_64x256", "hopper_fp16x3_128x128"},
+      {{1536, 1536, 1536, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
       {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},
       {{2048, 2048, 2048, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
       {{4096, 4096, 4096, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
@@ -72,9 +72,9 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{64, 8192, 8192, 1}, "stream_64x256", "stream_64x256"},
       {{8192, 32, 8192, 1}, "stream_64x32", "stream_64x32"},
       {{512, 512, 4096, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
-      {{512, 512, 16384, 1}, "stream_128x256", "hopper_bf16x6_64x128"},
-      {{16384, 16384, 64, 1}, "stream_64x256", "hopper_bf16x6_128x128"},
-      {{300, 200, 70000, 1}, "ragged", "hopper_bf16x6_64x128"},
+      {{512, 512, 16384, 1}, "stream_64x256", "hopper_bf16x6_64x128"},
+      {{16384, 16384, 64, 1}, "stream_128x128", "hopper_bf16x6_128x192"},
+      {{300, 200, 70000, 1}, "ragged", "ragged"},
   };
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
   for (const Row& row : rows) {

@@ -73,7 +73,8 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
   const TileRow& row = bf16x6("128x128");
   const auto time = [&](const Sgemm& p) { return predicted_us(row, false, p, h200()); };
   // Two waves of tiles, and 128 stages more of each.
-  const Sgemm p = shape(128 * 132, 256, 4096), longer = shape(p.m, p.n, 8192);
+  Sgemm p = shape(128 * 132, 256, 4096), longer = shape(p.m, p.n, 8192);
+  p.ldc = longer.ldc = 256;
   const double bytes = 10.0 * static_cast<double>(p.m + p.n) * 4096;
   EXPECT_NEAR(time(longer) - time(p), 2 * 128 * row.stage_us + bytes / split_pass_bytes_per_us,
               1e-6);
@@ -82,10 +83,21 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
       row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + bytes / split_pass_bytes_per_us,
       1e-6);
 
+  // Rows of C that are not aligned: both waves store its elements one by one. Tiles at the lower
+  // edge alone are in one wave.
+  Sgemm uneven = p;
+  uneven.ldc = 257;
+  EXPECT_NEAR(time(uneven) - time(p), 2 * row.ones_us, 1e-6);
+  uneven.ldc = 256, uneven.m -= 4;
+  EXPECT_NEAR(time(uneven) - time(p),
+              edge_wave_share * row.ones_us - 4.0 * 4 * 4096 / split_pass_bytes_per_us, 1e-6)
+      << "the packed operand is as large";
+
   // One tile, in as many splits as there may be.
   const TileRow& small = bf16x6("64x64");
   const std::int64_t stages = max_k_splits * min_k_split_stages;
-  const Sgemm shared = shape(64, 64, stages * stage_k);
+  Sgemm shared = shape(64, 64, stages * stage_k);
+  shared.ldc = 64;
   EXPECT_NEAR(predicted_us(small, false, shared, h200()),
               small.launch_us + small.tile_us +
                   static_cast<double>(min_k_split_stages) * small.stage_us + k_split_us +
@@ -97,7 +109,8 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
 TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   const auto is_chosen = [](const TileRow& row, bool fp16, const Sgemm& p) {
     EXPECT_LT(predicted_us(row, fp16, p, h200()), std::numeric_limits<double>::infinity());
-    return predicted_cost(row, fp16, p, h200()) == predicted_us(row, fp16, p, h200());
+    return predicted_cost(row, fp16, p, h200()) ==
+           choice_margin * predicted_us(row, fp16, p, h200());
   };
   const std::int64_t short_k = bf16x6_scheme.chosen_k;
   EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, short_k)));

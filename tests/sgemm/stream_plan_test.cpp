@@ -121,28 +121,127 @@ TEST(StreamPlan, AFallbackMayHaveManyTiles) {
   }
 }
 
-TEST(StreamPlan, RowsOfBThatAreCopiedByFourBytesTakeLonger) {
-  for (const StreamTile& tile : stream_tiles) {
-    SCOPED_TRACE(tile.name);
-    Sgemm p = stream_product(1000, 1000, 1000, 2);
-    p.stride_b = p.k * p.n;
-    const auto us = [&] { return plan_stream_tile(tile, p, stream_device())->time_us; };
-    const double by_16 = us();
-    p.ldb = 1004;
-    EXPECT_EQ(us(), by_16);
-    p.ldb = 1001;
-    EXPECT_GT(us(), by_16);
-    p.op_b = Op::transpose;
-    EXPECT_EQ(us(), by_16) << "its rows are no longer B's";
-    p.op_b = Op::none;
-    p.ldb = 1000;
-    p.stride_b += 2;
-    EXPECT_GT(us(), by_16);
-    p.batch = 1;
-    const double one = us();
-    p.stride_b -= 2;
-    EXPECT_EQ(us(), one) << "there is one product";
-  }
+// The times of a configuration whose copies and stores differ by how the operands lie.
+StreamTile tile_of_times(int bm, int bn, int bk) {
+  StreamTile tile = stream_tiles[0];
+  tile.config.bm = bm, tile.config.bn = bn, tile.config.bk = bk;
+  tile.times = {.start_us = 10,
+                .tile_us = 5,
+                .iteration_us = 4,
+                .crowded_iteration_us = 7,
+                .along_k_us = 0.9,
+                .by_4_us = 0.3,
+                .store_by_4_us = 2,
+                .exposed = 0.5,
+                .part_us = 3,
+                .each_part_us = 0.25};
+  return tile;
+}
+
+TEST(StreamPlan, ATimeIsTheSumOfItsParts) {
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  Sgemm p = stream_product(64, 128, 320);
+  p.op_a = Op::transpose, p.lda = 64;
+  const auto us = [&] {
+    const auto shape = detail::stream_shape(tile.config, p);
+    const auto whole = detail::cut_stream(*shape, std::min(shape->tiles, 132), 0);
+    return detail::predict_stream_us(tile, *whole, detail::stream_steps(tile, p, stream_device()),
+                                     132);
+  };
+  EXPECT_DOUBLE_EQ(us(), 10 + 10 * 4);
+  p.op_a = Op::none, p.lda = 320;
+  EXPECT_DOUBLE_EQ(us(), 10 + 10 * (4 + 0.9 / 3)) << "a third of a stage is A's";
+  p.ldb = 129;
+  EXPECT_DOUBLE_EQ(us(), 10 + 10 * (4 + 0.9 / 3 + 0.3 * 2 / 3));
+  p.op_b = Op::transpose, p.ldb = 321;
+  EXPECT_DOUBLE_EQ(us(), 10 + 10 * (4 + 0.9)) << "transposed by 4 bytes, aligned or not";
+  p.op_a = Op::transpose, p.lda = 64, p.op_b = Op::none, p.ldb = 128;
+  p.ldc = 130;
+  EXPECT_DOUBLE_EQ(us(), 10 + 2 + 10 * 4);
+  p.ldc = 128, p.n = 126;
+  EXPECT_DOUBLE_EQ(us(), 10 + 2 + 10 * 4) << "the last vector crosses the edge";
+  p.n = 128, p.m = 133 * 64, p.lda = p.m;
+  EXPECT_DOUBLE_EQ(us(), 10 + 5 + 2 * 10 * 4) << "two rounds";
+  p.ldc = 129;
+  EXPECT_DOUBLE_EQ(us(), 10 + 5 + 2 * 2 + 2 * 10 * 4);
+}
+
+TEST(StreamPlan, TilesThatBlocksShareTakeTheirPartsInAddition) {
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  Sgemm p = stream_product(64, 128, 3200);
+  p.op_a = Op::transpose, p.lda = 64;
+  const auto us = [&](std::int64_t blocks) {
+    const auto cut = detail::cut_stream(*detail::stream_shape(tile.config, p), blocks, 1);
+    return detail::predict_stream_us(tile, *cut, detail::stream_steps(tile, p, stream_device()),
+                                     132);
+  };
+  EXPECT_DOUBLE_EQ(us(10), 10 + 10 * 4 + 3 + 10 * 0.25);
+  EXPECT_DOUBLE_EQ(us(20), 10 + 5 * 4 + 2 * (3 + stream_fan * 0.25)) << "two levels";
+}
+
+TEST(StreamPlan, EntriesOfABatchAreAlignedIfAllAre) {
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  Sgemm p = stream_product(64, 128, 320, 2);
+  p.stride_a = 64 * 320, p.stride_b = 128 * 320, p.stride_c = 64 * 128;
+  const auto us = [&] { return plan_stream_tile(tile, p, stream_device())->time_us; };
+  const double aligned = us();
+  p.stride_b += 2;
+  EXPECT_GT(us(), aligned);
+  p.stride_b -= 2, p.stride_c += 2;
+  EXPECT_DOUBLE_EQ(us(), aligned + 2);
+  p.batch = 1;
+  const double one = us();
+  p.stride_c -= 2;
+  EXPECT_EQ(us(), one) << "there is one product";
+}
+
+// What lies beyond the L2 cache comes from memory, and a part of that time shows.
+TEST(StreamPlan, MemoryTakesTimeWhereTheCacheDoesNotHoldTheOperands) {
+  Device device = stream_device();
+  device.l2_bytes = 60'000'000;
+  device.memory_clock_khz = 2'000'000;
+  device.memory_bus_bits = 4000;  // 2 GB/ms
+  const double bytes_per_us = memory_tuning.share_of_bandwidth * 2e6;
+  Sgemm p = stream_product(1000, 1000, 1500);
+  EXPECT_EQ(operand_bytes(p), 4 * 4e6);
+  EXPECT_EQ(memory_us(p, device), 0);
+  p.k = 3250;
+  EXPECT_NEAR(memory_us(p, device), 0.5 * 30e6 / bytes_per_us, 1e-9) << "half of them";
+  p.k = 8000;
+  EXPECT_NEAR(memory_us(p, device), 68e6 / bytes_per_us, 1e-9);
+  p.beta = 1;
+  EXPECT_NEAR(memory_us(p, device), 72e6 / bytes_per_us, 1e-9) << "C is read, too";
+  p.batch = 10;
+  EXPECT_NEAR(memory_us(p, device), (64e6 + 10 * 8e6) / bytes_per_us, 1e-9)
+      << "all entries share A and B";
+  p.stride_a = p.stride_b = 8'000'000;
+  EXPECT_NEAR(memory_us(p, device), 720e6 / bytes_per_us, 1e-9);
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  EXPECT_DOUBLE_EQ(detail::stream_steps(tile, p, device).start_us, 10 + 0.5 * memory_us(p, device));
+}
+
+// Where there are no more blocks than SMs, as the prediction has it: two do not fit on an SM.
+TEST(StreamPlan, BlocksNoMoreThanSmsHaveOneEach) {
+  Device device = stream_device();
+  device.shared_bytes_per_sm = 228 << 10;
+  device.shared_bytes_per_block_optin = 227 << 10;
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  const auto bytes = [&](std::int64_t m, std::int64_t k, std::size_t needed) {
+    const auto shape = detail::stream_shape(tile.config, stream_product(m, 128, k));
+    const auto cut = detail::cut_stream(*shape, shape->tiles, 0);
+    return stream_shared_bytes(tile, *cut, device, needed);
+  };
+  const std::size_t half = 114 << 10, needed = 70 << 10;
+  EXPECT_EQ(bytes(132 * 64, 320, needed), half);
+  EXPECT_EQ(bytes(67 * 64, 320, needed), half);
+  EXPECT_EQ(bytes(66 * 64, 320, needed), needed) << "half of the SMs are free";
+  EXPECT_EQ(bytes(133 * 64, 320, needed), needed) << "some SMs have two";
+  EXPECT_EQ(bytes(132 * 64, 320, 150 << 10), std::size_t{150 << 10}) << "two do not fit anyway";
+  static_assert(stream_alone_from_us < 4, "an iteration of this tile");
+  EXPECT_EQ(bytes(132 * 64, 32, needed), half);
+  EXPECT_EQ(bytes(132 * 64, 0, needed), needed) << "too short";
+  device.shared_bytes_per_block_optin = 90 << 10;
+  EXPECT_EQ(bytes(132 * 64, 320, needed), std::size_t{90 << 10}) << "no more than the device gives";
 }
 
 TEST(StreamPlan, RefusesWhatItsIntegersDoNotHold) {

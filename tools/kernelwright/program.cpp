@@ -103,6 +103,7 @@ int run_checked(int argc, const char* const* argv) {
   add_accuracy_command(app, invocation);
   add_bench_command(app, invocation);
   add_tune_command(app, invocation);
+  add_choice_command(app, invocation);
   add_compare_command(app, invocation);
   add_report_command(app, invocation);
   add_help_command(app, invocation);

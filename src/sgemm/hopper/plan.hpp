@@ -148,13 +148,32 @@ inline bool is_exact_enough(const TileRow& row, bool fp16, const Sgemm& p, const
          row.tile.windows(stages) <= max_windows_without_totals;
 }
 
-// The time of a call: its launches, the split pass, the product's waves of tiles, and the split-K
-// reduction.
+// The bytes that the split pass reads and writes: A and B, and their packed operands with the zeros
+// around.
+inline double split_pass_bytes(bool fp16, const Sgemm& p) {
+  const PackedLayout a(p.m, p.k), b(p.n, p.k);
+  const int pieces = scheme_of(fp16).pieces;
+  return static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch) *
+             sizeof(float) +
+         static_cast<double>(a.bytes(p.batch, pieces) + b.bytes(p.batch, pieces));
+}
+
+// The waves of tiles that store C element by element (epilogue.hpp): all, where its rows are not
+// aligned; else those with tiles at an edge, of which a part costs the wave time.
+inline double waves_of_ones(const Tile& tile, const Sgemm& p, const Device& device) {
+  const std::int64_t waves = ceil_div(output_tiles(tile, p), device.sm_count);
+  if (p.ldc % 4 != 0 || (p.batch > 1 && p.stride_c % 4 != 0)) return static_cast<double>(waves);
+  const std::int64_t at_edges = (p.m % tile.bm() != 0 ? ceil_div(p.n, tile.bn) : 0) +
+                                (p.n % tile.bn != 0 ? ceil_div(p.m, tile.bm()) : 0);
+  return edge_wave_share *
+         static_cast<double>(std::min(waves, ceil_div(at_edges * p.batch, device.sm_count)));
+}
+
+// The time of a call: its launches, the split pass, the product's waves of tiles, its stores, and
+// the split-K reduction.
 inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  const double elements =
-      static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
-  const int bytes = 4 + 2 * scheme_of(fp16).pieces;  // in and out, per element
-  const double split_us = elements * bytes / split_pass_bytes_per_us;
+  const double split_us = split_pass_bytes(fp16, p) / split_pass_bytes_per_us;
+  const double ones_us = row.ones_us * waves_of_ones(row.tile, p, device);
 
   const int splits = k_splits_of(row.tile, p, device);
   const std::int64_t waves = ceil_div(output_tiles(row.tile, p), device.sm_count);
@@ -163,12 +182,13 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
       static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us);
   const double reduction_us =
       splits > 1 ? k_split_us + splits * each_k_split_us * row.tile.bn / 64 : 0;
-  return row.launch_us + split_us + waves_us + reduction_us;
+  return row.launch_us + split_us + waves_us + ones_us + reduction_us;
 }
 
-// What the choice compares: the time, infinite where the tile must not be chosen.
+// What the choice compares: the time, infinite where the tile must not be chosen. With a margin, as
+// a call must not take longer than one in plain fp32, and predictions err.
 inline double predicted_cost(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  return is_exact_enough(row, fp16, p, device) ? predicted_us(row, fp16, p, device)
+  return is_exact_enough(row, fp16, p, device) ? choice_margin * predicted_us(row, fp16, p, device)
                                                : std::numeric_limits<double>::infinity();
 }
 

@@ -96,10 +96,8 @@ constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
   return low_band_of(scheme, tile) == LowBand::folded && tile.m64_blocks * tile.bn <= 64;
 }
 
-// One row a tile. The three times were fitted to calls of 512 to 4096 cubed, of few outputs and a
-// long k, and of many outputs and a short k, on an H200 (driver 580.159, CUDA 13.0), which they
-// give to within 15 %; they serve the choice among tiles and against the kernels in plain fp32
-// (plan.hpp). Over 25 shapes the chosen tile takes 0.2 % longer than the best.
+// One row a tile. The four times were fitted to random products on an H200 (driver 580.159, CUDA
+// 13.0); they serve the choice among tiles and against the kernels in plain fp32 (plan.hpp).
 // `best_tflops`: of the whole call, measured, and where.
 struct TileRow {
   const char* name;
@@ -107,54 +105,62 @@ struct TileRow {
   double launch_us;  // a call without any work
   double tile_us;    // a tile: first stage and epilogue
   double stage_us;   // 32 of k
+  double ones_us;    // added to a wave of tiles that store C element by element
   double best_tflops;
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
     {.name = "hopper_bf16x6_256x128",
      .tile = {.m64_blocks = 2, .bn = 128, .stages = 3, .ping_pong = true},
-     .launch_us = 2.7,
-     .tile_us = 3.7,
-     .stage_us = 1.78,
+     .launch_us = 1.5,
+     .tile_us = 4.1,
+     .stage_us = 1.85,
+     .ones_us = 18.5,
      .best_tflops = 134.0},  // 8192
     {.name = "hopper_bf16x6_128x192",
      .tile = {.m64_blocks = 1, .bn = 192, .stages = 3, .ping_pong = true},
-     .launch_us = 4.6,
-     .tile_us = 2.6,
-     .stage_us = 1.356,
+     .launch_us = 1.0,
+     .tile_us = 2.2,
+     .stage_us = 1.38,
+     .ones_us = 15.5,
      .best_tflops = 133.1},  // 8192
     {.name = "hopper_bf16x6_128x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4},
-     .launch_us = 3.8,
-     .tile_us = 1.26,
-     .stage_us = 0.911,
+     .launch_us = 1.4,
+     .tile_us = 2.1,
+     .stage_us = 0.917,
+     .ones_us = 10.3,
      .best_tflops = 128.0},  // 8192
     {.name = "hopper_bf16x6_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true},
-     .launch_us = 3.8,
-     .tile_us = 1.4,
-     .stage_us = 0.531,
+     .launch_us = 3.9,
+     .tile_us = 2.0,
+     .stage_us = 0.539,
+     .ones_us = 4.0,
      .best_tflops = 110.0},  // 8192
     {.name = "hopper_bf16x6_64x64",
      .tile = {.m64_blocks = 1, .bn = 64, .stages = 6, .shares_rows = true},
-     .launch_us = 4.1,
-     .tile_us = 1.1,
-     .stage_us = 0.29,
+     .launch_us = 4.4,
+     .tile_us = 1.32,
+     .stage_us = 0.296,
+     .ones_us = 1.7,
      .best_tflops = 89.7},  // 3072
     {.name = "hopper_bf16x6_64x32",
      .tile = {.m64_blocks = 1, .bn = 32, .stages = 8, .shares_rows = true},
-     .launch_us = 4.5,
-     .tile_us = 0.87,
-     .stage_us = 0.222,
+     .launch_us = 5.0,
+     .tile_us = 0.83,
+     .stage_us = 0.226,
+     .ones_us = 0.64,
      .best_tflops = 63.4},  // 3072
 };
 
 inline constexpr TileRow fp16x3_tiles[] = {
     {.name = "hopper_fp16x3_128x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 6, .window = 2},
-     .launch_us = 9.4,
-     .tile_us = 3.2,
-     .stage_us = 0.48,
+     .launch_us = 6.7,
+     .tile_us = 3.8,
+     .stage_us = 0.448,
+     .ones_us = 11.3,
      .best_tflops = 232.7},  // 8192
 };
 
@@ -169,7 +175,7 @@ constexpr const TileRow& tile_row(bool fp16, int row) {
 constexpr std::int64_t max_k_splits = 16;
 constexpr std::int64_t min_k_split_stages = 8;  // of 32 along k
 // What adding up a tile's k-splits takes: once, and for each split of 64 columns.
-constexpr double k_split_us = 1.5, each_k_split_us = 0.19;
+constexpr double k_split_us = 0.9, each_k_split_us = 0.14;
 
 // --- the choice among tiles
 
@@ -177,7 +183,10 @@ constexpr double k_split_us = 1.5, each_k_split_us = 0.19;
 // for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
 // windows, up to 1.9 times with 512.
 constexpr std::int64_t max_windows_without_totals = 128;
-constexpr double split_pass_bytes_per_us = 3.4e6;  // measured
+constexpr double split_pass_bytes_per_us = 3.0e6;  // measured
+constexpr double edge_wave_share = 0.5;  // of ones_us, where only tiles at an edge store so
+// By so much a split kernel's prediction must be below that of the kernels in plain fp32.
+constexpr double choice_margin = 1.08;
 
 // --- the split pass
 

@@ -1,8 +1,9 @@
 // How a configuration of stream_tile cuts a product into blocks, and how long that will take: a
-// function of the problem, the configuration and the device's number of SMs, made on the host.
+// function of the problem, the configuration and the device, made on the host.
 //
 //   shape       tiles and iterations of the product, where their numbers fit
 //   candidates  a few ways to cut the tiles: which of them are shared among blocks, among how many
+//   steps       what an iteration and a tile of this product take, however it is cut
 //   timing      of one candidate; the quickest is the plan
 //   error       a weight on the plan's time, for long sums: the plan's cost
 #pragma once
@@ -14,6 +15,7 @@
 #include <optional>
 
 #include "arithmetic.hpp"
+#include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
@@ -90,24 +92,49 @@ void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, bool short
     if (parts >= 2 && parts <= max_parts) consider(tiles * parts, tiles);
 }
 
-// Whether rows of B are copied by 4 bytes instead of 16, as far as its shape tells: a workspace
-// that was asked for without the address is then the right one with it.
-inline bool is_b_by_4(const Sgemm& p) {
-  return p.op_b == Op::none && (p.ldb % 4 != 0 || (p.batch > 1 && p.stride_b % 4 != 0));
+// What does not depend on the cut.
+struct StreamSteps {
+  double start_us, tile_us, iteration_us, crowded_iteration_us;
+};
+
+// As far as the product's shape tells, not its addresses: a workspace that was asked for without
+// them is then the right one with them.
+inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const Device& device) {
+  const StreamTileTimes& t = tile.times;
+  const auto by_4 = [&](std::int64_t ld, std::int64_t stride) {
+    return ld % 4 != 0 || (p.batch > 1 && stride % 4 != 0);
+  };
+  double copies_us = 0;
+  const auto add = [&](int extent, bool along_k, std::int64_t ld, std::int64_t stride) {
+    copies_us += extent * (along_k ? t.along_k_us : by_4(ld, stride) ? t.by_4_us : 0);
+  };
+  add(tile.config.bm, p.op_a == Op::none, p.lda, p.stride_a);
+  add(tile.config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
+  copies_us /= tile.config.bm + tile.config.bn;
+  const double store_us = by_4(p.ldc, p.stride_c) || p.n % 4 != 0 ? t.store_by_4_us : 0;
+  return {.start_us = t.start_us + store_us + t.exposed * memory_us(p, device),
+          .tile_us = t.tile_us + store_us,
+          .iteration_us = t.iteration_us + copies_us,
+          .crowded_iteration_us = t.crowded_iteration_us + copies_us};
 }
 
-inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s, bool b_by_4,
-                                int sms) {
+// Iterations of the block that has the most.
+inline double most_iterations(const StreamSchedule& s) {
+  const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
+  const int share = s.whole_tiles < s.tiles ? s.share + (s.longer > 0 ? 1 : 0) : 0;
+  return static_cast<double>(rounds * s.iterations + share);
+}
+
+inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
+                                const StreamSteps& steps, int sms) {
   const StreamTileTimes& t = tile.times;
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
-  const double share = shared ? s.share + (s.longer > 0 ? 1 : 0) : 0;
-  const double iterations = static_cast<double>(rounds * s.iterations) + share;
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
-  double us = t.start_us + further_tiles * t.tile_us +
-              iterations * ((s.blocks > sms ? t.crowded_iteration_us : t.iteration_us) +
-                            (b_by_4 ? t.by_4_us : 0));
+  double us =
+      steps.start_us + further_tiles * steps.tile_us +
+      most_iterations(s) * (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);
   if (shared) {
     const int parts = ceil_div(s.iterations, s.share);
     const int levels = parts > stream_fan ? 2 : 1;
@@ -148,17 +175,33 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
   const std::int64_t slots =
       std::min(max_stream_blocks, std::int64_t{sms} * tile.config.blocks_per_sm);
 
+  const detail::StreamSteps steps = detail::stream_steps(tile, p, device);
   std::optional<StreamPlan> best;
   detail::each_stream_cut(
       *shape, slots, detail::wants_short_sums(p), [&](std::int64_t blocks, std::int64_t shared) {
         const auto schedule = detail::cut_stream(*shape, blocks, shared);
         if (!schedule) return;
-        const double us = detail::predict_stream_us(tile, *schedule, detail::is_b_by_4(p), sms);
+        const double us = detail::predict_stream_us(tile, *schedule, steps, sms);
         if (!best || us < best->time_us) best = {.schedule = *schedule, .time_us = us};
       });
   if (best)
     best->cost = best->time_us * detail::stream_error_weight(tile.config, best->schedule, p, sms);
   return best;
+}
+
+// The dynamic shared memory of a launch whose blocks need so much. Blocks that are no more than the
+// SMs are predicted to have one each to themselves. Where two fit on an SM, the blocks of launches
+// that overlap may come to lie two and two, and then do so launch after launch, at half the speed.
+// Asking for half of an SM's memory prevents that. The shortest launches rather overlap, and half
+// as many blocks as SMs find SMs without any.
+inline std::size_t stream_shared_bytes(const StreamTile& tile, const StreamSchedule& schedule,
+                                       const Device& device, std::size_t needed) {
+  const bool is_short =
+      detail::most_iterations(schedule) * tile.times.iteration_us < stream_alone_from_us;
+  const bool may_crowd = 2 * schedule.blocks > device.sm_count;
+  if (schedule.blocks > device.sm_count || !may_crowd || is_short) return needed;
+  return std::max(needed,
+                  std::min(device.shared_bytes_per_sm / 2, device.shared_bytes_per_block_optin));
 }
 
 inline std::size_t stream_workspace_bytes(const StreamTile& tile, const StreamSchedule& schedule) {

@@ -51,13 +51,13 @@ struct Row {
     plan.data.set(planned->schedule);
     return plan;
   }
-  static Status launch_plan(const Sgemm& p, const Device&, const Plan<Sgemm>& plan,
+  static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {
     const auto schedule = plan.data.get<StreamSchedule>();
     return gpu::launch(stream_tile::stream_tile<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
-                        .shared_bytes = sizeof(Shared),
+                        .shared_bytes = stream_shared_bytes(tile, schedule, device, sizeof(Shared)),
                         .stream = stream,
                         .overlap = true},
                        p, operands_of(p), schedule, workspace);

@@ -61,6 +61,8 @@ ordered_json device_json(const Device& d, const Ceilings& ceilings) {
           {"memory_bytes", stated(d.memory_bytes)},
           {"max_grid", grid},
           {"max_sm_clock_mhz", stated(d.sm_clock_khz / 1000)},
+          {"max_memory_clock_mhz", stated(d.memory_clock_khz / 1000)},
+          {"memory_bus_bits", stated(d.memory_bus_bits)},
           {"measured_fp32_tflops", or_null(ceilings.fp32_tflops)},
           {"measured_read_gbs", or_null(ceilings.read_gbs)},
           {"measured_copy_gbs", or_null(ceilings.copy_gbs)},
