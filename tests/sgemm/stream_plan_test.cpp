@@ -240,6 +240,7 @@ TEST(StreamPlan, BlocksNoMoreThanSmsHaveOneEach) {
   static_assert(stream_alone_from_us < 4, "an iteration of this tile");
   EXPECT_EQ(bytes(132 * 64, 32, needed), half);
   EXPECT_EQ(bytes(132 * 64, 0, needed), needed) << "too short";
+  EXPECT_EQ(stream_shared_bytes(tile, StreamSchedule{}, device, needed), needed) << "no product";
   device.shared_bytes_per_block_optin = 90 << 10;
   EXPECT_EQ(bytes(132 * 64, 320, needed), std::size_t{90 << 10}) << "no more than the device gives";
 }

@@ -196,10 +196,9 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
 // as many blocks as SMs find SMs without any.
 inline std::size_t stream_shared_bytes(const StreamTile& tile, const StreamSchedule& schedule,
                                        const Device& device, std::size_t needed) {
-  const bool is_short =
-      detail::most_iterations(schedule) * tile.times.iteration_us < stream_alone_from_us;
-  const bool may_crowd = 2 * schedule.blocks > device.sm_count;
-  if (schedule.blocks > device.sm_count || !may_crowd || is_short) return needed;
+  if (schedule.blocks > device.sm_count || 2 * schedule.blocks <= device.sm_count) return needed;
+  const double us = detail::most_iterations(schedule) * tile.times.iteration_us;
+  if (us < stream_alone_from_us) return needed;
   return std::max(needed,
                   std::min(device.shared_bytes_per_sm / 2, device.shared_bytes_per_block_optin));
 }
