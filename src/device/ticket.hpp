@@ -25,4 +25,17 @@ __device__ __forceinline__ unsigned take_ticket(unsigned* ticket) {
 #endif
 }
 
+// What the ticket is. What threads wrote before they took a lower number is visible as above.
+__device__ __forceinline__ unsigned see_ticket(const unsigned* ticket) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
+  unsigned seen;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(ticket) : "memory");
+  return seen;
+#else
+  const unsigned seen = *static_cast<const volatile unsigned*>(ticket);
+  __threadfence();
+  return seen;
+#endif
+}
+
 }  // namespace KW_TARGET

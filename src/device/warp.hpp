@@ -83,4 +83,15 @@ __device__ __forceinline__ std::uint32_t largest_of_warp(std::uint32_t value) {
 #endif
 }
 
+// Whether a lane of the warp says so. All lanes call it. Where they all say the same, a branch on
+// the answer is one that the compiler knows not to part the warp: it keeps loops around it, and
+// addresses in them, in uniform registers.
+__device__ __forceinline__ bool any_of_warp(bool own) {
+#if defined(__CUDA_ARCH__)
+  return __any_sync(whole_warp(), own ? 1 : 0) != 0;
+#else
+  return largest_of_warp(own ? 1 : 0) != 0;
+#endif
+}
+
 }  // namespace KW_TARGET

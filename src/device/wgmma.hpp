@@ -102,6 +102,7 @@ __device__ __forceinline__ void wgmma_keep(float (&acc)[Count]) {
 #define KW_F32(i) KW_F16(i), KW_F16((i) + 16)
 #define KW_F48 KW_F32(0), KW_F16(32)
 #define KW_F64 KW_F32(0), KW_F32(32)
+#define KW_F72 KW_F64, KW_F4(64), KW_F4(68)
 #define KW_F96 KW_F64, KW_F32(64)
 #define KW_R16 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define KW_R32                                                                            \
@@ -113,6 +114,7 @@ __device__ __forceinline__ void wgmma_keep(float (&acc)[Count]) {
 #define KW_R64 \
   KW_R48       \
   ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define KW_R72 KW_R64 ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define KW_R96                                                                              \
   KW_R64                                                                                    \
   ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
@@ -132,19 +134,21 @@ __device__ __forceinline__ void wgmma_keep(float (&acc)[Count]) {
 template <Half type, int N>
 __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, WgmmaOperand b,
                                       bool add) {
-  static_assert(N == 32 || N == 64 || N == 96 || N == 128 || N == 192);
+  static_assert(N == 32 || N == 64 || N == 96 || N == 128 || N == 144 || N == 192);
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   if constexpr (type == Half::bf16) {
     if constexpr (N == 32) KW_WGMMA("32", "bf16", KW_R16, KW_F16(0), "16", "17", "18");
     if constexpr (N == 64) KW_WGMMA("64", "bf16", KW_R32, KW_F32(0), "32", "33", "34");
     if constexpr (N == 96) KW_WGMMA("96", "bf16", KW_R48, KW_F48, "48", "49", "50");
     if constexpr (N == 128) KW_WGMMA("128", "bf16", KW_R64, KW_F64, "64", "65", "66");
+    if constexpr (N == 144) KW_WGMMA("144", "bf16", KW_R72, KW_F72, "72", "73", "74");
     if constexpr (N == 192) KW_WGMMA("192", "bf16", KW_R96, KW_F96, "96", "97", "98");
   } else {
     if constexpr (N == 32) KW_WGMMA("32", "f16", KW_R16, KW_F16(0), "16", "17", "18");
     if constexpr (N == 64) KW_WGMMA("64", "f16", KW_R32, KW_F32(0), "32", "33", "34");
     if constexpr (N == 96) KW_WGMMA("96", "f16", KW_R48, KW_F48, "48", "49", "50");
     if constexpr (N == 128) KW_WGMMA("128", "f16", KW_R64, KW_F64, "64", "65", "66");
+    if constexpr (N == 144) KW_WGMMA("144", "f16", KW_R72, KW_F72, "72", "73", "74");
     if constexpr (N == 192) KW_WGMMA("192", "f16", KW_R96, KW_F96, "96", "97", "98");
   }
 #elif !defined(__CUDACC__) && !defined(__HIP__)
@@ -155,11 +159,13 @@ __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, Wgmma
 
 #undef KW_WGMMA
 #undef KW_R96
+#undef KW_R72
 #undef KW_R64
 #undef KW_R48
 #undef KW_R32
 #undef KW_R16
 #undef KW_F96
+#undef KW_F72
 #undef KW_F64
 #undef KW_F48
 #undef KW_F32

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int fraction_bits = 25;   // of an aligned term
 constexpr int no_exponent = -1000;  // of zeros: below all others
-constexpr int columns = 32;         // that are computed together
+constexpr int columns = 16;         // that are computed together
 constexpr float nan_result = std::bit_cast<float>(0x7FFFFFFFu);
 
 struct Format {

@@ -134,6 +134,7 @@ TEST_F(HostSimt, WgmmaAddsAsTheHardwareDoes) {
     expect_hardware_sums<Half::bf16, 64>(spread);
     expect_hardware_sums<Half::bf16, 128>(spread);
     expect_hardware_sums<Half::fp16, 64>(spread);
+    expect_hardware_sums<Half::fp16, 144>(spread);
     expect_hardware_sums<Half::fp16, 192>(spread);
   }
   for (const int spread : {30, 60}) expect_hardware_sums<Half::bf16, 192>(spread);
@@ -241,6 +242,7 @@ TEST_F(HostSimt, WgmmaIsExactOnIntegers) {
     options().order = order;
     expect_exact_integers<Half::bf16, 64>();
     expect_exact_integers<Half::bf16, 128>();
+    expect_exact_integers<Half::fp16, 144>();
     expect_exact_integers<Half::fp16, 192>();
   }
 }

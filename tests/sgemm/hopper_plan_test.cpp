@@ -118,14 +118,11 @@ class HopperKSplits : public testing::TestWithParam<Kernel<Sgemm>> {
   HopperKSplits() : before_(host_simt::options()) { host_simt::options().workers = 4; }
   ~HopperKSplits() override { host_simt::options() = before_; }
 
-  const hopper::Tile& tile() const {
-    for (const bool fp16 : {false, true}) {
-      for (int i = 0; i < static_cast<int>(std::size(hopper::bf16x6_tiles)); ++i) {
-        if (fp16 && i >= static_cast<int>(std::size(hopper::fp16x3_tiles))) break;
-        if (GetParam().name == std::string_view(hopper::tile_row(fp16, i).name))
-          return hopper::tile_row(fp16, i).tile;
-      }
-    }
+  const hopper::TileRow& row() const {
+    for (const hopper::TileRow& row : hopper::bf16x6_tiles)
+      if (GetParam().name == std::string_view(row.name)) return row;
+    for (const hopper::TileRow& row : hopper::fp16x3_tiles)
+      if (GetParam().name == std::string_view(row.name)) return row;
     throw std::logic_error("no tile has this name");
   }
 
@@ -134,27 +131,32 @@ class HopperKSplits : public testing::TestWithParam<Kernel<Sgemm>> {
 };
 
 TEST_P(HopperKSplits, AddUpInAnyOrder) {
+  const hopper::Tile& tile = row().tile;
   for (const auto order :
        {host_simt::Order::forward, host_simt::Order::reverse, host_simt::Order::random}) {
     host_simt::options().order = order;
     const std::unique_ptr<Runtime> runtime = open_host_simt();
-    for (const std::int64_t k : {600, 1111}) {
+    bool cuts = false;
+    // In tiles: two parts each; parts of three; a round and parts; two parts at most; a batch.
+    for (const int tiles : {1, 3, 5, 6, 7}) {
       check::SgemmCase c;
-      c.m = 33;
-      c.n = 30;
-      c.k = k;
+      c.m = tile.bm() - 3;
+      c.n = tiles * tile.bn - 2;
+      c.k = tiles == 3 ? 1111 : 600;
+      c.batch = tiles == 7 ? 7 : 1;
+      if (tiles == 7) c.n = 30;
       c.alpha = -1.5f;
       c.beta = 0.5f;
       check::Workbench bench(*runtime);
       const Sgemm problem = check::SgemmTrial(bench, c).problem();
-      const int splits = hopper::k_splits_of(tile(), problem, runtime->device());
-      // Under AddressSanitizer there is one worker, and so one multiprocessor, whatever was asked.
-      const int blocks = std::min(runtime->device().sm_count, k == 600 ? 2 : 4);
-      EXPECT_EQ(splits, tile().shares_rows ? blocks : 1);
-      if (!tile().shares_rows) continue;
+      const hopper::Schedule schedule =
+          fastest_schedule(row(), problem, runtime->device()).schedule;
+      cuts |= schedule.slots() > 0;
       const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
       EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
     }
+    // Under AddressSanitizer there is one worker, and so one multiprocessor, whatever was asked.
+    EXPECT_EQ(cuts, runtime->device().sm_count > 1);
   }
 }
 

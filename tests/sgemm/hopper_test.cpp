@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hopper_fixture.hpp"
@@ -25,6 +26,21 @@ TEST_P(Hopper, OrdinaryDataTakesTheKernelsOwnPath) {
   multiply();
   EXPECT_EQ(path_, kernel().name);
   expect_product();
+}
+
+// Rows and columns far from 1: what an element of C is scaled back by is nearly too large or too
+// small for a float.
+TEST_P(Hopper, RowsAndColumnsFarFromOne) {
+  const TestMatrix a = a_, b = b_;
+  for (const auto& [of_a, of_b] : {std::pair{80, -75}, {-50, -48}, {-3, -95}, {60, 55}, {119, 0}}) {
+    SCOPED_TRACE(testing::Message() << "2^" << of_a << ", 2^" << of_b);
+    a_ = a, b_ = b;
+    for (float& x : a_.values) x = std::ldexp(x, of_a);
+    for (float& x : b_.values) x = std::ldexp(x, of_b);
+    multiply();
+    EXPECT_EQ(path_, kernel().name);
+    expect_product();
+  }
 }
 
 TEST_P(Hopper, EveryTailOfK) {

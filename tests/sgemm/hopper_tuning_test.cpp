@@ -48,6 +48,7 @@ TEST(HopperTuning, WhereTilesSumTheirLowProducts) {
   is("64x64", LowBand::folded, true);
   is("64x32", LowBand::folded, true);
   EXPECT_EQ(low_band_of(fp16x3_scheme, fp16x3().tile), LowBand::kept);
+  EXPECT_EQ(low_band_of(fp16x3_scheme, fp16x3_tiles[1].tile), LowBand::kept);
   EXPECT_FALSE(has_totals(fp16x3_scheme, fp16x3().tile));
 }
 
@@ -57,16 +58,52 @@ TEST(HopperTuning, LowPiecesAreUnscaledAsTheyWereScaled) {
 }
 
 TEST(HopperTuning, BlocksShareATileWhereTilesAreFew) {
-  const Tile& tile = bf16x6("64x32").tile;
-  const auto splits = [&](const Sgemm& p) { return k_splits_of(tile, p, h200()); };
+  const auto parts = [&](std::string_view tile, const Sgemm& p) {
+    const Schedule schedule = fastest_schedule(bf16x6(tile), p, h200()).schedule;
+    EXPECT_EQ(schedule.blocks % schedule.tiles, 0);
+    return schedule.blocks / schedule.tiles;
+  };
   constexpr std::int64_t least = min_k_split_stages * stage_k;
-  EXPECT_EQ(splits(shape(64, 32, 2 * least - 1)), 2) << "stages are rounded up";
-  EXPECT_EQ(splits(shape(64, 32, 2 * least - stage_k)), 1);
-  EXPECT_EQ(splits(shape(64, 32, 3 * least)), 3);
-  EXPECT_EQ(splits(shape(64, 32, 100 * least)), max_k_splits);
-  EXPECT_EQ(splits(shape(64, 66 * 32, 100 * least)), 2) << "two blocks for each of 66 tiles";
-  EXPECT_EQ(splits(shape(64, 67 * 32, 100 * least)), 1);
-  EXPECT_EQ(k_splits_of(bf16x6("128x128").tile, shape(64, 32, 100 * least), h200()), 1);
+  EXPECT_EQ(parts("64x32", shape(64, 32, 2 * least - 1)), 2) << "stages are rounded up";
+  EXPECT_EQ(parts("64x32", shape(64, 32, 2 * least - stage_k)), 1);
+  EXPECT_EQ(parts("64x32", shape(64, 32, 3 * least)), 3);
+  EXPECT_EQ(parts("64x32", shape(64, 32, 100 * least)), max_k_splits);
+  EXPECT_EQ(parts("64x32", shape(64, 66 * 32, 100 * least)), 2)
+      << "two blocks for each of 66 tiles";
+  EXPECT_EQ(parts("128x128", shape(64, 32, 100 * least)), 1);
+}
+
+TEST(HopperTuning, TheLastRoundsAreCutWhereThatPays) {
+  const auto schedule = [](const TileRow& row, const Sgemm& p) {
+    return fastest_schedule(row, p, h200()).schedule;
+  };
+  const TileRow &narrow = fp16x3_tiles[0], &wide = fp16x3_tiles[1];
+  const Schedule two = schedule(narrow, shape(1536, 1536, 1536));
+  EXPECT_EQ(two.tiles, 144);
+  EXPECT_EQ(two.whole_tiles, 0) << "two rounds";
+  EXPECT_EQ(two.blocks, 132);
+  EXPECT_EQ(schedule(narrow, shape(3072, 3072, 3072)).whole_tiles, 3 * 132) << "of five rounds";
+  EXPECT_EQ(schedule(narrow, shape(2048, 2048, 2048)).slots(), 0)
+      << "the last round is nearly full";
+  EXPECT_EQ(schedule(narrow, shape(1536, 1536, 64)).slots(), 0) << "there is little to save";
+  EXPECT_EQ(schedule(wide, shape(1536, 1536, 1536)).slots(), 0) << "a tile for each SM";
+  EXPECT_LT(predicted_us(wide, true, shape(1536, 1536, 1536), h200()),
+            predicted_us(narrow, true, shape(1536, 1536, 1536), h200()));
+
+  const TimedSchedule timed = fastest_schedule(narrow, shape(1536, 1536, 1536), h200());
+  EXPECT_NEAR(timed.us,
+              2 * narrow.tile_us + 53 * narrow.stage_us + rounds_cut_us + 4 * each_rounds_cut_us,
+              1e-9)
+      << "of 144 times 48 stages, 53 a block at most";
+}
+
+// A block adds up no more than its share in one go.
+TEST(HopperTuning, TheLongestRun) {
+  EXPECT_EQ(longest_run(whole_schedule(5, 40, 132)), 40);
+  EXPECT_EQ(longest_run(cut_schedule(100, 40, 132, 0)), 31);
+  EXPECT_EQ(longest_run(cut_schedule(144, 40, 132, 0)), 40);
+  EXPECT_EQ(longest_run(cut_schedule(200, 40, 132, 1)), 40);
+  EXPECT_EQ(longest_run(split_schedule(10, 40, 3)), 14);
 }
 
 TEST(HopperTuning, ATimeIsTheSumOfItsParts) {

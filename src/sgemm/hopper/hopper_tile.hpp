@@ -45,6 +45,7 @@ __device__ __forceinline__ bool is_selected(Shared<scheme, tile>& shared,
   }
   if constexpr (scheme.fp16) {
     if (!selected) return false;
+    if (tid == 0) shared.outlier_count = params.control->outlier_count;
     sort_outliers(*params.control, shared.outliers, static_cast<unsigned>(tid), consumer_threads);
     sync_consumers();
   }
@@ -53,34 +54,33 @@ __device__ __forceinline__ bool is_selected(Shared<scheme, tile>& shared,
 
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const ProductParams& params,
-                                        int group) {
+                                        bool is_second) {
+  const int group = any_of_warp(is_second) ? 1 : 0;
   const int thread = static_cast<int>(threadIdx.x) % warpgroup;
   const int row = tile.shares_rows ? 0 : group * 64 * tile.m64_blocks;
-  const StageRange range = own_stages<tile>(params);
-  const int stages = range.end - range.first;
   const int warp = thread / warp_lanes, lane = thread % warp_lanes;
   [[maybe_unused]] auto& scales =
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
   Consumer<scheme, tile> consumer(shared, group, warp);
   Pipeline<scheme, tile> pipeline(shared);
-  for (TileScheduler<tile> scheduler(params); scheduler.has_tile(); scheduler.next()) {
+  for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next()) {
     const OutputTile output = scheduler.output_tile();
     consumer.clear();
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0, lane);
-    consumer.multiply(pipeline, stages, group, row, lane);
+    consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
     auto& sums = consumer.result();
     if constexpr (tile.shares_rows) reduce_warpgroups(shared, sums, group, thread);
     if (tile.shares_rows && group != 0) continue;
-    if constexpr (tile.shares_rows) {
-      if (params.k_splits > 1 && !reduce_k_splits(shared, params, scheduler.tile_index(),
-                                                  own_k_split(params), sums, thread))
-        continue;
+    if (!scheduler.is_whole() &&
+        !reduce_parts(shared, params, scheduler.work(), group, sums, thread)) {
+      if constexpr (scheme.fp16) scales.wait();
+      continue;
     }
     const auto own = output_fragment<tile.m64_blocks, tile.bn>(output, row, thread, sums);
     if constexpr (scheme.fp16) {
       scales.wait();
-      unscale(params, own, scales, shared.outliers);
+      unscale(params, own, scales, shared.outliers, shared.outlier_count);
     }
     store(params, own);
   }
@@ -104,7 +104,7 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductPara
   } else {
     setmaxnreg_alloc<232>();
     if (is_selected(shared, params, tid - warpgroup))
-      consume<scheme, tile>(shared, params, group - 1);
+      consume<scheme, tile>(shared, params, group == 2);
   }
   end_concurrent(params.problem);
   let_next_kernel_start();

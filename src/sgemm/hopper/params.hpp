@@ -5,6 +5,7 @@
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/split_items.hpp"
 #include "sgemm/problem.hpp"
 
@@ -40,8 +41,8 @@ struct ProductParams {
   Control* control = nullptr;
   int range_blocks = 0;           // of the split pass, whose ranges select the path
   float* split_k_sums = nullptr;  // where several blocks share a tile: the sums of each
-  unsigned* tickets = nullptr;    // one a tile, zero before and after
-  int k_splits = 1;               // parts of k, a block each
+  unsigned* tickets = nullptr;    // two a cut tile, zero before and after
+  Schedule schedule = {};         // of the tile that is launched
 };
 
 }  // namespace KW_TARGET::hopper

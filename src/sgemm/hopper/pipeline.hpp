@@ -23,6 +23,7 @@ struct Shared {
   static_assert(!tile.shares_rows || (tile.stages % 2 == 0 && tile.window == 1));
   static constexpr int a_bytes = stage_bytes(tile.bm(), scheme.pieces);
   static constexpr int b_bytes = stage_bytes(tile.bn, scheme.pieces);
+  static constexpr int exchange_quads = tile.bm() * tile.bn / 4;  // of a tile, among blocks
   static constexpr int exchange_floats = tile.shares_rows ? tile.bm() * tile.bn : 1;
 
   struct alignas(128) Stage {
@@ -30,9 +31,10 @@ struct Shared {
   };
   Stage stages[tile.stages];
   float exchange[exchange_floats];  // one warpgroup's sums on their way to the other (split_k.hpp)
-  bool is_last_split;               // this block came last of those that share the tile
+  bool comes_last[2];               // of the blocks that share the tile, with a warpgroup's rows
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
+  unsigned outlier_count;
   Outlier outliers[scheme.fp16 ? max_outliers : 1];
   WarpScales<tile.m64_blocks, tile.bn> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];

@@ -1,7 +1,7 @@
-// How a split product is computed, decided on the host before any launch: what lies where in the
-// workspace, how k is cut, how long the call will take (predicted_us), whether it may be chosen
-// (predicted_cost), and which sub-problems it becomes where the workspace is smaller. Constants are
-// in tuning.hpp.
+// How a split product is computed, decided on the host before any launch: which block computes
+// what, what lies where in the workspace, how long the call will take (predicted_us), whether it
+// may be chosen (predicted_cost), and which sub-problems it becomes where the workspace is smaller.
+// Constants are in tuning.hpp.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include "gpu/device.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
+#include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/problem.hpp"
 
@@ -34,22 +35,57 @@ inline bool fits_ints(const Sgemm& p) {
          static_cast<double>(most);
 }
 
-// --- tiles, and the parts of k that blocks share one in
+// --- which block computes which tiles, and which parts of k (schedule.hpp)
 
 inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn) * p.batch;
 }
 
-inline int k_splits_of(const Tile& tile, const Sgemm& p, const Device& device) {
-  if (!tile.shares_rows) return 1;
-  const std::int64_t tiles = std::max<std::int64_t>(output_tiles(tile, p), 1);
-  const std::int64_t stages = PackedLayout(p.m, p.k).stages;
-  return static_cast<int>(std::clamp<std::int64_t>(
-      std::min(device.sm_count / tiles, stages / min_k_split_stages), 1, max_k_splits));
+// A schedule, and the time of its block that takes longest.
+struct TimedSchedule {
+  Schedule schedule;
+  double us = std::numeric_limits<double>::infinity();
+};
+
+// The schedule of the least time: all tiles whole, in rounds, of which the last may be nearly
+// empty; or the last two rounds cut evenly over all blocks, so that a tile has two parts at most;
+// or each tile in some parts, where tiles are fewer than half of the SMs.
+inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
+  const std::int64_t tiles = std::max<std::int64_t>(output_tiles(row.tile, p), 1);
+  const std::int64_t stages = PackedLayout(p.m, p.k).stages, sms = device.sm_count;
+  const std::int64_t rounds = ceil_div(tiles, sms);
+  const auto us = [&](std::int64_t tile_ends, std::int64_t stage_count) {
+    return static_cast<double>(tile_ends) * row.tile_us +
+           static_cast<double>(stage_count) * row.stage_us;
+  };
+  const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
+  const TimedSchedule whole = {whole_schedule(as_int(tiles), as_int(stages), as_int(sms)),
+                               us(rounds, rounds * stages)};
+  constexpr std::int64_t countable = std::numeric_limits<int>::max();
+
+  if (2 * tiles <= sms) {
+    const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
+    if (!row.tile.shares_rows || parts < 2 || tiles * (stages + parts) > countable) return whole;
+    return {split_schedule(as_int(tiles), as_int(stages), as_int(parts)),
+            us(1, ceil_div(stages, parts)) + k_split_us +
+                static_cast<double>(parts) * each_k_split_us * row.tile.bn / 64};
+  }
+  const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
+  const std::int64_t cut = (tiles - whole_rounds * sms) * stages, share = ceil_div(cut, sms);
+  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
+  const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages + share) +
+                        rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+  if (cut_us >= whole.us) return whole;
+  return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
-inline std::int64_t split_k_floats(const Tile& tile, const Sgemm& p, const Device& device) {
-  const std::int64_t splits = k_splits_of(tile, p, device);
-  return splits == 1 ? 0 : output_tiles(tile, p) * splits * tile.bm() * tile.bn;
+// Stages of the longest run that a block adds up.
+inline std::int64_t longest_run(const Schedule& schedule) {
+  if (schedule.whole_tiles > 0) return schedule.stages;
+  return std::min(schedule.stages, schedule.share + (schedule.longer > 0 ? 1 : 0));
+}
+inline std::int64_t part_floats(const TileRow& row, const Sgemm& p, const Device& device) {
+  return std::int64_t{fastest_schedule(row, p, device).schedule.slots()} * row.tile.bm() *
+         row.tile.bn;
 }
 
 // --- the split pass
@@ -98,8 +134,10 @@ struct WorkspaceLayout {
     packed_a = take(PackedLayout(p.m, p.k).bytes(p.batch, split::bf16_pieces));
     packed_b = take(PackedLayout(p.n, p.k).bytes(p.batch, split::bf16_pieces));
     std::int64_t sums = 0;
-    for (const TileRow& row : bf16x6_tiles)
-      sums = std::max(sums, split_k_floats(row.tile, p, device));
+    for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, part_floats(row, p, device));
+    if (fp16) {
+      for (const TileRow& row : fp16x3_tiles) sums = std::max(sums, part_floats(row, p, device));
+    }
     split_k_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
   }
 
@@ -142,8 +180,7 @@ inline std::optional<std::pair<Sgemm, Sgemm>> sub_problems(const Sgemm& p) {
 inline bool is_exact_enough(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
   const Scheme& scheme = scheme_of(fp16);
   if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn) return false;
-  const std::int64_t stages =
-      ceil_div(PackedLayout(p.m, p.k).stages, k_splits_of(row.tile, p, device));
+  const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
          row.tile.windows(stages) <= max_windows_without_totals;
 }
@@ -169,20 +206,12 @@ inline double waves_of_ones(const Tile& tile, const Sgemm& p, const Device& devi
          static_cast<double>(std::min(waves, ceil_div(at_edges * p.batch, device.sm_count)));
 }
 
-// The time of a call: its launches, the split pass, the product's waves of tiles, its stores, and
-// the split-K reduction.
+// The time of a call: its launches, the split pass, the product, and its stores.
 inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
   const double split_us = split_pass_bytes(fp16, p) / split_pass_bytes_per_us;
   const double ones_us = row.ones_us * waves_of_ones(row.tile, p, device);
 
-  const int splits = k_splits_of(row.tile, p, device);
-  const std::int64_t waves = ceil_div(output_tiles(row.tile, p), device.sm_count);
-  const std::int64_t stages = ceil_div(PackedLayout(p.m, p.k).stages, splits);
-  const double waves_us =
-      static_cast<double>(waves) * (row.tile_us + static_cast<double>(stages) * row.stage_us);
-  const double reduction_us =
-      splits > 1 ? k_split_us + splits * each_k_split_us * row.tile.bn / 64 : 0;
-  return row.launch_us + split_us + waves_us + ones_us + reduction_us;
+  return row.launch_us + split_us + fastest_schedule(row, p, device).us + ones_us;
 }
 
 // What the choice compares: the time, infinite where the tile must not be chosen. With a margin, as

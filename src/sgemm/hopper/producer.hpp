@@ -18,15 +18,16 @@ namespace KW_TARGET::hopper {
 template <bool is_a, Scheme scheme, Tile tile>
 class Producer {
   static constexpr int tile_rows = is_a ? tile.bm() : tile.bn;
+  // Tiles begin where blocks of rows do, or are parts of one; or else anywhere.
+  static constexpr bool fits_blocks = tile_rows % block_rows == 0 || block_rows % tile_rows == 0;
   static constexpr int copy_rows = tile_rows < block_rows ? tile_rows : block_rows;
   static constexpr int bytes = stage_bytes(copy_rows, scheme.pieces);
-  static_assert(tile_rows % copy_rows == 0 && block_rows % copy_rows == 0);
 
  public:
   __device__ __forceinline__ Producer(Shared<scheme, tile>& shared, const ProductParams& params)
       : shared_(shared), params_(params), layout_(is_a ? params.a : params.b), pipeline_(shared) {}
 
-  __device__ __forceinline__ void copy(const OutputTile& output, const StageRange& stages) {
+  __device__ __forceinline__ void copy(const OutputTile& output, const Work& stages) {
     const std::int64_t row = is_a ? output.i0 : output.j0;
     const std::int64_t left = layout_.blocks * block_rows - row;
     const int rows = left < 0 ? 0 : left < tile_rows ? static_cast<int>(left) : tile_rows;
@@ -45,7 +46,7 @@ class Producer {
       if (!knows_path_) ahead_ -= some;
       for (const int end = stage + some; stage < end; ++stage, pipeline_.advance()) {
         pipeline_.acquire();
-        if (elect_one()) copy_stage(from, stride, rows);
+        if (elect_one()) copy_stage(from, stride, static_cast<int>(row % block_rows), rows);
         __syncwarp();
         from += block_bytes(scheme.pieces);
       }
@@ -60,10 +61,22 @@ class Producer {
   }
 
  private:
-  __device__ __forceinline__ void copy_stage(const char* from, std::int64_t stride, int rows) {
+  __device__ __forceinline__ void copy_stage(const char* from, std::int64_t stride, int in_block,
+                                             int rows) {
     Mbarrier* const full = pipeline_.commit(stage_bytes(rows, scheme.pieces));
     auto& buffers = pipeline_.stage();
     char* const to = is_a ? buffers.a : buffers.b;
+    if constexpr (!fits_blocks) {
+      // Up to the end of a block at a time.
+      for (int at = 0; at < rows; in_block = 0) {
+        const int some = min(block_rows - in_block, rows - at);
+        bulk_copy(to + stage_bytes(at, scheme.pieces), from, stage_bytes(some, scheme.pieces),
+                  full);
+        at += some;
+        from += stride - stage_bytes(in_block, scheme.pieces);
+      }
+      return;
+    }
 #pragma unroll
     for (int i = 0; i < tile_rows / copy_rows; ++i) {
       if (i * copy_rows >= rows) break;
@@ -89,9 +102,8 @@ class Producer {
 template <bool is_a, Scheme scheme, Tile tile>
 __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const ProductParams& params) {
   Producer<is_a, scheme, tile> producer(shared, params);
-  const StageRange stages = own_stages<tile>(params);
-  for (TileScheduler<tile> scheduler(params); scheduler.has_tile(); scheduler.next())
-    producer.copy(scheduler.output_tile(), stages);
+  for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next())
+    producer.copy(scheduler.output_tile(), scheduler.work());
   producer.end();
 }
 

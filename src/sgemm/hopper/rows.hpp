@@ -52,14 +52,12 @@ struct HopperKernel {
 
   static Status launch_product(const ProductParams& params, const Device& device, Stream stream) {
     ProductParams own = params;
-    own.k_splits = k_splits_of(tile, params.problem, device);
-    const std::int64_t blocks = output_tiles(tile, params.problem) * own.k_splits;
-    const gpu::LaunchConfig config = {
-        .grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(blocks, device.sm_count))),
-        .block = dim3(tile_threads),
-        .shared_bytes = shared_bytes,
-        .stream = stream,
-        .overlap = true};
+    own.schedule = fastest_schedule(row, params.problem, device).schedule;
+    const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(own.schedule.blocks)),
+                                      .block = dim3(tile_threads),
+                                      .shared_bytes = shared_bytes,
+                                      .stream = stream,
+                                      .overlap = true};
     return gpu::launch(hopper_tile<fp16, index>, config, own);
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,

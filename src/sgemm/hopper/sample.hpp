@@ -7,6 +7,10 @@
 
 namespace KW_TARGET::hopper {
 
+// Of 2^-110 and less, which the pieces hold only where the other operand is zeros: with a row of
+// those the scale would be too large for a float (unscale.hpp).
+constexpr int largest_scale = 14 + 110;
+
 // Writes the scales of 64 rows, from the largest sampled element of each; from the largest of all
 // 64, where a row's are zeros.
 __device__ inline void sample_rows(const SplitParams& params, const SplitItem& item) {
@@ -36,7 +40,7 @@ __device__ inline void sample_rows(const SplitParams& params, const SplitItem& i
   if (tid < block_rows && first_row + tid < source.layout.rows) {
     const std::uint32_t size = sizes[tid] != 0 ? sizes[tid] : block_size;
     source.scales[item.entry * source.layout.rows + first_row + tid] =
-        split::fp16_scale(size) - sample_room;
+        min(split::fp16_scale(size), largest_scale) - sample_room;
   }
   __syncthreads();
 }

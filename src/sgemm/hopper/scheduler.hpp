@@ -1,4 +1,5 @@
-// Which tiles of C and which stages of k a block computes, and in which order.
+// A block's way through its share of a product: which tiles of C, where they lie, which stages of
+// k.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -12,26 +13,26 @@ struct OutputTile {
   std::int64_t entry, i0, j0;
 };
 
-// The tiles of a block: the grid fits the device, and each block takes every so many tiles. Those
-// in flight at one time lie close together, so that L2 has what they read: column after column of a
-// strip of 1536 rows.
+// Tiles in flight at one time lie close together, so that L2 has what they read: column after
+// column of a strip of 1536 rows.
 template <Tile tile>
 class TileScheduler {
  public:
   __device__ __forceinline__ explicit TileScheduler(const ProductParams& params)
-      : params_(params), index_(static_cast<int>(blockIdx.x) / blocks_per_tile(params)) {}
+      : params_(params), work_(params.schedule.first(static_cast<int>(blockIdx.x))) {}
 
-  __device__ __forceinline__ bool has_tile() const {
-    return index_ < tiles_m() * tiles_n() * static_cast<int>(params_.problem.batch);
-  }
+  __device__ __forceinline__ bool has_work() const { return work_.valid(); }
   __device__ __forceinline__ void next() {
-    index_ += static_cast<int>(gridDim.x) / blocks_per_tile(params_);
+    work_ = params_.schedule.next(work_, static_cast<int>(blockIdx.x));
   }
-  __device__ __forceinline__ int tile_index() const { return index_; }
+  __device__ __forceinline__ const Work& work() const { return work_; }
+  __device__ __forceinline__ int stages() const { return work_.end - work_.first; }
+  // Whether the work is all stages of its tile.
+  __device__ __forceinline__ bool is_whole() const { return params_.schedule.is_whole(work_); }
 
   __device__ __forceinline__ OutputTile output_tile() const {
-    const int entry = index_ / (tiles_m() * tiles_n());
-    const int in_entry = index_ % (tiles_m() * tiles_n());
+    const int entry = work_.tile / (tiles_m() * tiles_n());
+    const int in_entry = work_.tile % (tiles_m() * tiles_n());
     const int strip = in_entry / (strip_tiles * tiles_n());
     const int left = tiles_m() - strip * strip_tiles;
     const int height = left < strip_tiles ? left : strip_tiles;
@@ -41,9 +42,6 @@ class TileScheduler {
   }
 
  private:
-  __device__ static __forceinline__ int blocks_per_tile(const ProductParams& params) {
-    return tile.shares_rows ? params.k_splits : 1;
-  }
   static constexpr int strip_tiles = 1536 / tile.bm();
 
   __device__ __forceinline__ int tiles_m() const {
@@ -54,22 +52,7 @@ class TileScheduler {
   }
 
   const ProductParams& params_;
-  int index_;
+  Work work_;
 };
-
-// The stages of k that a block computes of its tiles: all, or one of k_splits parts.
-struct StageRange {
-  int first, end;
-};
-__device__ __forceinline__ int own_k_split(const ProductParams& params) {
-  return static_cast<int>(blockIdx.x) % params.k_splits;
-}
-template <Tile tile>
-__device__ __forceinline__ StageRange own_stages(const ProductParams& params) {
-  const int stages = static_cast<int>(params.a.stages);
-  if (!tile.shares_rows) return {0, stages};
-  const int split = own_k_split(params);
-  return {stages * split / params.k_splits, stages * (split + 1) / params.k_splits};
-}
 
 }  // namespace KW_TARGET::hopper

@@ -4,6 +4,7 @@
 
 #include "device/mbarrier.hpp"
 #include "device/ticket.hpp"
+#include "device/warp.hpp"
 #include "sgemm/hopper/params.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 
@@ -31,40 +32,63 @@ __device__ __forceinline__ void reduce_warpgroups(Shared& shared, float (&sums)[
   }
 }
 
-// Writes this block's sums of a tile to the workspace. The block that comes last of those that
-// share the tile adds all of them up, in the order of k, and gets true. The first warpgroup calls
-// it.
+// The barrier of a warpgroup that multiplies.
+__device__ __forceinline__ void sync_warpgroup(int group) {
+  if (group == 0)
+    sync_some_threads<2, warpgroup>();
+  else
+    sync_some_threads<3, warpgroup>();
+}
+
+// The sums of a part of a tile become those of the tile in the block that comes last of those that
+// share it, which gets true. All others leave theirs in the workspace. Parts are added up in the
+// order of k. Each warpgroup that has sums calls it for its own rows.
 template <class Shared, int blocks, int registers>
-__device__ __forceinline__ bool reduce_k_splits(Shared& shared, const ProductParams& params,
-                                                int tile, int split,
-                                                float (&sums)[blocks][registers], int thread) {
-  constexpr int quads = blocks * registers / 4;
-  auto* const all = reinterpret_cast<float4*>(params.split_k_sums) +
-                    static_cast<std::int64_t>(tile) * params.k_splits * quads * warpgroup + thread;
-  const auto at = [&](int s, int quad) { return all + (s * quads + quad) * warpgroup; };
+__device__ __forceinline__ bool reduce_parts(Shared& shared, const ProductParams& params,
+                                             const Work& work, int group,
+                                             float (&sums)[blocks][registers], int thread) {
+  constexpr int quads = blocks * registers / 4, slot_quads = Shared::exchange_quads;
+  const Schedule& schedule = params.schedule;
+  const Parts parts = schedule.parts(work, static_cast<int>(blockIdx.x));
+  unsigned* const ticket = params.tickets + 2 * (work.tile - schedule.whole_tiles) + group;
+  const auto at = [&](int part, int quad) {
+    return reinterpret_cast<float4*>(params.split_k_sums) +
+           static_cast<std::int64_t>(parts.slot(part)) * slot_quads +
+           (group * quads + quad) * warpgroup + thread;
+  };
+  const auto others_are_there = [&](auto arrived) {
+    sync_warpgroup(group);  // its part is written, and the answer about the part before read
+    if (thread == 0) shared.comes_last[group] = arrived() + 1 == static_cast<unsigned>(parts.count);
+    sync_warpgroup(group);
+    return any_of_warp(shared.comes_last[group]);
+  };
+  bool comes_last = false;
+  // Of two parts the first is a share's end, and the other block has mostly left its own by then:
+  // this one's need not go through memory. The sum of two is the same in any order.
+  const bool is_pair = parts.count == 2;
+  if (is_pair && parts.mine == 0) comes_last = others_are_there([&] { return see_ticket(ticket); });
+  if (!comes_last) {
 #pragma unroll
-  for (int q = 0; q < quads; ++q) {
-    const float* const x = &sums[q * 4 / registers][q * 4 % registers];
-    *at(split, q) = make_float4(x[0], x[1], x[2], x[3]);
+    for (int q = 0; q < quads; ++q) {
+      const float* const x = &sums[q * 4 / registers][q * 4 % registers];
+      *at(parts.mine, q) = make_float4(x[0], x[1], x[2], x[3]);
+    }
+    if (!others_are_there([&] { return take_ticket(ticket); })) return false;
   }
-  sync_some_threads<2, warpgroup>();
-  if (thread == 0) {
-    shared.is_last_split =
-        take_ticket(&params.tickets[tile]) + 1 == static_cast<unsigned>(params.k_splits);
-  }
-  sync_some_threads<2, warpgroup>();
-  if (!shared.is_last_split) return false;
-  if (thread == 0) params.tickets[tile] = 0;  // for the next launch
-#pragma unroll
-  for (int q = 0; q < quads; ++q) {
-    float* const x = &sums[q * 4 / registers][q * 4 % registers];
-    x[0] = x[1] = x[2] = x[3] = 0;
-  }
-  for (int s = 0; s < params.k_splits; ++s) {
+  if (thread == 0) *ticket = 0;  // for the next launch
+  if (!is_pair) {
 #pragma unroll
     for (int q = 0; q < quads; ++q) {
       float* const x = &sums[q * 4 / registers][q * 4 % registers];
-      const float4 more = *at(s, q);
+      x[0] = x[1] = x[2] = x[3] = 0;
+    }
+  }
+  const int first = is_pair ? 1 - parts.mine : 0, end = is_pair ? first + 1 : parts.count;
+  for (int part = first; part < end; ++part) {
+#pragma unroll
+    for (int q = 0; q < quads; ++q) {
+      float* const x = &sums[q * 4 / registers][q * 4 % registers];
+      const float4 more = __ldcg(at(part, q));
       x[0] += more.x, x[1] += more.y, x[2] += more.z, x[3] += more.w;
     }
   }

@@ -98,7 +98,8 @@ constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
 
 // One row a tile. The four times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0); they serve the choice among tiles and against the kernels in plain fp32 (plan.hpp).
-// `best_tflops`: of the whole call, measured, and where.
+// `best_tflops`: of the whole call, where measured, and where. hopper_fp16x3_128x144 has 128x128's
+// times by its width.
 struct TileRow {
   const char* name;
   Tile tile;
@@ -106,7 +107,7 @@ struct TileRow {
   double tile_us;    // a tile: first stage and epilogue
   double stage_us;   // 32 of k
   double ones_us;    // added to a wave of tiles that store C element by element
-  double best_tflops;
+  double best_tflops = 0;
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
@@ -162,6 +163,12 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .stage_us = 0.448,
      .ones_us = 11.3,
      .best_tflops = 232.7},  // 8192
+    {.name = "hopper_fp16x3_128x144",
+     .tile = {.m64_blocks = 1, .bn = 144, .stages = 6, .window = 2},
+     .launch_us = 6.7,
+     .tile_us = 4.2,
+     .stage_us = 0.504,
+     .ones_us = 12.7},
 };
 
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3_scheme : bf16x6_scheme; }
@@ -169,13 +176,19 @@ constexpr const TileRow& tile_row(bool fp16, int row) {
   return fp16 ? fp16x3_tiles[row] : bf16x6_tiles[row];
 }
 
-// --- split-K: where tiles are fewer than half of the SMs, blocks share a tile and compute a part
-// of k each (tiles that share rows only)
+// --- split-K and stream-K: blocks that share a tile compute a part of k each (schedule.hpp)
 
+// Split-K is for tiles that share rows: others took 31 us at 1024 cubed where these take 27.
 constexpr std::int64_t max_k_splits = 16;
 constexpr std::int64_t min_k_split_stages = 8;  // of 32 along k
-// What adding up a tile's k-splits takes: once, and for each split of 64 columns.
+// What adding up a tile's parts takes: once, and for each part of 64 columns.
 constexpr double k_split_us = 0.9, each_k_split_us = 0.14;
+// What cutting the last rounds of tiles costs beside products: parts that are left and read, blocks
+// that meet no others at the same k. Once, and for each 64 x 64 of a tile. From calls of 768 to
+// 3072 cubed on an H200: cutting saves, for example, 21 us of products and 12 us of the call at
+// 1536 with fp16x3's 128 x 128. From 4096 cubed on it is neither faster nor slower: power is the
+// limit there, and SMs that idle leave theirs to the others.
+constexpr double rounds_cut_us = 2, each_rounds_cut_us = 2;
 
 // --- the choice among tiles
 

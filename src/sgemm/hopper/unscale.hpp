@@ -79,7 +79,7 @@ template <int blocks, int bn>
 __device__ __forceinline__ void add_outliers(const ProductParams& params,
                                              OutputFragment<blocks, bn> own,
                                              const WarpScales<blocks, bn>& scales,
-                                             const Outlier* outliers) {
+                                             const Outlier* outliers, unsigned count) {
   const Sgemm& p = params.problem;
   const int rows_left = static_cast<int>(p.m) - own.row;
   const int columns_left = static_cast<int>(p.n) - own.column;
@@ -87,7 +87,6 @@ __device__ __forceinline__ void add_outliers(const ProductParams& params,
   const std::int64_t b_step = p.op_b == Op::none ? 1 : p.ldb;
   const float* const a = a_of(p, own.entry) + own.row * a_step;
   const float* const b = b_of(p, own.entry) + own.column * b_step;
-  const unsigned count = params.control->outlier_count;
   for (unsigned n = 0; n < count; ++n) {
     const Outlier outlier = outliers[n];
     if (outlier.entry != own.entry) continue;
@@ -110,15 +109,17 @@ __device__ __forceinline__ void add_outliers(const ProductParams& params,
   }
 }
 
-// Turns the sums of scaled pieces into those of the elements.
+// Turns the sums of scaled pieces into those of the elements. `count`: of the outliers. Where
+// pieces_hold (control.hpp), the scales of a row and a column add up to the exponent of a float:
+// products of their elements lie between 2^-100 and 2^125.
 template <int blocks, int bn>
 __device__ __forceinline__ void unscale(const ProductParams& params, OutputFragment<blocks, bn> own,
                                         const WarpScales<blocks, bn>& scales,
-                                        const Outlier* outliers) {
+                                        const Outlier* outliers, unsigned count) {
   own.each([&](float& sum, int i, int j) {
-    sum = split::scale(sum, -(scales.of_row(own.lane, i) + scales.of_column(own.lane, j)));
+    sum *= split::power_of_two(-scales.of_row(own.lane, i) - scales.of_column(own.lane, j));
   });
-  if (params.control->outlier_count > 0) add_outliers(params, own, scales, outliers);
+  if (count > 0) add_outliers(params, own, scales, outliers, count);
 }
 
 }  // namespace KW_TARGET::hopper
