@@ -2,6 +2,7 @@
 #include "kernelwright/sgemm.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "api/calls.hpp"
@@ -119,7 +120,7 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
   const PlannedSgemm* planned = nullptr;
   status = plan_of(state, problem, call.options.math, &planned);
   if (!status.ok()) return status;
-  return state.runtime().with_device([&] {
+  const auto work = [&] {
     const std::size_t bytes = planned->workspace_bytes;
     Workspace workspace;
     Status ready = state.workspace(bytes, &workspace);
@@ -128,7 +129,8 @@ Status sgemm(ContextState& state, const SgemmCall& call) {
     // bits of the result, must not depend on that.
     workspace.bytes = bytes;
     return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
-  });
+  };
+  return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
 }
 
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes) {
