@@ -17,27 +17,11 @@ const char* const device_of_calls = "host-simt";
 const char* const device_of_calls = "cpu";
 #endif
 
-LibraryCalls* calls = nullptr;
-
-// The library's call in the place of a kernel, so that a kernel's check judges it.
-Kernel<Sgemm> library_as_kernel() {
-  return {.name = "library",
-          .parent = nullptr,
-          .idea = "",
-          .role = Role::production,
-          .math = Math::fp32,
-          .supports = [](const Sgemm&, const Device&) { return true; },
-          .workspace_bytes = no_workspace<Sgemm>,
-          .launch = [](const Sgemm& p, const Device&, Workspace,
-                       Stream) { return calls->sgemm(p, Math::fp32); }};
-}
-
 TEST(LibraryCalls, ComputeWhatTheProblemSays) {
   const std::unique_ptr<Runtime> runtime = open_device(device_of_calls);
   check::Workbench bench(*runtime);
   LibraryCalls own(bench);
-  calls = &own;
-  const Kernel<Sgemm> kernel = library_as_kernel();
+  const Kernel<Sgemm> kernel = own.row(Math::fp32);
   std::vector<check::SgemmCase> cases = check::sgemm_cases_of_shape(33, 17, 9, {}, 1);
   for (const auto& more : {check::sgemm_transpose_cases(), check::sgemm_batch_cases()})
     cases.insert(cases.end(), more.begin(), more.end());
@@ -46,7 +30,6 @@ TEST(LibraryCalls, ComputeWhatTheProblemSays) {
     const check::VerifyResult result = check::SgemmTrial(bench, c).verify(kernel);
     EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
   }
-  calls = nullptr;
 }
 
 TEST(LibraryCalls, PassOnWhatTheLibraryRefuses) {

@@ -59,6 +59,10 @@ class Bench {
   std::unique_ptr<OperandSets> make_cold(const Problem& problem, const std::string& name,
                                          double present, ContestOptions& contest);
   template <class Problem>
+  bool is_library_call(const Kernel<Problem>& kernel);
+  template <class Problem, class Trial>
+  check::VerifyResult verify_one(const Kernel<Problem>& kernel, Trial& trial);
+  template <class Problem>
   std::function<Status(std::int64_t, Stream)> call_of(const Entry<Problem>& entry,
                                                       const std::vector<Problem>& problems);
   template <class Problem>

@@ -20,12 +20,31 @@ Scalar scalar(float value, const float* address) {
   return address != nullptr ? Scalar::at(address) : Scalar(value);
 }
 
+thread_local LibraryCalls* calls_of_row = nullptr;
+
+template <Math math>
+Status launch_row(const Sgemm& problem, const Device&, Workspace, Stream) {
+  return calls_of_row->sgemm(problem, math);
+}
+
 }  // namespace
 
 LibraryCalls::LibraryCalls(const check::Workbench& bench) {
   const Device& device = bench.device();
   check::require(detail::ContextState::open(*find_backend(device.kind), device.ordinal,
                                             bench.stream(), &state_));
+}
+
+Kernel<Sgemm> LibraryCalls::row(Math math) {
+  calls_of_row = this;
+  return {.name = "library",
+          .parent = nullptr,
+          .idea = "a call of the library through a context",
+          .role = Role::production,
+          .math = math,
+          .supports = [](const Sgemm&, const Device&) { return true; },
+          .workspace_bytes = no_workspace<Sgemm>,
+          .launch = math == Math::fp32 ? launch_row<Math::fp32> : launch_row<Math::fp32_split>};
 }
 
 Status LibraryCalls::sgemm(const Sgemm& p, Math math) {

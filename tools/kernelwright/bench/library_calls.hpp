@@ -15,6 +15,9 @@ class LibraryCalls {
   // On the workbench's device and stream.
   explicit LibraryCalls(const check::Workbench& bench);
   Status sgemm(const Sgemm& problem, Math math);
+  // The calls as a kernel's row, so that what checks kernels judges them. It is of the last object
+  // whose row was asked for on this thread, as long as that lives.
+  Kernel<Sgemm> row(Math math);
 
  private:
   std::unique_ptr<detail::ContextState> state_;
