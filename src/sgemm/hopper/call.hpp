@@ -3,8 +3,9 @@
 // the data do not need them and exit early (select_path.hpp):
 //
 //   bf16x6   split pass                 product  |                             |  fp32 fallback
-//   fp16x3   sample, split pass         product  |  split pass and product in  |  fp32 fallback
-//                                                |  bf16: too many outliers    |
+//   fp16x3   sample, split pass         product  |  product in bf16, of pieces |  fp32 fallback
+//                                                |  that the first one wrote:  |
+//                                                |  too many outliers          |
 //
 // Where the workspace is too small for the whole call, launch_call enters again for two
 // sub-problems one after the other.
@@ -71,10 +72,9 @@ struct CallParams {
                     {product.b, p.op_b != Op::none, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
                      base + plan.layout.packed_b, ints(plan.layout.scales_b)}},
         .items = {split_items(product.a, plan.segments), split_items(product.b, plan.segments)},
-        .control = product.control,
-        .scans_range = true,
-        .range_blocks = 0};
-    split.range_blocks = product.range_blocks =
+        .control = product.control};
+    product.second_split = split;
+    product.range_blocks =
         static_cast<int>(split_blocks(SplitPass::bf16, p.batch, split.items, device));
   }
 };
@@ -88,8 +88,8 @@ Status launch_in_order(Launch... launch) {
 }
 
 // The launches of a whole call. From the first product on they run concurrently: the ranges are
-// written by then, so each launch finds out at its start whether it is selected. Of those that are,
-// the second product waits for the second split pass. Only the fallback waits at its start, for the
+// written by then, so each launch finds out at its start whether it is selected. Where the second
+// product is, it waits for the pieces of the first. Only the fallback waits at its start, for the
 // first product, which tells it whether it is selected.
 inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
                            const CallPlan& plan, const Choice<Sgemm>& fallback,
@@ -108,11 +108,6 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     call.product.problem = concurrent(false);
     return launch_product(call.product, device, stream);
   };
-  const auto second_split = [&] {
-    call.split.scans_range = false;
-    call.split.problem = concurrent(true);
-    return launch_split_pass(SplitPass::bf16, call.split, device, stream);
-  };
   const auto second_product = [&] {
     call.product.problem = concurrent(true);
     return launch_bf16x6(call.product, device, stream);
@@ -126,8 +121,8 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     return launch_planned(fallback, problem, device, rest, stream);
   };
   if (!fp16) return launch_in_order(split(SplitPass::bf16), product, fp32);
-  return launch_in_order(split(SplitPass::sample), split(SplitPass::fp16), product, second_split,
-                         second_product, fp32);
+  return launch_in_order(split(SplitPass::sample), split(SplitPass::fp16), product, second_product,
+                         fp32);
 }
 
 // A call enters the split path here, with a complete plan.

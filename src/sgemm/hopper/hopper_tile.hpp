@@ -22,6 +22,7 @@
 #include "sgemm/hopper/producer.hpp"
 #include "sgemm/hopper/scheduler.hpp"
 #include "sgemm/hopper/select_path.hpp"
+#include "sgemm/hopper/split.hpp"
 #include "sgemm/hopper/split_k.hpp"
 #include "sgemm/hopper/tuning.hpp"
 
@@ -29,14 +30,19 @@ namespace KW_TARGET::hopper {
 
 using namespace kw::hopper;
 
-// Whether this kernel computes the product, for the consumers, `tid` among them; the producers
-// learn it from shared memory, and the fallback in plain fp32 from the workspace.
+// The path on which a kernel computes the product.
+constexpr Path path_of_scheme(const Scheme& scheme) {
+  return scheme.fp16 ? Path::fp16x3 : Path::bf16x6;
+}
+
+// The path of the product, for the consumers, `tid` among them; the producers learn from shared
+// memory whether this kernel computes it, and the fallback in plain fp32 from the workspace.
 template <Scheme scheme, Tile tile>
-__device__ __forceinline__ bool is_selected(Shared<scheme, tile>& shared,
-                                            const ProductParams& params, int tid) {
+__device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
+                                              const ProductParams& params, int tid) {
   const Path path = select_path<consumer_threads>(
       params.problem, *params.control, params.range_blocks, tid, [] { sync_consumers(); });
-  const bool selected = path == (scheme.fp16 ? Path::fp16x3 : Path::bf16x6);
+  const bool selected = path == path_of_scheme(scheme);
   if (tid == 0) {
     if (!params.problem.overlaps_previous && blockIdx.x == 0)
       params.control->takes_fp32 = path == Path::fp32 ? 1 : 0;
@@ -44,12 +50,12 @@ __device__ __forceinline__ bool is_selected(Shared<scheme, tile>& shared,
     mbarrier_arrive(&shared.path_selected);
   }
   if constexpr (scheme.fp16) {
-    if (!selected) return false;
+    if (!selected) return path;
     if (tid == 0) shared.outlier_count = params.control->outlier_count;
     sort_outliers(*params.control, shared.outliers, static_cast<unsigned>(tid), consumer_threads);
     sync_consumers();
   }
-  return selected;
+  return path;
 }
 
 template <Scheme scheme, Tile tile>
@@ -86,6 +92,15 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
   }
 }
 
+// The pieces for the next launch, which computes the product where fp16x3 cannot. Here all blocks
+// know that and the SMs have nothing else to do; a split pass of its own would be one launch more
+// in every call. For the consumers, `tid` among them.
+__device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, int tid) {
+  static_assert(consumer_threads == split_threads);
+  SizeRange ranges[2];  // known before
+  split_operands<SplitPass::bf16>(params.second_split, tid, ranges);
+}
+
 // `row` of the scheme's table of tiles.
 template <bool fp16, int row>
 __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductParams params) {
@@ -103,8 +118,9 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductPara
     if (tid / warp_lanes == 1) produce<false, scheme, tile>(shared, params);
   } else {
     setmaxnreg_alloc<232>();
-    if (is_selected(shared, params, tid - warpgroup))
-      consume<scheme, tile>(shared, params, group == 2);
+    const Path path = selected_path(shared, params, tid - warpgroup);
+    if (path == path_of_scheme(scheme)) consume<scheme, tile>(shared, params, group == 2);
+    if (scheme.fp16 && path == Path::bf16x6) write_bf16_pieces(params, tid - warpgroup);
   }
   end_concurrent(params.problem);
   let_next_kernel_start();

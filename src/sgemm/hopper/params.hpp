@@ -27,10 +27,6 @@ struct SplitParams {
   Source sources[2];
   SplitItems items[2];
   Control* control;
-  // True: the pass runs in any case and writes the ranges of what it reads. False: it is the second
-  // choice, which reads the ranges, selects the path and runs only where that is bf16x6.
-  bool scans_range;
-  int range_blocks;  // blocks that write their ranges
 };
 
 struct ProductParams {
@@ -43,6 +39,8 @@ struct ProductParams {
   float* split_k_sums = nullptr;  // where several blocks share a tile: the sums of each
   unsigned* tickets = nullptr;    // two a cut tile, zero before and after
   Schedule schedule = {};         // of the tile that is launched
+  // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
+  SplitParams second_split = {};
 };
 
 }  // namespace KW_TARGET::hopper

@@ -37,10 +37,10 @@ __device__ inline void write_ranges(const SplitParams& params, const SizeRange (
 // Splits some stages of 64 rows, and adds what it reads to the range of the operand.
 template <SplitPass pass>
 __device__ __forceinline__ void split_rows(const SplitParams& params, const SplitItem& item,
-                                           SizeRange& range) {
+                                           int tid, SizeRange& range) {
   const Source& source = params.sources[item.operand];
   const auto [data, ld] = stored_operand(params, item);
-  const ThreadChunk own(static_cast<int>(threadIdx.x), source.along_k);
+  const ThreadChunk own(tid, source.along_k);
   const std::int64_t row = item.row_block * block_rows + own.row;
   constexpr int pieces = pass == SplitPass::bf16 ? split::bf16_pieces : split::fp16_pieces;
   const SplitItems& items = params.items[item.operand];
@@ -78,39 +78,40 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
   }
 }
 
+// The work items of this block, by split_threads threads, `tid` among them; adds what they read to
+// the ranges.
+template <SplitPass pass>
+__device__ __forceinline__ void split_operands(const SplitParams& params, int tid,
+                                               SizeRange (&ranges)[2]) {
+  unsigned index = blockIdx.x;
+  const auto split_operand = [&](int operand, SizeRange& range) {
+    const Source& source = params.sources[operand];
+    SplitItems items = params.items[operand];
+    if constexpr (pass == SplitPass::sample) items.segments = 1;
+    const unsigned count = static_cast<unsigned>(params.problem.batch) * items.per_entry();
+    for (; index < count; index += gridDim.x) {
+      const SplitItem item = split_item_at(items, source.along_k, operand, index);
+      if constexpr (pass == SplitPass::sample)
+        sample_rows(params, item);
+      else
+        split_rows<pass>(params, item, tid, range);
+    }
+    index -= count;
+  };
+  split_operand(0, ranges[0]);
+  split_operand(1, ranges[1]);
+}
+
 template <SplitPass pass>
 __global__ __launch_bounds__(split_threads,
                              split_blocks_per_sm) void split_pass(const SplitParams params) {
   begin_concurrent(params.problem);
-  bool selected = reads_operands(params.problem);
-  if (!params.scans_range) {
-    selected = select_path<split_threads>(params.problem, *params.control, params.range_blocks,
-                                          static_cast<int>(threadIdx.x),
-                                          [] { __syncthreads(); }) == Path::bf16x6;
-  }
   SizeRange ranges[2];
-  if (selected) {
-    unsigned index = blockIdx.x;
-    const auto split_operand = [&](int operand, SizeRange& range) {
-      const Source& source = params.sources[operand];
-      SplitItems items = params.items[operand];
-      if constexpr (pass == SplitPass::sample) items.segments = 1;
-      const unsigned count = static_cast<unsigned>(params.problem.batch) * items.per_entry();
-      for (; index < count; index += gridDim.x) {
-        const SplitItem item = split_item_at(items, source.along_k, operand, index);
-        if constexpr (pass == SplitPass::sample)
-          sample_rows(params, item);
-        else
-          split_rows<pass>(params, item, range);
-      }
-      index -= count;
-    };
-    split_operand(0, ranges[0]);
-    split_operand(1, ranges[1]);
-  }
-  if (pass != SplitPass::fp16 && params.scans_range && blockIdx.x == 0 && threadIdx.x == 0)
+  if (reads_operands(params.problem))
+    split_operands<pass>(params, static_cast<int>(threadIdx.x), ranges);
+  if (pass != SplitPass::fp16 && blockIdx.x == 0 && threadIdx.x == 0)
     params.control->outlier_count = pass == SplitPass::sample ? 0 : max_outliers + 1;
-  if (pass != SplitPass::sample && params.scans_range) write_ranges(params, ranges);
+  if (pass != SplitPass::sample) write_ranges(params, ranges);
   let_next_kernel_start();
   end_concurrent(params.problem);
 }
