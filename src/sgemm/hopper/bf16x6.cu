@@ -4,23 +4,21 @@
 namespace KW_TARGET {
 namespace hopper {
 
-const TileRow& select_bf16x6_tile(const Sgemm& problem, const Device& device) {
-  const TileRow* best = nullptr;
+int select_bf16x6_tile(const Sgemm& problem, const Device& device) {
+  int best = -1;
   each_row<bf16x6_tiles>([&](auto index) {
-    constexpr const TileRow& candidate = bf16x6_tiles[index];
     if (HopperKernel<false, index>::supports(problem, device) &&
-        (best == nullptr || predicted_cost(candidate, false, problem, device) <
-                                predicted_cost(*best, false, problem, device)))
-      best = &candidate;
+        (best < 0 || predicted_cost(bf16x6_tiles[index], false, problem, device) <
+                         predicted_cost(bf16x6_tiles[best], false, problem, device)))
+      best = index;
   });
-  return *best;
+  return best;
 }
 
-Status launch_bf16x6(const ProductParams& params, const Device& device, Stream stream) {
-  const TileRow& best = select_bf16x6_tile(params.problem, device);
+Status launch_bf16x6(int tile, const ProductParams& params, const Device& device, Stream stream) {
   Status status;
   each_row<bf16x6_tiles>([&](auto index) {
-    if (&best != &bf16x6_tiles[index]) return;
+    if (tile != index) return;
     static_cast<void>(status = HopperKernel<false, index>::launch_product(params, device, stream));
   });
   return status;

@@ -27,9 +27,10 @@ Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device
 
 // One launch of the product with one tile.
 using LaunchProduct = Status(const ProductParams& params, const Device& device, Stream stream);
-// With the tile of bf16x6 whose time is predicted to be the shortest, and that tile (bf16x6.cu).
-LaunchProduct launch_bf16x6;
-const TileRow& select_bf16x6_tile(const Sgemm& problem, const Device& device);
+// Which row of bf16x6_tiles is predicted to take the shortest time, and a launch with that tile
+// (bf16x6.cu).
+int select_bf16x6_tile(const Sgemm& problem, const Device& device);
+Status launch_bf16x6(int tile, const ProductParams& params, const Device& device, Stream stream);
 
 // The same product for a kernel in plain fp32, which takes over where the pieces do not hold the
 // data.
@@ -42,7 +43,8 @@ inline const Choice<Sgemm>& fallback_of(const Plan<Sgemm>& plan) { return plan.p
 
 // Adds to a plan what its launches need: the CallPlan, and the fallback with its workspace.
 inline void complete_call_plan(bool fp16, const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
-  const CallPlan call(p, fp16, device);
+  CallPlan call(p, fp16, device);
+  if (fp16) call.second_tile = select_bf16x6_tile(p, device);
   plan.data.set(call);
   plan.parts = {select_in_one_launch(for_fallback(p), device)};
   plan.workspace_bytes = call.layout.end + fallback_of(plan).plan.workspace_bytes;
@@ -110,7 +112,7 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
   };
   const auto second_product = [&] {
     call.product.problem = concurrent(true);
-    return launch_bf16x6(call.product, device, stream);
+    return launch_bf16x6(plan.second_tile, call.product, device, stream);
   };
   const auto fp32 = [&] {
     const std::size_t end = plan.layout.end;

@@ -226,6 +226,7 @@ inline double predicted_cost(const TileRow& row, bool fp16, const Sgemm& p, cons
 struct CallPlan {
   WorkspaceLayout layout;
   unsigned segments = 1;  // of the split pass
+  int second_tile = 0;    // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
 
   CallPlan() = default;
   CallPlan(const Sgemm& p, bool fp16, const Device& device)
