@@ -66,7 +66,13 @@ class Producer {
     Mbarrier* const full = pipeline_.commit(stage_bytes(rows, scheme.pieces));
     auto& buffers = pipeline_.stage();
     char* const to = is_a ? buffers.a : buffers.b;
-    if constexpr (!fits_blocks) {
+    if constexpr (fits_blocks) {
+#pragma unroll
+      for (int i = 0; i < tile_rows / copy_rows; ++i) {
+        if (i * copy_rows >= rows) break;
+        bulk_copy(to + i * bytes, from + i * stride, bytes, full);
+      }
+    } else {
       // Up to the end of a block at a time.
       for (int at = 0; at < rows; in_block = 0) {
         const int some = min(block_rows - in_block, rows - at);
@@ -75,12 +81,6 @@ class Producer {
         at += some;
         from += stride - stage_bytes(in_block, scheme.pieces);
       }
-      return;
-    }
-#pragma unroll
-    for (int i = 0; i < tile_rows / copy_rows; ++i) {
-      if (i * copy_rows >= rows) break;
-      bulk_copy(to + i * bytes, from + i * stride, bytes, full);
     }
   }
   __device__ __forceinline__ bool is_selected() {
