@@ -1,173 +1,192 @@
-// small_tile: products so small that many of them keep an SM busy: batches of 8 to 128 squared.
+// small_tile: products whose tiles are done before a ring with producers has begun: batches of 8 to
+// 128 squared, k up to some 250, sides of 17 to 200.
 //
-// Idea    A block computes one tile of one product, so a batch of thousands is thousands of blocks
-//         of one or two warps. They need no ring and no producers: some blocks of an SM wait for
-//         their operands while others multiply. Both operands lie in shared memory as they lie in
-//         memory, copied by 16 bytes; only the way a thread reads its fragments follows the
-//         transposes. Four k at a time take the same number of 16-byte loads either way.
-// Limits  Memory bandwidth below 64 squared: 32 squared has 5 flops per byte. Shared memory above:
-// 8
-//         x 8 outputs per thread take 16 loads for 256 FFMAs. No split along k.
-// Order   One accumulator per output, k ascending: the same bits for the same inputs and sizes.
-#include <algorithm>
+// Idea    A block computes one tile of one product and is done. There are many blocks, and while
+//         some of an SM wait for their operands or store, others multiply. Both operands lie in
+//         shared memory as they lie in memory; only the way a thread reads its fragments follows
+//         the transposes. Four k at a time take the same number of 16-byte loads either way.
+//         Neighbouring threads store neighbours wherever rows of C start (small_operand.hpp).
+//         Where tiles are too few to fill the SMs, warps share a tile along k: they multiply larger
+//         fragments of it, each every few steps.
+// Limits  The bandwidth of C where k is short. Else loads from shared memory: 4 x 4 outputs a
+// thread
+//         take 8 floats for 16 FFMAs, of which an SM does 128 while 32 floats a warp arrive.
+// Order   One accumulator per output and part of k, k ascending, then the parts: the same bits for
+//         the same inputs and sizes.
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <utility>
 
-#include "device/async_copy.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/production.hpp"
-#include "sgemm/small_tuning.hpp"
+#include "sgemm/small_operand.hpp"
+#include "sgemm/small_plan.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-// An operand's tile in shared memory: `extent` rows or columns of it by bk. Along k: [extent][bk],
-// else [bk][extent]; four floats of padding put neighbouring lines in different banks.
-template <int extent, int bk, bool along_k>
-struct OperandTile {
-  static constexpr int lines = along_k ? extent : bk, length = along_k ? bk : extent;
-  static constexpr int pitch = length + 4;
-  float x[lines][pitch];
-
-  // Starts the copy of the tile at first_row of `rows` and k of all_k; beyond them are zeros.
-  template <int threads>
-  __device__ __forceinline__ void copy(const float* data, std::int64_t ld, std::int64_t first_row,
-                                       std::int64_t rows, std::int64_t k, std::int64_t all_k) {
-    const std::int64_t line = along_k ? first_row : k, all_lines = along_k ? rows : all_k;
-    const std::int64_t first = along_k ? k : first_row, all_length = along_k ? all_k : rows;
-    const int l = static_cast<int>(all_lines - line < lines ? all_lines - line : lines);
-    const int n = static_cast<int>(all_length - first < length ? all_length - first : length);
-    const float* const from = data + line * ld + first;
-    if (!rows_aligned_16(data, ld) || all_length % 4 != 0)
-      start<threads, 1, false>(from, ld, l, n);
-    else if (l == lines && n == length)
-      start<threads, 4, true>(from, ld, l, n);
-    else
-      start<threads, 4, false>(from, ld, l, n);
-  }
-
- private:
-  // The block's threads, width floats each, lie along a line first.
-  template <int threads, int width, bool whole>
-  __device__ __forceinline__ void start(const float* from, std::int64_t ld, int lines_here,
-                                        int length_here) {
-    constexpr int across = length / width < threads ? length / width : threads;
-    constexpr int down = threads / across;
-    const int tid = static_cast<int>(threadIdx.x);
-    const int line = tid / across, at = tid % across * width;
-    from += line * ld + at;
-#pragma unroll 8
-    for (int i = 0; i < lines; i += down, from += down * ld)
-#pragma unroll
-      for (int j = 0; j < length; j += across * width) {
-        const bool here = whole || (line + i < lines_here && at + j < length_here);
-        async_copy<4 * width>(&x[line + i][at + j], from + j, here ? 4 * width : 0);
-      }
-  }
-};
-
-// Which rows (or columns) of a tile a thread has, and its share of four k of them. `lanes` threads
-// lie side by side along the tile.
-template <int count, int lanes, bool along_k>
-struct Fragment {
-  float x[4][count];  // [k][row]
-
-  // Along k neighbouring threads have neighbouring rows, so that a load of four k meets different
-  // banks; else a thread has groups of four rows, which a load brings.
-  __device__ static constexpr int row(int thread, int i) {
-    return along_k ? thread + i * lanes : 4 * thread + i % 4 + i / 4 * 4 * lanes;
-  }
-  template <class Tile>
-  __device__ __forceinline__ void load(const Tile& tile, int thread, int k) {
-    if constexpr (along_k) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const auto four = *reinterpret_cast<const float4*>(&tile.x[row(thread, i)][k]);
-        x[0][i] = four.x, x[1][i] = four.y, x[2][i] = four.z, x[3][i] = four.w;
-      }
-    } else {
-#pragma unroll
-      for (int kk = 0; kk < 4; ++kk)
-#pragma unroll
-        for (int i = 0; i < count; i += 4)
-          *reinterpret_cast<float4*>(&x[kk][i]) =
-              *reinterpret_cast<const float4*>(&tile.x[k + kk][row(thread, i)]);
-    }
-  }
-};
-
 template <SmallTileConfig tile, Op op_a, Op op_b>
 struct Stage {
-  static constexpr bool a_along_k = op_a == Op::none, b_along_k = op_b != Op::none;
-  OperandTile<tile.bm, tile.bk, a_along_k> a;
-  OperandTile<tile.bn, tile.bk, b_along_k> b;
+  static constexpr int lanes_m = tile.bm / tile.tm, lanes_n = tile.bn / tile.tn;
+  SmallOperand<tile.bm, tile.bk, op_a == Op::none, lanes_m> a;
+  SmallOperand<tile.bn, tile.bk, op_b != Op::none, lanes_n> b;
+
+  // Rows of A stay where they are. Columns of B lie so that threads store fours or neighbours.
+  static constexpr bool a_in_fours = op_a != Op::none;
 };
 
+// Who a thread is: its part of k, and its place in the tile.
+template <SmallTileConfig tile>
+struct Place {
+  static constexpr int lanes_n = tile.bn / tile.tn;
+  const int of_part = static_cast<int>(threadIdx.x % tile.threads_of_part());
+  const int part = static_cast<int>(threadIdx.x / tile.threads_of_part());
+  const int m = of_part / lanes_n, n = of_part % lanes_n;
+};
+
+// Adds up the thread's part of the products of a stage's first `depth` k.
 template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void multiply(float (&acc)[tile.tm][tile.tn],
-                                         Stage<tile, op_a, op_b>* stages, const Sgemm& p,
-                                         const TileOrigin& at) {
-  using S = Stage<tile, op_a, op_b>;
-  constexpr int lanes_n = tile.bn / tile.tn, lanes_m = tile.bm / tile.tm;
-  const int tid = static_cast<int>(threadIdx.x);
-  const auto start = [&](std::int64_t k) {
-    S& stage = stages[k / tile.bk % 2];
-    stage.a.template copy<tile.threads()>(p.a, p.lda, at.row, p.m, k, p.k);
-    stage.b.template copy<tile.threads()>(p.b, p.ldb, at.col, p.n, k, p.k);
-    async_commit();
-  };
-  start(0);
-  for (std::int64_t k = 0; k < p.k; k += tile.bk) {
-    async_wait<0>();
-    __syncthreads();  // this stage is here, and nobody reads the other one any more
-    if (k + tile.bk < p.k) start(k + tile.bk);
-    const S& stage = stages[k / tile.bk % 2];
-    const int k_here = p.k - k < tile.bk ? static_cast<int>(p.k - k) : tile.bk;
-#pragma unroll 2
-    for (int kk = 0; kk < k_here; kk += 4) {
-      Fragment<tile.tm, lanes_m, S::a_along_k> a;
-      Fragment<tile.tn, lanes_n, S::b_along_k> b;
-      a.load(stage.a, tid / lanes_n, kk);
-      b.load(stage.b, tid % lanes_n, kk);
+                                         const Stage<tile, op_a, op_b>& stage, int depth) {
+  const Place<tile> place;
+#pragma unroll tile.unroll
+  for (int k = 4 * place.part; k < depth; k += 4 * tile.parts_k) {
+    SmallFragment<tile.tm> a;
+    SmallFragment<tile.tn> b;
+    a.load(stage.a, place.m, k);
+    b.load(stage.b, place.n, k);
 #pragma unroll
-      for (int q = 0; q < 4; ++q)
+    for (int q = 0; q < 4; ++q)
 #pragma unroll
-        for (int i = 0; i < tile.tm; ++i)
+      for (int i = 0; i < tile.tm; ++i)
 #pragma unroll
-          for (int j = 0; j < tile.tn; ++j) acc[i][j] = fmaf(a.x[q][i], b.x[q][j], acc[i][j]);
-    }
+        for (int j = 0; j < tile.tn; ++j) acc[i][j] = fmaf(a.x[q][i], b.x[q][j], acc[i][j]);
   }
 }
 
+// The part of C that a block computes.
+struct Outputs {
+  std::int64_t row, col;
+  unsigned rows, cols;
+  // Each four of a row lies either inside or outside of C, and is aligned.
+  bool in_fours;
+};
+
+// The ring: all stages but one are filled ahead.
 template <SmallTileConfig tile, Op op_a, Op op_b>
-__device__ __forceinline__ void store(const Sgemm& p, const TileOrigin& at,
-                                      const float (&acc)[tile.tm][tile.tn]) {
+__device__ __forceinline__ void multiply_all(float (&acc)[tile.tm][tile.tn],
+                                             Stage<tile, op_a, op_b>* stages, const Sgemm& p,
+                                             const Outputs& out) {
   using S = Stage<tile, op_a, op_b>;
-  constexpr int lanes_n = tile.bn / tile.tn, lanes_m = tile.bm / tile.tm;
-  const int tid = static_cast<int>(threadIdx.x);
-  // Each vector of four lies either inside or outside of C, and is aligned.
-  const bool in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0;
+  const float* a = p.a + (op_a == Op::none ? out.row * p.lda : out.row);
+  const float* b = p.b + (op_b == Op::none ? out.col : out.col * p.ldb);
+  const std::int64_t step_a = op_a == Op::none ? tile.bk : tile.bk * p.lda;
+  const std::int64_t step_b = op_b == Op::none ? tile.bk * p.ldb : tile.bk;
+  const bool a_by_16 = rows_aligned_16(p.a, p.lda), b_by_16 = rows_aligned_16(p.b, p.ldb);
+  const auto depth_of = [&](std::int64_t left) -> int {
+    return left < tile.bk ? static_cast<int>(left) : tile.bk;
+  };
+  int filled = 0, read = 0;  // the stage to fill next, and the one to multiply
+  std::int64_t to_fill = p.k, to_multiply = p.k + (tile.stages - 1) * tile.bk;
+#pragma unroll 1
+  for (; to_multiply > 0; to_multiply -= tile.bk) {
+    const bool is_here = to_multiply <= p.k;
+    if (is_here) {
+      async_wait<tile.stages - 2>();
+      __syncthreads();  // this stage is here, and nobody reads the last one any more
+    }
+    if (to_fill > 0) {
+      S& stage = stages[filled];
+      const unsigned depth = depth_of(to_fill);
+      stage.a.template copy<tile.threads()>(a, p.lda, a_by_16, out.rows, depth, S::a_in_fours);
+      stage.b.template copy<tile.threads()>(b, p.ldb, b_by_16, out.cols, depth, out.in_fours);
+      a += step_a, b += step_b, to_fill -= tile.bk;
+      filled = filled + 1 < tile.stages ? filled + 1 : 0;
+    }
+    async_commit();
+    if (!is_here) continue;
+    multiply<tile, op_a, op_b>(acc, stages[read], depth_of(to_multiply));
+    read = read + 1 < tile.stages ? read + 1 : 0;
+  }
+}
+
+// The sums over the parts of k, in their order: each part's threads get those of as many rows.
+template <SmallTileConfig tile>
+__device__ __forceinline__ void add_parts(const float (&acc)[tile.tm][tile.tn], float4* shared,
+                                          float (&sums)[tile.rows_of_part()][tile.tn]) {
+  constexpr int threads = tile.threads_of_part(), row_fours = tile.tn / 4;
+  constexpr int part_fours = tile.tm * row_fours;  // of a thread
+  const Place<tile> place;
+  __syncthreads();  // nobody reads operands any more
 #pragma unroll
-  for (int i = 0; i < tile.tm; ++i) {
-    const std::int64_t row =
-        at.row + Fragment<tile.tm, lanes_m, S::a_along_k>::row(tid / lanes_n, i);
-    const auto col = [&](int j) {
-      return at.col + Fragment<tile.tn, lanes_n, S::b_along_k>::row(tid % lanes_n, j);
-    };
-    if (row >= p.m) continue;
-    if (S::b_along_k || !in_fours) {
+  for (int i = 0; i < tile.tm; ++i)
 #pragma unroll
-      for (int j = 0; j < tile.tn; ++j)
-        if (col(j) < p.n) store1<false>(p, row, col(j), acc[i][j]);
-    } else {
+    for (int j = 0; j < row_fours; ++j)
+      shared[(place.part * part_fours + i * row_fours + j) * threads + place.of_part] =
+          make_float4(acc[i][4 * j], acc[i][4 * j + 1], acc[i][4 * j + 2], acc[i][4 * j + 3]);
+  __syncthreads();  // all parts' sums are here
+  const int first = place.part * tile.rows_of_part();
 #pragma unroll
-      for (int j = 0; j < tile.tn; j += 4)
-        if (col(j) < p.n) store_row<false, 4, true>(p, row, col(j), &acc[i][j]);
+  for (int i = 0; i < tile.rows_of_part(); ++i)
+#pragma unroll
+    for (int j = 0; j < row_fours; ++j) {
+      float* const sum = &sums[i][4 * j];
+#pragma unroll
+      for (int part = 0; part < tile.parts_k; ++part) {
+        const float4 x =
+            shared[(part * part_fours + (first + i) * row_fours + j) * threads + place.of_part];
+        if (part == 0)
+          sum[0] = x.x, sum[1] = x.y, sum[2] = x.z, sum[3] = x.w;
+        else
+          sum[0] += x.x, sum[1] += x.y, sum[2] += x.z, sum[3] += x.w;
+      }
+    }
+}
+
+// Stores as many of the thread's rows as `sums` has, which lie one behind the other. Neighbouring
+// threads store neighbours: fours of them, or one by one.
+template <SmallTileConfig tile, Op op_a, Op op_b, bool in_fours, bool adds>
+__device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
+                                      const float (&sums)[tile.rows_of_part()][tile.tn]) {
+  using S = Stage<tile, op_a, op_b>;
+  constexpr int width = in_fours ? 4 : 1;
+  using Vector = std::conditional_t<in_fours, float4, float>;
+  union Elements {
+    Vector vector;
+    float element[width];
+  };
+  const auto row = [](int thread, int i) { return decltype(S::a)::row(thread, i, S::a_in_fours); };
+  const Place<tile> place;
+  const int first = row(place.m, place.part * tile.rows_of_part()), n = place.n * width;
+  const int rows = static_cast<int>(out.rows) - first, cols = static_cast<int>(out.cols) - n;
+  float* c = p.c + (out.row + first) * p.ldc + out.col + n;
+#pragma unroll
+  for (int i = 0; i < tile.rows_of_part(); c += (row(0, i + 1) - row(0, i)) * p.ldc, ++i) {
+    if (row(0, i) >= rows) break;
+#pragma unroll
+    for (int j = 0; j < tile.tn; j += width) {
+      if (j * S::lanes_n >= cols) continue;
+      auto* const to = reinterpret_cast<Vector*>(c + j * S::lanes_n);
+      Elements x;
+      if (adds) x.vector = *to;
+#pragma unroll
+      for (int e = 0; e < width; ++e)
+        x.element[e] = adds ? add_scaled(p.alpha, sums[i][j + e], p.beta, x.element[e])
+                            : p.alpha * sums[i][j + e];
+      *to = x.vector;
     }
   }
+}
+template <SmallTileConfig tile, Op op_a, Op op_b>
+__device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
+                                      const float (&sums)[tile.rows_of_part()][tile.tn]) {
+  if (out.in_fours)
+    p.beta == 0 ? store<tile, op_a, op_b, true, false>(p, out, sums)
+                : store<tile, op_a, op_b, true, true>(p, out, sums);
+  else
+    p.beta == 0 ? store<tile, op_a, op_b, false, false>(p, out, sums)
+                : store<tile, op_a, op_b, false, true>(p, out, sums);
 }
 
 template <int row, Op op_a, Op op_b>
@@ -175,67 +194,66 @@ __global__ void __launch_bounds__(small_tiles[row].config.threads(),
                                   small_tiles[row].config.blocks_per_sm)
     small_tile(__grid_constant__ const Sgemm all) {
   constexpr SmallTileConfig tile = small_tiles[row].config;
-  auto* const stages = gpu::dynamic_shared<Stage<tile, op_a, op_b>>();
-  wait_for_previous_kernel();
-  if (exits_early(all)) return;
+  auto* const shared = gpu::dynamic_shared<Stage<tile, op_a, op_b>>();
   const auto tiles_n = static_cast<unsigned>(ceil_div(all.n, tile.bn));
   const unsigned tiles = tiles_n * static_cast<unsigned>(ceil_div(all.m, tile.bm));
-  const unsigned at = blockIdx.x % tiles;
-  const TileOrigin origin{at / tiles_n * std::int64_t{tile.bm},
-                          at % tiles_n * std::int64_t{tile.bn}};
-  const Sgemm p = entry_of(all, blockIdx.x / tiles);
-  float acc[tile.tm][tile.tn] = {};
-  if (p.k > 0) multiply<tile, op_a, op_b>(acc, stages, p, origin);
+  const unsigned entry = all.batch == 1 ? 0 : blockIdx.x / tiles, at = blockIdx.x - entry * tiles;
+  const unsigned tile_row = at / tiles_n, tile_col = at - tile_row * tiles_n;
+  wait_for_previous_kernel();
   let_next_kernel_start();
-  store<tile, op_a, op_b>(p, origin, acc);
+  if (exits_early(all)) return;
+  const Sgemm p = entry_of(all, entry);
+  const std::int64_t row0 = tile_row * std::int64_t{tile.bm};
+  const std::int64_t col0 = tile_col * std::int64_t{tile.bn};
+  const Outputs out{.row = row0,
+                    .col = col0,
+                    .rows = static_cast<unsigned>(p.m - row0 < tile.bm ? p.m - row0 : tile.bm),
+                    .cols = static_cast<unsigned>(p.n - col0 < tile.bn ? p.n - col0 : tile.bn),
+                    .in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0};
+  float acc[tile.tm][tile.tn] = {};
+  if (p.k > 0) multiply_all<tile, op_a, op_b>(acc, shared, p, out);
+  if constexpr (tile.parts_k == 1) {
+    store<tile, op_a, op_b>(p, out, acc);
+  } else {
+    float sums[tile.rows_of_part()][tile.tn];
+    add_parts<tile>(acc, reinterpret_cast<float4*>(shared), sums);
+    store<tile, op_a, op_b>(p, out, sums);
+  }
 }
 
 template <int row>
 struct Row {
   static constexpr SmallTileConfig tile = small_tiles[row].config;
 
-  static std::int64_t blocks(const Sgemm& p) {
-    return ceil_div(p.m, tile.bm) * ceil_div(p.n, tile.bn);
-  }
-  static bool supports(const Sgemm& p) {
-    constexpr std::int64_t most = std::numeric_limits<int>::max();
-    return blocks(p) <= most && p.batch <= most / std::max<std::int64_t>(1, blocks(p));
-  }
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
-    if (!supports(p)) return std::nullopt;
-    const double us = predicted_us(p, device);
+    if (!small_tile_supports(tile, p, device)) return std::nullopt;
+    const double us = predict_small_us(small_tiles[row], p, device.sm_count);
     return Plan<Sgemm>{.time_us = us, .cost = us};
-  }
-  static double predicted_us(const Sgemm& p, const Device& device) {
-    constexpr SmallTileTimes times = small_tiles[row].times;
-    const double chunks = static_cast<double>(p.loop_k()) / tile.bk;
-    if (chunks > small_max_chunks) return std::numeric_limits<double>::infinity();
-    const double blocks_on_sm = static_cast<double>(blocks(p)) * static_cast<double>(p.batch) /
-                                std::max(1, device.sm_count);
-    return std::max(
-        times.first_us + chunks * times.chunk_us,
-        small_launch_us + blocks_on_sm * (times.block_us + chunks * times.busy_chunk_us));
   }
 
   template <Op op_a, Op op_b>
-  static Status start(const Sgemm& p, Stream stream) {
-    const std::size_t buffers = p.k > tile.bk ? 2 : 1;
+  static Status start(const Sgemm& p, const Device& device, Stream stream) {
+    static_assert(sizeof(Stage<tile, op_a, op_b>) ==
+                  sizeof(float) * (small_operand_floats(tile.bm, tile.bk, op_a == Op::none) +
+                                   small_operand_floats(tile.bn, tile.bk, op_b != Op::none)));
+    static_assert(tile.parts_k == 1 || 4 % tile.rows_of_part() == 0,
+                  "the rows that a thread stores lie one behind the other");
     return gpu::launch(small_tile<row, op_a, op_b>,
-                       {.grid = dim3(static_cast<unsigned>(blocks(p) * p.batch)),
+                       {.grid = dim3(static_cast<unsigned>(small_tile_count(tile, p) * p.batch)),
                         .block = dim3(static_cast<unsigned>(tile.threads())),
-                        .shared_bytes = buffers * sizeof(Stage<tile, op_a, op_b>),
+                        .shared_bytes = small_shared_bytes_asked(tile, p, device),
                         .stream = stream,
                         .overlap = true},
                        p);
   }
-  static Status launch_plan(const Sgemm& p, const Device&, const Plan<Sgemm>&, Workspace,
+  static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>&, Workspace,
                             Stream stream) {
     if (p.m == 0 || p.n == 0 || p.batch == 0) return Status::success();
     if (p.op_a == Op::none)
-      return p.op_b == Op::none ? start<Op::none, Op::none>(p, stream)
-                                : start<Op::none, Op::transpose>(p, stream);
-    return p.op_b == Op::none ? start<Op::transpose, Op::none>(p, stream)
-                              : start<Op::transpose, Op::transpose>(p, stream);
+      return p.op_b == Op::none ? start<Op::none, Op::none>(p, device, stream)
+                                : start<Op::none, Op::transpose>(p, device, stream);
+    return p.op_b == Op::none ? start<Op::transpose, Op::none>(p, device, stream)
+                              : start<Op::transpose, Op::transpose>(p, device, stream);
   }
   static Kernel<Sgemm> kernel() {
     return {.name = small_tiles[row].name,

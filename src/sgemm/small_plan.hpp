@@ -1,0 +1,88 @@
+// What a launch of small_tile needs, and how long it will take. Made on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "arithmetic.hpp"
+#include "gpu/device.hpp"
+#include "sgemm/problem.hpp"
+#include "sgemm/small_tuning.hpp"
+
+namespace kw {
+
+inline std::int64_t small_tile_count(const SmallTileConfig& tile, const Sgemm& p) {
+  return ceil_div(p.m, tile.bm) * ceil_div(p.n, tile.bn);
+}
+
+// Dynamic shared memory of a block: the ring, as far as k fills it, in which the parts of k are
+// added up in the end.
+inline std::size_t small_shared_bytes(const SmallTileConfig& tile, const Sgemm& p) {
+  const auto stages = std::clamp<std::int64_t>(ceil_div(p.k, tile.bk), 1, tile.stages);
+  const int stage = small_operand_floats(tile.bm, tile.bk, p.op_a == Op::none) +
+                    small_operand_floats(tile.bn, tile.bk, p.op_b != Op::none);
+  const int sums = tile.parts_k > 1 ? tile.parts_k * tile.bm * tile.bn : 0;
+  return sizeof(float) * std::max<std::size_t>(static_cast<std::size_t>(stages * stage), sums);
+}
+
+// What the launch asks for. Blocks of launches that overlap come to lie many on one SM and few on
+// another, and then do so launch after launch. So where blocks are few and have some work, as much
+// is asked for as lets no more of them on an SM than it needs to have.
+inline std::size_t small_shared_bytes_asked(const SmallTileConfig& tile, const Sgemm& p,
+                                            const Device& device) {
+  const std::size_t needed = small_shared_bytes(tile, p);
+  const std::int64_t blocks = small_tile_count(tile, p) * p.batch, sms = device.sm_count;
+  if (sms <= 0 || p.loop_k() < small_alone_k || 2 * blocks <= sms) return needed;
+  const std::int64_t per_sm = ceil_div(blocks, sms);
+  if (per_sm >= std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
+  const auto one_more = static_cast<std::size_t>(per_sm + 1);
+  return std::max(
+      needed, std::min(device.shared_bytes_per_sm / one_more, device.shared_bytes_per_block_optin));
+}
+
+inline bool small_tile_supports(const SmallTileConfig& tile, const Sgemm& p, const Device& device) {
+  constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
+  const std::int64_t tiles = small_tile_count(tile, p);
+  return tiles <= most_blocks && p.batch <= most_blocks / std::max<std::int64_t>(1, tiles) &&
+         small_shared_bytes(tile, p) <= device.shared_bytes_per_block_optin;
+}
+
+// Whether rows of C are stored by single elements, as far as its shape tells.
+inline bool is_c_by_4(const Sgemm& p) {
+  return p.n % 4 != 0 || p.ldc % 4 != 0 || (p.batch > 1 && p.stride_c % 4 != 0);
+}
+
+// Of the floats that a block copies, the share that is copied by 4 bytes instead of 16.
+inline double share_copied_by_4(const SmallTileConfig& tile, const Sgemm& p) {
+  const auto is_by_4 = [&](std::int64_t ld, std::int64_t stride) {
+    return ld % 4 != 0 || (p.batch > 1 && stride % 4 != 0);
+  };
+  // Columns of B that lie apart for single stores of C are copied one by one.
+  const bool b_apart = p.op_b == Op::none && is_c_by_4(p);
+  const int floats = (is_by_4(p.lda, p.stride_a) ? tile.bm : 0) +
+                     (b_apart || is_by_4(p.ldb, p.stride_b) ? tile.bn : 0);
+  return static_cast<double>(floats) / (tile.bm + tile.bn);
+}
+
+// Infinite where the times were not measured.
+inline double predict_small_us(const SmallTile& tile, const Sgemm& p, int sms) {
+  if (p.loop_k() > small_max_k) return std::numeric_limits<double>::infinity();
+  const SmallTileTimes& t = tile.times;
+  const double chunks = static_cast<double>(p.loop_k()) / tile.config.bk;
+  const double blocks = static_cast<double>(small_tile_count(tile.config, p)) *
+                        static_cast<double>(p.batch) / std::max(1, sms);
+  // As many blocks as fit on an SM start together, and the fullest SM ends last.
+  const double rounds = blocks > tile.config.blocks_per_sm ? blocks : std::ceil(blocks);
+  const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
+  const double chunk_us = t.busy_chunk_us + share_copied_by_4(tile.config, p) * t.copies_by_4_us;
+  const double all = static_cast<double>(p.batch) *
+                     static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
+  return std::max({t.first_us + chunks * t.chunk_us,
+                   small_launch_us + (rounds + t.tail) * (block_us + chunks * chunk_us),
+                   all > small_l2_bytes ? small_launch_us + all / small_bytes_per_us : 0});
+}
+
+}  // namespace kw

@@ -1,0 +1,150 @@
+// What a launch of small_tile needs, and its predicted time.
+#include "sgemm/small_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace kw {
+namespace {
+
+Device small_device(std::size_t shared_bytes) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = shared_bytes;
+  return device;
+}
+
+const SmallTile& small_tile_named(const std::string& name) {
+  for (const SmallTile& tile : small_tiles)
+    if (tile.name == name) return tile;
+  throw std::invalid_argument("no tile " + name);
+}
+
+Sgemm small_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t pad = 0) {
+  Sgemm p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.lda = k + pad;
+  p.ldb = p.ldc = n + pad;
+  return p;
+}
+
+// What the kernel takes for granted of a row of the table.
+TEST(SmallPlan, TilesAreWhatTheKernelCanCompute) {
+  for (const SmallTile& tile : small_tiles) {
+    SCOPED_TRACE(tile.name);
+    const SmallTileConfig& c = tile.config;
+    EXPECT_EQ(c.bm % c.tm, 0);
+    EXPECT_EQ(c.bn % c.tn, 0);
+    EXPECT_EQ(c.tm % 4, 0);
+    EXPECT_EQ(c.tn % 4, 0);
+    EXPECT_EQ(c.bk % 32, 0);
+    EXPECT_EQ(c.tm % c.parts_k, 0);
+    EXPECT_EQ(c.threads_of_part() % 32, 0) << "a warp has one part of k";
+    EXPECT_GE(c.threads(), std::max(c.bm, c.bn)) << "a step copies a whole line";
+    EXPECT_GE(c.stages, 2);
+    EXPECT_LE(c.threads() * c.blocks_per_sm, 2048);
+    const std::string size = std::to_string(c.bm) + "x" + std::to_string(c.bn);
+    EXPECT_EQ(std::string(tile.name).find("small_" + size), 0u);
+  }
+}
+
+TEST(SmallPlan, SharedMemoryHoldsTheStagesThatKFillsAndThePartsOfK) {
+  const SmallTileConfig& whole = small_tile_named("small_64x64").config;
+  // Lines of 32 k and 4 of padding for A, lines of 64 columns and 4 for B.
+  constexpr std::size_t stage = 4 * (64 * 36 + 32 * 68);
+  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 0)), stage);
+  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 32)), stage);
+  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 33)), 2 * stage);
+  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 3000)), 2 * stage);
+  const SmallTileConfig& parts = small_tile_named("small_32x64k").config;
+  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 64, 1)), std::size_t{4 * 4 * 32 * 64});
+}
+
+// No more blocks on an SM than it must have, where that is few; else what the blocks need.
+TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
+  const SmallTileConfig& tile = small_tile_named("small_32x32").config;
+  Device device = small_device(227 << 10);
+  device.shared_bytes_per_sm = 228 << 10;
+  const auto fit_on_sm = [&](const Sgemm& p) {
+    const std::size_t asked = small_shared_bytes_asked(tile, p, device);
+    EXPECT_GE(asked, small_shared_bytes(tile, p));
+    constexpr std::size_t reserved = 1024;  // by the driver, a block
+    return device.shared_bytes_per_sm / (asked + reserved);
+  };
+  const std::size_t needed = small_shared_bytes(tile, small_product(32, 32, 100));
+  EXPECT_EQ(fit_on_sm(small_product(320, 320, 100)), 1u) << "100 blocks";
+  EXPECT_EQ(fit_on_sm(small_product(320, 640, 100)), 2u) << "200 blocks";
+  EXPECT_EQ(fit_on_sm(small_product(320, 1056, 100)), 3u) << "330 blocks";
+  for (const Sgemm& p : {small_product(320, 1600, 100), small_product(32, 64 * 32, 100)})
+    EXPECT_EQ(small_shared_bytes_asked(tile, p, device), needed) << "many blocks, or hardly any";
+  EXPECT_LT(small_shared_bytes_asked(tile, small_product(320, 320, 20), device), needed)
+      << "launches this short rather overlap";
+}
+
+TEST(SmallPlan, RefusesWhatDoesNotFitOnTheDevice) {
+  const SmallTileConfig& tile = small_tile_named("small_128x128").config;
+  const Sgemm longer = small_product(128, 128, 100), shorter = small_product(128, 128, 20);
+  const std::size_t bytes = small_shared_bytes(tile, longer);
+  EXPECT_TRUE(small_tile_supports(tile, longer, small_device(bytes)));
+  EXPECT_FALSE(small_tile_supports(tile, longer, small_device(bytes - 1)));
+  EXPECT_TRUE(small_tile_supports(tile, shorter, small_device(bytes - 1)));
+  Sgemm many = small_product(1 << 20, 1 << 20, 8);
+  EXPECT_TRUE(small_tile_supports(tile, many, small_device(bytes)));
+  many.batch = 33;
+  EXPECT_FALSE(small_tile_supports(tile, many, small_device(bytes))) << "2^26 x 33 blocks";
+}
+
+TEST(SmallPlan, TimeGrowsWithTheWork) {
+  for (const SmallTile& tile : small_tiles) {
+    SCOPED_TRACE(tile.name);
+    const auto us = [&](const Sgemm& p) { return predict_small_us(tile, p, 132); };
+    double last = 0;
+    for (const std::int64_t k :
+         {std::int64_t{1}, std::int64_t{33}, std::int64_t{100}, small_max_k}) {
+      const double now = us(small_product(300, 300, k));
+      EXPECT_GT(now, 1);
+      EXPECT_GE(now, last) << k;
+      last = now;
+    }
+    EXPECT_TRUE(std::isinf(us(small_product(300, 300, small_max_k + 1)))) << "not measured";
+    EXPECT_GT(us(small_product(8000, 8000, 16)), us(small_product(4000, 4000, 16)));
+    EXPECT_GT(us(small_product(4000, 4000, 16, 1)), us(small_product(4000, 4000, 16)))
+        << "rows of C that are not aligned";
+    Sgemm batch = small_product(64, 64, 64);
+    batch.batch = 1000;
+    EXPECT_GT(us(batch), 2 * us(small_product(64, 64, 64)));
+  }
+}
+
+TEST(SmallPlan, ShareCopiedByFours) {
+  SmallTileConfig tile = small_tiles[0].config;
+  tile.bm = 32;
+  tile.bn = 96;
+  Sgemm p = small_product(32, 96, 64);
+  EXPECT_EQ(share_copied_by_4(tile, p), 0);
+  p.lda = 65;
+  EXPECT_EQ(share_copied_by_4(tile, p), 0.25);
+  p.ldc = 97;
+  EXPECT_EQ(share_copied_by_4(tile, p), 1) << "columns of B lie apart";
+  p.op_b = Op::transpose;
+  p.ldb = 64;
+  EXPECT_EQ(share_copied_by_4(tile, p), 0.25) << "whole lines of B lie apart";
+  p.ldb = 66;
+  EXPECT_EQ(share_copied_by_4(tile, p), 1);
+}
+
+// C alone takes that long where it does not fit in L2.
+TEST(SmallPlan, LargeProductsTakeTheirWayToMemory) {
+  const Sgemm p = small_product(16384, 16384, 1);
+  for (const SmallTile& tile : small_tiles)
+    EXPECT_GE(predict_small_us(tile, p, 132), 4 * std::exp2(28) / small_bytes_per_us) << tile.name;
+}
+
+}  // namespace
+}  // namespace kw

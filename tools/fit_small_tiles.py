@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Fits the times of small_tile's configurations (src/sgemm/small_tuning.hpp) to measurements.
+
+    kernelwright bench sgemm --device gpu --sweep random --seed 2 --kernel 'small_*' --json times.json
+    tools/fit_small_tiles.py results/h200/explored-short-k.txt  # or times.json ...
+
+What counts is which configuration comes out shortest, so the search lowers the time lost by the
+choice among those that were measured, and with half the weight the error of the predictions. Prints
+the times; small_tuning.hpp is edited by hand.
+"""
+import argparse
+import collections
+import json
+import math
+import pathlib
+import random
+import re
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copies_by_4_us", "tail"]
+
+
+def read_table(text):
+    """The launch's constants, and {name: (shape, times)}"""
+    constants = {name: float(re.search(rf"small_{name} = ([\d.e]+);", text).group(1))
+                 for name in ("launch_us", "bytes_per_us", "l2_bytes", "max_k")}
+    tiles = {}
+    for block in re.findall(r"\{\.name = \"small_.*?\}\}", text, re.S):
+        value = lambda key: float(re.search(rf"\.{key} = ([\d.]+)", block).group(1))
+        shape = {key: int(value(key)) for key in ("bm", "bn", "bk", "blocks_per_sm")}
+        tiles[re.search(r'"(small_\w+)"', block).group(1)] = shape, [value(key) for key in TIMES]
+    return constants, tiles
+
+
+def read_measurements(paths, max_k):
+    """{configuration: {(m, n, k, batch, ops, lda, ldb, ldc): us}}"""
+    measured = collections.defaultdict(dict)
+    for path in paths:
+        if path.suffix == ".json":
+            rows = [(r["m"], r["n"], r["k"], r["batch"], r["op_a"] + r["op_b"], r["lda"], r["ldb"],
+                     r["ldc"], r["kernel"], r["time_us"]["median"])
+                    for r in json.loads(path.read_text())["rows"] if r["time_us"]]
+        else:
+            rows = [line.split() for line in path.read_text().splitlines() if line[:1].isdigit()]
+        for m, n, k, batch, ops, lda, ldb, ldc, kernel, us in rows:
+            product = int(m), int(n), int(k), int(batch), ops, int(lda), int(ldb), int(ldc)
+            if product[2] <= max_k and min(product[:2]) > 2:
+                measured[kernel][product] = float(us)
+    return measured
+
+
+def predict(tile, times, product, constants, sms):
+    """As predict_small_us in src/sgemm/small_plan.hpp."""
+    m, n, k, batch, ops, lda, ldb, ldc = product
+    first, chunk, block, busy, c_by_4, copies_by_4, tail = times
+    bm, bn = tile["bm"], tile["bn"]
+    blocks = -(-m // bm) * -(-n // bn) * batch / sms
+    rounds = blocks if blocks > tile["blocks_per_sm"] else math.ceil(blocks)
+    chunks = k / tile["bk"]
+    stores_by_4 = bool(n % 4 or ldc % 4)
+    by_4 = bm * bool(lda % 4) + bn * bool(ldb % 4 or (ops[1] == "N" and stores_by_4))
+    busy += copies_by_4 * by_4 / (bm + bn)
+    data = 4 * batch * (m * n + k * (m + n))
+    return max(first + chunks * chunk,
+               constants["launch_us"] + (rounds + tail) * (block + c_by_4 * stores_by_4 + chunks * busy),
+               constants["launch_us"] + data / constants["bytes_per_us"] if data > constants["l2_bytes"] else 0)
+
+
+class Fit:
+    def __init__(self, constants, tiles, measured, sms):
+        self.constants, self.tiles, self.measured, self.sms = constants, tiles, measured, sms
+        self.times = {name: list(tiles[name][1]) for name in measured}
+        self.products = sorted({p for times in measured.values() for p in times})
+        self.best = {p: min(times[p] for times in measured.values() if p in times) for p in self.products}
+        alike = collections.Counter(p[:3] for p in self.products)
+        self.weight = {p: alike[p[:3]] ** -0.5 for p in self.products}
+        self.predicted = {name: self.predictions(name, self.times[name]) for name in measured}
+        self.errors = {name: self.error(name, self.predicted[name]) for name in measured}
+
+    def predictions(self, name, times):
+        return {p: predict(self.tiles[name][0], times, p, self.constants, self.sms)
+                for p in self.measured[name]}
+
+    def error(self, name, predicted):
+        total = weights = 0
+        for p, us in self.measured[name].items():
+            weight = self.weight[p] * (1 if us < 1.25 * self.best[p] else 0.2)
+            total += weight * abs(math.log(predicted[p] / us))
+            weights += weight
+        return total / weights
+
+    def lost(self, product):
+        """(lost, chosen)"""
+        here = [name for name in self.measured if product in self.measured[name]]
+        chosen = min(here, key=lambda name: self.predicted[name][product])
+        return math.log(self.measured[chosen][product] / self.best[product]), chosen
+
+    def mean_lost(self):
+        return (sum(self.weight[p] * self.lost(p)[0] for p in self.products)
+                / sum(self.weight.values()))
+
+    def cost(self):
+        return self.mean_lost() + 0.5 * sum(self.errors.values()) / len(self.errors)
+
+    def search(self, steps):
+        best = self.cost()
+        for _ in range(steps):
+            name, which = random.choice(list(self.times)), random.randrange(len(TIMES))
+            before = self.times[name], self.predicted[name], self.errors[name]
+            times = list(self.times[name])
+            times[which] = max(1e-4, times[which] * math.exp(random.gauss(0, 0.08)))
+            self.times[name] = times
+            self.predicted[name] = self.predictions(name, times)
+            self.errors[name] = self.error(name, self.predicted[name])
+            cost = self.cost()
+            if cost < best:
+                best = cost
+            else:
+                self.times[name], self.predicted[name], self.errors[name] = before
+
+    def report(self):
+        for lost, chosen, product in sorted(((*self.lost(p), p) for p in self.products), reverse=True)[:8]:
+            print(f"  {product}: {chosen} {100 * math.expm1(lost):.0f} % slower than the best")
+        print(f"  lost on average: {100 * math.expm1(self.mean_lost()):.2f} %")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=3000, help="of the search (default 3000)")
+    parser.add_argument("--sms", type=int, default=132, help="of the device (default: H200's 132)")
+    arguments = parser.parse_args()
+    random.seed(1)
+    constants, tiles = read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
+    measured = read_measurements(arguments.results, constants["max_k"])
+    measured = {name: times for name, times in measured.items() if name in tiles}
+    if not measured:
+        parser.error("no row of a configuration of src/sgemm/small_tuning.hpp in these files")
+    fit = Fit(constants, tiles, measured, arguments.sms)
+    print(f"{len(fit.products)} products, as small_tuning.hpp has it:")
+    fit.report()
+    fit.search(arguments.steps)
+    print("after the search:")
+    fit.report()
+    for name, times in fit.times.items():
+        print(f"{name:16}", "  ".join(f"{key} {us:.3f}" for key, us in zip(TIMES, times)),
+              f" error {100 * fit.errors[name]:.1f} %")
+
+
+if __name__ == "__main__":
+    main()
