@@ -26,9 +26,9 @@ def read_table(text):
                  for name in ("launch_us", "bytes_per_us", "l2_bytes", "max_k")}
     tiles = {}
     for block in re.findall(r"\{\.name = \"small_.*?\}\}", text, re.S):
-        value = lambda key: float(re.search(rf"\.{key} = ([\d.]+)", block).group(1))
-        shape = {key: int(value(key)) for key in ("bm", "bn", "bk", "blocks_per_sm")}
-        tiles[re.search(r'"(small_\w+)"', block).group(1)] = shape, [value(key) for key in TIMES]
+        values = {key: float(value) for key, value in re.findall(r"\.(\w+) = ([\d.]+)", block)}
+        shape = {key: int(values[key]) for key in ("bm", "bn", "bk", "blocks_per_sm")}
+        tiles[re.search(r'"(small_\w+)"', block).group(1)] = shape, [values[key] for key in TIMES]
     return constants, tiles
 
 
