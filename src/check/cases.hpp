@@ -16,7 +16,7 @@ std::vector<SgemmCase> sgemm_transpose_cases(std::uint64_t seed = 1);
 // Batches by strides and by pointers, and scalars on the device, alone and together: production
 // kernels take these too, a rung may refuse.
 std::vector<SgemmCase> sgemm_batch_cases(std::uint64_t seed = 1);
-// Products with a side of 1 to 9, short and long, with all pairs of operations; production kernels
+// Products with a side of 1 to 17, short and long, with all pairs of operations; production kernels
 // take these too, a rung may refuse.
 std::vector<SgemmCase> sgemm_thin_cases(std::uint64_t seed = 1);
 // One shape with several paddings and scalars; one input where a seed and an input are asked for.

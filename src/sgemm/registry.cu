@@ -18,7 +18,7 @@ KernelList<Sgemm> sgemm_in_one_launch() {
        .launch = async_tile_launch},
       {.name = "thin",
        .parent = nullptr,
-       .idea = "m or n <= 8: the other operand read once, k over threads and blocks",
+       .idea = "m or n <= 16: the other operand read once, k over threads and blocks",
        .role = Role::production,
        .math = Math::fp32,
        .make_plan = thin_make_plan,

@@ -1,14 +1,15 @@
 // How `thin` computes a product: which operand is the wide one, how it lies in memory, which
 // threads read which part of it. A function of the problem and the device, made on the host.
 //
-//   out[r][j] = alpha * sum over k of wide[r][k] * narrow[k][j] + beta * C,  j < width <= 8
+//   out[r][j] = alpha * sum over k of wide[r][k] * narrow[k][j] + beta * C,  j < width <= 16
 //
-// With n <= 8 the wide operand is op(A), with m <= 8 the transpose of op(B): only the strides of
-// the narrow operand and of C differ.
+// Where op(A) has more rows than op(B) has columns, the wide operand is op(A), else the transpose
+// of op(B): only the strides of the narrow operand and of C differ.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -19,6 +20,15 @@
 
 namespace kw {
 
+// How a thread reads lines of the wide operand. A line is a row of the operand, or one k of all
+// rows.
+//   single   an element a load
+//   vector   four elements a load: all lines start on a 16-byte boundary
+//   shifted  four elements a load, where lines are one k of all rows and start anywhere: a thread
+//            keeps to lines in which boundaries lie alike, and begins up to three rows before its
+//            first one
+enum class ThinLoads { single, vector, shifted };
+
 struct ThinPlan {
   bool wide_is_b = false;
   bool along_k = false;  // memory's order of the wide operand: [r][k], else [k][r]
@@ -28,40 +38,44 @@ struct ThinPlan {
   std::int64_t narrow_k = 0, narrow_j = 0;  // strides of the narrow operand
   std::int64_t c_row = 0, c_j = 0;          // of C
 
-  // A thread has 4 x 4 elements of the wide operand at a time. A block therefore has 4 row_threads
-  // rows, and a step has 4 k_threads along k.
-  int row_threads = 1, k_threads = 1;
+  ThinLoads loads = ThinLoads::single;
+  int config = 0;                  // of thin_configs
+  int thread_rows = 1, depth = 1;  // the instance's
+  // A block has 2^row_shift threads along the rows, each with `thread_rows`, and 2^k_shift along k,
+  // each with `depth` in a step.
+  int row_shift = 0, k_shift = 0;
+  int sum_shift = 0, gather_shift = 0;  // 2^ threads add up an output of a block, of all parts
   // A product is row_blocks x parts blocks; a part has k_per_part along k, whole steps.
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
 
-  KW_HOST_DEVICE constexpr int block_rows() const { return 4 * row_threads; }
-  KW_HOST_DEVICE constexpr int step() const { return 4 * k_threads; }
+  KW_HOST_DEVICE constexpr int threads() const { return 1 << (row_shift + k_shift); }
+  // Lines of rows that lie each in its own way need a vector more than their block has.
+  KW_HOST_DEVICE constexpr int block_rows() const {
+    return (thread_rows << row_shift) - (loads == ThinLoads::shifted ? 4 : 0);
+  }
+  KW_HOST_DEVICE constexpr int step() const { return depth << k_shift; }
   KW_HOST_DEVICE constexpr int outputs() const { return width * block_rows(); }  // of a block
+  // Threads of a warp along k.
+  KW_HOST_DEVICE constexpr int k_lanes() const {
+    const int shift = along_k ? k_shift : 5 - (row_shift < 5 ? row_shift : 5);
+    return 1 << (shift < 5 ? shift : 5);
+  }
   std::int64_t blocks(std::int64_t batch) const { return batch * row_blocks * parts; }
   std::size_t workspace_bytes(std::int64_t batch) const {
     return parts == 1 ? 0 : static_cast<std::size_t>(blocks(batch) * outputs()) * sizeof(float);
   }
 };
 
-// The first instance that is wide enough.
-inline std::size_t thin_config_of(int width) {
-  const auto found = std::find_if(std::begin(thin_configs), std::end(thin_configs),
-                                  [&](const ThinConfig& config) { return config.width >= width; });
-  return static_cast<std::size_t>(found - std::begin(thin_configs));
-}
+// How a product is cut, as far as it is a choice.
+struct ThinCut {
+  int config, threads_shift, row_shift;
+  std::int64_t parts;
+  ThinLoads unaligned = ThinLoads::single;  // where lines are not aligned
+};
 
-inline bool is_thin(const Sgemm& p) {
-  return std::min(p.m, p.n) <= std::rbegin(thin_configs)->width;
-}
+inline bool is_thin(const Sgemm& p) { return std::min(p.m, p.n) <= thin_max_width; }
 
-// Blocks that run at a time.
-inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
-  return std::int64_t{thin_configs[thin_config_of(plan.width)].blocks_per_sm} *
-         std::max(1, device.sm_count);
-}
-
-namespace detail {
-
+// The product's operands, not cut yet.
 inline ThinPlan thin_operands(const Sgemm& p) {
   ThinPlan plan;
   plan.wide_is_b = p.m <= p.n;
@@ -91,63 +105,205 @@ inline ThinPlan thin_operands(const Sgemm& p) {
   return plan;
 }
 
-// Threads that cover `size` four by four: a power of two between the two limits.
-inline int thin_threads(std::int64_t size, int least, int most) {
-  const std::int64_t wanted = std::clamp<std::int64_t>((size + 3) / 4, least, most);
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(wanted)));
+namespace detail {
+
+// The largest s with 2^s <= x.
+inline int floor_log2(std::int64_t x) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(x))) - 1;
+}
+// The least s with 2^s >= x.
+inline int ceil_log2(std::int64_t x) { return x <= 1 ? 0 : floor_log2(x - 1) + 1; }
+
+}  // namespace detail
+
+// The way of the loads that an operand and a cut allow.
+inline ThinLoads thin_loads(const ThinPlan& operands, const ThinCut& cut) {
+  if (!operands.along_k && thin_configs[cut.config].rows == 1) return ThinLoads::single;
+  if (operands.aligned) return ThinLoads::vector;
+  return operands.along_k ? ThinLoads::single : cut.unaligned;
+}
+
+// Whether an instance's blocks can be cut so.
+inline bool is_cut(const ThinPlan& operands, const ThinCut& cut) {
+  const ThinConfig& config = thin_configs[cut.config];
+  const int k_shift = cut.threads_shift - cut.row_shift;
+  if (1 << cut.threads_shift > config.threads || k_shift < 0 ||
+      config.depth << k_shift > config.chunk())
+    return false;
+  // Of four threads along k each has every fourth line, and the lanes of a warp are in one.
+  return thin_loads(operands, cut) != ThinLoads::shifted || (k_shift >= 2 && cut.row_shift >= 5);
+}
+
+// Threads along k whose sums meet in the lanes of a warp, and the sums of an output that remain.
+inline int thin_merged(const ThinPlan& plan) {
+  return thin_configs[plan.config].adds_lanes() ? std::min(1 << plan.k_shift, plan.k_lanes()) : 1;
+}
+inline int thin_sums(const ThinPlan& plan) { return (1 << plan.k_shift) / thin_merged(plan); }
+
+// Gives a plan that knows the operands its cut. Blocks that share rows need a ticket each.
+inline void cut_thin(ThinPlan& plan, const Sgemm& p, const ThinCut& cut) {
+  const ThinConfig& config = thin_configs[cut.config];
+  plan.loads = thin_loads(plan, cut);
+  plan.config = cut.config;
+  plan.thread_rows = config.rows;
+  plan.depth = config.depth;
+  plan.row_shift = cut.row_shift;
+  plan.k_shift = cut.threads_shift - cut.row_shift;
+  plan.row_blocks = ceil_div(plan.rows, plan.block_rows());
+  const std::int64_t steps = ceil_div(p.k, plan.step());
+  std::int64_t parts = std::clamp<std::int64_t>(cut.parts, 1, std::max<std::int64_t>(1, steps));
+  if (p.batch * plan.row_blocks > thin_tuning.tickets) parts = 1;
+  const std::int64_t steps_per_part = ceil_div(steps, parts);
+  plan.k_per_part = steps_per_part * plan.step();
+  plan.parts = steps == 0 ? 1 : ceil_div(steps, steps_per_part);
+
+  const auto sharing = [&](std::int64_t outputs, std::int64_t sums) {
+    return std::clamp(cut.threads_shift - detail::ceil_log2(outputs), 0,
+                      std::min(5, detail::floor_log2(sums)));
+  };
+  plan.sum_shift = sharing(config.sums_width() * (config.rows << cut.row_shift), thin_sums(plan));
+  plan.gather_shift = sharing(plan.outputs(), plan.parts);
+}
+
+// Blocks that run at a time.
+inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
+  const ThinConfig& config = thin_configs[plan.config];
+  return std::int64_t{config.blocks_per_sm * config.threads / plan.threads()} *
+         std::max(1, device.sm_count);
+}
+
+namespace detail {
+
+// The longest of what a block's loads wait for, what its multiprocessor and L2 and the memory
+// deliver and what the instructions take; these hide each other in part.
+inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& device,
+                           double blocks_of_sm) {
+  constexpr ThinTuning t = thin_tuning;
+  const ThinConfig& config = thin_configs[plan.config];
+  const double blocks = static_cast<double>(plan.blocks(p.batch));
+  const double rounds =
+      std::ceil(blocks / static_cast<double>(std::max<std::int64_t>(1, thin_slots(plan, device))));
+  const double steps = static_cast<double>(plan.k_per_part / plan.step());
+  const double k = static_cast<double>(std::min(plan.k_per_part, p.k));
+  const double rows = static_cast<double>(std::min<std::int64_t>(plan.block_rows(), plan.rows));
+  const bool aligned = plan.loads != ThinLoads::single;
+
+  const double chunk = std::min<double>(k, config.chunk());
+  const double chunks = std::max(0.0, std::ceil(k / config.chunk()) - 1);
+  const double fetches = std::ceil(chunk / plan.threads()) +
+                         chunks * std::ceil(1.0 * config.chunk() / plan.threads()) - 1;
+  const double waits = rounds * (steps * t.step + fetches * t.fetch + chunks * t.chunk) +
+                       (blocks_of_sm - 1) * t.block;
+
+  constexpr double sector = 32;
+  const double line = sizeof(float) * (plan.along_k ? k : rows), beyond = aligned ? 0 : sector - 4;
+  const double narrow =
+      plan.narrow_k == 1 ? sizeof(float) * plan.width : std::max(sector, 4.0 * plan.width);
+  const double block_bytes = (plan.along_k ? rows : k) * (line + beyond) + k * narrow;
+  const double more = aligned ? 1 : 1 + t.unaligned;
+  const double of_sm = more * blocks_of_sm * block_bytes / t.sm_bytes;
+  const double of_l2 = more * blocks * block_bytes / t.l2_bytes;
+
+  const double shared_by =
+      p.batch > 1 && (plan.wide_is_b ? p.stride_b : p.stride_a) == 0 && p.a_array == nullptr
+          ? 1
+          : static_cast<double>(p.batch);
+  const double bytes =
+      sizeof(float) * shared_by * static_cast<double>(plan.rows) * static_cast<double>(p.k);
+  const double l2 = device.l2_bytes > 0 ? static_cast<double>(device.l2_bytes) : t.default_l2_bytes;
+  const double stated = 2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two a clock
+  const double of_memory =
+      bytes > t.share_of_l2 * l2 && stated > 0 ? bytes / (t.share_of_bandwidth * stated) : 0;
+
+  const double elements = plan.block_rows() * steps * plan.step();
+  const double slots = t.fma_slots * config.width + t.element_slots +
+                       (plan.loads == ThinLoads::single ? t.load_slots : 0);
+  const double instructions = blocks_of_sm * elements * slots / t.slots_per_us;
+
+  const auto cube = [](double x) { return x * x * x; };
+  return std::cbrt(cube(waits) + cube(of_sm) + cube(std::max(of_l2, of_memory)) +
+                   cube(instructions));
+}
+
+// What follows the products: sums of threads and of blocks, and the stores.
+inline double thin_end_us(const ThinPlan& plan, double blocks_of_sm) {
+  constexpr ThinTuning t = thin_tuning;
+  const ThinConfig& config = thin_configs[plan.config];
+  const auto each = [&](double outputs, int shift) {
+    return std::max(1.0, std::ldexp(outputs, shift) / plan.threads());
+  };
+  double us = thin_merged(plan) > 1 ? t.add_lanes : 0;
+  const int sums = thin_sums(plan);
+  if (sums > 1) {
+    const double passes = std::ceil(static_cast<double>(config.width) / config.sums_width());
+    const double outputs = config.sums_width() * (config.rows << plan.row_shift);
+    us += passes * (t.sums_pass + t.sums_add * blocks_of_sm * each(outputs, plan.sum_shift) *
+                                      ceil_div(sums, 1 << plan.sum_shift));
+  } else {
+    us += t.output_direct * plan.width * config.rows;
+  }
+  if (!plan.wide_is_b && plan.width > 1) us += t.scattered * blocks_of_sm * plan.outputs();
+  if (plan.parts > 1) {
+    const auto parts = static_cast<double>(plan.parts);
+    us += t.gather + t.gather_loads * each(plan.outputs(), plan.gather_shift) *
+                         std::ceil(std::ldexp(parts, -plan.gather_shift) / 8);
+  }
+  return us;
 }
 
 }  // namespace detail
 
-// Of a thin product that is not empty.
-inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
-  constexpr int threads = thin_tuning.threads;
-  ThinPlan plan = detail::thin_operands(p);
-  // A warp reads 512 contiguous bytes where there are so many, along k at least 128.
-  const int along_k =
-      detail::thin_threads(p.k, thin_tuning.min_k_threads, thin_tuning.max_k_threads);
-  const int most = threads / (plan.along_k ? along_k : thin_tuning.min_k_threads);
-  plan.row_threads = detail::thin_threads(plan.rows, 1, most);
-  plan.k_threads = threads / plan.row_threads;
-  plan.row_blocks = ceil_div(plan.rows, plan.block_rows());
+inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& device) {
+  constexpr ThinTuning t = thin_tuning;
+  const double blocks_of_sm = static_cast<double>(
+      ceil_div<std::int64_t>(plan.blocks(p.batch), std::max(1, device.sm_count)));
+  return t.start + t.start_twice_threads * (plan.row_shift + plan.k_shift - 8) +
+         detail::thin_main_us(plan, p, device, blocks_of_sm) +
+         detail::thin_end_us(plan, blocks_of_sm);
+}
 
-  const std::int64_t steps = ceil_div(p.k, plan.step());
-  const std::int64_t unsplit = std::max<std::int64_t>(1, p.batch * plan.row_blocks);
-  const std::int64_t wanted = thin_tuning.waves * thin_slots(plan, device);
-  const std::int64_t max_parts = std::max<std::int64_t>(1, steps / thin_tuning.min_steps);
-  std::int64_t parts = std::clamp<std::int64_t>(ceil_div(wanted, unsplit), 1, max_parts);
-  if (unsplit > static_cast<std::int64_t>(ticket_count)) parts = 1;
-  const std::int64_t steps_per_part = ceil_div(steps, parts);
-  plan.k_per_part = steps_per_part * plan.step();
-  plan.parts = steps == 0 ? 1 : ceil_div(steps, steps_per_part);
-  return plan;
+// Of a thin product that is not empty: the cut of the least prediction. k is whole, or in as many
+// parts as fill the device once.
+inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
+  const ThinPlan operands = thin_operands(p);
+  ThinPlan best;
+  double best_us = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const ThinCut& cut) {
+    ThinPlan plan = operands;
+    cut_thin(plan, p, cut);
+    const double us = predict_us(plan, p, device);
+    if (us < best_us || best.row_blocks == 0) best = plan, best_us = us;
+    return plan;
+  };
+  for (const ThinBlock& block : thin_blocks) {
+    int config = 0;
+    while (thin_configs[config].rows != block.rows || thin_configs[config].width < operands.width)
+      ++config;
+    const ThinConfig& instance = thin_configs[config];
+    const int k_shift = block.threads_shift - block.row_shift;
+    // Not with most of its threads beyond the operand.
+    if (block.row_shift > 0 && instance.rows << block.row_shift >= 2 * operands.rows) continue;
+    if (k_shift > 0 && instance.depth << k_shift >= 4 * p.k) continue;
+    ThinCut cut = {config, block.threads_shift, block.row_shift, 1, ThinLoads::shifted};
+    const bool is_long = static_cast<double>(operands.rows) * static_cast<double>(p.k) >=
+                             thin_tuning.shifted_floats &&
+                         p.k >= std::int64_t{thin_tuning.shifted_steps} * instance.depth << k_shift;
+    if (!is_long || !is_cut(operands, cut)) cut.unaligned = ThinLoads::single;
+    if (!is_cut(operands, cut)) continue;
+    const ThinPlan whole = consider(cut);
+    cut.parts = thin_slots(whole, device) / std::max<std::int64_t>(1, whole.blocks(p.batch));
+    if (cut.parts > 1) consider(cut);
+  }
+  if (best.row_blocks > 0) return best;
+  // Next to nothing to read.
+  consider({.config = 5, .threads_shift = 7, .row_shift = 7, .parts = 1});
+  return best;
 }
 
 // Whether the largest grid has so many blocks, and a block can count its k in 32 bits.
 inline bool thin_counts(const Sgemm& p, const ThinPlan& plan) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   return plan.blocks(p.batch) <= most && plan.k_per_part <= most / 2;
-}
-
-// The longer of the time in which memory delivers the operands, and of the time that the blocks
-// take one after the other.
-inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& device) {
-  const double stated =
-      2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two per clock
-  const double bytes_per_us =
-      stated > 0 ? thin_tuning.share_of_bandwidth * stated : thin_tuning.unstated_bytes_per_us;
-  const double floats = static_cast<double>(p.batch) *
-                        (static_cast<double>(plan.rows + plan.width) * static_cast<double>(p.k) +
-                         static_cast<double>(plan.rows) * plan.width);
-  const std::int64_t slots = thin_slots(plan, device);
-  const std::int64_t waves = ceil_div(plan.blocks(p.batch), slots);
-  const std::int64_t steps = waves * (plan.k_per_part / plan.step());
-  // The waves into which one product is cut overlap; a batch adds more.
-  const std::int64_t more_waves = std::max<std::int64_t>(0, waves - thin_tuning.waves);
-  return thin_tuning.launch_us + (plan.parts > 1 ? thin_tuning.gather_us : 0) +
-         std::max(floats * sizeof(float) / bytes_per_us,
-                  static_cast<double>(steps) * thin_tuning.step_us +
-                      static_cast<double>(more_waves) * thin_tuning.block_us);
 }
 
 }  // namespace kw

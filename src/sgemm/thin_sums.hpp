@@ -1,53 +1,69 @@
-// How the sums of `thin` come together: over the threads of a block that share rows, through shared
-// memory, and over the blocks that share rows, through the workspace.
+// How the sums of `thin` come together: over the threads of a block that share rows, through the
+// lanes of a warp and shared memory, and over the blocks that share rows, through the workspace.
 #pragma once
 
+#include "device/warp.hpp"
 #include "sgemm/thin_operand.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::thin {
 
-// sums[o][k_thread] = acc. An output has an odd number of floats, so that no two threads of a warp
-// meet one bank.
-template <bool along_k, bool aligned, int W>
-__device__ __forceinline__ void leave_sums(float* sums, const float (&acc)[4][W],
-                                           const ThinPlan& plan,
-                                           const ThreadPosition<along_k, aligned>& own) {
+// acc = the sum over the lanes of a warp whose numbers differ in the bits from `first` to `end`.
+template <int R, int W>
+__device__ __forceinline__ void add_lanes(float (&acc)[R][W], int first, int end) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  for (int bit = first; bit < end; bit *= 2)
 #pragma unroll
-  for (int j = 0; j < W; ++j)
+    for (int j = 0; j < W; ++j)
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      sums[((4 * j + i) * plan.row_threads + own.row_thread) * (plan.k_threads + 1) +
-           own.k_thread] = acc[i][j];
-}
-__device__ __forceinline__ float add_sums(const float* sums, const ThinPlan& plan, int o) {
-  const float* from = sums + o * (plan.k_threads + 1);
-  float sum = 0;
-#pragma unroll 8
-  for (int t = 0; t < plan.k_threads; ++t) sum += from[t];
-  return sum;
+      for (int i = 0; i < R; ++i) acc[i][j] += from_lane(acc[i][j], lane ^ bit);
 }
 
-// C's element for output o of a block: outputs go over the row threads first, then over a thread's
-// rows, then over j.
-template <bool along_k, bool aligned>
-__device__ __forceinline__ void store_output(const Sgemm& p, const ThinPlan& plan,
-                                             const ThreadPosition<along_k, aligned>& own,
-                                             std::int64_t row0, int o, float sum) {
-  const std::int64_t row = row0 + own.row(o % plan.row_threads, o / plan.row_threads % 4);
-  if (row >= plan.rows) return;
-  float* c = p.c + row * plan.c_row + o / plan.block_rows() * plan.c_j;
-  *c = blend(p.alpha, sum, p.beta, c);
+// Calls use(o, sum over p < count of value(o, p)) for each output o < outputs, 2^shift threads
+// sharing an output. All threads of a block of `threads` call it.
+template <class Value, class Use>
+__device__ __forceinline__ void add_up(int outputs, int count, int shift, int threads,
+                                       const Value& value, const Use& use) {
+  const int tid = static_cast<int>(threadIdx.x), sharing = 1 << shift;
+  for (int first = 0; first < outputs << shift; first += threads) {
+    const int o = (first + tid) >> shift, own = tid & (sharing - 1);
+    float sum = 0;
+    // Eight loads at a time are under way.
+    for (int p = own; o < outputs && p < count; p += 8 * sharing) {
+      float some[8];
+#pragma unroll
+      for (int q = 0; q < 8; ++q) some[q] = p + q * sharing < count ? value(o, p + q * sharing) : 0;
+#pragma unroll
+      for (int q = 0; q < 8; ++q) sum += some[q];
+    }
+    for (int bit = 1; bit < sharing; bit *= 2) sum += from_lane(sum, (tid % warp_lanes) ^ bit);
+    if (o < outputs && own == 0) use(o, sum);
+  }
 }
+
+// Where sums go: C, or a part's place in the workspace.
+struct Target {
+  float* first;  // of the block's first row
+  std::int64_t row_stride, j_stride;
+  float alpha, beta;
+  int rows, width;  // the others are not written
+
+  __device__ __forceinline__ void store(int row, int j, float sum) const {
+    if (row >= rows || j >= width) return;
+    float* const to = first + row * row_stride + j * j_stride;
+    *to = blend(alpha, sum, beta, to);
+  }
+};
 
 // Which part of the product a block computes.
 struct BlockShare {
-  unsigned entry, row_block, part;
+  unsigned entry = 0, row_block, part = 0;
 
   // Neighbouring blocks read neighbouring memory.
-  __device__ BlockShare(const ThinPlan& plan, bool along_k) {
+  __device__ BlockShare(const ThinPlan& plan, bool along_k) : row_block(blockIdx.x) {
     const auto parts = static_cast<unsigned>(plan.parts);
     const auto row_blocks = static_cast<unsigned>(plan.row_blocks);
+    if (parts == 1 && blockIdx.x < row_blocks) return;
     const unsigned in_entry = blockIdx.x % (parts * row_blocks);
     entry = blockIdx.x / (parts * row_blocks);
     row_block = along_k ? in_entry / parts : in_entry % row_blocks;
