@@ -92,8 +92,8 @@ void bulk_copy(void* to, const void* from, unsigned bytes, std::uint64_t* mbarri
 
 // Hopper's wgmma on bf16 or fp16 with N = n, a multiple of 16 up to 192: the 128 threads of a
 // warpgroup all issue the same products in the same groups, each with its own n / 2 accumulators,
-// laid out as src/device/wgmma.hpp says. Shared memory is read between a warp's issue and its wait; an
-// accumulator is NaN until the wait for the last product that adds to it. A thread that takes an
+// laid out as src/device/wgmma.hpp says. Shared memory is read between a warp's issue and its wait;
+// an accumulator is NaN until the wait for the last product that adds to it. A thread that takes an
 // accumulator for the first time, or again since a wait gave it back, has called wgmma_fence in
 // between. At wgmma_wait a warp's lanes meet.
 struct WgmmaOperand {
