@@ -19,7 +19,7 @@ TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "sm_bytes", "l2_bytes", "unaligned", "fma_slots", "element_slots",
           "load_slots"]
-SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 4.917e6  # of the H200 that measured
+SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR = 32
 # In the measurements blocks that share rows add up their parts one load after the other.
 GATHER_LOAD_US = 0.206
@@ -29,7 +29,7 @@ def read_tuning():
     text = TUNING.read_text()
     table = text[text.index("thin_configs[] = {"):text.index("thin_max_width")]
     configs = [tuple(map(int, found)) for found in re.findall(r"\{(\d+), (\d+), (\d+), (\d+), (\d+)\}", table)]
-    blocks = {tuple(map(int, found)) for found in re.findall(r"^    \{(\d), (\d+), (\d+)\},  //", text, re.M)}
+    blocks = {tuple(map(int, found)) for found in re.findall(r"^    \{(\d), (\d+), (\d+)\},  //", text, re.MULTILINE)}
     constants = {name: float(value) for name, value in re.findall(r"\.(\w+) = ([\d.e-]+)[,}]", text)}
     return configs, blocks, constants
 
@@ -64,7 +64,23 @@ def cut(shape, name, configs):
     return dict(locals(), blocks=row_blocks * parts, slots=resident * SMS)
 
 
-def predicted_us(c, t):
+def library_cuts(shape, configs, blocks):
+    """Those among which thin_plan takes the least prediction, where lines start on 16-byte boundaries."""
+    for thread_rows, threads_shift, row_shift in blocks:
+        whole = cut(shape, f"r{thread_rows}_t{threads_shift}_l{row_shift}_p1", configs)
+        config, k_shift = whole["config"], whole["k_shift"]
+        if 1 << threads_shift > config[3] or config[2] << k_shift > chunk_of(config[0]):
+            continue
+        if row_shift > 0 and whole["block_rows"] >= 2 * whole["rows"]:
+            continue
+        if k_shift > 0 and whole["step"] >= 4 * whole["k"]:
+            continue
+        yield whole
+        if whole["slots"] // whole["blocks"] > 1:
+            yield cut(shape, f"r{thread_rows}_t{threads_shift}_l{row_shift}_p0", configs)
+
+
+def predicted_us(c, t, as_measured=True):
     width = c["config"][0]
     threads, k_threads = 1 << c["threads_shift"], 1 << c["k_shift"]
     of_sm = -(-c["blocks"] // SMS)
@@ -111,8 +127,24 @@ def predicted_us(c, t):
         us += t["scattered"] * of_sm * outputs
     if c["parts"] > 1:
         shift = max(0, min(c["threads_shift"] - log2_ceil(outputs), 5, int(math.log2(c["parts"]))))
-        us += t["gather"] + GATHER_LOAD_US * max(1, (outputs << shift) / threads) * -(-c["parts"] // (1 << shift))
+        loads = -(-c["parts"] // (1 << shift))
+        loads_us = GATHER_LOAD_US * loads if as_measured else t["gather_loads"] * -(-loads // 8)
+        us += t["gather"] + max(1, (outputs << shift) / threads) * loads_us
     return us
+
+
+def read_measurements(path, configs, blocks):
+    """{shape: [(cut, us, name)]}, of the blocks that the library has, with k whole or filling the device."""
+    shapes = {}
+    for line in path.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        m, n, k, ops, lda, ldb, ldc, name, us = line.split()
+        if not re.fullmatch(r"r\d_t\d+_l\d_p[01]", name) or tuple(int(x[1:]) for x in name.split("_")[:3]) not in blocks:
+            continue
+        shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
+        shapes.setdefault(shape, []).append((cut(shape, name, configs), float(us), name))
+    return shapes
 
 
 def losses(shapes, t, margin=1):
@@ -149,15 +181,7 @@ def main():
     options = parser.parse_args()
 
     configs, blocks, constants = read_tuning()
-    shapes = {}
-    for line in options.file.read_text().splitlines():
-        if line.startswith("#"):
-            continue
-        m, n, k, ops, lda, ldb, ldc, name, us = line.split()
-        if not re.fullmatch(r"r\d_t\d+_l\d_p[01]", name) or tuple(int(x[1:]) for x in name.split("_")[:3]) not in blocks:
-            continue
-        shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
-        shapes.setdefault(shape, []).append((cut(shape, name, configs), float(us), name))
+    shapes = read_measurements(options.file, configs, blocks)
     report("as it is", shapes, constants)
     if not options.fit:
         return
