@@ -73,7 +73,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{8192, 32, 8192, 1}, "stream_64x32", "stream_64x32"},
       {{512, 512, 4096, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
       {{512, 512, 16384, 1}, "stream_64x256", "hopper_bf16x6_64x128"},
-      {{16384, 16384, 64, 1}, "stream_128x128", "hopper_bf16x6_128x192"},
+      {{16384, 16384, 64, 1}, "stream_128x128", "hopper_bf16x6_128x128"},
       {{300, 200, 70000, 1}, "ragged", "ragged"},
   };
   const KernelList<Sgemm> kernels = on_host::sgemm_production();

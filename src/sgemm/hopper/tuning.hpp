@@ -114,14 +114,14 @@ inline constexpr TileRow bf16x6_tiles[] = {
     {.name = "hopper_bf16x6_256x128",
      .tile = {.m64_blocks = 2, .bn = 128, .stages = 3, .ping_pong = true},
      .launch_us = 1.5,
-     .tile_us = 4.1,
-     .stage_us = 1.85,
+     .tile_us = 4.5,
+     .stage_us = 1.8,
      .ones_us = 18.5,
      .best_tflops = 134.0},  // 8192
     {.name = "hopper_bf16x6_128x192",
      .tile = {.m64_blocks = 1, .bn = 192, .stages = 3, .ping_pong = true},
      .launch_us = 1.0,
-     .tile_us = 2.2,
+     .tile_us = 3.9,
      .stage_us = 1.38,
      .ones_us = 15.5,
      .best_tflops = 133.1},  // 8192
