@@ -63,6 +63,12 @@ ProgramUnderWay::~ProgramUnderWay() {
 
 void ProgramUnderWay::send(int number) const { kill(process_, number); }
 
+bool ProgramUnderWay::has_ended() const {
+  siginfo_t state = {};  // stays zero while it runs; its exit code is left for `wait`
+  waitid(P_PID, static_cast<id_t>(process_), &state, WEXITED | WNOHANG | WNOWAIT);
+  return state.si_pid != 0;
+}
+
 ProgramRun ProgramUnderWay::wait() {
   int state = 0;
   waitpid(process_, &state, 0);

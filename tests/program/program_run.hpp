@@ -31,6 +31,7 @@ class ProgramUnderWay {
   ProgramUnderWay& operator=(const ProgramUnderWay&) = delete;
 
   void send(int signal) const;
+  bool has_ended() const;
   // What it said so far on standard output and error.
   ProgramRun so_far() const { return {0, read_text(out_), read_text(err_)}; }
   // Its exit code, or the negative number of the signal that ended it; what it said is complete.
