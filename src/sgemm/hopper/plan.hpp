@@ -72,7 +72,13 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   }
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
   const std::int64_t cut = (tiles - whole_rounds * sms) * stages, share = ceil_div(cut, sms);
-  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
+  const double operand_bytes = 4.0 * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
+                               static_cast<double>(p.batch);
+  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable ||
+      operand_bytes >
+          cut_operands_per_l2 *
+              (device.l2_bytes > 0 ? static_cast<double>(device.l2_bytes) : unstated_l2_bytes))
+    return whole;
   const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages + share) +
                         rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
   if (cut_us >= whole.us) return whole;

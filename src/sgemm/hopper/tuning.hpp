@@ -186,9 +186,12 @@ constexpr double k_split_us = 0.9, each_k_split_us = 0.14;
 // What cutting the last rounds of tiles costs beside products: parts that are left and read, blocks
 // that meet no others at the same k. Once, and for each 64 x 64 of a tile. From calls of 768 to
 // 3072 cubed on an H200: cutting saves, for example, 21 us of products and 12 us of the call at
-// 1536 with fp16x3's 128 x 128. From 4096 cubed on it is neither faster nor slower: power is the
-// limit there, and SMs that idle leave theirs to the others.
+// 1536 with fp16x3's 128 x 128.
 constexpr double rounds_cut_us = 2, each_rounds_cut_us = 2;
+// Only for operands of so many times L2: blocks at different k share no stage, so all of them come
+// from L2, or from memory, which is too slow. 2048 x 4096 x 11008 takes a quarter longer cut; at
+// 3072 cubed, 1.2 times L2, cutting still pays.
+constexpr double cut_operands_per_l2 = 1.4, unstated_l2_bytes = 60 << 20;
 
 // --- the choice among tiles
 
