@@ -48,7 +48,7 @@ check_archs() { # check_archs [--quick]
   local files=(src/{reduce,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=() architecture bad=0
   [[ $# == 0 || $1 == --quick ]] || die "check-archs: unknown argument '$1'; there is --quick"
   if (($#)); then
-    targets=(75 86 89 100 120) # the build compiles everything for 80 and 90a
+    targets=(75 80 86 89 100 120) # and a build, everything for 90a or the GPU that is here
     files=(tests/support/one_of_each.cu src/sgemm/{async_tile,thin}.cu src/scale_add/scale_add_stream.cu)
     options=(-Xcicc -O0 -Xptxas -O0)
   fi

@@ -66,7 +66,11 @@ mutate() { # mutate [ID...]
 run_all_tests() {
   local passed=0 failed=0 summary=() main=cuda asan=asan quick=(--quick) amd=()
   case ${1:-} in
-    "") ;;
+    "")
+      local architectures
+      architectures=$(gpu_architectures) # the others are compiled by check_archs
+      configure_options+=("-DKW_CUDA_ARCHITECTURES=${architectures:-90a-real}")
+      ;;
     --all)
       asan=asan-all quick=() amd=(--all)
       configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
