@@ -26,11 +26,20 @@ inline constexpr MemoryTuning memory_tuning = {.kept_share = 1.0 / 3,
                                                .unstated_bytes_per_us = 4.4e6,
                                                .unstated_l2_bytes = 60 << 20};
 
+// 0 where the device states none.
+inline double stated_bytes_per_us(const Device& device) {
+  return 2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two per clock
+}
+
 inline double memory_bytes_per_us(const Device& device) {
-  const double stated =
-      2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two per clock
+  const double stated = stated_bytes_per_us(device);
   return stated > 0 ? memory_tuning.share_of_bandwidth * stated
                     : memory_tuning.unstated_bytes_per_us;
+}
+
+inline double l2_bytes_of(const Device& device) {
+  return static_cast<double>(device.l2_bytes > 0 ? device.l2_bytes
+                                                 : memory_tuning.unstated_l2_bytes);
 }
 
 // The bytes of a product's operands, each once, and C twice where it is read too.
@@ -48,8 +57,7 @@ inline double operand_bytes(const Sgemm& p) {
 inline double memory_us(const Sgemm& p, const Device& device) {
   constexpr MemoryTuning t = memory_tuning;
   const double bytes = operand_bytes(p);
-  const auto l2 = static_cast<double>(device.l2_bytes > 0 ? device.l2_bytes : t.unstated_l2_bytes);
-  const double lost = (bytes / l2 - t.kept_share) / (t.lost_share - t.kept_share);
+  const double lost = (bytes / l2_bytes_of(device) - t.kept_share) / (t.lost_share - t.kept_share);
   return std::clamp(lost, 0.0, 1.0) * bytes / memory_bytes_per_us(device);
 }
 

@@ -74,6 +74,15 @@ struct Sgemm : PlainSgemm {
   }
 };
 
+// Whether rows of a matrix, which start ld floats apart, are read and written by 4 bytes instead of
+// 16, as far as its shape tells, not its address. A plan is then the right one for every address,
+// also one that was made without.
+inline bool rows_by_4(const Sgemm& p, std::int64_t ld, std::int64_t stride) {
+  return ld % 4 != 0 || (p.batch > 1 && stride % 4 != 0);
+}
+// Whether C is stored by single elements, likewise.
+inline bool is_c_by_4(const Sgemm& p) { return p.n % 4 != 0 || rows_by_4(p, p.ldc, p.stride_c); }
+
 // `count` entries of the batch from entry `first` on.
 inline Sgemm some_entries(const Sgemm& all, std::int64_t first, std::int64_t count) {
   Sgemm part = all;

@@ -11,6 +11,7 @@
 #include "gpu/device.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/small_tuning.hpp"
+#include "sgemm/spread_blocks.hpp"
 
 namespace kw {
 
@@ -28,19 +29,14 @@ inline std::size_t small_shared_bytes(const SmallTileConfig& tile, const Sgemm& 
   return sizeof(float) * std::max<std::size_t>(static_cast<std::size_t>(stages * stage), sums);
 }
 
-// What the launch asks for. Blocks of launches that overlap come to lie many on one SM and few on
-// another, and then do so launch after launch. So where blocks are few and have some work, as much
-// is asked for as lets no more of them on an SM than it needs to have.
+// What the launch asks for: where blocks are few and have some work, they are kept apart.
 inline std::size_t small_shared_bytes_asked(const SmallTileConfig& tile, const Sgemm& p,
                                             const Device& device) {
   const std::size_t needed = small_shared_bytes(tile, p);
   const std::int64_t blocks = small_tile_count(tile, p) * p.batch, sms = device.sm_count;
-  if (sms <= 0 || p.loop_k() < small_alone_k || 2 * blocks <= sms) return needed;
-  const std::int64_t per_sm = ceil_div(blocks, sms);
-  if (per_sm >= std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
-  const auto one_more = static_cast<std::size_t>(per_sm + 1);
-  return std::max(
-      needed, std::min(device.shared_bytes_per_sm / one_more, device.shared_bytes_per_block_optin));
+  if (sms <= 0 || p.loop_k() < small_alone_k) return needed;
+  if (ceil_div(blocks, sms) >= std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
+  return shared_bytes_that_spread(blocks, needed, device);
 }
 
 inline bool small_tile_supports(const SmallTileConfig& tile, const Sgemm& p, const Device& device) {
@@ -50,20 +46,12 @@ inline bool small_tile_supports(const SmallTileConfig& tile, const Sgemm& p, con
          small_shared_bytes(tile, p) <= device.shared_bytes_per_block_optin;
 }
 
-// Whether rows of C are stored by single elements, as far as its shape tells.
-inline bool is_c_by_4(const Sgemm& p) {
-  return p.n % 4 != 0 || p.ldc % 4 != 0 || (p.batch > 1 && p.stride_c % 4 != 0);
-}
-
 // Of the floats that a block copies, the share that is copied by 4 bytes instead of 16.
 inline double share_copied_by_4(const SmallTileConfig& tile, const Sgemm& p) {
-  const auto is_by_4 = [&](std::int64_t ld, std::int64_t stride) {
-    return ld % 4 != 0 || (p.batch > 1 && stride % 4 != 0);
-  };
   // Columns of B that lie apart for single stores of C are copied one by one.
   const bool b_apart = p.op_b == Op::none && is_c_by_4(p);
-  const int floats = (is_by_4(p.lda, p.stride_a) ? tile.bm : 0) +
-                     (b_apart || is_by_4(p.ldb, p.stride_b) ? tile.bn : 0);
+  const int floats = (rows_by_4(p, p.lda, p.stride_a) ? tile.bm : 0) +
+                     (b_apart || rows_by_4(p, p.ldb, p.stride_b) ? tile.bn : 0);
   return static_cast<double>(floats) / (tile.bm + tile.bn);
 }
 

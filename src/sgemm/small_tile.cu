@@ -8,9 +8,9 @@
 //         Neighbouring threads store neighbours wherever rows of C start (small_operand.hpp).
 //         Where tiles are too few to fill the SMs, warps share a tile along k: they multiply larger
 //         fragments of it, each every few steps.
-// Limits  The bandwidth of C where k is short. Else loads from shared memory: 4 x 4 outputs a
-// thread
-//         take 8 floats for 16 FFMAs, of which an SM does 128 while 32 floats a warp arrive.
+// Limits  The bandwidth of C where k is short. Else loads from shared memory: a thread's 4 x 4
+//         outputs take 8 floats for 16 FFMAs, of which an SM does 128 while 32 floats a warp
+//         arrive.
 // Order   One accumulator per output and part of k, k ascending, then the parts: the same bits for
 //         the same inputs and sizes.
 #include <iterator>

@@ -59,6 +59,14 @@ __device__ __forceinline__ float4 read_once(const float* x) {
 #endif
 }
 
+// x[i][e] = the i-th of four rows that touch in the line, or 0 where the line is beyond the last k.
+template <int R, int D>
+__device__ __forceinline__ void read_rows(float (&x)[R][D], int e, const float* line, bool here) {
+  float4 four = make_float4(0, 0, 0, 0);
+  if (here) four = read_once(line);
+  x[0][e] = four.x, x[1][e] = four.y, x[2][e] = four.z, x[3][e] = four.w;
+}
+
 // A thread's way through the wide operand, R x D elements a step. Lines lie ld apart.
 template <int R, int D, bool along_k, ThinLoads loads>
 class WideOperand {
@@ -122,9 +130,7 @@ class WideOperand {
         const bool here = own_.k_offset(e) < k_left_;
         const float* const line = at_ + own_.k_offset(e) * ld_;
         if constexpr (whole && vector) {
-          float4 four = make_float4(0, 0, 0, 0);
-          if (here) four = read_once(line);
-          x[0][e] = four.x, x[1][e] = four.y, x[2][e] = four.z, x[3][e] = four.w;
+          read_rows(x, e, line, here);
         } else {
 #pragma unroll
           for (int i = 0; i < R; ++i)
@@ -185,9 +191,7 @@ class WideOperand<R, D, false, ThinLoads::shifted> {
       const bool here = own_.k_offset(e) < k_left_;
       const float* const line = at_ + own_.k_offset(e) * ld_;
       if constexpr (whole) {
-        float4 four = make_float4(0, 0, 0, 0);
-        if (here) four = read_once(line);
-        x[0][e] = four.x, x[1][e] = four.y, x[2][e] = four.z, x[3][e] = four.w;
+        read_rows(x, e, line, here);
       } else {
 #pragma unroll
         for (int i = 0; i < R; ++i)

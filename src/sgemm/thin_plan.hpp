@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "arithmetic.hpp"
+#include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/thin_tuning.hpp"
 
@@ -211,7 +212,7 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double bytes =
       sizeof(float) * shared_by * static_cast<double>(plan.rows) * static_cast<double>(p.k);
   const double l2 = device.l2_bytes > 0 ? static_cast<double>(device.l2_bytes) : t.default_l2_bytes;
-  const double stated = 2e-3 * device.memory_clock_khz * device.memory_bus_bits / 8;  // two a clock
+  const double stated = stated_bytes_per_us(device);
   const double of_memory =
       bytes > t.share_of_l2 * l2 && stated > 0 ? bytes / (t.share_of_bandwidth * stated) : 0;
 

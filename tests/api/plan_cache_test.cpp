@@ -16,6 +16,7 @@
 #ifdef KW_HAVE_HOST_SIMT
 #include "sgemm/kernels.hpp"
 #include "sgemm/stream/schedule.hpp"
+#include "support/h200.hpp"
 #endif
 
 namespace kw::test {
@@ -240,18 +241,6 @@ TEST(PlannedCalls, FollowATuneCacheThatIsLoadedLater) {
 
 #ifdef KW_HAVE_HOST_SIMT
 
-Device device_of_keys() {
-  Device device;
-  device.kind = DeviceKind::cuda;
-  device.compute_capability = 90;
-  device.sm_count = 132;
-  device.warp_size = 32;
-  device.shared_bytes_per_block_optin = 227 << 10;
-  device.memory_clock_khz = 3201000;
-  device.memory_bus_bits = 6144;
-  return device;
-}
-
 // Of a plan's own data the schedule of stream_tile is compared, bit for bit: it has no gaps whose
 // bits mean nothing.
 bool same_plan(const Choice<Sgemm>& x, const Choice<Sgemm>& y) {
@@ -308,7 +297,7 @@ Sgemm random_problem(std::mt19937& engine) {
 // What planning looks at of a call is in its key: a plan for the key is the plan for the call.
 TEST(PlanKeyOfTheLibrary, PlansAsTheCallItself) {
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
-  const Device device = device_of_keys();
+  const Device device = test::h200();
   std::mt19937 engine(seed_of(26));
   for (int i = 0; i < 4000; ++i) {
     const Sgemm p = random_problem(engine);

@@ -1,9 +1,7 @@
 """tools/fit_sgemm_choice.py: it predicts what the library predicts, and finds the times that rows were made with."""
 
-import importlib.util
 import json
 import math
-import os
 import pathlib
 import random
 import subprocess
@@ -11,17 +9,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOL = ROOT / "tools/fit_sgemm_choice.py"
-PROGRAM = os.environ.get("KW_PROGRAM", "")
+import fit_support
 
-spec = importlib.util.spec_from_file_location("fit_sgemm_choice", TOOL)
-tool = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tool)
-
-DEVICE = {"name": "GPU", "kind": "cuda", "compute_capability": 90, "sm_count": 132, "warp_size": 32, "l2_bytes": 60 << 20,
-          "shared_bytes_per_block_optin": 227 << 10, "max_sm_clock_mhz": 1980, "max_memory_clock_mhz": 3201,
-          "memory_bus_bits": 6144}  # fmt: skip
+TOOL = fit_support.ROOT / "tools/fit_sgemm_choice.py"
+tool = fit_support.load(TOOL)
 
 
 def drawn_row(draw):
@@ -33,10 +24,6 @@ def drawn_row(draw):
             "op_b": op_b, "lda": (k if op_a == "N" else m) + pad(), "ldb": (n if op_b == "N" else k) + pad(),
             "ldc": n + pad(), "batch": batch, "alpha": 1.0, "beta": draw.choice([0.0, 0.5]), "verified": True,
             "workspace_bytes": 0, "predicted_us": None, "launch": {"grid": [1, 1, 1]}}  # fmt: skip
-
-
-def document(rows):
-    return {"schema": 1, "device": DEVICE, "rows": rows}
 
 
 class Fit(unittest.TestCase):
@@ -58,17 +45,17 @@ class Fit(unittest.TestCase):
     def predictions(self, results):
         """What the program predicts."""
         path = self.folder / "predictions.json"
-        subprocess.run([PROGRAM, "choice", str(results), "--json", str(path)], check=True, capture_output=True)
+        fit_support.predict(results, path)
         return path
 
-    @unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program: run it by ctest")
+    @unittest.skipUnless(fit_support.PROGRAM, fit_support.NO_PROGRAM)
     def test_predicts_as_the_library_does(self):
         draw = random.Random(7)
         rows = []
         for _ in range(150):
             row = drawn_row(draw)
             rows += [{**row, "kernel": kernel, "time_us": {"median": 1.0}} for kernel in self.tiles]
-        results = self.write("results.json", document(rows))
+        results = self.write("results.json", fit_support.document(rows))
         predictions = self.predictions(results)
         done = self.run_tool("--check", predictions, results)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -80,7 +67,7 @@ class Fit(unittest.TestCase):
         self.assertIn("in the library", done.stderr)
 
     def test_finds_the_times_that_rows_were_made_with(self):
-        draw, device = random.Random(8), tool.Device(DEVICE)
+        draw, device = random.Random(8), tool.Device(fit_support.DEVICE)
         name, tile = next((name, tile) for name, tile in self.tiles.items() if tile.blocks_per_sm == 2)
         true = [time * draw.uniform(0.8, 1.3) + 0.05 for time in tile.times]
         rows = []
@@ -91,7 +78,7 @@ class Fit(unittest.TestCase):
             noise = draw.choice([1, 1, 1, 1, 1, 1, 1, 1, 2])  # one in nine is an outlier
             rows.append({**row, "kernel": name, "launch": {"grid": [way[0], 1, 1]}, "workspace_bytes": way[1],
                          "time_us": {"median": noise * tile.predict(product, device, way, true)}})  # fmt: skip
-        _, products = tool.read([self.write("made.json", document(rows))])
+        _, products = tool.read([self.write("made.json", fit_support.document(rows))])
         found = tool.fit(name, tile, device, products)
         for product in products:
             for way in tile.ways(product, device):
@@ -101,10 +88,10 @@ class Fit(unittest.TestCase):
     def test_refuses_what_it_cannot_fit(self):
         row = {**drawn_row(random.Random(9)), "kernel": "stream_64x64", "time_us": {"median": 2.0}}
         del row["workspace_bytes"]
-        done = self.run_tool(self.write("old.json", document([row])))
+        done = self.run_tool(self.write("old.json", fit_support.document([row])))
         self.assertEqual(done.returncode, 1)
         self.assertIn("old.json: rows have no workspace_bytes", done.stderr)
-        done = self.run_tool(self.write("none.json", document([])))
+        done = self.run_tool(self.write("none.json", fit_support.document([])))
         self.assertIn("no timed row", done.stderr)
 
 

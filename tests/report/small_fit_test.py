@@ -1,27 +1,16 @@
 """tools/fit_small_tiles.py: it predicts what the library predicts, and its search lowers what the choice loses."""
 
-import importlib.util
-import json
 import os
-import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOL = ROOT / "tools/fit_small_tiles.py"
-MEASURED = ROOT / "results/h200/explored-short-k.txt"
-PROGRAM = os.environ.get("KW_PROGRAM", "")
+import fit_support
 
-spec = importlib.util.spec_from_file_location("fit_small_tiles", TOOL)
-tool = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tool)
-
-DEVICE = {"name": "GPU", "kind": "cuda", "compute_capability": 90, "sm_count": 132, "warp_size": 32, "l2_bytes": 60 << 20,
-          "shared_bytes_per_block_optin": 227 << 10, "max_sm_clock_mhz": 1980, "max_memory_clock_mhz": 3201,
-          "memory_bus_bits": 6144}  # fmt: skip
+TOOL = fit_support.ROOT / "tools/fit_small_tiles.py"
+MEASURED = fit_support.ROOT / "results/h200/explored-short-k.txt"
+tool = fit_support.load(TOOL)
 
 
 def drawn_row(draw):
@@ -37,26 +26,21 @@ def drawn_row(draw):
 
 class Fit(unittest.TestCase):
     def setUp(self):
-        self.constants, self.tiles = tool.read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
+        self.constants, self.tiles = tool.read_table((fit_support.ROOT / "src/sgemm/small_tuning.hpp").read_text())
 
-    @unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program: run it by ctest")
+    @unittest.skipUnless(fit_support.PROGRAM, fit_support.NO_PROGRAM)
     def test_predicts_as_the_library_does(self):
         draw = random.Random(11)
         drawn = [drawn_row(draw) for _ in range(80)]
-        with tempfile.TemporaryDirectory() as folder:
-            results, predictions = pathlib.Path(folder, "rows.json"), pathlib.Path(folder, "predictions.json")
-            rows = [{**row, "kernel": kernel} for row in drawn for kernel in self.tiles]
-            results.write_text(json.dumps({"schema": 1, "device": DEVICE, "rows": rows}))
-            subprocess.run([PROGRAM, "choice", results, "--json", predictions], check=True, capture_output=True)
-            entries = json.loads(predictions.read_text())["files"][0]["products"]
-        entries = [entry for entry in entries if entry["math"] == "fp32"]
+        rows = [{**row, "kernel": kernel} for row in drawn for kernel in self.tiles]
+        entries = fit_support.library_predictions(rows)
         self.assertEqual(len(entries), len(drawn))
         for row, entry in zip(drawn, entries):
             product = (row["m"], row["n"], row["k"], 1, row["op_a"] + row["op_b"], row["lda"], row["ldb"], row["ldc"])
             self.assertEqual(len(entry["rows"]), len(self.tiles))
             for predicted in entry["rows"]:
                 shape, times = self.tiles[predicted["kernel"]]
-                us = tool.predict(shape, times, product, self.constants, DEVICE["sm_count"])
+                us = tool.predict(shape, times, product, self.constants, fit_support.DEVICE["sm_count"])
                 self.assertAlmostEqual(us, predicted["predicted_us"], delta=1e-6 * us, msg=(product, predicted["kernel"]))
 
     def test_search_lowers_what_the_choice_loses(self):

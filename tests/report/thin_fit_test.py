@@ -1,28 +1,15 @@
 """tools/fit_thin.py: it predicts what the library predicts, and the library's constants choose well among the measured
 cuts."""
 
-import importlib.util
-import json
 import math
-import os
-import pathlib
 import random
-import subprocess
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOL = ROOT / "tools/fit_thin.py"
-MEASURED = ROOT / "results/h200/explored-thin-cuts.txt"
-PROGRAM = os.environ.get("KW_PROGRAM", "")
+import fit_support
 
-spec = importlib.util.spec_from_file_location("fit_thin", TOOL)
-tool = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(tool)
-
-DEVICE = {"name": "GPU", "kind": "cuda", "compute_capability": 90, "sm_count": 132, "warp_size": 32,
-          "l2_bytes": tool.L2_BYTES, "shared_bytes_per_block_optin": 227 << 10, "max_sm_clock_mhz": 1980,
-          "max_memory_clock_mhz": 3201, "memory_bus_bits": 6144}  # fmt: skip
+TOOL = fit_support.ROOT / "tools/fit_thin.py"
+MEASURED = fit_support.ROOT / "results/h200/explored-thin-cuts.txt"
+tool = fit_support.load(TOOL)
 
 
 def drawn_row(draw):
@@ -42,16 +29,11 @@ class ThinFit(unittest.TestCase):
         self.configs, self.blocks, self.constants = tool.read_tuning()
         self.assertEqual((len(self.configs), len(self.blocks)), (11, 15))
 
-    @unittest.skipUnless(PROGRAM, "KW_PROGRAM names no program: run it by ctest")
+    @unittest.skipUnless(fit_support.PROGRAM, fit_support.NO_PROGRAM)
     def test_predicts_as_the_library_does(self):
         draw = random.Random(12)
         rows = [drawn_row(draw) for _ in range(200)]
-        with tempfile.TemporaryDirectory() as folder:
-            results, predictions = pathlib.Path(folder, "rows.json"), pathlib.Path(folder, "predictions.json")
-            results.write_text(json.dumps({"schema": 1, "device": DEVICE, "rows": rows}))
-            subprocess.run([PROGRAM, "choice", results, "--json", predictions], check=True, capture_output=True)
-            entries = json.loads(predictions.read_text())["files"][0]["products"]
-        entries = [entry for entry in entries if entry["math"] == "fp32"]
+        entries = fit_support.library_predictions(rows)
         self.assertEqual(len(entries), len(rows))
         compared = in_parts = 0
         for row, entry in zip(rows, entries):

@@ -10,21 +10,10 @@
 
 #include "select.hpp"
 #include "sgemm/kernels.hpp"
+#include "support/h200.hpp"
 
 namespace kw {
 namespace {
-
-Device choice_device() {
-  Device device;
-  device.kind = DeviceKind::cuda;
-  device.compute_capability = 90;
-  device.sm_count = 132;
-  device.warp_size = 32;
-  device.shared_bytes_per_block_optin = 227 << 10;
-  device.memory_clock_khz = 3201000;
-  device.memory_bus_bits = 6144;
-  return device;
-}
 
 struct ChoiceShape {
   std::int64_t m, n, k, batch;
@@ -81,7 +70,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
     const Sgemm p = choice_product(row.shape);
     SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
     for (const Math math : {Math::fp32, Math::fp32_split}) {
-      const auto choice = select_kernel(p, choice_device(), kernels, math);
+      const auto choice = select_kernel(p, test::h200(), kernels, math);
       ASSERT_TRUE(choice);
       EXPECT_STREQ(choice->kernel->name, math == Math::fp32 ? row.fp32 : row.fp32_split);
     }
@@ -110,7 +99,7 @@ std::vector<Sgemm> drawn_products(int count) {
 }
 
 TEST(SgemmChoice, CostsLeastOfAllPlans) {
-  const Device device = choice_device();
+  const Device device = test::h200();
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
   for (const Sgemm& p : drawn_products(400)) {
     SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
@@ -130,7 +119,7 @@ TEST(SgemmChoice, CostsLeastOfAllPlans) {
 }
 
 TEST(SgemmChoice, KeepsToAWorkspaceLimit) {
-  const Device device = choice_device();
+  const Device device = test::h200();
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
   int others = 0;
   for (const Sgemm& p : drawn_products(200)) {
@@ -155,7 +144,7 @@ TEST(SgemmChoice, KeepsToAWorkspaceLimit) {
 TEST(SgemmChoice, TheCostIsTheTimeUnlessTheErrorCounts) {
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
   const auto ratio = [&](Sgemm p) {
-    const auto choice = select_kernel(p, choice_device(), kernels);
+    const auto choice = select_kernel(p, test::h200(), kernels);
     return choice->plan.cost / choice->plan.time_us;
   };
   EXPECT_EQ(ratio(choice_product({4096, 4096, 4096, 1})), 1);
@@ -166,7 +155,7 @@ TEST(SgemmChoice, TheCostIsTheTimeUnlessTheErrorCounts) {
   // The same kernel all by itself: sums twice as long as the vendor's are worth 7 % of the time.
   for (const Kernel<Sgemm>& kernel : kernels) {
     if (kernel.name != std::string("stream_128x256")) continue;
-    const auto plan = plan_for(kernel, choice_product({256, 256, 65536, 1}), choice_device());
+    const auto plan = plan_for(kernel, choice_product({256, 256, 65536, 1}), test::h200());
     ASSERT_TRUE(plan);
     EXPECT_GE(plan->cost, plan->time_us);
     EXPECT_LT(plan->cost, 1.3 * plan->time_us);

@@ -17,6 +17,7 @@
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/tuning.hpp"
+#include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw::hopper {
@@ -75,9 +76,7 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   const double operand_bytes = 4.0 * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
                                static_cast<double>(p.batch);
   if (tiles % sms == 0 || share < min_k_split_stages || cut > countable ||
-      operand_bytes >
-          cut_operands_per_l2 *
-              (device.l2_bytes > 0 ? static_cast<double>(device.l2_bytes) : unstated_l2_bytes))
+      operand_bytes > cut_operands_per_l2 * l2_bytes_of(device))
     return whole;
   const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages + share) +
                         rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
@@ -205,7 +204,7 @@ inline double split_pass_bytes(bool fp16, const Sgemm& p) {
 // aligned; else those with tiles at an edge, of which a part costs the wave time.
 inline double waves_of_ones(const Tile& tile, const Sgemm& p, const Device& device) {
   const std::int64_t waves = ceil_div(output_tiles(tile, p), device.sm_count);
-  if (p.ldc % 4 != 0 || (p.batch > 1 && p.stride_c % 4 != 0)) return static_cast<double>(waves);
+  if (rows_by_4(p, p.ldc, p.stride_c)) return static_cast<double>(waves);
   const std::int64_t at_edges = (p.m % tile.bm() != 0 ? ceil_div(p.n, tile.bn) : 0) +
                                 (p.n % tile.bn != 0 ? ceil_div(p.m, tile.bm()) : 0);
   return edge_wave_share *

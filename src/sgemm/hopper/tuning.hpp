@@ -191,7 +191,7 @@ constexpr double rounds_cut_us = 2, each_rounds_cut_us = 2;
 // Only for operands of so many times L2: blocks at different k share no stage, so all of them come
 // from L2, or from memory, which is too slow. 2048 x 4096 x 11008 takes a quarter longer cut; at
 // 3072 cubed, 1.2 times L2, cutting still pays.
-constexpr double cut_operands_per_l2 = 1.4, unstated_l2_bytes = 60 << 20;
+constexpr double cut_operands_per_l2 = 1.4;
 
 // --- the choice among tiles
 

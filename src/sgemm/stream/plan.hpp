@@ -17,6 +17,7 @@
 #include "arithmetic.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
 
@@ -101,17 +102,14 @@ struct StreamSteps {
 // them is then the right one with them.
 inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const Device& device) {
   const StreamTileTimes& t = tile.times;
-  const auto by_4 = [&](std::int64_t ld, std::int64_t stride) {
-    return ld % 4 != 0 || (p.batch > 1 && stride % 4 != 0);
-  };
   double copies_us = 0;
   const auto add = [&](int extent, bool along_k, std::int64_t ld, std::int64_t stride) {
-    copies_us += extent * (along_k ? t.along_k_us : by_4(ld, stride) ? t.by_4_us : 0);
+    copies_us += extent * (along_k ? t.along_k_us : rows_by_4(p, ld, stride) ? t.by_4_us : 0);
   };
   add(tile.config.bm, p.op_a == Op::none, p.lda, p.stride_a);
   add(tile.config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
   copies_us /= tile.config.bm + tile.config.bn;
-  const double store_us = by_4(p.ldc, p.stride_c) || p.n % 4 != 0 ? t.store_by_4_us : 0;
+  const double store_us = is_c_by_4(p) ? t.store_by_4_us : 0;
   return {.start_us = t.start_us + store_us + t.exposed * memory_us(p, device),
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
@@ -190,17 +188,13 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
 }
 
 // The dynamic shared memory of a launch whose blocks need so much. Blocks that are no more than the
-// SMs are predicted to have one each to themselves. Where two fit on an SM, the blocks of launches
-// that overlap may come to lie two and two, and then do so launch after launch, at half the speed.
-// Asking for half of an SM's memory prevents that. The shortest launches rather overlap, and half
-// as many blocks as SMs find SMs without any.
+// SMs are predicted to have one each to themselves; the shortest launches rather overlap.
 inline std::size_t stream_shared_bytes(const StreamTile& tile, const StreamSchedule& schedule,
                                        const Device& device, std::size_t needed) {
-  if (schedule.blocks > device.sm_count || 2 * schedule.blocks <= device.sm_count) return needed;
+  if (schedule.blocks == 0 || schedule.blocks > device.sm_count) return needed;
   const double us = detail::most_iterations(schedule) * tile.times.iteration_us;
   if (us < stream_alone_from_us) return needed;
-  return std::max(needed,
-                  std::min(device.shared_bytes_per_sm / 2, device.shared_bytes_per_block_optin));
+  return shared_bytes_that_spread(schedule.blocks, needed, device);
 }
 
 inline std::size_t stream_workspace_bytes(const StreamTile& tile, const StreamSchedule& schedule) {
