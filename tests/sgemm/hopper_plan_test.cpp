@@ -139,6 +139,8 @@ TEST_P(HopperKSplits, AddUpInAnyOrder) {
     bool cuts = false;
     // One tile in parts; three for four blocks; five and six, in two parts at most; a batch.
     for (const int tiles : {1, 3, 5, 6, 7}) {
+      // Two of them in every order, all in the one that differs from run to run.
+      if (tiles > 3 && order != host_simt::Order::random) continue;
       check::SgemmCase c;
       c.m = tile.bm() - 3;
       c.n = tiles * tile.bn - 2;

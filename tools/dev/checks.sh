@@ -45,11 +45,13 @@ compile_for() {
 }
 
 check_archs() { # check_archs [--quick]
-  local files=(src/{reduce,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=() architecture bad=0
+  local files=(src/{reduce,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=()
+  local ends_only=() here architecture bad=0
   [[ $# == 0 || $1 == --quick ]] || die "check-archs: unknown argument '$1'; there is --quick"
   if (($#)); then
     targets=(75 80 86 89 100 120) # and a build, everything for 90a or the GPU that is here
-    files=(tests/support/one_of_each.cu src/sgemm/{async_tile,thin}.cu src/scale_add/scale_add_stream.cu)
+    files=(tests/support/one_of_each.cu src/scale_add/scale_add_stream.cu)
+    ends_only=(src/sgemm/{async_tile,thin}.cu) # all of their instances, for the oldest and the newest
     options=(-Xcicc -O0 -Xptxas -O0)
   fi
   find_nvcc || die "check-archs: no nvcc: $get_cuda"
@@ -57,7 +59,9 @@ check_archs() { # check_archs [--quick]
   export -f compile_for
   for architecture in "${targets[@]}"; do
     mkdir -p "build/architectures/$architecture"
-    printf '%s\0' "${files[@]}" |
+    here=("${files[@]}")
+    if [[ $architecture == 75 || $architecture == 120 ]]; then here+=("${ends_only[@]}"); fi
+    printf '%s\0' "${here[@]}" |
       xargs -0 -P "$jobs" -I '{}' bash -c 'compile_for "$@"' _ "$architecture" '{}' "${options[@]}"
     awk -v name="sm_$architecture" -v optimised="$((${#options[@]} == 0))" '
       /Compiling entry function/ { kernels++ }
@@ -85,8 +89,8 @@ assemble_for() {
 }
 
 check_amd() { # check_amd [--all]
-  local files=(tests/support/one_of_each.cu src/scale_add/scale_add_stream.cu src/sgemm/{thin,small_tile}.cu
-    ladder/sgemm/r13_fma_order.cu ladder/sgemm_amd/wave_tile.cu)
+  local files=(tests/support/one_of_each.cu src/scale_add/scale_add_stream.cu ladder/sgemm/r13_fma_order.cu
+    ladder/sgemm_amd/wave_tile.cu)
   local targets=(gfx906 gfx90a gfx1030) target file code=0 # amd_isa.py compiles for gfx908
   [[ $# == 0 || $1 == --all ]] || die "check-amd: unknown argument '$1'; there is --all"
   set_up_hip || die "check-amd: no hipcc: $get_hip"
@@ -94,9 +98,12 @@ check_amd() { # check_amd [--all]
   rm -rf build/amd-assembly
   for target in "${targets[@]}"; do mkdir -p "build/amd-assembly/$target"; done
   export -f assemble_for
-  for target in "${targets[@]}"; do
-    for file in "${files[@]}"; do printf '%s\0' "$target" "$file"; done
-  done | xargs -0 -P "$jobs" -n 2 bash -c 'assemble_for "$@"' _ ||
+  { # the longest first, whose text does not know which AMD GPU it is for
+    printf 'gfx90a\0%s\0' src/sgemm/{thin,small_tile}.cu
+    for target in "${targets[@]}"; do
+      for file in "${files[@]}"; do printf '%s\0' "$target" "$file"; done
+    done
+  } | xargs -0 -P "$jobs" -n 2 bash -c 'assemble_for "$@"' _ ||
     { cat build/amd-assembly/*/*.log >&2 && die "check-amd: what hipcc said is in build/amd-assembly/"; }
   for target in "${targets[@]}"; do
     printf '%-7s %4d kernels\n' "$target" "$(cat "build/amd-assembly/$target"/*.s | grep -c '\.vgpr_count:')"

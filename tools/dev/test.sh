@@ -25,11 +25,19 @@ count_tests() {
     END { print failed + 0, passed + failed }' "$log"
 }
 
-# stage NAME COMMAND...: runs it, keeps its outcome and time for the summary. A list of tests counts as
-# many as it has, anything else as one.
+# cpu_so_far: sets `cpu` to the seconds that all cores together spent on what this shell waited for.
+cpu_so_far() {
+  times >build/times # in this shell, of which it speaks
+  cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' build/times)
+}
+
+# stage NAME COMMAND...: runs it, keeps its outcome, time and CPU time for the summary. A list of tests counts as many as
+# it has, anything else as one.
 stage() {
-  local name=$1 began=$SECONDS code bad=0 all=1
+  local name=$1 began=$SECONDS code bad=0 all=1 cpu cpu_before
   shift
+  cpu_so_far
+  cpu_before=$cpu
   printf '\n=== [%s] %s\n' "$(elapsed)" "$name"
   set +e # not `if`, which would switch -e off inside too
   (
@@ -41,7 +49,9 @@ stage() {
   if [[ $1 == run_tests ]]; then read -r bad all < <(count_tests "$2") || all=1; fi
   if ((code != 0 && bad == 0)); then bad=1; fi
   passed=$((passed + all - bad)) failed=$((failed + bad))
-  summary+=("$(printf '%-6s %4d s  %s' "$( ((code)) && echo FAILED || echo passed)" $((SECONDS - began)) "$name")")
+  cpu_so_far
+  summary+=("$(printf '%-6s %4d s, %4d s of CPU  %s' "$( ((code)) && echo FAILED || echo passed)" \
+    $((SECONDS - began)) $((cpu - cpu_before)) "$name")")
 }
 
 choose_seed() { # of what tests draw (tests/support/main.cpp)
@@ -88,6 +98,7 @@ run_all_tests() {
   find_python || true
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
   packages "tests of what is installed" pkg-config qemu-user man-db || warn "tests of what is installed: in part"
+  mkdir -p build
   rm -f build/tests-*.log
   stage "format" format --check
   stage "documents" docs --check
