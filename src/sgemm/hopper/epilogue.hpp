@@ -1,9 +1,10 @@
-// The epilogue of a tile: C = alpha * sums + beta * C, in two forms, both without branches between
+// The epilogue of a tile: C = alpha * sums + beta * C, in few forms, each without branches between
 // the elements. A tile's end is fetched cold: with a choice at every pair its 2500 instructions
 // take 6 us.
 #pragma once
 
 #include "device/cache_hint.hpp"
+#include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/output_fragment.hpp"
 #include "sgemm/hopper/params.hpp"
@@ -40,7 +41,7 @@ __device__ __forceinline__ void store_fours(OutputFragment<blocks, bn> own, floa
   }
 }
 
-// Anywhere. `rows` x `columns` of the elements are within C.
+// Anywhere, element by element. `rows` x `columns` of the elements are within C.
 template <int blocks, int bn>
 __device__ __forceinline__ void store_ones(OutputFragment<blocks, bn> own, float* c,
                                            std::int64_t ldc, const Scaling& by, int rows,
@@ -53,6 +54,75 @@ __device__ __forceinline__ void store_ones(OutputFragment<blocks, bn> own, float
   });
 }
 
+// Four elements of a row, and the three before them.
+struct Window {
+  float x[7];
+
+  // The four that begin `back` (0 to 3) elements before the last four.
+  __device__ __forceinline__ float4 four(int back) const {
+    float y[7];
+#pragma unroll
+    for (int i = 1; i < 7; ++i) y[i] = back % 2 != 0 ? x[i - 1] : x[i];
+    const bool by_two = back / 2 != 0;
+    return make_float4(by_two ? y[1] : y[3], by_two ? y[2] : y[4], by_two ? y[3] : y[5],
+                       by_two ? y[4] : y[6]);
+  }
+};
+
+// Stores those of a row's four elements from column j on that lie between `first` and `end`.
+__device__ __forceinline__ void store_some(float* row, int j, int first, int end, float4 four) {
+  if (j >= first && j < end) row[j] = four.x;
+  if (j + 1 >= first && j + 1 < end) row[j + 1] = four.y;
+  if (j + 2 >= first && j + 2 < end) row[j + 2] = four.z;
+  if (j + 3 >= first && j + 3 < end) row[j + 3] = four.w;
+}
+
+// Anywhere, where C is not read. Single elements take four times the stores, of 4 bytes in each
+// sector of 32. So each lane gets from its left neighbour what lies between an aligned address and
+// its own four elements, and all but the ends of a row are stored in rows of 16 bytes. Columns of
+// the tile count from the lane's first.
+template <int blocks, int bn>
+__device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, float* c,
+                                              std::int64_t ldc, const Scaling& by, int rows,
+                                              int columns) {
+  const int q = own.lane % 4, first = -4 * q;
+#pragma unroll
+  for (int line = 0; line < 2 * blocks; ++line) {
+    const int h = line / 2, i0 = line % 2 * 2;
+    if (own.row_of(h, i0) >= rows + own.lane / 4) break;  // none of the warp's
+    float* const row = c + own.row_of(h, i0) * ldc;
+    const int end = own.row_of(h, i0) >= rows ? first : columns < bn + first ? columns : bn + first;
+    const int back = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / sizeof(float) % 4);
+    float4 before = make_float4(0, 0, 0, 0);  // the lane's own four, 16 columns to the left
+#pragma unroll
+    for (int j = 0; j <= bn; j += 16) {
+      float4 x = make_float4(0, 0, 0, 0);
+      if (j < bn) {
+        const float* const sums = &own.sums[h][j / 2 + i0];
+        x = make_float4(by.alpha * sums[0], by.alpha * sums[1], by.alpha * sums[4],
+                        by.alpha * sums[5]);
+      }
+      const auto from_left = [&](float here, float left) {
+        return from_lane(q == 3 ? left : here, own.lane - q + (q + 3) % 4);
+      };
+      const Window window = {from_left(x.y, before.y),
+                             from_left(x.z, before.z),
+                             from_left(x.w, before.w),
+                             x.x,
+                             x.y,
+                             x.z,
+                             x.w};
+      const float4 four = window.four(back);
+      const int at = j - back;
+      if (at >= first && at + 4 <= end)
+        store_once(reinterpret_cast<float4*>(row + at), four);
+      else if (at < end)
+        store_some(row, at, first, end, four);
+      before = x;
+    }
+  }
+}
+
 template <int blocks, int bn>
 __device__ __forceinline__ void store(const ProductParams& params, OutputFragment<blocks, bn> own) {
   const Sgemm& p = params.problem;
@@ -61,12 +131,14 @@ __device__ __forceinline__ void store(const ProductParams& params, OutputFragmen
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
   const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
   const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
-  if (!in_fours || rows + lane_row < 64 * (blocks - 1) + 16 || columns + lane_column < bn)
-    store_ones(own, c, p.ldc, by, rows, columns);
-  else if (by.beta == 0)
-    store_fours<false>(own, c, p.ldc, by);
+  constexpr bool shifts = bn <= 128;  // beside more sums it has too few registers
+  const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
+  if (in_fours && is_whole)
+    by.beta == 0 ? store_fours<false>(own, c, p.ldc, by) : store_fours<true>(own, c, p.ldc, by);
+  else if (shifts && by.beta == 0)
+    store_shifted(own, c, p.ldc, by, rows, columns);
   else
-    store_fours<true>(own, c, p.ldc, by);
+    store_ones(own, c, p.ldc, by, rows, columns);
 }
 
 }  // namespace KW_TARGET::hopper
