@@ -16,7 +16,7 @@ from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, ladder, re
 from kernelwright_report import page, pictures, results
 
 SEED = int(os.environ.get("KW_TEST_SEED") or random.SystemRandom().randrange(2**32))
-TABLES, PLOTS = 500, 14  # mutations without and with plots
+TABLES, PLOTS = 300, 9  # mutations without and with plots
 ROWS = 24  # of a real file; those that are left out hold nothing new
 REAL = ("sgemm-ladder", "sgemm-ladder-end", "reduce-ladder", "reduce-types", "reduce-shapes", "scale-add",
         "sgemm-accuracy",

@@ -41,16 +41,14 @@ __device__ __forceinline__ void store_fours(OutputFragment<blocks, bn> own, floa
   }
 }
 
-// Anywhere, element by element. `rows` x `columns` of the elements are within C.
+// Anywhere, where C is read too, element by element. `rows` x `columns` of the elements are in C.
 template <int blocks, int bn>
-__device__ __forceinline__ void store_ones(OutputFragment<blocks, bn> own, float* c,
-                                           std::int64_t ldc, const Scaling& by, int rows,
-                                           int columns) {
+__device__ __forceinline__ void add_ones(OutputFragment<blocks, bn> own, float* c, std::int64_t ldc,
+                                         const Scaling& by, int rows, int columns) {
   own.each([&](float& sum, int i, int j) {
     if (i >= rows || j >= columns) return;
     float* const at = c + i * ldc + j;
-    const float x = by.alpha * sum;
-    *at = by.beta != 0 ? fmaf(by.beta, *at, x) : x;
+    *at = fmaf(by.beta, *at, by.alpha * sum);
   });
 }
 
@@ -80,7 +78,7 @@ __device__ __forceinline__ void store_some(float* row, int j, int first, int end
 // Anywhere, where C is not read. Single elements take four times the stores, of 4 bytes in each
 // sector of 32. So each lane gets from its left neighbour what lies between an aligned address and
 // its own four elements, and all but the ends of a row are stored in rows of 16 bytes. Columns of
-// the tile count from the lane's first.
+// the tile count from the lane's first. All lanes of the warp call it.
 template <int blocks, int bn>
 __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, float* c,
                                               std::int64_t ldc, const Scaling& by, int rows,
@@ -89,7 +87,6 @@ __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, fl
 #pragma unroll
   for (int line = 0; line < 2 * blocks; ++line) {
     const int h = line / 2, i0 = line % 2 * 2;
-    if (own.row_of(h, i0) >= rows + own.lane / 4) break;  // none of the warp's
     float* const row = c + own.row_of(h, i0) * ldc;
     const int end = own.row_of(h, i0) >= rows ? first : columns < bn + first ? columns : bn + first;
     const int back = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / sizeof(float) % 4);
@@ -131,14 +128,15 @@ __device__ __forceinline__ void store(const ProductParams& params, OutputFragmen
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
   const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
   const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
-  constexpr bool shifts = bn <= 128;  // beside more sums it has too few registers
   const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
-  if (in_fours && is_whole)
-    by.beta == 0 ? store_fours<false>(own, c, p.ldc, by) : store_fours<true>(own, c, p.ldc, by);
-  else if (shifts && by.beta == 0)
-    store_shifted(own, c, p.ldc, by, rows, columns);
+  // The same for all of a warp.
+  const bool adds = any_of_warp(by.beta != 0);
+  if (any_of_warp(in_fours && is_whole))
+    adds ? store_fours<true>(own, c, p.ldc, by) : store_fours<false>(own, c, p.ldc, by);
+  else if (adds)
+    add_ones(own, c, p.ldc, by, rows, columns);
   else
-    store_ones(own, c, p.ldc, by, rows, columns);
+    store_shifted(own, c, p.ldc, by, rows, columns);
 }
 
 }  // namespace KW_TARGET::hopper

@@ -73,13 +73,14 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   }
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
   const std::int64_t cut = (tiles - whole_rounds * sms) * stages, share = ceil_div(cut, sms);
-  const double operand_bytes = 4.0 * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
-                               static_cast<double>(p.batch);
-  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable ||
-      operand_bytes > cut_operands_per_l2 * l2_bytes_of(device))
-    return whole;
-  const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages + share) +
-                        rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
+  const double bytes_of_a_and_b = 4.0 * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
+                                  static_cast<double>(p.batch);
+  const bool is_beyond_l2 = bytes_of_a_and_b > cut_operands_per_l2 * l2_bytes_of(device);
+  const double cut_us =
+      us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
+      static_cast<double>(share) * row.stage_us * (is_beyond_l2 ? cut_stage_beyond_l2 : 1) +
+      rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
   if (cut_us >= whole.us) return whole;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
