@@ -128,10 +128,10 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
   // edge alone are in one wave.
   Sgemm uneven = p;
   uneven.ldc = 257;
-  EXPECT_NEAR(time(uneven) - time(p), 2 * row.ones_us, 1e-6);
+  EXPECT_NEAR(time(uneven) - time(p), 2 * row.shift_us, 1e-6);
   uneven.ldc = 256, uneven.m -= 4;
   EXPECT_NEAR(time(uneven) - time(p),
-              edge_wave_share * row.ones_us - 4.0 * 4 * 4096 / split_pass_bytes_per_us, 1e-6)
+              edge_wave_share * row.shift_us - 4.0 * 4 * 4096 / split_pass_bytes_per_us, 1e-6)
       << "the packed operand is as large";
 
   // One tile, in as many splits as there may be.

@@ -201,9 +201,9 @@ inline double split_pass_bytes(bool fp16, const Sgemm& p) {
          static_cast<double>(a.bytes(p.batch, pieces) + b.bytes(p.batch, pieces));
 }
 
-// The waves of tiles that store C element by element (epilogue.hpp): all, where its rows are not
+// The waves of tiles that shift what they store (epilogue.hpp): all, where rows of C are not
 // aligned; else those with tiles at an edge, of which a part costs the wave time.
-inline double waves_of_ones(const Tile& tile, const Sgemm& p, const Device& device) {
+inline double waves_that_shift(const Tile& tile, const Sgemm& p, const Device& device) {
   const std::int64_t waves = ceil_div(output_tiles(tile, p), device.sm_count);
   if (rows_by_4(p, p.ldc, p.stride_c)) return static_cast<double>(waves);
   const std::int64_t at_edges = (p.m % tile.bm() != 0 ? ceil_div(p.n, tile.bn) : 0) +
@@ -215,9 +215,10 @@ inline double waves_of_ones(const Tile& tile, const Sgemm& p, const Device& devi
 // The time of a call: its launches, the split pass, the product, and its stores.
 inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
   const double split_us = split_pass_bytes(fp16, p) / split_pass_bytes_per_us;
-  const double ones_us = row.ones_us * waves_of_ones(row.tile, p, device);
-
-  return row.launch_us + split_us + fastest_schedule(row, p, device).us + ones_us;
+  const double unaligned = unaligned_operand_us * ((rows_by_4(p, p.lda, p.stride_a) ? 1 : 0) +
+                                                   (rows_by_4(p, p.ldb, p.stride_b) ? 1 : 0));
+  const double shift_us = row.shift_us * waves_that_shift(row.tile, p, device);
+  return row.launch_us + split_us + unaligned + fastest_schedule(row, p, device).us + shift_us;
 }
 
 // What the choice compares: the time, infinite where the tile must not be chosen. With a margin, as
