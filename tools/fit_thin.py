@@ -5,10 +5,11 @@
     tools/fit_thin.py --fit                                      # and other ones, found from these
 
 What counts is which cut comes out quickest, so the search lowers the time lost by the choice, and with
-a smaller weight the error of the prediction. Prints the constants; thin_tuning.hpp is edited by hand.
-The formula is that of predict_us in src/sgemm/thin_plan.hpp.
+a smaller weight the error of the prediction, by which a call chooses among kernels. Prints the
+constants; thin_tuning.hpp is edited by hand. The formula is that of predict_us in src/sgemm/thin_plan.hpp.
 """
 import argparse
+import collections
 import math
 import pathlib
 import random
@@ -17,21 +18,36 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
-          "output_direct", "scattered", "gather", "sm_bytes", "l2_bytes", "unaligned", "fma_slots", "element_slots",
-          "load_slots"]
+          "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
+          "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "four_lines", "kept_share", "lost_share"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR = 32
-# In the measurements blocks that share rows add up their parts one load after the other.
-GATHER_LOAD_US = 0.206
+# Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
+# holds, or 0, one an SM.
+SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
+NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p(\d)")
+
+Tuning = collections.namedtuple("Tuning", "configs blocks constants")
+Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
+# What the prediction asks of a plan, in the order in which predicted_us uses it.
+Cut = collections.namedtuple(
+    "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
+    " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings four_lines")  # fmt: skip
 
 
 def read_tuning():
     text = TUNING.read_text()
-    table = text[text.index("thin_configs[] = {"):text.index("thin_max_width")]
-    configs = [tuple(map(int, found)) for found in re.findall(r"\{(\d+), (\d+), (\d+), (\d+), (\d+)\}", table)]
-    blocks = {tuple(map(int, found)) for found in re.findall(r"^    \{(\d), (\d+), (\d+)\},  //", text, re.MULTILINE)}
-    constants = {name: float(value) for name, value in re.findall(r"\.(\w+) = ([\d.e-]+)[,}]", text)}
-    return configs, blocks, constants
+
+    def table(name):
+        rows = text[text.index(f"{name}[] = {{") + len(name) + 6:]
+        found = re.findall(r"\{([\d, ]+)\}", rows[:rows.index("};")])
+        return [tuple(map(int, row.split(","))) for row in found]
+
+    configs = [Config(*row) for row in table("thin_configs")]
+    blocks = table("thin_blocks")
+    constants = {name: float(value) * 2 ** int(shift or 0)
+                 for name, value, shift in re.findall(r"\.(\w+) = ([\d.e-]+)(?: << (\d+))?[,}]", text)}  # fmt: skip
+    return Tuning(configs, blocks, constants)
 
 
 def chunk_of(width):
@@ -42,108 +58,146 @@ def log2_ceil(x):
     return max(0, math.ceil(math.log2(x)))
 
 
-def cut(shape, name, configs):
-    """What predict_us asks of a plan."""
-    m, n, k, ops, lda, ldb, _ = shape
-    wide_is_b = m <= n
-    width, rows = (m, n) if wide_is_b else (n, m)
-    ld = ldb if wide_is_b else lda
-    along_k = ops[1] == "T" if wide_is_b else ops[0] == "N"
-    narrow_is_k = ops[0] == "N" if wide_is_b else ops[1] == "T"
-    thread_rows, threads_shift, row_shift, parts = (int(part[1:]) for part in name.split("_"))
-    config = next(c for c in configs if c[1] == thread_rows and c[0] >= width)
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+class Operands:
+    """A product as thin sees it."""
+
+    def __init__(self, shape):
+        m, n, self.k, ops, lda, ldb, _ = shape
+        self.wide_is_b = m <= n
+        self.width, self.rows = (m, n) if self.wide_is_b else (n, m)
+        self.along_k = ops[1] == "T" if self.wide_is_b else ops[0] == "N"
+        self.narrow_is_k = ops[0] == "N" or lda == 1 if self.wide_is_b else ops[1] == "T" or ldb == 1
+        self.aligned = (ldb if self.wide_is_b else lda) % 4 == 0
+
+
+def loads_of(operands, config, block, constants):
+    """How a block reads the wide operand: as thin_plan decides."""
+    thread_rows, threads_shift, row_shift = block
     k_shift = threads_shift - row_shift
-    block_rows, step = thread_rows << row_shift, config[2] << k_shift
-    row_blocks, steps = -(-rows // block_rows), -(-k // step)
-    resident = config[4] * config[3] // (1 << threads_shift)
-    if parts < 1:
-        parts = max(1, min(resident * SMS * (1 - parts) // row_blocks, steps))
-    steps_of_part = -(-steps // parts)
-    parts = -(-steps // steps_of_part)
-    vector = ld % 4 == 0 and (along_k or thread_rows == 4)
-    return dict(locals(), blocks=row_blocks * parts, slots=resident * SMS)
+    if not operands.along_k and thread_rows == 1:
+        return "single"
+    if operands.aligned:
+        return "vector"
+    is_long = (operands.rows * operands.k >= constants["shifted_floats"]
+               and operands.k >= constants["shifted_steps"] * (config.depth << k_shift))  # fmt: skip
+    return "shifted" if not operands.along_k and is_long and k_shift >= 2 and row_shift >= 5 else "single"
 
 
-def library_cuts(shape, configs, blocks):
-    """Those among which thin_plan takes the least prediction, where lines start on 16-byte boundaries."""
-    for thread_rows, threads_shift, row_shift in blocks:
-        whole = cut(shape, f"r{thread_rows}_t{threads_shift}_l{row_shift}_p1", configs)
-        config, k_shift = whole["config"], whole["k_shift"]
-        if 1 << threads_shift > config[3] or config[2] << k_shift > chunk_of(config[0]):
-            continue
-        if row_shift > 0 and whole["block_rows"] >= 2 * whole["rows"]:
-            continue
-        if k_shift > 0 and whole["step"] >= 4 * whole["k"]:
-            continue
-        yield whole
-        if whole["slots"] // whole["blocks"] > 1:
-            yield cut(shape, f"r{thread_rows}_t{threads_shift}_l{row_shift}_p0", configs)
+def is_cut(operands, config, block, constants):
+    """Whether thin_plan considers the block."""
+    thread_rows, threads_shift, row_shift = block
+    step = config.depth << (threads_shift - row_shift)
+    return (1 << threads_shift <= config.threads and step <= chunk_of(config.width)
+            and (row_shift == 0 or thread_rows << row_shift < 2 * operands.rows)
+            and (threads_shift == row_shift or step < 4 * operands.k)
+            and (threads_shift > row_shift or not operands.along_k or operands.k <= constants["short_k"]))  # fmt: skip
 
 
-def predicted_us(c, t, as_measured=True):
-    width = c["config"][0]
-    threads, k_threads = 1 << c["threads_shift"], 1 << c["k_shift"]
-    of_sm = -(-c["blocks"] // SMS)
-    rounds = -(-c["blocks"] // c["slots"])
-    k = min(c["steps_of_part"] * c["step"], c["k"])
-    rows = min(c["block_rows"], c["rows"])
+def cut(operands, block, share, tuning):
+    """The plan with k whole (None) or in parts, or None where the parts are no more than one."""
+    thread_rows, threads_shift, row_shift = block
+    config = next(c for c in tuning.configs if c.rows == thread_rows and c.width >= operands.width)
+    if not is_cut(operands, config, block, tuning.constants):
+        return None
+    loads = loads_of(operands, config, block, tuning.constants)
+    rows_of_block = (thread_rows << row_shift) - (4 if loads == "shifted" else 0)
+    k_shift, k_threads = threads_shift - row_shift, 1 << (threads_shift - row_shift)
+    threads, step, width = 1 << threads_shift, config.depth << k_shift, config.width
+    row_blocks, steps = ceil_div(operands.rows, rows_of_block), ceil_div(operands.k, step)
+    slots = config.blocks_per_sm * config.threads // threads * SMS
+    parts = 1
+    if share is not None:
+        parts = min((slots // share if share else SMS) // row_blocks, steps)
+        if parts <= 1:
+            return None
+    steps_of_part = ceil_div(steps, parts)
+    parts = ceil_div(steps, steps_of_part)
+    blocks = row_blocks * parts
+    of_sm = ceil_div(blocks, SMS)
+    k, rows = min(steps_of_part * step, operands.k), min(rows_of_block, operands.rows)
 
-    chunk = chunk_of(width)
-    chunks = max(0, -(-k // chunk) - 1)
-    fetches = -(-min(k, chunk) // threads) + chunks * -(-chunk // threads) - 1
-    waits = rounds * (c["steps_of_part"] * t["step"] + fetches * t["fetch"] + chunks * t["chunk"])
-    waits += (of_sm - 1) * t["block"]
+    run = 4 * min(32, k_threads if operands.along_k else 1 << row_shift) * (1 if loads == "single" else 4)
+    beyond = SECTOR - 4 if loads == "single" and not operands.aligned else 0
+    narrow = 4 * operands.width if operands.narrow_is_k else max(SECTOR, 4 * operands.width)
+    adds_lanes = thread_rows * width <= 4
+    lanes_shift = min(5, k_shift if operands.along_k else 5 - min(row_shift, 5))
+    merged = 1 << min(k_shift, lanes_shift) if adds_lanes else 1
+    sums, columns = k_threads // merged, min(width, 8 if thread_rows == 1 else 4)
 
-    line = 4 * (k if c["along_k"] else rows) + (0 if c["vector"] else SECTOR - 4)
-    narrow = 4 * c["width"] if c["narrow_is_k"] else max(SECTOR, 4 * c["width"])
-    block_bytes = (rows if c["along_k"] else k) * line + k * narrow
-    more = 1 if c["vector"] else 1 + t["unaligned"]
-    sm = more * of_sm * block_bytes / t["sm_bytes"]
-    l2 = more * c["blocks"] * block_bytes / t["l2_bytes"]
-    operand = 4 * c["rows"] * c["k"]
-    if operand > t["share_of_l2"] * L2_BYTES:
-        l2 = max(l2, operand / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))
-    slots = t["fma_slots"] * width + t["element_slots"] + (0 if c["vector"] else t["load_slots"])
-    elements = c["block_rows"] * c["steps_of_part"] * c["step"]
-    instructions = of_sm * elements * slots / (128 * 1750)
-    us = (waits**3 + sm**3 + l2**3 + instructions**3) ** (1 / 3)
+    def sharing(outputs, of):
+        return max(0, min(threads_shift - log2_ceil(outputs), 5, int(math.log2(of))))
 
-    us += t["start"] + t["start_twice_threads"] * (c["threads_shift"] - 8)
-    adds_lanes = c["thread_rows"] * width <= 4
-    lanes = 32 if c["along_k"] else max(1, 32 >> c["row_shift"])
-    merged = min(k_threads, lanes) if adds_lanes else 1
-    us += t["add_lanes"] if merged > 1 else 0
-    sums = k_threads // merged
-    if sums > 1:
-        columns = min(width, 8 if c["thread_rows"] == 1 else 4)
-        outputs = columns * c["block_rows"]
-        shift = max(0, min(c["threads_shift"] - log2_ceil(outputs), 5, int(math.log2(sums))))
-        each = max(1, (outputs << shift) / threads) * -(-sums // (1 << shift))
-        us += -(-width // columns) * (t["sums_pass"] + t["sums_add"] * of_sm * max(1, each))
-    else:
-        us += t["output_direct"] * c["width"] * c["thread_rows"]
-    outputs = c["width"] * c["block_rows"]
-    if not c["wide_is_b"] and c["width"] > 1:
-        us += t["scattered"] * of_sm * outputs
-    if c["parts"] > 1:
-        shift = max(0, min(c["threads_shift"] - log2_ceil(outputs), 5, int(math.log2(c["parts"]))))
-        loads = -(-c["parts"] // (1 << shift))
-        loads_us = GATHER_LOAD_US * loads if as_measured else t["gather_loads"] * -(-loads // 8)
-        us += t["gather"] + max(1, (outputs << shift) / threads) * loads_us
+    outputs = columns * (thread_rows << row_shift)
+    shift = sharing(outputs, sums)
+    added = of_sm * max(1, (outputs << shift) / threads) * ceil_div(sums, 1 << shift)
+    of_block = operands.width * rows_of_block
+    shift = sharing(of_block, parts)
+    operand = 4 * operands.rows * operands.k
+    return Cut(
+        rounds=ceil_div(blocks, slots), steps=steps_of_part, chunks=ceil_div(k, chunk_of(width)),
+        copies=width * ceil_div(k, threads), of_sm=of_sm, block_bytes=k * (4 * rows + narrow),
+        repeated_bytes=k * 4 * rows * ((max(run, SECTOR) + beyond) / run - 1), blocks=blocks,
+        lost_bytes=operand, kept=operand / L2_BYTES, elements=of_sm * rows_of_block * steps_of_part * step, width=width,
+        single=loads == "single", threads_shift=threads_shift, merges=merged > 1,
+        passes=ceil_div(width, columns) if sums > 1 else 0, added=added,
+        direct=operands.width * thread_rows if sums <= 1 else 0,
+        scattered=of_sm * of_block if not operands.wide_is_b and operands.width > 1 else 0, parts=parts,
+        narrow_loads=width / thread_rows * (1 if loads == "single" and operands.along_k else 0.25),
+        halvings=0 if operands.along_k else max(0, math.log2(32 / (thread_rows << row_shift))),
+        four_lines=operands.along_k and thread_rows == 4,
+        gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
+
+
+def library_cuts(shape, tuning):
+    """Those among which thin_plan takes the least prediction."""
+    operands = Operands(shape)
+    for block in tuning.blocks:
+        for share in SHARES.values():
+            found = cut(operands, block, share, tuning)
+            if found:
+                yield found
+
+
+def predicted_us(c, t):
+    waits = c.rounds * ((c.steps - 1) * t["step"] + (c.chunks - 1) * t["chunk"] + c.copies * t["fetch"])
+    waits += (c.of_sm - 1) * t["block"]
+    block_bytes = c.block_bytes + t["repeated"] * c.repeated_bytes
+    lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
+    lost *= 1 + t["short_piece"] * c.halvings + t["four_lines"] * c.four_lines
+    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"],
+                   lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
+    slots = t["fma_slots"] * c.width + t["element_slots"] + (t["load_slots"] if c.single else 0) + t["narrow_slots"] * c.narrow_loads
+    instructions = c.elements * slots / (128 * 1750)
+    us = math.sqrt(waits**2 + bytes_us**2 + instructions**2)
+
+    us += t["start"] + t["start_twice_threads"] * (c.threads_shift - 8)
+    us += t["add_lanes"] if c.merges else 0
+    us += c.passes * (t["sums_pass"] + t["sums_add"] * c.added) + t["output_direct"] * c.direct
+    us += t["scattered"] * c.scattered
+    if c.parts > 1:
+        us += t["gather"] + t["gather_loads"] * c.gathered
     return us
 
 
-def read_measurements(path, configs, blocks):
-    """{shape: [(cut, us, name)]}, of the blocks that the library has, with k whole or filling the device."""
+def read_measurements(path, tuning):
+    """{shape: [(cut, us, name)]}, of the blocks that the library has."""
     shapes = {}
     for line in path.read_text().splitlines():
         if line.startswith("#"):
             continue
         m, n, k, ops, lda, ldb, ldc, name, us = line.split()
-        if not re.fullmatch(r"r\d_t\d+_l\d_p[01]", name) or tuple(int(x[1:]) for x in name.split("_")[:3]) not in blocks:
+        found = NAME.fullmatch(name)
+        block = tuple(map(int, found.groups()[:3])) if found else None
+        if block not in tuning.blocks:
             continue
         shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
-        shapes.setdefault(shape, []).append((cut(shape, name, configs), float(us), name))
+        plan = cut(Operands(shape), block, SHARES[found.group(4)], tuning)
+        if plan:
+            shapes.setdefault(shape, []).append((plan, float(us), name))
     return shapes
 
 
@@ -163,13 +217,15 @@ def losses(shapes, t, margin=1):
 
 def score(shapes, t):
     found = list(losses(shapes, t, 1.03))
-    return sum(loss + 0.3 * of_chosen + 0.5 * of_all for loss, of_chosen, of_all in found) / len(found)
+    return sum(loss + 0.6 * of_chosen + 0.5 * of_all for loss, of_chosen, of_all in found) / len(found)
 
 
 def report(label, shapes, t):
     lost = sorted(math.exp(loss) for loss, _, _ in losses(shapes, t))
     mean = math.exp(sum(map(math.log, lost)) / len(lost))
-    print(f"{label}: {len(lost)} shapes, the chosen cut takes {mean:.3f} of the quickest's time, at most {lost[-1]:.2f}")
+    error = math.sqrt(sum(of_chosen for _, of_chosen, _ in losses(shapes, t)) / len(lost))
+    print(f"{label}: {len(lost)} shapes, the chosen cut takes {mean:.3f} of the quickest's time, at most {lost[-1]:.2f};"
+          f" its prediction errs by {100 * error:.0f} %")  # fmt: skip
 
 
 def main():
@@ -180,18 +236,18 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
-    configs, blocks, constants = read_tuning()
-    shapes = read_measurements(options.file, configs, blocks)
-    report("as it is", shapes, constants)
+    tuning = read_tuning()
+    shapes = read_measurements(options.file, tuning)
+    report("as it is", shapes, tuning.constants)
     if not options.fit:
         return
     engine = random.Random(options.seed)
-    best, least, width = dict(constants), score(shapes, constants), 0.25
+    best, least, width = dict(tuning.constants), score(shapes, tuning.constants), 0.25
     for step in range(options.steps):
         tried = dict(best)
         for name in engine.sample(FITTED, engine.choice([1, 1, 2, 3])):
             tried[name] *= math.exp(engine.gauss(0, width))
-        found = score(shapes, tried)
+        found = score(shapes, tried) if tried["lost_share"] > 1.05 * tried["kept_share"] else math.inf
         if found < least:
             best, least = tried, found
         if step % 1500 == 1499:

@@ -18,6 +18,19 @@ __device__ __forceinline__ void wait_for_previous_kernel() {
 #endif
 }
 
+// Computes a value here. What needs no memory is computed before the wait, where it costs nothing
+// while the previous kernel ends; the compiler would move it to its first use, behind the wait.
+template <class T>
+__device__ __forceinline__ void compute_now([[maybe_unused]] T& value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 4)
+    asm volatile("" : "+r"(value));
+  else
+    asm volatile("" : "+l"(value));
+#endif
+}
+
 // Once every block has called this or ended, the stream's next kernel may be placed on the device,
 // where it waits as above.
 __device__ __forceinline__ void let_next_kernel_start() {

@@ -2,13 +2,14 @@
 // once; the rest of the kernel is arranged around that (thin_plan.hpp says which operand that is,
 // and how a product is cut).
 //
-// Idea    Every thread has 4 rows x 4 k of the wide operand in registers, by four 16-byte loads,
-//         and the next 4 x 4 on their way; where rows are few, 1 x 16 or 1 x 8, so that more
-//         threads share the work. The narrow operand lies in shared memory, [j][k], where four k
-//         are one load whether the wide operand is contiguous along k or along its rows. Threads of
-//         a block that share rows add up through their warp's lanes, then through shared memory.
-//         Where there are too few rows to fill the device, blocks share them too, each with a part
-//         of k, and the last block to arrive adds up the parts.
+// Idea    A step of a thread is 4 rows x 4 k of the wide operand, four 16-byte loads, or where rows
+//         are few 1 x 16 or 1 x 8, so that more threads share the work. Two steps are under way,
+//         from before the first barrier on. The narrow operand is copied to shared memory past the
+//         registers, [j][k], where four k are one load whether the wide operand is contiguous along
+//         k or along its rows. Threads of a block that share rows add up through their warp's
+//         lanes, then through shared memory. Where there are too few rows to fill the device,
+//         blocks share them too, each with a part of k, and the last block to arrive adds up the
+//         parts.
 // Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are many
 //         and each is one k of all rows, from the boundary before on: a thread then keeps to lines
 //         in which boundaries lie alike, every fourth k.
@@ -48,38 +49,43 @@ __device__ __forceinline__ void multiply(float (&acc)[R][W], const float (&x)[R]
     }
 }
 
-// acc += this thread's part of the block's part of the product. Gives the rows by which the
-// thread's lie before those of its position.
-template <int chunk, int R, int D, int W, bool along_k, ThinLoads loads>
-__device__ __forceinline__ int accumulate(float (&acc)[R][W], float* shared, const Sgemm& p,
-                                          const ThinPlan& plan, const BlockShare& share,
-                                          const ThreadPosition<R, D, along_k, loads>& own) {
-  using Narrow = NarrowChunk<W, chunk, ThreadPosition<R, D, along_k, loads>>;
-  const std::int64_t k0 = share.part * plan.k_per_part;
-  const std::int64_t k_end = p.k - k0 < plan.k_per_part ? p.k : k0 + plan.k_per_part;
-  const float* const a = a_of(p, share.entry);
-  const float* const b = b_of(p, share.entry);
-  WideOperand<R, D, along_k, loads> wide(plan.wide_is_b ? b : a, plan, own, share.first_row(plan),
-                                         k0, k_end);
-  float x[R][D];
-  wide.next(x);
-  int left = static_cast<int>(k_end - k0);
-  for (int k = 0; left > 0; k += chunk) {
-    const int here = left < chunk ? left : chunk;
-    if (k > 0) __syncthreads();  // no thread still reads the previous chunk
-    Narrow::fetch(shared, plan.wide_is_b ? a : b, plan, k0 + k, here);
+// acc += this thread's part of the block's part of the product, which has `left` k.
+template <int chunk, int D, class Wide, class Position, int R, int W>
+__device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, const ThinPlan& plan,
+                                           const Position& own, Wide& wide, const float* narrow,
+                                           int left) {
+  using Narrow = NarrowChunk<W, chunk, Position>;
+  // Two steps are under way while the narrow operand is. What is little is asked for first. A chunk
+  // has whole pairs of steps, or one step.
+  constexpr bool narrow_first = W <= 4;
+  const int step = own.step();
+  const auto fetch = [&] {
+    Narrow::fetch(shared, narrow, plan, left < chunk ? left : chunk);
+    async_commit();
+    narrow += chunk * plan.narrow_k;
+  };
+  float x[2][R][D];
+  if (narrow_first) fetch();
+  wide.next(x[0]);
+  if (step < chunk && wide.more()) wide.next(x[1]);
+  if (!narrow_first) fetch();
+  for (;;) {
+    async_wait<0>();
     __syncthreads();
-    for (int at = 0; at < here; at += own.step(), left -= own.step()) {
-      float ahead[R][D];
-      if (left > own.step()) wide.next(ahead);
-      multiply<Narrow>(acc, x, shared, own, at);
-#pragma unroll
-      for (int i = 0; i < R; ++i)
-#pragma unroll
-        for (int e = 0; e < D; ++e) x[i][e] = ahead[i][e];
+    const int here = left < chunk ? left : chunk;
+    for (int at = 0; at < here; at += step) {
+      multiply<Narrow>(acc, x[0], shared, own, at);
+      if (wide.more()) wide.next(x[0]);
+      at += step;
+      if (at >= here) break;
+      multiply<Narrow>(acc, x[1], shared, own, at);
+      if (wide.more()) wide.next(x[1]);
     }
+    left -= chunk;
+    if (left <= 0) return;
+    __syncthreads();  // no thread still reads this chunk
+    fetch();
   }
-  return wide.shift();
 }
 
 // Stores the sum over the block's threads of each of its outputs.
@@ -91,12 +97,12 @@ __device__ __forceinline__ void add_threads(float (&acc)[R][W], float* shared, c
   int count = own.k_threads, number = own.k_thread;
   bool writes = true;
   if constexpr (in_lanes) {
-    const int lanes = plan.k_lanes();
+    const int lanes_shift = plan.k_lanes_shift();
     const int first = along_k ? 1 : own.row_threads;
-    if (lanes > 1) add_lanes(acc, first, first * lanes);
-    count /= lanes;
-    writes = number % lanes == 0;
-    number /= lanes;
+    add_lanes(acc, first, first << lanes_shift);
+    writes = (number & ((1 << lanes_shift) - 1)) == 0;
+    count >>= lanes_shift;
+    number >>= lanes_shift;
   }
   if (count <= 1) {
     if (!writes) return;
@@ -142,18 +148,30 @@ template <int row, bool along_k, ThinLoads loads>
 __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                         const Workspace& workspace) {
   constexpr ThinConfig config = thin_configs[row];
-  constexpr int R = config.rows, W = config.width;
+  constexpr int R = config.rows, D = config.depth, W = config.width;
   // A chunk of the narrow operand, later sums.
   alignas(16) __shared__ float shared[config.shared_floats()];
   __shared__ bool is_last;
 
-  const ThreadPosition<R, config.depth, along_k, loads> own(plan);
+  using Position = ThreadPosition<R, D, along_k, loads>;
+  const Position own(plan);
   const BlockShare share(plan, along_k);
-  float acc[R][W] = {};
-  int shift = 0;
-  if (reads_operands(all)) shift = accumulate<config.chunk()>(acc, shared, all, plan, share, own);
+  const std::int64_t row0 = share.first_row(plan), k0 = share.part * plan.k_per_part;
+  const int count = static_cast<int>(all.k - k0 < plan.k_per_part ? all.k - k0 : plan.k_per_part);
+  WideOperand<R, D, along_k, loads> wide(plan, own, row0, k0, count);
 
-  const std::int64_t row0 = share.first_row(plan);
+  begin_concurrent(all);
+  let_next_kernel_start();
+  if (exits_early(all)) return;
+  float acc[R][W] = {};
+  if (reads_operands(all)) {
+    const float* const a = a_of(all, share.entry);
+    const float* const b = b_of(all, share.entry);
+    wide.begin(plan.wide_is_b ? b : a);
+    const float* const narrow = (plan.wide_is_b ? a : b) + k0 * plan.narrow_k;
+    accumulate<config.chunk(), D>(acc, shared, plan, own, wide, narrow, count);
+  }
+
   const int rows =
       plan.rows - row0 < plan.block_rows() ? static_cast<int>(plan.rows - row0) : plan.block_rows();
   const Sgemm p = entry_of(all, share.entry);
@@ -167,7 +185,8 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                          .beta = whole ? p.beta : 0,
                          .rows = rows,
                          .width = plan.width};
-  add_threads<config.sums_width(), config.adds_lanes()>(acc, shared, plan, own, shift, target);
+  add_threads<config.sums_width(), config.adds_lanes()>(acc, shared, plan, own, wide.shift(),
+                                                        target);
   if (whole) return;
   if (!arrives_last(
           is_last, static_cast<unsigned>(plan.parts), threadIdx.x == 0, [] { __syncthreads(); },
@@ -183,9 +202,7 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
 template <int row, bool along_k, ThinLoads loads>
 __global__ void __launch_bounds__(thin_configs[row].threads, thin_configs[row].blocks_per_sm)
     thin(const Sgemm all, const ThinPlan plan, const Workspace workspace) {
-  begin_concurrent(all);
-  let_next_kernel_start();
-  if (!exits_early(all)) compute<row, along_k, loads>(all, plan, workspace);
+  compute<row, along_k, loads>(all, plan, workspace);
   end_concurrent(all);
 }
 

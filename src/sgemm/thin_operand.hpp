@@ -2,6 +2,8 @@
 // one through shared memory.
 #pragma once
 
+#include "device/async_copy.hpp"
+#include "device/overlap.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/thin_plan.hpp"
 
@@ -43,28 +45,30 @@ struct ThreadPosition {
            : k_touch      ? e / 4 * 4 * k_threads + e % 4
                           : e * k_threads;
   }
+  // From element e to the next one.
+  __device__ int k_distance(int e) const { return k_offset(e + 1) - k_offset(e); }
   __device__ int step() const { return D * k_threads; }
 };
 
 // Four floats that are read once: L1 keeps none of them.
-__device__ __forceinline__ float4 read_once(const float* x) {
+__device__ __forceinline__ void read_once(float (&four)[4], const float* x) {
 #if defined(__CUDA_ARCH__)
-  float4 four;
   asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-      : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+      : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3])
       : "l"(x));
-  return four;
 #else
-  return *reinterpret_cast<const float4*>(x);
+  const float4 read = *reinterpret_cast<const float4*>(x);
+  four[0] = read.x, four[1] = read.y, four[2] = read.z, four[3] = read.w;
 #endif
 }
 
 // x[i][e] = the i-th of four rows that touch in the line, or 0 where the line is beyond the last k.
 template <int R, int D>
 __device__ __forceinline__ void read_rows(float (&x)[R][D], int e, const float* line, bool here) {
-  float4 four = make_float4(0, 0, 0, 0);
-  if (here) four = read_once(line);
-  x[0][e] = four.x, x[1][e] = four.y, x[2][e] = four.z, x[3][e] = four.w;
+  float four[4] = {};
+  if (here) read_once(four, line);
+#pragma unroll
+  for (int i = 0; i < R; ++i) x[i][e] = four[i];
 }
 
 // A thread's way through the wide operand, R x D elements a step. Lines lie ld apart.
@@ -75,78 +79,101 @@ class WideOperand {
   using Position = ThreadPosition<R, D, along_k, loads>;
 
  public:
-  __device__ WideOperand(const float* x, const ThinPlan& plan, const Position& own,
-                         std::int64_t row0, std::int64_t k0, std::int64_t k_end)
-      : own_(own), ld_(plan.ld), k_left_(static_cast<int>(k_end - k0) - own.first_k()) {
+  __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
+                         std::int64_t k0, int count)
+      : own_(own), ld_(plan.ld), k_left_(count - own.first_k()) {
     const std::int64_t rows = plan.rows - row0;
     const int rows_here = rows < plan.block_rows() ? static_cast<int>(rows) : plan.block_rows();
     rows_left_ = rows_here - own.first_row();
-    inside_ = along_k ? static_cast<int>(k_end - k0) : rows_here;
     const std::int64_t row = row0 + own.first_row(), k = k0 + own.first_k();
-    at_ = x + (along_k ? row * ld_ + k : k * ld_ + row);
+    offset_ = along_k ? row * ld_ + k : k * ld_ + row;
+    compute_now(offset_);
   }
+
+  // The operand begins at x. Called once, before the other functions.
+  __device__ void begin(const float* x) { at_ = x + offset_; }
 
   // Rows by which the thread begins before its first one.
   __device__ int shift() const { return 0; }
 
+  // Whether the block has a further step.
+  __device__ bool more() const { return k_left_ + own_.first_k() > 0; }
+
   // x[i][e] = element k e of row i; 0 outside.
   __device__ __forceinline__ void next(float (&x)[R][D]) {
-    if (inside_ >= (along_k ? own_.step() : R * own_.row_threads))
-      load<true>(x);
-    else
-      load<false>(x);
+    if constexpr (vector && along_k) {
+      load_vectors(x);
+      if (k_left_ % 4 != 0 && own_.k_offset(D - 1) >= k_left_) load_ends(x);
+    } else if (vector && rows_left_ >= R) {
+      load_vectors(x);
+    } else {
+      load_single(x);
+    }
     at_ += along_k ? own_.step() : own_.step() * ld_;
     k_left_ -= own_.step();
-    if (along_k) inside_ -= own_.step();
   }
 
  private:
-  // `whole`: the block's part of every line lies inside of the operand.
-  template <bool whole>
-  __device__ __forceinline__ void load(float (&x)[R][D]) const {
+  __device__ bool has_row(int i) const { return i * own_.row_pitch() < rows_left_; }
+
+  // The vectors that lie inside of the operand, zeros for the others.
+  __device__ __forceinline__ void load_vectors(float (&x)[R][D]) const {
     if constexpr (along_k) {
+      const float* line = at_;
 #pragma unroll
-      for (int i = 0; i < R; ++i) {
-        const bool here = i * own_.row_pitch() < rows_left_;
-        const float* const line = at_ + i * own_.row_pitch() * ld_;
+      for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
 #pragma unroll
         for (int e = 0; e < D; e += 4) {
-          if constexpr (whole && vector) {
-            float4 four = make_float4(0, 0, 0, 0);
-            if (here) four = read_once(line + own_.k_offset(e));
-            x[i][e] = four.x, x[i][e + 1] = four.y, x[i][e + 2] = four.z, x[i][e + 3] = four.w;
-          } else {
+          float four[4] = {};
+          if (has_row(i) && own_.k_offset(e + 3) < k_left_)
+            read_once(four, line + own_.k_offset(e));
 #pragma unroll
-            for (int q = e; q < e + 4; ++q)
-              x[i][q] = here && (whole || own_.k_offset(q) < k_left_)
-                            ? __ldg(line + own_.k_offset(q))
-                            : 0.0f;
-          }
+          for (int q = 0; q < 4; ++q) x[i][e + q] = four[q];
         }
-      }
+    } else {
+      const float* line = at_;
+#pragma unroll
+      for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
+        read_rows(x, e, line, own_.k_offset(e) < k_left_);
+    }
+  }
+
+  // Of a vector along k that lies in part outside, the elements inside.
+  __device__ __forceinline__ void load_ends(float (&x)[R][D]) const {
+    const float* line = at_;
+#pragma unroll
+    for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
+#pragma unroll
+      for (int e = 0; e < D; e += 4)
+        if (has_row(i) && own_.k_offset(e + 3) >= k_left_)
+#pragma unroll
+          for (int q = 0; q < 3; ++q)
+            if (own_.k_offset(e + q) < k_left_) x[i][e + q] = __ldg(line + own_.k_offset(e + q));
+  }
+
+  __device__ __forceinline__ void load_single(float (&x)[R][D]) const {
+    const auto load = [&](int i, int e, const float* from) {
+      x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? __ldg(from) : 0.0f;
+    };
+    const float* line = at_;
+    if constexpr (along_k) {
+#pragma unroll
+      for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
+#pragma unroll
+        for (int e = 0; e < D; ++e) load(i, e, line + own_.k_offset(e));
     } else {
 #pragma unroll
-      for (int e = 0; e < D; ++e) {
-        const bool here = own_.k_offset(e) < k_left_;
-        const float* const line = at_ + own_.k_offset(e) * ld_;
-        if constexpr (whole && vector) {
-          read_rows(x, e, line, here);
-        } else {
+      for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
 #pragma unroll
-          for (int i = 0; i < R; ++i)
-            x[i][e] = here && (whole || i * own_.row_pitch() < rows_left_)
-                          ? __ldg(line + i * own_.row_pitch())
-                          : 0.0f;
-        }
-      }
+        for (int i = 0; i < R; ++i) load(i, e, line + i * own_.row_pitch());
     }
   }
 
   Position own_;
-  const float* at_;
+  std::int64_t offset_;  // of the thread's first element in the operand
+  const float* at_ = nullptr;
   std::int64_t ld_;
   int rows_left_, k_left_;  // from this thread's first element on
-  int inside_;              // of the operand, along a line from the block's first element on
 };
 
 // The same where lines, of which each is one k of all rows, do not start on 16-byte boundaries. A
@@ -159,22 +186,29 @@ class WideOperand<R, D, false, ThinLoads::shifted> {
   using Position = ThreadPosition<R, D, false, ThinLoads::shifted>;
 
  public:
-  __device__ WideOperand(const float* x, const ThinPlan& plan, const Position& own,
-                         std::int64_t row0, std::int64_t k0, std::int64_t k_end)
-      : own_(own), ld_(plan.ld), k_left_(static_cast<int>(k_end - k0) - own.first_k()) {
-    const std::int64_t row = row0 + own.first_row();
-    at_ = x + ((k0 + own.first_k()) * ld_ + row);
+  __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
+                         std::int64_t k0, int count)
+      : own_(own), ld_(plan.ld), k_left_(count - own.first_k()) {
+    const std::int64_t row = row0 + own.first_row(), left = plan.rows - row;
+    offset_ = (k0 + own.first_k()) * ld_ + row;
+    rows_left_ = left < R ? static_cast<int>(left) : R;
+    rows_before_ = row < R ? static_cast<int>(row) : R;
+    compute_now(offset_);
+  }
+
+  __device__ void begin(const float* x) {
+    at_ = x + offset_;
     shift_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(at_) / sizeof(float) % 4);
     at_ -= shift_;
-    const std::int64_t left = plan.rows - row;
-    rows_left_ = (left < R ? static_cast<int>(left) : R) + shift_;
-    rows_before_ = (row < R ? static_cast<int>(row) : R) - shift_;
+    for (int i = 0; i < R; ++i)
+      if (rows_before_ + i >= shift_ && i < rows_left_ + shift_) inside_ |= 1 << i;
   }
 
   __device__ int shift() const { return shift_; }
+  __device__ bool more() const { return k_left_ + own_.first_k() > 0; }
 
   __device__ __forceinline__ void next(float (&x)[R][D]) {
-    if (rows_before_ >= 0 && rows_left_ >= R)
+    if (inside_ == (1 << R) - 1)
       load<true>(x);
     else
       load<false>(x);
@@ -186,26 +220,29 @@ class WideOperand<R, D, false, ThinLoads::shifted> {
   // `whole`: all of the vector lies inside of the operand.
   template <bool whole>
   __device__ __forceinline__ void load(float (&x)[R][D]) const {
+    const float* line = at_;
 #pragma unroll
-    for (int e = 0; e < D; ++e) {
+    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_) {
       const bool here = own_.k_offset(e) < k_left_;
-      const float* const line = at_ + own_.k_offset(e) * ld_;
       if constexpr (whole) {
         read_rows(x, e, line, here);
       } else {
 #pragma unroll
         for (int i = 0; i < R; ++i)
-          x[i][e] = here && rows_before_ + i >= 0 && i < rows_left_ ? __ldg(line + i) : 0.0f;
+          x[i][e] = here && (inside_ >> i & 1) != 0 ? __ldg(line + i) : 0.0f;
       }
     }
   }
 
   Position own_;
-  const float* at_;  // the thread's first vector
+  std::int64_t offset_;        // of the thread's first element in the operand
+  const float* at_ = nullptr;  // the thread's next vector
   std::int64_t ld_;
-  int shift_;
-  int k_left_;                   // from the thread's first element on
-  int rows_before_, rows_left_;  // of the operand, before its first vector and from it on; capped
+  int shift_ = 0;
+  int k_left_;  // from the thread's first element on
+  int rows_before_,
+      rows_left_;   // of the operand, before the thread's first one and from it on; capped
+  int inside_ = 0;  // the rows of a vector that lie in the operand, a bit each
 };
 
 // A chunk of the narrow operand in shared memory: element j of row k, where four k of a thread are
@@ -217,20 +254,15 @@ struct NarrowChunk {
     return Position::every_fourth_k ? (k & ~15) | (k & 3) << 2 | (k >> 2 & 3) : k;
   }
 
-  // Rows k0 to k0 + here - 1, and zeros up to the end of a step.
+  // Begins to copy the first `here` rows, and zeros up to the end of a step.
   __device__ __forceinline__ static void fetch(float* narrow, const float* v, const ThinPlan& plan,
-                                               std::int64_t k0, int here) {
+                                               int here) {
     const int filled = (here + plan.step() - 1) & -plan.step();  // a step is a power of two
-    v += k0 * plan.narrow_k;
-    for (int k = static_cast<int>(threadIdx.x); k < filled; k += plan.threads()) {
-      float values[W];
+    for (int k = static_cast<int>(threadIdx.x); k < filled; k += plan.threads())
 #pragma unroll
       for (int j = 0; j < W; ++j)
-        values[j] =
-            k < here && j < plan.width ? __ldg(v + k * plan.narrow_k + j * plan.narrow_j) : 0;
-#pragma unroll
-      for (int j = 0; j < W; ++j) narrow[j * chunk + place(k)] = values[j];
-    }
+        async_copy<4>(narrow + j * chunk + place(k), v + k * plan.narrow_k + j * plan.narrow_j,
+                      k < here && j < plan.width ? 4 : 0);
   }
 
   // Element j of the thread's k that belong to x[..][e .. e + 3] of the step at `at`.

@@ -56,10 +56,10 @@ struct ThinPlan {
   }
   KW_HOST_DEVICE constexpr int step() const { return depth << k_shift; }
   KW_HOST_DEVICE constexpr int outputs() const { return width * block_rows(); }  // of a block
-  // Threads of a warp along k.
-  KW_HOST_DEVICE constexpr int k_lanes() const {
+  // 2^ threads of a warp lie along k.
+  KW_HOST_DEVICE constexpr int k_lanes_shift() const {
     const int shift = along_k ? k_shift : 5 - (row_shift < 5 ? row_shift : 5);
-    return 1 << (shift < 5 ? shift : 5);
+    return shift < 5 ? shift : 5;
   }
   std::int64_t blocks(std::int64_t batch) const { return batch * row_blocks * parts; }
   std::size_t workspace_bytes(std::int64_t batch) const {
@@ -137,7 +137,8 @@ inline bool is_cut(const ThinPlan& operands, const ThinCut& cut) {
 
 // Threads along k whose sums meet in the lanes of a warp, and the sums of an output that remain.
 inline int thin_merged(const ThinPlan& plan) {
-  return thin_configs[plan.config].adds_lanes() ? std::min(1 << plan.k_shift, plan.k_lanes()) : 1;
+  return thin_configs[plan.config].adds_lanes() ? 1 << std::min(plan.k_shift, plan.k_lanes_shift())
+                                                : 1;
 }
 inline int thin_sums(const ThinPlan& plan) { return (1 << plan.k_shift) / thin_merged(plan); }
 
@@ -175,8 +176,27 @@ inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
 
 namespace detail {
 
-// The longest of what a block's loads wait for, what its multiprocessor and L2 and the memory
-// deliver and what the instructions take; these hide each other in part.
+// The bytes that a warp's loads of neighbours bring, in whole sectors, over those that it asks for.
+inline double thin_traffic(const ThinPlan& plan) {
+  constexpr double sector = 32;
+  const int lanes = 1 << std::min(5, plan.along_k ? plan.k_shift : plan.row_shift);
+  const double run = 4.0 * lanes * (plan.loads == ThinLoads::single ? 1 : 4);
+  const bool starts_anywhere = !plan.aligned && plan.loads == ThinLoads::single;
+  return (std::max(run, sector) + (starts_anywhere ? sector - 4 : 0)) / run;
+}
+
+// How much longer memory takes than for long lines that lie alone: where a block has a short piece
+// of each line, and where each thread follows four lines.
+inline double thin_memory_factor(const ThinPlan& plan) {
+  constexpr ThinTuning t = thin_tuning;
+  constexpr int long_piece = 32;
+  if (plan.along_k) return plan.thread_rows == 4 ? 1 + t.four_lines : 1;
+  const int piece = plan.thread_rows << plan.row_shift;
+  return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece));
+}
+
+// What a block's loads wait for, what L2 and the memory deliver and what the instructions take;
+// these hide each other in part.
 inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& device,
                            double blocks_of_sm) {
   constexpr ThinTuning t = thin_tuning;
@@ -187,23 +207,17 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double steps = static_cast<double>(plan.k_per_part / plan.step());
   const double k = static_cast<double>(std::min(plan.k_per_part, p.k));
   const double rows = static_cast<double>(std::min<std::int64_t>(plan.block_rows(), plan.rows));
-  const bool aligned = plan.loads != ThinLoads::single;
 
-  const double chunk = std::min<double>(k, config.chunk());
-  const double chunks = std::max(0.0, std::ceil(k / config.chunk()) - 1);
-  const double fetches = std::ceil(chunk / plan.threads()) +
-                         chunks * std::ceil(1.0 * config.chunk() / plan.threads()) - 1;
-  const double waits = rounds * (steps * t.step + fetches * t.fetch + chunks * t.chunk) +
+  const double chunks = std::ceil(k / config.chunk());
+  const double waits = rounds * ((steps - 1) * t.step + (chunks - 1) * t.chunk +
+                                 config.width * std::ceil(k / plan.threads()) * t.fetch) +
                        (blocks_of_sm - 1) * t.block;
 
   constexpr double sector = 32;
-  const double line = sizeof(float) * (plan.along_k ? k : rows), beyond = aligned ? 0 : sector - 4;
   const double narrow =
       plan.narrow_k == 1 ? sizeof(float) * plan.width : std::max(sector, 4.0 * plan.width);
-  const double block_bytes = (plan.along_k ? rows : k) * (line + beyond) + k * narrow;
-  const double more = aligned ? 1 : 1 + t.unaligned;
-  const double of_sm = more * blocks_of_sm * block_bytes / t.sm_bytes;
-  const double of_l2 = more * blocks * block_bytes / t.l2_bytes;
+  const double more = 1 + t.repeated * (thin_traffic(plan) - 1);
+  const double of_l2 = blocks * k * (sizeof(float) * rows * more + narrow) / t.l2_bytes;
 
   const double shared_by =
       p.batch > 1 && (plan.wide_is_b ? p.stride_b : p.stride_a) == 0 && p.a_array == nullptr
@@ -211,19 +225,20 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
           : static_cast<double>(p.batch);
   const double bytes =
       sizeof(float) * shared_by * static_cast<double>(plan.rows) * static_cast<double>(p.k);
-  const double l2 = device.l2_bytes > 0 ? static_cast<double>(device.l2_bytes) : t.default_l2_bytes;
   const double stated = stated_bytes_per_us(device);
+  const double lost = std::clamp(
+      (bytes / l2_bytes_of(device) - t.kept_share) / (t.lost_share - t.kept_share), 0.0, 1.0);
   const double of_memory =
-      bytes > t.share_of_l2 * l2 && stated > 0 ? bytes / (t.share_of_bandwidth * stated) : 0;
+      stated > 0 ? lost * bytes * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
 
-  const double elements = plan.block_rows() * steps * plan.step();
-  const double slots = t.fma_slots * config.width + t.element_slots +
-                       (plan.loads == ThinLoads::single ? t.load_slots : 0);
-  const double instructions = blocks_of_sm * elements * slots / t.slots_per_us;
+  const bool single = plan.loads == ThinLoads::single;
+  const double narrow_loads = (single && plan.along_k ? 1.0 : 0.25) / plan.thread_rows;
+  const double slots = (t.fma_slots + t.narrow_slots * narrow_loads) * config.width +
+                       t.element_slots + (single ? t.load_slots : 0);
+  const double elements = blocks_of_sm * plan.block_rows() * steps * plan.step();
+  const double instructions = elements * slots / t.slots_per_us;
 
-  const auto cube = [](double x) { return x * x * x; };
-  return std::cbrt(cube(waits) + cube(of_sm) + cube(std::max(of_l2, of_memory)) +
-                   cube(instructions));
+  return std::hypot(waits, std::max(of_l2, of_memory), instructions);
 }
 
 // What follows the products: sums of threads and of blocks, and the stores.
@@ -264,7 +279,7 @@ inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& dev
 }
 
 // Of a thin product that is not empty: the cut of the least prediction. k is whole, or in as many
-// parts as fill the device once.
+// parts as fill the device once, half of it, or give each multiprocessor a block.
 inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
   const ThinPlan operands = thin_operands(p);
   ThinPlan best;
@@ -285,6 +300,8 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     // Not with most of its threads beyond the operand.
     if (block.row_shift > 0 && instance.rows << block.row_shift >= 2 * operands.rows) continue;
     if (k_shift > 0 && instance.depth << k_shift >= 4 * p.k) continue;
+    // Nor each thread along a line of its own, but where lines are short.
+    if (operands.along_k && k_shift == 0 && p.k > thin_tuning.short_k) continue;
     ThinCut cut = {config, block.threads_shift, block.row_shift, 1, ThinLoads::shifted};
     const bool is_long = static_cast<double>(operands.rows) * static_cast<double>(p.k) >=
                              thin_tuning.shifted_floats &&
@@ -292,8 +309,12 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     if (!is_long || !is_cut(operands, cut)) cut.unaligned = ThinLoads::single;
     if (!is_cut(operands, cut)) continue;
     const ThinPlan whole = consider(cut);
-    cut.parts = thin_slots(whole, device) / std::max<std::int64_t>(1, whole.blocks(p.batch));
-    if (cut.parts > 1) consider(cut);
+    const std::int64_t blocks = std::max<std::int64_t>(1, whole.blocks(p.batch));
+    const std::int64_t slots = thin_slots(whole, device);
+    for (const std::int64_t wanted : {slots, slots / 2, std::int64_t{device.sm_count}}) {
+      cut.parts = wanted / blocks;
+      if (cut.parts > 1) consider(cut);
+    }
   }
   if (best.row_blocks > 0) return best;
   // Next to nothing to read.

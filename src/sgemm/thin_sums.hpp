@@ -2,6 +2,7 @@
 // lanes of a warp and shared memory, and over the blocks that share rows, through the workspace.
 #pragma once
 
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "sgemm/thin_operand.hpp"
 #include "sgemm/tile.hpp"
@@ -68,6 +69,7 @@ struct BlockShare {
     entry = blockIdx.x / (parts * row_blocks);
     row_block = along_k ? in_entry / parts : in_entry % row_blocks;
     part = along_k ? in_entry % parts : in_entry / row_blocks;
+    compute_now(part), compute_now(row_block);
   }
   __device__ std::int64_t first_row(const ThinPlan& plan) const {
     return static_cast<std::int64_t>(row_block) * plan.block_rows();
