@@ -23,7 +23,7 @@ TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copi
 def read_table(text):
     """The launch's constants, and {name: (shape, times)}"""
     constants = {name: float(re.search(rf"small_{name} = ([\d.e]+);", text).group(1))
-                 for name in ("launch_us", "bytes_per_us", "l2_bytes", "max_k")}
+                 for name in ("launch_us", "bytes_per_us", "l2_bytes", "together", "max_k")}
     tiles = {}
     for block in re.findall(r"\{\.name = \"small_.*?\}\}", text, re.S):
         values = {key: float(value) for key, value in re.findall(r"\.(\w+) = ([\d.]+)", block)}
@@ -55,7 +55,10 @@ def predict(tile, times, product, constants, sms):
     first, chunk, block, busy, c_by_4, copies_by_4, tail = times
     bm, bn = tile["bm"], tile["bn"]
     blocks = -(-m // bm) * -(-n // bn) * batch / sms
-    rounds = blocks if blocks > tile["blocks_per_sm"] else math.ceil(blocks)
+    fit = tile["blocks_per_sm"]
+    rounds = math.ceil(blocks)
+    if blocks > fit:
+        rounds = blocks + constants["together"] * (math.ceil(blocks / fit) * fit - blocks) * fit / blocks
     chunks = k / tile["bk"]
     stores_by_4 = bool(n % 4 or ldc % 4)
     by_4 = bm * bool(lda % 4) + bn * bool(ldb % 4 or (ops[1] == "N" and stores_by_4))

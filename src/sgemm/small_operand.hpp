@@ -45,15 +45,17 @@ struct SmallOperand {
   }
 
  private:
+  static_assert((lanes & (lanes - 1)) == 0, "sums of rows without common bits move by summands");
+
   // Where the row lies that does not stay at its place.
   __device__ static constexpr unsigned moved(unsigned r) {
     const unsigned group = r / (4 * lanes);
     return along_k ? r / 4 % lanes + (r % 4 + group * 4) * lanes
                    : r % lanes * 4 + r / lanes % 4 + group * 4 * lanes;
   }
-  template <unsigned width, bool stays>
-  __device__ __forceinline__ float* place(unsigned line, unsigned at) {
-    return &x[along_k && !stays ? moved(line) : line][!along_k && !stays ? moved(at) : at];
+  template <bool stays>
+  __device__ static constexpr unsigned offset(unsigned line, unsigned at) {
+    return (along_k && !stays ? moved(line) : line) * pitch + (!along_k && !stays ? moved(at) : at);
   }
 
   // The block's threads, width floats each, lie along a line first.
@@ -61,20 +63,34 @@ struct SmallOperand {
   __device__ __forceinline__ void start(const float* from, std::int64_t ld, unsigned rows,
                                         unsigned depth) {
     static_assert(length <= threads * width, "a line is no longer than what one step copies");
+    if (rows == extent && depth == bk)
+      start_full<threads, width, stays>(from, ld);
+    else
+      start_part<threads, width, stays>(from, ld, rows, depth);
+  }
+  template <unsigned threads, unsigned width, bool stays>
+  __device__ __forceinline__ void start_full(const float* from, std::int64_t ld) {
     constexpr int bytes = 4 * width;
-    const unsigned tid = threadIdx.x;
-    if (rows == extent && depth == bk) {
-      constexpr unsigned across = length / width, down = threads / across;
-      const unsigned line = tid / across, at = tid % across * width;
-      if (across * down != threads && line >= down) return;
-      from += line * ld + at;
-#pragma unroll 8
-      for (unsigned i = 0; i < lines; i += down, from += down * ld)
-        if (lines % down == 0 || line + i < lines)
-          async_copy<bytes>(place<width, stays>(line + i, at), from, bytes);
-      return;
+    constexpr unsigned across = length / width, down = threads / across;
+    constexpr unsigned steps = lines < 8 * down ? (lines + down - 1) / down : 8;
+    const unsigned tid = threadIdx.x, line = tid / across, at = tid % across * width;
+    if (across * down != threads && line >= down) return;
+    from += line * ld + at;
+    float* const to = &x[0][0] + offset<stays>(line, at);
+#pragma unroll 1
+    for (unsigned i = 0; i < lines; i += steps * down) {
+      float* const here = to + offset<stays>(i, 0);
+#pragma unroll
+      for (unsigned s = 0; s < steps; ++s, from += down * ld)
+        if (lines % (steps * down) == 0 || line + i + s * down < lines)
+          async_copy<bytes>(here + offset<stays>(s * down, 0), from, bytes);
     }
-    const unsigned full_depth = (depth + 3) / 4 * 4;
+  }
+  template <unsigned threads, unsigned width, bool stays>
+  __device__ __forceinline__ void start_part(const float* from, std::int64_t ld, unsigned rows,
+                                             unsigned depth) {
+    constexpr int bytes = 4 * width;
+    const unsigned tid = threadIdx.x, full_depth = (depth + 3) / 4 * 4;
     const unsigned lines_here = along_k ? rows : depth, length_here = along_k ? depth : rows;
     const unsigned all_length = along_k ? full_depth : rows;
     // The least power of two of threads that a line needs, as an exponent.
@@ -83,15 +99,16 @@ struct SmallOperand {
     const unsigned at = (tid - (line << across)) * width;
     if (line < down && at < all_length) {
       const int valid = at >= length_here ? 0 : length_here - at < width ? length_here - at : width;
-      const std::int64_t step = down * ld;
+      const std::int64_t next_line = down * ld;
       from += line * ld + at;
-      unsigned l = line;
-      for (; l + 3 * down < lines_here; l += 4 * down)
+      float* const to = &x[0][0] + offset<stays>(line, at);
+      unsigned i = 0;
+      for (; line + i + 3 * down < lines_here; i += 4 * down)
 #pragma unroll
-        for (unsigned i = 0; i < 4; ++i, from += step)
-          async_copy<bytes>(place<width, stays>(l + i * down, at), from, 4 * valid);
-      for (; l < lines_here; l += down, from += step)
-        async_copy<bytes>(place<width, stays>(l, at), from, 4 * valid);
+        for (unsigned four = 0; four < 4; ++four, from += next_line)
+          async_copy<bytes>(to + offset<stays>(i + four * down, 0), from, 4 * valid);
+      for (; line + i < lines_here; i += down, from += next_line)
+        async_copy<bytes>(to + offset<stays>(i, 0), from, 4 * valid);
     }
     if (!along_k)
       for (unsigned i = depth * pitch + tid; i < full_depth * pitch; i += threads)

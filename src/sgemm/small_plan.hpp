@@ -55,6 +55,15 @@ inline double share_copied_by_4(const SmallTileConfig& tile, const Sgemm& p) {
   return static_cast<double>(floats) / (tile.bm + tile.bn);
 }
 
+// Blocks one after the other on an SM that is full of them, with so many an SM on average. As many
+// as fit start together, and the fullest SM ends last. They also end together, so a second set that
+// is hardly filled takes longer than its share; with each further set their ends lie less together.
+inline double small_rounds(double blocks, int blocks_per_sm) {
+  if (blocks <= blocks_per_sm) return std::ceil(blocks);
+  const double missing = std::ceil(blocks / blocks_per_sm) * blocks_per_sm - blocks;
+  return blocks + small_together * missing * blocks_per_sm / blocks;
+}
+
 // Infinite where the times were not measured.
 inline double predict_small_us(const SmallTile& tile, const Sgemm& p, int sms) {
   if (p.loop_k() > small_max_k) return std::numeric_limits<double>::infinity();
@@ -62,8 +71,7 @@ inline double predict_small_us(const SmallTile& tile, const Sgemm& p, int sms) {
   const double chunks = static_cast<double>(p.loop_k()) / tile.config.bk;
   const double blocks = static_cast<double>(small_tile_count(tile.config, p)) *
                         static_cast<double>(p.batch) / std::max(1, sms);
-  // As many blocks as fit on an SM start together, and the fullest SM ends last.
-  const double rounds = blocks > tile.config.blocks_per_sm ? blocks : std::ceil(blocks);
+  const double rounds = small_rounds(blocks, tile.config.blocks_per_sm);
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
   const double chunk_us = t.busy_chunk_us + share_copied_by_4(tile.config, p) * t.copies_by_4_us;
   const double all = static_cast<double>(p.batch) *

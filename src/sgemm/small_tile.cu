@@ -1,5 +1,5 @@
 // small_tile: products whose tiles are done before a ring with producers has begun: batches of 8 to
-// 128 squared, k up to some 250, sides of 17 to 200.
+// 128 squared, k up to some 500, sides of 17 to 200.
 //
 // Idea    A block computes one tile of one product and is done. There are many blocks, and while
 //         some of an SM wait for their operands or store, others multiply. Both operands lie in
@@ -7,7 +7,8 @@
 //         the transposes. Four k at a time take the same number of 16-byte loads either way.
 //         Neighbouring threads store neighbours wherever rows of C start (small_operand.hpp).
 //         Where tiles are too few to fill the SMs, warps share a tile along k: they multiply larger
-//         fragments of it, each every few steps.
+//         fragments of it, each every few steps. Stages are long there: a warp that is alone on
+//         its scheduler waits while it starts the copies of a stage.
 // Limits  The bandwidth of C where k is short. Else loads from shared memory: a thread's 4 x 4
 //         outputs take 8 floats for 16 FFMAs, of which an SM does 128 while 32 floats a warp
 //         arrive.
@@ -45,26 +46,6 @@ struct Place {
   const int m = of_part / lanes_n, n = of_part % lanes_n;
 };
 
-// Adds up the thread's part of the products of a stage's first `depth` k.
-template <SmallTileConfig tile, Op op_a, Op op_b>
-__device__ __forceinline__ void multiply(float (&acc)[tile.tm][tile.tn],
-                                         const Stage<tile, op_a, op_b>& stage, int depth) {
-  const Place<tile> place;
-#pragma unroll tile.unroll
-  for (int k = 4 * place.part; k < depth; k += 4 * tile.parts_k) {
-    SmallFragment<tile.tm> a;
-    SmallFragment<tile.tn> b;
-    a.load(stage.a, place.m, k);
-    b.load(stage.b, place.n, k);
-#pragma unroll
-    for (int q = 0; q < 4; ++q)
-#pragma unroll
-      for (int i = 0; i < tile.tm; ++i)
-#pragma unroll
-        for (int j = 0; j < tile.tn; ++j) acc[i][j] = fmaf(a.x[q][i], b.x[q][j], acc[i][j]);
-  }
-}
-
 // The part of C that a block computes.
 struct Outputs {
   std::int64_t row, col;
@@ -73,41 +54,117 @@ struct Outputs {
   bool in_fours;
 };
 
-// The ring: all stages but one are filled ahead.
+// Which tile a block computes.
+struct Position {
+  unsigned entry, tile_row, tile_col;  // of the batch, of C
+
+  template <SmallTileConfig tile>
+  __device__ __forceinline__ Outputs outputs(const Sgemm& p) const {
+    const std::int64_t row = tile_row * std::int64_t{tile.bm};
+    const std::int64_t col = tile_col * std::int64_t{tile.bn};
+    return {.row = row,
+            .col = col,
+            .rows = static_cast<unsigned>(p.m - row < tile.bm ? p.m - row : tile.bm),
+            .cols = static_cast<unsigned>(p.n - col < tile.bn ? p.n - col : tile.bn),
+            .in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0};
+  }
+  // outputs() is calculated anew after that, so that the loop along k keeps no registers for it.
+  __device__ __forceinline__ void forget_outputs() {
+#if defined(__CUDA_ARCH__)
+    asm volatile("" : "+r"(entry), "+r"(tile_row), "+r"(tile_col));
+#endif
+  }
+};
+
+// The ring of a tile's stages: all but one are filled ahead.
+template <SmallTileConfig tile, Op op_a, Op op_b>
+class Ring {
+  using S = Stage<tile, op_a, op_b>;
+
+ public:
+  __device__ __forceinline__ Ring(S* stages, const Sgemm& p, const Outputs& out)
+      : stages_(stages),
+        p_(p),
+        out_(out),
+        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row)),
+        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb)),
+        a_by_16_(rows_aligned_16(p.a, p.lda)),
+        b_by_16_(rows_aligned_16(p.b, p.ldb)),
+        to_fill_(static_cast<int>(ceil_div(p.k, tile.bk))),
+        to_read_(to_fill_),
+        last_depth_(static_cast<int>(p.k - (to_fill_ - 1) * std::int64_t{tile.bk})) {}
+
+  // The next stage, once it is here, and nobody reads the last one any more. That one is refilled;
+  // before the first stage, all others are filled.
+  __device__ __forceinline__ const S& next() {
+#pragma unroll 1
+    do {
+      is_full_ = is_full_ || at_ == tile.stages - 1;
+      if (is_full_) {
+        async_wait<tile.stages - 2>();
+        __syncthreads();  // this stage is here, and nobody reads the last one any more
+      }
+      if (to_fill_ > 0) fill();
+      async_commit();
+      at_ = at_ + 1 < tile.stages ? at_ + 1 : 0;
+    } while (!is_full_);
+    --to_read_;
+    return stages_[at_];
+  }
+  __device__ bool has_next() const { return to_read_ > 0; }
+  // k of the stage that next() gave.
+  __device__ int depth() const { return depth_of(to_read_ + 1); }
+
+ private:
+  __device__ int depth_of(int stages_left) const {
+    return stages_left == 1 ? last_depth_ : tile.bk;
+  }
+  __device__ __forceinline__ void fill() {
+    S& stage = stages_[at_];
+    const unsigned depth = depth_of(to_fill_);
+    stage.a.template copy<tile.threads()>(a_, p_.lda, a_by_16_, out_.rows, depth, S::a_in_fours);
+    stage.b.template copy<tile.threads()>(b_, p_.ldb, b_by_16_, out_.cols, depth, out_.in_fours);
+    a_ += op_a == Op::none ? tile.bk : tile.bk * p_.lda;
+    b_ += op_b == Op::none ? tile.bk * p_.ldb : tile.bk;
+    --to_fill_;
+  }
+
+  S* const stages_;
+  const Sgemm& p_;
+  const Outputs& out_;
+  const float *a_, *b_;
+  const bool a_by_16_, b_by_16_;
+  int to_fill_, to_read_, last_depth_;
+  int at_ = 0;  // the stage to fill; once the ring is full, the one last read
+  bool is_full_ = false;
+};
+
+// Adds up the thread's part of the products along k.
 template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void multiply_all(float (&acc)[tile.tm][tile.tn],
                                              Stage<tile, op_a, op_b>* stages, const Sgemm& p,
                                              const Outputs& out) {
-  using S = Stage<tile, op_a, op_b>;
-  const float* a = p.a + (op_a == Op::none ? out.row * p.lda : out.row);
-  const float* b = p.b + (op_b == Op::none ? out.col : out.col * p.ldb);
-  const std::int64_t step_a = op_a == Op::none ? tile.bk : tile.bk * p.lda;
-  const std::int64_t step_b = op_b == Op::none ? tile.bk * p.ldb : tile.bk;
-  const bool a_by_16 = rows_aligned_16(p.a, p.lda), b_by_16 = rows_aligned_16(p.b, p.ldb);
-  const auto depth_of = [&](std::int64_t left) -> int {
-    return left < tile.bk ? static_cast<int>(left) : tile.bk;
-  };
-  int filled = 0, read = 0;  // the stage to fill next, and the one to multiply
-  std::int64_t to_fill = p.k, to_multiply = p.k + (tile.stages - 1) * tile.bk;
-#pragma unroll 1
-  for (; to_multiply > 0; to_multiply -= tile.bk) {
-    const bool is_here = to_multiply <= p.k;
-    if (is_here) {
-      async_wait<tile.stages - 2>();
-      __syncthreads();  // this stage is here, and nobody reads the last one any more
+  const Place<tile> place;
+  Ring<tile, op_a, op_b> ring(stages, p, out);
+  while (ring.has_next()) {
+    const Stage<tile, op_a, op_b>& stage = ring.next();
+#pragma unroll tile.unroll
+    for (int k = 4 * place.part; k < ring.depth(); k += 4 * tile.parts_k) {
+      SmallFragment<tile.tm> a;
+      SmallFragment<tile.tn> b;
+      a.load(stage.a, place.m, k);
+      b.load(stage.b, place.n, k);
+#pragma unroll
+      for (int q = 0; q < 4; ++q)
+#pragma unroll
+        for (int i = 0; i < tile.tm; ++i)
+#pragma unroll
+          for (int j = 0; j < tile.tn; ++j) {
+            // Row by row, back and forth: two neighbouring FFMAs share an element of a or of b.
+            const int col = i % 2 == 0 ? j : tile.tn - 1 - j;
+            acc[i][col] = fmaf(a.x[q][i], b.x[q][col], acc[i][col]);
+          }
     }
-    if (to_fill > 0) {
-      S& stage = stages[filled];
-      const unsigned depth = depth_of(to_fill);
-      stage.a.template copy<tile.threads()>(a, p.lda, a_by_16, out.rows, depth, S::a_in_fours);
-      stage.b.template copy<tile.threads()>(b, p.ldb, b_by_16, out.cols, depth, out.in_fours);
-      a += step_a, b += step_b, to_fill -= tile.bk;
-      filled = filled + 1 < tile.stages ? filled + 1 : 0;
-    }
-    async_commit();
-    if (!is_here) continue;
-    multiply<tile, op_a, op_b>(acc, stages[read], depth_of(to_multiply));
-    read = read + 1 < tile.stages ? read + 1 : 0;
   }
 }
 
@@ -198,20 +255,18 @@ __global__ void __launch_bounds__(small_tiles[row].config.threads(),
   const auto tiles_n = static_cast<unsigned>(ceil_div(all.n, tile.bn));
   const unsigned tiles = tiles_n * static_cast<unsigned>(ceil_div(all.m, tile.bm));
   const unsigned entry = all.batch == 1 ? 0 : blockIdx.x / tiles, at = blockIdx.x - entry * tiles;
-  const unsigned tile_row = at / tiles_n, tile_col = at - tile_row * tiles_n;
+  Position position{entry, at / tiles_n, at % tiles_n};
   wait_for_previous_kernel();
   let_next_kernel_start();
   if (exits_early(all)) return;
-  const Sgemm p = entry_of(all, entry);
-  const std::int64_t row0 = tile_row * std::int64_t{tile.bm};
-  const std::int64_t col0 = tile_col * std::int64_t{tile.bn};
-  const Outputs out{.row = row0,
-                    .col = col0,
-                    .rows = static_cast<unsigned>(p.m - row0 < tile.bm ? p.m - row0 : tile.bm),
-                    .cols = static_cast<unsigned>(p.n - col0 < tile.bn ? p.n - col0 : tile.bn),
-                    .in_fours = rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0};
   float acc[tile.tm][tile.tn] = {};
-  if (p.k > 0) multiply_all<tile, op_a, op_b>(acc, shared, p, out);
+  {
+    const Sgemm p = entry_of(all, entry);
+    if (p.k > 0) multiply_all<tile, op_a, op_b>(acc, shared, p, position.outputs<tile>(p));
+  }
+  position.forget_outputs();
+  const Sgemm p = entry_of(all, position.entry);
+  const Outputs out = position.outputs<tile>(p);
   if constexpr (tile.parts_k == 1) {
     store<tile, op_a, op_b>(p, out, acc);
   } else {
@@ -236,7 +291,7 @@ struct Row {
     static_assert(sizeof(Stage<tile, op_a, op_b>) ==
                   sizeof(float) * (small_operand_floats(tile.bm, tile.bk, op_a == Op::none) +
                                    small_operand_floats(tile.bn, tile.bk, op_b != Op::none)));
-    static_assert(tile.parts_k == 1 || 4 % tile.rows_of_part() == 0,
+    static_assert(tile.parts_k == 1 || 4 % tile.rows_of_part() == 0 || tile.rows_of_part() % 4 == 0,
                   "the rows that a thread stores lie one behind the other");
     return gpu::launch(small_tile<row, op_a, op_b>,
                        {.grid = dim3(static_cast<unsigned>(small_tile_count(tile, p) * p.batch)),

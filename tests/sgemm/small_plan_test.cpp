@@ -46,7 +46,10 @@ TEST(SmallPlan, TilesAreWhatTheKernelCanCompute) {
     EXPECT_EQ(c.bk % 32, 0);
     EXPECT_EQ(c.tm % c.parts_k, 0);
     EXPECT_EQ(c.threads_of_part() % 32, 0) << "a warp has one part of k";
-    EXPECT_GE(c.threads(), std::max(c.bm, c.bn)) << "a step copies a whole line";
+    EXPECT_EQ(c.threads() & (c.threads() - 1), 0) << "a power of two of them copies a line";
+    EXPECT_GE(c.threads(), std::max({c.bm, c.bn, c.bk})) << "a step copies a whole line";
+    EXPECT_TRUE(4 % c.rows_of_part() == 0 || c.rows_of_part() % 4 == 0)
+        << "the rows that a thread stores lie one behind the other";
     EXPECT_GE(c.stages, 2);
     EXPECT_LE(c.threads() * c.blocks_per_sm, 2048);
     const std::string size = std::to_string(c.bm) + "x" + std::to_string(c.bn);
@@ -62,8 +65,8 @@ TEST(SmallPlan, SharedMemoryHoldsTheStagesThatKFillsAndThePartsOfK) {
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 32)), stage);
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 33)), 2 * stage);
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 3000)), 2 * stage);
-  const SmallTileConfig& parts = small_tile_named("small_32x64k").config;
-  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 64, 1)), std::size_t{4 * 4 * 32 * 64});
+  const SmallTileConfig& parts = small_tile_named("small_32x96k64").config;
+  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 96, 1)), std::size_t{4 * 4 * 32 * 96});
 }
 
 // No more blocks on an SM than it must have, where that is few; else what the blocks need.
@@ -88,7 +91,7 @@ TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
 }
 
 TEST(SmallPlan, RefusesWhatDoesNotFitOnTheDevice) {
-  const SmallTileConfig& tile = small_tile_named("small_128x128").config;
+  const SmallTileConfig& tile = small_tile_named("small_64x128").config;
   const Sgemm longer = small_product(128, 128, 100), shorter = small_product(128, 128, 20);
   const std::size_t bytes = small_shared_bytes(tile, longer);
   EXPECT_TRUE(small_tile_supports(tile, longer, small_device(bytes)));
@@ -97,7 +100,7 @@ TEST(SmallPlan, RefusesWhatDoesNotFitOnTheDevice) {
   Sgemm many = small_product(1 << 20, 1 << 20, 8);
   EXPECT_TRUE(small_tile_supports(tile, many, small_device(bytes)));
   many.batch = 33;
-  EXPECT_FALSE(small_tile_supports(tile, many, small_device(bytes))) << "2^26 x 33 blocks";
+  EXPECT_FALSE(small_tile_supports(tile, many, small_device(bytes))) << "2^27 x 33 blocks";
 }
 
 TEST(SmallPlan, TimeGrowsWithTheWork) {
@@ -119,6 +122,21 @@ TEST(SmallPlan, TimeGrowsWithTheWork) {
     Sgemm batch = small_product(64, 64, 64);
     batch.batch = 1000;
     EXPECT_GT(us(batch), 2 * us(small_product(64, 64, 64)));
+  }
+}
+
+TEST(SmallPlan, LastRoundsThatAreHardlyFilledTakeLonger) {
+  EXPECT_EQ(small_rounds(0.1, 4), 1);
+  EXPECT_EQ(small_rounds(3.5, 4), 4);
+  EXPECT_EQ(small_rounds(4, 4), 4);
+  EXPECT_EQ(small_rounds(8, 4), 8);
+  EXPECT_GT(small_rounds(4.1, 4), 5);
+  EXPECT_NEAR(small_rounds(40.1, 4), 40.3, 0.1);
+  double last = 0;
+  for (double blocks = 0.05; blocks < 30; blocks += 0.05) {
+    const double rounds = small_rounds(blocks, 3);
+    EXPECT_GE(rounds, std::max(blocks, last) - 1e-9) << blocks;
+    last = rounds;
   }
 }
 
