@@ -53,12 +53,18 @@ inline double operand_bytes(const Sgemm& p) {
                           (p.beta == 0 ? 1 : 2) * m * n * batch);
 }
 
+// The part of so many bytes that L2 does not keep from call to call: nothing up to `kept` of its
+// size, all from `lost` on.
+inline double share_lost(double bytes, const Device& device, double kept, double lost) {
+  return std::clamp((bytes / l2_bytes_of(device) - kept) / (lost - kept), 0.0, 1.0);
+}
+
 // The time in which memory moves what the L2 cache does not keep from call to call.
 inline double memory_us(const Sgemm& p, const Device& device) {
   constexpr MemoryTuning t = memory_tuning;
   const double bytes = operand_bytes(p);
-  const double lost = (bytes / l2_bytes_of(device) - t.kept_share) / (t.lost_share - t.kept_share);
-  return std::clamp(lost, 0.0, 1.0) * bytes / memory_bytes_per_us(device);
+  return share_lost(bytes, device, t.kept_share, t.lost_share) * bytes /
+         memory_bytes_per_us(device);
 }
 
 }  // namespace kw

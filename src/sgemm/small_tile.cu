@@ -70,9 +70,7 @@ struct Position {
   }
   // outputs() is calculated anew after that, so that the loop along k keeps no registers for it.
   __device__ __forceinline__ void forget_outputs() {
-#if defined(__CUDA_ARCH__)
-    asm volatile("" : "+r"(entry), "+r"(tile_row), "+r"(tile_col));
-#endif
+    compute_now(entry), compute_now(tile_row), compute_now(tile_col);
   }
 };
 

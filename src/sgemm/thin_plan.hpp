@@ -226,8 +226,7 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double bytes =
       sizeof(float) * shared_by * static_cast<double>(plan.rows) * static_cast<double>(p.k);
   const double stated = stated_bytes_per_us(device);
-  const double lost = std::clamp(
-      (bytes / l2_bytes_of(device) - t.kept_share) / (t.lost_share - t.kept_share), 0.0, 1.0);
+  const double lost = share_lost(bytes, device, t.kept_share, t.lost_share);
   const double of_memory =
       stated > 0 ? lost * bytes * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
 

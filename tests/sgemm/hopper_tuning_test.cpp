@@ -11,16 +11,13 @@
 #include "sgemm/hopper/plan.hpp"
 #include "sgemm/hopper/split_items.hpp"
 #include "sgemm/hopper/tuning.hpp"
+#include "support/h200.hpp"
 
 namespace kw::hopper {
 namespace {
 
-Device h200() {
-  Device device;
-  device.sm_count = 132;
-  device.l2_bytes = 60 << 20;
-  return device;
-}
+using test::h200;
+
 Sgemm shape(std::int64_t m, std::int64_t n, std::int64_t k) {
   Sgemm p;
   p.m = m;
@@ -124,7 +121,7 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
       row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + bytes / split_pass_bytes_per_us,
       1e-6);
 
-  // Rows of C that are not aligned: both waves store its elements one by one. Tiles at the lower
+  // Rows of C that are not aligned: both waves shift what they store. Tiles at the lower
   // edge alone are in one wave.
   Sgemm uneven = p;
   uneven.ldc = 257;

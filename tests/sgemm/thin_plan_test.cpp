@@ -5,17 +5,12 @@
 
 #include <string>
 
+#include "support/h200.hpp"
+
 namespace kw {
 namespace {
 
-// As the driver states an NVIDIA H200.
-Device h200() {
-  Device device;
-  device.sm_count = 132;
-  device.memory_clock_khz = 3201000;
-  device.memory_bus_bits = 6144;
-  return device;
-}
+using test::h200;
 
 Sgemm product(std::int64_t m, std::int64_t n, std::int64_t k, Op op_a, Op op_b) {
   Sgemm p;

@@ -1,5 +1,5 @@
-// The epilogue of a tile: C = alpha * sums + beta * C, in few forms, each without branches between
-// the elements. A tile's end is fetched cold: with a choice at every pair its 2500 instructions
+// The epilogue of a tile: C = alpha * sums + beta * C, in few forms, of which one choice is made
+// for all elements. A tile's end is fetched cold: with a choice at every pair its 2500 instructions
 // take 6 us.
 #pragma once
 

@@ -42,6 +42,11 @@ inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn) * p.batch;
 }
 
+inline double bytes_of_a_and_b(const Sgemm& p) {
+  return sizeof(float) * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
+         static_cast<double>(p.batch);
+}
+
 // A schedule, and the time of its block that takes longest.
 struct TimedSchedule {
   Schedule schedule;
@@ -74,9 +79,7 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
   const std::int64_t cut = (tiles - whole_rounds * sms) * stages, share = ceil_div(cut, sms);
   if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
-  const double bytes_of_a_and_b = 4.0 * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
-                                  static_cast<double>(p.batch);
-  const bool is_beyond_l2 = bytes_of_a_and_b > cut_operands_per_l2 * l2_bytes_of(device);
+  const bool is_beyond_l2 = bytes_of_a_and_b(p) > cut_operands_per_l2 * l2_bytes_of(device);
   const double cut_us =
       us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
       static_cast<double>(share) * row.stage_us * (is_beyond_l2 ? cut_stage_beyond_l2 : 1) +
@@ -196,8 +199,7 @@ inline bool is_exact_enough(const TileRow& row, bool fp16, const Sgemm& p, const
 inline double split_pass_bytes(bool fp16, const Sgemm& p) {
   const PackedLayout a(p.m, p.k), b(p.n, p.k);
   const int pieces = scheme_of(fp16).pieces;
-  return static_cast<double>(p.m + p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch) *
-             sizeof(float) +
+  return bytes_of_a_and_b(p) +
          static_cast<double>(a.bytes(p.batch, pieces) + b.bytes(p.batch, pieces));
 }
 

@@ -106,8 +106,7 @@ struct TileRow {
   double launch_us;  // a call without any work
   double tile_us;    // a tile: first stage and epilogue
   double stage_us;   // 32 of k
-  double
-      shift_us;  // added to a wave of tiles whose rows of C are not aligned, or end within the tile
+  double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
 };
 
