@@ -21,11 +21,19 @@ target_compile_options(kw_common INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contra
 if(KW_SANITIZE)
   # Without what AddressSanitizer sees as well, which takes a third of the time to compile unrolled kernels.
   target_compile_options(kw_common INTERFACE
-    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=object-size,null,pointer-overflow>
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined> $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=object-size,null,pointer-overflow$<$<BOOL:$<TARGET_PROPERTY:KW_CHECKS_NO_ALIGNMENT>>:,alignment>>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
     $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
   target_link_options(kw_common INTERFACE -fsanitize=address,undefined)
 endif()
+
+# kw_not_hot(<target>): host code that is compiled more often than it runs. It has no vectors of four that could lie
+# askew, and the check for that is a quarter of the time to compile it.
+function(kw_not_hot target)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:$<IF:$<BOOL:${KW_SANITIZE}>,-O0,-O1>>)
+  set_target_properties(${target} PROPERTIES KW_CHECKS_NO_ALIGNMENT ON)
+endfunction()
 
 # kw_in_batches(<target>): eight host sources are compiled as one, since most of a source's time is that of its headers.
 # Names in unnamed namespaces are then the target's. Sources with options of their own stay alone.

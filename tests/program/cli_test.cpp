@@ -277,7 +277,7 @@ TEST(Cli, VerifyTakesBatchesAndTransposes) {
 
 TEST(Cli, BenchOfBatchesSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 16,8x9x10 --batch 5 --ops nn,tn --quick --no-peer "
+      "bench sgemm --device cpu --shape 16,8x9x10 --batch 5 --ops nn,tn --budget-ms 3 --no-peer "
       "--kernel cpu_loop");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part : {"sgemm 16 x 16 x 16 NN, batch 5", "sgemm 8 x 9 x 10 TN, batch 5",
@@ -288,7 +288,7 @@ TEST(Cli, BenchOfBatchesSaysSo) {
 
 TEST(Cli, BenchOfPaddedRowsSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 8x9x10 --pad 0,3,1 --ops nn,tt --quick --no-peer "
+      "bench sgemm --device cpu --shape 8x9x10 --pad 0,3,1 --ops nn,tt --budget-ms 3 --no-peer "
       "--kernel cpu_loop");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part : {"sgemm 8 x 9 x 10 NN, lda 10, ldb 12, ldc 10",
@@ -309,7 +309,7 @@ TEST(Cli, TheSweepOfBatchesCarriesItsBatches) {
 
 TEST(Cli, BenchPrintsATableAndMarksTheBest) {
   const ProgramRun run =
-      run_kernelwright("bench sgemm --device cpu --shape 64,96 --quick --kernel 'r00*'");
+      run_kernelwright("bench sgemm --device cpu --shape 64,96 --budget-ms 3 --kernel 'r00*'");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_FALSE(contains(run.err, "\x1b")) << "a live line in a pipe";
   EXPECT_TRUE(contains(run.out, "sgemm 64 x 64 x 64 NN")) << run.out;
@@ -321,7 +321,7 @@ TEST(Cli, BenchPrintsATableAndMarksTheBest) {
 TEST(Cli, BenchOfReductionsPrintsATableAPairOfOperationAndType) {
   const ProgramRun run = run_kernelwright(
       "bench reduce --device cpu --shape 2^11,1000 --misalign 1 --op sum,max --dtype float32,int8 "
-      "--quick --kernel cpu_reduce --no-peer");
+      "--budget-ms 3 --kernel cpu_reduce --no-peer");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part :
        {"reduce sum float32 2^11+1, 2048 elements", "reduce max int8 1000+1, 1000 elements",
@@ -332,7 +332,7 @@ TEST(Cli, BenchOfReductionsPrintsATableAPairOfOperationAndType) {
 
 TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
   const ProgramRun run =
-      run_kernelwright("bench reduce --device cpu --shape 300x20 --op min --quick");
+      run_kernelwright("bench reduce --device cpu --shape 300x20 --op min --budget-ms 3");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.err, "min float32 300x20 rows is not supported by r00_cpu_loop"))
       << run.err;
@@ -341,7 +341,7 @@ TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
 
 TEST(Cli, BenchLeavesSlowKernelsOutAndSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 512 --quick --kernel 'r00*' --no-peer --max-call-ms 0.5");
+      "bench sgemm --device cpu --shape 512 --budget-ms 3 --kernel 'r00*' --no-peer --max-call-ms 0.5");
   EXPECT_TRUE(contains(run.err, "r00_cpu_loop is left out at 512x512x512")) << run.err;
   EXPECT_EQ(run.exit_code, 2) << "nothing was left to measure";
   EXPECT_TRUE(contains(run.err, "nothing was measured")) << run.err;
@@ -377,14 +377,14 @@ TEST(Cli, HostSimtVerifiesAndBenches) {
       run_kernelwright("verify sgemm --device host-simt --kernel 'r01*,r04*' --shape 33x65x17");
   EXPECT_EQ(verify.exit_code, 0) << verify.out << verify.err;
   const ProgramRun bench =
-      run_kernelwright("bench sgemm --device host-simt --kernel 'r01*' --shape 32 --quick");
+      run_kernelwright("bench sgemm --device host-simt --kernel 'r01*' --shape 32 --budget-ms 3");
   EXPECT_EQ(bench.exit_code, 0) << bench.out << bench.err;
   EXPECT_TRUE(contains(bench.out, "say nothing about a GPU")) << bench.out;
 }
 
 TEST(Cli, HostSimtBenchesReductions) {
   const ProgramRun run =
-      run_kernelwright("bench reduce --device host-simt --kernel 'r01*,r10*' --shape 2000 --quick");
+      run_kernelwright("bench reduce --device host-simt --kernel 'r01*,r10*' --shape 2000 --budget-ms 3");
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
   EXPECT_TRUE(contains(run.out, "r10_one_launch")) << run.out;
 }

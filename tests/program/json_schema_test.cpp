@@ -12,7 +12,7 @@ namespace kw {
 namespace {
 
 TEST(JsonSchema, BenchSgemmOnTheCpu) {
-  const std::string command = "bench sgemm --device cpu --shape 64,48x56x72 --quick";
+  const std::string command = "bench sgemm --device cpu --shape 64,48x56x72 --budget-ms 3";
   const ordered_json file = run_json(command);
   expect_header(file, "cpu", "kernelwright " + command + " --json -");
   const double peak = file["device"]["measured_fp32_tflops"].get<double>();
@@ -31,7 +31,7 @@ TEST(JsonSchema, BenchSgemmOnTheCpu) {
 
 TEST(JsonSchema, BenchOfBatches) {
   const ordered_json file =
-      run_json("bench sgemm --device cpu --shape 24x16x40 --batch 7 --ops nt,tn --quick");
+      run_json("bench sgemm --device cpu --shape 24x16x40 --batch 7 --ops nt,tn --budget-ms 3");
   std::set<std::string> ops;
   for (const ordered_json& row : file["rows"]) {
     expect_problem(row);
@@ -47,7 +47,7 @@ TEST(JsonSchema, BenchOfBatches) {
 
 // Ratios come from medians of the same file.
 TEST(JsonSchema, RatiosAreThoseOfTheRows) {
-  const ordered_json file = run_json("bench sgemm --device cpu --shape 96 --quick");
+  const ordered_json file = run_json("bench sgemm --device cpu --shape 96 --budget-ms 3");
   const auto median_of = [&](const std::string& kernel) {
     for (const ordered_json& row : file["rows"]) {
       if (row["kernel"] == kernel) return row["time_us"]["median"].get<double>();
@@ -72,7 +72,7 @@ TEST(JsonSchema, SweepsOfProductsSayWhichProductARowIsOf) {
   for (const char* sweep : {"random --seed 1234 --count 9", "programs"}) {
     const bool is_random = std::string(sweep) != "programs";
     const std::string limits = std::string(" --device cpu --max-work 3e7 --json -");
-    const std::string bench = std::string("bench sgemm --quick --sweep ") + sweep + limits;
+    const std::string bench = std::string("bench sgemm --budget-ms 3 --sweep ") + sweep + limits;
     const ProgramRun run = run_kernelwright(bench);
     ASSERT_EQ(run.exit_code, 0) << run.err;
     EXPECT_TRUE(contains(run.err, "products are left out: more than 3e+07 operations")) << run.err;
@@ -147,7 +147,7 @@ TEST(JsonSchema, ARandomRowCanBeRepeated) {
                                  number("ldb") - (row["op_b"] == "T" ? number("k") : number("n")),
                                  number("ldc") - number("n")};
     const ordered_json again = run_json(fmt::format(
-        "bench sgemm --device cpu --quick --no-peer --kernel cpu_loop --seed {} --shape {}x{}x{} "
+        "bench sgemm --device cpu --budget-ms 3 --no-peer --kernel cpu_loop --seed {} --shape {}x{}x{} "
         "--op-a {} --op-b {} --pad {},{},{}",
         number("seed"), number("m"), number("n"), number("k"), row["op_a"].get<std::string>(),
         row["op_b"].get<std::string>(), pads[0], pads[1], pads[2]));
@@ -160,7 +160,7 @@ TEST(JsonSchema, ARandomRowCanBeRepeated) {
 }
 
 TEST(JsonSchema, BenchScaleAddOnTheCpu) {
-  const ordered_json file = run_json("bench scale_add --device cpu --shape 256,100x300 --quick");
+  const ordered_json file = run_json("bench scale_add --device cpu --shape 256,100x300 --budget-ms 3");
   for (const ordered_json& row : file["rows"]) {
     expect_problem(row);
     expect_error(row);
@@ -176,7 +176,7 @@ TEST(JsonSchema, BenchReduceOnTheCpu) {
   for (const char* l2 : {"hot", "cold"}) {
     const ordered_json file = run_json(
         "bench reduce --device cpu --shape 5000 --op sum,variance,argmin --correction 1 "
-        "--dtype float32,int8 --misalign 3 --quick --l2 " +
+        "--dtype float32,int8 --misalign 3 --budget-ms 3 --l2 " +
         std::string(l2));
     const double read_gbs = file["device"]["measured_read_gbs"].get<double>();
     std::set<std::pair<std::string, std::string>> seen;
@@ -211,7 +211,7 @@ TEST(JsonSchema, BenchReduceOnTheCpu) {
 
 TEST(JsonSchema, ReductionsSayTheirShape) {
   const ordered_json columns =
-      run_json("bench reduce --device cpu --shape 50x70 --axis columns --quick --no-peer");
+      run_json("bench reduce --device cpu --shape 50x70 --axis columns --budget-ms 3 --no-peer");
   for (const ordered_json& row : columns["rows"]) {
     expect_reduction(row);
     EXPECT_EQ(row["shape"], "columns");
@@ -220,7 +220,7 @@ TEST(JsonSchema, ReductionsSayTheirShape) {
     EXPECT_EQ(row["n"], 3500);
   }
   const ordered_json segments =
-      run_json("bench reduce --device cpu --shape 40 --segments equal --quick --l2 cold");
+      run_json("bench reduce --device cpu --shape 40 --segments equal --budget-ms 3 --l2 cold");
   for (const ordered_json& row : segments["rows"]) {
     expect_reduction(row);
     EXPECT_EQ(row["segments"], 40);
@@ -243,7 +243,7 @@ TEST(JsonSchema, VerifyReduceHasNoTimes) {
 
 TEST(JsonSchema, ScalarsReadBackAsTyped) {
   const ordered_json file =
-      run_json("bench sgemm --device cpu --shape 32 --quick --alpha 0.1 --beta -1.5 --op-a T");
+      run_json("bench sgemm --device cpu --shape 32 --budget-ms 3 --alpha 0.1 --beta -1.5 --op-a T");
   for (const ordered_json& row : file["rows"]) {
     EXPECT_EQ(row["alpha"].dump(), "0.1");
     EXPECT_EQ(row["beta"].dump(), "-1.5");
@@ -318,7 +318,7 @@ TEST(JsonSchema, DevicesListsTheCpuMeasured) {
 #ifdef KW_HAVE_HOST_SIMT
 TEST(JsonSchema, BenchOnHostSimt) {
   const ordered_json file =
-      run_json("bench sgemm --device host-simt --shape 32,17x9x21 --quick --kernel 'r0*'");
+      run_json("bench sgemm --device host-simt --shape 32,17x9x21 --budget-ms 3 --kernel 'r0*'");
   EXPECT_TRUE(file["device"]["measured_fp32_tflops"].is_null());
   EXPECT_EQ(file["device"]["kind"], "host-simt");
   for (const ordered_json& row : file["rows"]) {
@@ -336,7 +336,7 @@ TEST(JsonSchema, BenchOnHostSimt) {
 TEST(JsonSchema, PathsOfTheChoices) {
   const KernelList<Sgemm> production = on_host::sgemm_production();
   for (const char* command :
-       {"bench sgemm --shape 64x96x40 --quick", "verify sgemm --shape 64x96x40",
+       {"bench sgemm --shape 64x96x40 --budget-ms 3", "verify sgemm --shape 64x96x40",
         "accuracy sgemm --classes uniform --size 64 --max-k 1"}) {
     const ordered_json file =
         run_json(std::string(command) + " --device host-simt --kernel 'kernelwright*'");
@@ -360,7 +360,7 @@ TEST(JsonSchema, PathsOfTheChoices) {
 
 TEST(JsonSchema, BenchReduceOnHostSimt) {
   const ordered_json file =
-      run_json("bench reduce --device host-simt --shape 3000 --quick --kernel 'r*'");
+      run_json("bench reduce --device host-simt --shape 3000 --budget-ms 3 --kernel 'r*'");
   bool improves = false;
   for (const ordered_json& row : file["rows"]) {
     expect_reduction(row);

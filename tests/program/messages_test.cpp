@@ -86,8 +86,8 @@ TEST(Messages, AKernelListWithoutKernelsEndsInAMessage) {
 
 TEST(Messages, AnOutputThatCannotBeWrittenIsNoticed) {
   for (const char* command :
-       {"bench scale_add --device cpu --shape 8 --quick", "list", "verify scale_add --device cpu",
-        "bench scale_add --device cpu --shape 8 --quick --json -", "devices --no-measure"}) {
+       {"bench scale_add --device cpu --shape 8 --budget-ms 3", "list", "verify scale_add --device cpu",
+        "bench scale_add --device cpu --shape 8 --budget-ms 3 --json -", "devices --no-measure"}) {
     const std::string err = temporary_path("full.txt");
     const std::string line = "'" + program_path() + "' " + command + " >/dev/full 2>'" + err + "'";
     const int state = std::system(line.c_str());
@@ -111,7 +111,7 @@ TEST(Messages, ShowAFilesControlBytesEscaped) {
 }
 
 TEST(Messages, ABrokenTuneCacheIsMentioned) {
-  for (const char* command : {"bench scale_add --device cpu --shape 8 --quick",
+  for (const char* command : {"bench scale_add --device cpu --shape 8 --budget-ms 3",
                               "verify scale_add --device cpu --shape 8", "devices --no-measure"}) {
     const ProgramRun run =
         run_kernelwright(command, "KERNELWRIGHT_TUNE_CACHE=/no/such/tune/cache.txt");
