@@ -341,7 +341,8 @@ TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
 
 TEST(Cli, BenchLeavesSlowKernelsOutAndSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 512 --budget-ms 3 --kernel 'r00*' --no-peer --max-call-ms 0.5");
+      "bench sgemm --device cpu --shape 512 --budget-ms 3 --kernel 'r00*' --no-peer --max-call-ms "
+      "0.5");
   EXPECT_TRUE(contains(run.err, "r00_cpu_loop is left out at 512x512x512")) << run.err;
   EXPECT_EQ(run.exit_code, 2) << "nothing was left to measure";
   EXPECT_TRUE(contains(run.err, "nothing was measured")) << run.err;
@@ -383,8 +384,8 @@ TEST(Cli, HostSimtVerifiesAndBenches) {
 }
 
 TEST(Cli, HostSimtBenchesReductions) {
-  const ProgramRun run =
-      run_kernelwright("bench reduce --device host-simt --kernel 'r01*,r10*' --shape 2000 --budget-ms 3");
+  const ProgramRun run = run_kernelwright(
+      "bench reduce --device host-simt --kernel 'r01*,r10*' --shape 2000 --budget-ms 3");
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
   EXPECT_TRUE(contains(run.out, "r10_one_launch")) << run.out;
 }

@@ -147,7 +147,8 @@ TEST(JsonSchema, ARandomRowCanBeRepeated) {
                                  number("ldb") - (row["op_b"] == "T" ? number("k") : number("n")),
                                  number("ldc") - number("n")};
     const ordered_json again = run_json(fmt::format(
-        "bench sgemm --device cpu --budget-ms 3 --no-peer --kernel cpu_loop --seed {} --shape {}x{}x{} "
+        "bench sgemm --device cpu --budget-ms 3 --no-peer --kernel cpu_loop --seed {} --shape "
+        "{}x{}x{} "
         "--op-a {} --op-b {} --pad {},{},{}",
         number("seed"), number("m"), number("n"), number("k"), row["op_a"].get<std::string>(),
         row["op_b"].get<std::string>(), pads[0], pads[1], pads[2]));
@@ -160,7 +161,8 @@ TEST(JsonSchema, ARandomRowCanBeRepeated) {
 }
 
 TEST(JsonSchema, BenchScaleAddOnTheCpu) {
-  const ordered_json file = run_json("bench scale_add --device cpu --shape 256,100x300 --budget-ms 3");
+  const ordered_json file =
+      run_json("bench scale_add --device cpu --shape 256,100x300 --budget-ms 3");
   for (const ordered_json& row : file["rows"]) {
     expect_problem(row);
     expect_error(row);
@@ -242,8 +244,8 @@ TEST(JsonSchema, VerifyReduceHasNoTimes) {
 }
 
 TEST(JsonSchema, ScalarsReadBackAsTyped) {
-  const ordered_json file =
-      run_json("bench sgemm --device cpu --shape 32 --budget-ms 3 --alpha 0.1 --beta -1.5 --op-a T");
+  const ordered_json file = run_json(
+      "bench sgemm --device cpu --shape 32 --budget-ms 3 --alpha 0.1 --beta -1.5 --op-a T");
   for (const ordered_json& row : file["rows"]) {
     EXPECT_EQ(row["alpha"].dump(), "0.1");
     EXPECT_EQ(row["beta"].dump(), "-1.5");

@@ -86,7 +86,8 @@ TEST(Messages, AKernelListWithoutKernelsEndsInAMessage) {
 
 TEST(Messages, AnOutputThatCannotBeWrittenIsNoticed) {
   for (const char* command :
-       {"bench scale_add --device cpu --shape 8 --budget-ms 3", "list", "verify scale_add --device cpu",
+       {"bench scale_add --device cpu --shape 8 --budget-ms 3", "list",
+        "verify scale_add --device cpu",
         "bench scale_add --device cpu --shape 8 --budget-ms 3 --json -", "devices --no-measure"}) {
     const std::string err = temporary_path("full.txt");
     const std::string line = "'" + program_path() + "' " + command + " >/dev/full 2>'" + err + "'";
