@@ -187,8 +187,8 @@ const hopper::TileRow& fastest_tile(std::int64_t m, std::int64_t n, std::int64_t
   device.sm_count = 132;
   return *std::min_element(std::begin(hopper::bf16x6_tiles), std::end(hopper::bf16x6_tiles),
                            [&](const hopper::TileRow& x, const hopper::TileRow& y) {
-                             return predicted_cost(x, false, problem, device) <
-                                    predicted_cost(y, false, problem, device);
+                             return predicted_cost(x, problem, device) <
+                                    predicted_cost(y, problem, device);
                            });
 }
 

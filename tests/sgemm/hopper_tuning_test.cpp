@@ -87,15 +87,64 @@ TEST(HopperTuning, TheLastRoundsAreCutWhereThatPays) {
   EXPECT_EQ(schedule(wide, shape(1536, 1536, 1536)).slots(), 0) << "a tile for each SM";
   EXPECT_GT(schedule(narrow, shape(2048, 2688, 2000)).slots(), 0);
   EXPECT_EQ(schedule(narrow, shape(2048, 2688, 11008)).slots(), 0) << "operands beyond L2";
-  EXPECT_GT(schedule(narrow, shape(2048, 2304, 11008)).slots(), 0) << "a last round nearly empty";
-  EXPECT_LT(predicted_us(wide, true, shape(1536, 1536, 1536), h200()),
-            predicted_us(narrow, true, shape(1536, 1536, 1536), h200()));
+  EXPECT_GT(schedule(wide, shape(8658, 178, 7124)).slots(), 0) << "L2 has one operand";
+  EXPECT_EQ(schedule(wide, shape(3168, 2156, 6131)).slots(), 0) << "rounds nearly full";
+  EXPECT_EQ(schedule(wide, shape(8192, 8192, 8192)).slots(), 0);
+  EXPECT_LT(predicted_us(wide, shape(1536, 1536, 1536), h200()),
+            predicted_us(narrow, shape(1536, 1536, 1536), h200()));
 
   const TimedSchedule timed = fastest_schedule(narrow, shape(1536, 1536, 1536), h200());
   EXPECT_NEAR(timed.us,
               2 * narrow.tile_us + 53 * narrow.stage_us + rounds_cut_us + 4 * each_rounds_cut_us,
               1e-9)
       << "of 144 times 48 stages, 53 a block at most";
+}
+
+// What blocks at different k copy comes from memory as far as L2 has lost it since it was last
+// read.
+TEST(HopperTuning, AStageOfCutRoundsComesFromL2OrFromMemory) {
+  const auto stage_us = [](const TileRow& row, const Sgemm& p, const Device& device) {
+    return cut_stage_us(row, p, output_tiles(row.tile, p), device);
+  };
+  const TileRow& row = bf16x6("64x64");
+  EXPECT_EQ(stage_us(row, shape(784, 784, 2000), h200()), row.stage_us) << "L2 has all";
+  const auto from_memory = [](int rows) {
+    return rows * stage_k * 6.0 * 132 / memory_bytes_per_us(h200());
+  };
+  const double both = stage_us(row, shape(784, 784, 60000), h200());
+  EXPECT_LE(both, from_memory(128));
+  EXPECT_GE(both, 0.8 * from_memory(128)) << "L2 has hardly any of it";
+  // Three columns of tiles: B's rows are copied so often that L2 has them, A's three times.
+  const double narrow = stage_us(row, shape(16384, 192, 4096), h200());
+  EXPECT_GE(narrow, 0.9 * from_memory(64));
+  EXPECT_LE(narrow, 1.1 * from_memory(64));
+
+  Device slower = h200();
+  slower.memory_clock_khz /= 2;
+  EXPECT_DOUBLE_EQ(stage_us(row, shape(784, 784, 60000), slower), 2 * both);
+  Device smaller = h200();
+  smaller.l2_bytes = 20 << 20;
+  EXPECT_GT(stage_us(row, shape(784, 784, 8000), smaller),
+            stage_us(row, shape(784, 784, 8000), h200()));
+
+  // The packed operands count, and fp16x3's have two thirds of the bytes.
+  EXPECT_GT(stage_us(bf16x6("128x128"), shape(2100, 2100, 8192), h200()) /
+                stage_us(fp16x3(), shape(2100, 2100, 8192), h200()),
+            1.5);
+  EXPECT_GT(fastest_schedule(row, shape(784, 784, 2000), h200()).schedule.slots(), 0);
+  EXPECT_EQ(fastest_schedule(row, shape(784, 784, 60000), h200()).schedule.slots(), 0)
+      << "two rounds of whole tiles take less";
+}
+
+TEST(HopperTuning, TheSplitPassMovesItsBytesInL2OrThroughMemory) {
+  const TileRow& row = bf16x6("64x64");
+  EXPECT_NEAR(split_pass_us(row, shape(640, 640, 1024), h200()),
+              10.0 * 1280 * 1024 / split_pass_bytes_per_us, 1e-9);
+  EXPECT_NEAR(split_pass_us(fp16x3(), shape(640, 640, 1024), h200()),
+              8.0 * 1280 * 1024 / split_pass_bytes_per_us, 1e-9);
+  const double memory = split_pass_share_of_memory * memory_bytes_per_us(h200());
+  EXPECT_NEAR(split_pass_us(row, shape(6400, 6400, 1024), h200()), 10.0 * 12800 * 1024 / memory,
+              1e-9);
 }
 
 // A block adds up no more than its share in one go.
@@ -109,17 +158,13 @@ TEST(HopperTuning, TheLongestRun) {
 
 TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
   const TileRow& row = bf16x6("128x128");
-  const auto time = [&](const Sgemm& p) { return predicted_us(row, false, p, h200()); };
+  const auto time = [&](const Sgemm& p) { return predicted_us(row, p, h200()); };
   // Two waves of tiles, and 128 stages more of each.
   Sgemm p = shape(128 * 132, 256, 4096), longer = shape(p.m, p.n, 8192);
   p.ldc = longer.ldc = 256;
-  const double bytes = 10.0 * static_cast<double>(p.m + p.n) * 4096;
-  EXPECT_NEAR(time(longer) - time(p), 2 * 128 * row.stage_us + bytes / split_pass_bytes_per_us,
-              1e-6);
-  EXPECT_NEAR(
-      time(p),
-      row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + bytes / split_pass_bytes_per_us,
-      1e-6);
+  const double split_us = split_pass_us(row, p, h200());
+  EXPECT_NEAR(time(longer) - time(p), 2 * 128 * row.stage_us + split_us, 1e-6);
+  EXPECT_NEAR(time(p), row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + split_us, 1e-6);
 
   // Rows of C that are not aligned: both waves shift what they store. Tiles at the lower
   // edge alone are in one wave.
@@ -128,15 +173,15 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
   EXPECT_NEAR(time(uneven) - time(p), 2 * row.shift_us, 1e-6);
   uneven.ldc = 256, uneven.m -= 4;
   EXPECT_NEAR(time(uneven) - time(p),
-              edge_wave_share * row.shift_us - 4.0 * 4 * 4096 / split_pass_bytes_per_us, 1e-6)
-      << "the packed operand is as large";
+              edge_wave_share * row.shift_us + split_pass_us(row, uneven, h200()) - split_us, 1e-6);
+  EXPECT_LT(split_pass_us(row, uneven, h200()), split_us) << "the packed operand is as large";
 
   // One tile, in as many splits as there may be.
   const TileRow& small = bf16x6("64x64");
   const std::int64_t stages = max_k_splits * min_k_split_stages;
   Sgemm shared = shape(64, 64, stages * stage_k);
   shared.ldc = 64;
-  EXPECT_NEAR(predicted_us(small, false, shared, h200()),
+  EXPECT_NEAR(predicted_us(small, shared, h200()),
               small.launch_us + small.tile_us +
                   static_cast<double>(min_k_split_stages) * small.stage_us + k_split_us +
                   static_cast<double>(max_k_splits) * each_k_split_us +
@@ -145,25 +190,24 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
 }
 
 TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
-  const auto is_chosen = [](const TileRow& row, bool fp16, const Sgemm& p) {
-    EXPECT_LT(predicted_us(row, fp16, p, h200()), std::numeric_limits<double>::infinity());
-    return predicted_cost(row, fp16, p, h200()) ==
-           choice_margin * predicted_us(row, fp16, p, h200());
+  const auto is_chosen = [](const TileRow& row, const Sgemm& p) {
+    EXPECT_LT(predicted_us(row, p, h200()), std::numeric_limits<double>::infinity());
+    return predicted_cost(row, p, h200()) == choice_margin * predicted_us(row, p, h200());
   };
   const std::int64_t short_k = bf16x6_scheme.chosen_k;
-  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, short_k)));
-  EXPECT_FALSE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, short_k - 1)));
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), shape(2048, 2048, short_k)));
+  EXPECT_FALSE(is_chosen(bf16x6("128x128"), shape(2048, 2048, short_k - 1)));
   const std::int64_t k = fp16x3_scheme.chosen_k, mn = fp16x3_scheme.chosen_mn;
-  EXPECT_TRUE(is_chosen(fp16x3(), true, shape(mn / 128, 128, k)));
-  EXPECT_FALSE(is_chosen(fp16x3(), true, shape(mn / 128, 128, k - 1)));
-  EXPECT_FALSE(is_chosen(fp16x3(), true, shape(mn / 128 - 1, 128, k)));
+  EXPECT_TRUE(is_chosen(fp16x3(), shape(mn / 128, 128, k)));
+  EXPECT_FALSE(is_chosen(fp16x3(), shape(mn / 128, 128, k - 1)));
+  EXPECT_FALSE(is_chosen(fp16x3(), shape(mn / 128 - 1, 128, k)));
 
   // A window of 128 x 128 is a stage.
   const std::int64_t longest = max_windows_without_totals * stage_k;
-  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(1408, 1408, longest)));
-  EXPECT_FALSE(is_chosen(bf16x6("128x128"), false, shape(1408, 1408, longest + stage_k)));
-  EXPECT_TRUE(is_chosen(bf16x6("64x64"), false, shape(1408, 1408, longest + stage_k)));
-  EXPECT_TRUE(is_chosen(bf16x6("128x128"), false, shape(2048, 2048, longest + stage_k)));
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), shape(1408, 1408, longest)));
+  EXPECT_FALSE(is_chosen(bf16x6("128x128"), shape(1408, 1408, longest + stage_k)));
+  EXPECT_TRUE(is_chosen(bf16x6("64x64"), shape(1408, 1408, longest + stage_k)));
+  EXPECT_TRUE(is_chosen(bf16x6("128x128"), shape(2048, 2048, longest + stage_k)));
 }
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {

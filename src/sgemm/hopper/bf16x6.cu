@@ -8,8 +8,8 @@ int select_bf16x6_tile(const Sgemm& problem, const Device& device) {
   int best = -1;
   each_row<bf16x6_tiles>([&](auto index) {
     if (HopperKernel<false, index>::supports(problem, device) &&
-        (best < 0 || predicted_cost(bf16x6_tiles[index], false, problem, device) <
-                         predicted_cost(bf16x6_tiles[best], false, problem, device)))
+        (best < 0 || predicted_cost(bf16x6_tiles[index], problem, device) <
+                         predicted_cost(bf16x6_tiles[best], problem, device)))
       best = index;
   });
   return best;

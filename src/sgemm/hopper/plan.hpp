@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -42,9 +43,37 @@ inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn) * p.batch;
 }
 
+// The bytes of A and B as the caller stores them, and as packed operands.
 inline double bytes_of_a_and_b(const Sgemm& p) {
   return sizeof(float) * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
          static_cast<double>(p.batch);
+}
+inline double packed_bytes(const TileRow& row, const Sgemm& p) {
+  const int pieces = scheme_of(row.fp16).pieces;
+  return static_cast<double>(PackedLayout(p.m, p.k).bytes(p.batch, pieces) +
+                             PackedLayout(p.n, p.k).bytes(p.batch, pieces));
+}
+
+// A stage of the last `tiles` tiles where they are cut. The blocks are at different k then, so none
+// copies what another one just has. Rows of A are copied once for each column of tiles; the more
+// bytes all blocks copy between two of those, the less likely L2 still has them. Likewise columns
+// of B.
+inline double cut_stage_us(const TileRow& row, const Sgemm& p, std::int64_t tiles,
+                           const Device& device) {
+  const int pieces = scheme_of(row.fp16).pieces, bm = row.tile.bm(), bn = row.tile.bn;
+  const auto count = static_cast<double>(tiles);
+  const auto tiles_m = static_cast<double>(ceil_div(p.m, bm)),
+             tiles_n = static_cast<double>(ceil_div(p.n, bn));
+  const double rows = std::min(std::max<double>(row.tile.strip_tiles(), count / tiles_n), tiles_m);
+  const double columns = std::min(count / rows, tiles_n);
+  const double copied =
+      count * static_cast<double>(ceil_div(p.k, stage_k)) * stage_bytes(bm + bn, pieces);
+  const auto lost = [&](int size, double times) {
+    return stage_bytes(size, pieces) *
+           std::exp(-cut_l2_share * l2_bytes_of(device) * times / copied);
+  };
+  const double from_memory = lost(bm, columns) + lost(bn, rows);
+  return std::max(row.stage_us, from_memory * device.sm_count / memory_bytes_per_us(device));
 }
 
 // A schedule, and the time of its block that takes longest.
@@ -77,13 +106,12 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
                 static_cast<double>(parts) * each_k_split_us * row.tile.bn / 64};
   }
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
-  const std::int64_t cut = (tiles - whole_rounds * sms) * stages, share = ceil_div(cut, sms);
+  const std::int64_t cut_tiles = tiles - whole_rounds * sms, cut = cut_tiles * stages;
+  const std::int64_t share = ceil_div(cut, sms);
   if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
-  const bool is_beyond_l2 = bytes_of_a_and_b(p) > cut_operands_per_l2 * l2_bytes_of(device);
-  const double cut_us =
-      us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
-      static_cast<double>(share) * row.stage_us * (is_beyond_l2 ? cut_stage_beyond_l2 : 1) +
-      rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+  const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
+                        static_cast<double>(share) * cut_stage_us(row, p, cut_tiles, device) +
+                        rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
   if (cut_us >= whole.us) return whole;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
@@ -186,21 +214,22 @@ inline std::optional<std::pair<Sgemm, Sgemm>> sub_problems(const Sgemm& p) {
 
 // Whether the result is at least as exact as that of the kernels in plain fp32, the vendor's
 // included; only then does the library choose the tile.
-inline bool is_exact_enough(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  const Scheme& scheme = scheme_of(fp16);
+inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& device) {
+  const Scheme& scheme = scheme_of(row.fp16);
   if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
          row.tile.windows(stages) <= max_windows_without_totals;
 }
 
-// The bytes that the split pass reads and writes: A and B, and their packed operands with the zeros
-// around.
-inline double split_pass_bytes(bool fp16, const Sgemm& p) {
-  const PackedLayout a(p.m, p.k), b(p.n, p.k);
-  const int pieces = scheme_of(fp16).pieces;
-  return bytes_of_a_and_b(p) +
-         static_cast<double>(a.bytes(p.batch, pieces) + b.bytes(p.batch, pieces));
+// The split pass reads A and B and writes their packed operands: in L2, or in memory, where what it
+// has written is not in L2 any more when the product reads it.
+inline double split_pass_us(const TileRow& row, const Sgemm& p, const Device& device) {
+  const double packed = packed_bytes(row, p), bytes = bytes_of_a_and_b(p) + packed;
+  constexpr MemoryTuning t = memory_tuning;
+  const double lost = share_lost(packed, device, t.kept_share, t.lost_share);
+  return bytes * ((1 - lost) / split_pass_bytes_per_us +
+                  lost / (split_pass_share_of_memory * memory_bytes_per_us(device)));
 }
 
 // The waves of tiles that shift what they store (epilogue.hpp): all, where rows of C are not
@@ -215,8 +244,8 @@ inline double waves_that_shift(const Tile& tile, const Sgemm& p, const Device& d
 }
 
 // The time of a call: its launches, the split pass, the product, and its stores.
-inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  const double split_us = split_pass_bytes(fp16, p) / split_pass_bytes_per_us;
+inline double predicted_us(const TileRow& row, const Sgemm& p, const Device& device) {
+  const double split_us = split_pass_us(row, p, device);
   const double unaligned = unaligned_operand_us * ((rows_by_4(p, p.lda, p.stride_a) ? 1 : 0) +
                                                    (rows_by_4(p, p.ldb, p.stride_b) ? 1 : 0));
   const double shift_us = row.shift_us * waves_that_shift(row.tile, p, device);
@@ -225,9 +254,9 @@ inline double predicted_us(const TileRow& row, bool fp16, const Sgemm& p, const 
 
 // What the choice compares: the time, infinite where the tile must not be chosen. With a margin, as
 // a call must not take longer than one in plain fp32, and predictions err.
-inline double predicted_cost(const TileRow& row, bool fp16, const Sgemm& p, const Device& device) {
-  return is_exact_enough(row, fp16, p, device) ? choice_margin * predicted_us(row, fp16, p, device)
-                                               : std::numeric_limits<double>::infinity();
+inline double predicted_cost(const TileRow& row, const Sgemm& p, const Device& device) {
+  return is_exact_enough(row, p, device) ? choice_margin * predicted_us(row, p, device)
+                                         : std::numeric_limits<double>::infinity();
 }
 
 // --- what the launches of a call take from its plan

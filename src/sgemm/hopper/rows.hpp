@@ -32,8 +32,8 @@ struct HopperKernel {
   }
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     if (!supports(p, device)) return std::nullopt;
-    return Plan<Sgemm>{.time_us = predicted_us(row, fp16, p, device),
-                       .cost = predicted_cost(row, fp16, p, device),
+    return Plan<Sgemm>{.time_us = predicted_us(row, p, device),
+                       .cost = predicted_cost(row, p, device),
                        .workspace_bytes = WorkspaceLayout(p, fp16, device).end,
                        .min_workspace_bytes = min_workspace_bytes(p, fp16, device)};
   }

@@ -13,8 +13,7 @@ struct OutputTile {
   std::int64_t entry, i0, j0;
 };
 
-// Tiles in flight at one time lie close together, so that L2 has what they read: column after
-// column of a strip of 1536 rows.
+// Takes its tiles in the order of Tile::strip_tiles.
 template <Tile tile>
 class TileScheduler {
  public:
@@ -42,7 +41,7 @@ class TileScheduler {
   }
 
  private:
-  static constexpr int strip_tiles = 1536 / tile.bm();
+  static constexpr int strip_tiles = tile.strip_tiles();
 
   __device__ __forceinline__ int tiles_m() const {
     return static_cast<int>(ceil_div(params_.problem.m, tile.bm()));

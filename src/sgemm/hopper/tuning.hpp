@@ -63,6 +63,9 @@ struct Tile {
   int window = 1;          // stages whose products go into one accumulator
 
   constexpr int bm() const { return 64 * m64_blocks * (shares_rows ? 1 : 2); }
+  // Tiles in flight at one time lie close together, so that L2 has what they read: column after
+  // column of a strip of so many rows of tiles (scheduler.hpp).
+  constexpr int strip_tiles() const { return 1536 / bm(); }
   // Registers of a thread for one accumulator: of 64 x bn floats over 128 threads.
   constexpr int registers() const { return bn / 2; }
   // Windows that a warpgroup adds up over so many stages.
@@ -108,6 +111,7 @@ struct TileRow {
   double stage_us;   // 32 of k
   double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
+  bool fp16 = false;  // the scheme
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
@@ -162,13 +166,15 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .tile_us = 3.8,
      .stage_us = 0.448,
      .shift_us = 0.6,
-     .best_tflops = 232.7},  // 8192
+     .best_tflops = 232.7,  // 8192
+     .fp16 = true},
     {.name = "hopper_fp16x3_128x144",
      .tile = {.m64_blocks = 1, .bn = 144, .stages = 6, .window = 2},
      .launch_us = 10.2,
      .tile_us = 4.2,
      .stage_us = 0.504,
-     .shift_us = 0.9},
+     .shift_us = 0.9,
+     .fp16 = true},
 };
 
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3_scheme : bf16x6_scheme; }
@@ -188,10 +194,9 @@ constexpr double k_split_us = 0.9, each_k_split_us = 0.14;
 // 3072 cubed on an H200: cutting saves, for example, 21 us of products and 12 us of the call at
 // 1536 with fp16x3's 128 x 128.
 constexpr double rounds_cut_us = 2, each_rounds_cut_us = 2;
-// Blocks at different k share no stage, so all of them come from L2; where the operands are of so
-// many times L2, from memory, and a stage takes so much longer. Measured at 1.03 to 14.7 rounds of
-// 84 to 650 MB: 1.2 to 1.6.
-constexpr double cut_operands_per_l2 = 1.4, cut_stage_beyond_l2 = 1.4;
+// So much of L2 keeps what blocks at different k have copied (cut_stage_us): SMs of both of its
+// halves copy it, and then it lies in both.
+constexpr double cut_l2_share = 0.5;
 
 // --- the choice among tiles
 
@@ -199,11 +204,14 @@ constexpr double cut_operands_per_l2 = 1.4, cut_stage_beyond_l2 = 1.4;
 // for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
 // windows, up to 1.9 times with 512.
 constexpr std::int64_t max_windows_without_totals = 128;
-constexpr double split_pass_bytes_per_us = 3.0e6;  // measured
+// What the split pass reads and writes in a microsecond where L2 keeps the packed operands, and
+// else, as a share of memory's bandwidth. Fitted to random products on an H200 and an H100.
+constexpr double split_pass_bytes_per_us = 3.5e6;
+constexpr double split_pass_share_of_memory = 0.6;
 constexpr double edge_wave_share = 0.5;       // of shift_us, where only tiles at an edge store so
 constexpr double unaligned_operand_us = 0.7;  // the split pass reads A or B by 4 bytes
 // By so much a split kernel's prediction must be below that of the kernels in plain fp32.
-constexpr double choice_margin = 1.08;
+constexpr double choice_margin = 1.05;
 
 // --- the split pass
 
