@@ -15,11 +15,11 @@ int select_bf16x6_tile(const Sgemm& problem, const Device& device) {
   return best;
 }
 
-Status launch_bf16x6(int tile, const ProductParams& params, const Device& device, Stream stream) {
+Status launch_bf16x6(int tile, const ProductParams& params, Stream stream) {
   Status status;
   each_row<bf16x6_tiles>([&](auto index) {
     if (tile != index) return;
-    static_cast<void>(status = HopperKernel<false, index>::launch_product(params, device, stream));
+    static_cast<void>(status = HopperKernel<false, index>::launch_product(params, stream));
   });
   return status;
 }

@@ -25,12 +25,12 @@ namespace KW_TARGET::hopper {
 Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device& device,
                          Stream stream);
 
-// One launch of the product with one tile.
-using LaunchProduct = Status(const ProductParams& params, const Device& device, Stream stream);
+// One launch of the product with one tile, by the schedule of its parameters.
+using LaunchProduct = Status(const ProductParams& params, Stream stream);
 // Which row of bf16x6_tiles is predicted to take the shortest time, and a launch with that tile
 // (bf16x6.cu).
 int select_bf16x6_tile(const Sgemm& problem, const Device& device);
-Status launch_bf16x6(int tile, const ProductParams& params, const Device& device, Stream stream);
+Status launch_bf16x6(int tile, const ProductParams& params, Stream stream);
 
 // The same product for a kernel in plain fp32, which takes over where the pieces do not hold the
 // data.
@@ -42,9 +42,13 @@ inline Sgemm for_fallback(const Sgemm& problem) {
 inline const Choice<Sgemm>& fallback_of(const Plan<Sgemm>& plan) { return plan.parts[0]; }
 
 // Adds to a plan what its launches need: the CallPlan, and the fallback with its workspace.
-inline void complete_call_plan(bool fp16, const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
-  CallPlan call(p, fp16, device);
-  if (fp16) call.second_tile = select_bf16x6_tile(p, device);
+inline void complete_call_plan(const TileRow& row, const Sgemm& p, const Device& device,
+                               Plan<Sgemm>& plan) {
+  CallPlan call(row, p, device);
+  if (row.fp16) {
+    call.second_tile = select_bf16x6_tile(p, device);
+    call.second_schedule = fastest_schedule(bf16x6_tiles[call.second_tile], p, device).schedule;
+  }
   plan.data.set(call);
   plan.parts = {select_in_one_launch(for_fallback(p), device)};
   plan.workspace_bytes = call.layout.end + fallback_of(plan).plan.workspace_bytes;
@@ -66,6 +70,7 @@ struct CallParams {
     product.control = reinterpret_cast<Control*>(base);
     product.split_k_sums = reinterpret_cast<float*>(base + plan.layout.split_k_sums);
     product.tickets = workspace.tickets;
+    product.schedule = plan.schedule;
 
     split = {
         .problem = p,
@@ -108,11 +113,12 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
   };
   const auto product = [&] {
     call.product.problem = concurrent(false);
-    return launch_product(call.product, device, stream);
+    return launch_product(call.product, stream);
   };
   const auto second_product = [&] {
     call.product.problem = concurrent(true);
-    return launch_bf16x6(plan.second_tile, call.product, device, stream);
+    call.product.schedule = plan.second_schedule;
+    return launch_bf16x6(plan.second_tile, call.product, stream);
   };
   const auto fp32 = [&] {
     const std::size_t end = plan.layout.end;
@@ -128,17 +134,17 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
 }
 
 // A call enters the split path here, with a complete plan.
-inline Status launch_call(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
+inline Status launch_call(const TileRow& row, LaunchProduct* launch_product, const Sgemm& p,
                           const Device& device, const Plan<Sgemm>& plan, const Workspace& workspace,
                           Stream stream) {
   const auto call = plan.data.get<CallPlan>();
   if (plan.workspace_bytes <= workspace.bytes)
-    return launch_chain(fp16, launch_product, p, call, fallback_of(plan), device, workspace,
+    return launch_chain(row.fp16, launch_product, p, call, fallback_of(plan), device, workspace,
                         stream);
   if (call.layout.end <= workspace.bytes) {
     const Choice<Sgemm> smaller =
         select_in_one_launch(for_fallback(p), device, workspace.bytes - call.layout.end);
-    return launch_chain(fp16, launch_product, p, call, smaller, device, workspace, stream);
+    return launch_chain(row.fp16, launch_product, p, call, smaller, device, workspace, stream);
   }
   const auto parts = sub_problems(p);
   if (!parts) {
@@ -150,8 +156,8 @@ inline Status launch_call(bool fp16, LaunchProduct* launch_product, const Sgemm&
   }
   const auto launch_part = [&](const Sgemm& part) {
     Plan<Sgemm> own;
-    complete_call_plan(fp16, part, device, own);
-    return launch_call(fp16, launch_product, part, device, own, workspace, stream);
+    complete_call_plan(row, part, device, own);
+    return launch_call(row, launch_product, part, device, own, workspace, stream);
   };
   return launch_in_order([&] { return launch_part(parts->first); },
                          [&] { return launch_part(parts->second); });

@@ -263,12 +263,16 @@ inline double predicted_cost(const TileRow& row, const Sgemm& p, const Device& d
 
 struct CallPlan {
   WorkspaceLayout layout;
-  unsigned segments = 1;  // of the split pass
-  int second_tile = 0;    // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
+  Schedule schedule;
+  unsigned segments = 1;     // of the split pass
+  int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
+  Schedule second_schedule;  // and its schedule
 
   CallPlan() = default;
-  CallPlan(const Sgemm& p, bool fp16, const Device& device)
-      : layout(p, fp16, device), segments(split_segments(p, device)) {}
+  CallPlan(const TileRow& row, const Sgemm& p, const Device& device)
+      : layout(p, row.fp16, device),
+        schedule(fastest_schedule(row, p, device).schedule),
+        segments(split_segments(p, device)) {}
 };
 
 }  // namespace kw::hopper

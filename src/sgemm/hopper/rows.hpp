@@ -38,7 +38,7 @@ struct HopperKernel {
                        .min_workspace_bytes = min_workspace_bytes(p, fp16, device)};
   }
   static void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
-    complete_call_plan(fp16, p, device, plan);
+    complete_call_plan(row, p, device, plan);
   }
   static const char* path_taken(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                                 const PathWords& words) {
@@ -50,19 +50,17 @@ struct HopperKernel {
     return row.name;
   }
 
-  static Status launch_product(const ProductParams& params, const Device& device, Stream stream) {
-    ProductParams own = params;
-    own.schedule = fastest_schedule(row, params.problem, device).schedule;
-    const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(own.schedule.blocks)),
+  static Status launch_product(const ProductParams& params, Stream stream) {
+    const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(params.schedule.blocks)),
                                       .block = dim3(tile_threads),
                                       .shared_bytes = shared_bytes,
                                       .stream = stream,
                                       .overlap = true};
-    return gpu::launch(hopper_tile<fp16, index>, config, own);
+    return gpu::launch(hopper_tile<fp16, index>, config, params);
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {
-    return launch_call(fp16, launch_product, p, device, plan, workspace, stream);
+    return launch_call(row, launch_product, p, device, plan, workspace, stream);
   }
 
   static Kernel<Sgemm> kernel() {
