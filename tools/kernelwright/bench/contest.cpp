@@ -21,10 +21,9 @@ constexpr std::int64_t most_calls_a_graph = 1000;
 constexpr double shortest_graph_us = 500;
 // A call this long needs no further warm-up than the verification's.
 constexpr double long_call_us = 500e3;
-// Calls that the host enqueues one after the other, and how long the device may work on them. A
-// stream takes about a thousand launches before the host waits, a call has six at most.
-constexpr std::int64_t most_calls_enqueued = 8;
-constexpr double longest_queue_us = 20e3;
+// Calls that the host enqueues one after the other: as many of every product, so that times can be
+// compared. A stream takes about a thousand launches before the host waits, a call has five at most.
+constexpr std::int64_t calls_enqueued = 8;
 
 class Lane {
  public:
@@ -42,8 +41,7 @@ class Lane {
       case TimingMethod::alone: contestant_.timing = "alone"; return;
       case TimingMethod::enqueue:
         contestant_.timing = "enqueue";
-        calls_ = std::clamp(static_cast<std::int64_t>(longest_queue_us / call_us), std::int64_t{1},
-                            most_calls_enqueued);
+        calls_ = calls_enqueued;
         time_enqueue(next_set);
         return;
       case TimingMethod::by_length: break;
@@ -94,14 +92,17 @@ class Lane {
     return time([&](Stream stream) { return contestant_.call(set, stream); });
   }
 
-  // The host's time for a call, by its own clock; the device has ended before the first call and is
-  // waited for after the last.
+  // The host's time for a call, by its own clock. The device has ended before the first call and is
+  // waited for after the last. The first one is not timed: it finds the processor's caches full of
+  // what another contestant, or the wait for the device, has left there.
   double time_enqueue(std::int64_t& next_set) {
     bench_.synchronize();
-    Status status;
+    const auto call = [&] {
+      return contestant_.call(next_set++ % options_.buffer_sets, bench_.stream());
+    };
+    Status status = call();
     const auto begin = std::chrono::steady_clock::now();
-    for (std::int64_t i = 0; i < calls_ && status.ok(); ++i)
-      status = contestant_.call(next_set++ % options_.buffer_sets, bench_.stream());
+    for (std::int64_t i = 0; i < calls_ && status.ok(); ++i) status = call();
     const auto end = std::chrono::steady_clock::now();
     check::require(status);
     bench_.synchronize();
