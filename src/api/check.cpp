@@ -28,28 +28,14 @@ bool span_elements(const Operand& operand, std::int64_t* elements) {
          !__builtin_mul_overflow(*elements, float_bytes, &bytes);
 }
 
-// The check's sentence and argument, with the operand's letter before both: "rows" becomes
+// A failed check's sentence and argument, with the operand's letter before both: "rows" becomes
 // "a.rows".
-Status of_operand(const Operand& operand, Status status) {
-  if (status.ok()) return status;
+Status of_operand(const Operand& operand, const Status& status) {
   const std::string prefix = operand.argument() + ".";
   return invalid(prefix + status.message, prefix + status.argument);
 }
 
-Status check_enumerators(const Operand& operand) {
-  Status status = check_layout(static_cast<int>(operand.view.layout), "layout");
-  if (status.ok()) status = check_op(static_cast<int>(operand.view.op), "op");
-  return of_operand(operand, std::move(status));
-}
-
-Status check_sizes(const Operand& operand) {
-  Status status = check_size(operand.view.rows, "rows");
-  if (status.ok()) status = check_size(operand.view.cols, "cols");
-  return of_operand(operand, std::move(status));
-}
-
-Status check_ld(const Operand& operand) {
-  if (operand.view.ld >= operand.width()) return Status::success();
+Status ld_too_small(const Operand& operand) {
   const char* lines = operand.view.layout == Layout::row_major ? " columns of " : " rows of ";
   const std::string ld = operand.ld_argument();
   return invalid(text(ld, " is ", operand.view.ld, ", smaller than the ", operand.width(), lines,
@@ -57,13 +43,19 @@ Status check_ld(const Operand& operand) {
                  ld);
 }
 
-Status check_span(const Operand& operand) {
-  std::int64_t elements = 0;
-  if (span_elements(operand, &elements)) return Status::success();
+Status span_too_long(const Operand& operand) {
   return invalid(text(operand.description(), " with ", operand.steps(), " spans more than the ",
                       std::numeric_limits<std::int64_t>::max(),
                       " bytes that an offset can count: pass smaller sizes"),
                  operand.argument());
+}
+
+bool is_layout(int layout) {
+  return layout == static_cast<int>(Layout::row_major) ||
+         layout == static_cast<int>(Layout::col_major);
+}
+bool is_op(int op) {
+  return op == static_cast<int>(Op::none) || op == static_cast<int>(Op::transpose);
 }
 
 Footprint footprint(const Operand& operand) {
@@ -97,18 +89,13 @@ Status invalid(std::string message, std::string argument) {
 }
 
 Status check_layout(int layout, const char* argument) {
-  if (layout == static_cast<int>(Layout::row_major) ||
-      layout == static_cast<int>(Layout::col_major)) {
-    return Status::success();
-  }
+  if (is_layout(layout)) return Status::success();
   return invalid(text(argument, " is ", layout, ": pass 0 (row-major) or 1 (column-major)"),
                  argument);
 }
 
 Status check_op(int op, const char* argument) {
-  if (op == static_cast<int>(Op::none) || op == static_cast<int>(Op::transpose)) {
-    return Status::success();
-  }
+  if (is_op(op)) return Status::success();
   return invalid(text(argument, " is ", op, ": pass 0 (none) or 1 (transpose)"), argument);
 }
 
@@ -117,12 +104,17 @@ Status check_size(std::int64_t size, const char* argument) {
   return invalid(text(argument, " is ", size, ": pass 0 or more"), argument);
 }
 
+// Every call comes here for each matrix. What passes makes no Status on the way.
 Status check_view(const Operand& operand) {
-  for (auto* check : {check_enumerators, check_sizes, check_ld, check_span}) {
-    Status status = check(operand);
-    if (!status.ok()) return status;
-  }
-  return Status::success();
+  const MatrixView<const float>& view = operand.view;
+  const int layout = static_cast<int>(view.layout), op = static_cast<int>(view.op);
+  std::int64_t elements = 0;
+  if (!is_layout(layout)) return of_operand(operand, check_layout(layout, "layout"));
+  if (!is_op(op)) return of_operand(operand, check_op(op, "op"));
+  if (view.rows < 0) return of_operand(operand, check_size(view.rows, "rows"));
+  if (view.cols < 0) return of_operand(operand, check_size(view.cols, "cols"));
+  if (view.ld < operand.width()) return ld_too_small(operand);
+  return span_elements(operand, &elements) ? Status::success() : span_too_long(operand);
 }
 
 Status check_data(const Operand& operand) {

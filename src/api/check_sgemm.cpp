@@ -21,8 +21,7 @@ struct Side {
   }
 };
 
-Status check_equal(const Side& left, const Side& right, const char* argument) {
-  if (left.count() == right.count()) return Status::success();
+Status unequal(const Side& left, const Side& right, const char* argument) {
   return invalid(text(left.sentence(), ", but ", right.sentence(), ": make the two equal"),
                  argument);
 }
@@ -35,10 +34,13 @@ Status check_shapes(const SgemmCall& call) {
     return Side{"op(B)", call.b.op_rows(), call.b.op_cols(), rows};
   };
   const auto c = [&](bool rows) { return Side{"C", call.c.rows, call.c.cols, rows}; };
-  Status status = check_equal(op_a(false), op_b(true), "b");
-  if (status.ok()) status = check_equal(op_a(true), c(true), "c");
-  if (status.ok()) status = check_equal(op_b(false), c(false), "c");
-  return status;
+  const auto differ = [](const Side& left, const Side& right) {
+    return left.count() != right.count();
+  };
+  if (differ(op_a(false), op_b(true))) return unequal(op_a(false), op_b(true), "b");
+  if (differ(op_a(true), c(true))) return unequal(op_a(true), c(true), "c");
+  if (differ(op_b(false), c(false))) return unequal(op_b(false), c(false), "c");
+  return Status::success();
 }
 
 struct Operands {
@@ -47,16 +49,16 @@ struct Operands {
 
 // All that needs no matrix's address.
 Status check_numbers(const SgemmCall& call, const Operands& on) {
-  Status status = check_math(call.options.math, "options.math");
-  if (status.ok()) status = check_scalar(call.alpha, "alpha");
-  if (status.ok()) status = check_scalar(call.beta, "beta");
-  if (status.ok()) status = check_size(call.batch.count, "batch");
+  if (Status math = check_math(call.options.math, "options.math"); !math.ok()) return math;
+  if (Status alpha = check_scalar(call.alpha, "alpha"); !alpha.ok()) return alpha;
+  if (Status beta = check_scalar(call.beta, "beta"); !beta.ok()) return beta;
+  if (Status batch = check_size(call.batch.count, "batch"); !batch.ok()) return batch;
   for (const Operand* operand : {&on.a, &on.b, &on.c}) {
-    if (status.ok()) status = check_stride(*operand);
-    if (status.ok()) status = check_view(*operand);
+    if (Status stride = check_stride(*operand); !stride.ok()) return stride;
+    if (Status view = check_view(*operand); !view.ok()) return view;
   }
-  if (status.ok()) status = check_not_transposed(on.c);
-  return status.ok() ? check_shapes(call) : status;
+  if (Status output = check_not_transposed(on.c); !output.ok()) return output;
+  return check_shapes(call);
 }
 
 // Only the device knows these addresses.
@@ -70,17 +72,16 @@ Status check_arrays(const SgemmCall& call, const Operands& on) {
 }
 
 Status check_places(const SgemmCall& call, const Operands& on) {
-  Status status = check_data(on.c);
-  if (status.ok()) status = check_entries_apart(on.c);
-  if (status.ok()) status = check_scalar_outside(call.alpha, "alpha", on.c);
-  if (status.ok()) status = check_scalar_outside(call.beta, "beta", on.c);
-  if (!status.ok() || !may_read_inputs(call)) return status;
+  if (Status data = check_data(on.c); !data.ok()) return data;
+  if (Status entries = check_entries_apart(on.c); !entries.ok()) return entries;
+  if (Status alpha = check_scalar_outside(call.alpha, "alpha", on.c); !alpha.ok()) return alpha;
+  if (Status beta = check_scalar_outside(call.beta, "beta", on.c); !beta.ok()) return beta;
+  if (!may_read_inputs(call)) return Status::success();
   for (const Operand* input : {&on.a, &on.b}) {
-    status = check_data(*input);
-    if (status.ok()) status = check_no_shared_element(on.c, *input);
-    if (!status.ok()) return status;
+    if (Status data = check_data(*input); !data.ok()) return data;
+    if (Status apart = check_no_shared_element(on.c, *input); !apart.ok()) return apart;
   }
-  return status;
+  return Status::success();
 }
 
 }  // namespace
