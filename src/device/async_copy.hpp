@@ -8,13 +8,15 @@
 namespace KW_TARGET {
 
 // Copies the first `valid_bytes` (0 .. Bytes) of Bytes (4, 8 or 16) and fills the rest with zeros.
-// Both addresses are aligned to Bytes; `from` is not read where valid_bytes is 0.
-template <int Bytes>
+// Both addresses are aligned to Bytes; `from` is not read where valid_bytes is 0. Copies of 16
+// bytes can go past the L1 cache, which has no use for what no other block of the SM reads.
+template <int Bytes, bool past_l1 = Bytes == 16>
 __device__ __forceinline__ void async_copy(float* to, const float* from, int valid_bytes) {
   static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+  static_assert(Bytes == 16 || !past_l1, "cp.async.cg copies 16 bytes");
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16)  // .cg: past the L1 cache, which has no use for a tile
+  if constexpr (past_l1)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(from),
                  "r"(valid_bytes)
                  : "memory");

@@ -5,6 +5,10 @@
 // columns of B) belong to one thread is free, and the copy puts each where its thread reads it:
 //   in fours  4 neighbours, the next 4 beyond those of all other threads: one store of 16 bytes
 //   spread    every `lanes`-th: neighbouring threads store neighbours, wherever a row of C starts
+//
+// Copies go through the L1 cache: tiles in one row or column of C read the same lines. Where C is
+// one tile wide and k short, all blocks read the same few KB of B, and those lie in so few parts of
+// the L2 cache that they would set the pace.
 #pragma once
 
 #include "device/async_copy.hpp"
@@ -83,7 +87,7 @@ struct SmallOperand {
 #pragma unroll
       for (unsigned s = 0; s < steps; ++s, from += down * ld)
         if (lines % (steps * down) == 0 || line + i + s * down < lines)
-          async_copy<bytes>(here + offset<stays>(s * down, 0), from, bytes);
+          async_copy<bytes, false>(here + offset<stays>(s * down, 0), from, bytes);
     }
   }
   template <unsigned threads, unsigned width, bool stays>
@@ -106,9 +110,9 @@ struct SmallOperand {
       for (; line + i + 3 * down < lines_here; i += 4 * down)
 #pragma unroll
         for (unsigned four = 0; four < 4; ++four, from += next_line)
-          async_copy<bytes>(to + offset<stays>(i + four * down, 0), from, 4 * valid);
+          async_copy<bytes, false>(to + offset<stays>(i + four * down, 0), from, 4 * valid);
       for (; line + i < lines_here; i += down, from += next_line)
-        async_copy<bytes>(to + offset<stays>(i, 0), from, 4 * valid);
+        async_copy<bytes, false>(to + offset<stays>(i, 0), from, 4 * valid);
     }
     if (!along_k)
       for (unsigned i = depth * pitch + tid; i < full_depth * pitch; i += threads)
