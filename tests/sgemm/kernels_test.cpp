@@ -67,8 +67,8 @@ TEST_P(SgemmKernels, ThinProducts) {
 
 // Errors of a wrong k step or a lost partial sum hide in short products.
 TEST_P(SgemmKernels, LongProducts) {
-  check_all(check::sgemm_cases_of_shape(33, 65, 2049, check::Input::uniform, 7));
-  check_all(check::sgemm_cases_of_shape(65, 33, 1536, check::Input::unit, 8));
+  check_all(check::sgemm_cases_of_shape(33, 65, 2049, check::Input::uniform, 7), 2);
+  check_all(check::sgemm_cases_of_shape(65, 33, 1536, check::Input::unit, 8), 2);
 }
 
 // Whole tiles with aligned rows, which tiled kernels compute without guards: odd and even counts of
