@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants by which thin predicts its time (src/sgemm/thin_tuning.hpp) to measurements of its cuts.
 
-    tools/fit_thin.py [results/h200/explored-thin-cuts.txt]      # how the constants of the tree choose
+    tools/fit_thin.py [results/h200/explored-thin-cuts.txt ...]  # how the constants of the tree choose
     tools/fit_thin.py --fit                                      # and other ones, found from these
 
 What counts is which cut comes out quickest, so the search lowers the time lost by the choice, and with
@@ -25,14 +25,16 @@ SECTOR = 32
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
 # holds, or 0, one an SM.
 SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
-NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p(\d)")
+# What a name says of L2, if anything: of one row or column with a part of the operand kept (e7), else with all (e0).
+NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])(_e7_f2|_e0_f0)?")
+MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("cuts", "kept")]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
 # What the prediction asks of a plan, in the order in which predicted_us uses it.
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
-    " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings four_lines")  # fmt: skip
+    " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings four_lines keeps_steps")  # fmt: skip
 
 
 def read_tuning():
@@ -147,8 +149,8 @@ def cut(operands, block, share, tuning):
         direct=operands.width * thread_rows if sums <= 1 else 0,
         scattered=of_sm * of_block if not operands.wide_is_b and operands.width > 1 else 0, parts=parts,
         narrow_loads=width / thread_rows * (1 if loads == "single" and operands.along_k else 0.25),
-        halvings=0 if operands.along_k else max(0, math.log2(32 / (thread_rows << row_shift))),
-        four_lines=operands.along_k and thread_rows == 4,
+        halvings=0 if operands.along_k else max(0, math.log2(128 / (thread_rows << row_shift))),
+        four_lines=operands.along_k and thread_rows == 4, keeps_steps=width == 1,
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -167,6 +169,8 @@ def predicted_us(c, t):
     waits += (c.of_sm - 1) * t["block"]
     block_bytes = c.block_bytes + t["repeated"] * c.repeated_bytes
     lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
+    if c.keeps_steps:
+        lost *= 1 - min(1, t["steps_share"] / c.kept)
     lost *= 1 + t["short_piece"] * c.halvings + t["four_lines"] * c.four_lines
     bytes_us = max(c.blocks * block_bytes / t["l2_bytes"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
@@ -183,12 +187,11 @@ def predicted_us(c, t):
     return us
 
 
-def read_measurements(path, tuning):
-    """{shape: [(cut, us, name)]}, of the blocks that the library has."""
+def read_measurements(paths, tuning):
+    """{shape: [(cut, us, name)]}, of the blocks that the library has and of what L2 keeps now."""
     shapes = {}
-    for line in path.read_text().splitlines():
-        if line.startswith("#"):
-            continue
+    lines = [line for path in paths for line in path.read_text().splitlines() if not line.startswith("#")]
+    for line in lines:
         m, n, k, ops, lda, ldb, ldc, name, us = line.split()
         found = NAME.fullmatch(name)
         block = tuple(map(int, found.groups()[:3])) if found else None
@@ -196,7 +199,7 @@ def read_measurements(path, tuning):
             continue
         shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
         plan = cut(Operands(shape), block, SHARES[found.group(4)], tuning)
-        if plan:
+        if plan and (plan.keeps_steps and plan.kept > tuning.constants["steps_share"]) == (found.group(5) == "_e7_f2"):
             shapes.setdefault(shape, []).append((plan, float(us), name))
     return shapes
 
@@ -230,14 +233,14 @@ def report(label, shapes, t):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", nargs="?", type=pathlib.Path, default=ROOT / "results/h200/explored-thin-cuts.txt")
+    parser.add_argument("files", nargs="*", type=pathlib.Path, default=MEASURED)
     parser.add_argument("--fit", action="store_true", help="search for better constants")
     parser.add_argument("--steps", type=int, default=8000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
 
     tuning = read_tuning()
-    shapes = read_measurements(options.file, tuning)
+    shapes = read_measurements(options.files, tuning)
     report("as it is", shapes, tuning.constants)
     if not options.fit:
         return

@@ -13,12 +13,15 @@
 // Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are many
 //         and each is one k of all rows, from the boundary before on: a thread then keeps to lines
 //         in which boundaries lie alike, every fourth k.
+// L2      keeps of an operand that it cannot hold whole the steps that the plan names, and gives up
+//         the others first: the next call finds these there (one row or column).
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
 //         accesses one after the other.
 // Order   In a thread k ascending; then over the lanes, the threads along k and the parts, each in
 //         an order that follows from the plan. The same bits for the same inputs on the same kind
 //         of device.
 #include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "device/arrival.hpp"
@@ -158,7 +161,8 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
   const BlockShare share(plan, along_k);
   const std::int64_t row0 = share.first_row(plan), k0 = share.part * plan.k_per_part;
   const int count = static_cast<int>(all.k - k0 < plan.k_per_part ? all.k - k0 : plan.k_per_part);
-  WideOperand<R, D, along_k, loads> wide(plan, own, row0, k0, count);
+  using Reader = std::conditional_t<config.keeps_steps(), StepReader, PlainReader>;
+  WideOperand<R, D, along_k, loads, Reader> wide(plan, own, row0, k0, count);
 
   begin_concurrent(all);
   let_next_kernel_start();

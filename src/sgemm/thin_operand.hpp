@@ -5,7 +5,7 @@
 #include "device/async_copy.hpp"
 #include "device/overlap.hpp"
 #include "gpu/gpu.hpp"
-#include "sgemm/thin_plan.hpp"
+#include "sgemm/thin_reader.hpp"
 
 namespace KW_TARGET::thin {
 
@@ -50,29 +50,18 @@ struct ThreadPosition {
   __device__ int step() const { return D * k_threads; }
 };
 
-// Four floats that are read once: L1 keeps none of them.
-__device__ __forceinline__ void read_once(float (&four)[4], const float* x) {
-#if defined(__CUDA_ARCH__)
-  asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
-      : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3])
-      : "l"(x));
-#else
-  const float4 read = *reinterpret_cast<const float4*>(x);
-  four[0] = read.x, four[1] = read.y, four[2] = read.z, four[3] = read.w;
-#endif
-}
-
 // x[i][e] = the i-th of four rows that touch in the line, or 0 where the line is beyond the last k.
-template <int R, int D>
-__device__ __forceinline__ void read_rows(float (&x)[R][D], int e, const float* line, bool here) {
+template <int R, int D, class Reader>
+__device__ __forceinline__ void read_rows(const Reader& reader, float (&x)[R][D], int e,
+                                          const float* line, bool here) {
   float four[4] = {};
-  if (here) read_once(four, line);
+  if (here) reader.four(four, line);
 #pragma unroll
   for (int i = 0; i < R; ++i) x[i][e] = four[i];
 }
 
 // A thread's way through the wide operand, R x D elements a step. Lines lie ld apart.
-template <int R, int D, bool along_k, ThinLoads loads>
+template <int R, int D, bool along_k, ThinLoads loads, class Reader>
 class WideOperand {
   static constexpr bool vector = loads == ThinLoads::vector;
   static_assert(!vector || along_k || R == 4, "a vector has four rows");
@@ -81,7 +70,7 @@ class WideOperand {
  public:
   __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
                          std::int64_t k0, int count)
-      : own_(own), ld_(plan.ld), k_left_(count - own.first_k()) {
+      : own_(own), reader_(plan), ld_(plan.ld), k_left_(count - own.first_k()) {
     const std::int64_t rows = plan.rows - row0;
     const int rows_here = rows < plan.block_rows() ? static_cast<int>(rows) : plan.block_rows();
     rows_left_ = rows_here - own.first_row();
@@ -111,6 +100,7 @@ class WideOperand {
     }
     at_ += along_k ? own_.step() : own_.step() * ld_;
     k_left_ -= own_.step();
+    reader_.next_step();
   }
 
  private:
@@ -126,7 +116,7 @@ class WideOperand {
         for (int e = 0; e < D; e += 4) {
           float four[4] = {};
           if (has_row(i) && own_.k_offset(e + 3) < k_left_)
-            read_once(four, line + own_.k_offset(e));
+            reader_.four(four, line + own_.k_offset(e));
 #pragma unroll
           for (int q = 0; q < 4; ++q) x[i][e + q] = four[q];
         }
@@ -134,7 +124,7 @@ class WideOperand {
       const float* line = at_;
 #pragma unroll
       for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
-        read_rows(x, e, line, own_.k_offset(e) < k_left_);
+        read_rows(reader_, x, e, line, own_.k_offset(e) < k_left_);
     }
   }
 
@@ -148,12 +138,13 @@ class WideOperand {
         if (has_row(i) && own_.k_offset(e + 3) >= k_left_)
 #pragma unroll
           for (int q = 0; q < 3; ++q)
-            if (own_.k_offset(e + q) < k_left_) x[i][e + q] = __ldg(line + own_.k_offset(e + q));
+            if (own_.k_offset(e + q) < k_left_)
+              x[i][e + q] = reader_.one(line + own_.k_offset(e + q));
   }
 
   __device__ __forceinline__ void load_single(float (&x)[R][D]) const {
     const auto load = [&](int i, int e, const float* from) {
-      x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? __ldg(from) : 0.0f;
+      x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? reader_.one(from) : 0.0f;
     };
     const float* line = at_;
     if constexpr (along_k) {
@@ -170,6 +161,7 @@ class WideOperand {
   }
 
   Position own_;
+  Reader reader_;
   std::int64_t offset_;  // of the thread's first element in the operand
   const float* at_ = nullptr;
   std::int64_t ld_;
@@ -180,15 +172,15 @@ class WideOperand {
 // thread's lines are multiples of four lines apart, so boundaries lie alike in them: `shift` rows
 // before the thread's first row. Of a vector that lies in part outside of the operand, the elements
 // inside are read one by one.
-template <int R, int D>
-class WideOperand<R, D, false, ThinLoads::shifted> {
+template <int R, int D, class Reader>
+class WideOperand<R, D, false, ThinLoads::shifted, Reader> {
   static_assert(R == 4, "a vector has four rows");
   using Position = ThreadPosition<R, D, false, ThinLoads::shifted>;
 
  public:
   __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
                          std::int64_t k0, int count)
-      : own_(own), ld_(plan.ld), k_left_(count - own.first_k()) {
+      : own_(own), reader_(plan), ld_(plan.ld), k_left_(count - own.first_k()) {
     const std::int64_t row = row0 + own.first_row(), left = plan.rows - row;
     offset_ = (k0 + own.first_k()) * ld_ + row;
     rows_left_ = left < R ? static_cast<int>(left) : R;
@@ -214,6 +206,7 @@ class WideOperand<R, D, false, ThinLoads::shifted> {
       load<false>(x);
     at_ += own_.step() * ld_;
     k_left_ -= own_.step();
+    reader_.next_step();
   }
 
  private:
@@ -225,16 +218,17 @@ class WideOperand<R, D, false, ThinLoads::shifted> {
     for (int e = 0; e < D; line += own_.k_distance(e++) * ld_) {
       const bool here = own_.k_offset(e) < k_left_;
       if constexpr (whole) {
-        read_rows(x, e, line, here);
+        read_rows(reader_, x, e, line, here);
       } else {
 #pragma unroll
         for (int i = 0; i < R; ++i)
-          x[i][e] = here && (inside_ >> i & 1) != 0 ? __ldg(line + i) : 0.0f;
+          x[i][e] = here && (inside_ >> i & 1) != 0 ? reader_.one(line + i) : 0.0f;
       }
     }
   }
 
   Position own_;
+  Reader reader_;
   std::int64_t offset_;        // of the thread's first element in the operand
   const float* at_ = nullptr;  // the thread's next vector
   std::int64_t ld_;

@@ -48,6 +48,7 @@ struct ThinPlan {
   int sum_shift = 0, gather_shift = 0;  // 2^ threads add up an output of a block, of all parts
   // A product is row_blocks x parts blocks; a part has k_per_part along k, whole steps.
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
+  std::uint32_t kept_steps = ~0U;  // of 32 steps of a block, a bit each: those that L2 is to keep
 
   KW_HOST_DEVICE constexpr int threads() const { return 1 << (row_shift + k_shift); }
   // Lines of rows that lie each in its own way need a vector more than their block has.
@@ -167,6 +168,28 @@ inline void cut_thin(ThinPlan& plan, const Sgemm& p, const ThinCut& cut) {
   plan.gather_shift = sharing(plan.outputs(), plan.parts);
 }
 
+// Of the wide operand, of all entries of a batch.
+inline double thin_bytes(const ThinPlan& plan, const Sgemm& p) {
+  const bool is_shared = (plan.wide_is_b ? p.stride_b : p.stride_a) == 0 && p.a_array == nullptr;
+  const double operands = is_shared ? 1 : static_cast<double>(p.batch);
+  return sizeof(float) * operands * static_cast<double>(plan.rows) * static_cast<double>(p.k);
+}
+
+// The part of the wide operand that L2 is told to keep: 0 where nothing is told.
+inline double thin_kept_share(const ThinPlan& plan, const Sgemm& p, const Device& device) {
+  if (!thin_configs[plan.config].keeps_steps()) return 0;
+  return std::min(1.0, thin_tuning.steps_share * l2_bytes_of(device) / thin_bytes(plan, p));
+}
+
+// So large a share of 32 bits, spread evenly.
+inline std::uint32_t spread_bits(double share) {
+  const int count = static_cast<int>(std::lround(32 * share));
+  std::uint32_t bits = 0;
+  for (int i = 0; i < 32; ++i)
+    if ((i + 1) * count / 32 != i * count / 32) bits |= 1U << i;
+  return bits;
+}
+
 // Blocks that run at a time.
 inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
   const ThinConfig& config = thin_configs[plan.config];
@@ -189,7 +212,7 @@ inline double thin_traffic(const ThinPlan& plan) {
 // of each line, and where each thread follows four lines.
 inline double thin_memory_factor(const ThinPlan& plan) {
   constexpr ThinTuning t = thin_tuning;
-  constexpr int long_piece = 32;
+  constexpr int long_piece = 128;
   if (plan.along_k) return plan.thread_rows == 4 ? 1 + t.four_lines : 1;
   const int piece = plan.thread_rows << plan.row_shift;
   return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece));
@@ -219,16 +242,12 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double more = 1 + t.repeated * (thin_traffic(plan) - 1);
   const double of_l2 = blocks * k * (sizeof(float) * rows * more + narrow) / t.l2_bytes;
 
-  const double shared_by =
-      p.batch > 1 && (plan.wide_is_b ? p.stride_b : p.stride_a) == 0 && p.a_array == nullptr
-          ? 1
-          : static_cast<double>(p.batch);
-  const double bytes =
-      sizeof(float) * shared_by * static_cast<double>(plan.rows) * static_cast<double>(p.k);
+  const double bytes = thin_bytes(plan, p);
+  const double missing = bytes * (1 - thin_kept_share(plan, p, device));
   const double stated = stated_bytes_per_us(device);
   const double lost = share_lost(bytes, device, t.kept_share, t.lost_share);
   const double of_memory =
-      stated > 0 ? lost * bytes * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
+      stated > 0 ? lost * missing * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
 
   const bool single = plan.loads == ThinLoads::single;
   const double narrow_loads = (single && plan.along_k ? 1.0 : 0.25) / plan.thread_rows;
@@ -315,7 +334,11 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
       if (cut.parts > 1) consider(cut);
     }
   }
-  if (best.row_blocks > 0) return best;
+  if (best.row_blocks > 0) {
+    const double kept = thin_kept_share(best, p, device);
+    if (kept > 0) best.kept_steps = spread_bits(kept);
+    return best;
+  }
   // Next to nothing to read.
   consider({.config = 5, .threads_shift = 7, .row_shift = 7, .parts = 1});
   return best;

@@ -20,6 +20,8 @@ struct ThinConfig {
   }
   // Whether sums of threads that share rows meet in the lanes of a warp first: where they are few.
   constexpr bool adds_lanes() const { return rows * width <= 4; }
+  // Whether its loads tell L2 which steps to keep.
+  constexpr bool keeps_steps() const { return width == 1; }
   // Columns whose sums lie in shared memory at a time.
   constexpr int sums_width() const {
     const int most = rows == 1 ? 8 : 4;
@@ -60,6 +62,7 @@ struct ThinTuning {
   // operand has so many floats and a block so many steps: the edges of lines then count little.
   double shifted_floats;
   int shifted_steps;
+  double steps_share;    // of L2's size: so much of an operand that it cannot hold is to stay there
   std::int64_t short_k;  // that one thread may have of a line along k
 
   // For the prediction, in microseconds, where nothing else is said. `start` is of 256 threads.
@@ -89,36 +92,37 @@ struct ThinTuning {
   double kept_share, lost_share;
 };
 
-// Fitted to the same measurements by tools/fit_thin.py: over 127 products the cut of the least
-// prediction takes 3 % longer than the quickest.
+// Fitted by tools/fit_thin.py to these measurements and to results/h200/explored-thin-kept.txt:
+// over 126 products the cut of the least prediction takes 3 % longer than the quickest.
 inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .shifted_floats = 2 << 20,
                                            .shifted_steps = 4,
+                                           .steps_share = 0.375,
                                            .short_k = 64,
                                            .start = 1.277,
                                            .start_twice_threads = 0.3021,
                                            .step = 0.3108,
-                                           .block = 0.6514,
-                                           .fetch = 0.02296,
-                                           .chunk = 0.07049,
-                                           .add_lanes = 0.3508,
-                                           .sums_pass = 0.4427,
-                                           .sums_add = 0.02024,
+                                           .block = 0.6471,
+                                           .fetch = 0.02216,
+                                           .chunk = 0.06689,
+                                           .add_lanes = 0.3534,
+                                           .sums_pass = 0.4616,
+                                           .sums_add = 0.01988,
                                            .output_direct = 0.05506,
-                                           .scattered = 0.0006174,
-                                           .gather = 0.8674,
+                                           .scattered = 0.0005931,
+                                           .gather = 0.7975,
                                            .gather_loads = 0.274,
-                                           .l2_bytes = 5.95e6,
+                                           .l2_bytes = 5.952e6,
                                            .repeated = 0.818,
-                                           .fma_slots = 1.351,
-                                           .narrow_slots = 2.676,
+                                           .fma_slots = 1.41,
+                                           .narrow_slots = 2.307,
                                            .element_slots = 4.981,
-                                           .load_slots = 2.687,
+                                           .load_slots = 3.292,
                                            .slots_per_us = 128 * 1750.0,
                                            .share_of_bandwidth = 0.9743,
-                                           .short_piece = 0.4683,
-                                           .four_lines = 0.1291,
-                                           .kept_share = 0.4902,
-                                           .lost_share = 0.7557};
+                                           .short_piece = 0.5321,
+                                           .four_lines = 0.2004,
+                                           .kept_share = 0.5722,
+                                           .lost_share = 0.6194};
 
 }  // namespace kw

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 
 #include "support/h200.hpp"
@@ -104,6 +105,37 @@ TEST(ThinPlan, SixteenByteLoadsOnlyWhereEveryLineIsAligned) {
   const float* pointers[] = {memory, memory};
   p.a_array = pointers;
   EXPECT_FALSE(aligned()) << "nothing is known of these";
+}
+
+// The second has lines on 16-byte boundaries, which leave more cuts to choose from.
+TEST(ThinPlan, FromMemoryBlocksReadLongPiecesOfLinesAcrossK) {
+  for (const Sgemm& p :
+       {product(1, 6769, 1693, Op::none, Op::none), product(1, 6772, 1696, Op::none, Op::none),
+        product(1, 1944, 5044, Op::none, Op::none)}) {
+    const ThinPlan plan = thin_plan(p, h200());
+    EXPECT_GE(plan.block_rows() * sizeof(float), 128U) << p.n;
+    EXPECT_GE(plan.blocks(1), 2 * 132) << p.n;
+  }
+}
+
+// L2 keeps by itself what fits; of more it is told a part, in equal portions.
+TEST(ThinPlan, LargeOperandsStayInL2InPart) {
+  const double told = thin_tuning.steps_share * l2_bytes_of(h200());
+  const auto kept = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return thin_plan(product(m, n, k, Op::none, Op::none), h200()).kept_steps;
+  };
+  EXPECT_EQ(kept(1, 2000, 2000), ~0U);
+  EXPECT_EQ(kept(2, 8192, 8192), ~0U) << "its instances tell nothing";
+  for (const std::int64_t rows : {3000, 6769, 8192, 30000}) {
+    for (const std::uint32_t steps : {kept(1, rows, 4000), kept(rows, 1, 4000)}) {
+      const double bytes = 4.0 * static_cast<double>(rows) * 4000;
+      EXPECT_NEAR(std::popcount(steps), 32 * told / bytes, 0.51) << rows;
+      for (int first = 0; first < 32; ++first) {
+        const int of_eight = std::popcount(std::rotr(steps, first) & 0xffU);
+        EXPECT_NEAR(of_eight, std::popcount(steps) / 4.0, 1.01) << rows << " from " << first;
+      }
+    }
+  }
 }
 
 TEST(ThinPlan, PredictsTheWayThroughTheMemory) {
