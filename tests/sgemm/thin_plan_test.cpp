@@ -110,10 +110,9 @@ TEST(ThinPlan, SixteenByteLoadsOnlyWhereEveryLineIsAligned) {
 // The second has lines on 16-byte boundaries, which leave more cuts to choose from.
 TEST(ThinPlan, FromMemoryBlocksReadLongPiecesOfLinesAcrossK) {
   for (const Sgemm& p :
-       {product(1, 6769, 1693, Op::none, Op::none), product(1, 6772, 1696, Op::none, Op::none),
-        product(1, 1944, 5044, Op::none, Op::none)}) {
+       {product(1, 6769, 1693, Op::none, Op::none), product(1, 6772, 1696, Op::none, Op::none)}) {
     const ThinPlan plan = thin_plan(p, h200());
-    EXPECT_GE(plan.block_rows() * sizeof(float), 128U) << p.n;
+    EXPECT_GE(plan.block_rows(), 120) << p.n;
     EXPECT_GE(plan.blocks(1), 2 * 132) << p.n;
   }
 }
