@@ -28,11 +28,19 @@ LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and sh
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
 NEARNESS = 20  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
-         "exposed", "part_us", "each_part_us"]  # fmt: skip
+         "exposed", "part_us", "each_part_us", "cluster_us", "each_of_cluster_us"]  # fmt: skip
+MOST_IN_CLUSTER = 8  # stream_cluster_parts
+GPCS = [[18] * 2 + [16] * 6, [18] * 3 + [16] * 4 + [14]]  # gpc_layouts
 
 
 def up(a, b):
     return -(-a // b)
+
+
+def blocks_in_clusters(sms, blocks_per_sm, parts):
+    """As src/sgemm/stream/clusters.hpp."""
+    layouts = GPCS if sms == sum(GPCS[0]) else [[16] * (sms // 16) + [sms % 16]]
+    return min(sum(gpc * blocks_per_sm // parts * parts for gpc in layout) for layout in layouts)
 
 
 class Device:
@@ -73,7 +81,8 @@ class Stream:
     """A configuration, as src/sgemm/stream/plan.hpp has it."""
 
     def __init__(self, block):
-        number = lambda key: float(re.search(rf"\.{key} = ([\d.e-]+)", block).group(1))
+        number = lambda key: float((re.search(rf"\.{key} = ([\d.e-]+)", block) or [0, 0])[1])
+        self.clusters = ".clusters = true" in block
         self.bm, self.bn, self.bk, self.blocks_per_sm = (int(number(key)) for key in ("bm", "bn", "bk", "blocks_per_sm"))
         self.times = [number(key) for key in TIMES]
 
@@ -82,35 +91,40 @@ class Stream:
         return tiles, up(p.k, self.bk), min(MOST_BLOCKS, device.sms * self.blocks_per_sm)
 
     def ways(self, p, device):
-        """(blocks, shared tiles) of each candidate."""
+        """(blocks, shared tiles, blocks of a cluster or 0) of each candidate."""
         tiles, iterations, slots = self.shape(p, device)
-        ways = [(min(slots, tiles), 0)]
+        ways = [(min(slots, tiles), 0, 0)]
         if iterations >= 2 and tiles % slots:
-            ways.append((slots, tiles % slots))
+            ways.append((slots, tiles % slots, 0))
         if iterations >= 2 and tiles < slots:
             most = min(slots // tiles, iterations)
-            ways += [(tiles * parts, tiles) for parts in (most, most // 2, 8, 4, 3, 2) if 2 <= parts <= most]
+            ways += [(tiles * parts, tiles, 0) for parts in (most, most // 2, 8, 4, 3, 2) if 2 <= parts <= most]
+        if self.clusters:
+            ways += [(tiles * parts, tiles, parts) for parts in range(2, min(MOST_IN_CLUSTER, iterations) + 1)
+                     if tiles * parts <= blocks_in_clusters(device.sms, self.blocks_per_sm, parts)]  # fmt: skip
         return [way for way in ways if way[1] == 0 or way[1] * iterations >= way[0]]
 
     def counts(self, p, device, way):
         """How often each of TIMES is in the prediction."""
         tiles, iterations, _ = self.shape(p, device)
-        blocks, shared = way
+        blocks, shared, cluster = way
         share, longer = divmod(shared * iterations, blocks)
         rounds = up(tiles - shared, blocks)
         steps = rounds * iterations + (share + (longer > 0) if shared else 0)
         further = max(0, rounds - 1) + (1 if shared and rounds else 0)
         parts = up(iterations, share) if shared else 0
-        levels = (2 if parts > FAN else 1) if shared else 0
+        levels = (2 if parts > FAN else 1) if shared and not cluster else 0
         stores_by_4 = p.by_4(p.ldc, p.m) or p.n % 4 != 0
         of_stage = {"along_k": 0, "by_4": 0, "by_16": 0}
         for extent, along_k, ld, rows in ((self.bm, p.op_a == "N", p.lda, p.k if p.op_a == "T" else p.m),
                                           (self.bn, p.op_b == "T", p.ldb, p.n if p.op_b == "T" else p.k)):  # fmt: skip
             of_stage["along_k" if along_k else "by_4" if p.by_4(ld, rows) else "by_16"] += extent / (self.bm + self.bn)
-        crowded = blocks > device.sms
+        crowded = blocks > (blocks_in_clusters(device.sms, 1, cluster) if cluster else device.sms)
+        if cluster:
+            steps, further, stores_by_4 = up(iterations, cluster), 0, 0
         return [1, further, 0 if crowded else steps, steps if crowded else 0, steps * of_stage["along_k"],
                 steps * of_stage["by_4"], (1 + further) * stores_by_4, device.memory_us(p), levels,
-                levels * min(parts, FAN)]  # fmt: skip
+                levels * min(parts, FAN), 1 if cluster else 0, cluster]  # fmt: skip
 
     def predict(self, p, device, way, times=None):
         return dot(self.counts(p, device, way), times or self.times)
@@ -119,10 +133,13 @@ class Stream:
         return min(self.predict(p, device, way, times) for way in self.ways(p, device))
 
     def measured_way(self, p, device, row):
-        """From the grid and the workspace, which has two slots a block where tiles are shared."""
+        """From the grid and the workspace, which has two slots a block where tiles are shared, but not in clusters."""
         tiles, _, slots = self.shape(p, device)
+        blocks = math.prod(row["launch"]["grid"])
+        if blocks > tiles and row["workspace_bytes"] == 0:
+            return blocks, tiles, blocks // tiles
         shared = tiles if tiles < slots else tiles % slots
-        return math.prod(row["launch"]["grid"]), shared if row["workspace_bytes"] > 0 else 0
+        return blocks, shared if row["workspace_bytes"] > 0 else 0, 0
 
 
 def read_tiles():
@@ -133,7 +150,8 @@ def read_tiles():
 def write_tiles(tiles):
     text = TUNING.read_text()
     for name, tile in tiles.items():
-        times = ",\n               ".join(f".{key} = {value:.3f}" for key, value in zip(TIMES, tile.times))
+        times = ",\n               ".join(f".{key} = {value:.3f}" for key, value in zip(TIMES, tile.times)
+                                          if tile.clusters or "cluster" not in key)
         text, count = re.subn(rf'(\.name = "{name}".*?\.times = \{{).*?\}}', rf"\g<1>{times}}}", text, count=1, flags=re.S)
         assert count == 1, name
     TUNING.write_text(text)

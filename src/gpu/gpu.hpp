@@ -44,6 +44,9 @@ struct LaunchConfig {
   // The kernel may start before the stream's previous kernel has ended, and itself waits for that
   // end (device/overlap.hpp). Ignored where the device cannot do so.
   bool overlap = false;
+  // So many neighbouring blocks along x form a cluster (device/cluster.hpp); 1: none do. Only for
+  // devices that have clusters, up to 8, and a grid of whole clusters.
+  int cluster = 1;
 };
 
 template <class T>
@@ -62,16 +65,25 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
   const LaunchFacts* facts = nullptr;
   Status status = prepare_launch(kernel, config.shared_bytes, &facts);
   if (!status.ok()) return status;
-  cudaLaunchAttribute attribute = {};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (config.overlap && facts->waits_itself) {
+    cudaLaunchAttribute& overlap = attributes[count++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (config.cluster > 1) {
+    cudaLaunchAttribute& cluster = attributes[count++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};
+  }
   cudaLaunchConfig_t launch = {};
   launch.gridDim = config.grid;
   launch.blockDim = config.block;
   launch.dynamicSmemBytes = config.shared_bytes;
   launch.stream = static_cast<cudaStream_t>(config.stream.handle);
-  launch.attrs = &attribute;
-  launch.numAttrs = config.overlap && facts->waits_itself ? 1 : 0;
+  launch.attrs = attributes;
+  launch.numAttrs = count;
   return check(cudaLaunchKernelExC(&launch, kernel, args), "kernel launch");
 }
 #elif defined(__HIP__)
@@ -104,7 +116,7 @@ Status launch(void (*kernel)(Params...), const LaunchConfig& config,
   return detail::raw_launch(reinterpret_cast<const void*>(kernel), config, pointers);
 #else
   return kw::host_simt::launch(reinterpret_cast<const void*>(kernel),
-                               {config.grid, config.block, config.shared_bytes},
+                               {config.grid, config.block, config.shared_bytes, config.cluster},
                                [&] { kernel(args...); });
 #endif
 }

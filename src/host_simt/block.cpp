@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "arithmetic.hpp"
+#include "host_simt/cluster.hpp"
 #include "host_simt/uneven_warps.hpp"
 
 namespace kw::host_simt {
@@ -29,7 +31,13 @@ uint3 unflatten(std::uint64_t linear, const dim3& extent) {
           static_cast<unsigned>(linear / extent.x / extent.y)};
 }
 
+constexpr const char* cluster_wait = "wait_for_cluster";
+
 }  // namespace
+
+bool waits_for_cluster(const Thread& thread) {
+  return thread.state == Thread::State::waiting && thread.function == cluster_wait;
+}
 
 bool& uneven_warps() {
   static bool uneven = false;
@@ -47,14 +55,25 @@ BlockRunner::~BlockRunner() {
   for (const auto& thread : threads_) home_.switch_to(thread->fiber);
 }
 
-std::optional<std::string> BlockRunner::run(const Grid& grid, std::uint64_t block) {
-  begin(grid, block);
-  Thread* first = take_ready();
-  built_ins = first;
-  home_.switch_to(first->fiber);
+void BlockRunner::resume() {
+  if (next_ == nullptr) next_ = take_ready();
+  built_ins = next_;
+  home_.switch_to(next_->fiber);
   built_ins = nullptr;
-  check_end();
-  return std::move(fault_);
+  if (has_ended()) check_end();
+}
+
+// Ends the turn of the block, on the stack of a thread that waits or has left.
+void BlockRunner::let_other_blocks_run() {
+  next_ = &this_thread();
+  next_->fiber.switch_to(home_);
+}
+
+void BlockRunner::abandon() {
+  if (has_ended()) return;
+  if (!fault_) fault_.emplace();
+  make_ready_if([](const Thread& thread) { return thread.state == Thread::State::waiting; });
+  resume();
 }
 
 void BlockRunner::check_end() {
@@ -69,8 +88,10 @@ void BlockRunner::check_end() {
   check_products_at_end();
 }
 
-void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
+void BlockRunner::begin(const Grid& grid, std::uint64_t cluster, int rank) {
   grid_ = &grid;
+  const auto blocks = static_cast<std::uint64_t>(grid.config.cluster);
+  const std::uint64_t block = cluster * blocks + static_cast<std::uint64_t>(rank);
   const dim3& extent = grid.config.block;
   size_ = static_cast<int>(extent.x * extent.y * extent.z);
   while (threads_.size() < static_cast<std::size_t>(size_)) {
@@ -80,11 +101,17 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
   const uint3 block_index = unflatten(block, grid.config.grid);
   for (int i = 0; i < size_; ++i) {
     Thread& thread = thread_at(i);
-    static_cast<BuiltIns&>(thread) = {unflatten(static_cast<std::uint64_t>(i), extent), block_index,
-                                      extent, grid.config.grid, warp_size};
+    static_cast<BuiltIns&>(thread) = {unflatten(static_cast<std::uint64_t>(i), extent),
+                                      block_index,
+                                      extent,
+                                      grid.config.grid,
+                                      warp_size,
+                                      static_cast<int>(block_index.x / blocks),
+                                      rank};
     thread.lane = i % warp_size;
     thread.mbarrier = nullptr;
     thread.named_barrier = 0;
+    thread.cluster_phase.reset();
     thread.async.clear();
     thread.wgmma = {};
   }
@@ -96,6 +123,7 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t block) {
   warpgroups_.clear();
 
   fault_.reset();
+  next_ = nullptr;
   block_seed_ = mix(mix(grid.options.seed) + block);
   random_ = block_seed_ | 1;
   exited_ = at_barrier_ = predicates_ = 0;
@@ -129,6 +157,7 @@ void BlockRunner::execute(Thread& thread) {
 void BlockRunner::exit(Thread& thread) {
   thread.state = Thread::State::exited;
   ++exited_;
+  cluster_.count_leaving();
   if (exited_ == size_) {
     thread.fiber.switch_to(home_);
     return;
@@ -146,6 +175,11 @@ void BlockRunner::check_leaving(Thread& thread) {
                              "({}): every thread of the block must come there",
                              to_text(first_at_barrier_->thread_index), first_at_barrier_->function,
                              to_text(first_at_barrier_->site)));
+    return;
+  }
+  if (thread.cluster_phase) {
+    record_fault(thread, nullptr,
+                 "it left the kernel between arrive_at_cluster and wait_for_cluster");
     return;
   }
   check_products_left(thread);
@@ -187,6 +221,7 @@ void BlockRunner::make_ready(Thread& thread) {
 
 Thread* BlockRunner::take_ready() {
   land_until_ready();
+  while (is_stuck() && cluster_.size() > 1) let_other_blocks_run();  // which may wake a thread
   if (is_stuck()) report_deadlock();
   Thread*& first = ready_[ready_begin_ % ready_.size()];
   if (is_random()) std::swap(first, ready_[random_ready()]);
@@ -220,6 +255,28 @@ std::uint32_t BlockRunner::random_below(std::uint32_t bound) {
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
   return static_cast<std::uint32_t>((random_ >> 32) * bound >> 32);
+}
+
+bool BlockRunner::all_wait_for_cluster() const {
+  return std::all_of(threads_.begin(), threads_.begin() + size_, [](const auto& thread) {
+    return thread->state == Thread::State::exited || waits_for_cluster(*thread);
+  });
+}
+
+void BlockRunner::wake_from_cluster() { make_ready_if(waits_for_cluster); }
+
+int BlockRunner::first_turn(int blocks) {
+  return is_random() && blocks > 1
+             ? static_cast<int>(random_below(static_cast<std::uint32_t>(blocks)))
+             : 0;
+}
+
+void BlockRunner::wait_for_cluster(Thread& thread, bool must_wait, Site site) {
+  thread.function = cluster_wait;
+  thread.site = site;
+  if (!must_wait) return let_others_run(thread);
+  thread.state = Thread::State::waiting;
+  suspend(thread);
 }
 
 int BlockRunner::barrier(Thread& thread, const char* function, bool predicate, Site site) {

@@ -48,6 +48,7 @@ struct BulkCopy {
 };
 
 class BlockRunner;
+class ClusterRunner;
 
 struct Thread : BuiltIns {
   enum class State { ready, waiting, exited };
@@ -60,13 +61,14 @@ struct Thread : BuiltIns {
   State state = State::exited;
   const char* function = "";  // where it waits, or did last
   Site site;
-  std::uint64_t value = 0;                  // what it brings to a warp exchange,
-  int source_lane = 0;                      // whose value it asks for there
-  std::uint64_t result = 0;                 // and what it gets
-  const std::uint64_t* mbarrier = nullptr;  // that it waits for, for the end of a phase
-  unsigned parity = 0;                      // of this parity
-  int named_barrier = 0;                    // that it waits at, or 0
-  std::vector<AsyncStep> async;             // what has not landed yet, oldest first
+  std::uint64_t value = 0;                     // what it brings to a warp exchange,
+  int source_lane = 0;                         // whose value it asks for there
+  std::uint64_t result = 0;                    // and what it gets
+  const std::uint64_t* mbarrier = nullptr;     // that it waits for, for the end of a phase
+  unsigned parity = 0;                         // of this parity
+  int named_barrier = 0;                       // that it waits at, or 0
+  std::optional<std::uint64_t> cluster_phase;  // of the cluster's barrier where it has arrived
+  std::vector<AsyncStep> async;                // what has not landed yet, oldest first
   WgmmaThread wgmma;
   Fiber fiber;
 };
@@ -98,15 +100,38 @@ struct Grid {
 
 class BlockRunner {
  public:
-  BlockRunner() = default;
+  explicit BlockRunner(ClusterRunner& cluster) : cluster_(cluster) {}
   ~BlockRunner();
   BlockRunner(const BlockRunner&) = delete;
   BlockRunner& operator=(const BlockRunner&) = delete;
 
-  // Runs the block; the text of its first fault, if any.
-  std::optional<std::string> run(const Grid& grid, std::uint64_t block);
+  // --- for the cluster
 
-  // For the running thread (execution.hpp).
+  // Makes it block `rank` of a cluster of the grid, before its first turn.
+  void begin(const Grid& grid, std::uint64_t cluster, int rank);
+  // Runs the block until it has ended or can go on only when other blocks have done something.
+  void resume();
+  int size() const { return size_; }
+  bool has_ended() const { return exited_ == size_; }
+  bool has_fault() const { return fault_.has_value(); }
+  // Whether no thread is ready to run.
+  bool is_stuck() const { return ready_begin_ == ready_end_; }
+  // The text of the first fault, if any, once the block has ended.
+  std::optional<std::string> fault_text() const { return fault_; }
+  // Unwinds what runs yet, for a fault elsewhere.
+  void abandon();
+  // Which block has the first turn.
+  int first_turn(int blocks);
+  void wake_from_cluster();
+  // Lands what another block's thread sends.
+  void receive(const BulkCopy& copy);
+  bool all_wait_for_cluster() const;
+  void report_deadlock();
+
+  // --- for the running thread (execution.hpp)
+
+  ClusterRunner& cluster() { return cluster_; }
+  void wait_for_cluster(Thread& thread, bool must_wait, Site site);
   int barrier(Thread& thread, const char* function, bool predicate, Site site);
   std::uint64_t exchange(Thread& thread, std::uint64_t mask, Exchange what);
   void init_mbarrier(const Thread& thread, std::uint64_t* state, unsigned arrivals, Site site);
@@ -133,7 +158,6 @@ class BlockRunner {
   Thread& thread_at(int index) const { return *threads_[static_cast<std::size_t>(index)]; }
   Thread& lane_of(const Thread& thread, int lane) const;
   std::vector<Exchange>& warp_of(const Thread& thread);
-  void begin(const Grid& grid, std::uint64_t block);
   void complete(const Thread& thread, const Exchange& done);
   void execute(Thread& thread);
   void exit(Thread& thread);
@@ -145,10 +169,10 @@ class BlockRunner {
   template <class Chosen>
   void make_ready_if(Chosen chosen);
   Thread* take_ready();
+  void let_other_blocks_run();
   std::uint32_t random_ready();
   std::uint64_t haste_of(const Thread& thread) const;
   std::uint32_t random_below(std::uint32_t bound);
-  bool is_stuck() const { return ready_begin_ == ready_end_; }
   bool is_random() const { return grid_->options.order == Order::random; }
 
   bool is_usable(const Thread& thread, const std::uint64_t* state, const char* function, Site site);
@@ -184,9 +208,9 @@ class BlockRunner {
   std::string describe_wait(const Thread& thread) const;
 
   void record_fault(const Thread& thread, const Site* site, const std::string& text);
-  void report_deadlock();
   std::string describe_waits() const;
 
+  ClusterRunner& cluster_;
   const Grid* grid_ = nullptr;
   int size_ = 0;  // threads of the block
   bool quit_ = false;
@@ -210,7 +234,8 @@ class BlockRunner {
   std::uint32_t ready_begin_ = 0, ready_end_ = 0;
 
   SharedMemory shared_;
-  Fiber home_;  // the worker's own stack
+  Fiber home_;              // the worker's own stack
+  Thread* next_ = nullptr;  // with whom the next turn begins
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
@@ -227,6 +252,7 @@ void BlockRunner::make_ready_if(Chosen chosen) {
   }
 }
 
+bool waits_for_cluster(const Thread& thread);
 bool same_place(const Site& a, const Site& b);
 // "(3,0,0)"
 std::string to_text(const uint3& index);

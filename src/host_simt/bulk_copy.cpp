@@ -48,6 +48,11 @@ void BlockRunner::start_bulk_copy(const Thread& thread, const BulkCopy& copy) {
   if (is_random() && random_below(2) == 0) land_bulk_copy(bulk_copies_.size() - 1);
 }
 
+void BlockRunner::receive(const BulkCopy& copy) {
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  complete_bytes(*copy.thread, copy.mbarrier, copy.bytes, copy.site);
+}
+
 void BlockRunner::land_bulk_copy(std::size_t index) {
   const BulkCopy copy = bulk_copies_[index];
   bulk_copies_.erase(bulk_copies_.begin() + static_cast<std::ptrdiff_t>(index));

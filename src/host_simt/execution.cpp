@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "host_simt/block.hpp"
+#include "host_simt/cluster.hpp"
 
 namespace kw::host_simt {
 namespace {
@@ -70,6 +71,25 @@ void require_32_lanes(const char* function, Site site) {
 }
 
 void* dynamic_shared() { return this_thread().runner.dynamic_shared(); }
+
+int cluster_index() { return built_ins->cluster_index; }
+int rank_in_cluster() { return built_ins->rank_in_cluster; }
+
+void arrive_at_cluster(Site site) {
+  Thread& thread = this_thread();
+  thread.runner.cluster().arrive(thread, site);
+}
+
+void wait_for_cluster(Site site) {
+  Thread& thread = this_thread();
+  thread.runner.cluster().wait(thread, site);
+}
+
+void send_to_block(int rank, void* to, const void* from, unsigned bytes, std::uint64_t* mbarrier,
+                   Site site) {
+  Thread& thread = this_thread();
+  thread.runner.cluster().send(rank, {to, from, bytes, mbarrier, &thread, site});
+}
 
 void mbarrier_init(std::uint64_t* state, unsigned arrivals, Site site) {
   const Thread& thread = this_thread();

@@ -16,6 +16,7 @@ struct BuiltIns {
   dim3 block_dim;
   dim3 grid_dim;
   int warp_size;
+  int cluster_index, rank_in_cluster;
 };
 
 // Those of the GPU thread that runs now on this worker; null outside of a kernel.
@@ -63,6 +64,15 @@ void require_32_lanes(const char* function, Site site);
 
 // The block's dynamic shared memory: exactly as long as the launch asked, 128-byte aligned.
 void* dynamic_shared();
+
+// Clusters of LaunchConfig::cluster blocks, which run side by side: device/cluster.hpp says what
+// these do. What is sent lands at once; the bytes are a multiple of 16.
+int cluster_index();
+int rank_in_cluster();
+void arrive_at_cluster(Site site = Site::current());
+void wait_for_cluster(Site site = Site::current());
+void send_to_block(int rank, void* to, const void* from, unsigned bytes, std::uint64_t* mbarrier,
+                   Site site = Site::current());
 
 // cp.async: a copy of 4, 8 or 16 bytes of which the first `source_bytes` are read and the rest
 // become zeros. It lands at its wait, or in random order perhaps at once or whenever its thread

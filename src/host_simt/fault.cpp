@@ -79,9 +79,10 @@ std::string BlockRunner::describe_waits() const {
 
 void BlockRunner::report_deadlock() {
   // Whose wait cannot come true: an mbarrier rather than lanes of an exchange or some threads, and
-  // those rather than the whole block, which may just wait for them.
+  // those rather than the whole block or the cluster, which may just wait for them.
   const auto blame = [](const Thread& thread) {
     if (thread.mbarrier != nullptr) return 3;
+    if (waits_for_cluster(thread)) return 0;
     return std::strncmp(thread.function, "__syncthreads", 13) != 0 ? 2 : 1;
   };
   const Thread* blamed = nullptr;

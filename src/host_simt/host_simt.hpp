@@ -49,11 +49,13 @@ inline constexpr unsigned max_threads_per_block = 1024;
 inline constexpr dim3 max_block{1024, 1024, 64};
 inline constexpr dim3 max_grid{2147483647, 65535, 65535};
 inline constexpr std::size_t max_shared_bytes = 232448;
+inline constexpr int max_cluster = 8;
 
 struct LaunchConfig {
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;
+  int cluster = 1;  // neighbouring blocks along x that run side by side
 };
 
 // Runs `body`, a call of `kernel`, once a GPU thread, and returns when the whole grid is done or a

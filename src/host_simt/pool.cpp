@@ -37,10 +37,13 @@ std::optional<std::string> Pool::run(const Grid& grid) {
   std::unique_lock lock(mutex_);
   const dim3& extent = grid.config.grid;
   grid_ = &grid;
-  blocks_ = std::uint64_t{extent.x} * extent.y * extent.z;
-  next_block_ = 0;
+  const auto size = static_cast<unsigned>(grid.config.cluster);
+  clusters_ = std::uint64_t{extent.x / size} * extent.y * extent.z;
+  next_cluster_ = 0;
   fault_.reset();
-  busy_ = wanted_ = static_cast<int>(std::min<std::uint64_t>(blocks_, threads_.size()));
+  // The blocks of a cluster need as many stacks as those of so many workers.
+  const std::size_t workers = std::max<std::size_t>(1, threads_.size() / size);
+  busy_ = wanted_ = static_cast<int>(std::min<std::uint64_t>(clusters_, workers));
   ++generation_;
   started_.notify_all();
   finished_.wait(lock, [&] { return busy_ == 0; });
@@ -48,7 +51,7 @@ std::optional<std::string> Pool::run(const Grid& grid) {
 }
 
 void Pool::work(int worker) {
-  BlockRunner runner;
+  ClusterRunner runner;
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -57,26 +60,26 @@ void Pool::work(int worker) {
     seen = generation_;
     if (worker >= wanted_) continue;
     lock.unlock();
-    run_blocks(runner);
+    run_clusters(runner);
     lock.lock();
     if (--busy_ == 0) finished_.notify_one();
   }
 }
 
-void Pool::run_blocks(BlockRunner& runner) {
-  for (std::uint64_t block; (block = next_block_++) < blocks_;) {
+void Pool::run_clusters(ClusterRunner& runner) {
+  for (std::uint64_t cluster; (cluster = next_cluster_++) < clusters_;) {
     std::optional<std::string> fault;
     try {
-      fault = runner.run(*grid_, block);
+      fault = runner.run(*grid_, cluster);
     } catch (const std::bad_alloc&) {
       const dim3& extent = grid_->config.block;
       fault = fmt::format(
           "no memory for the stacks of {} GPU threads on each of {} workers: set "
           "KW_HOST_SIMT_WORKERS lower",
-          extent.x * extent.y * extent.z, workers());
+          extent.x * extent.y * extent.z * static_cast<unsigned>(grid_->config.cluster), workers());
     }
     if (!fault) continue;
-    next_block_ = blocks_;  // the launch ends here
+    next_cluster_ = clusters_;  // the launch ends here
     const std::lock_guard lock(mutex_);
     if (!fault_) fault_ = std::move(fault);
   }
@@ -118,6 +121,13 @@ Status check_config(const std::string& kernel, const LaunchConfig& config) {
     return invalid(kernel, "{} bytes of dynamic shared memory a block: at most {}",
                    config.shared_bytes, max_shared_bytes);
   }
+  if (config.cluster < 1 || config.cluster > max_cluster ||
+      config.grid.x % static_cast<unsigned>(config.cluster) != 0) {
+    return invalid(kernel,
+                   "clusters of {} blocks in grid {}: make them 1 to {} blocks along x, of "
+                   "which the grid is a multiple",
+                   config.cluster, to_text(config.grid), max_cluster);
+  }
   return Status::success();
 }
 
@@ -125,6 +135,18 @@ struct Kernel {
   std::string name;
   std::vector<SharedSymbol> arrays;
 };
+
+// The blocks of a cluster run on one worker, which has each static array once.
+Status check_arrays(const Kernel& kernel, const LaunchConfig& config) {
+  if (config.cluster == 1) return Status::success();
+  for (const SharedSymbol& array : kernel.arrays) {
+    if (!is_of_kernel(array)) continue;
+    return invalid(kernel.name,
+                   "clusters of {} blocks, which have static shared memory ({}): use dynamic",
+                   config.cluster, short_name(array.symbol));
+  }
+  return Status::success();
+}
 
 struct Launcher {
   std::mutex mutex;  // launches take turns
@@ -156,6 +178,7 @@ Status launch(const void* kernel, const LaunchConfig& config, const std::functio
   const std::lock_guard lock(self.mutex);
   const Kernel& known = self.find(kernel);
   if (Status status = check_config(known.name, config); !status.ok()) return status;
+  if (Status status = check_arrays(known, config); !status.ok()) return status;
   if (std::uint64_t{config.grid.x} * config.grid.y * config.grid.z == 0) return Status::success();
 
   const Grid grid{config, options(), &body, &known.name, &known.arrays};

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "host_simt/block.hpp"
+#include "host_simt/cluster.hpp"
 
 namespace kw::host_simt {
 
@@ -28,18 +28,18 @@ class Pool {
  private:
   void stop();
   void work(int worker);
-  void run_blocks(BlockRunner& runner);
+  void run_clusters(ClusterRunner& runner);
 
   std::mutex mutex_;
   std::condition_variable started_, finished_;
   std::uint64_t generation_ = 0;  // grids so far
-  int wanted_ = 0;                // workers that this grid has blocks for
+  int wanted_ = 0;                // workers that this grid has clusters for
   int busy_ = 0;                  // of those, how many are not done
   bool quit_ = false;
 
   const Grid* grid_ = nullptr;
-  std::uint64_t blocks_ = 0;
-  std::atomic<std::uint64_t> next_block_ = 0;
+  std::uint64_t clusters_ = 0;  // a block alone is one, too
+  std::atomic<std::uint64_t> next_cluster_ = 0;
   std::optional<std::string> fault_;
 
   std::vector<std::thread> threads_;

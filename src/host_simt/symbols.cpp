@@ -95,6 +95,10 @@ std::string short_name(const std::string& symbol) {
   return name;
 }
 
+bool is_of_kernel(const SharedSymbol& array) {
+  return array.symbol.find(kernel_tag) != std::string::npos;
+}
+
 ProgramSymbols::ProgramSymbols() {
   const SymbolTable table = read_symbol_table();
   constexpr unsigned array_type = address_sanitizer ? STT_OBJECT : STT_TLS;
@@ -135,8 +139,7 @@ std::vector<SharedSymbol> ProgramSymbols::reachable_from(const void* kernel) con
   const std::string own = "_ZZ" + (symbol.empty() ? symbol : symbol.substr(2)) + "E";
   std::vector<SharedSymbol> reachable;
   for (const SharedSymbol& array : arrays_) {
-    const bool in_a_kernel = array.symbol.find(kernel_tag) != std::string::npos;
-    if (!in_a_kernel || symbol.empty() || array.symbol.rfind(own, 0) == 0) {
+    if (!is_of_kernel(array) || symbol.empty() || array.symbol.rfind(own, 0) == 0) {
       reachable.push_back(array);
     }
   }

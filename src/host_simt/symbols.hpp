@@ -15,6 +15,9 @@ struct SharedSymbol {
   std::size_t bytes;
 };
 
+// Whether the array is a kernel's own, not that of a device function.
+bool is_of_kernel(const SharedSymbol& array);
+
 class ProgramSymbols {
  public:
   // Reads the table when first called.

@@ -1,10 +1,12 @@
-// stream_tile's fixup where a tile has more parts than a block adds up at a time. On a machine with
-// few cores no other test has so many, as host SIMT's multiprocessors are as many as its workers.
+// stream_tile's fixups: where a tile has more parts than a block adds up at a time, and in clusters
+// of each size. On a machine with few cores no other test has so many parts, as host SIMT's
+// multiprocessors are as many as its workers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +70,48 @@ TEST_P(StreamFixup, GroupsOfPartsAddUpInAnyOrder) {
     }
     const check::VerifyResult result = trial.verify(GetParam());
     EXPECT_TRUE(result.ok()) << to_string(order) << " " << describe(c) << ": " << result.message;
+  }
+}
+
+// A kernel whose plan cuts each tile among a cluster of that many blocks.
+struct ForcedCluster {
+  const StreamTile* tile;
+  int parts;
+};
+ForcedCluster forced_cluster;
+
+std::optional<Plan<Sgemm>> plan_of_forced_cluster(const Sgemm& p, const Device&) {
+  const auto shape = detail::stream_shape(forced_cluster.tile->config, p);
+  if (!shape || shape->iterations < forced_cluster.parts) return std::nullopt;
+  Plan<Sgemm> plan;
+  plan.data.set(detail::cut_stream_by_clusters(*shape, forced_cluster.parts));
+  return plan;
+}
+
+TEST_P(StreamFixup, ClustersAddUpInAnyOrder) {
+  const StreamTile& tile = stream_tile_of(GetParam());
+  if (!tile.config.clusters) return;
+  Kernel<Sgemm> kernel = GetParam();
+  kernel.make_plan = plan_of_forced_cluster;
+  host_simt::options().workers = 2;
+  for (int parts = 2; parts <= stream_cluster_parts; ++parts) {
+    constexpr host_simt::Order orders[] = {host_simt::Order::forward, host_simt::Order::reverse,
+                                           host_simt::Order::random};
+    host_simt::options().order = orders[parts % 3];
+    forced_cluster = {&tile, parts};
+    const std::unique_ptr<Runtime> runtime = open_host_simt();
+    check::Workbench bench(*runtime);
+    check::SgemmCase c;
+    c.k = tile.config.bk * (parts + 1) - 3;  // the first block has one iteration more
+    // Two tiles, at an edge: vectors of C that are aligned, with and without C, or not aligned.
+    c.m = tile.config.bm + 3;
+    c.n = tile.config.bn - (parts % 2 == 0 ? 4 : 2);
+    c.alpha = -1.5f;
+    c.beta = parts % 4 < 2 ? 0.5f : 0;
+    c.batch = parts == 5 ? 2 : 1;
+    check::SgemmTrial trial(bench, c);
+    const check::VerifyResult result = trial.verify(kernel);
+    EXPECT_TRUE(result.ok()) << parts << " parts, " << describe(c) << ": " << result.message;
   }
 }
 

@@ -22,7 +22,7 @@ class Fixup {
   // of all parts, in ascending order of k within groups of stream_fan, then of groups.
   __device__ static __forceinline__ bool add_parts(Shared<config>& shared,
                                                    const Workspace& workspace,
-                                                   const Scheduler& scheduler,
+                                                   const Scheduler<config>& scheduler,
                                                    const StreamWork& work,
                                                    float (&out)[S::outputs]) {
     // In this order: read after the parts, the index takes other instructions.

@@ -18,6 +18,7 @@
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/spread_blocks.hpp"
+#include "sgemm/stream/clusters.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
 
@@ -65,6 +66,18 @@ inline std::optional<StreamSchedule> cut_stream(const StreamSchedule& shape, std
   return schedule;
 }
 
+// Each tile is cut along k into equal shares for the blocks of a cluster, no more than there are
+// iterations.
+inline StreamSchedule cut_stream_by_clusters(const StreamSchedule& shape, int parts) {
+  StreamSchedule schedule = shape;
+  schedule.blocks = shape.tiles * parts;
+  schedule.whole_tiles = 0;
+  schedule.share = shape.iterations / parts;
+  schedule.longer = shape.iterations % parts;
+  schedule.cluster = parts;
+  return schedule;
+}
+
 // Whether the error of a plan counts more than its time.
 inline bool wants_short_sums(const Sgemm& p) {
   return p.is_fallback && p.loop_k() >= stream_error_tuning.long_k;
@@ -93,9 +106,22 @@ void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, bool short
     if (parts >= 2 && parts <= max_parts) consider(tiles * parts, tiles);
 }
 
+// Calls consider(parts) for each size of a cluster whose blocks are all resident at a time.
+template <class Consider>
+void each_cluster_cut(const StreamTile& tile, const StreamSchedule& shape, const Device& device,
+                      const Consider& consider) {
+  if (!tile.config.clusters || !device_has_clusters(device)) return;
+  const int most = std::min(stream_cluster_parts, shape.iterations);
+  for (int parts = 2; parts <= most; ++parts) {
+    if (std::int64_t{shape.tiles} * parts <=
+        blocks_in_clusters(device.sm_count, tile.config.blocks_per_sm, parts))
+      consider(parts);
+  }
+}
+
 // What does not depend on the cut.
 struct StreamSteps {
-  double start_us, tile_us, iteration_us, crowded_iteration_us;
+  double start_us, store_us, tile_us, iteration_us, crowded_iteration_us;
 };
 
 // As far as the product's shape tells, not its addresses: a workspace that was asked for without
@@ -110,7 +136,8 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
   add(tile.config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
   copies_us /= tile.config.bm + tile.config.bn;
   const double store_us = is_c_by_4(p) ? t.store_by_4_us : 0;
-  return {.start_us = t.start_us + store_us + t.exposed * memory_us(p, device),
+  return {.start_us = t.start_us + t.exposed * memory_us(p, device),
+          .store_us = store_us,
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
           .crowded_iteration_us = t.crowded_iteration_us + copies_us};
@@ -123,16 +150,25 @@ inline double most_iterations(const StreamSchedule& s) {
   return static_cast<double>(rounds * s.iterations + share);
 }
 
+// Blocks up to which each has an SM to itself.
+inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
+  return s.in_clusters() ? blocks_in_clusters(sms, 1, s.cluster) : sms;
+}
+
 inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
                                 const StreamSteps& steps, int sms) {
   const StreamTileTimes& t = tile.times;
+  const double iteration_us =
+      s.blocks > blocks_alone(s, sms) ? steps.crowded_iteration_us : steps.iteration_us;
+  if (s.in_clusters())
+    return steps.start_us + most_iterations(s) * iteration_us + t.cluster_us +
+           t.each_of_cluster_us * s.cluster;
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
-  double us =
-      steps.start_us + further_tiles * steps.tile_us +
-      most_iterations(s) * (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);
+  double us = steps.start_us + steps.store_us + further_tiles * steps.tile_us +
+              most_iterations(s) * iteration_us;
   if (shared) {
     const int parts = ceil_div(s.iterations, s.share);
     const int levels = parts > stream_fan ? 2 : 1;
@@ -175,13 +211,19 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
 
   const detail::StreamSteps steps = detail::stream_steps(tile, p, device);
   std::optional<StreamPlan> best;
-  detail::each_stream_cut(
-      *shape, slots, detail::wants_short_sums(p), [&](std::int64_t blocks, std::int64_t shared) {
-        const auto schedule = detail::cut_stream(*shape, blocks, shared);
-        if (!schedule) return;
-        const double us = detail::predict_stream_us(tile, *schedule, steps, sms);
-        if (!best || us < best->time_us) best = {.schedule = *schedule, .time_us = us};
-      });
+  const auto consider = [&](const StreamSchedule& schedule) {
+    const double us = detail::predict_stream_us(tile, schedule, steps, sms);
+    if (!best || us < best->time_us) best = {.schedule = schedule, .time_us = us};
+  };
+  const bool short_sums = detail::wants_short_sums(p);
+  detail::each_stream_cut(*shape, slots, short_sums, [&](std::int64_t blocks, std::int64_t shared) {
+    if (const auto schedule = detail::cut_stream(*shape, blocks, shared)) consider(*schedule);
+  });
+  if (!short_sums) {
+    detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
+      consider(detail::cut_stream_by_clusters(*shape, parts));
+    });
+  }
   if (best)
     best->cost = best->time_us * detail::stream_error_weight(tile.config, best->schedule, p, sms);
   return best;
@@ -191,7 +233,8 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
 // SMs are predicted to have one each to themselves; the shortest launches rather overlap.
 inline std::size_t stream_shared_bytes(const StreamTile& tile, const StreamSchedule& schedule,
                                        const Device& device, std::size_t needed) {
-  if (schedule.blocks == 0 || schedule.blocks > device.sm_count) return needed;
+  if (schedule.blocks == 0 || schedule.blocks > detail::blocks_alone(schedule, device.sm_count))
+    return needed;
   const double us = detail::most_iterations(schedule) * tile.times.iteration_us;
   if (us < stream_alone_from_us) return needed;
   return shared_bytes_that_spread(schedule.blocks, needed, device);

@@ -4,6 +4,7 @@
 //   whole tiles   tile t < whole_tiles belongs to block t mod blocks
 //   the rest      the iterations of the remaining tiles, one tile after the other, are cut into
 //                 `blocks` equal shares; a share is shorter than a tile, so it meets two at most
+//   clusters      or each tile belongs to a cluster of blocks, an equal share to each of them
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@ namespace kw {
 
 // Parts of a tile that a block adds up at a time.
 constexpr int stream_fan = 16;
+// Blocks of a cluster at most.
+constexpr int stream_cluster_parts = 8;
 
 // A run of iterations along k of one tile.
 struct StreamWork {
@@ -47,6 +50,15 @@ struct StreamSchedule {
   int blocks = 0;
   // The first `longer` shares have `share` + 1 iterations, the others `share`; none is empty.
   int share = 0, longer = 0;
+  // Blocks of a cluster, which share a tile; 0: there are none. The shares are then those of a
+  // tile, and no tile is whole.
+  int cluster = 0;
+
+  KW_HOST_DEVICE constexpr bool in_clusters() const { return cluster > 0; }
+  // The only work of a cluster's block.
+  KW_HOST_DEVICE constexpr StreamWork of_cluster(int index, int rank) const {
+    return {index, share_begin(rank), share_begin(rank + 1)};
+  }
 
   KW_HOST_DEVICE constexpr StreamWork first(int block) const {
     return block < whole_tiles ? StreamWork{block, 0, iterations} : first_shared(block);
@@ -70,7 +82,9 @@ struct StreamSchedule {
     return level * 2 * blocks + slot;
   }
   // Parts for which a launch needs room.
-  KW_HOST_DEVICE constexpr int slots() const { return whole_tiles == tiles ? 0 : 2 * blocks; }
+  KW_HOST_DEVICE constexpr int slots() const {
+    return whole_tiles == tiles || in_clusters() ? 0 : 2 * blocks;
+  }
 
   KW_HOST_DEVICE constexpr StreamTileIndex place(int tile) const {
     constexpr int group_rows = 8;

@@ -1,25 +1,36 @@
 // A block's way through its share of a stream_tile launch.
 #pragma once
 
-#include "gpu/gpu.hpp"
+#include "device/cluster.hpp"
 #include "sgemm/stream/schedule.hpp"
+#include "sgemm/stream/tuning.hpp"
 
 namespace KW_TARGET::stream_tile {
 
 // The schedule as this block sees it. The loop over the block's work keeps the current work itself:
 // as a member of this class it would be another sequence of instructions.
+template <StreamTileConfig config>
 class Scheduler {
  public:
   __device__ __forceinline__ explicit Scheduler(const StreamSchedule& schedule)
       : schedule_(schedule), block_(static_cast<int>(blockIdx.x)) {}
 
-  __device__ __forceinline__ StreamWork first() const { return schedule_.first(block_); }
+  __device__ __forceinline__ StreamWork first() const {
+    return in_clusters() ? schedule_.of_cluster(cluster_index(), rank_in_cluster())
+                         : schedule_.first(block_);
+  }
   __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
+    if (in_clusters()) return {};
     return schedule_.next(work, block_);
   }
   __device__ __forceinline__ StreamTileIndex tile(const StreamWork& work) const {
     return schedule_.place(work.tile);
   }
+  // Whether the blocks of a cluster share a tile each.
+  __device__ __forceinline__ bool in_clusters() const {
+    return has_clusters && config.clusters && schedule_.in_clusters();
+  }
+  __device__ __forceinline__ int blocks_of_cluster() const { return schedule_.cluster; }
   // Whether the work is all iterations of its tile.
   __device__ __forceinline__ bool is_whole(const StreamWork& work) const {
     return schedule_.whole(work);

@@ -48,6 +48,8 @@ struct Shape {
   // Outputs of a thread once the warps along k have added theirs up.
   static constexpr int outputs = BM * BN / consumers;
   static_assert(outputs % 4 == 0);
+  // Of a tile's outputs, 32 vectors each (cluster_fixup.hpp).
+  static constexpr int pieces = BM * BN / 128;
 };
 
 // Four floats of padding put the 8 k x 4 i that a warp transposes at a time in 32 banks.
@@ -66,6 +68,10 @@ struct Shared {
   Stage<config> stage[S::stages];
   // The sums of warps that share a tile along k.
   float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
+  // The parts of the pieces that this block of a cluster adds up, and their arrival.
+  float4 parts[config.clusters ? S::pieces + stream_cluster_parts - 1 : 1]
+              [config.clusters ? 32 : 1];
+  Mbarrier received;
   Mbarrier full[S::stages], free[S::stages];
   // Where each warp has its own tile: some rows of it, on their way to rows of C that are not
   // aligned. With the padding, eight lanes store 16 bytes each of two rows in 32 banks.

@@ -1,6 +1,7 @@
 // The rows of stream_tile: one a configuration of tuning.hpp's table.
 #include "sgemm/stream/stream_tile.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -59,7 +60,8 @@ struct Row {
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
                         .shared_bytes = stream_shared_bytes(tile, schedule, device, sizeof(Shared)),
                         .stream = stream,
-                        .overlap = true},
+                        .overlap = true,
+                        .cluster = std::max(1, schedule.cluster)},
                        p, operands_of(p), schedule, workspace);
   }
   static Kernel<Sgemm> kernel() {

@@ -8,16 +8,18 @@
 //         The grid has one wave of blocks. Each block takes the same number of whole tiles of C.
 //         The remaining tiles are cut along k into equal shares (stream-K: Osama et al. 2023,
 //         section 4); the last block to arrive at such a tile adds up its parts (fixup.hpp), so no
-//         block waits for another.
+//         block waits for another. Or each tile belongs to a cluster of blocks with an equal share
+//         each, which add up the parts together (cluster_fixup.hpp).
 // Limits  6 shared loads of 16 bytes feed the 128 FFMAs of an 8 x 16 thread tile: 95.5 % of the
 //         FFMA peak at best. One launch at every size.
 // Order   One accumulator per output and part, k ascending; parts in ascending order of k, in
-// groups
-//         of stream_fan. The number of parts follows from the shape, the configuration and the
-//         number of SMs: the same bits for the same inputs on the same kind of device.
+//         groups of stream_fan, and those of a cluster as a tree. The number of parts follows from
+//         the shape, the configuration and the number of SMs: the same bits for the same inputs on
+//         the same kind of device.
 #pragma once
 
 #include "device/overlap.hpp"
+#include "sgemm/stream/cluster_fixup.hpp"
 #include "sgemm/stream/consumer.hpp"
 #include "sgemm/stream/epilogue.hpp"
 #include "sgemm/stream/fixup.hpp"
@@ -42,7 +44,7 @@ template <StreamTileConfig config>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule) {
   if (!reads_operands(p)) return;
-  const Scheduler scheduler(schedule);
+  const Scheduler<config> scheduler(schedule);
   Producer<config> producer(shared);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work))
     producer.copy(p, operands, scheduler.tile(work), work);
@@ -53,12 +55,20 @@ template <StreamTileConfig config>
 __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule,
                                         const Workspace& workspace) {
-  const Scheduler scheduler(schedule);
+  const Scheduler<config> scheduler(schedule);
   Consumer<config> consumer(shared);
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     float out[Shape<config>::outputs];
     consumer.multiply(reads ? work.end - work.begin : 0, out);
+    if constexpr (config.clusters) {
+      if (scheduler.in_clusters()) {
+        const StreamTileIndex tile = scheduler.tile(work);
+        return ClusterFixup<config>::add_and_store(shared, entry_of(p, tile.entry), tile,
+                                                   operands.c16, scheduler.blocks_of_cluster(),
+                                                   out);
+      }
+    }
     if (!scheduler.is_whole(work) &&
         !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
       continue;
@@ -78,14 +88,19 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
   constexpr StreamTileConfig config = stream_tiles[row].config;
   if constexpr (runs_here(config)) {
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
+    const bool in_clusters = Scheduler<config>(schedule).in_clusters();
     init_pipeline(shared);
+    if constexpr (config.clusters)
+      if (in_clusters) ClusterFixup<config>::open(shared);
     __syncthreads();
     begin_concurrent(p);
     if (exits_early(p)) {
       // The data does not need this kernel.
+      if (in_clusters) wait_for_cluster();
     } else if (threadIdx.x < Shape<config>::producers) {
       if constexpr (config.moves_registers()) setmaxnreg_dealloc<config.producer_registers>();
       produce<config>(shared, p, operands, schedule);
+      if (in_clusters) wait_for_cluster();
     } else {
       if constexpr (config.moves_registers()) setmaxnreg_alloc<config.consumer_registers>();
       consume<config>(shared, p, operands, schedule, workspace);

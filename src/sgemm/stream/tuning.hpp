@@ -17,6 +17,7 @@ struct StreamTileConfig {
   // Registers per thread that producers keep and consumers get (setmaxnreg, sm_90a only); 0: the
   // kernel moves none.
   int producer_registers = 0, consumer_registers = 0;
+  bool clusters = false;  // whether the blocks of a cluster can share a tile
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -37,6 +38,9 @@ struct StreamTileTimes {
   double exposed;        // the part of the memory's time (memory_time.hpp) that nothing hides
   double part_us;        // a tile that blocks share: its parts are stored and arrive
   double each_part_us;   // one part is read
+  // The same where the blocks of a cluster share it.
+  double cluster_us = 0;
+  double each_of_cluster_us = 0;
 };
 
 struct StreamTile {
@@ -271,7 +275,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .stages = 3,
                 .blocks_per_sm = 2,
                 .producer_registers = 64,
-                .consumer_registers = 184},
+                .consumer_registers = 184,
+                .clusters = true},
      .times = {.start_us = 3.393,
                .tile_us = 1.763,
                .iteration_us = 0.937,
@@ -281,7 +286,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 0.473,
                .exposed = 0.032,
                .part_us = 3.656,
-               .each_part_us = 0.000}},
+               .each_part_us = 0.000,
+               .cluster_us = 1.2,
+               .each_of_cluster_us = 0.1}},
     {.name = "stream_256x32",
      .idea = "32 columns in one tile",
      .config = {.bm = 256,
@@ -315,7 +322,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tm = 8,
                 .tn = 8,
                 .stages = 4,
-                .blocks_per_sm = 1},
+                .blocks_per_sm = 1,
+                .clusters = true},
      .times = {.start_us = 3.317,
                .tile_us = 1.256,
                .iteration_us = 0.900,
@@ -325,7 +333,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 0.353,
                .exposed = 0.072,
                .part_us = 2.424,
-               .each_part_us = 0.000}},
+               .each_part_us = 0.000,
+               .cluster_us = 1.2,
+               .each_of_cluster_us = 0.1}},
     {.name = "stream_64x32",
      .idea = "the same, tall",
      .config = {.bm = 64,
@@ -337,7 +347,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tm = 8,
                 .tn = 8,
                 .stages = 4,
-                .blocks_per_sm = 1},
+                .blocks_per_sm = 1,
+                .clusters = true},
      .times = {.start_us = 3.513,
                .tile_us = 1.566,
                .iteration_us = 0.892,
@@ -347,7 +358,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 0.493,
                .exposed = 0.069,
                .part_us = 2.861,
-               .each_part_us = 0.000}},
+               .each_part_us = 0.000,
+               .cluster_us = 1.2,
+               .each_of_cluster_us = 0.1}},
     {.name = "stream_32x48",
      .idea = "four warps along k, 96 tiles of a 384 x 384 product",
      .config = {.bm = 32,
@@ -381,7 +394,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tm = 4,
                 .tn = 8,
                 .stages = 4,
-                .blocks_per_sm = 1},
+                .blocks_per_sm = 1,
+                .clusters = true},
      .times = {.start_us = 2.973,
                .tile_us = 0.983,
                .iteration_us = 0.531,
@@ -391,7 +405,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 0.280,
                .exposed = 0.036,
                .part_us = 1.745,
-               .each_part_us = 0.000}},
+               .each_part_us = 0.000,
+               .cluster_us = 1.2,
+               .each_of_cluster_us = 0.1}},
     {.name = "stream_16x32",
      .idea = "four warps along k, the most blocks",
      .config = {.bm = 16,
@@ -403,7 +419,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tm = 4,
                 .tn = 4,
                 .stages = 4,
-                .blocks_per_sm = 1},
+                .blocks_per_sm = 1,
+                .clusters = true},
      .times = {.start_us = 2.469,
                .tile_us = 0.673,
                .iteration_us = 0.476,
@@ -413,7 +430,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 0.100,
                .exposed = 0.016,
                .part_us = 1.794,
-               .each_part_us = 0.000}},
+               .each_part_us = 0.000,
+               .cluster_us = 1.2,
+               .each_of_cluster_us = 0.1}},
     {.name = "stream_16x128",
      .idea = "16 rows in one tile",
      .config = {.bm = 16,

@@ -1,0 +1,120 @@
+// The other fixup: where the blocks that share a tile are a cluster, each of them adds up the parts
+// of some of its outputs, which the others send it, and stores those to C.
+#pragma once
+
+#include "device/bulk_copy.hpp"
+#include "device/cluster.hpp"
+#include "sgemm/stream/consumer.hpp"
+#include "sgemm/tile.hpp"
+
+namespace KW_TARGET::stream_tile {
+
+// A tile's outputs are pieces of 32 vectors, one a lane. In each block the same warp holds the sums
+// of a piece, and in the piece's owner it adds them up. Owners follow each other along the tile.
+template <StreamTileConfig config>
+class ClusterFixup {
+  using S = Shape<config>;
+
+ public:
+  // By all threads of the block before any of them sends: the mbarrier is to be seen by the
+  // others. Each thread later waits for the cluster.
+  __device__ static __forceinline__ void open(Shared<config>& shared) {
+    if (threadIdx.x == 0) mbarrier_init(&shared.received, 1);
+    arrive_at_cluster();
+  }
+
+  // C's tile = alpha * (sum of `parts` parts) + beta * C. All consumers of the cluster's blocks
+  // call it, each with the sums of its block's part.
+  __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& p,
+                                                       const StreamTileIndex& tile, bool c16,
+                                                       int parts, const float (&out)[S::outputs]) {
+    const int tid = OwnOutputs<config>().tid, warp = tid / 32, lane = tid % 32;
+    const int rank = rank_in_cluster();
+    if (warp == 0) {
+      static_assert(pieces <= 32, "a lane each");
+      const int own = __popc(__ballot_sync(~0u, lane < pieces && owner(lane, parts) == rank));
+      if (lane == 0)
+        mbarrier_arrive_expecting(&shared.received,
+                                  static_cast<unsigned>(own * (parts - 1)) * piece_bytes);
+    }
+    wait_for_cluster();
+#pragma unroll
+    for (int v = 0; v < S::outputs / 4; ++v) {
+      const float* o = &out[4 * v];
+      const float4 sums = make_float4(o[1], o[0], o[3], o[2]);  // swapped as in Fixup
+      const int piece = v * warps + warp, to = owner(piece, parts);
+      float4* const at = &shared.parts[slot(piece, parts) + rank][lane];
+      if (to == rank)
+        *at = sums;
+      else
+        send_to_block(to, at, sums, &shared.received);
+    }
+    mbarrier_wait(&shared.received, 0);
+    const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
+    const bool in_fours = c16 && (p.n % 4 == 0 || col0 + S::BN <= p.n);
+#pragma unroll 1
+    for (int piece = warp; piece < pieces; piece += warps) {
+      if (owner(piece, parts) != rank) continue;
+      float4* const first = shared.parts[slot(piece, parts)];
+      const float4 x = sum_of_parts(first + lane, parts);
+      const float sums[4] = {x.y, x.x, x.w, x.z};
+      const int output = piece * piece_outputs;
+      if (in_fours) {
+        const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
+        const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
+        if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, sums);
+      } else {
+        store_neighbours(p, row0, col0, output, first, sums);
+      }
+    }
+  }
+
+ private:
+  static constexpr int warps = S::consumers / 32, pieces = S::pieces, piece_outputs = 128;
+  static constexpr unsigned piece_bytes = piece_outputs * sizeof(float);
+  static_assert(pieces == S::outputs / 4 * warps);
+
+  __device__ static __forceinline__ int owner(int piece, int parts) {
+    return piece * parts / pieces;
+  }
+  // Of an owned piece's first part in shared.parts; the others follow it. An owner's pieces are
+  // `parts` apart.
+  __device__ static __forceinline__ int slot(int piece, int parts) {
+    return piece * parts % pieces;
+  }
+
+  // As a tree: neighbours first.
+  __device__ static __forceinline__ float4 sum_of_parts(const float4* at, int parts) {
+    float4 part[stream_cluster_parts];
+#pragma unroll
+    for (int i = 0; i < stream_cluster_parts; ++i)
+      part[i] = i < parts ? at[i * 32] : make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int apart = 1; apart < stream_cluster_parts; apart *= 2)
+#pragma unroll
+      for (int i = 0; i + apart < stream_cluster_parts; i += 2 * apart) {
+        float4& to = part[i];
+        const float4 more = part[i + apart];
+        to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
+      }
+    return part[0];
+  }
+
+  // A piece through the place of its first part, which nobody reads any more: each store of the
+  // warp then meets neighbours of a row.
+  __device__ static __forceinline__ void store_neighbours(const Sgemm& p, std::int64_t row0,
+                                                          std::int64_t col0, int output,
+                                                          float4* place, const float (&sums)[4]) {
+    const int lane = reread_thread_index() % 32;
+    place[lane] = make_float4(sums[0], sums[1], sums[2], sums[3]);
+    __syncwarp();
+    const float* const all = &place->x;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int e = output + i * 32 + lane;
+      store1<true>(p, row0 + e / S::BN, col0 + e % S::BN, all[i * 32 + lane]);
+    }
+  }
+};
+
+}  // namespace KW_TARGET::stream_tile
