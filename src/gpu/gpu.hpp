@@ -73,6 +73,10 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
     overlap.val.programmaticStreamSerializationAllowed = 1;
   }
   if (config.cluster > 1) {
+    if (!facts->waits_itself)
+      return Status::failure(StatusCode::device_error,
+                             "kernel launch: clusters of blocks need device code for sm_90 or "
+                             "later: build with 90a-real in KW_CUDA_ARCHITECTURES");
     cudaLaunchAttribute& cluster = attributes[count++];
     cluster.id = cudaLaunchAttributeClusterDimension;
     cluster.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};

@@ -68,15 +68,17 @@ class Fit(unittest.TestCase):
 
     def test_finds_the_times_that_rows_were_made_with(self):
         draw, device = random.Random(8), tool.Device(fit_support.DEVICE)
-        name, tile = next((name, tile) for name, tile in self.tiles.items() if tile.blocks_per_sm == 2)
+        name, tile = next((name, tile) for name, tile in self.tiles.items() if tile.blocks_per_sm == 2 and tile.clusters)
         true = [time * draw.uniform(0.8, 1.3) + 0.05 for time in tile.times]
         rows = []
-        for _ in range(400):
+        for _ in range(600):
             row = drawn_row(draw)
             product = tool.Product(row)
             way = draw.choice(tile.ways(product, device))
             noise = draw.choice([1, 1, 1, 1, 1, 1, 1, 1, 2])  # one in nine is an outlier
-            rows.append({**row, "kernel": name, "launch": {"grid": [way[0], 1, 1]}, "workspace_bytes": way[1],
+            blocks, shared, cluster = way
+            rows.append({**row, "kernel": name, "launch": {"grid": [blocks, 1, 1]},
+                         "workspace_bytes": 0 if cluster else shared,
                          "time_us": {"median": noise * tile.predict(product, device, way, true)}})  # fmt: skip
         _, products = tool.read([self.write("made.json", fit_support.document(rows))])
         found = tool.fit(name, tile, device, products)
