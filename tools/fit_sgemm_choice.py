@@ -28,9 +28,8 @@ LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and sh
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
 NEARNESS = 20  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
-         "exposed", "part_us", "each_part_us", "cluster_us", "each_of_cluster_us"]  # fmt: skip
+         "exposed", "part_us", "each_part_us", "cluster_us", "crowded_cluster_us"]  # fmt: skip
 MOST_IN_CLUSTER = 8  # stream_cluster_parts
-GPCS = [[18] * 2 + [16] * 6, [18] * 3 + [16] * 4 + [14]]  # gpc_layouts
 
 
 def up(a, b):
@@ -39,8 +38,8 @@ def up(a, b):
 
 def blocks_in_clusters(sms, blocks_per_sm, parts):
     """As src/sgemm/stream/clusters.hpp."""
-    layouts = GPCS if sms == sum(GPCS[0]) else [[16] * (sms // 16) + [sms % 16]]
-    return min(sum(gpc * blocks_per_sm // parts * parts for gpc in layout) for layout in layouts)
+    used = sms - sms // (32 if parts == 2 else 16)
+    return sum(gpc * blocks_per_sm // parts * parts for gpc in [16] * (used // 16) + [used % 16])
 
 
 class Device:
@@ -124,7 +123,8 @@ class Stream:
             steps, further, stores_by_4 = up(iterations, cluster), 0, 0
         return [1, further, 0 if crowded else steps, steps if crowded else 0, steps * of_stage["along_k"],
                 steps * of_stage["by_4"], (1 + further) * stores_by_4, device.memory_us(p), levels,
-                levels * min(parts, FAN), 1 if cluster else 0, cluster]  # fmt: skip
+                levels * min(parts, FAN), 1 if cluster and not crowded else 0,
+                1 if cluster and crowded else 0]  # fmt: skip
 
     def predict(self, p, device, way, times=None):
         return dot(self.counts(p, device, way), times or self.times)

@@ -276,17 +276,18 @@ TEST(StreamPlan, AClusterHasItsTileAndEachBlockAShare) {
   }
 }
 
-// A cluster lies in one GPC, of 14, 16 or 18 SMs.
+// A cluster lies in one GPC. On 132 SMs those that were measured to run in one round, and not those
+// that took two.
 TEST(StreamPlan, ClustersFillGpcsNotDevices) {
-  EXPECT_EQ(blocks_in_clusters(132, 1, 2), 132);
-  EXPECT_EQ(blocks_in_clusters(132, 1, 4), 124) << "GPCs of 18 and 14 have two SMs left over";
-  EXPECT_EQ(blocks_in_clusters(132, 1, 5), 115);
-  EXPECT_EQ(blocks_in_clusters(132, 1, 6), 108);
-  EXPECT_EQ(blocks_in_clusters(132, 1, 7), 112);
-  EXPECT_EQ(blocks_in_clusters(132, 1, 8), 120);
-  EXPECT_EQ(blocks_in_clusters(132, 2, 3), 252);
-  EXPECT_EQ(blocks_in_clusters(132, 2, 8), 248);
-  EXPECT_EQ(blocks_in_clusters(114, 1, 8), 7 * 16);
+  EXPECT_EQ(blocks_in_clusters(132, 1, 2), 128);
+  const auto fits = [](int clusters, int parts, int blocks_per_sm) {
+    return clusters * parts <= blocks_in_clusters(132, blocks_per_sm, parts);
+  };
+  EXPECT_TRUE(fits(38, 3, 1) && fits(29, 4, 1) && fits(22, 5, 1) && fits(15, 8, 1));
+  EXPECT_FALSE(fits(40, 3, 1) || fits(18, 6, 1) || fits(16, 7, 1) || fits(16, 8, 1));
+  EXPECT_TRUE(fits(56, 4, 2) && fits(44, 5, 2) && fits(36, 6, 2) && fits(25, 8, 2));
+  EXPECT_FALSE(fits(84, 3, 2) || fits(64, 4, 2) || fits(32, 7, 2));
+  EXPECT_EQ(blocks_in_clusters(114, 1, 8), 6 * 16 + 8);
   EXPECT_EQ(blocks_in_clusters(2, 1, 2), 2);
   EXPECT_EQ(blocks_in_clusters(2, 1, 3), 0);
 }
@@ -295,8 +296,8 @@ TEST(StreamPlan, ClustersAreChosenWhereTheyAreQuicker) {
   StreamTile tile = tile_of_times(64, 64, 32);
   tile.config.clusters = true;
   tile.config.blocks_per_sm = 1;
-  tile.times.cluster_us = 1;
-  tile.times.each_of_cluster_us = 0.25;
+  tile.times.cluster_us = 2;
+  tile.times.crowded_cluster_us = 3;
   // 30 tiles of 12 iterations: 4 blocks each.
   Sgemm p = stream_product(5 * 64, 6 * 64, 12 * 32);
   p.op_a = Op::transpose, p.lda = p.m;
@@ -305,7 +306,7 @@ TEST(StreamPlan, ClustersAreChosenWhereTheyAreQuicker) {
   EXPECT_EQ(plan->schedule.cluster, 4);
   EXPECT_EQ(plan->schedule.blocks, 120);
   EXPECT_EQ(plan->schedule.share, 3);
-  EXPECT_DOUBLE_EQ(plan->time_us, 10 + 3 * 4 + 1 + 4 * 0.25);
+  EXPECT_DOUBLE_EQ(plan->time_us, 10 + 3 * 4 + 2);
   EXPECT_EQ(stream_workspace_bytes(tile, plan->schedule), 0U);
 
   const auto cluster = [&](const StreamTile& of, const Device& device) {
@@ -316,8 +317,14 @@ TEST(StreamPlan, ClustersAreChosenWhereTheyAreQuicker) {
   other.config.clusters = false;
   EXPECT_EQ(cluster(other, device_with_clusters()), 0);
   other = tile;
-  other.times.cluster_us = 3;
+  other.times.cluster_us = 5;
   EXPECT_EQ(cluster(other, device_with_clusters()), 0) << "no quicker than part_us";
+  other = tile;
+  other.config.blocks_per_sm = 2;
+  other.times.crowded_iteration_us = 4;
+  const auto crowded = plan_stream_tile(other, p, device_with_clusters());
+  EXPECT_EQ(crowded->schedule.cluster, 6) << "234 blocks fit where SMs take two";
+  EXPECT_DOUBLE_EQ(crowded->time_us, 10 + 2 * 4 + 3);
   p.m = 0;
   EXPECT_EQ(cluster(tile, device_with_clusters()), 0);
   p.m = 5 * 64, p.k = 0;

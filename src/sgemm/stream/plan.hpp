@@ -158,11 +158,11 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
 inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
                                 const StreamSteps& steps, int sms) {
   const StreamTileTimes& t = tile.times;
-  const double iteration_us =
-      s.blocks > blocks_alone(s, sms) ? steps.crowded_iteration_us : steps.iteration_us;
+  const bool is_crowded = s.blocks > blocks_alone(s, sms);
+  const double iteration_us = is_crowded ? steps.crowded_iteration_us : steps.iteration_us;
   if (s.in_clusters())
-    return steps.start_us + most_iterations(s) * iteration_us + t.cluster_us +
-           t.each_of_cluster_us * s.cluster;
+    return steps.start_us + most_iterations(s) * iteration_us +
+           (is_crowded ? t.crowded_cluster_us : t.cluster_us);
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =

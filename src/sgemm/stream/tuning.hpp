@@ -38,9 +38,9 @@ struct StreamTileTimes {
   double exposed;        // the part of the memory's time (memory_time.hpp) that nothing hides
   double part_us;        // a tile that blocks share: its parts are stored and arrive
   double each_part_us;   // one part is read
-  // The same where the blocks of a cluster share it.
+  // The same where the blocks of a cluster share it, with one block per SM and with more.
   double cluster_us = 0;
-  double each_of_cluster_us = 0;
+  double crowded_cluster_us = 0;
 };
 
 struct StreamTile {
@@ -287,8 +287,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.032,
                .part_us = 3.656,
                .each_part_us = 0.000,
-               .cluster_us = 1.2,
-               .each_of_cluster_us = 0.1}},
+               .cluster_us = 0.150,
+               .crowded_cluster_us = 1.500}},
     {.name = "stream_256x32",
      .idea = "32 columns in one tile",
      .config = {.bm = 256,
@@ -334,8 +334,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.072,
                .part_us = 2.424,
                .each_part_us = 0.000,
-               .cluster_us = 1.2,
-               .each_of_cluster_us = 0.1}},
+               .cluster_us = 0.600,
+               .crowded_cluster_us = 0.600}},
     {.name = "stream_64x32",
      .idea = "the same, tall",
      .config = {.bm = 64,
@@ -359,8 +359,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.069,
                .part_us = 2.861,
                .each_part_us = 0.000,
-               .cluster_us = 1.2,
-               .each_of_cluster_us = 0.1}},
+               .cluster_us = 0.700,
+               .crowded_cluster_us = 0.700}},
     {.name = "stream_32x48",
      .idea = "four warps along k, 96 tiles of a 384 x 384 product",
      .config = {.bm = 32,
@@ -406,8 +406,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.036,
                .part_us = 1.745,
                .each_part_us = 0.000,
-               .cluster_us = 1.2,
-               .each_of_cluster_us = 0.1}},
+               .cluster_us = 0.650,
+               .crowded_cluster_us = 0.650}},
     {.name = "stream_16x32",
      .idea = "four warps along k, the most blocks",
      .config = {.bm = 16,
@@ -431,8 +431,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.016,
                .part_us = 1.794,
                .each_part_us = 0.000,
-               .cluster_us = 1.2,
-               .each_of_cluster_us = 0.1}},
+               .cluster_us = 0.400,
+               .crowded_cluster_us = 0.400}},
     {.name = "stream_16x128",
      .idea = "16 rows in one tile",
      .config = {.bm = 16,
