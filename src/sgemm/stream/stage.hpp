@@ -2,6 +2,8 @@
 // shared memory.
 #pragma once
 
+#include <cstddef>
+
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "sgemm/stream/schedule.hpp"
@@ -68,10 +70,7 @@ struct Shared {
   Stage<config> stage[S::stages];
   // The sums of warps that share a tile along k.
   float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
-  // The parts of the pieces that this block of a cluster adds up, and their arrival.
-  float4 parts[config.clusters ? S::pieces + stream_cluster_parts - 1 : 1]
-              [config.clusters ? 32 : 1];
-  Mbarrier received;
+  Mbarrier received;  // what other blocks of a cluster send
   Mbarrier full[S::stages], free[S::stages];
   // Where each warp has its own tile: some rows of it, on their way to rows of C that are not
   // aligned. With the padding, eight lanes store 16 bytes each of two rows in 32 banks.
@@ -80,6 +79,16 @@ struct Shared {
   alignas(
       16) float idle[S::WM > S::WN ? S::WM : S::WN];  // read behind the last stage, and not used
   bool is_last;  // whether this block arrived last at a shared tile
+  // Only in clusters, and so the last: the parts of the pieces that this block adds up. Elsewhere
+  // the memory is the L1 cache's.
+  float4 parts[config.clusters ? S::pieces + stream_cluster_parts - 1 : 1]
+              [config.clusters ? 32 : 1];
 };
+
+// The shared memory of a block.
+template <StreamTileConfig config>
+constexpr std::size_t shared_bytes(bool in_clusters) {
+  return in_clusters ? sizeof(Shared<config>) : offsetof(Shared<config>, parts);
+}
 
 }  // namespace KW_TARGET::stream_tile

@@ -38,11 +38,11 @@ bool has_instructions(const StreamTileConfig& config, const Device& device) {
 template <int row>
 struct Row {
   static constexpr StreamTile tile = stream_tiles[row];
-  using Shared = stream_tile::Shared<tile.config>;
 
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     if (!has_instructions(tile.config, device) ||
-        device.shared_bytes_per_block_optin < sizeof(Shared))
+        device.shared_bytes_per_block_optin <
+            stream_tile::shared_bytes<tile.config>(device_has_clusters(device)))
       return std::nullopt;
     const std::optional<StreamPlan> planned = plan_stream_tile(tile, p, device);
     if (!planned) return std::nullopt;
@@ -55,10 +55,11 @@ struct Row {
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {
     const auto schedule = plan.data.get<StreamSchedule>();
+    const std::size_t needed = stream_tile::shared_bytes<tile.config>(schedule.in_clusters());
     return gpu::launch(stream_tile::stream_tile<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
-                        .shared_bytes = stream_shared_bytes(tile, schedule, device, sizeof(Shared)),
+                        .shared_bytes = stream_shared_bytes(tile, schedule, device, needed),
                         .stream = stream,
                         .overlap = true,
                         .cluster = std::max(1, schedule.cluster)},
