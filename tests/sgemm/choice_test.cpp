@@ -46,7 +46,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{100, 100, 100, 512}, "small_64x128", "small_64x128"},
       {{128, 128, 128, 1}, "stream_16x32", "stream_16x32"},
       {{256, 256, 256, 1}, "stream_16x32", "stream_16x32"},
-      {{384, 384, 384, 1}, "stream_32x48", "stream_32x48"},
+      {{384, 384, 384, 1}, "stream_64x64", "stream_64x64"},
       {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},
       {{640, 640, 640, 1}, "stream_64x64", "hopper_bf16x6_64x64"},
       {{768, 768, 768, 1}, "stream_64x64", "hopper_bf16x6_64x128"},
