@@ -107,13 +107,12 @@ bool is_right(int parts, const std::vector<float4>& out) {
     const unsigned of_cluster = static_cast<unsigned>(parts);
     const auto block = static_cast<unsigned>(i / threads),
                thread = static_cast<unsigned>(i % threads);
-    const unsigned first = block / of_cluster * of_cluster;
+    const unsigned cluster = block / of_cluster, first = cluster * of_cluster;
     float x = 0;  // of small integers: exact
     for (unsigned b = first; b < first + of_cluster; ++b) x += letter_of(b, thread).x;
     const auto n = static_cast<float>(parts);
     const float4& got = out[i];
-    if (got.x != x || got.y != -x || got.z != x + n / 2 ||
-        got.w != n + static_cast<float>(block / of_cluster))
+    if (got.x != x || got.y != -x || got.z != x + n / 2 || got.w != n + static_cast<float>(cluster))
       return false;
   }
   return true;
