@@ -30,6 +30,7 @@ NEARNESS = 20  # how much a change of 100 % of a time counts, beside the rows' e
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
          "exposed", "part_us", "each_part_us", "cluster_us", "crowded_cluster_us"]  # fmt: skip
 MOST_IN_CLUSTER = 8  # stream_cluster_parts
+CLUSTERS = [[0, 0, 66, 39, 30, 22, 17, 15, 15], [0, 0, 132, 79, 62, 47, 39, 31, 30]]  # clusters_of_132_sms
 
 
 def up(a, b):
@@ -38,8 +39,7 @@ def up(a, b):
 
 def blocks_in_clusters(sms, blocks_per_sm, parts):
     """As src/sgemm/stream/clusters.hpp."""
-    used = sms - sms // (32 if parts == 2 else 16)
-    return sum(gpc * blocks_per_sm // parts * parts for gpc in [16] * (used // 16) + [used % 16])
+    return CLUSTERS[blocks_per_sm - 1][parts] * sms // 132 * parts
 
 
 class Device:

@@ -279,15 +279,15 @@ TEST(StreamPlan, AClusterHasItsTileAndEachBlockAShare) {
 // A cluster lies in one GPC. On 132 SMs those that were measured to run in one round, and not those
 // that took two.
 TEST(StreamPlan, ClustersFillGpcsNotDevices) {
-  EXPECT_EQ(blocks_in_clusters(132, 1, 2), 128);
+  EXPECT_EQ(blocks_in_clusters(132, 1, 2), 132);
   const auto fits = [](int clusters, int parts, int blocks_per_sm) {
     return clusters * parts <= blocks_in_clusters(132, blocks_per_sm, parts);
   };
   EXPECT_TRUE(fits(38, 3, 1) && fits(29, 4, 1) && fits(22, 5, 1) && fits(15, 8, 1));
-  EXPECT_FALSE(fits(40, 3, 1) || fits(18, 6, 1) || fits(16, 7, 1) || fits(16, 8, 1));
+  EXPECT_FALSE(fits(40, 3, 1) || fits(31, 4, 1) || fits(18, 6, 1) || fits(16, 7, 1));
   EXPECT_TRUE(fits(56, 4, 2) && fits(44, 5, 2) && fits(36, 6, 2) && fits(25, 8, 2));
   EXPECT_FALSE(fits(84, 3, 2) || fits(64, 4, 2) || fits(32, 7, 2));
-  EXPECT_EQ(blocks_in_clusters(114, 1, 8), 6 * 16 + 8);
+  EXPECT_EQ(blocks_in_clusters(114, 1, 8), 12 * 8) << "15 clusters of 132 SMs, in proportion";
   EXPECT_EQ(blocks_in_clusters(2, 1, 2), 2);
   EXPECT_EQ(blocks_in_clusters(2, 1, 3), 0);
 }
