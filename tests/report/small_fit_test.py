@@ -52,7 +52,7 @@ class Fit(unittest.TestCase):
         random.seed(1)
         fit = tool.Fit(self.constants, worse, measured, 132)
         before = fit.mean_lost(), fit.cost()
-        fit.search(150)
+        fit.search(300)
         self.assertLess(fit.cost(), 0.97 * before[1])
         self.assertLess(fit.mean_lost(), before[0])
 
