@@ -22,7 +22,8 @@ constexpr double shortest_graph_us = 500;
 // A call this long needs no further warm-up than the verification's.
 constexpr double long_call_us = 500e3;
 // Calls that the host enqueues one after the other: as many of every product, so that times can be
-// compared. A stream takes about a thousand launches before the host waits, a call has five at most.
+// compared. A stream takes about a thousand launches before the host waits, a call has five at
+// most.
 constexpr std::int64_t calls_enqueued = 8;
 
 class Lane {
