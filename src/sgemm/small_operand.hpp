@@ -106,13 +106,23 @@ struct SmallOperand {
       const std::int64_t next_line = down * ld;
       from += line * ld + at;
       float* const to = &x[0][0] + offset<stays>(line, at);
+      // compute-sanitizer takes a copy of 16 bytes that are partly valid for a read of all, which
+      // the last line of an operand may not have: its floats are copied one by one.
+      const bool is_part = width > 1 && valid % width != 0;
+      const unsigned lines_at_once = is_part ? lines_here - 1 : lines_here;
       unsigned i = 0;
-      for (; line + i + 3 * down < lines_here; i += 4 * down)
+      for (; line + i + 3 * down < lines_at_once; i += 4 * down)
 #pragma unroll
         for (unsigned four = 0; four < 4; ++four, from += next_line)
           async_copy<bytes, false>(to + offset<stays>(i + four * down, 0), from, 4 * valid);
-      for (; line + i < lines_here; i += down, from += next_line)
+      for (; line + i < lines_at_once; i += down, from += next_line)
         async_copy<bytes, false>(to + offset<stays>(i, 0), from, 4 * valid);
+      if (is_part && line + i < lines_here) {
+#pragma unroll
+        for (unsigned e = 0; e < width; ++e)
+          async_copy<4>(to + offset<stays>(i, 0) + e, from + e,
+                        static_cast<int>(e) < valid ? 4 : 0);
+      }
     }
     if (!along_k)
       for (unsigned i = depth * pitch + tid; i < full_depth * pitch; i += threads)
