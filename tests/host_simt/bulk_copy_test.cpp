@@ -17,7 +17,6 @@ namespace {
 
 using host_simt::Order;
 
-constexpr Order orders[] = {Order::forward, Order::reverse, Order::random};
 constexpr int seeds = 40;
 
 // --- one thread fills a ring of stages, 64 others sum them up

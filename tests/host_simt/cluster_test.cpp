@@ -17,7 +17,6 @@ namespace {
 
 using host_simt::Order;
 
-constexpr Order orders[] = {Order::forward, Order::reverse, Order::random};
 constexpr int seeds = 20;
 constexpr unsigned threads = 64;
 constexpr int most = 8;

@@ -12,6 +12,9 @@
 
 namespace KW_TARGET {
 
+inline constexpr host_simt::Order orders[] = {host_simt::Order::forward, host_simt::Order::reverse,
+                                              host_simt::Order::random};
+
 class HostSimt : public testing::Test {
  protected:
   HostSimt() : before_(host_simt::options()) {

@@ -16,7 +16,6 @@ namespace {
 
 using host_simt::Order;
 
-constexpr Order orders[] = {Order::forward, Order::reverse, Order::random};
 constexpr int seeds = 40;
 
 // --- a ring of buffers between producers and consumers

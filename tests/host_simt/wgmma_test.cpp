@@ -20,8 +20,6 @@ namespace {
 
 using host_simt::Order;
 
-constexpr Order orders[] = {Order::forward, Order::reverse, Order::random};
-
 // --- a ring of stages: one thread has bulk copies fill them, a warpgroup multiplies
 
 constexpr int stages = 3, ring_steps = 8, ring_n = 64;

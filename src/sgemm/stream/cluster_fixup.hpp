@@ -83,21 +83,12 @@ class ClusterFixup {
     return piece * parts % pieces;
   }
 
-  // As a tree: neighbours first.
   __device__ static __forceinline__ float4 sum_of_parts(const float4* at, int parts) {
     float4 part[stream_cluster_parts];
 #pragma unroll
     for (int i = 0; i < stream_cluster_parts; ++i)
       part[i] = i < parts ? at[i * 32] : make_float4(0, 0, 0, 0);
-#pragma unroll
-    for (int apart = 1; apart < stream_cluster_parts; apart *= 2)
-#pragma unroll
-      for (int i = 0; i + apart < stream_cluster_parts; i += 2 * apart) {
-        float4& to = part[i];
-        const float4 more = part[i + apart];
-        to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
-      }
-    return part[0];
+    return sum_as_tree(part);
   }
 
   // A piece through the place of its first part, which nobody reads any more: each store of the

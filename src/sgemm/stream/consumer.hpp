@@ -33,6 +33,20 @@ __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float 
     }
 }
 
+// Neighbours first, then pairs of them. Its rounding error is smaller than a chain's.
+template <int count>
+__device__ __forceinline__ float4 sum_as_tree(float4 (&x)[count]) {
+#pragma unroll
+  for (int apart = 1; apart < count; apart *= 2)
+#pragma unroll
+    for (int i = 0; i + apart < count; i += 2 * apart) {
+      float4& to = x[i];
+      const float4 more = x[i + apart];
+      to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
+    }
+  return x[0];
+}
+
 // Which outputs of a tile a consumer computes.
 template <StreamTileConfig config>
 struct OwnOutputs {
@@ -159,20 +173,11 @@ class Consumer {
     }
   }
 
-  // As a tree: neighbours first, then pairs of them. Its rounding error is smaller than a chain's.
   __device__ __forceinline__ float4 sum_of_warps(int at) const {
     float4 sum[S::warps_k];
 #pragma unroll
     for (int w = 0; w < S::warps_k; ++w) sum[w] = shared_.sums[w][at];
-#pragma unroll
-    for (int apart = 1; apart < S::warps_k; apart *= 2)
-#pragma unroll
-      for (int w = 0; w + apart < S::warps_k; w += 2 * apart) {
-        float4& to = sum[w];
-        const float4 more = sum[w + apart];
-        to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
-      }
-    return sum[0];
+    return sum_as_tree(sum);
   }
 
   Shared<config>& shared_;
