@@ -245,6 +245,32 @@ TEST_F(GraphContests, AreNotMadeOfCallsThatAreTimedAlone) {
   EXPECT_EQ(run(options, "alone"), ".(0).(1).(2).(3)");
 }
 
+// By events a call takes longer than in a graph: a ratio of the two would say so of kernels that
+// are equal.
+TEST_F(GraphContests, AllTakePlaceAsTheShortestCallAsks) {
+  const auto timings = [this](std::deque<double> calls_us) {
+    GraphRuntime runtime(order_);
+    check::Workbench bench(runtime);
+    Telemetry telemetry(runtime.device());
+    runtime.first_calls_us = std::move(calls_us);
+    std::vector<Contestant> two(2);
+    for (Contestant& c : two) {
+      c.first_call_us = 1;
+      c.call = [](std::int64_t, Stream) { return Status::success(); };
+    }
+    ContestOptions options;
+    options.budget_ms = 1e-9;
+    run_contest(bench, two, options, telemetry, [](double) {});
+    return two[0].timing + " " + two[1].timing;
+  };
+  EXPECT_EQ(timings({150, 250, 250, 250, 250, 250, 250, 250, 250}), "graph graph");
+  EXPECT_EQ(timings({250, 250, 250, 250, 250, 250, 250, 250, 150}), "graph graph");
+  std::deque<double> long_calls(9, 1200);
+  long_calls.front() = 150;
+  EXPECT_EQ(timings(long_calls), "graph clock") << "too long for a graph of twenty";
+  EXPECT_EQ(timings(std::deque<double>(16, 250)), "clock clock");
+}
+
 // A few calls between two waits, and no clock of the device.
 TEST_F(Contests, OfTheHostsTimeEnqueueAFewCallsOnAnIdleDevice) {
   ContestOptions options;

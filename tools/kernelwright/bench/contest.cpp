@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "arithmetic.hpp"
 
@@ -13,6 +14,9 @@ namespace {
 // Calls shorter than this are timed many at a time: an event's own cost and the launch latency
 // would be a visible part of them.
 constexpr double short_call_us = 200;
+// All calls of a contest are timed in the same way, by the shortest of them; but not this long ones
+// many at a time, where an event's own cost and the launch latency hardly count.
+constexpr double longest_in_graph_us = 1000;
 // By the quickest of so many calls: on a busy host a single one may take ten times as long, and a
 // contestant would be timed in another way than its rivals.
 constexpr int calls_to_judge = 8;
@@ -32,11 +36,11 @@ class Lane {
       : bench_(bench), contestant_(contestant), options_(options) {}
 
   void warm_up(std::int64_t& next_set) {
-    double call_us = contestant_.first_call_us;
-    if (call_us < long_call_us) {
-      call_us = time_call(next_set);
-      for (int i = 1; i < calls_to_judge && call_us >= short_call_us; ++i)
-        call_us = std::min(call_us, time_call(next_set));
+    call_us_ = contestant_.first_call_us;
+    if (call_us_ < long_call_us) {
+      call_us_ = time_call(next_set);
+      for (int i = 1; i < calls_to_judge && call_us_ >= short_call_us; ++i)
+        call_us_ = std::min(call_us_, time_call(next_set));
     }
     switch (options_.timing) {
       case TimingMethod::alone: contestant_.timing = "alone"; return;
@@ -45,11 +49,18 @@ class Lane {
         calls_ = calls_enqueued;
         time_enqueue(next_set);
         return;
-      case TimingMethod::by_length: break;
+      case TimingMethod::by_length:
+        contestant_.timing = bench_.device().is_gpu() ? "events" : "clock";
+        return;
     }
-    contestant_.timing = bench_.device().is_gpu() ? "events" : "clock";
-    if (call_us >= short_call_us || !bench_.runtime().supports_graphs()) return;
-    capture(call_us);
+  }
+  double call_us() const { return call_us_; }
+
+  // `shortest_us`: the shortest call of all contestants.
+  void choose_by_length(double shortest_us) {
+    if (options_.timing != TimingMethod::by_length || !bench_.runtime().supports_graphs()) return;
+    if (shortest_us >= short_call_us || call_us_ >= longest_in_graph_us) return;
+    capture();
     time_graph();
   }
 
@@ -112,9 +123,9 @@ class Lane {
   }
 
   // Whole rounds over the operand sets, so that a replay begins with the set used longest ago.
-  void capture(double call_us) {
+  void capture() {
     const auto wanted =
-        std::clamp(static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us)),
+        std::clamp(static_cast<std::int64_t>(std::ceil(shortest_graph_us / call_us_)),
                    fewest_calls_a_graph, most_calls_a_graph);
     const std::int64_t rounds = options_.many_rounds ? ceil_div(wanted, options_.buffer_sets) : 1;
     calls_ = rounds * options_.buffer_sets;
@@ -140,6 +151,7 @@ class Lane {
   const ContestOptions& options_;
   std::unique_ptr<Runtime::Graph> graph_;
   std::int64_t calls_ = 1;
+  double call_us_ = 0;  // the shortest of the warm-up's
   double spent_ms_ = 0;
 };
 
@@ -155,6 +167,9 @@ void run_contest(check::Workbench& bench, std::vector<Contestant>& contestants,
     on_sample(0);
     lanes.emplace_back(bench, contestant, options).warm_up(next_set);
   }
+  double shortest_us = std::numeric_limits<double>::infinity();
+  for (const Lane& lane : lanes) shortest_us = std::min(shortest_us, lane.call_us());
+  for (Lane& lane : lanes) lane.choose_by_length(shortest_us);
   telemetry.reset(static_cast<int>(lanes.size()));
   const auto all_done = [&] {
     return std::all_of(lanes.begin(), lanes.end(), [](const Lane& lane) { return lane.done(); });
