@@ -32,23 +32,6 @@ struct SmallOperand {
   // that four k of each lie in different banks; else a thread reads four rows at once.
   __device__ static constexpr int slot(int thread, int i) { return row(thread, i, !along_k); }
 
-  // Starts the copy of `rows` rows, `depth` k of each, from `from` on. Zeros follow the last k up
-  // to a multiple of four; what lies beyond the last row is not written.
-  template <unsigned threads>
-  __device__ __forceinline__ void copy(const float* from, std::int64_t ld, bool by_16,
-                                       unsigned rows, unsigned depth, bool in_fours) {
-    const bool stays = in_fours != along_k;
-    if (!by_16 || (!along_k && !stays))
-      stays ? start<threads, 1, true>(from, ld, rows, depth)
-            : start<threads, 1, false>(from, ld, rows, depth);
-    else if constexpr (along_k)
-      stays ? start<threads, 4, true>(from, ld, rows, depth)
-            : start<threads, 4, false>(from, ld, rows, depth);
-    else
-      start<threads, 4, true>(from, ld, rows, depth);
-  }
-
- private:
   static_assert((lanes & (lanes - 1)) == 0, "sums of rows without common bits move by summands");
 
   // Where the row lies that does not stay at its place.
@@ -57,77 +40,102 @@ struct SmallOperand {
     return along_k ? r / 4 % lanes + (r % 4 + group * 4) * lanes
                    : r % lanes * 4 + r / lanes % 4 + group * 4 * lanes;
   }
-  template <bool stays>
-  __device__ static constexpr unsigned offset(unsigned line, unsigned at) {
+  __device__ static constexpr unsigned offset(unsigned line, unsigned at, bool stays) {
     return (along_k && !stays ? moved(line) : line) * pitch + (!along_k && !stays ? moved(at) : at);
   }
+};
 
-  // The block's threads, width floats each, lie along a line first.
-  template <unsigned threads, unsigned width, bool stays>
-  __device__ __forceinline__ void start(const float* from, std::int64_t ld, unsigned rows,
-                                        unsigned depth) {
-    static_assert(length <= threads * width, "a line is no longer than what one step copies");
-    if (rows == extent && depth == bk)
-      start_full<threads, width, stays>(from, ld);
-    else
-      start_part<threads, width, stays>(from, ld, rows, depth);
+// A thread's copies into the tiles of one operand, stage after stage: its place in them and in the
+// operand are calculated once.
+template <unsigned threads, int extent, int bk, bool along_k, int lanes>
+class SmallCopies {
+  using Tile = SmallOperand<extent, bk, along_k, lanes>;
+  static constexpr unsigned lines = Tile::lines, length = Tile::length;
+
+ public:
+  // Of the operand whose first row of the tile starts at `from`, `rows` rows.
+  __device__ __forceinline__ SmallCopies(const float* from, std::int64_t ld, bool by_16,
+                                         unsigned rows, bool in_fours)
+      : ld_(ld),
+        rows_(rows),
+        stays_(in_fours != along_k),
+        by_16_(by_16 && (along_k || (stays_ && rows % 4 == 0))) {
+    const Spot spot = by_16_ ? spot_by<4>() : spot_by<1>();
+    from_ = from + spot.line * ld + spot.at;
+    compute_now(rows_);
   }
-  template <unsigned threads, unsigned width, bool stays>
-  __device__ __forceinline__ void start_full(const float* from, std::int64_t ld) {
-    constexpr int bytes = 4 * width;
+
+  // Starts the copy of the next `depth` k. Zeros follow the last k up to a multiple of four; what
+  // lies beyond the last row is not written.
+  __device__ __forceinline__ void start(Tile& tile, unsigned depth) {
+    by_16_ ? start<4>(tile, depth) : start<1>(tile, depth);
+    from_ += along_k ? bk : bk * ld_;
+  }
+
+ private:
+  // The block's threads, width floats each, lie along a line first.
+  struct Spot {
+    unsigned line, at;
+  };
+  template <unsigned width>
+  __device__ __forceinline__ static Spot spot_by() {
+    static_assert(length <= threads * width, "a line is no longer than what one step copies");
+    unsigned tid = threadIdx.x;
+    compute_now(tid);  // each time anew: what follows from it is cheap, and registers are few
+    return {tid / (length / width), tid % (length / width) * width};
+  }
+
+  template <unsigned width>
+  __device__ __forceinline__ void start(Tile& tile, unsigned depth) const {
+    const bool whole = rows_ == extent && depth == bk;
+    if (!along_k || stays_)
+      whole ? start<width, true, true>(tile, depth) : start<width, true, false>(tile, depth);
+    else
+      whole ? start<width, false, true>(tile, depth) : start<width, false, false>(tile, depth);
+  }
+  template <unsigned width, bool stays, bool whole>
+  __device__ __forceinline__ void start(Tile& tile, unsigned depth) const {
     constexpr unsigned across = length / width, down = threads / across;
     constexpr unsigned steps = lines < 8 * down ? (lines + down - 1) / down : 8;
-    const unsigned tid = threadIdx.x, line = tid / across, at = tid % across * width;
-    if (across * down != threads && line >= down) return;
-    from += line * ld + at;
-    float* const to = &x[0][0] + offset<stays>(line, at);
+    const Spot spot = spot_by<width>();
+    if (across * down != threads && spot.line >= down) return;
+    const unsigned lines_here = along_k ? rows_ : depth, length_here = along_k ? depth : rows_;
+    if (!whole && spot.at >= (along_k ? (depth + 3) / 4 * 4 : rows_)) return;
+    // How many lines there are from the thread's first one on.
+    const int left = spot.at < length_here ? static_cast<int>(lines_here - spot.line) : 0;
+    // compute-sanitizer takes a copy of 16 bytes that are partly valid for a read of all, which the
+    // last line of an operand may not have.
+    const bool by_floats = width > 1 && along_k && !whole && spot.at + width > depth;
+    float* const to = &tile.x[0][0] + Tile::offset(spot.line, spot.at, along_k ? stays : stays_);
+    const float* from = from_;
 #pragma unroll 1
     for (unsigned i = 0; i < lines; i += steps * down) {
-      float* const here = to + offset<stays>(i, 0);
+      if (!whole && i >= lines_here) break;
+      float* const here = to + Tile::offset(i, 0, stays);
+      if (by_floats) {
+#pragma unroll 1
+        for (unsigned s = 0; s < steps; ++s, from += down * ld_)
 #pragma unroll
-      for (unsigned s = 0; s < steps; ++s, from += down * ld)
-        if (lines % (steps * down) == 0 || line + i + s * down < lines)
-          async_copy<bytes, false>(here + offset<stays>(s * down, 0), from, bytes);
-    }
-  }
-  template <unsigned threads, unsigned width, bool stays>
-  __device__ __forceinline__ void start_part(const float* from, std::int64_t ld, unsigned rows,
-                                             unsigned depth) {
-    constexpr int bytes = 4 * width;
-    const unsigned tid = threadIdx.x, full_depth = (depth + 3) / 4 * 4;
-    const unsigned lines_here = along_k ? rows : depth, length_here = along_k ? depth : rows;
-    const unsigned all_length = along_k ? full_depth : rows;
-    // The least power of two of threads that a line needs, as an exponent.
-    const int across = 32 - __clz(static_cast<int>((all_length - 1) / width));
-    const unsigned down = threads >> across, line = tid >> across;
-    const unsigned at = (tid - (line << across)) * width;
-    if (line < down && at < all_length) {
-      const int valid = at >= length_here ? 0 : length_here - at < width ? length_here - at : width;
-      const std::int64_t next_line = down * ld;
-      from += line * ld + at;
-      float* const to = &x[0][0] + offset<stays>(line, at);
-      // compute-sanitizer takes a copy of 16 bytes that are partly valid for a read of all, which
-      // the last line of an operand may not have: its floats are copied one by one.
-      const bool is_part = width > 1 && valid % width != 0;
-      const unsigned lines_at_once = is_part ? lines_here - 1 : lines_here;
-      unsigned i = 0;
-      for (; line + i + 3 * down < lines_at_once; i += 4 * down)
+          for (unsigned e = 0; e < width; ++e)
+            if (static_cast<int>(i + s * down) < left)
+              async_copy<4>(here + Tile::offset(s * down, 0, stays) + e, from + e,
+                            spot.at + e < depth ? 4 : 0);
+        continue;
+      }
 #pragma unroll
-        for (unsigned four = 0; four < 4; ++four, from += next_line)
-          async_copy<bytes, false>(to + offset<stays>(i + four * down, 0), from, 4 * valid);
-      for (; line + i < lines_at_once; i += down, from += next_line)
-        async_copy<bytes, false>(to + offset<stays>(i, 0), from, 4 * valid);
-      if (is_part && line + i < lines_here) {
-#pragma unroll
-        for (unsigned e = 0; e < width; ++e)
-          async_copy<4>(to + offset<stays>(i, 0) + e, from + e,
-                        static_cast<int>(e) < valid ? 4 : 0);
+      for (unsigned s = 0; s < steps; ++s, from += down * ld_) {
+        if (lines % (steps * down) != 0 && spot.line + i + s * down >= lines) continue;
+        const bool is_there = whole || static_cast<int>(i + s * down) < left;
+        async_copy<4 * width, false>(here + Tile::offset(s * down, 0, stays), from,
+                                     is_there ? 4 * width : 0);
       }
     }
-    if (!along_k)
-      for (unsigned i = depth * pitch + tid; i < full_depth * pitch; i += threads)
-        (&x[0][0])[i] = 0;
   }
+
+  const std::int64_t ld_;
+  unsigned rows_;
+  const bool stays_, by_16_;
+  const float* from_;
 };
 
 // A thread's rows of four k.

@@ -82,87 +82,88 @@ class Ring {
  public:
   __device__ __forceinline__ Ring(S* stages, const Sgemm& p, const Outputs& out)
       : stages_(stages),
-        p_(p),
-        out_(out),
-        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row)),
-        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb)),
-        a_by_16_(rows_aligned_16(p.a, p.lda)),
-        b_by_16_(rows_aligned_16(p.b, p.ldb)),
-        to_fill_(static_cast<int>(ceil_div(p.k, tile.bk))),
-        to_read_(to_fill_),
-        last_depth_(static_cast<int>(p.k - (to_fill_ - 1) * std::int64_t{tile.bk})) {}
+        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda, rows_aligned_16(p.a, p.lda),
+           out.rows, S::a_in_fours),
+        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb, rows_aligned_16(p.b, p.ldb),
+           out.cols, out.in_fours),
+        count_(static_cast<int>(ceil_div(p.k, tile.bk))),
+        last_depth_(static_cast<int>(p.k - (count_ - 1) * std::int64_t{tile.bk})) {}
 
   // The next stage, once it is here, and nobody reads the last one any more. That one is refilled;
   // before the first stage, all others are filled.
   __device__ __forceinline__ const S& next() {
 #pragma unroll 1
     do {
-      is_full_ = is_full_ || at_ == tile.stages - 1;
-      if (is_full_) {
+      if (step_ >= 0) {
         async_wait<tile.stages - 2>();
         __syncthreads();  // this stage is here, and nobody reads the last one any more
       }
-      if (to_fill_ > 0) fill();
+      const int to_fill = step_ + ahead;
+      if (to_fill < count_) {
+        S& stage = stages_[at_];
+        const unsigned depth = depth_of(to_fill);
+        a_.start(stage.a, depth);
+        b_.start(stage.b, depth);
+      }
       async_commit();
       at_ = at_ + 1 < tile.stages ? at_ + 1 : 0;
-    } while (!is_full_);
-    --to_read_;
+    } while (step_++ < 0);
     return stages_[at_];
   }
-  __device__ bool has_next() const { return to_read_ > 0; }
+  __device__ bool has_next() const { return step_ < count_; }
   // k of the stage that next() gave.
-  __device__ int depth() const { return depth_of(to_read_ + 1); }
+  __device__ int depth() const { return depth_of(step_ - 1); }
 
  private:
-  __device__ int depth_of(int stages_left) const {
-    return stages_left == 1 ? last_depth_ : tile.bk;
-  }
-  __device__ __forceinline__ void fill() {
-    S& stage = stages_[at_];
-    const unsigned depth = depth_of(to_fill_);
-    stage.a.template copy<tile.threads()>(a_, p_.lda, a_by_16_, out_.rows, depth, S::a_in_fours);
-    stage.b.template copy<tile.threads()>(b_, p_.ldb, b_by_16_, out_.cols, depth, out_.in_fours);
-    a_ += op_a == Op::none ? tile.bk : tile.bk * p_.lda;
-    b_ += op_b == Op::none ? tile.bk * p_.ldb : tile.bk;
-    --to_fill_;
-  }
+  static constexpr int ahead = tile.stages - 1;
+
+  __device__ int depth_of(int step) const { return step == count_ - 1 ? last_depth_ : tile.bk; }
 
   S* const stages_;
-  const Sgemm& p_;
-  const Outputs& out_;
-  const float *a_, *b_;
-  const bool a_by_16_, b_by_16_;
-  int to_fill_, to_read_, last_depth_;
-  int at_ = 0;  // the stage to fill; once the ring is full, the one last read
-  bool is_full_ = false;
+  SmallCopies<tile.threads(), tile.bm, tile.bk, op_a == Op::none, S::lanes_m> a_;
+  SmallCopies<tile.threads(), tile.bn, tile.bk, op_b != Op::none, S::lanes_n> b_;
+  const int count_, last_depth_;
+  int step_ = -ahead;  // the stage that is asked for next, or how many are still to be filled first
+  int at_ = 0;         // the slot to fill; once all others are full, the one last read
 };
+
+// Adds the products of four k of a stage, from k on.
+template <SmallTileConfig tile, Op op_a, Op op_b>
+__device__ __forceinline__ void multiply(float (&acc)[tile.tm][tile.tn],
+                                         const Stage<tile, op_a, op_b>& stage,
+                                         const Place<tile>& place, int k) {
+  SmallFragment<tile.tm> a;
+  SmallFragment<tile.tn> b;
+  a.load(stage.a, place.m, k);
+  b.load(stage.b, place.n, k);
+#pragma unroll
+  for (int q = 0; q < 4; ++q)
+#pragma unroll
+    for (int i = 0; i < tile.tm; ++i)
+#pragma unroll
+      for (int j = 0; j < tile.tn; ++j) {
+        // Row by row, back and forth: two neighbouring FFMAs share an element of a or of b.
+        const int col = i % 2 == 0 ? j : tile.tn - 1 - j;
+        acc[i][col] = fmaf(a.x[q][i], b.x[q][col], acc[i][col]);
+      }
+}
 
 // Adds up the thread's part of the products along k.
 template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void multiply_all(float (&acc)[tile.tm][tile.tn],
                                              Stage<tile, op_a, op_b>* stages, const Sgemm& p,
                                              const Outputs& out) {
+  // Where both operands lie along k, a step has fragments of four k of each: with 8 x 8 outputs
+  // there are no registers for those of a second one.
+  [[maybe_unused]] constexpr bool is_large =
+      op_a == Op::none && op_b != Op::none && tile.tm * tile.tn == 64;
   const Place<tile> place;
   Ring<tile, op_a, op_b> ring(stages, p, out);
   while (ring.has_next()) {
     const Stage<tile, op_a, op_b>& stage = ring.next();
-#pragma unroll tile.unroll
-    for (int k = 4 * place.part; k < ring.depth(); k += 4 * tile.parts_k) {
-      SmallFragment<tile.tm> a;
-      SmallFragment<tile.tn> b;
-      a.load(stage.a, place.m, k);
-      b.load(stage.b, place.n, k);
-#pragma unroll
-      for (int q = 0; q < 4; ++q)
-#pragma unroll
-        for (int i = 0; i < tile.tm; ++i)
-#pragma unroll
-          for (int j = 0; j < tile.tn; ++j) {
-            // Row by row, back and forth: two neighbouring FFMAs share an element of a or of b.
-            const int col = i % 2 == 0 ? j : tile.tn - 1 - j;
-            acc[i][col] = fmaf(a.x[q][i], b.x[q][col], acc[i][col]);
-          }
-    }
+    const int depth = ring.depth();
+#pragma unroll is_large ? 1 : tile.unroll
+    for (int k = 4 * place.part; k < depth; k += 4 * tile.parts_k) multiply(acc, stage, place, k);
   }
 }
 
@@ -215,23 +216,27 @@ __device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
   const Place<tile> place;
   const int first = row(place.m, place.part * tile.rows_of_part()), n = place.n * width;
   const int rows = static_cast<int>(out.rows) - first, cols = static_cast<int>(out.cols) - n;
-  float* c = p.c + (out.row + first) * p.ldc + out.col + n;
+  const auto for_each = [&](auto&& what) {
+    float* c = p.c + (out.row + first) * p.ldc + out.col + n;
 #pragma unroll
-  for (int i = 0; i < tile.rows_of_part(); c += (row(0, i + 1) - row(0, i)) * p.ldc, ++i) {
-    if (row(0, i) >= rows) break;
+    for (int i = 0; i < tile.rows_of_part(); c += (row(0, i + 1) - row(0, i)) * p.ldc, ++i) {
+      if (row(0, i) >= rows) break;
 #pragma unroll
-    for (int j = 0; j < tile.tn; j += width) {
-      if (j * S::lanes_n >= cols) continue;
-      auto* const to = reinterpret_cast<Vector*>(c + j * S::lanes_n);
-      Elements x;
-      if (adds) x.vector = *to;
-#pragma unroll
-      for (int e = 0; e < width; ++e)
-        x.element[e] = adds ? add_scaled(p.alpha, sums[i][j + e], p.beta, x.element[e])
-                            : p.alpha * sums[i][j + e];
-      *to = x.vector;
+      for (int j = 0; j < tile.tn; j += width)
+        if (j * S::lanes_n < cols) what(i, j, *reinterpret_cast<Vector*>(c + j * S::lanes_n));
     }
-  }
+  };
+  Elements x[tile.rows_of_part()][tile.tn / width];
+  // All are on their way before the first is waited for.
+  if (adds) for_each([&](int i, int j, const Vector& from) { x[i][j / width].vector = from; });
+  for_each([&](int i, int j, Vector& to) {
+    Elements& here = x[i][j / width];
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      here.element[e] = adds ? add_scaled(p.alpha, sums[i][j + e], p.beta, here.element[e])
+                             : p.alpha * sums[i][j + e];
+    to = here.vector;
+  });
 }
 template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
