@@ -97,14 +97,14 @@ TEST_F(Contests, AreJudgedByTheQuickestOfAFewCalls) {
   std::vector<Contestant> two = {contestant('A'), contestant('B')};
   ContestOptions options;
   options.budget_ms = 1e-9;
-  runtime_.first_calls_us = {300, 250, 199};
+  runtime_.first_calls_us = {1300, 1250, 999};
   run(two, options);
   EXPECT_EQ(order_,
             "AAAB"
             "ABABAB");
   order_.clear();
   two = {contestant('A'), contestant('B')};
-  runtime_.first_calls_us.assign(16, 200);
+  runtime_.first_calls_us.assign(16, 1000);
   run(two, options);
   EXPECT_EQ(order_,
             "AAAAAAAABBBBBBBB"
@@ -263,12 +263,12 @@ TEST_F(GraphContests, AllTakePlaceAsTheShortestCallAsks) {
     run_contest(bench, two, options, telemetry, [](double) {});
     return two[0].timing + " " + two[1].timing;
   };
-  EXPECT_EQ(timings({150, 250, 250, 250, 250, 250, 250, 250, 250}), "graph graph");
-  EXPECT_EQ(timings({250, 250, 250, 250, 250, 250, 250, 250, 150}), "graph graph");
-  std::deque<double> long_calls(9, 1200);
-  long_calls.front() = 150;
+  EXPECT_EQ(timings({900, 1250, 1250, 1250, 1250, 1250, 1250, 1250, 1250}), "graph graph");
+  EXPECT_EQ(timings({1250, 1250, 1250, 1250, 1250, 1250, 1250, 1250, 900}), "graph graph");
+  std::deque<double> long_calls(9, 5000);
+  long_calls.front() = 900;
   EXPECT_EQ(timings(long_calls), "graph clock") << "too long for a graph of twenty";
-  EXPECT_EQ(timings(std::deque<double>(16, 250)), "clock clock");
+  EXPECT_EQ(timings(std::deque<double>(16, 1250)), "clock clock");
 }
 
 // A few calls between two waits, and no clock of the device.
