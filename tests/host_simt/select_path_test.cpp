@@ -26,8 +26,8 @@ __global__ void select_with_late_warps(const Sgemm problem, const Control* contr
   if (tid / warp_lanes != first) {
     for (int i = 0; i < 100; ++i) __syncwarp();
   }
-  selected[tid] =
-      hopper::select_path<threads>(problem, *control, range_blocks, tid, [] { __syncthreads(); });
+  selected[tid] = hopper::select_path<threads>(
+      problem, *control, range_blocks, control->outlier_count, tid, [] { __syncthreads(); });
 }
 
 class SelectPath : public HostSimt {

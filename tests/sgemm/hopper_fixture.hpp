@@ -17,6 +17,7 @@
 #include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
 #include "host_simt/uneven_warps.hpp"
+#include "sgemm/hopper/plan.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw {
@@ -51,6 +52,30 @@ inline TestMatrix random_matrix(std::int64_t rows, std::int64_t cols, unsigned s
   return made;
 }
 
+// A split kernel, one at a time, whose scales of fp16x3 are sampled by a launch of their own or by
+// each block of the split pass, whatever L2 holds.
+class Sampled {
+ public:
+  static Kernel<Sgemm> row(const Kernel<Sgemm>& kernel, bool apart) {
+    kernel_ = kernel;
+    apart_ = apart;
+    Kernel<Sgemm> made = kernel;
+    made.launch_plan = [](const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                          Workspace workspace, Stream stream) {
+      Plan<Sgemm> own = plan;
+      auto call = own.data.get<hopper::CallPlan>();
+      call.samples_apart = apart_;
+      own.data.set(call);
+      return kernel_.launch_plan(p, device, own, workspace, stream);
+    };
+    return made;
+  }
+
+ private:
+  static inline Kernel<Sgemm> kernel_;
+  static inline bool apart_;
+};
+
 class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   Hopper() : before_(host_simt::options()) {}
@@ -72,7 +97,8 @@ class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
   }
 
   // C = A B, and the kernel that computed it.
-  void multiply() {
+  void multiply() { multiply_by(kernel()); }
+  void multiply_by(const Kernel<Sgemm>& row) {
     check::GuardedMatrix on_a(bench_, a_.rows, a_.cols, a_.cols + 4, 64, 0),
         on_b(bench_, b_.rows, b_.cols, b_.cols + 3, 64, 1),
         on_c(bench_, a_.rows, b_.cols, b_.cols, 64, 0);
@@ -90,7 +116,7 @@ class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
     p.c = on_c.data();
     p.ldc = on_c.ld();
     p.alpha_at = alpha_at_;
-    const check::VerifyResult result = check::run_kernel(bench_, kernel(), p, 64);
+    const check::VerifyResult result = check::run_kernel(bench_, row, p, 64);
     ASSERT_TRUE(result.ok()) << result.message;
     ASSERT_NE(result.path, nullptr);
     path_ = result.path;

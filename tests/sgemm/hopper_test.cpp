@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "hopper_fixture.hpp"
+#include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/tuning.hpp"
 
 namespace kw {
@@ -72,6 +73,25 @@ TEST_P(Hopper, TheDataAloneSelectsThePath) {
     a_ = graded;
     multiply();
     EXPECT_TRUE(is_in("hopper_bf16x6", path_)) << path_;
+    expect_product();
+  }
+}
+
+// Rows far from each other, and outliers. A wrong scale would leave more elements that the pieces
+// cannot hold.
+TEST_P(Hopper, EveryBlockOfTheSplitPassHasItsRowsScales) {
+  host_simt::options().workers = 8;  // segments of k
+  a_ = random_matrix(65, 40 * hopper::stage_k, 3);
+  b_ = random_matrix(40 * hopper::stage_k, 67, 4);
+  for (std::int64_t i = 0; i < a_.rows; ++i)
+    for (std::int64_t k = 0; k < a_.cols; ++k)
+      a_.at(i, k) = std::ldexp(a_.at(i, k), static_cast<int>(i * 7 % 60 - 30));
+  constexpr int most = hopper::max_outliers;
+  for (int k = 0; k < most; ++k) a_.at(k % 60, 2 * k + 1) *= 0x1p-40f;
+  for (const bool apart : {true, false}) {
+    SCOPED_TRACE(apart);
+    multiply_by(Sampled::row(kernel(), apart));
+    EXPECT_EQ(path_, kernel().name);
     expect_product();
   }
 }

@@ -100,6 +100,21 @@ TEST(HopperTuning, TheLastRoundsAreCutWhereThatPays) {
       << "of 144 times 48 stages, 53 a block at most";
 }
 
+// Of tiles of 128 x 128 an H200 has 12 rows and 11 columns in flight.
+TEST(HopperTuning, BlocksKeepPaceWhereL2HasLessThanWhatIsInFlight) {
+  const TileRow& row = fp16x3_tiles[0];
+  const auto paced = [&](const Sgemm& p) { return product_schedule(row, p, h200()).paced_tiles; };
+  const double k = cut_l2_share * l2_bytes_of(h200()) / (23 * 128 * 4);
+  const auto more = ceil_div(static_cast<std::int64_t>(k), stage_k) * stage_k;
+  EXPECT_EQ(paced(shape(12 * 128, 110 * 128, more)), 10 * 132);
+  EXPECT_EQ(paced(shape(12 * 128, 110 * 128, more - 2 * stage_k)), 0);
+  EXPECT_EQ(paced(shape(12 * 128, 11 * 128 * 2, 2 * more)), 2 * 132);
+  EXPECT_EQ(paced(shape(6 * 128, 11 * 128, 4 * more)), 66) << "half a round: all of its blocks";
+  const Schedule cut = product_schedule(row, shape(3072, 3072, 3072), h200());
+  EXPECT_EQ(cut.paced_tiles, cut.whole_tiles);
+  EXPECT_EQ(product_schedule(row, shape(5000, 5000, 60000), h200()).paced_tiles % 132, 0);
+}
+
 // What blocks at different k copy comes from memory as far as L2 has lost it since it was last
 // read.
 TEST(HopperTuning, AStageOfCutRoundsComesFromL2OrFromMemory) {
@@ -222,6 +237,15 @@ TEST(HopperTuning, SegmentsOfTheSplitPass) {
   // 400 row blocks: the last round of any number is nearly empty, so many short items would do
   // best, were it not for their starts.
   EXPECT_EQ(segments(shape(12800, 12800, 4096)), 16u);
+}
+
+TEST(HopperTuning, TheSampleIsALaunchWhereL2HasAll) {
+  const auto is_apart = [](const TileRow& row, const Sgemm& p) {
+    return CallPlan(row, p, h200()).samples_apart;
+  };
+  EXPECT_TRUE(is_apart(fp16x3(), shape(1536, 1536, 1536)));
+  EXPECT_FALSE(is_apart(fp16x3(), shape(2048, 2048, 2048)));
+  EXPECT_FALSE(is_apart(bf16x6("128x128"), shape(1536, 1536, 1536)));
 }
 
 TEST(HopperTuning, SegmentsDifferByAStageAtMost) {

@@ -30,6 +30,7 @@ namespace KW_TARGET {
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sample>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::bf16>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::fp16>),
+      reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sampled_fp16>),
 #endif
   };
   return addresses.size();

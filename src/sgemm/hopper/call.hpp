@@ -2,10 +2,10 @@
 // enters; it launches a chain of kernels on the stream, some of which find out on the device that
 // the data do not need them and exit early (select_path.hpp):
 //
-//   bf16x6   split pass                 product  |                             |  fp32 fallback
-//   fp16x3   sample, split pass         product  |  product in bf16, of pieces |  fp32 fallback
-//                                                |  that the first one wrote:  |
-//                                                |  too many outliers          |
+//   bf16x6             split pass   product  |                             |  fp32 fallback
+//   fp16x3   (sample)  split pass   product  |  product in bf16, of pieces |  fp32 fallback
+//                                            |  that the first one wrote:  |
+//                                            |  too many outliers          |
 //
 // Where the workspace is too small for the whole call, launch_call enters again for two
 // sub-problems one after the other.
@@ -47,7 +47,7 @@ inline void complete_call_plan(const TileRow& row, const Sgemm& p, const Device&
   CallPlan call(row, p, device);
   if (row.fp16) {
     call.second_tile = select_bf16x6_tile(p, device);
-    call.second_schedule = fastest_schedule(bf16x6_tiles[call.second_tile], p, device).schedule;
+    call.second_schedule = product_schedule(bf16x6_tiles[call.second_tile], p, device);
   }
   plan.data.set(call);
   plan.parts = {select_in_one_launch(for_fallback(p), device)};
@@ -70,6 +70,7 @@ struct CallParams {
     product.control = reinterpret_cast<Control*>(base);
     product.split_k_sums = reinterpret_cast<float*>(base + plan.layout.split_k_sums);
     product.tickets = workspace.tickets;
+    product.outlier_ticket = workspace.tickets + ticket_count - 1;
     product.schedule = plan.schedule;
 
     split = {
@@ -79,7 +80,8 @@ struct CallParams {
                     {product.b, p.op_b != Op::none, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
                      base + plan.layout.packed_b, ints(plan.layout.scales_b)}},
         .items = {split_items(product.a, plan.segments), split_items(product.b, plan.segments)},
-        .control = product.control};
+        .control = product.control,
+        .outlier_ticket = product.outlier_ticket};
     product.second_split = split;
     product.range_blocks =
         static_cast<int>(split_blocks(SplitPass::bf16, p.batch, split.items, device));
@@ -94,10 +96,8 @@ Status launch_in_order(Launch... launch) {
   return status;
 }
 
-// The launches of a whole call. From the first product on they run concurrently: the ranges are
-// written by then, so each launch finds out at its start whether it is selected. Where the second
-// product is, it waits for the pieces of the first. Only the fallback waits at its start, for the
-// first product, which tells it whether it is selected.
+// The launches of a whole call. From the first product on their blocks take the SMs that the launch
+// before leaves; there they wait for the first product, which says whether they are selected.
 inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
                            const CallPlan& plan, const Choice<Sgemm>& fallback,
                            const Device& device, const Workspace& workspace, Stream stream) {
@@ -129,6 +129,8 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     return launch_planned(fallback, problem, device, rest, stream);
   };
   if (!fp16) return launch_in_order(split(SplitPass::bf16), product, fp32);
+  if (!plan.samples_apart)
+    return launch_in_order(split(SplitPass::sampled_fp16), product, second_product, fp32);
   return launch_in_order(split(SplitPass::sample), split(SplitPass::fp16), product, second_product,
                          fp32);
 }

@@ -71,26 +71,28 @@ struct ChunkOrigin {
   std::int64_t entry, row, k;
 };
 
-__device__ inline void append_outlier(Control* control, const ChunkOrigin& at, float x) {
+__device__ inline void append_outlier(const SplitParams& params, const ChunkOrigin& at, float x) {
   // Once there are too many no more are counted: graded data would have all blocks wait for it.
-  if (*static_cast<volatile unsigned*>(&control->outlier_count) > max_outliers) return;
-  const unsigned slot = atomicAdd(&control->outlier_count, 1u);
+  if (*static_cast<volatile unsigned*>(params.outlier_ticket) > max_outliers) return;
+  const unsigned slot = atomicAdd(params.outlier_ticket, 1u);
   if (slot >= max_outliers) return;
-  control->outliers[slot] = {at.operand, static_cast<std::int32_t>(at.entry),
-                             static_cast<std::int32_t>(at.row), static_cast<std::int32_t>(at.k), x};
+  params.control->outliers[slot] = {at.operand, static_cast<std::int32_t>(at.entry),
+                                    static_cast<std::int32_t>(at.row),
+                                    static_cast<std::int32_t>(at.k), x};
 }
 
 // `of_chunk`: the range of x. Elements that a row's pieces of this scale cannot hold go to the list
 // of outliers.
 __device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], const SizeRange& of_chunk,
                                                  char* stage, int row, int chunk, int scale,
-                                                 Control* control, const ChunkOrigin& origin) {
+                                                 const SplitParams& params,
+                                                 const ChunkOrigin& origin) {
   if (!split::fp16_holds(of_chunk.largest, scale) ||
       !split::fp16_holds(of_chunk.smallest(), scale)) {
 #pragma unroll
     for (int i = 0; i < chunk_k; ++i) {
       if (split::fp16_holds(x[i], scale)) continue;
-      append_outlier(control, {origin.operand, origin.entry, origin.row, origin.k + i}, x[i]);
+      append_outlier(params, {origin.operand, origin.entry, origin.row, origin.k + i}, x[i]);
       x[i] = 0;
     }
   }

@@ -33,6 +33,8 @@ struct Control {
   unsigned outlier_count;  // more than max_outliers: bf16x6
   Outlier outliers[max_outliers];
   BlockRanges ranges[max_range_blocks];
+  // The arrivals of a product's blocks (pace.hpp), in a cache line that is read for nothing else.
+  alignas(128) unsigned paced;
 };
 
 KW_HOST_DEVICE inline Path path_of(bool takes_fp32, unsigned outlier_count) {

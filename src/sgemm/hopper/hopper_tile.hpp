@@ -36,23 +36,38 @@ constexpr Path path_of_scheme(const Scheme& scheme) {
 }
 
 // The path of the product, for the consumers, `tid` among them; the producers learn from shared
-// memory whether this kernel computes it, and the fallback in plain fp32 from the workspace.
+// memory whether this kernel computes it. The first product selects it and writes it to the
+// workspace, where the launches after it read it.
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
                                               const ProductParams& params, int tid) {
-  const Path path = select_path<consumer_threads>(
-      params.problem, *params.control, params.range_blocks, tid, [] { sync_consumers(); });
+  Control& control = *params.control;
+  const bool is_first = !params.problem.overlaps_previous, writes = tid == 0 && blockIdx.x == 0;
+  [[maybe_unused]] unsigned outlier_count = max_outliers + 1;  // bf16x6 is the path
+  if constexpr (scheme.fp16) outlier_count = *params.outlier_ticket;
+  Path path;
+  if (is_first) {
+    path = select_path<consumer_threads>(params.problem, control, params.range_blocks,
+                                         outlier_count, tid, [] { sync_consumers(); });
+    if (writes) {
+      control.takes_fp32 = path == Path::fp32 ? 1 : 0;
+      control.outlier_count = outlier_count;
+    }
+  } else {
+    wait_for_previous_kernel();
+    path = path_of(control.takes_fp32 != 0, control.outlier_count);
+    if (writes) *params.outlier_ticket = 0;  // all of the first product's blocks have read it
+  }
   const bool selected = path == path_of_scheme(scheme);
   if (tid == 0) {
-    if (!params.problem.overlaps_previous && blockIdx.x == 0)
-      params.control->takes_fp32 = path == Path::fp32 ? 1 : 0;
     shared.selected = selected;
     mbarrier_arrive(&shared.path_selected);
   }
   if constexpr (scheme.fp16) {
     if (!selected) return path;
-    if (tid == 0) shared.outlier_count = params.control->outlier_count;
-    sort_outliers(*params.control, shared.outliers, static_cast<unsigned>(tid), consumer_threads);
+    if (tid == 0) shared.outlier_count = outlier_count;
+    sort_outliers(control, outlier_count, shared.outliers, static_cast<unsigned>(tid),
+                  consumer_threads);
     sync_consumers();
   }
   return path;

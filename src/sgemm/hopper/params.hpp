@@ -27,6 +27,7 @@ struct SplitParams {
   Source sources[2];
   SplitItems items[2];
   Control* control;
+  unsigned* outlier_ticket;  // fp16: how many outliers were met; zero before and after a call
 };
 
 struct ProductParams {
@@ -35,10 +36,11 @@ struct ProductParams {
   const char *packed_a = nullptr, *packed_b = nullptr;
   const int *scales_a = nullptr, *scales_b = nullptr;  // fp16: [entry][row], powers of two
   Control* control = nullptr;
-  int range_blocks = 0;           // of the split pass, whose ranges select the path
-  float* split_k_sums = nullptr;  // where several blocks share a tile: the sums of each
-  unsigned* tickets = nullptr;    // two a cut tile, zero before and after
-  Schedule schedule = {};         // of the tile that is launched
+  int range_blocks = 0;                // of the split pass, whose ranges select the path
+  float* split_k_sums = nullptr;       // where several blocks share a tile: the sums of each
+  unsigned* tickets = nullptr;         // two a cut tile, zero before and after
+  unsigned* outlier_ticket = nullptr;  // as in SplitParams
+  Schedule schedule = {};              // of the tile that is launched
   // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
   SplitParams second_split = {};
 };

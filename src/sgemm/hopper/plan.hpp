@@ -115,6 +115,19 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   if (cut_us >= whole.us) return whole;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
+// The same, for a launch. Blocks keep pace where L2 could lose what tiles in flight share.
+inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
+  Schedule schedule = fastest_schedule(row, p, device).schedule;
+  const int bm = row.tile.bm(), bn = row.tile.bn, pieces = scheme_of(row.fp16).pieces;
+  const std::int64_t rows = std::min<std::int64_t>(row.tile.strip_tiles(), ceil_div(p.m, bm));
+  const std::int64_t columns = std::min(ceil_div(schedule.blocks, rows), ceil_div(p.n, bn));
+  const std::int64_t stage = rows * stage_bytes(bm, pieces) + columns * stage_bytes(bn, pieces);
+  const double in_flight = static_cast<double>(schedule.stages) * static_cast<double>(stage);
+  if (keeps_pace(row.tile) && in_flight > cut_l2_share * l2_bytes_of(device))
+    schedule.paced_tiles = schedule.whole_tiles / schedule.blocks * schedule.blocks;
+  return schedule;
+}
+
 // Stages of the longest run that a block adds up.
 inline std::int64_t longest_run(const Schedule& schedule) {
   if (schedule.whole_tiles > 0) return schedule.stages;
@@ -145,6 +158,12 @@ inline unsigned split_segments(const Sgemm& p, const Device& device) {
     if (time < least) best = segments, least = time;
   }
   return static_cast<unsigned>(best);
+}
+
+// Whether fp16x3's scales take a launch of their own.
+inline bool samples_apart(const TileRow& row, const Sgemm& p, const Device& device) {
+  return row.fp16 &&
+         bytes_of_a_and_b(p) + packed_bytes(row, p) <= sample_l2_share * l2_bytes_of(device);
 }
 
 // --- the workspace
@@ -264,15 +283,17 @@ inline double predicted_cost(const TileRow& row, const Sgemm& p, const Device& d
 struct CallPlan {
   WorkspaceLayout layout;
   Schedule schedule;
-  unsigned segments = 1;     // of the split pass
+  unsigned segments = 1;  // of the split pass
+  bool samples_apart = false;
   int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
   Schedule second_schedule;  // and its schedule
 
   CallPlan() = default;
   CallPlan(const TileRow& row, const Sgemm& p, const Device& device)
       : layout(p, row.fp16, device),
-        schedule(fastest_schedule(row, p, device).schedule),
-        segments(split_segments(p, device)) {}
+        schedule(product_schedule(row, p, device)),
+        segments(split_segments(p, device)),
+        samples_apart(hopper::samples_apart(row, p, device)) {}
 };
 
 }  // namespace kw::hopper

@@ -4,6 +4,7 @@
 #include "device/bulk_copy.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
+#include "sgemm/hopper/pace.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 #include "sgemm/hopper/scheduler.hpp"
 
@@ -17,6 +18,8 @@ namespace KW_TARGET::hopper {
 // the path is selected. All lanes of a warp call the member functions.
 template <bool is_a, Scheme scheme, Tile tile>
 class Producer {
+  static_assert(tile.stages <=
+                pace_stages / 2);  // so that no pace is kept before the path is selected
   static constexpr int tile_rows = is_a ? tile.bm() : tile.bn;
   // Tiles begin where blocks of rows do, or are parts of one; or else anywhere.
   static constexpr bool fits_blocks = tile_rows % block_rows == 0 || block_rows % tile_rows == 0;
@@ -25,7 +28,11 @@ class Producer {
 
  public:
   __device__ __forceinline__ Producer(Shared<scheme, tile>& shared, const ProductParams& params)
-      : shared_(shared), params_(params), layout_(is_a ? params.a : params.b), pipeline_(shared) {}
+      : shared_(shared),
+        params_(params),
+        layout_(is_a ? params.a : params.b),
+        pipeline_(shared),
+        pace_(params) {}
 
   __device__ __forceinline__ void copy(const OutputTile& output, const Work& stages) {
     const std::int64_t row = is_a ? output.i0 : output.j0;
@@ -45,6 +52,7 @@ class Producer {
       const int some = knows_path_ ? stages.end - stage : min(stages.end - stage, ahead_);
       if (!knows_path_) ahead_ -= some;
       for (const int end = stage + some; stage < end; ++stage, pipeline_.advance()) {
+        if constexpr (is_a && keeps_pace(tile)) pace_.before(stages.tile, stage);
         pipeline_.acquire();
         if (elect_one()) copy_stage(from, stride, static_cast<int>(row % block_rows), rows);
         __syncwarp();
@@ -95,6 +103,7 @@ class Producer {
   const ProductParams& params_;
   const PackedLayout& layout_;
   Pipeline<scheme, tile> pipeline_;
+  Pace pace_;
   int ahead_ = max_ahead();  // stages that may still be copied before the path is selected
   bool knows_path_ = false;  // and it is this kernel's
 };

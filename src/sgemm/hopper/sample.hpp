@@ -3,6 +3,7 @@
 // larger by up to 2^sample_room, and the split sets larger ones apart.
 #pragma once
 
+#include "device/warp.hpp"
 #include "sgemm/hopper/chunk.hpp"
 
 namespace KW_TARGET::hopper {
@@ -11,15 +12,15 @@ namespace KW_TARGET::hopper {
 // those the scale would be too large for a float (unscale.hpp).
 constexpr int largest_scale = 14 + 110;
 
-// Writes the scales of 64 rows, from the largest sampled element of each; from the largest of all
-// 64, where a row's are zeros.
-__device__ inline void sample_rows(const SplitParams& params, const SplitItem& item) {
+// The scale of this thread's row (ThreadChunk), from the largest sampled element of the row; from
+// the largest of the item's 64 rows, where the row's are zeros. All segments of a row block come to
+// the same scales; the first one writes them, for the product. All threads of the block call it.
+__device__ inline int sampled_scale(const SplitParams& params, const SplitItem& item, int tid) {
   __shared__ std::uint32_t sizes[block_rows], block_size;
   const Source& source = params.sources[item.operand];
   const auto [data, ld] = stored_operand(params, item);
-  const int tid = static_cast<int>(threadIdx.x);
   const ThreadChunk own(tid, source.along_k);
-  const std::int64_t first_row = item.row_block * block_rows;
+  const std::int64_t row = item.row_block * block_rows + own.row;
 
   if (tid < block_rows) sizes[tid] = 0;
   if (tid == 0) block_size = 0;
@@ -27,22 +28,22 @@ __device__ inline void sample_rows(const SplitParams& params, const SplitItem& i
 #pragma unroll
   for (int s = 0; s < sampled_stages; ++s) {
     const std::int64_t stage = s * (source.layout.stages - 1) / (sampled_stages - 1);
-    load_chunk(x[s], source, data, ld, first_row + own.row, stage * stage_k + own.chunk * chunk_k);
+    load_chunk(x[s], source, data, ld, row, stage * stage_k + own.chunk * chunk_k);
   }
   SizeRange sampled;
 #pragma unroll
   for (int s = 0; s < sampled_stages; ++s) sampled.add(SizeRange::of(x[s]));
+  const std::uint32_t of_warp = largest_of_warp(sampled.largest);
   __syncthreads();
   atomicMax(&sizes[own.row], sampled.largest);
+  if (tid % warp_lanes == 0) atomicMax(&block_size, of_warp);
   __syncthreads();
-  if (tid < block_rows) atomicMax(&block_size, sizes[tid]);
-  __syncthreads();
-  if (tid < block_rows && first_row + tid < source.layout.rows) {
-    const std::uint32_t size = sizes[tid] != 0 ? sizes[tid] : block_size;
-    source.scales[item.entry * source.layout.rows + first_row + tid] =
-        min(split::fp16_scale(size), largest_scale) - sample_room;
-  }
-  __syncthreads();
+  const std::uint32_t size = sizes[own.row] != 0 ? sizes[own.row] : block_size;
+  const int scale = min(split::fp16_scale(size), largest_scale) - sample_room;
+  if (item.segment == 0 && own.chunk == 0 && row < source.layout.rows)
+    source.scales[item.entry * source.layout.rows + row] = scale;
+  __syncthreads();  // before the next item's
+  return scale;
 }
 
 }  // namespace KW_TARGET::hopper

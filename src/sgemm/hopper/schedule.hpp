@@ -37,6 +37,7 @@ struct Schedule {
   int blocks = 0;
   // The first `longer` shares have `share` + 1 stages, the others `share`.
   int share = 0, longer = 0;
+  int paced_tiles = 0;  // the blocks of the first ones keep pace (pace.hpp): whole rounds, or none
 
   KW_HOST_DEVICE constexpr Work first(int block) const {
     return block < whole_tiles ? Work{block, 0, stages}

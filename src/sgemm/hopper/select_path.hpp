@@ -33,7 +33,8 @@ __device__ __forceinline__ void share_warp_maxima(std::uint32_t (&words)[range_w
 // sync(). `range_blocks`: how many blocks have written their ranges.
 template <int threads, class Sync>
 __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control& control,
-                                            int range_blocks, int tid, Sync sync) {
+                                            int range_blocks, unsigned outlier_count, int tid,
+                                            Sync sync) {
   constexpr int warps = threads / warp_lanes;
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
@@ -48,7 +49,7 @@ __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control&
   for (int i = 0; i < range_words; ++i)
     most[i] = largest_of_warp(lane < warps ? of_warps[lane][i] : 0);
   const SizeRange a{most[0], most[1]}, b{most[2], most[3]};
-  return path_of(!reads_operands(problem) || !pieces_hold(a, b, problem.k), control.outlier_count);
+  return path_of(!reads_operands(problem) || !pieces_hold(a, b, problem.k), outlier_count);
 }
 
 }  // namespace KW_TARGET::hopper

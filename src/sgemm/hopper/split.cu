@@ -17,6 +17,8 @@ Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device
     case SplitPass::bf16: return gpu::launch(split_pass<SplitPass::bf16>, config, params);
     case SplitPass::sample: return gpu::launch(split_pass<SplitPass::sample>, config, params);
     case SplitPass::fp16: return gpu::launch(split_pass<SplitPass::fp16>, config, params);
+    case SplitPass::sampled_fp16:
+      return gpu::launch(split_pass<SplitPass::sampled_fp16>, config, params);
   }
   return Status::success();
 }

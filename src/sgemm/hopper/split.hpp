@@ -2,9 +2,8 @@
 // (packed_layout.hpp), with zeros around. On the way it finds out which path the data allow
 // (control.hpp).
 //
-//   bf16     one pass
-//   fp16     two: the sample sets a scale for each row (sample.hpp), then the split meets the
-//            elements that the scaled pieces cannot hold
+// For fp16 the rows are sampled first, for their scales (sample.hpp), by a launch of its own or by
+// each block; then the split meets the elements that the scaled pieces cannot hold.
 //
 // Prediction: a copy at memory bandwidth, per element 4 bytes in and 6 (bf16) or 4 (fp16) out.
 #pragma once
@@ -42,12 +41,13 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
   const auto [data, ld] = stored_operand(params, item);
   const ThreadChunk own(tid, source.along_k);
   const std::int64_t row = item.row_block * block_rows + own.row;
-  constexpr int pieces = pass == SplitPass::bf16 ? split::bf16_pieces : split::fp16_pieces;
+  constexpr int pieces = is_fp16(pass) ? split::fp16_pieces : split::bf16_pieces;
   const SplitItems& items = params.items[item.operand];
   const std::int64_t first = items.first_stage(item.segment),
                      end = items.first_stage(item.segment + 1);
 
-  int scale = 0;
+  [[maybe_unused]] int scale = 0;
+  if constexpr (pass == SplitPass::sampled_fp16) scale = sampled_scale(params, item, tid);
   if (pass == SplitPass::fp16 && row < source.layout.rows)
     scale = source.scales[item.entry * source.layout.rows + row];
   const int packed_row = item.operand == 1 ? packed_column(own.row) : own.row;
@@ -66,10 +66,10 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
       char* const to = packed + s * block_bytes(pieces);
       const SizeRange of_chunk = SizeRange::of(x[s]);
       range.add(of_chunk);
-      if constexpr (pass == SplitPass::fp16) {
+      if constexpr (is_fp16(pass)) {
         const ChunkOrigin origin{item.operand, item.entry, row,
                                  (stage + s) * stage_k + own.chunk * chunk_k};
-        split_chunk_fp16(x[s], of_chunk, to, packed_row, own.chunk, scale, params.control, origin);
+        split_chunk_fp16(x[s], of_chunk, to, packed_row, own.chunk, scale, params, origin);
       } else {
         split_chunk_bf16(x[s], to, packed_row, own.chunk);
       }
@@ -92,7 +92,7 @@ __device__ __forceinline__ void split_operands(const SplitParams& params, int ti
     for (; index < count; index += gridDim.x) {
       const SplitItem item = split_item_at(items, source.along_k, operand, index);
       if constexpr (pass == SplitPass::sample)
-        sample_rows(params, item);
+        sampled_scale(params, item, tid);
       else
         split_rows<pass>(params, item, tid, range);
     }
@@ -109,8 +109,7 @@ __global__ __launch_bounds__(split_threads,
   SizeRange ranges[2];
   if (reads_operands(params.problem))
     split_operands<pass>(params, static_cast<int>(threadIdx.x), ranges);
-  if (pass != SplitPass::fp16 && blockIdx.x == 0 && threadIdx.x == 0)
-    params.control->outlier_count = pass == SplitPass::sample ? 0 : max_outliers + 1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) params.control->paced = 0;
   if (pass != SplitPass::sample) write_ranges(params, ranges);
   let_next_kernel_start();
   end_concurrent(params.problem);

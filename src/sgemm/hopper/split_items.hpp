@@ -10,15 +10,19 @@
 
 namespace kw::hopper {
 
-// What the split pass runs for: the pieces of bf16x6; the scales of fp16x3's rows; its pieces.
-enum class SplitPass { bf16, sample, fp16 };
+// What the split pass runs for: the pieces of bf16x6; the scales of fp16x3's rows; its pieces by
+// these; its pieces by scales that each block samples for itself.
+enum class SplitPass { bf16, sample, fp16, sampled_fp16 };
+constexpr bool is_fp16(SplitPass pass) {
+  return pass == SplitPass::fp16 || pass == SplitPass::sampled_fp16;
+}
 
 constexpr int chunk_k = 8;          // elements along k that a thread loads and splits at a time
 constexpr int split_threads = 256;  // a chunk each of a stage of 64 rows x 32 along k
 
 // The work items of one operand: a block of 64 rows each, and a segment of its stages along k. The
-// segments are as equal as can be. The sample takes whole rows. Divisions on the GPU would cost a
-// call of 512 cubed a microsecond, so the host divides.
+// segments are as equal as can be. A sample of its own takes whole rows. Divisions on the GPU would
+// cost a call of 512 cubed a microsecond, so the host divides.
 struct SplitItems {
   unsigned row_blocks, segments;
   unsigned stages, longer;  // of a segment; so many of the first segments have one more

@@ -198,6 +198,14 @@ constexpr double rounds_cut_us = 2, each_rounds_cut_us = 2;
 // halves copy it, and then it lies in both.
 constexpr double cut_l2_share = 0.5;
 
+// --- blocks that keep pace (pace.hpp)
+
+constexpr int pace_stages = 16;
+// Not where a stage is so short that the producer's question each time is a visible part of it:
+// 5 % of bf16x6's 64 x 32.
+constexpr bool keeps_pace(const Tile& tile) { return !tile.shares_rows; }
+constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
+
 // --- the choice among tiles
 
 // Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals is chosen
@@ -227,5 +235,8 @@ constexpr unsigned max_outliers = 256;
 constexpr std::int64_t max_segments = 64;
 constexpr double segment_start_stages = 0.5;
 constexpr double slower_operand = 4.0 / 3.0;
+// fp16x3's scales take a launch of their own where operands and pieces are at most so much of L2:
+// 53.2 us at 1536 cubed, 55.4 where each block samples for itself, but 102 and 97 at 2048.
+constexpr double sample_l2_share = 0.8;
 
 }  // namespace kw::hopper

@@ -22,9 +22,9 @@ __device__ __forceinline__ bool comes_before(const Outlier& x, const Outlier& y)
 // always add up to the same bits. `threads` threads, `tid` among them, call it and meet afterwards.
 // Out of line: with its loops in the kernel, the compiler computes the addresses of the products in
 // each thread, 7 % of fp16x3's time.
-[[gnu::noinline]] __device__ inline void sort_outliers(const Control& control, Outlier* sorted,
-                                                       unsigned tid, unsigned threads) {
-  const unsigned count = control.outlier_count;
+[[gnu::noinline]] __device__ inline void sort_outliers(const Control& control, unsigned count,
+                                                       Outlier* sorted, unsigned tid,
+                                                       unsigned threads) {
   for (unsigned i = tid; i < count; i += threads) {
     const Outlier own = control.outliers[i];
     unsigned rank = 0;
