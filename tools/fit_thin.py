@@ -19,7 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
-          "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "four_lines", "kept_share", "lost_share"]
+          "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
+          "kept_share", "lost_share"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR = 32
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
@@ -34,7 +35,8 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_per_s
 # What the prediction asks of a plan, in the order in which predicted_us uses it.
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
-    " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings four_lines keeps_steps")  # fmt: skip
+    " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
+    " across four_lines keeps_steps")  # fmt: skip
 
 
 def read_tuning():
@@ -150,7 +152,8 @@ def cut(operands, block, share, tuning):
         scattered=of_sm * of_block if not operands.wide_is_b and operands.width > 1 else 0, parts=parts,
         narrow_loads=width / thread_rows * (1 if loads == "single" and operands.along_k else 0.25),
         halvings=0 if operands.along_k else max(0, math.log2(128 / (thread_rows << row_shift))),
-        four_lines=operands.along_k and thread_rows == 4, keeps_steps=width == 1,
+        load_halvings=max(0, math.log2(128 / run)) if operands.along_k else 0,
+        across=not operands.along_k, four_lines=operands.along_k and thread_rows == 4, keeps_steps=width == 1,
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -171,8 +174,8 @@ def predicted_us(c, t):
     lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
     if c.keeps_steps:
         lost *= 1 - min(1, t["steps_share"] / c.kept)
-    lost *= 1 + t["short_piece"] * c.halvings + t["four_lines"] * c.four_lines
-    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"],
+    lost *= 1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
+    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"] * c.across,
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
     slots = t["fma_slots"] * c.width + t["element_slots"] + (t["load_slots"] if c.single else 0) + t["narrow_slots"] * c.narrow_loads
     instructions = c.elements * slots / (128 * 1750)

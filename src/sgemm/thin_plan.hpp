@@ -199,21 +199,30 @@ inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
 
 namespace detail {
 
-// The bytes that a warp's loads of neighbours bring, in whole sectors, over those that it asks for.
+// The neighbouring bytes that one load of a warp asks for.
+inline double thin_run_bytes(const ThinPlan& plan) {
+  const int lanes = 1 << std::min(5, plan.along_k ? plan.k_shift : plan.row_shift);
+  return 4.0 * lanes * (plan.loads == ThinLoads::single ? 1 : 4);
+}
+
+// The bytes that such loads bring, in whole sectors, over those that they ask for.
 inline double thin_traffic(const ThinPlan& plan) {
   constexpr double sector = 32;
-  const int lanes = 1 << std::min(5, plan.along_k ? plan.k_shift : plan.row_shift);
-  const double run = 4.0 * lanes * (plan.loads == ThinLoads::single ? 1 : 4);
+  const double run = thin_run_bytes(plan);
   const bool starts_anywhere = !plan.aligned && plan.loads == ThinLoads::single;
   return (std::max(run, sector) + (starts_anywhere ? sector - 4 : 0)) / run;
 }
 
 // How much longer memory takes than for long lines that lie alone: where a block has a short piece
-// of each line, and where each thread follows four lines.
+// of each line, where a load of a warp has less than a cache line of each, and where each thread
+// follows four lines.
 inline double thin_memory_factor(const ThinPlan& plan) {
   constexpr ThinTuning t = thin_tuning;
-  constexpr int long_piece = 128;
-  if (plan.along_k) return plan.thread_rows == 4 ? 1 + t.four_lines : 1;
+  constexpr int long_piece = 128;     // elements
+  constexpr double cache_line = 128;  // bytes
+  if (plan.along_k)
+    return 1 + t.short_load * std::max(0.0, std::log2(cache_line / thin_run_bytes(plan))) +
+           (plan.thread_rows == 4 ? t.four_lines : 0);
   const int piece = plan.thread_rows << plan.row_shift;
   return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece));
 }
@@ -240,7 +249,9 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double narrow =
       plan.narrow_k == 1 ? sizeof(float) * plan.width : std::max(sector, 4.0 * plan.width);
   const double more = 1 + t.repeated * (thin_traffic(plan) - 1);
-  const double of_l2 = blocks * k * (sizeof(float) * rows * more + narrow) / t.l2_bytes;
+  const double of_block = k * (sizeof(float) * rows * more + narrow);
+  const double of_sm = plan.along_k ? 0 : blocks_of_sm * of_block / t.sm_bytes;
+  const double of_l2 = std::max(blocks * of_block / t.l2_bytes, of_sm);
 
   const double bytes = thin_bytes(plan, p);
   const double missing = bytes * (1 - thin_kept_share(plan, p, device));

@@ -78,6 +78,7 @@ struct ThinTuning {
   double scattered;             // output, where a column is no line of C
   double gather, gather_loads;  // where blocks share rows; eight loads of their sums
   double l2_bytes;              // per microsecond
+  double sm_bytes;              // the same to one multiprocessor, of lines across k
   double repeated;              // of the bytes beside those asked for, the share that counts
   // Of the issue slots of a multiprocessor, an element of the wide operand: `width` times the
   // first, the second for each load of the narrow operand, the third, and the fourth where it is a
@@ -86,6 +87,7 @@ struct ThinTuning {
   double slots_per_us;
   double share_of_bandwidth;  // of the one that the device states
   double short_piece;  // by which memory takes longer each time that a piece of a line halves
+  double short_load;   // the same of what a warp's load has of a line along k, below 128 bytes
   double four_lines;   // by which it takes longer where a thread follows four lines
   // Of L2's size: an operand up to the first share stays there from call to call, from the second
   // on nothing of it does.
@@ -113,6 +115,7 @@ inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .gather = 0.8674,
                                            .gather_loads = 0.274,
                                            .l2_bytes = 5.95e6,
+                                           .sm_bytes = 1e5,
                                            .repeated = 0.818,
                                            .fma_slots = 1.351,
                                            .narrow_slots = 2.676,
@@ -121,6 +124,7 @@ inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .slots_per_us = 128 * 1750.0,
                                            .share_of_bandwidth = 0.9743,
                                            .short_piece = 1.0,
+                                           .short_load = 0.15,
                                            .four_lines = 0.1291,
                                            .kept_share = 0.4902,
                                            .lost_share = 0.7557};

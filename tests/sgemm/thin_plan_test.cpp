@@ -117,6 +117,19 @@ TEST(ThinPlan, FromMemoryBlocksReadLongPiecesOfLinesAcrossK) {
   }
 }
 
+// Neighbouring lanes lie along a row: what they load together is at least a cache line of it.
+TEST(ThinPlan, FromMemoryLoadsAlongKFillCacheLines) {
+  const ThinPlan plan = thin_plan(product(1, 6582, 3096, Op::none, Op::transpose), h200());
+  EXPECT_EQ(plan.loads, ThinLoads::vector);
+  EXPECT_GE(16 << plan.k_shift, 128);
+}
+
+// The operand is in L2, from which each multiprocessor draws so much at a time: of 32 columns no
+// load has more than a sector of a line.
+TEST(ThinPlan, ShortLinesAreSpreadOverMultiprocessors) {
+  EXPECT_GE(thin_plan(product(32, 1, 3954, Op::transpose, Op::none), h200()).blocks(1), 24);
+}
+
 // L2 keeps by itself what fits; of more it is told a part, in equal portions.
 TEST(ThinPlan, LargeOperandsStayInL2InPart) {
   const double told = thin_tuning.steps_share * l2_bytes_of(h200());
