@@ -26,7 +26,8 @@ MEMORY = TUNING.parent.parent / "memory_time.hpp"
 FAN, MOST_BLOCKS = 16, 4096  # stream_fan, max_stream_blocks
 LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and shared loads reaches
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
-NEARNESS = 20  # how much a change of 100 % of a time counts, beside the rows' errors
+SHORT_STAGE = 0.35  # stream_short_stage
+NEARNESS = 8  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
          "exposed", "part_us", "each_part_us", "cluster_us", "crowded_cluster_us"]  # fmt: skip
 MOST_IN_CLUSTER = 8  # stream_cluster_parts
@@ -82,7 +83,8 @@ class Stream:
     def __init__(self, block):
         number = lambda key: float((re.search(rf"\.{key} = ([\d.e-]+)", block) or [0, 0])[1])
         self.clusters = ".clusters = true" in block
-        self.bm, self.bn, self.bk, self.blocks_per_sm = (int(number(key)) for key in ("bm", "bn", "bk", "blocks_per_sm"))
+        keys = ("bm", "bn", "bk", "warps_k", "blocks_per_sm")
+        self.bm, self.bn, self.bk, self.warps_k, self.blocks_per_sm = (int(number(key)) for key in keys)
         self.times = [number(key) for key in TIMES]
 
     def shape(self, p, device):
@@ -103,13 +105,20 @@ class Stream:
                      if tiles * parts <= blocks_in_clusters(device.sms, self.blocks_per_sm, parts)]  # fmt: skip
         return [way for way in ways if way[1] == 0 or way[1] * iterations >= way[0]]
 
+    def last_iteration(self, p):
+        """A tile's last iteration, as a part of one. The largest tiles multiply all of it."""
+        k, pairs = p.k % self.bk, 2 * self.warps_k
+        if k == 0 or self.bm * self.bn > 128 * 128:
+            return 1
+        return SHORT_STAGE + (1 - SHORT_STAGE) * (up(k, pairs) * pairs / self.bk)
+
     def counts(self, p, device, way):
         """How often each of TIMES is in the prediction."""
         tiles, iterations, _ = self.shape(p, device)
         blocks, shared, cluster = way
         share, longer = divmod(shared * iterations, blocks)
         rounds = up(tiles - shared, blocks)
-        steps = rounds * iterations + (share + (longer > 0) if shared else 0)
+        steps = rounds * (iterations - 1 + self.last_iteration(p)) + (share + (longer > 0) if shared else 0)
         further = max(0, rounds - 1) + (1 if shared and rounds else 0)
         parts = up(iterations, share) if shared else 0
         levels = (2 if parts > FAN else 1) if shared and not cluster else 0

@@ -55,7 +55,7 @@ TEST_P(StreamFixup, GroupsOfPartsAddUpInAnyOrder) {
     check::SgemmCase c;
     c.m = tile.config.bm - 1;
     c.n = tile.config.bn - 2;
-    c.k = 5000;
+    c.k = 9000;
     c.alpha = -1.5f;
     c.beta = 0.5f;
     check::Workbench bench(*runtime);

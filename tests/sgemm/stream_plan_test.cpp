@@ -39,6 +39,25 @@ const std::vector<Sgemm>& stream_products() {
   return products;
 }
 
+TEST(StreamPlan, ATilesLastIterationTakesAsLongAsItsK) {
+  for (const StreamTile& tile : stream_tiles) {
+    SCOPED_TRACE(tile.name);
+    const std::int64_t m = 132 * std::int64_t{tile.config.bm}, n = tile.config.bn;
+    const auto time_us = [&](std::int64_t k) {
+      return plan_stream_tile(tile, stream_product(m, n, k), stream_device())->time_us;
+    };
+    const std::int64_t whole = 4 * std::int64_t{tile.config.bk};
+    // What is more than a few of k, beside the bytes that memory brings for them.
+    const double rest = time_us(whole + tile.config.bk) - time_us(whole + 1);
+    const double iteration = tile.times.iteration_us;
+    EXPECT_GT(time_us(whole + 1), time_us(whole));
+    if (tile.config.whole_stages())
+      EXPECT_LT(rest, 0.2 * iteration);
+    else
+      EXPECT_GT(rest, (1 - stream_short_stage) / 2 * iteration);
+  }
+}
+
 TEST(StreamPlan, EveryIterationBelongsToOneBlock) {
   for (const StreamTile& tile : stream_tiles) {
     for (Sgemm p : stream_products()) {

@@ -4,7 +4,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
-#include "sgemm/stream/consumer.hpp"
+#include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {

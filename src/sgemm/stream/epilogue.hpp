@@ -1,7 +1,7 @@
 // The epilogue of a stream_tile tile: it stores the outputs to C.
 #pragma once
 
-#include "sgemm/stream/consumer.hpp"
+#include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "device/arrival.hpp"
-#include "sgemm/stream/consumer.hpp"
+#include "sgemm/stream/outputs.hpp"
 #include "sgemm/stream/scheduler.hpp"
 
 namespace KW_TARGET::stream_tile {
@@ -34,7 +34,7 @@ class Fixup {
       const int first = mine / stream_fan * stream_fan;
       const int size = count - first < stream_fan ? count - first : stream_fan;
       const bool is_last = arrives_last(
-          shared.is_last, static_cast<unsigned>(size), tid == 0, [] { Consumer<config>::sync(); },
+          shared.is_last, static_cast<unsigned>(size), tid == 0, [] { sync_consumers<config>(); },
           [&] { return workspace.tickets + scheduler.ticket(level, parts.slot(first * stride)); });
       if (!is_last) return false;
 #pragma unroll

@@ -122,7 +122,16 @@ void each_cluster_cut(const StreamTile& tile, const StreamSchedule& shape, const
 // What does not depend on the cut.
 struct StreamSteps {
   double start_us, store_us, tile_us, iteration_us, crowded_iteration_us;
+  double last_iteration;  // of a tile, as a part of one
 };
+
+// A tile's last iteration, as a part of one: of its k the warps along k take as many pairs each.
+inline double last_iteration(const StreamTileConfig& config, const Sgemm& p) {
+  const std::int64_t k = p.loop_k() % config.bk, pairs = 2 * std::int64_t{config.warps_k};
+  if (k == 0 || config.whole_stages()) return 1;
+  const double multiplied = static_cast<double>(ceil_div(k, pairs) * pairs) / config.bk;
+  return stream_short_stage + (1 - stream_short_stage) * multiplied;
+}
 
 // As far as the product's shape tells, not its addresses: a workspace that was asked for without
 // them is then the right one with them.
@@ -140,14 +149,15 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
           .store_us = store_us,
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
-          .crowded_iteration_us = t.crowded_iteration_us + copies_us};
+          .crowded_iteration_us = t.crowded_iteration_us + copies_us,
+          .last_iteration = last_iteration(tile.config, p)};
 }
 
-// Iterations of the block that has the most.
-inline double most_iterations(const StreamSchedule& s) {
-  const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
+// Iterations of the block that has the most, where a tile's last one is a part `last` of one.
+inline double most_iterations(const StreamSchedule& s, double last = 1) {
+  const auto rounds = static_cast<double>(ceil_div(std::int64_t{s.whole_tiles}, s.blocks));
   const int share = s.whole_tiles < s.tiles ? s.share + (s.longer > 0 ? 1 : 0) : 0;
-  return static_cast<double>(rounds * s.iterations + share);
+  return rounds * (s.iterations - 1 + last) + share;
 }
 
 // Blocks up to which each has an SM to itself.
@@ -161,14 +171,14 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   const bool is_crowded = s.blocks > blocks_alone(s, sms);
   const double iteration_us = is_crowded ? steps.crowded_iteration_us : steps.iteration_us;
   if (s.in_clusters())
-    return steps.start_us + most_iterations(s) * iteration_us +
+    return steps.start_us + most_iterations(s, steps.last_iteration) * iteration_us +
            (is_crowded ? t.crowded_cluster_us : t.cluster_us);
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
   double us = steps.start_us + steps.store_us + further_tiles * steps.tile_us +
-              most_iterations(s) * iteration_us;
+              most_iterations(s, steps.last_iteration) * iteration_us;
   if (shared) {
     const int parts = ceil_div(s.iterations, s.share);
     const int levels = parts > stream_fan ? 2 : 1;

@@ -41,15 +41,16 @@ class OperandCopy {
                                                     : (k0 + first.k) * ld + i0 + first.i);
   }
 
-  // Starts the copies of the next tile, of which the matrix has k_here along k.
+  // Starts the copies of the next tile, of which the matrix has k_here along k and consumers read
+  // k_read.
   __device__ __forceinline__ void next(OperandTile<BK, Extent>& tile, std::int64_t ld,
-                                       AccessPattern pattern, int k_here) {
+                                       AccessPattern pattern, int k_here, int k_read) {
     if (k_here < BK)
-      start<Guard::i_and_k>(tile, ld, pattern_here(pattern), k_here);
+      start<Guard::i_and_k>(tile, ld, pattern_here(pattern), k_here, k_read);
     else if (i_here_ < Extent)
-      start<Guard::i>(tile, ld, pattern_here(pattern), k_here);
+      start<Guard::i>(tile, ld, pattern_here(pattern), k_here, k_read);
     else
-      start<Guard::none>(tile, ld, pattern, k_here);
+      start<Guard::none>(tile, ld, pattern, k_here, k_read);
     from_ += pattern == AccessPattern::along_k4 ? BK : BK * ld;
   }
 
@@ -60,8 +61,11 @@ class OperandCopy {
   };
   static constexpr int pitch = Extent + 4;
   // Producers side by side along i, where each copies `width` floats, and rows of such producers.
+  // By single floats, a warp copies from one row: each address serves several copies.
   template <int width>
-  static constexpr int across = Extent / width < 128 ? Extent / width : 128;
+  static constexpr int across = width == 1             ? (Extent % 32 == 0 ? 32 : 16)
+                                : Extent / width < 128 ? Extent / width
+                                                       : 128;
   template <int width>
   static constexpr int down = 128 / across<width>;
   // Whether all producers have the same number of copies.
@@ -85,39 +89,43 @@ class OperandCopy {
 
   template <Guard guard>
   __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld,
-                                        AccessPattern pattern, int k_here) const {
+                                        AccessPattern pattern, int k_here, int k_read) const {
     float* const to = &tile[0][0] + to_;
     const Offset first = guard == Guard::none && is_even ? Offset{} : offset(pattern);
-    const int i_left = i_here_ - first.i, k_left = k_here - first.k;
+    const int i_left = i_here_ - first.i, k_left = k_here - first.k, k_end = k_read - first.k;
     switch (pattern) {
-      case AccessPattern::along_k4: return along_k<guard>(to, ld, i_left, k_left);
-      case AccessPattern::along_i16: return along_i<guard, 4>(to, ld, first.k, i_left, k_left);
-      case AccessPattern::along_i4: return along_i<guard, 1>(to, ld, first.k, i_left, k_left);
+      case AccessPattern::along_k4: return along_k<guard>(to, ld, i_left, k_left, k_end);
+      case AccessPattern::along_i16:
+        return along_i<guard, 4>(to, ld, first.k, i_left, k_left, k_end);
+      case AccessPattern::along_i4:
+        return along_i<guard, 1>(to, ld, first.k, i_left, k_left, k_end);
     }
   }
 
   template <Guard guard>
-  __device__ __forceinline__ void along_k(float* to, std::int64_t ld, int i_left,
-                                          int k_left) const {
+  __device__ __forceinline__ void along_k(float* to, std::int64_t ld, int i_left, int k_left,
+                                          int k_end) const {
     const float* row = from_;
-#pragma unroll(guard == Guard::i_and_k ? 1 : Extent / 16)
+#pragma unroll(guard == Guard::i_and_k ? 2 : Extent / 16)
     for (int i = 0; i < Extent; i += 16, move_on(row, 16 * ld))
 #pragma unroll
       for (int kk = 0; kk < BK; kk += 8) {
         const bool inside =
             (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
-        async_copy<4>(to + kk * pitch + i, row + kk, inside ? 4 : 0);
+        if (guard != Guard::i_and_k || kk < k_end)
+          async_copy<4>(to + kk * pitch + i, row + kk, inside ? 4 : 0);
       }
   }
 
   template <Guard guard, int width>
   __device__ __forceinline__ void along_i(float* to, std::int64_t ld, int first_k, int i_left,
-                                          int k_left) const {
+                                          int k_left, int k_end) const {
     if (128 % across<width> != 0 && first_k >= down<width>)
       return;  // a producer without an element
     const float* row = from_;
-#pragma unroll(guard == Guard::i_and_k ? 1 : BK)
-    for (int kk = 0; kk < BK; kk += down<width>, move_on(row, down<width> * ld))
+    const int end = guard == Guard::i_and_k ? k_end : BK;
+#pragma unroll(guard == Guard::i_and_k ? 2 : BK)
+    for (int kk = 0; kk < end; kk += down<width>, move_on(row, down<width> * ld))
 #pragma unroll
       for (int i = 0; i < Extent; i += across<width> * width) {
         const bool inside =
@@ -153,8 +161,9 @@ class Producer {
     for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
       const int k_here = k_left < S::BK ? k_left : S::BK;
       Stage<config>& stage = pipeline_.acquire();
-      a.next(stage.as, p.lda, operands.a, k_here);
-      b.next(stage.bs, p.ldb, operands.b, k_here);
+      const int k_read = S::read_of(k_here);
+      a.next(stage.as, p.lda, operands.a, k_here, k_read);
+      b.next(stage.bs, p.ldb, operands.b, k_here, k_read);
       pipeline_.commit();
     }
   }

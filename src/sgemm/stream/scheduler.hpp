@@ -35,6 +35,11 @@ class Scheduler {
   __device__ __forceinline__ bool is_whole(const StreamWork& work) const {
     return schedule_.whole(work);
   }
+  // Of the work's last iteration, how many of k it has.
+  __device__ __forceinline__ int last_k(const StreamWork& work, std::int64_t k) const {
+    const std::int64_t left = k - (work.end - 1) * std::int64_t{config.bk};
+    return left < config.bk ? static_cast<int>(left) : config.bk;
+  }
   // The blocks that share the tile.
   __device__ __forceinline__ StreamParts parts(const StreamWork& work) const {
     return schedule_.parts(work, block_);

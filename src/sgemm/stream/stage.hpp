@@ -47,6 +47,12 @@ struct Shape {
   static constexpr int stages = config.stages;
   static constexpr int steps = BK / warps_k;  // along k, of a warp in a stage
   static_assert(lanes_n * lanes_m == 32 && TM % 4 == 0 && TN % 4 == 0 && steps % 2 == 0);
+  // The same of a stage that has only so many of k; and the k that all warps then read, behind
+  // which nothing needs to be there.
+  __device__ static constexpr int steps_of(int k_here) {
+    return config.whole_stages() ? steps : (k_here + 2 * warps_k - 1) / (2 * warps_k) * 2;
+  }
+  __device__ static constexpr int read_of(int k_here) { return steps_of(k_here) * warps_k; }
   // Outputs of a thread once the warps along k have added theirs up.
   static constexpr int outputs = BM * BN / consumers;
   static_assert(outputs % 4 == 0);

@@ -60,7 +60,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     float out[Shape<config>::outputs];
-    consumer.multiply(reads ? work.end - work.begin : 0, out);
+    consumer.multiply(reads ? work.end - work.begin : 0, scheduler.last_k(work, p.k), out);
     if constexpr (config.clusters) {
       if (scheduler.in_clusters()) {
         const StreamTileIndex tile = scheduler.tile(work);

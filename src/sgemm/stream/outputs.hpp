@@ -1,0 +1,107 @@
+// Which outputs of a tile the consumers of stream_tile compute, and how those that share a tile
+// along k add up theirs.
+#pragma once
+
+#include "sgemm/stream/stage.hpp"
+
+namespace KW_TARGET::stream_tile {
+
+// Neighbours first, then pairs of them. Its rounding error is smaller than a chain's.
+template <int count>
+__device__ __forceinline__ float4 sum_as_tree(float4 (&x)[count]) {
+#pragma unroll
+  for (int apart = 1; apart < count; apart *= 2)
+#pragma unroll
+    for (int i = 0; i + apart < count; i += 2 * apart) {
+      float4& to = x[i];
+      const float4 more = x[i + apart];
+      to.x += more.x, to.y += more.y, to.z += more.z, to.w += more.w;
+    }
+  return x[0];
+}
+
+// Which outputs of a tile a consumer computes.
+template <StreamTileConfig config>
+struct OwnOutputs {
+  using S = Shape<config>;
+
+  int tid;       // among the consumers
+  int row, col;  // of its first output in the tile
+  int group;     // of the warps that share a tile along k, each a part of every stage
+
+  __device__ __forceinline__ OwnOutputs() : tid(reread_thread_index() - S::producers) {
+    const int warp = tid / 32, lane = tid % 32;
+    row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
+    col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;
+    group = warp / (S::warps_n * S::warps_m);
+  }
+
+  // Where outputs 4 v ... 4 v + 3 of this thread lie in the tile: next to each other in a row.
+  __device__ __forceinline__ int row_of(int v) const {
+    if constexpr (S::warps_k > 1) return (v * S::consumers + tid) * 4 / S::BN;
+    const int i = v * 4 / S::TN;
+    return row + i / 4 * (4 * S::lanes_m) + i % 4;
+  }
+  __device__ __forceinline__ int col_of(int v) const {
+    if constexpr (S::warps_k > 1) return (v * S::consumers + tid) * 4 % S::BN;
+    return col + v * 4 % S::TN * S::lanes_n;
+  }
+};
+
+// All consumers of the block meet.
+template <StreamTileConfig config>
+__device__ __forceinline__ void sync_consumers() {
+  sync_some_threads<1, Shape<config>::consumers>();
+}
+
+template <StreamTileConfig config>
+__device__ __forceinline__ float4 sum_of_warps(const Shared<config>& shared, int at) {
+  float4 sum[Shape<config>::warps_k];
+#pragma unroll
+  for (int w = 0; w < Shape<config>::warps_k; ++w) sum[w] = shared.sums[w][at];
+  return sum_as_tree(sum);
+}
+
+// Warps that share a tile store their sums; each thread adds up its share of the outputs.
+// Neighbours are swapped because of the register banks, as in Fixup.
+template <StreamTileConfig config>
+__device__ __forceinline__ void add_warps(Shared<config>& shared,
+                                          const float (&acc)[Shape<config>::TM][Shape<config>::TN],
+                                          float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  const OwnOutputs<config> own;
+  float4* const mine = shared.sums[own.tid / (S::consumers / S::warps_k)];
+  sync_consumers<config>();  // nobody reads the last tile's sums any more
+#pragma unroll
+  for (int i = 0; i < S::TM; ++i)
+#pragma unroll
+    for (int j = 0; j < S::TN; j += 4) {
+      const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
+      mine[(row * S::BN + col) / 4] =
+          make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]);
+    }
+  sync_consumers<config>();
+#pragma unroll
+  for (int v = 0; v < S::outputs / 4; ++v) {
+    const float4 sum = sum_of_warps(shared, v * S::consumers + own.tid);
+    out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
+  }
+}
+
+// What a thread computed, as the outputs that it stores.
+template <StreamTileConfig config>
+__device__ __forceinline__ void take_outputs(
+    Shared<config>& shared, const float (&acc)[Shape<config>::TM][Shape<config>::TN],
+    float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  if constexpr (S::warps_k > 1) {
+    add_warps<config>(shared, acc, out);
+  } else {
+#pragma unroll
+    for (int i = 0; i < S::TM; ++i)
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) out[i * S::TN + j] = acc[i][j];
+  }
+}
+
+}  // namespace KW_TARGET::stream_tile
