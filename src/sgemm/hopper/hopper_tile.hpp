@@ -79,7 +79,9 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
   const int group = any_of_warp(is_second) ? 1 : 0;
   const int thread = static_cast<int>(threadIdx.x) % warpgroup;
   const int row = tile.shares_rows ? 0 : group * 64 * tile.m64_blocks;
-  const int warp = thread / warp_lanes, lane = thread % warp_lanes;
+  // The remainder of an unsigned number: that of a signed one takes four instructions, and where
+  // registers are short the compiler computes it anew in each window.
+  const int warp = thread / warp_lanes, lane = static_cast<int>(threadIdx.x % warp_lanes);
   [[maybe_unused]] auto& scales =
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
   Consumer<scheme, tile> consumer(shared, group, warp);

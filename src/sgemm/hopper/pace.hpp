@@ -21,8 +21,8 @@ namespace KW_TARGET::hopper {
 // Of one of a block's producers. All lanes of its warp call the member functions.
 class Pace {
  public:
-  __device__ __forceinline__ explicit Pace(const ProductParams& params, int looks = most_looks)
-      : params_(params), blocks_(static_cast<unsigned>(params.schedule.blocks)), looks_(looks) {}
+  __device__ __forceinline__ explicit Pace(const ProductParams& params)
+      : params_(params), blocks_(static_cast<unsigned>(params.schedule.blocks)) {}
 
   // Before a stage of a tile is copied.
   __device__ __forceinline__ void before(int tile, int stage) {
@@ -31,6 +31,8 @@ class Pace {
     if (stage % pace_stages == pace_stages / 2) arrived_ = look();
     if (stage % pace_stages == 0) step();
   }
+  // Whether it still waits for the others.
+  __device__ __forceinline__ bool waits() const { return blocks_ > 0; }
 
  private:
   // Arrivals of all blocks at all steps.
@@ -39,7 +41,7 @@ class Pace {
   }
   __device__ __forceinline__ void step() {
     for (int looks = 0; arrived_ < due_; ++looks) {
-      if (looks == looks_) blocks_ = due_ = 0;
+      if (looks == most_looks) blocks_ = due_ = 0;
       arrived_ = look();
     }
     if (elect_one()) atomicAdd(&params_.control->paced, 1u);
@@ -49,7 +51,6 @@ class Pace {
 
   const ProductParams& params_;
   unsigned blocks_;  // that it waits for; 0: for none any more
-  int looks_;
   unsigned arrived_ = 0, due_ = 0;
 };
 
