@@ -28,6 +28,7 @@ def read_table(text):
     for block in re.findall(r"\{\.name = \"small_.*?\}\}", text, re.S):
         values = {key: float(value) for key, value in re.findall(r"\.(\w+) = ([\d.]+)", block)}
         shape = {key: int(values[key]) for key in ("bm", "bn", "bk", "blocks_per_sm")}
+        shape["turns"] = ".turns = true" in block
         tiles[re.search(r'"(small_\w+)"', block).group(1)] = shape, [values[key] for key in TIMES]
     return constants, tiles
 
@@ -41,9 +42,9 @@ def read_measurements(paths, max_k):
                      r["ldc"], r["kernel"], r["time_us"]["median"])
                     for r in json.loads(path.read_text())["rows"] if r["time_us"]]
         else:
-            rows = [line.split() for line in path.read_text().splitlines() if line[:1].isdigit()]
+            present = path.read_text().rpartition("# Present text")[2]  # of explored-short-k.txt
+            rows = [line.split() for line in present.splitlines() if line[:1].isdigit()]
         for m, n, k, batch, ops, lda, ldb, ldc, kernel, us in rows:
-            kernel = kernel.removesuffix("c")  # explored-short-k.txt: the present text, behind the one before
             product = int(m), int(n), int(k), int(batch), ops, int(lda), int(ldb), int(ldc)
             if product[2] <= max_k and min(product[:2]) > 2:
                 measured[kernel][product] = float(us)
@@ -62,7 +63,8 @@ def predict(tile, times, product, constants, sms):
         rounds = blocks + constants["together"] * (math.ceil(blocks / fit) * fit - blocks) * fit / blocks
     chunks = k / tile["bk"]
     stores_by_4 = bool(n % 4 or ldc % 4)
-    by_4 = bm * bool(lda % 4) + bn * bool(ldb % 4 or (ops[1] == "N" and stores_by_4))
+    turns_a, turns_b = tile["turns"] and ops[0] == "N", tile["turns"] and ops[1] == "T"
+    by_4 = bm * bool(turns_a or lda % 4) + bn * bool(turns_b or ldb % 4 or (ops[1] == "N" and stores_by_4))
     busy += copies_by_4 * by_4 / (bm + bn)
     data = 4 * batch * (m * n + k * (m + n))
     return max(first + chunks * chunk,

@@ -40,6 +40,10 @@ struct SmallOperand {
     return along_k ? r / 4 % lanes + (r % 4 + group * 4) * lanes
                    : r % lanes * 4 + r / lanes % 4 + group * 4 * lanes;
   }
+  // Across k: the row that moved to this place.
+  __device__ static constexpr unsigned moved_here(unsigned place) {
+    return place % (4 * lanes) / 4 + place % 4 * lanes + place / (4 * lanes) * 4 * lanes;
+  }
   __device__ static constexpr unsigned offset(unsigned line, unsigned at, bool stays) {
     return (along_k && !stays ? moved(line) : line) * pitch + (!along_k && !stays ? moved(at) : at);
   }
@@ -135,6 +139,59 @@ class SmallCopies {
   const std::int64_t ld_;
   unsigned rows_;
   const bool stays_, by_16_;
+  const float* from_;
+};
+
+// The same for an operand that lies along k and is turned: its tile lies across k. One place of a
+// row after the other is filled, whosever row it is. `stays_always`: in_fours is, each time.
+template <unsigned threads, int extent, int bk, int lanes, bool stays_always>
+class SmallTurnedCopies {
+  using Tile = SmallOperand<extent, bk, false, lanes>;
+
+ public:
+  __device__ __forceinline__ SmallTurnedCopies(const float* from, std::int64_t ld, bool,
+                                               unsigned rows, bool in_fours)
+      : ld_(ld), rows_(rows), stays_(stays_always || in_fours) {
+    from_ = from + row_at(threadIdx.x / bk) * ld + threadIdx.x % bk;
+    compute_now(rows_);
+  }
+  __device__ __forceinline__ void start(Tile& tile, unsigned depth) {
+    rows_ == extent&& depth == bk ? start<true>(tile, depth) : start<false>(tile, depth);
+    from_ += bk;
+  }
+
+ private:
+  __device__ __forceinline__ unsigned row_at(unsigned place) const {
+    return stays_ ? place : Tile::moved_here(place);
+  }
+  template <bool whole>
+  __device__ __forceinline__ void start(Tile& tile, unsigned depth) const {
+    constexpr unsigned down = threads / bk;
+    // So many steps go through rows that lie equally far apart.
+    constexpr unsigned alike = (stays_always ? extent : 4 * lanes) / down;
+    constexpr unsigned steps = alike < 8 ? alike : 8;
+    static_assert(threads % bk == 0 && down % 4 == 0 && extent % (steps * down) == 0);
+    unsigned tid = threadIdx.x;
+    compute_now(tid);  // each time anew: what follows from it is cheap, and registers are few
+    const unsigned place = tid / bk, at = tid % bk;
+    if (!whole && at >= (depth + 3) / 4 * 4) return;
+    // How many rows there are from the thread's first one on.
+    const int left = at < depth ? static_cast<int>(rows_ - row_at(place)) : 0;
+    const unsigned step = stays_ ? down : down / 4;  // in rows
+#pragma unroll 1
+    for (unsigned i = 0; i < extent; i += steps * down) {
+      const float* from = from_ + row_at(i) * ld_;
+#pragma unroll
+      for (unsigned s = 0; s < steps; ++s, from += step * ld_) {
+        const bool is_there = whole || static_cast<int>(row_at(i) + s * step) < left;
+        async_copy<4>(&tile.x[at][place] + i + s * down, from, is_there ? 4 : 0);
+      }
+    }
+  }
+
+  const std::int64_t ld_;
+  unsigned rows_;
+  const bool stays_;
   const float* from_;
 };
 

@@ -19,14 +19,18 @@ inline std::int64_t small_tile_count(const SmallTileConfig& tile, const Sgemm& p
   return ceil_div(p.m, tile.bm) * ceil_div(p.n, tile.bn);
 }
 
+inline constexpr std::size_t small_stage_bytes(const SmallTileConfig& tile, Op op_a, Op op_b) {
+  return sizeof(float) *
+         (small_operand_floats(tile.bm, tile.bk, tile.lies_along_k(op_a == Op::none)) +
+          small_operand_floats(tile.bn, tile.bk, tile.lies_along_k(op_b != Op::none)));
+}
+
 // Dynamic shared memory of a block: the ring, as far as k fills it, in which the parts of k are
 // added up in the end.
 inline std::size_t small_shared_bytes(const SmallTileConfig& tile, const Sgemm& p) {
   const auto stages = std::clamp<std::int64_t>(ceil_div(p.k, tile.bk), 1, tile.stages);
-  const int stage = small_operand_floats(tile.bm, tile.bk, p.op_a == Op::none) +
-                    small_operand_floats(tile.bn, tile.bk, p.op_b != Op::none);
-  const int sums = tile.parts_k > 1 ? tile.parts_k * tile.bm * tile.bn : 0;
-  return sizeof(float) * std::max<std::size_t>(static_cast<std::size_t>(stages * stage), sums);
+  const std::size_t sums = tile.parts_k > 1 ? sizeof(float) * tile.parts_k * tile.bm * tile.bn : 0;
+  return std::max(static_cast<std::size_t>(stages) * small_stage_bytes(tile, p.op_a, p.op_b), sums);
 }
 
 // What the launch asks for: where blocks are few and have some work, they are kept apart.
@@ -35,7 +39,7 @@ inline std::size_t small_shared_bytes_asked(const SmallTileConfig& tile, const S
   const std::size_t needed = small_shared_bytes(tile, p);
   const std::int64_t blocks = small_tile_count(tile, p) * p.batch, sms = device.sm_count;
   if (sms <= 0 || p.loop_k() < small_alone_k) return needed;
-  if (ceil_div(blocks, sms) >= std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
+  if (ceil_div(blocks, sms) > std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
   return shared_bytes_that_spread(blocks, needed, device);
 }
 
@@ -50,8 +54,9 @@ inline bool small_tile_supports(const SmallTileConfig& tile, const Sgemm& p, con
 inline double share_copied_by_4(const SmallTileConfig& tile, const Sgemm& p) {
   // Columns of B that lie apart for single stores of C are copied one by one.
   const bool b_apart = p.op_b == Op::none && is_c_by_4(p);
-  const int floats = (rows_by_4(p, p.lda, p.stride_a) ? tile.bm : 0) +
-                     (b_apart || rows_by_4(p, p.ldb, p.stride_b) ? tile.bn : 0);
+  const bool turns_a = tile.turns && p.op_a == Op::none, turns_b = tile.turns && p.op_b != Op::none;
+  const int floats = (turns_a || rows_by_4(p, p.lda, p.stride_a) ? tile.bm : 0) +
+                     (turns_b || b_apart || rows_by_4(p, p.ldb, p.stride_b) ? tile.bn : 0);
   return static_cast<double>(floats) / (tile.bm + tile.bn);
 }
 

@@ -2,15 +2,19 @@
 // 128 squared, k up to some 500, sides of 17 to 200.
 //
 // Idea    A block computes one tile of one product and is done. There are many blocks, and while
-//         some of an SM wait for their operands or store, others multiply. Both operands lie in
-//         shared memory as they lie in memory; only the way a thread reads its fragments follows
-//         the transposes. Four k at a time take the same number of 16-byte loads either way.
+//         some of an SM wait for their operands or store, others multiply. Operands lie in shared
+//         memory as they lie in memory, and the way a thread reads its fragments follows the
+//         transposes: four k at a time take the same number of 16-byte loads either way. Tiles
+//         for products of many blocks turn operands that lie along k as they are copied, float by
+//         float. A thread then reads its fragments k by k, which takes fewer registers, and
+//         FFMAs wait less for those: of four k that are loaded at once, every second lies in the
+//         register bank of the sum it is added to.
 //         Neighbouring threads store neighbours wherever rows of C start (small_operand.hpp).
 //         Where tiles are too few to fill the SMs, warps share a tile along k: they multiply larger
 //         fragments of it, each every few steps. Stages are long there: a warp that is alone on
 //         its scheduler waits while it starts the copies of a stage.
-// Limits  The bandwidth of C where k is short. Else loads from shared memory: a thread's 4 x 4
-//         outputs take 8 floats for 16 FFMAs, of which an SM does 128 while 32 floats a warp
+// Limits  The bandwidth of C where k is short. Else loads from shared memory: a thread's 8 x 4
+//         outputs take 12 floats for 32 FFMAs, of which an SM does 128 while 32 floats a warp
 //         arrive.
 // Order   One accumulator per output and part of k, k ascending, then the parts: the same bits for
 //         the same inputs and sizes.
@@ -30,11 +34,21 @@ namespace {
 template <SmallTileConfig tile, Op op_a, Op op_b>
 struct Stage {
   static constexpr int lanes_m = tile.bm / tile.tm, lanes_n = tile.bn / tile.tn;
-  SmallOperand<tile.bm, tile.bk, op_a == Op::none, lanes_m> a;
-  SmallOperand<tile.bn, tile.bk, op_b != Op::none, lanes_n> b;
+  static constexpr bool a_along_k = op_a == Op::none, b_along_k = op_b != Op::none;
+  SmallOperand<tile.bm, tile.bk, tile.lies_along_k(a_along_k), lanes_m> a;
+  SmallOperand<tile.bn, tile.bk, tile.lies_along_k(b_along_k), lanes_n> b;
 
   // Rows of A stay where they are. Columns of B lie so that threads store fours or neighbours.
-  static constexpr bool a_in_fours = op_a != Op::none;
+  static constexpr bool a_in_fours = !tile.lies_along_k(a_along_k);
+
+  using CopiesOfA =
+      std::conditional_t<tile.turns && a_along_k,
+                         SmallTurnedCopies<tile.threads(), tile.bm, tile.bk, lanes_m, true>,
+                         SmallCopies<tile.threads(), tile.bm, tile.bk, a_along_k, lanes_m>>;
+  using CopiesOfB =
+      std::conditional_t<tile.turns && b_along_k,
+                         SmallTurnedCopies<tile.threads(), tile.bn, tile.bk, lanes_n, false>,
+                         SmallCopies<tile.threads(), tile.bn, tile.bk, b_along_k, lanes_n>>;
 };
 
 // Who a thread is: its part of k, and its place in the tile.
@@ -120,8 +134,8 @@ class Ring {
   __device__ int depth_of(int step) const { return step == count_ - 1 ? last_depth_ : tile.bk; }
 
   S* const stages_;
-  SmallCopies<tile.threads(), tile.bm, tile.bk, op_a == Op::none, S::lanes_m> a_;
-  SmallCopies<tile.threads(), tile.bn, tile.bk, op_b != Op::none, S::lanes_n> b_;
+  typename S::CopiesOfA a_;
+  typename S::CopiesOfB b_;
   const int count_, last_depth_;
   int step_ = -ahead;  // the stage that is asked for next, or how many are still to be filled first
   int at_ = 0;         // the slot to fill; once all others are full, the one last read
@@ -153,17 +167,20 @@ template <SmallTileConfig tile, Op op_a, Op op_b>
 __device__ __forceinline__ void multiply_all(float (&acc)[tile.tm][tile.tn],
                                              Stage<tile, op_a, op_b>* stages, const Sgemm& p,
                                              const Outputs& out) {
-  // Where both operands lie along k, a step has fragments of four k of each: with 8 x 8 outputs
-  // there are no registers for those of a second one.
-  [[maybe_unused]] constexpr bool is_large =
-      op_a == Op::none && op_b != Op::none && tile.tm * tile.tn == 64;
+  // A whole stage of few steps is a straight line of instructions.
+  constexpr bool are_short = tile.parts_k == 1 && 4 * tile.unroll == tile.bk;
   const Place<tile> place;
   Ring<tile, op_a, op_b> ring(stages, p, out);
   while (ring.has_next()) {
     const Stage<tile, op_a, op_b>& stage = ring.next();
     const int depth = ring.depth();
-#pragma unroll is_large ? 1 : tile.unroll
-    for (int k = 4 * place.part; k < depth; k += 4 * tile.parts_k) multiply(acc, stage, place, k);
+    if (are_short && depth == tile.bk) {
+#pragma unroll
+      for (int k = 0; k < tile.bk; k += 4) multiply(acc, stage, place, k);
+    } else {
+#pragma unroll are_short ? 1 : tile.unroll
+      for (int k = 4 * place.part; k < depth; k += 4 * tile.parts_k) multiply(acc, stage, place, k);
+    }
   }
 }
 
@@ -291,9 +308,7 @@ struct Row {
 
   template <Op op_a, Op op_b>
   static Status start(const Sgemm& p, const Device& device, Stream stream) {
-    static_assert(sizeof(Stage<tile, op_a, op_b>) ==
-                  sizeof(float) * (small_operand_floats(tile.bm, tile.bk, op_a == Op::none) +
-                                   small_operand_floats(tile.bn, tile.bk, op_b != Op::none)));
+    static_assert(sizeof(Stage<tile, op_a, op_b>) == small_stage_bytes(tile, op_a, op_b));
     static_assert(tile.parts_k == 1 || 4 % tile.rows_of_part() == 0 || tile.rows_of_part() % 4 == 0,
                   "the rows that a thread stores lie one behind the other");
     return gpu::launch(small_tile<row, op_a, op_b>,

@@ -43,8 +43,8 @@ TEST(SgemmChoice, OfWellKnownShapes) {
   const Row rows[] = {
       {{16, 16, 16, 4096}, "small_16x32", "small_16x32"},
       {{64, 64, 64, 1000}, "small_64x64", "small_64x64"},
-      {{100, 100, 100, 512}, "stream_128x128", "stream_128x128"},
-      {{128, 128, 128, 1}, "stream_16x32", "stream_16x32"},
+      {{100, 100, 100, 512}, "small_64x128", "small_64x128"},
+      {{128, 128, 128, 1}, "small_32x32k128", "small_32x32k128"},
       {{256, 256, 256, 1}, "stream_16x32", "stream_16x32"},
       {{384, 384, 384, 1}, "stream_64x64", "stream_64x64"},
       {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},

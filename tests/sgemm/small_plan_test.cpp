@@ -43,7 +43,7 @@ TEST(SmallPlan, TilesAreWhatTheKernelCanCompute) {
     EXPECT_EQ(c.bn % c.tn, 0);
     EXPECT_EQ(c.tm % 4, 0);
     EXPECT_EQ(c.tn % 4, 0);
-    EXPECT_EQ(c.bk % 32, 0);
+    EXPECT_EQ(c.bk % 16, 0);
     EXPECT_EQ(c.tm % c.parts_k, 0);
     EXPECT_EQ(c.threads_of_part() % 32, 0) << "a warp has one part of k";
     EXPECT_EQ(c.threads() & (c.threads() - 1), 0) << "a power of two of them copies a line";
@@ -65,8 +65,11 @@ TEST(SmallPlan, SharedMemoryHoldsTheStagesThatKFillsAndThePartsOfK) {
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 32)), stage);
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 33)), 2 * stage);
   EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 3000)), 2 * stage);
-  const SmallTileConfig& parts = small_tile_named("small_32x96k64").config;
-  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 96, 1)), std::size_t{4 * 4 * 32 * 96});
+  const SmallTileConfig& parts = small_tile_named("small_32x32k64").config;
+  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 32, 1)),
+            std::size_t{4 * (32 * 68 + 64 * 36)});
+  EXPECT_EQ(small_shared_bytes(small_tile_named("small_16x64k64").config, small_product(16, 64, 1)),
+            std::size_t{4 * (16 * 68 + 64 * 68)});
 }
 
 // No more blocks on an SM than it must have, where that is few; else what the blocks need.
@@ -84,7 +87,12 @@ TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
   EXPECT_EQ(fit_on_sm(small_product(320, 320, 100)), 1u) << "100 blocks";
   EXPECT_EQ(fit_on_sm(small_product(320, 640, 100)), 2u) << "200 blocks";
   EXPECT_EQ(fit_on_sm(small_product(320, 1056, 100)), 3u) << "330 blocks";
-  for (const Sgemm& p : {small_product(320, 1600, 100), small_product(32, 64 * 32, 100)})
+  EXPECT_EQ(fit_on_sm(small_product(320, 2080, 100)), 5u) << "650 blocks";
+  const SmallTileConfig& few = small_tile_named("small_64x128").config;
+  EXPECT_EQ(small_shared_bytes_asked(few, small_product(640, 128 * 40, 100), device),
+            small_shared_bytes(few, small_product(640, 128 * 40, 100)))
+      << "400 blocks, of which no more than 3 an SM fit";
+  for (const Sgemm& p : {small_product(320, 2240, 100), small_product(32, 64 * 32, 100)})
     EXPECT_EQ(small_shared_bytes_asked(tile, p, device), needed) << "many blocks, or hardly any";
   EXPECT_LT(small_shared_bytes_asked(tile, small_product(320, 320, 20), device), needed)
       << "launches this short rather overlap";
@@ -155,6 +163,15 @@ TEST(SmallPlan, ShareCopiedByFours) {
   EXPECT_EQ(share_copied_by_4(tile, p), 0.25) << "whole lines of B lie apart";
   p.ldb = 66;
   EXPECT_EQ(share_copied_by_4(tile, p), 1);
+  p = small_product(32, 96, 64);
+  tile.turns = true;
+  EXPECT_EQ(share_copied_by_4(tile, p), 0.25) << "A lies along k";
+  p.op_b = Op::transpose;
+  p.ldb = 64;
+  EXPECT_EQ(share_copied_by_4(tile, p), 1);
+  p.op_a = Op::transpose;
+  p.lda = 32;
+  EXPECT_EQ(share_copied_by_4(tile, p), 0.75);
 }
 
 // C alone takes that long where it does not fit in L2.
