@@ -33,7 +33,7 @@ struct OwnOutputs {
     const int warp = tid / 32, lane = tid % 32;
     row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
     col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;
-    group = warp / (S::warps_n * S::warps_m);
+    group = S::warps_k == 1 ? 0 : warp / (S::warps_n * S::warps_m);
   }
 
   // Where outputs 4 v ... 4 v + 3 of this thread lie in the tile: next to each other in a row.
