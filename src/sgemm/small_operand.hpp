@@ -156,7 +156,8 @@ class SmallTurnedCopies {
     compute_now(rows_);
   }
   __device__ __forceinline__ void start(Tile& tile, unsigned depth) {
-    rows_ == extent&& depth == bk ? start<true>(tile, depth) : start<false>(tile, depth);
+    const bool whole = rows_ == extent && depth == bk;
+    whole ? start<true>(tile, depth) : start<false>(tile, depth);
     from_ += bk;
   }
 
