@@ -277,7 +277,8 @@ TEST(Cli, VerifyTakesBatchesAndTransposes) {
 
 TEST(Cli, BenchOfBatchesSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 16,8x9x10 --batch 5 --ops nn,tn --budget-ms 3 --no-peer "
+      "bench sgemm --device cpu --no-ceilings --shape 16,8x9x10 --batch 5 --ops nn,tn --budget-ms "
+      "3 --no-peer "
       "--kernel cpu_loop");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part : {"sgemm 16 x 16 x 16 NN, batch 5", "sgemm 8 x 9 x 10 TN, batch 5",
@@ -288,7 +289,8 @@ TEST(Cli, BenchOfBatchesSaysSo) {
 
 TEST(Cli, BenchOfPaddedRowsSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 8x9x10 --pad 0,3,1 --ops nn,tt --budget-ms 3 --no-peer "
+      "bench sgemm --device cpu --no-ceilings --shape 8x9x10 --pad 0,3,1 --ops nn,tt --budget-ms 3 "
+      "--no-peer "
       "--kernel cpu_loop");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part : {"sgemm 8 x 9 x 10 NN, lda 10, ldb 12, ldc 10",
@@ -299,7 +301,8 @@ TEST(Cli, BenchOfPaddedRowsSaysSo) {
 
 TEST(Cli, TheSweepOfBatchesCarriesItsBatches) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --sweep batched --kernel cpu_loop --no-peer --max-call-ms 0.001");
+      "bench sgemm --device cpu --no-ceilings --sweep batched --kernel cpu_loop --no-peer "
+      "--max-call-ms 0.001");
   EXPECT_EQ(run.exit_code, 2) << run.err;
   for (const char* shape : {"32x32x32 (batch 4096)", "64x64x64 (batch 1024)",
                             "128x128x128 (batch 256)", "512x512x512 (batch 64)"}) {
@@ -308,8 +311,8 @@ TEST(Cli, TheSweepOfBatchesCarriesItsBatches) {
 }
 
 TEST(Cli, BenchPrintsATableAndMarksTheBest) {
-  const ProgramRun run =
-      run_kernelwright("bench sgemm --device cpu --shape 64,96 --budget-ms 3 --kernel 'r00*'");
+  const ProgramRun run = run_kernelwright(
+      "bench sgemm --device cpu --no-ceilings --shape 64,96 --budget-ms 3 --kernel 'r00*'");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_FALSE(contains(run.err, "\x1b")) << "a live line in a pipe";
   EXPECT_TRUE(contains(run.out, "sgemm 64 x 64 x 64 NN")) << run.out;
@@ -320,7 +323,8 @@ TEST(Cli, BenchPrintsATableAndMarksTheBest) {
 
 TEST(Cli, BenchOfReductionsPrintsATableAPairOfOperationAndType) {
   const ProgramRun run = run_kernelwright(
-      "bench reduce --device cpu --shape 2^11,1000 --misalign 1 --op sum,max --dtype float32,int8 "
+      "bench reduce --device cpu --no-ceilings --shape 2^11,1000 --misalign 1 --op sum,max --dtype "
+      "float32,int8 "
       "--budget-ms 3 --kernel cpu_reduce --no-peer");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   for (const char* part :
@@ -331,8 +335,8 @@ TEST(Cli, BenchOfReductionsPrintsATableAPairOfOperationAndType) {
 }
 
 TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
-  const ProgramRun run =
-      run_kernelwright("bench reduce --device cpu --shape 300x20 --op min --budget-ms 3");
+  const ProgramRun run = run_kernelwright(
+      "bench reduce --device cpu --no-ceilings --shape 300x20 --op min --budget-ms 3");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.err, "min float32 300x20 rows is not supported by r00_cpu_loop"))
       << run.err;
@@ -341,7 +345,8 @@ TEST(Cli, BenchOfReductionsSaysWhoDoesNotTakeThem) {
 
 TEST(Cli, BenchLeavesSlowKernelsOutAndSaysSo) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 512 --budget-ms 3 --kernel 'r00*' --no-peer --max-call-ms "
+      "bench sgemm --device cpu --no-ceilings --shape 512 --budget-ms 3 --kernel 'r00*' --no-peer "
+      "--max-call-ms "
       "0.5");
   EXPECT_TRUE(contains(run.err, "r00_cpu_loop is left out at 512x512x512")) << run.err;
   EXPECT_EQ(run.exit_code, 2) << "nothing was left to measure";

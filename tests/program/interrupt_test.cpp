@@ -113,9 +113,10 @@ TEST_F(Interrupt, AResultFileThatCannotBeWrittenIsRefusedBeforeTheWork) {
 
 TEST_F(Interrupt, AUsageErrorLeavesAnOlderFileAsItWas) {
   std::ofstream(json_) << "older";
-  EXPECT_EQ(run_kernelwright("bench sgemm --device cpu --shape 512 --kernel 'r00*' --no-peer "
-                             "--max-call-ms 0.001 --json '" +
-                             json_ + "'")
+  EXPECT_EQ(run_kernelwright(
+                "bench sgemm --device cpu --no-ceilings --shape 512 --kernel 'r00*' --no-peer "
+                "--max-call-ms 0.001 --json '" +
+                json_ + "'")
                 .exit_code,
             2);
   EXPECT_EQ(read_text(json_), "older");
@@ -172,7 +173,8 @@ TEST_F(Interrupt, AResultFileFollowsLinksAndWritesIntoPipes) {
 }
 
 TEST(ProgressLines, LiveOnATerminalOnly) {
-  const std::string bench = "bench scale_add --device cpu --shape 64,128,256 --budget-ms 200";
+  const std::string bench =
+      "bench scale_add --device cpu --no-ceilings --shape 64,128,256 --budget-ms 200";
   EXPECT_TRUE(contains(run_in_terminal(bench, "-u NO_COLOR TERM=xterm").err, "\x1b[K"));
   for (const char* environment : {"TERM=dumb", "-u TERM", "TERM=xterm NO_COLOR=1"}) {
     const ProgramRun run = run_in_terminal(bench, environment);

@@ -72,7 +72,8 @@ TEST(Messages, HelpHasTheExitCodesAndHowToTakeKernelsAway) {
 
 TEST(Messages, OfWhatIsLeftOutBeginWithTheProgramsName) {
   const ProgramRun run = run_kernelwright(
-      "bench sgemm --device cpu --shape 512 --kernel 'r00*' --no-peer --max-call-ms 0.5");
+      "bench sgemm --device cpu --no-ceilings --shape 512 --kernel 'r00*' --no-peer --max-call-ms "
+      "0.5");
   EXPECT_TRUE(run.err.starts_with("kernelwright: r00_cpu_loop is left out")) << run.err;
 }
 
@@ -88,7 +89,8 @@ TEST(Messages, AnOutputThatCannotBeWrittenIsNoticed) {
   for (const char* command :
        {"bench scale_add --device cpu --shape 8 --budget-ms 3", "list",
         "verify scale_add --device cpu",
-        "bench scale_add --device cpu --shape 8 --budget-ms 3 --json -", "devices --no-measure"}) {
+        "bench scale_add --device cpu --no-ceilings --shape 8 --budget-ms 3 --json -",
+        "devices --no-measure"}) {
     const std::string err = temporary_path("full.txt");
     const std::string line = "'" + program_path() + "' " + command + " >/dev/full 2>'" + err + "'";
     const int state = std::system(line.c_str());
@@ -112,7 +114,7 @@ TEST(Messages, ShowAFilesControlBytesEscaped) {
 }
 
 TEST(Messages, ABrokenTuneCacheIsMentioned) {
-  for (const char* command : {"bench scale_add --device cpu --shape 8 --budget-ms 3",
+  for (const char* command : {"bench scale_add --device cpu --no-ceilings --shape 8 --budget-ms 3",
                               "verify scale_add --device cpu --shape 8", "devices --no-measure"}) {
     const ProgramRun run =
         run_kernelwright(command, "KERNELWRIGHT_TUNE_CACHE=/no/such/tune/cache.txt");

@@ -71,10 +71,10 @@ mutate() { # mutate [ID...]
   python3 tools/mutate.py "$@"
 }
 
-# run_all_tests [--all]: what CI runs; with --all also what takes long, every test under sanitizers and every kernel for
-# every architecture.
+# run_all_tests [--all]: what CI runs, where two presets would run a kernel on the same data in one of them; with --all
+# also what takes long, every test under sanitizers and every kernel for every architecture.
 run_all_tests() {
-  local passed=0 failed=0 summary=() main=cuda asan=asan quick=(--quick) amd=()
+  local passed=0 failed=0 summary=() main=cuda beside=-beside-asan asan=asan quick=(--quick) amd=()
   case ${1:-} in
     "")
       local architectures
@@ -82,7 +82,7 @@ run_all_tests() {
       configure_options+=("-DKW_CUDA_ARCHITECTURES=${architectures:-90a-real}")
       ;;
     --all)
-      asan=asan-all quick=() amd=(--all)
+      beside='' asan=asan-all quick=() amd=(--all)
       configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
       ;;
     *) die "test: unknown argument '$1'; there is --all" ;;
@@ -93,7 +93,7 @@ run_all_tests() {
     if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
     say "no nvcc: GPU code is tested through host SIMT only. To compile it too: $get_cuda"
     main=cpu
-    if have hipcc && [[ -e /dev/kfd ]]; then main=hip; fi # AMD's driver is here
+    if have hipcc && [[ -e /dev/kfd ]]; then main=hip beside=''; fi # AMD's driver is here
   fi
   find_python || true
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
@@ -105,7 +105,7 @@ run_all_tests() {
   stage "lint" lint "${quick[@]}"
   if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
   if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
-  stage "tests, preset $main" run_tests "$main"
+  stage "tests, preset $main" run_tests "$main" "$main$beside"
   stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
   printf '\n=== summary, %s in all\n' "$(elapsed)"
   printf '%s\n' "${summary[@]}"

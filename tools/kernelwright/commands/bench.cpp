@@ -27,7 +27,7 @@ struct BenchOptions : CommonOptions {
   float scale = 1.25f, shift = -0.5f;  // of scale_add
   ReduceChoice reduce;                 // of reduce
   std::string timing = "auto";
-  bool quick = false, no_peer = false;
+  bool quick = false, no_peer = false, no_ceilings = false;
 
   // Those that made the problems as large as they are.
   const char* size_arguments() const {
@@ -212,9 +212,12 @@ int run(const BenchOptions& options, const std::string& command) {
   std::vector<bench::Row> rows;
   const auto work = [&] {
     Progress& progress = session.progress();
-    progress.show("measuring the device's limits");
-    const bench::Ceilings ceilings = bench::measure_ceilings(workbench);
-    progress.clear();
+    bench::Ceilings ceilings;
+    if (!options.no_ceilings) {
+      progress.show("measuring the device's limits");
+      ceilings = bench::measure_ceilings(workbench);
+      progress.clear();
+    }
     session.begin(command, device, ceilings);
     if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
     flush_output();
@@ -256,6 +259,9 @@ void add_timing_options(CLI::App& to, BenchOptions& options) {
   options.add_device(to);
   options.add_kernel(to);
   to.add_flag("--no-peer", options.no_peer, "Leave the vendor's library out");
+  to.add_flag(
+      "--no-ceilings", options.no_ceilings,
+      "Begin at once: what the device reaches is not measured, and rows have no share of it");
   to.add_option("--l2", options.l2,
                 "hot: every call on the same operands; cold: on operands that no cache holds")
       ->check(CLI::IsMember({"hot", "cold"}))
