@@ -3,11 +3,9 @@
 #include "versions.hpp"
 
 #ifdef KW_HAVE_CUDA
-#include <cublas_v2.h>
-#include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include <map>
+#include "cublas_handle.hpp"
 #endif
 
 namespace kw::peers {
@@ -15,65 +13,10 @@ namespace kw::peers {
 #ifdef KW_HAVE_CUDA
 namespace {
 
-// What cuBLAS itself takes on Hopper where it is not given a workspace.
-constexpr std::size_t workspace_of_cublas = std::size_t{32} << 20;
-
-Status check(cublasStatus_t status, const char* what) {
-  if (status == CUBLAS_STATUS_SUCCESS) return Status::success();
-  return Status::failure(StatusCode::device_error,
-                         fmt::format("{}: {}", what, cublasGetStatusString(status)));
-}
-
-// A handle, and what it was told last: a program tells it once, not before each call.
-struct WarmHandle {
-  cublasHandle_t handle = nullptr;  // null where it cannot be made
-  bool is_told = false;
-  Stream stream;
-  Workspace workspace;
-  bool scalars_on_device = false;
-
-  Status tell(Stream new_stream, Workspace new_workspace, bool on_device);
-};
-
-// One a device and thread, kept to the end of the process: destroying one after the driver has gone
-// is an error.
-WarmHandle& warm_handle(int ordinal) {
-  thread_local std::map<int, WarmHandle> handles;
-  const auto known = handles.find(ordinal);
-  if (known != handles.end()) return known->second;
-  cublasHandle_t handle = nullptr;
-  if (cudaSetDevice(ordinal) != cudaSuccess || cublasCreate(&handle) != CUBLAS_STATUS_SUCCESS ||
-      cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH) != CUBLAS_STATUS_SUCCESS) {
-    handle = nullptr;
-  }
-  WarmHandle& made = handles[ordinal];
-  made.handle = handle;
-  return made;
-}
-
-Status WarmHandle::tell(Stream new_stream, Workspace new_workspace, bool on_device) {
-  if (is_told && stream.handle == new_stream.handle && workspace.data == new_workspace.data &&
-      workspace.bytes == new_workspace.bytes && scalars_on_device == on_device)
-    return Status::success();
-  is_told = false;
-  // Setting the stream resets the workspace, so the order matters.
-  Status status = check(cublasSetStream(handle, static_cast<cudaStream_t>(new_stream.handle)),
-                        "cublasSetStream");
-  if (status.ok())
-    status = check(cublasSetWorkspace(handle, new_workspace.data, new_workspace.bytes),
-                   "cublasSetWorkspace");
-  if (status.ok())
-    status = check(cublasSetPointerMode(
-                       handle, on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST),
-                   "cublasSetPointerMode");
-  *this = {handle, status.ok(), new_stream, new_workspace, on_device};
-  return status;
-}
-
 // Both scalars lie in the same place.
 bool supports(const Sgemm& p, const Device& device) {
   return device.kind == DeviceKind::cuda && (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
-         warm_handle(device.ordinal).handle != nullptr;
+         warm_handle(device.ordinal, CUBLAS_PEDANTIC_MATH).handle != nullptr;
 }
 
 std::size_t workspace_bytes(const Sgemm&, const Device&) { return workspace_of_cublas; }
@@ -100,7 +43,7 @@ Status multiply(cublasHandle_t handle, const Sgemm& p, const float* alpha, const
 }
 
 Status launch(const Sgemm& p, const Device& device, Workspace workspace, Stream stream) {
-  WarmHandle& warm = warm_handle(device.ordinal);
+  WarmHandle& warm = warm_handle(device.ordinal, CUBLAS_PEDANTIC_MATH);
   const bool on_device = p.alpha_at != nullptr;
   Status status = warm.tell(stream, workspace, on_device);
   if (!status.ok()) return status;

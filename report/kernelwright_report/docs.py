@@ -14,6 +14,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE ladder [SIZE] | sweep | products | spread [SIZE] | scale-add | accuracy | verified
     table: FILE sweep-summary | sweep-products            of random products and those of programs
     table: FILE host-time          of the host's times
+    table: FILE sustained          of rates that last
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
@@ -24,6 +25,7 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE roofline            of random products and those of programs
+    plot: FILE sustained           of rates that last, and their energy
     plot: FILE by-length | over-peer | steps [N]          of reductions
     machine: FILE                  device, versions, command
     rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
@@ -43,7 +45,7 @@ from pathlib import Path
 
 from . import amd, check, counters, guard, host_times, library, marks
 from . import pictures as plots
-from . import rungs, sweeps, tables, tables_errors, tables_reduce, text, theme, values
+from . import rungs, sustained, sweeps, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -99,6 +101,8 @@ class Project:
                 how = f"Write it with `tools/amd_isa.py --csv {name}`."
             if "host-time" in path.name:
                 how = f"Write it with `kernelwright bench sgemm --timing enqueue --json {name}` on that device."
+            if "sustained" in path.name:
+                how = f"Write it with `kernelwright bench sgemm --sustain 5 --json {name}` on that device."
             if "guard" in path.name:
                 how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
             if "amd-ladder" in name:
@@ -169,8 +173,9 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         raise ResultError(f"table '{kind}' is unknown; there are: {', '.join(TABLES)}, counters, isa, guard.")
     op, make = TABLES[kind]
     result = project.load(words[0])
-    if (kind == "host-time") != (result.kind == "host"):
-        raise ResultError(f"table '{kind}' does not show {words[0]}: host-time is of `bench sgemm --timing enqueue`.")
+    for of, own, option in (("host-time", "host", "--timing enqueue"), ("sustained", "sustained", "--sustain")):
+        if (kind == of) != (result.kind == own):
+            raise ResultError(f"table '{kind}' does not show {words[0]}: {of} is of `bench sgemm {option}`.")
     if op not in ("", result.op):
         raise ResultError(f"table '{kind}' is of {op}, but {words[0]} holds {result.op}.")
     table = make(project, result, size)
@@ -223,6 +228,7 @@ TABLES = {
     "sweep-summary": ("sgemm", _of_sweep(sweeps.summary_table)),
     "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
     "host-time": ("sgemm", lambda project, result, size: host_times.table(result)),
+    "sustained": ("sgemm", lambda project, result, size: sustained.table(result)),
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),

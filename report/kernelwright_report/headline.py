@@ -56,8 +56,22 @@ def _of_sweep(result: ResultFile) -> list[Headline]:
     ][:MOST]
 
 
+def _sustained(result: ResultFile, shape) -> list[Headline]:
+    found = []
+    for kernel in [kernel for kernel in result.timed_kernels if result.role(kernel) == "production"][:MOST]:
+        row = result.at(kernel, shape)
+        if row is None:
+            continue
+        energy = f", {text.number(row.gflop_per_joule)}{text.THIN}GFLOP/J" if row.gflop_per_joule else ""
+        share = f"; {text.percent(row.of_fp16_third)} of a third of cuBLAS's FP16" if row.of_fp16_third else ""
+        found.append(Headline(rate(result, row), f"{text.kernel(kernel)} sustained at {shape.label}{energy}{share}"))
+    return found
+
+
 def headlines(result: ResultFile, size: int) -> list[Headline]:
     """A line a kernel of the library."""
+    if result.kind == "sustained":
+        return _sustained(result, result.timed_shapes[-1])
     if result.kind != "bench":
         return []
     if sweeps.is_sweep(result):

@@ -63,6 +63,17 @@ def _sweep(result: ResultFile) -> list[Picture]:
     ]  # fmt: skip
 
 
+def _sustained(result: ResultFile) -> list[Picture]:
+    if sum(shape.square and shape.m > 0 for shape in result.timed_shapes) < 2:
+        return []
+    caption = "Sustained: the rate of one kernel back to back for seconds. Rested: of a short spell after a rest. A product in "
+    caption += "16 bits counts as a third, for a split product takes three."
+    return [
+        Picture("sustained", "Rates that last, and their energy", caption,
+                _drawing("plots_sustained", "rates_and_energy", result))
+    ]  # fmt: skip
+
+
 def _sgemm(result: ResultFile, size: int) -> list[Picture]:
     unit, _ = text.rate_unit(result.rows)
     shape = result.shape_near(size)
@@ -134,6 +145,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         return [Picture("accuracy", "Error against K", caption, _drawing("plots_other", "accuracy", result))]
     if result.kind in ("verify", "host"):
         return []
+    if result.kind == "sustained":
+        return _sustained(result)
     if result.op == "scale_add":
         if not any(shape.flops > 0 for shape in result.timed_shapes):
             return []

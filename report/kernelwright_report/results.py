@@ -49,12 +49,14 @@ class ResultFile:
 
     @cached_property
     def kind(self) -> str:
-        """bench, host (the host's times), accuracy or verify: what the file can show."""
+        """bench, host (the host's times), sustained, accuracy or verify: what the file can show."""
         if "accuracy" in self.command.split():
             return "accuracy"
         timed = [row for row in self.rows if row.median_us is not None]
         if not timed or self.device["kind"] == "host-simt":
             return "verify"
+        if any(row.timing == schema.SUSTAINED_TIMING for row in timed):
+            return "sustained"
         return "host" if any(row.timing == schema.HOST_TIMING for row in timed) else "bench"
 
     @cached_property

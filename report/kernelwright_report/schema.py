@@ -12,6 +12,7 @@ SCHEMA = 1
 OPS = ("sgemm", "scale_add", "reduce")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
+SUSTAINED_TIMING = "sustained"  # one kernel back to back for seconds
 LONGEST_TEXT = 4000  # a longer one is cut: it belongs in no table
 DEEPEST = 40
 LARGEST_INT = 2**63 - 1
@@ -46,6 +47,8 @@ OPTIONAL = {
     "c_first": NUMBER, "c_last": NUMBER,
     "sweep": str, "seed": int, "number": int, "program": str, "third": str, "roofline_us": NUMBER,
     "predicted_us": NUMBER, "workspace_bytes": int,
+    "sustained_s": NUMBER, "calls": int, "rested_gflops": NUMBER, "joules_per_call": NUMBER, "gflop_per_joule": NUMBER,
+    "energy_from": str, "hottest_c": NUMBER, "power_limit_w": NUMBER, "limited_by": dict, "of_fp16_third": NUMBER,
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
@@ -55,7 +58,7 @@ OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), 
 # Numbers of the device that plots and tables compute with.
 CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
 SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed"}
-POSITIVE = {"time_us.median", "vs_peer", "vs_previous", "roofline_us"}
+POSITIVE = {"time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule"}
 UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 
 
@@ -113,7 +116,7 @@ def check_row(where: str, fields) -> None:
     for name, types in OPTIONAL.items():
         if fields.get(name) is not None:
             _check_value(where, name, fields[name], types)
-    for group in ("time_us", "error"):
+    for group in ("time_us", "error", "limited_by"):
         _check_numbers(where, group, fields.get(group) or {})
     for name, known in (("op", OPS), ("role", ROLES)):
         _need(fields[name] in known, f"{where}: {name} {_shown(fields[name])} is not one of {', '.join(known)}.")

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import host_times, sweeps, tables, tables_errors, tables_reduce
+from . import host_times, sustained, sweeps, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -15,7 +15,10 @@ from .results import ResultFile
 from .svg import inline
 from .tables import Table
 
-TITLES = {"bench": "measured", "host": "the host's time of a call", "verify": "verified", "accuracy": "accuracy"}
+TITLES = {
+    "bench": "measured", "host": "the host's time of a call", "sustained": "rates that last", "verify": "verified",
+    "accuracy": "accuracy",
+}  # fmt: skip
 OPS = {"sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
 # What a part holds depends on the file; one without tables and pictures is left out.
 PARTS = {"result": "", "steps": "Step by step", "ratios": "Ratios", "sizes": "Every size", "errors": "Errors"}
@@ -49,6 +52,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
     errors = {"errors": [tables_errors.largest(result)]}
     if result.kind == "host":
         return {"result": [host_times.table(result)], **errors}
+    if result.kind == "sustained":
+        return {"result": [sustained.table(result)], **errors}
     if result.kind == "verify":
         return errors
     if result.op == "scale_add":

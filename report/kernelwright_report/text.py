@@ -60,7 +60,7 @@ def size(size_bytes: float) -> str:
 
 VENDORS = {
     "cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB", "openmp": "OpenMP",
-    "xla_bf16x6": "XLA bf16x6",
+    "xla_bf16x6": "XLA bf16x6", "cublas_fp16": "cuBLAS FP16", "cublas_bf16": "cuBLAS BF16",
 }  # fmt: skip
 
 

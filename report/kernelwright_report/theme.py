@@ -15,6 +15,7 @@ COLOURS = {
     "fail": ("#c62b2b", "#ff7070"),
     "peer": ("#e36a07", "#ff9838"),
     "peer-2": ("#b08400", "#f2cf4a"),
+    "peer-3": ("#3d7f7a", "#6fc4bd"),
     "production": ("#b51f68", "#f26aa7"),
     "production-2": ("#8a2be0", "#b98cff"),
     "production-3": ("#d9638f", "#ffb0cf"),

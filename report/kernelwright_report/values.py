@@ -17,6 +17,7 @@ fields (k=16384, input=unit, dtype=float16):
     min_time max_time mean_time iqr repeats         of the repeats
     error rms_error signed_error                    largest, root mean square and mean error
     grid block power clock                          of the launch, W, MHz
+    rested of_fp16_third joules gflop_per_joule     of `bench sgemm --sustain`: rate after a rest, share, J a call
     field(NAME, …)                                  any other field of the rows
     sweep(KERNEL, THIRD, FIGURE)                    of a sweep of products: mean least below over_roofline … (sweeps.py)
     ratio(A, B, shape)    gain(A, B, shape)         how many times as fast as B A is; the same in percent more

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "bench/telemetry.hpp"
+#include "bench/sensors.hpp"
 #include "versions.hpp"
 
 namespace kw::bench {

@@ -114,6 +114,19 @@ std::string length_text(std::int64_t n) {
   return fmt::format("2^{}", std::countr_zero(length));
 }
 
+ordered_json sustained_json(const SustainedRow& row) {
+  return {{"sustained_s", row.seconds},
+          {"calls", row.calls},
+          {"rested_gflops", or_null(row.rested_gflops)},
+          {"joules_per_call", or_null(row.joules_per_call)},
+          {"gflop_per_joule", or_null(row.gflop_per_joule)},
+          {"energy_from", row.energy_from.empty() ? ordered_json() : ordered_json(row.energy_from)},
+          {"hottest_c", or_null(row.hottest_c)},
+          {"power_limit_w", or_null(row.power_limit_w)},
+          {"limited_by", or_null(row.limited_by)},
+          {"of_fp16_third", or_null(row.of_fp16_third)}};
+}
+
 }  // namespace
 
 std::string size_text(const check::SgemmCase& c) {
@@ -253,6 +266,7 @@ ordered_json to_json(const Row& row) {
     json.update({{"predicted_us", number_or_null(row.plan->predicted_us)},
                  {"workspace_bytes", row.plan->workspace_bytes}});
   }
+  if (row.sustained) json.update(sustained_json(*row.sustained));
   return json;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -50,6 +51,18 @@ struct PlanRow {
   std::size_t workspace_bytes;
 };
 
+// What a sustained run adds: one kernel back to back, none beside it.
+struct SustainedRow {
+  double seconds = 0;  // of all calls together
+  std::int64_t calls = 0;
+  std::optional<double> rested_gflops;  // of a short spell after a rest
+  std::optional<double> joules_per_call, gflop_per_joule;
+  std::string energy_from;  // as BoardSummary has it
+  std::optional<double> hottest_c, power_limit_w;
+  std::optional<std::map<std::string, double>> limited_by;
+  std::optional<double> of_fp16_third;  // of a split product: its rate by a third of FP16's
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
@@ -58,6 +71,7 @@ struct Row {
   std::optional<SuiteRow> suite;          // of the accuracy suite alone
   std::optional<SweepRow> sweep;          // of --sweep random and programs alone
   std::optional<PlanRow> plan;            // of --within alone
+  std::optional<SustainedRow> sustained;  // of --sustain alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

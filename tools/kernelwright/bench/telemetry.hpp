@@ -1,10 +1,8 @@
-// SM clock and board power of a GPU while it works, through NVML where the driver brings it. The
-// library is opened at run time, so that a build needs no driver.
+// SM clock and board power of a GPU while it works on one thing after the other.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "gpu/device.hpp"
 
@@ -34,8 +32,5 @@ class Telemetry {
   class Sampler;
   std::unique_ptr<Sampler> sampler_;
 };
-
-// "580.159.04"; empty without NVML.
-std::string nvidia_driver_version();
 
 }  // namespace kw::bench

@@ -10,6 +10,7 @@
 #include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
 #include "choice.hpp"
+#include "commands/bench_sustain.hpp"
 #include "commands/commands.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
@@ -28,6 +29,7 @@ struct BenchOptions : CommonOptions {
   ReduceChoice reduce;                 // of reduce
   std::string timing = "auto";
   bool quick = false, no_peer = false, no_ceilings = false;
+  double sustain_s = 0;  // of sgemm
 
   // Those that made the problems as large as they are.
   const char* size_arguments() const {
@@ -298,6 +300,29 @@ void add_timing_with_enqueue(CLI::App& to, BenchOptions& options) {
       ->capture_default_str();
 }
 
+// What times kernels in turn has no place beside --sustain.
+void check_sustain(const BenchOptions& options) {
+  const auto refuse = [](const char* option, bool is_given) {
+    if (!is_given) return;
+    throw UsageError(
+        fmt::format("--sustain: runs one kernel after the other, each for so many seconds, on "
+                    "operands that the caches may hold; leave {} out",
+                    option));
+  };
+  refuse("--timing", options.timing != "auto");
+  refuse("--l2 cold", options.l2 == "cold");
+  refuse("--budget-ms", options.budget_ms > 0);
+  refuse("--max-call-ms", options.max_call_ms >= 0);
+  refuse("--within", options.within > 0);
+  refuse("--quick", options.quick);
+  if (options.product.is_of_products()) {
+    throw UsageError(fmt::format(
+        "--sustain: --sweep {} has too many products, each of which would run for {:g} s; take a "
+        "few with --shape",
+        options.product.sweep, options.sustain_s));
+  }
+}
+
 void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("sgemm", "C = alpha op(A) op(B) + beta C");
   command->footer(
@@ -318,6 +343,7 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --device cpu --quick\n"
       "  kernelwright bench sgemm --shape 256 --l2 cold\n"
       "  kernelwright bench sgemm --timing enqueue --json host-time.json\n"
+      "  kernelwright bench sgemm --sustain 5 --json sgemm-sustained.json\n"
       "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
@@ -329,7 +355,21 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       ->check(number_from_zero(false));
   add_timing_options(*command, *options);
   add_timing_with_enqueue(*command, *options);
+  command
+      ->add_option("--sustain", options->sustain_s,
+                   "Run each kernel back to back for so many seconds, alone, and report the rate "
+                   "that lasts, power, clock and energy a call; beside the vendor's FP32, FP16 and "
+                   "BF16 products (default sizes: 2048, 4096, 8192, 16384; at least 5 for energy)")
+      ->type_name("SECONDS")
+      ->check(number_from_zero(false));
   command->callback([options, &invocation] {
+    if (options->sustain_s > 0) {
+      check_sustain(*options);
+      invocation.exit_code =
+          run_sustained({options->sustain_s, options->no_peer, options->no_ceilings}, *options,
+                        options->product, invocation.command);
+      return;
+    }
     if (options->timing == "enqueue") options->product.default_sweep = "mixed";
     invocation.exit_code = run<Sgemm, check::SgemmTrial>(*options, invocation.command);
   });

@@ -4,7 +4,7 @@
 #include "bench/result_file.hpp"
 #include "bench/results.hpp"
 #include "bench/table.hpp"
-#include "bench/telemetry.hpp"
+#include "bench/sensors.hpp"
 #include "commands/commands.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"

@@ -21,8 +21,8 @@ Op parse_op(const std::string& letter) { return letter == "T" ? Op::transpose : 
 // What is measured where no shape is asked for: all that the device does in reasonable time.
 std::vector<Shape> default_shapes(const ProductChoice& choice, const Device& device) {
   if (device.kind == DeviceKind::host_simt) return sweep("small");
-  if (!choice.default_sweep.empty()) return sweep(choice.default_sweep);
-  std::vector<Shape> shapes = sweep("classic");
+  std::vector<Shape> shapes =
+      sweep(choice.default_sweep.empty() ? "classic" : choice.default_sweep);
   const std::int64_t largest = device.is_gpu() ? 16384 : 2048;
   std::erase_if(shapes, [&](const Shape& shape) { return shape.m > largest; });
   return shapes;

@@ -21,7 +21,7 @@ struct ProductChoice {
   std::optional<std::int64_t> count;
   std::optional<double> max_work;
   float alpha = 1, beta = 0;
-  std::string default_sweep;  // where neither shape nor sweep is given, on a GPU; empty: classic
+  std::string default_sweep;  // where neither shape nor sweep is given; empty: classic
 
   // Whether the sweep is one of products with ops of their own, of which rows say more (SweepRow).
   bool is_of_products() const { return sweep == "random" || sweep == "programs"; }
