@@ -4,7 +4,8 @@
 //            asynchronous: read results after `synchronize()` or in the stream's own order. On the
 //            CPU a call has finished when it returns.
 // Threads    Distinct contexts may be used at the same time; one context by one thread at a time.
-// Same bits  Same inputs, device, library version, tune cache and workspace size: same bits.
+// Same bits  Same inputs, device, library version, tune cache and workspace size: same bits. (Where
+//            the device has no memory left for the context's own workspace, that has another size.)
 // Errors     Every function throws kw::Error. After invalid_argument, unsupported and
 //            workspace_too_small nothing was written. What a GPU only finds while it works is
 //            reported by a later call or by `synchronize()`, as device_error.
@@ -63,10 +64,11 @@ class KW_API Context {
   void set_stream(void* stream);
 
   /// Later calls take their scratch memory from here: device memory, 256-byte aligned, not used by
-  /// anything else meanwhile. A call that needs more fails with workspace_too_small; a product in
-  /// fp32_split makes do with less (math.hpp). (null, 0) returns to the context's own workspace,
-  /// which a call that needs more grows by an allocation; what it grew out of is kept until the
-  /// context ends.
+  /// anything else meanwhile. A product that would take more makes do with what there is, by a
+  /// slower way at worst; a reduction that needs more fails with workspace_too_small. (null, 0)
+  /// returns to the context's own workspace, which a call that needs more grows by an allocation;
+  /// what it grew out of is kept until the context ends. Where the device has no memory for that,
+  /// products make do with less, and no call asks for more until this function is called.
   void set_workspace(void* data, std::size_t bytes);
 
   /// Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels

@@ -54,8 +54,10 @@ KW_API void kwDestroy(kwHandle_t handle);
 KW_API kwStatus_t kwSetStream(kwHandle_t handle, void* stream);
 /* Waits until the work of all calls so far is done. */
 KW_API kwStatus_t kwSynchronize(kwHandle_t handle);
-/* Later calls take their scratch memory from here: device memory, 256-byte aligned. (null, 0)
- * returns to the handle's own workspace, which grows by an allocation in a call that needs more. */
+/* Later calls take their scratch memory from here: device memory, 256-byte aligned. A product that
+ * would take more makes do with what there is; a reduction that needs more fails. (null, 0) returns
+ * to the handle's own workspace, which grows by an allocation in a call that needs more, as far as
+ * the device has memory. */
 KW_API kwStatus_t kwSetWorkspace(kwHandle_t handle, void* data, size_t bytes);
 
 /* Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels that
@@ -97,8 +99,7 @@ KW_API kwStatus_t kwSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwO
                           int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
                           const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
 
-/* Workspace that the same call of kwSgemm takes; with KW_MATH_FP32_SPLIT the most that it has use
- * for. */
+/* Workspace that the same call of kwSgemm has use for: with less it may take a slower way. */
 KW_API kwStatus_t kwSgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
                                         kwOp_t op_b, int64_t m, int64_t n, int64_t k,
                                         const float* alpha, const float* a, int64_t lda,
@@ -114,7 +115,7 @@ KW_API kwStatus_t kwSgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kw
                                         int64_t stride_a, const float* b, int64_t ldb,
                                         int64_t stride_b, const float* beta, float* c, int64_t ldc,
                                         int64_t stride_c, int64_t batch);
-/* Workspace that the same call of kwSgemmStridedBatched takes. */
+/* Workspace that the same call of kwSgemmStridedBatched has use for. */
 KW_API kwStatus_t kwSgemmStridedBatchedWorkspaceBytes(
     kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m, int64_t n, int64_t k,
     const float* alpha, const float* a, int64_t lda, int64_t stride_a, const float* b, int64_t ldb,

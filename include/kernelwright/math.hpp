@@ -9,9 +9,9 @@
 // Choice     By the data, on the device: asynchronous, nothing waits for the host, and a captured
 //            call chooses anew in each replay.
 // Same bits  as context.hpp has it: same data, same choice.
-// Workspace  About 6 bytes an element of A and B. With less the call works in slices: in a caller's
-//            workspace from the size of one slice on, and where the context's own would grow beyond
-//            4 GiB for it. Where not even a slice fits, it computes in plain FP32.
+// Workspace  About 6 bytes an element of A and B. With less, in a caller's workspace or where the
+//            device has no more memory, the call works in slices, from the size of one slice on; so
+//            it does where it would take over 4 GiB. Where no slice fits, it is plain FP32.
 #pragma once
 
 namespace kw {

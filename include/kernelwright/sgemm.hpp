@@ -41,7 +41,7 @@ KW_API void sgemm(Context& context, Scalar alpha, MatrixView<const float> a,
                   MatrixView<const float> b, Scalar beta, MatrixView<float> c,
                   const SgemmOptions& options = {});
 
-/// Workspace that the same call of `sgemm` takes; in fp32_split the most that it has use for.
+/// Workspace that the same call of `sgemm` has use for: with less it may take a slower way.
 KW_API std::size_t sgemm_workspace_bytes(const Context& context, Scalar alpha,
                                          MatrixView<const float> a, MatrixView<const float> b,
                                          Scalar beta, MatrixView<float> c,
@@ -55,7 +55,7 @@ KW_API void sgemm_batched(Context& context, Scalar alpha, MatrixView<const float
                           std::int64_t batch, std::int64_t stride_a, std::int64_t stride_b,
                           std::int64_t stride_c, const SgemmOptions& options = {});
 
-/// Workspace that the same call of `sgemm_batched` takes.
+/// Workspace that the same call of `sgemm_batched` has use for.
 KW_API std::size_t sgemm_batched_workspace_bytes(
     const Context& context, Scalar alpha, MatrixView<const float> a, MatrixView<const float> b,
     Scalar beta, MatrixView<float> c, std::int64_t batch, std::int64_t stride_a,

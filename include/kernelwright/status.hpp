@@ -12,11 +12,11 @@ namespace kw {
 /// Outcome of a call. The values are those of `kwStatus_t` in kernelwright.h and never change.
 enum class StatusCode : int {
   ok = 0,
-  invalid_argument = 1,     ///< an argument breaks the documented contract; nothing was written
-  unsupported = 2,          ///< no kernel in this build computes the problem on this device
-  no_device = 3,            ///< the asked device is not present
-  out_of_memory = 4,        ///< an allocation failed (context or workspace creation only)
-  workspace_too_small = 5,  ///< the caller's workspace is smaller than the queried size
+  invalid_argument = 1,  ///< an argument breaks the documented contract; nothing was written
+  unsupported = 2,       ///< no kernel in this build computes the problem on this device
+  no_device = 3,         ///< the asked device is not present
+  out_of_memory = 4,     ///< the device has no memory for a context, or for a reduction's workspace
+  workspace_too_small = 5,  ///< the caller's workspace is smaller than a reduction needs
   device_error = 6,         ///< the device runtime reported an error; the message carries its text
   internal_error = 7,       ///< a defect of this library
   unusable_file = 8,        ///< a file is missing or not what the call needs; the message says why

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "api/context_state.hpp"
 #include "kernelwright/matrix.hpp"
@@ -32,6 +33,9 @@ struct SgemmCall {
 
 Status sgemm(ContextState& state, const SgemmCall& call);
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes);
+// Which kernel computed the call that was this context's last one, and whether in sub-problems;
+// empty where there was nothing to do. Waits for it.
+Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path);
 
 struct ScaleAddCall {
   float scale = 1;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t workspace_alignment = 256;
 constexpr std::size_t smallest_workspace = std::size_t{1} << 20;
+// Where there is no memory: what no kernel has use for is not asked for.
+constexpr std::size_t least_workspace = std::size_t{1} << 10;
 // A split product of 16384 x 16384 x 16384 fits (6 bytes per element of A and B, 3.2 GB).
 // Sub-problems of that size keep every multiprocessor busy, and 80 GB cards have the memory.
 constexpr std::size_t largest_sub_problem_workspace = std::size_t{4} << 30;
@@ -121,6 +123,7 @@ Status ContextState::set_workspace(void* data, std::size_t bytes) {
              ": align it to ", workspace_alignment, " bytes"),
         "workspace");
   }
+  own_limit_ = any_workspace;  // there may be memory again
   if (data == nullptr) {
     callers_workspace_.reset();
   } else {
@@ -158,8 +161,9 @@ void ContextState::load_tune_cache_of_environment() {
   }
 }
 
-std::size_t ContextState::sub_problem_workspace() const {
-  return callers_workspace_ ? callers_workspace_->bytes : largest_sub_problem_workspace;
+std::size_t ContextState::workspace_limit(Math math) const {
+  if (callers_workspace_) return callers_workspace_->bytes;
+  return math == Math::fp32 ? own_limit_ : std::min(own_limit_, largest_sub_problem_workspace);
 }
 
 Status ContextState::workspace(std::size_t bytes, Workspace* found) {
@@ -176,15 +180,39 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
     return Status::success();
   }
   if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
-    // Sizes double, so all of them together have at most four times the largest size needed.
-    Workspace grown{nullptr, std::max(std::bit_ceil(bytes), smallest_workspace), tickets_};
-    own_workspaces_.reserve(own_workspaces_.size() + 1);
-    Status status = runtime_->allocate(&grown.data, grown.bytes);
+    Status status = grow_workspace(bytes);
     if (!status.ok()) return status;
-    own_workspaces_.push_back(grown);
   }
   *found = own_workspaces_.back();
   return Status::success();
+}
+
+// Sizes double, so all of them together have at most four times the largest size needed; less where
+// the device has no more.
+Status ContextState::grow_workspace(std::size_t bytes) {
+  const std::size_t rounded = std::max(std::bit_ceil(bytes), smallest_workspace);
+  Status status = add_workspace(rounded);
+  if (status.code == StatusCode::out_of_memory && rounded > bytes) status = add_workspace(bytes);
+  if (status.code != StatusCode::out_of_memory) return status;
+  const auto present = [&] { return own_workspaces_.empty() ? 0 : own_workspaces_.back().bytes; };
+  const std::size_t before = present();
+  // Steps of a quarter find at least three quarters of what there is.
+  for (std::size_t less = bytes / 4 * 3; less > before && less >= least_workspace;
+       less = less / 4 * 3) {
+    Status added = add_workspace(less);
+    if (added.ok()) break;
+    if (added.code != StatusCode::out_of_memory) return added;
+  }
+  own_limit_ = present();
+  return status;
+}
+
+Status ContextState::add_workspace(std::size_t bytes) {
+  Workspace grown{nullptr, bytes, tickets_};
+  own_workspaces_.reserve(own_workspaces_.size() + 1);
+  Status status = runtime_->allocate(&grown.data, grown.bytes);
+  if (status.ok()) own_workspaces_.push_back(grown);
+  return status;
 }
 
 }  // namespace kw::detail

@@ -10,6 +10,7 @@
 #include "api/plan_cache.hpp"
 #include "backends.hpp"
 #include "kernelwright/context.hpp"
+#include "select.hpp"
 #include "tune_cache.hpp"
 
 namespace kw::detail {
@@ -44,16 +45,20 @@ class ContextState {
   // After a failure the context has no tune cache.
   Status load_tune_cache(const std::string& path);
   // Scratch memory of at least that size, and the context's tickets. The memory is the caller's
-  // where it was set, else the context's own, which grows as needed.
+  // where it was set, else the context's own, which grows as needed. Where the device has no memory
+  // left for that, the context's own grows by what there is, the limit below is lower from then on,
+  // and the status is out_of_memory.
   Status workspace(std::size_t bytes, Workspace* found);
-  // The limit for a kernel that can work in sub-problems: the caller's whole workspace, or the size
-  // up to which the context's own grows for such a call.
-  std::size_t sub_problem_workspace() const;
+  // What a call in that arithmetic may plan with: the caller's whole workspace; else what the
+  // context's own may grow to, in fp32_split up to a size from which sub-problems are as fast.
+  std::size_t workspace_limit(Math math) const;
 
  private:
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
   Status make_stream();
   Status make_tickets();
+  Status grow_workspace(std::size_t bytes);
+  Status add_workspace(std::size_t bytes);
   void load_tune_cache_of_environment();
 
   std::unique_ptr<Runtime> runtime_;
@@ -68,6 +73,7 @@ class ContextState {
   unsigned* tickets_ = nullptr;
   std::optional<Workspace> callers_workspace_;
   std::vector<Workspace> own_workspaces_;  // the last one is the largest, and calls use it
+  std::size_t own_limit_ = any_workspace;  // less once the device had no memory for more
 };
 
 // Between a context and its state.

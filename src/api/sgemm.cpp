@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "api/calls.hpp"
@@ -83,9 +84,8 @@ Status choose(const ContextState& state, const Sgemm& problem, Math math, Choice
 
 // The bytes of workspace that the chosen kernel gets. A split kernel whose workspace would exceed
 // the limit computes the call in sub-problems, within the limit. Where even its least exceeds the
-// limit, this chooses another kernel instead.
+// limit, this chooses another kernel instead: at last one that needs none.
 std::size_t fit_workspace(const ContextState& state, const PlanKey& key, Choice<Sgemm>* choice) {
-  if (key.math() == Math::fp32) return choice->plan.workspace_bytes;
   const std::size_t limit = key.workspace_limit();
   if (choice->plan.needed_workspace_bytes() > limit) {
     auto other =
@@ -99,8 +99,7 @@ std::size_t fit_workspace(const ContextState& state, const PlanKey& key, Choice<
 
 // The plan of the call: the one kept for its key, else a new one, which is then kept.
 Status plan_of(ContextState& state, const Sgemm& problem, Math math, const PlannedSgemm** found) {
-  // Only a split call looks at the limit.
-  const PlanKey key(problem, math, math == Math::fp32 ? 0 : state.sub_problem_workspace());
+  const PlanKey key(problem, math, state.workspace_limit(math));
   *found = state.plans().find(key);
   if (*found != nullptr) return Status::success();
   PlannedSgemm made;
@@ -111,26 +110,63 @@ Status plan_of(ContextState& state, const Sgemm& problem, Math math, const Plann
   return status;
 }
 
+// The plan of the call, and its workspace. Where the device has no memory for it, the call is
+// planned anew with the memory that there is.
+Status prepare(ContextState& state, const Sgemm& problem, Math math, const PlannedSgemm** planned,
+               Workspace* workspace) {
+  for (;;) {
+    const std::size_t limit = state.workspace_limit(math);
+    Status status = plan_of(state, problem, math, planned);
+    if (!status.ok()) return status;
+    status = state.workspace((*planned)->workspace_bytes, workspace);
+    const bool can_do_with_less =
+        status.code == StatusCode::out_of_memory && state.workspace_limit(math) < limit;
+    if (!can_do_with_less) return status;
+  }
+}
+
 }  // namespace
 
 Status sgemm(ContextState& state, const SgemmCall& call) {
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
   const Sgemm problem = canonical(call);
-  const PlannedSgemm* planned = nullptr;
-  status = plan_of(state, problem, call.options.math, &planned);
-  if (!status.ok()) return status;
   const auto work = [&] {
-    const std::size_t bytes = planned->workspace_bytes;
+    const PlannedSgemm* planned = nullptr;
     Workspace workspace;
-    Status ready = state.workspace(bytes, &workspace);
+    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
     if (!ready.ok()) return ready;
     // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
     // bits of the result, must not depend on that.
-    workspace.bytes = bytes;
+    workspace.bytes = planned->workspace_bytes;
     return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
   };
   return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
+}
+
+Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path) {
+  path->clear();
+  Status status = check_sgemm(call);
+  if (!status.ok() || nothing_to_do(call)) return status;
+  const Sgemm problem = canonical(call);
+  const auto look = [&] {
+    const PlannedSgemm* planned = nullptr;
+    Workspace workspace;
+    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
+    if (!ready.ok()) return ready;
+    const auto& [kernel, plan] = planned->choice;
+    const char* name = kernel->name;
+    if (kernel->path_taken != nullptr) {
+      PathWords words{};
+      if (planned->workspace_bytes >= sizeof words)
+        ready = state.runtime().copy(&words, workspace.data, sizeof words, state.stream());
+      if (ready.ok()) name = kernel->path_taken(problem, state.device(), plan, words);
+    }
+    *path = name;
+    if (planned->workspace_bytes < plan.workspace_bytes) *path += " in sub-problems";
+    return ready;
+  };
+  return state.runtime().with_device(std::ref(look));
 }
 
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -25,22 +26,48 @@ void free_block(void* data) {
   ::operator delete (static_cast<unsigned char*>(data) - guard_bytes, std::align_val_t{alignment});
 }
 
+std::atomic<std::size_t>& set_bytes() {
+  static std::atomic<std::size_t> bytes = [] {
+    const char* const text = std::getenv("KW_HOST_SIMT_MEMORY");
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : 0;
+  }();
+  return bytes;
+}
+
+// What an allocation takes of the device's memory.
+std::size_t taken(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
 }  // namespace
 
 std::size_t memory_bytes() {
+  if (const std::size_t set = set_bytes(); set > 0) return set;
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
+void set_memory_bytes(std::size_t bytes) { set_bytes() = bytes; }
+
 DeviceMemory::~DeviceMemory() {
-  for (const auto& [data, bytes] : sizes_) free_block(data);
+  for (const auto& [data, bytes] : sizes_) {
+    used_ -= taken(bytes);
+    free_block(data);
+  }
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
-  if (bytes > memory_bytes()) return nullptr;  // the system might promise what it does not have
+  // The system might promise what it does not have.
+  const std::size_t most = memory_bytes();
+  if (bytes > most) return nullptr;
+  if (used_.fetch_add(taken(bytes)) + taken(bytes) > most) {
+    used_ -= taken(bytes);
+    return nullptr;
+  }
   const std::size_t total = guard_bytes + bytes + guard_bytes;
   void* block = ::operator new (total, std::align_val_t{alignment}, std::nothrow);
-  if (block == nullptr) return nullptr;
+  if (block == nullptr) {
+    used_ -= taken(bytes);
+    return nullptr;
+  }
   std::memset(block, poison_byte, total);
   void* data = static_cast<unsigned char*>(block) + guard_bytes;
   const std::lock_guard lock(mutex_);
@@ -54,6 +81,7 @@ void DeviceMemory::release(void* data) noexcept {
   if (known == sizes_.end()) return;
   const auto* bytes = static_cast<const unsigned char*>(data);
   if (is_damaged(bytes - guard_bytes) || is_damaged(bytes + known->second)) ++damaged_;
+  used_ -= taken(known->second);
   sizes_.erase(known);
   free_block(data);
 }

@@ -10,8 +10,10 @@
 
 namespace kw::host_simt {
 
-// The memory of this machine.
+// The memory of the device, for all runtimes together: as much as was set, at first by the
+// environment variable KW_HOST_SIMT_MEMORY; where that is 0 or not set, this machine's.
 std::size_t memory_bytes();
+void set_memory_bytes(std::size_t bytes);
 
 class DeviceMemory {
  public:
@@ -20,16 +22,19 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  // Null where the system has no more.
+  // Null where the device, or the system, has no more.
   void* allocate(std::size_t bytes);
   void release(void* data) noexcept;
 
   static std::int64_t damaged() { return damaged_; }
+  // Of all runtimes, in multiples of an allocation's alignment.
+  static std::size_t used_bytes() { return used_; }
 
  private:
   std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
   static inline std::atomic<std::int64_t> damaged_ = 0;
+  static inline std::atomic<std::size_t> used_ = 0;
 };
 
 }  // namespace kw::host_simt

@@ -27,6 +27,11 @@ Status launch_row(const Sgemm& problem, const Device&, Workspace, Stream) {
   return calls_of_row->sgemm(problem, math);
 }
 
+template <Math math>
+const char* path_of_row(const Sgemm& problem, const Device&, const Plan<Sgemm>&, const PathWords&) {
+  return calls_of_row->path(problem, math);
+}
+
 }  // namespace
 
 LibraryCalls::LibraryCalls(const check::Workbench& bench) {
@@ -37,17 +42,21 @@ LibraryCalls::LibraryCalls(const check::Workbench& bench) {
 
 Kernel<Sgemm> LibraryCalls::row(Math math) {
   calls_of_row = this;
-  return {.name = "library",
+  const bool is_split = math == Math::fp32_split;
+  return {.name = is_split ? "library_split" : "library",
           .parent = nullptr,
           .idea = "a call of the library through a context",
           .role = Role::production,
           .math = math,
           .supports = [](const Sgemm&, const Device&) { return true; },
           .workspace_bytes = no_workspace<Sgemm>,
-          .launch = math == Math::fp32 ? launch_row<Math::fp32> : launch_row<Math::fp32_split>};
+          .launch = is_split ? launch_row<Math::fp32_split> : launch_row<Math::fp32>,
+          .path_taken = is_split ? path_of_row<Math::fp32_split> : path_of_row<Math::fp32>};
 }
 
-Status LibraryCalls::sgemm(const Sgemm& p, Math math) {
+namespace {
+
+detail::SgemmCall call_of(const Sgemm& p, Math math) {
   detail::SgemmCall call;
   call.alpha = scalar(p.alpha, p.alpha_at);
   call.a = operand(p.a, p.m, p.k, p.lda, p.op_a);
@@ -57,7 +66,19 @@ Status LibraryCalls::sgemm(const Sgemm& p, Math math) {
   call.options.math = math;
   call.batch = {p.batch,   p.stride_a, p.stride_b, p.stride_c, p.a_array != nullptr,
                 p.a_array, p.b_array,  p.c_array};
-  return detail::sgemm(*state_, call);
+  return call;
+}
+
+}  // namespace
+
+Status LibraryCalls::sgemm(const Sgemm& p, Math math) {
+  return detail::sgemm(*state_, call_of(p, math));
+}
+
+const char* LibraryCalls::path(const Sgemm& p, Math math) {
+  std::string path;
+  check::require(detail::sgemm_path(*state_, call_of(p, math), &path));
+  return paths_.insert(path).first->c_str();
 }
 
 }  // namespace kw::bench

@@ -39,10 +39,12 @@ struct CommonOptions {
     to.add_option("--device", device, "auto, cpu, gpu, cuda, hip, gpu:NUMBER or host-simt")
         ->capture_default_str();
   }
-  void add_kernel(CLI::App& to) {
-    to.add_option("--kernel", kernel,
-                  "Kernels by name, for example 'r0*,r11*'; '!GLOB' takes away again: '!amd_*' is "
-                  "all but these (default: all)")
+  CLI::Option* add_kernel(CLI::App& to) {
+    return to
+        .add_option(
+            "--kernel", kernel,
+            "Kernels by name, for example 'r0*,r11*'; '!GLOB' takes away again: '!amd_*' is "
+            "all but these (default: all)")
         ->type_name("GLOB")
         ->check(not_empty());
   }

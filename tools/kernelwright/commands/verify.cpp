@@ -1,7 +1,12 @@
 // kernelwright verify: every kernel on every edge case, each element against float64.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <set>
+#include <string>
 
+#include "bench/library_calls.hpp"
+#include "bench/memory_pressure.hpp"
 #include "bench/parts.hpp"
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
@@ -18,6 +23,9 @@ namespace kw {
 namespace {
 
 constexpr int failures_told = 5;  // a kernel
+constexpr double mebibyte = 1 << 20;
+constexpr std::size_t largest_chunk_of_case = std::size_t{1} << 30;
+constexpr const char* whole_calls = "kernelwright,kernelwright_split";
 
 struct VerifyOptions : CommonOptions {
   std::string op;
@@ -26,11 +34,18 @@ struct VerifyOptions : CommonOptions {
   std::int64_t batch = 1;            // likewise
   std::optional<float> alpha, beta;  // likewise; of every case, where given
   ProductChoice product;             // of sgemm: a sweep in place of shapes
+  std::optional<double> leave_free;  // likewise: whole calls, with so many MiB of memory free
 
   bool is_of_sgemm() const {
-    return batch != 1 || ops != "nn" || alpha || beta || !product.sweep.empty();
+    return batch != 1 || ops != "nn" || alpha || beta || !product.sweep.empty() || leave_free;
   }
 };
+
+// The same text, for as long as the program runs.
+const char* lasting(const char* text) {
+  static std::set<std::string> texts;
+  return texts.insert(text).first->c_str();
+}
 
 struct Tally {
   int verified = 0, refused = 0, failed = 0;
@@ -81,22 +96,51 @@ void print_tallies(const char* op, const std::vector<std::string>& names,
 // A small case takes about as long as this much work.
 constexpr double least_work = 1e6;
 
+// A kernel's result; a whole call's, in a new context, while most of the device's memory is taken.
+template <class Trial, class Problem>
+check::VerifyResult verify_one(check::Workbench& workbench, Trial& trial,
+                               const Kernel<Problem>& kernel, std::optional<double> leave_free) {
+  if constexpr (std::is_same_v<Problem, Sgemm>) {
+    if (leave_free) {
+      const auto free_bytes = static_cast<std::size_t>(*leave_free * mebibyte);
+      const bench::MemoryPressure pressure(workbench.runtime(), free_bytes, largest_chunk_of_case);
+      bench::LibraryCalls library(workbench);
+      check::VerifyResult result = trial.verify(library.row(kernel.math));
+      if (result.path != nullptr) result.path = lasting(result.path);
+      return result;
+    }
+  }
+  return trial.verify(kernel);
+}
+
 // Cases outside, kernels inside: the float64 reference of a case is computed once.
 template <class Trial, class Problem, class Case>
 bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
                 const std::vector<Case>& cases, const std::vector<bench::SweepRow>& labels,
-                const char* op, bool quiet, Session& session) {
+                const char* op, const VerifyOptions& options, Session& session) {
   std::vector<Tally> tallies(kernels.size());
+  std::vector<std::set<std::string>> paths(kernels.size());
   std::vector<std::string> names;
   for (const auto& kernel : kernels) names.emplace_back(kernel.name);
   Progress& progress = session.progress();
+  // What no case needs is taken once.
+  std::optional<bench::MemoryPressure> pressure;
+  if (options.leave_free) {
+    double most = 0;
+    for (const Case& c : cases) most = std::max(most, Trial::bytes(c, workbench.device()));
+    pressure.emplace(workbench.runtime(),
+                     static_cast<std::size_t>(1.1 * most + (*options.leave_free + 64) * mebibyte),
+                     workbench.device().memory_bytes / 4);
+  }
   progress.plan(bench::parts_of(cases, 0, least_work));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Trial trial(workbench, cases[i]);
     std::vector<bench::Row> rows;
     for (std::size_t j = 0; j < kernels.size(); ++j) {
       progress.show(fmt::format("verifying {}: {}", op, names[j]));
-      const check::VerifyResult result = trial.verify(kernels[j]);
+      const check::VerifyResult result =
+          verify_one(workbench, trial, kernels[j], options.leave_free);
+      if (result.path != nullptr) paths[j].insert(result.path);
       tallies[j].count(cases[i], kernels[j].role, result);
       if (result.outcome != check::Outcome::unsupported) {
         rows.push_back(bench::make_row(kernels[j], trial.problem(), cases[i], result));
@@ -109,7 +153,9 @@ bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
     progress.next();
   }
   progress.clear();
-  if (!quiet) print_tallies(op, names, tallies);
+  if (!options.quiet()) print_tallies(op, names, tallies);
+  for (std::size_t j = 0; options.leave_free && !options.quiet() && j < kernels.size(); ++j)
+    fmt::print("{} took: {}\n", names[j], fmt::join(paths[j], ", "));
   flush_output();
   return std::all_of(tallies.begin(), tallies.end(), [](const Tally& t) { return t.failed == 0; });
 }
@@ -194,13 +240,13 @@ bool verify_op(check::Workbench& workbench, const VerifyOptions& options,
                const std::vector<Case>& cases, const char* op, Session& session,
                const std::vector<bench::SweepRow>& labels = {}) {
   const Device& device = workbench.device();
-  const KernelList<Problem> kernels =
-      select_kernels(all_kernels<Problem>(device.kind), options.kernel);
+  const KernelList<Problem> kernels = select_kernels(
+      all_kernels<Problem>(device.kind), options.leave_free ? whole_calls : options.kernel.c_str());
   const char* size_arguments = !labels.empty()      ? "--sweep"
                                : options.batch != 1 ? "--shape and --batch"
                                                     : "--shape";
   bench::require_room<Trial>(size_arguments, cases, device);
-  return verify_all<Trial>(workbench, kernels, cases, labels, op, options.quiet(), session);
+  return verify_all<Trial>(workbench, kernels, cases, labels, op, options, session);
 }
 
 bool verify_sweep(check::Workbench& workbench, const VerifyOptions& options, Session& session) {
@@ -211,20 +257,34 @@ bool verify_sweep(check::Workbench& workbench, const VerifyOptions& options, Ses
                                              products.labels);
 }
 
+// The machine's own memory is not taken.
+void check_leave_free(const Device& device) {
+  const bool is_machines =
+      device.kind == DeviceKind::cpu ||
+      (device.kind == DeviceKind::host_simt && std::getenv("KW_HOST_SIMT_MEMORY") == nullptr);
+  if (!is_machines) return;
+  throw UsageError(fmt::format(
+      "--leave-free: the memory of {} is this machine's; take --device gpu, or --device host-simt "
+      "with a device of KW_HOST_SIMT_MEMORY bytes",
+      device.name));
+}
+
 int run(const VerifyOptions& options, bool input_given, const std::string& command) {
   static_cast<void>(options.parsed_input());  // a wrong name is told before any work
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   // Kernels and shapes are of one operation: where none is named, of sgemm.
   const bool all = options.op.empty() && options.kernel.empty() && options.shape.empty() &&
-                   options.product.sweep.empty();
+                   options.product.sweep.empty() && !options.leave_free;
   const auto is_meant = [&](const char* op) {
     return all || (options.op.empty() ? std::string("sgemm") : options.op) == op;
   };
   if (!is_meant("sgemm") && options.is_of_sgemm()) {
     throw UsageError(fmt::format(
-        "--sweep, --batch, --ops, --alpha and --beta are of sgemm, not of {}", options.op));
+        "--sweep, --batch, --ops, --alpha, --beta and --leave-free are of sgemm, not of {}",
+        options.op));
   }
+  if (options.leave_free) check_leave_free(device);
   Session session(options.json);
   mention_broken_tune_cache(device);
   check::Workbench workbench(*runtime);
@@ -268,13 +328,14 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify sgemm --device host-simt --json verified.json\n"
       "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
       "  kernelwright verify sgemm --sweep random --seed 7 --count 100 --kernel 'kernelwright*'\n"
+      "  kernelwright verify sgemm --leave-free 100 --shape 8192,4096x16384x4096\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
   auto options = std::make_shared<VerifyOptions>();
   command->add_option("op", options->op, "sgemm, reduce or scale_add")
       ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
-  options->add_kernel(*command);
+  CLI::Option* kernel = options->add_kernel(*command);
   CLI::Option* shape =
       command
           ->add_option("--shape", options->shape,
@@ -301,6 +362,15 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       ->check(not_empty())
       ->capture_default_str()
       ->needs(shape);
+  command
+      ->add_option(
+          "--leave-free", options->leave_free,
+          "Of sgemm: whole calls of the library in both arithmetics, each in a new context "
+          "while all of the device's memory but so many MiB is taken; rows and a line at "
+          "the end say which way each took")
+      ->type_name("MIB")
+      ->check(number_from_zero(false))
+      ->excludes(kernel);
   command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
       ->type_name("LIST")
       ->capture_default_str();
