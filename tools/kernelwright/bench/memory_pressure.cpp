@@ -6,7 +6,7 @@
 namespace kw::bench {
 namespace {
 
-constexpr std::size_t least_chunk = std::size_t{1} << 20;
+constexpr std::size_t least_chunk = std::size_t{1} << 16;
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace kw::bench {
 class MemoryPressure {
  public:
   // Leaves about so many bytes free; throws kw::Error where not even those are. Takes as many bytes
-  // at a time as there are, from `largest_chunk` down to 1 MiB.
+  // at a time as there are, from `largest_chunk` down to 64 KiB.
   MemoryPressure(Runtime& runtime, std::size_t free_bytes, std::size_t largest_chunk);
 
  private:
