@@ -120,8 +120,10 @@ double cpu_oracle_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 const Tools& cpu_tools() {
-  static const Tools table = {run_each<FillMatrix>, oracle, run_judge<JudgeUnchanged>,
-                              run_judge<JudgeSgemm>, run_judge<JudgeScaleAdd>};
+  static const Tools table = {run_each<FillMatrix>,      oracle,
+                              run_judge<JudgeUnchanged>, run_judge<JudgeSgemm>,
+                              run_judge<JudgeScaleAdd>,  run_each<FillDrawn>,
+                              run_each<OneSum>,          run_judge<JudgeDrawn>};
   return table;
 }
 

@@ -87,8 +87,10 @@ Status oracle(const Oracle& whole, Stream stream) {
 
 const kw::check::Tools& tools() {
   static const kw::check::Tools table = {
-      run_each<kw::check::FillMatrix>, oracle, run_judge<kw::check::JudgeUnchanged>,
-      run_judge<kw::check::JudgeSgemm>, run_judge<kw::check::JudgeScaleAdd>};
+      run_each<kw::check::FillMatrix>,      oracle,
+      run_judge<kw::check::JudgeUnchanged>, run_judge<kw::check::JudgeSgemm>,
+      run_judge<kw::check::JudgeScaleAdd>,  run_each<kw::check::FillDrawn>,
+      run_each<kw::check::OneSum>,          run_judge<kw::check::JudgeDrawn>};
   return table;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "check/accuracy/drawn_elements.hpp"
 #include "check/elementwise.hpp"
 #include "gpu/device.hpp"
 #include "kernel.hpp"
@@ -37,6 +38,9 @@ struct Tools {
   Status (*judge_unchanged)(const JudgeUnchanged&, Partial* partials, Stream);
   Status (*judge_sgemm)(const JudgeSgemm&, Partial* partials, Stream);
   Status (*judge_scale_add)(const JudgeScaleAdd&, Partial* partials, Stream);
+  Status (*fill_drawn)(const FillDrawn&, Stream);
+  Status (*one_sum)(const OneSum&, Stream);
+  Status (*judge_drawn)(const JudgeDrawn&, Partial* partials, Stream);
 };
 
 const Tools& cpu_tools();

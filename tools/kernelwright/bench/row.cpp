@@ -254,6 +254,16 @@ ordered_json to_json(const Row& row) {
                  {"max_vs_peer", finite_or_null(row.suite->max_vs_peer)},
                  {"same_bits", row.suite->same_bits}});
   }
+  if (row.fuzz) {
+    json.update({{"draw", row.fuzz->draw},
+                 {"seed", row.fuzz->seed},
+                 {"data", row.fuzz->data},
+                 {"products", row.fuzz->products},
+                 {"outputs", row.fuzz->outputs},
+                 {"one_sum_rms", number_or_null(row.fuzz->one_sum_rms)},
+                 {"rms_vs_one_sum", number_or_null(row.fuzz->rms_vs_one_sum)},
+                 {"excess", number_or_null(row.fuzz->excess)}});
+  }
   if (row.sweep) {
     json.update({{"sweep", row.sweep->sweep},
                  {"seed", or_null(row.sweep->seed)},

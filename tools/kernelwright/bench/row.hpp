@@ -35,6 +35,19 @@ struct SuiteRow {
   bool same_bits = false;  // of two calls
 };
 
+// What the accuracy fuzzer adds: errors are pooled over products of data drawn from one
+// distribution, beside those of one FP32 sum an element.
+struct FuzzRow {
+  std::int64_t draw;
+  std::uint64_t seed;  // of the data
+  std::string data;    // the distribution, as --data takes it
+  int products;
+  std::int64_t outputs;  // of all products
+  double one_sum_rms;
+  double rms_vs_one_sum;
+  double excess;  // of the mean square over that of one sum, in standard errors
+};
+
 // What a sweep of named or random products adds.
 struct SweepRow {
   std::string sweep;                   // random, programs
@@ -69,6 +82,7 @@ struct Row {
   std::string path;                       // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
   std::optional<SuiteRow> suite;          // of the accuracy suite alone
+  std::optional<FuzzRow> fuzz;            // of accuracy --fuzz alone
   std::optional<SweepRow> sweep;          // of --sweep random and programs alone
   std::optional<PlanRow> plan;            // of --within alone
   std::optional<SustainedRow> sustained;  // of --sustain alone

@@ -1,5 +1,5 @@
-// kernelwright accuracy: how a kernel's error grows with k, for three kinds of data; or, with
-// --classes, the accuracy suite.
+// kernelwright accuracy: how a kernel's error grows with k, for three kinds of data; with --classes
+// the accuracy suite, with --fuzz the accuracy fuzzer.
 #include <algorithm>
 #include <array>
 
@@ -7,8 +7,10 @@
 #include "bench/problems.hpp"
 #include "bench/room.hpp"
 #include "bench/table.hpp"
+#include "check/accuracy/fuzz_case.hpp"
 #include "check/cases.hpp"
 #include "check/verify.hpp"
+#include "commands/accuracy_fuzz.hpp"
 #include "commands/accuracy_suite.hpp"
 #include "commands/commands.hpp"
 #include "commands/session.hpp"
@@ -130,6 +132,37 @@ int run(const CommonOptions& options, std::int64_t size, std::int64_t deepest,
   return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
 }
 
+void add_fuzz_options(CLI::App& command, FuzzOptions& fuzz) {
+  CLI::Option* wanted =
+      command.add_flag("--fuzz", fuzz.wanted, "Draw data at random, find what breaks the promise")
+          ->excludes("--classes", "--size", "--max-k");
+  CLI::Option* count = command.add_option("--count", fuzz.count, "So many draws")
+                           ->check(whole_number(1, 1'000'000))
+                           ->capture_default_str()
+                           ->needs(wanted);
+  command.add_option("--first", fuzz.first, "The number of the first draw")
+      ->check(whole_number(0, 1'000'000'000))
+      ->capture_default_str()
+      ->needs(wanted);
+  command
+      .add_option("--outputs", fuzz.outputs,
+                  "Products of a draw have so many elements together, and are 8 at least")
+      ->check(whole_number(1, 1'000'000'000))
+      ->capture_default_str()
+      ->needs(wanted);
+  CLI::Option* data =
+      command.add_option("--data", fuzz.data, "NAME=VALUE,...: such data, in place of draws")
+          ->type_name("LIST")
+          ->check(not_empty())
+          ->needs(wanted)
+          ->excludes(count);
+  CLI::Option* shape = command.add_option("--shape", fuzz.shape, "MxNxK of --data")
+                           ->type_name("SHAPE")
+                           ->check(not_empty())
+                           ->needs(data);
+  data->needs(shape);
+}
+
 }  // namespace
 
 void add_accuracy_command(CLI::App& app, Invocation& invocation) {
@@ -139,7 +172,8 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
   accuracy->footer(
       "Examples:\n"
       "  kernelwright accuracy sgemm --device cpu\n"
-      "  kernelwright accuracy sgemm --classes '*' --json accuracy.json");
+      "  kernelwright accuracy sgemm --classes '*' --json accuracy.json\n"
+      "  kernelwright accuracy sgemm --fuzz --seed 7");
   CLI::App* command = accuracy->add_subcommand(
       "sgemm", "Errors in units of u = 2^-24 times |A| |B|: largest, root mean square, mean");
   command->footer(
@@ -153,13 +187,27 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       "not, or where two calls differ. Classes:\n" +
       accuracy_class_names() +
       "\n"
+      "With --fuzz it is the accuracy fuzzer: data, shapes and k are drawn, and each split kernel "
+      "that\n"
+      "the library may choose there computes products of such data. One fails (exit code 1) where "
+      "its\n"
+      "root mean square error exceeds that of one FP32 sum an element by more than three standard\n"
+      "errors; what fails is then made as small as it can be. Of an operand a or b in --data, "
+      "each\n"
+      "a whole number, 0 where it is left out:\n" +
+      check::distribution_help() +
+      "\n"
       "Examples:\n"
       "  kernelwright accuracy sgemm --device cpu\n"
       "  kernelwright accuracy sgemm --kernel 'r04*,r12*' --max-k 1024 --json accuracy.json\n"
       "  kernelwright accuracy sgemm --classes '*' --math fp32_split --seeds 3\n"
-      "  kernelwright accuracy sgemm --classes unit,normal --dump folder");
+      "  kernelwright accuracy sgemm --classes unit,normal --dump folder\n"
+      "  kernelwright accuracy sgemm --fuzz --seed 7 --count 1000 --json fuzz.json\n"
+      "  kernelwright accuracy sgemm --fuzz --shape 1536x1536x777 --data "
+      "a.body=normal,a.zeros=900000,b.body=normal");
   auto options = std::make_shared<CommonOptions>();
   auto suite = std::make_shared<SuiteOptions>();
+  auto fuzz = std::make_shared<FuzzOptions>();
   options->add_device(*command);
   options->add_kernel(*command);
   CLI::Option* classes =
@@ -182,10 +230,12 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       ->add_option("--max-k", suite->deepest,
                    "Largest k (default: 16384, of the suite 65536; host SIMT: 1024)")
       ->check(whole_number(1, 65536));
+  add_fuzz_options(*command, *fuzz);
   options->add_seed(*command);
   options->add_json(*command);
-  command->callback([options, suite, &invocation] {
-    invocation.exit_code = suite->classes.empty()
+  command->callback([options, suite, fuzz, &invocation] {
+    invocation.exit_code = fuzz->wanted ? run_accuracy_fuzz(*options, *fuzz, invocation.command)
+                           : suite->classes.empty()
                                ? run(*options, suite->size, suite->deepest, invocation.command)
                                : run_accuracy_suite(*options, *suite, invocation.command);
   });
