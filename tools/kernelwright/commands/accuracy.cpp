@@ -150,6 +150,7 @@ void add_fuzz_options(CLI::App& command, FuzzOptions& fuzz) {
       ->check(whole_number(1, 1'000'000'000))
       ->capture_default_str()
       ->needs(wanted);
+  command.add_flag("--as-drawn", fuzz.as_drawn, "What fails is not made smaller")->needs(wanted);
   CLI::Option* data =
       command.add_option("--data", fuzz.data, "NAME=VALUE,...: such data, in place of draws")
           ->type_name("LIST")

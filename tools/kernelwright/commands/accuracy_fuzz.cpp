@@ -270,7 +270,7 @@ int run_accuracy_fuzz(const CommonOptions& options, const FuzzOptions& fuzz,
         tell(number, c, finding);
         if (first == nullptr) first = &finding;
       }
-      if (first != nullptr && fuzz.data.empty()) {
+      if (first != nullptr && !fuzz.as_drawn) {
         const auto [smallest, finding] = fuzzer.shrink(c, *first);
         if (!options.quiet()) fmt::print("made smaller:\n");
         tell(number, smallest, finding);

@@ -14,6 +14,7 @@ struct FuzzOptions {
   std::int64_t count = 100;
   std::int64_t first = 0;          // the draw to begin with
   std::int64_t outputs = 100'000;  // that the products of a draw have together, at least
+  bool as_drawn = false;           // what fails is not made smaller
   std::string data, shape;         // one case in place of draws
 };
 
