@@ -34,7 +34,8 @@ class SelectPath : public HostSimt {
  protected:
   SelectPath() {
     options().workers = 1;
-    problem_.m = problem_.n = problem_.k = 64;
+    problem_.m = problem_.n = 64, problem_.k = 512;
+    for (hopper::ElementWeight& weight : control_->weights) weight = {2, 2};
     for (int block = 0; block < range_blocks; ++block) {
       set_range(block, 1, 1);
       infinite_->ranges[block] = {{0x7F800000u, 0x7F800000u, 0x7F800000u, 0x7F800000u}};
@@ -90,6 +91,32 @@ TEST_F(SelectPath, OneBlocksRangeCounts) {
     set_range(block, 1, 1);
   }
   set_range(7, 0x1p-60f, 0x1p60f);
+  expect_path(Path::fp16x3);
+}
+
+// An eighth of the elements that were weighed may be light.
+TEST_F(SelectPath, LightElementsTakeWhatRoundsLess) {
+  const auto set_weights = [&](int first, int count, hopper::ElementWeight weight) {
+    for (int element = first; element < first + count; ++element)
+      control_->weights[element] = weight;
+  };
+  set_weights(0, hopper::sampled_elements, {1, 1});
+  expect_path(Path::fp16x3);
+  set_weights(3, 4, {0.9f, 0.9f});
+  expect_path(Path::fp16x3);
+  set_weights(3, 5, {0.9f, 1});
+  expect_path(Path::bf16x6);
+  set_weights(3, 5, {0.9f, 0.9f});
+  expect_path(Path::fp32);
+  // Those of zeros say nothing, unless all are.
+  set_weights(0, hopper::sampled_elements, {0, 0});
+  expect_path(Path::fp32);
+  set_weights(31, 1, {1, 1});
+  expect_path(Path::fp16x3);
+  set_weights(31, 1, {0.5f, 0.5f});
+  expect_path(Path::fp32);
+  // For so short a sum the library does not choose the kernels.
+  problem_.k = hopper::bf16x6_scheme.chosen_k - 1;
   expect_path(Path::fp16x3);
 }
 

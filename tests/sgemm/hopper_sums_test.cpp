@@ -27,7 +27,7 @@ class HopperSums : public Hopper {
     host_simt::options().workers = 1;  // so that blocks do not share k
     row_ = tile_of(kernel().name);
   }
-  LowBand low_band() const { return low_band_of(hopper::scheme_of(in_fp16()), row_.tile); }
+  LowBand low_band() const { return low_band_of(hopper::scheme_of(in_fp16())); }
 
   // The mean over the elements of C of (got - want) / |A||B|, in units of 2^-24.
   double mean_error() const {

@@ -14,7 +14,7 @@ double over(double sum, std::int64_t count) {
 
 }  // namespace
 
-void PooledErrors::add(const Partial& own, const Partial& one_sum) {
+void PooledErrors::add(const Partial& own, const Partial& one_sum, double limit) {
   ++products_;
   outputs_ += own.count;
   failures_ += std::max<std::int64_t>(own.failures - one_sum.failures, 0);
@@ -24,7 +24,7 @@ void PooledErrors::add(const Partial& own, const Partial& one_sum) {
   max_ = std::max(max_, own.max);
   one_sum_max_ = std::max(one_sum_max_, one_sum.max);
   const double difference =
-      over(own.sum_square, own.count) - over(one_sum.sum_square, one_sum.count);
+      over(own.sum_square, own.count) - limit * limit * over(one_sum.sum_square, one_sum.count);
   difference_ += difference;
   difference_square_ += difference * difference;
 }

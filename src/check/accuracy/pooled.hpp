@@ -1,6 +1,9 @@
 // The fuzzer's rule: is a kernel's mean square error larger than that of one FP32 sum an element,
 // by more than chance? Errors of one product are not independent (a row's are alike), so products
 // of the same distribution with fresh data are the draws of which the standard error is made.
+// A kernel in plain FP32 whose blocks or warps share k adds up several sums of an element. Where
+// two products count, each is rounded by itself then, while one sum rounds the first alone: with
+// random signs its mean square error is 4 / 3 of that of one sum.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +12,13 @@
 
 namespace kw::check {
 
+constexpr double plain_fp32_limit = 1.2;
+
 class PooledErrors {
  public:
-  // One product: a kernel's errors, and those of one sum an element over the same data.
-  void add(const Partial& own, const Partial& one_sum);
+  // One product: a kernel's errors, and those of one sum an element over the same data, which they
+  // may be `limit` times.
+  void add(const Partial& own, const Partial& one_sum, double limit = 1);
 
   int products() const { return products_; }
   std::int64_t outputs() const { return outputs_; }
@@ -23,7 +29,7 @@ class PooledErrors {
   double mean_signed() const;
   // rms / one_sum_rms; 1 where both are 0.
   double ratio() const;
-  // By how many standard errors the difference of the mean squares is above zero.
+  // By how many standard errors the mean square is above what it may be.
   double excess() const;
   // Whether elements that float64 has finite are not.
   bool has_failures() const { return failures_ > 0; }
@@ -35,7 +41,7 @@ class PooledErrors {
   std::int64_t outputs_ = 0, failures_ = 0;
   double square_ = 0, one_sum_square_ = 0, signed_ = 0;  // sums over outputs
   double max_ = 0, one_sum_max_ = 0;
-  double difference_ = 0, difference_square_ = 0;  // sums over products of mean squares
+  double difference_ = 0, difference_square_ = 0;  // sums over products: mean squares and limits
 };
 
 }  // namespace kw::check

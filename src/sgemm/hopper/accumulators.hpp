@@ -4,8 +4,7 @@
 // from the scheme and the tile (tuning.hpp: low_band_of, has_totals):
 //
 //   tile                   low band  totals
-//   bf16x6 256x128         shared    no
-//   bf16x6 128x192         shared    no
+//   bf16x6 128x144         folded    no
 //   bf16x6 128x128         folded    no
 //   bf16x6 64x128          folded    no
 //   bf16x6 64x64, 64x32    folded    yes
@@ -21,16 +20,15 @@ using namespace kw::hopper;
 
 template <Scheme scheme, Tile tile>
 struct Accumulators {
-  static constexpr LowBand low_band = low_band_of(scheme, tile);
-  static constexpr bool has_low = low_band != LowBand::shared;
+  static constexpr LowBand low_band = low_band_of(scheme);
   static constexpr bool has_totals = hopper::has_totals(scheme, tile);
   static constexpr int blocks = tile.m64_blocks, registers = tile.registers();
 
   float window[registers];  // tensor cores write it
   float sums[blocks][registers];
   float totals[has_totals ? blocks : 1][has_totals ? registers : 1];
-  float low[has_low ? registers : 1];  // tensor cores write it, until it joins the sums
-  int windows;                         // in the sums, since the last fold
+  float low[registers];  // tensor cores write it, until it joins the sums
+  int windows;           // in the sums, since the last fold
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
@@ -39,7 +37,7 @@ struct Accumulators {
       for (int i = 0; i < registers; ++i) {
         sums[h][i] = 0;
         if constexpr (has_totals) totals[h][i] = 0;
-        if constexpr (has_low) low[i] = 0;
+        low[i] = 0;
       }
     windows = 0;
   }

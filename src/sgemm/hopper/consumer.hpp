@@ -5,9 +5,8 @@
 //   overlapped     low band folded: the low products have an accumulator of their own, and nobody
 //                  waits for them. They run while the window's high products are promoted and the
 //                  next window is waited for, so that tensor cores never wait for this warpgroup.
-//   one at a time  low band shared or kept: one block of 64 rows after the other is multiplied and
-//                  promoted. Tensor cores stay busy with the other warpgroup's products; where one
-//                  window is long (ping-pong), warps of both take turns at their tensor core.
+//   one at a time  low band kept: one block of 64 rows after the other is multiplied and promoted.
+//                  Tensor cores stay busy with the other warpgroup's products.
 #pragma once
 
 #include "device/mbarrier.hpp"
@@ -25,15 +24,9 @@ class Consumer {
   using Sums = Accumulators<scheme, tile>;
   static constexpr Half type = scheme.fp16 ? Half::fp16 : Half::bf16;
   static constexpr bool overlaps = Sums::low_band == LowBand::folded;
-  static_assert(!overlaps || (!tile.ping_pong && tile.m64_blocks == 1));
+  static_assert(!overlaps || tile.m64_blocks == 1);
 
  public:
-  // `group`: which of the two warpgroups.
-  __device__ __forceinline__ Consumer(Shared<scheme, tile>& shared, int group, int warp)
-      : own_turn_(&shared.ping_pong[group][warp]),
-        other_turn_(&shared.ping_pong[1 - group][warp]),
-        turn_parity_(group == 0 ? 1 : 0) {}
-
   __device__ __forceinline__ void clear() { sums_.clear(); }
 
   // Adds the products over `stages` stages of k to the sums. `row`: where in the tile the
@@ -60,7 +53,7 @@ class Consumer {
         multiply_overlapped<count>(rows, columns, [&] { release(last); });
         last = own;
       } else {
-        multiply_one_at_a_time<count>(rows, columns, lane, [&] { release(own); });
+        multiply_one_at_a_time<count>(rows, columns, [&] { release(own); });
       }
     };
     using One = std::integral_constant<int, 1>;
@@ -89,20 +82,6 @@ class Consumer {
   struct Window {
     int stages[tile.window], count;
   };
-
-  // Ping-pong: the tensor core is this warp's. Side by side the products of two warps would end
-  // together, and the tensor core would idle while both add.
-  __device__ __forceinline__ void acquire_tensor_core() {
-    if (!tile.ping_pong) return;
-    mbarrier_wait(own_turn_, turn_parity_);
-    turn_parity_ ^= 1;
-  }
-  // It has what this warp asked for, and is the other's now.
-  __device__ __forceinline__ void release_tensor_core(int lane) {
-    if (!tile.ping_pong) return;
-    __syncwarp();  // all lanes have seen their own turn
-    if (lane == 0) mbarrier_arrive(other_turn_);
-  }
 
   // to (+)= the product of two pieces over 16 of a window's k. `a` and `b` have an operand for each
   // of its stages.
@@ -169,7 +148,7 @@ class Consumer {
   // `release` is called once the window's own stages have been read.
   template <int stages, class Release>
   __device__ __forceinline__ void multiply_one_at_a_time(const char* const (&a)[stages],
-                                                         const char* const (&b)[stages], int lane,
+                                                         const char* const (&b)[stages],
                                                          Release release) {
     WgmmaOperand columns[stages];
 #pragma unroll
@@ -178,16 +157,9 @@ class Consumer {
       WgmmaOperand rows[stages];
 #pragma unroll
       for (int s = 0; s < stages; ++s) rows[s] = rows_of(a[s], m64_block);
-      acquire_tensor_core();
       wgmma_fence();
-      if constexpr (Sums::has_low) {
-        issue_both(rows, columns);
-      } else {
-        issue<scheme.low, false>(sums_.window, rows, columns);
-        issue<scheme.high, true>(sums_.window, rows, columns);
-      }
+      issue_both(rows, columns);
       wgmma_commit();
-      release_tensor_core(lane);
       wgmma_wait<0>();
       if (m64_block == tile.m64_blocks - 1) release();
       sums_.promote(m64_block);
@@ -196,8 +168,6 @@ class Consumer {
   }
 
   Sums sums_;
-  Mbarrier *own_turn_, *other_turn_;
-  unsigned turn_parity_;
 };
 
 }  // namespace KW_TARGET::hopper

@@ -19,6 +19,12 @@ struct Outlier {
   float x;
 };
 
+// Plain FP32's mean square error in an element of C over that of a path, as terms.hpp estimates
+// them: below 1 the element is too light for the path; 0 where it is a sum of zeros.
+struct ElementWeight {
+  float fp16x3, bf16x6;
+};
+
 enum class Path : unsigned { fp16x3, bf16x6, fp32 };
 
 // The ranges of A's and B's elements that one block of the split pass has read: two of the
@@ -33,6 +39,7 @@ struct Control {
   unsigned outlier_count;  // more than max_outliers: bf16x6
   Outlier outliers[max_outliers];
   BlockRanges ranges[max_range_blocks];
+  ElementWeight weights[sampled_elements];  // of some elements of C
   // The arrivals of a product's blocks (pace.hpp), in a cache line that is read for nothing else.
   alignas(128) unsigned paced;
 };

@@ -51,7 +51,8 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
                                          outlier_count, tid, [] { sync_consumers(); });
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;
-      control.outlier_count = outlier_count;
+      control.outlier_count =
+          path == Path::bf16x6 ? max(outlier_count, max_outliers + 1) : outlier_count;
     }
   } else {
     wait_for_previous_kernel();
@@ -84,7 +85,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
   const int warp = thread / warp_lanes, lane = static_cast<int>(threadIdx.x % warp_lanes);
   [[maybe_unused]] auto& scales =
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
-  Consumer<scheme, tile> consumer(shared, group, warp);
+  Consumer<scheme, tile> consumer;
   Pipeline<scheme, tile> pipeline(shared);
   for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next()) {
     const OutputTile output = scheduler.output_tile();
@@ -115,7 +116,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
 __device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, int tid) {
   static_assert(consumer_threads == split_threads);
   SizeRange ranges[2];  // known before
-  split_operands<SplitPass::bf16>(params.second_split, tid, ranges);
+  split_operands<SplitPass::bf16>(params.second_split, blockIdx.x, gridDim.x, tid, ranges);
 }
 
 // `row` of the scheme's table of tiles.

@@ -38,7 +38,6 @@ struct Shared {
   Outlier outliers[scheme.fp16 ? max_outliers : 1];
   WarpScales<tile.m64_blocks, tile.bn> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
-  Mbarrier ping_pong[2][4];  // of the warpgroups' warps: the tensor core is this warp's
 
   // One thread calls this, before the block meets at __syncthreads.
   __device__ __forceinline__ void init_barriers() {
@@ -48,8 +47,6 @@ struct Shared {
       mbarrier_init(&empty[s], readers);
     }
     mbarrier_init(&path_selected, 1);
-    for (auto& group : ping_pong)
-      for (Mbarrier& turn : group) mbarrier_init(&turn, 1);
     mbarrier_init_is_done();
   }
 };

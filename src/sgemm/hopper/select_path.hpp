@@ -7,6 +7,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
+#include "sgemm/hopper/terms.hpp"
 #include "sgemm/problem.hpp"
 
 namespace KW_TARGET::hopper {
@@ -39,6 +40,7 @@ __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control&
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
   std::uint32_t most[range_words] = {};
+  const ElementWeight weight = control.weights[lane];
   for (int block = tid; block < range_blocks; block += threads) {
     const uint4 other = *reinterpret_cast<const uint4*>(control.ranges[block].words);
     most[0] = max(most[0], other.x), most[1] = max(most[1], other.y);
@@ -49,7 +51,12 @@ __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control&
   for (int i = 0; i < range_words; ++i)
     most[i] = largest_of_warp(lane < warps ? of_warps[lane][i] : 0);
   const SizeRange a{most[0], most[1]}, b{most[2], most[3]};
-  return path_of(!reads_operands(problem) || !pieces_hold(a, b, problem.k), outlier_count);
+  // Below chosen_k the library takes plain FP32 anyway; whoever names the kernel means it.
+  const bool takes_fp32 = !reads_operands(problem) || !pieces_hold(a, b, problem.k) ||
+                          (are_light(weight.bf16x6) && problem.k >= bf16x6_scheme.chosen_k);
+  if (are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k)
+    outlier_count = max_outliers + 1;
+  return path_of(takes_fp32, outlier_count);
 }
 
 }  // namespace KW_TARGET::hopper

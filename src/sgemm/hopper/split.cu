@@ -9,7 +9,8 @@ namespace KW_TARGET::hopper {
 Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device& device,
                          Stream stream) {
   const gpu::LaunchConfig config = {
-      .grid = dim3(split_blocks(pass, params.problem.batch, params.items, device)),
+      .grid = dim3(split_blocks(pass, params.problem.batch, params.items, device) +
+                   (weighs_terms(pass) ? term_blocks : 0)),
       .block = dim3(split_threads),
       .stream = stream,
       .overlap = true};

@@ -12,11 +12,13 @@
 #include "sgemm/hopper/chunk.hpp"
 #include "sgemm/hopper/sample.hpp"
 #include "sgemm/hopper/select_path.hpp"
+#include "sgemm/hopper/terms.hpp"
 
 namespace KW_TARGET::hopper {
 
-// Writes the ranges of A and B that the block has read, for select_path. All its threads call this.
-__device__ inline void write_ranges(const SplitParams& params, const SizeRange (&ranges)[2]) {
+// Writes the ranges of A and B that a block has read, for select_path. All its threads call this.
+__device__ inline void write_ranges(const SplitParams& params, const SizeRange (&ranges)[2],
+                                    unsigned block) {
   constexpr int warps = split_threads / warp_lanes;
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int tid = static_cast<int>(threadIdx.x);
@@ -30,7 +32,7 @@ __device__ inline void write_ranges(const SplitParams& params, const SizeRange (
     const std::uint32_t other = of_warps[warp][tid];
     if (other > most) most = other;
   }
-  params.control->ranges[blockIdx.x].words[tid] = most;
+  params.control->ranges[block].words[tid] = most;
 }
 
 // Splits some stages of 64 rows, and adds what it reads to the range of the operand.
@@ -78,18 +80,18 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
   }
 }
 
-// The work items of this block, by split_threads threads, `tid` among them; adds what they read to
-// the ranges.
+// The work items of one of `blocks` blocks, by split_threads threads, `tid` among them; adds what
+// they read to the ranges.
 template <SplitPass pass>
-__device__ __forceinline__ void split_operands(const SplitParams& params, int tid,
-                                               SizeRange (&ranges)[2]) {
-  unsigned index = blockIdx.x;
+__device__ __forceinline__ void split_operands(const SplitParams& params, unsigned block,
+                                               unsigned blocks, int tid, SizeRange (&ranges)[2]) {
+  unsigned index = block;
   const auto split_operand = [&](int operand, SizeRange& range) {
     const Source& source = params.sources[operand];
     SplitItems items = params.items[operand];
     if constexpr (pass == SplitPass::sample) items.segments = 1;
     const unsigned count = static_cast<unsigned>(params.problem.batch) * items.per_entry();
-    for (; index < count; index += gridDim.x) {
+    for (; index < count; index += blocks) {
       const SplitItem item = split_item_at(items, source.along_k, operand, index);
       if constexpr (pass == SplitPass::sample)
         sampled_scale(params, item, tid);
@@ -106,11 +108,17 @@ template <SplitPass pass>
 __global__ __launch_bounds__(split_threads,
                              split_blocks_per_sm) void split_pass(const SplitParams params) {
   begin_concurrent(params.problem);
-  SizeRange ranges[2];
-  if (reads_operands(params.problem))
-    split_operands<pass>(params, static_cast<int>(threadIdx.x), ranges);
   if (blockIdx.x == 0 && threadIdx.x == 0) params.control->paced = 0;
-  if (pass != SplitPass::sample) write_ranges(params, ranges);
+  constexpr unsigned first = weighs_terms(pass) ? term_blocks : 0;
+  if (weighs_terms(pass) && blockIdx.x < term_blocks) {
+    if (reads_operands(params.problem)) weigh_terms_of_block(params);
+  } else {
+    SizeRange ranges[2];
+    const unsigned block = blockIdx.x - first;
+    if (reads_operands(params.problem))
+      split_operands<pass>(params, block, gridDim.x - first, static_cast<int>(threadIdx.x), ranges);
+    if (pass != SplitPass::sample) write_ranges(params, ranges, block);
+  }
   let_next_kernel_start();
   end_concurrent(params.problem);
 }

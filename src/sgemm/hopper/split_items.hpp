@@ -37,7 +37,12 @@ inline SplitItems split_items(const PackedLayout& layout, unsigned segments) {
   return {static_cast<unsigned>(layout.blocks), segments, stages / segments, stages % segments};
 }
 
-// The blocks of a launch, which take the items of both operands in turn.
+// Whether the first blocks of a launch weigh elements of C (terms.hpp); of fp16x3's two launches
+// the one for which most SMs have nothing to do.
+constexpr bool weighs_terms(SplitPass pass) { return pass != SplitPass::fp16; }
+constexpr unsigned term_blocks = sampled_elements * 32 / split_threads;
+
+// The other blocks of a launch, which take the items of both operands in turn.
 inline unsigned split_blocks(SplitPass pass, std::int64_t batch, const SplitItems (&items)[2],
                              const Device& device) {
   unsigned count = 0;

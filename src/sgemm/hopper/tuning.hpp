@@ -59,8 +59,7 @@ struct Tile {
   int bn;
   int stages;  // of the ring
   bool shares_rows = false;
-  bool ping_pong = false;  // the warpgroups use the tensor cores in turn
-  int window = 1;          // stages whose products go into one accumulator
+  int window = 1;  // stages whose products go into one accumulator
 
   constexpr int bm() const { return 64 * m64_blocks * (shares_rows ? 1 : 2); }
   // Tiles in flight at one time lie close together, so that L2 has what they read: column after
@@ -76,10 +75,6 @@ struct Tile {
 
 // Where the low band's products are summed.
 enum class LowBand {
-  // In the window's accumulator, before the high products, so that they meet a small accumulator
-  // and keep their low bits. For tiles without registers for a second accumulator. One product that
-  // outweighs all others of its element leaves the high ones rounded towards zero beside it.
-  shared,
   // In an accumulator of their own, which joins the sums every `windows_per_fold` windows. What so
   // short a chain loses lies below the sums' last bit.
   folded,
@@ -89,20 +84,29 @@ enum class LowBand {
 };
 constexpr int windows_per_fold = 16;
 
-constexpr LowBand low_band_of(const Scheme& scheme, const Tile& tile) {
-  if (scheme.fp16) return LowBand::kept;
-  return tile.m64_blocks == 1 && tile.registers() <= 64 ? LowBand::folded : LowBand::shared;
+constexpr LowBand low_band_of(const Scheme& scheme) {
+  return scheme.fp16 ? LowBand::kept : LowBand::folded;
 }
 // Whether there are registers for sums of sums: FP32 sums over windows_per_fold windows, then over
 // those. A long row of additions loses as a chain in tensor cores does, if less.
 constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
-  return low_band_of(scheme, tile) == LowBand::folded && tile.m64_blocks * tile.bn <= 64;
+  return low_band_of(scheme) == LowBand::folded && tile.m64_blocks * tile.bn <= 64;
 }
+
+// Mean square errors of an element, in units of one rounding of its whole sum (terms.hpp): at least
+// so many where signs are mixed; and where all products have one sign, the square of a lean towards
+// zero, which is the larger the fewer products outweigh the others. Fitted to drawn data in a model
+// of the tensor cores' arithmetic.
+struct SplitErrors {
+  float least, lean, lean_of_few;
+};
+inline constexpr SplitErrors bf16x6_errors = {6, 2, 6};
+inline constexpr SplitErrors fp16x3_errors = {12, 6, 12};
 
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0); they serve the choice among tiles and against the kernels in plain fp32 (plan.hpp).
-// `best_tflops`: of the whole call, where measured, and where. hopper_fp16x3_128x144 has 128x128's
-// times by its width.
+// `best_tflops`: of the whole call, where measured, and where. Tiles of 128x144 have 128x128's
+// times by their width.
 struct TileRow {
   const char* name;
   Tile tile;
@@ -115,20 +119,12 @@ struct TileRow {
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
-    {.name = "hopper_bf16x6_256x128",
-     .tile = {.m64_blocks = 2, .bn = 128, .stages = 3, .ping_pong = true},
-     .launch_us = 3.0,
-     .tile_us = 4.5,
-     .stage_us = 1.8,
-     .shift_us = 1.75,
-     .best_tflops = 134.0},  // 8192
-    {.name = "hopper_bf16x6_128x192",
-     .tile = {.m64_blocks = 1, .bn = 192, .stages = 3, .ping_pong = true},
-     .launch_us = 2.5,
-     .tile_us = 3.9,
-     .stage_us = 1.38,
-     .shift_us = 1.0,
-     .best_tflops = 133.1},  // 8192
+    {.name = "hopper_bf16x6_128x144",
+     .tile = {.m64_blocks = 1, .bn = 144, .stages = 4},
+     .launch_us = 4.1,
+     .tile_us = 2.4,
+     .stage_us = 1.035,
+     .shift_us = 1.4},
     {.name = "hopper_bf16x6_128x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4},
      .launch_us = 3.9,
@@ -229,6 +225,12 @@ constexpr int sampled_stages = 4;      // of 32 along k, of each row
 constexpr int sample_room = 2;         // by so much a sample may miss a row's largest exponent
 constexpr int max_range_blocks = 512;  // blocks that write ranges
 constexpr unsigned max_outliers = 256;
+// The elements of C that terms.hpp looks at, at so many places of k each, and from which share of
+// their sum on a product counts: below, FP32 hardly adds it either.
+constexpr int sampled_elements = 32, sampled_terms = 512;
+constexpr float least_term = 0x1p-22f;
+// More of them that FP32 computes as well, and the call takes another path.
+constexpr float share_of_light_elements = 1.0f / 8;
 // The segments of k of a row block (split_segments): at most so many; a work item's start costs as
 // much as so many stages; in a single round of blocks the slower operand's items, those of an
 // operand that does not lie along k, set the time.

@@ -188,14 +188,15 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       "not, or where two calls differ. Classes:\n" +
       accuracy_class_names() +
       "\n"
-      "With --fuzz it is the accuracy fuzzer: data, shapes and k are drawn, and each split kernel "
-      "that\n"
-      "the library may choose there computes products of such data. One fails (exit code 1) where "
-      "its\n"
-      "root mean square error exceeds that of one FP32 sum an element by more than three standard\n"
-      "errors; what fails is then made as small as it can be. Of an operand a or b in --data, "
-      "each\n"
-      "a whole number, 0 where it is left out:\n" +
+      "With --fuzz it is the accuracy fuzzer: data, shapes and k are drawn, and each split kernel\n"
+      "that the library may choose there computes products of such data. One fails (exit code 1)\n"
+      "where its root mean square error exceeds that of one FP32 sum an element (1.2 times where "
+      "the\n"
+      "data take a kernel in plain FP32, which may add up several sums) by more than three "
+      "standard\n"
+      "errors. What fails is then made as small as it can be. Of an operand a or b in --data, each "
+      "a\n"
+      "whole number, 0 where it is left out:\n" +
       check::distribution_help() +
       "\n"
       "Examples:\n"

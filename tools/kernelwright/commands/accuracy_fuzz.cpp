@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 #include "bench/row.hpp"
 #include "bench/table.hpp"
@@ -104,6 +105,14 @@ class Fuzzer {
   static Finding& finding_of(Finding& finding) { return finding; }
   static Finding& finding_of(Finding* finding) { return *finding; }
 
+  // By the kernel that computed.
+  double limit_of(std::string_view path) const {
+    const auto is_plain = [&](const Kernel<Sgemm>& kernel) {
+      return kernel.math == Math::fp32 && path == kernel.name;
+    };
+    return std::any_of(all_.begin(), all_.end(), is_plain) ? check::plain_fp32_limit : 1.0;
+  }
+
   template <class Findings>
   void add(check::FuzzTrial& trial, Findings& findings, int first, int end,
            const std::string& about) {
@@ -112,7 +121,8 @@ class Fuzzer {
       trial.fill(product);
       for (auto& each : findings) {
         Finding& finding = finding_of(each);
-        finding.errors.add(trial.run(*finding.kernel, &finding.path), trial.one_sum());
+        const check::Partial own = trial.run(*finding.kernel, &finding.path);
+        finding.errors.add(own, trial.one_sum(), limit_of(finding.path));
       }
     }
   }
@@ -120,6 +130,7 @@ class Fuzzer {
   check::Workbench& bench_;
   check::FuzzTrial::Scratch scratch_;
   KernelList<Sgemm> kernels_;
+  const KernelList<Sgemm> all_ = all_kernels<Sgemm>(bench_.device().kind);
   std::int64_t outputs_;
   Progress& progress_;
 };

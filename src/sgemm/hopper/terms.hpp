@@ -1,0 +1,112 @@
+// Whether a split product is as exact as plain FP32 in an element of C. Where many products count,
+// FP32 rounds as often, and the error of the pieces averages out. Where all others are zeros or
+// tiny beside a few, FP32 rounds a few times only; pieces that lose a bit, and tensor cores that
+// cut each term of a sum, are worse (docs/accuracy.md). Some elements of C stand for all: the split
+// pass has a warp weigh each, which reads its row of A and its column of B.
+#pragma once
+
+#include <bit>
+
+#include "device/warp.hpp"
+#include "gpu/gpu.hpp"
+#include "sgemm/hopper/params.hpp"
+
+namespace KW_TARGET::hopper {
+
+// The sum over the warp's lanes, in each. All of them call it.
+__device__ __forceinline__ float sum_of_warp(float value) {
+#pragma unroll
+  for (int delta = warp_lanes / 2; delta > 0; delta /= 2)
+    value += __shfl_xor_sync(whole_warp(), value, delta, warp_lanes);
+  return value;
+}
+
+// A number below `end`, another one for each element and purpose.
+__device__ __forceinline__ std::int64_t scattered(unsigned element, unsigned purpose,
+                                                  std::int64_t end) {
+  unsigned bits = (element + purpose * sampled_elements + 1) * 0x9E3779B9u;
+  bits = (bits ^ (bits >> 16)) * 0x85EBCA6Bu;
+  bits ^= bits >> 13;
+  return static_cast<std::int64_t>(
+      (static_cast<std::uint64_t>(bits) * static_cast<std::uint64_t>(end)) >> 32);
+}
+
+// What is known of the products of an element: how many count (least_term); how many equal ones
+// would have the same sum of sizes and of squares; the square of the mean of their signs.
+struct Terms {
+  float count, equals, one_sign;
+
+  // FP32's mean square error if they are added in any order, in units of one rounding of the sum.
+  __device__ float fp32_error() const { return count * (1.0f / 3 + 1.0f / 6 / equals); }
+  template <SplitErrors errors>
+  __device__ float split_error() const {
+    const float lean = errors.lean + errors.lean_of_few / sqrtf(equals);
+    return errors.least + one_sign * lean * lean;
+  }
+  __device__ ElementWeight weight() const {
+    if (!(count > 0)) return {0, 0};
+    const float fp32 = fp32_error();
+    return {fp32 / split_error<fp16x3_errors>(), fp32 / split_error<bf16x6_errors>()};
+  }
+};
+
+// Weighs one element of C. A warp calls it.
+__device__ inline void weigh_terms(const SplitParams& params, unsigned element, int lane) {
+  constexpr int own = sampled_terms / warp_lanes;
+  const Sgemm& p = params.problem;
+  const std::int64_t entry = element % p.batch;
+  const std::int64_t row = scattered(element, 0, p.m), column = scattered(element, 1, p.n);
+  const std::int64_t a_step = p.op_a == Op::none ? 1 : p.lda;
+  const std::int64_t b_step = p.op_b == Op::none ? p.ldb : 1;
+  const float* const a = a_of(p, entry) + row * (p.op_a == Op::none ? p.lda : 1);
+  const float* const b = b_of(p, entry) + column * (p.op_b == Op::none ? 1 : p.ldb);
+  const bool is_sample = p.k > sampled_terms;
+  const std::int64_t shift = is_sample ? scattered(element, 2, p.k) : 0;
+
+  float term[own], sum = 0;
+#pragma unroll
+  for (int i = 0; i < own; ++i) {
+    const std::int64_t at = i * warp_lanes + lane;
+    const std::int64_t k = is_sample ? (at * p.k + shift) / sampled_terms : at;
+    term[i] = k < p.k ? a[k * a_step] * b[k * b_step] : 0.0f;
+    sum += fabsf(term[i]);
+  }
+  sum = sum_of_warp(sum);
+  float count = 0, squares = 0, signs = 0;
+#pragma unroll
+  for (int i = 0; i < own; ++i) {
+    const float share = sum > 0 ? term[i] / sum : 0.0f;
+    squares = fmaf(share, share, squares);
+    if (!(fabsf(share) > least_term)) continue;
+    count += 1;
+    signs += share > 0 ? 1.0f : -1.0f;
+  }
+  count = sum_of_warp(count);
+  squares = sum_of_warp(squares);
+  signs = sum_of_warp(signs);
+  if (lane != 0) return;
+  const float of_all = is_sample ? static_cast<float>(p.k) / sampled_terms : 1.0f;
+  const float mean_sign = signs / count;
+  params.control->weights[element] =
+      Terms{count * of_all, of_all / squares, mean_sign * mean_sign}.weight();
+}
+
+// The work of one of the term_blocks blocks.
+__device__ inline void weigh_terms_of_block(const SplitParams& params) {
+  constexpr unsigned warps = split_threads / warp_lanes;
+  weigh_terms(params, blockIdx.x * warps + threadIdx.x / warp_lanes,
+              static_cast<int>(threadIdx.x) % warp_lanes);
+}
+
+// Whether too many of the elements are too light, each lane knowing one. Those of zeros have no
+// error, and say nothing unless all are: then sums have a product at most. A warp calls it.
+__device__ __forceinline__ bool are_light(float weight) {
+  const auto lanes = [](bool own) {
+    return static_cast<float>(
+        std::popcount(static_cast<std::uint32_t>(__ballot_sync(whole_warp(), own ? 1 : 0))));
+  };
+  const float light = lanes(weight > 0 && weight < 1), all = lanes(weight > 0);
+  return all == 0 || light > all * share_of_light_elements;
+}
+
+}  // namespace KW_TARGET::hopper

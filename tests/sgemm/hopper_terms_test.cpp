@@ -1,0 +1,60 @@
+// Which path the split kernels take on sparse data and on data of which a few elements outweigh all
+// others (src/sgemm/hopper/terms.hpp): there the errors of split products do not average out.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "hopper_fixture.hpp"
+
+namespace kw {
+namespace {
+
+class HopperTerms : public Hopper {
+ protected:
+  // Of so many elements one is not zero.
+  static void thin_out(TestMatrix& matrix, int one_in, unsigned seed) {
+    std::mt19937 engine(seed_of(seed));
+    for (float& x : matrix.values)
+      if (engine() % static_cast<unsigned>(one_in) != 0) x = 0;
+  }
+  void multiply_of(std::int64_t k, int one_in) {
+    a_ = random_matrix(40, k, 31);
+    b_ = random_matrix(k, 36, 32);
+    thin_out(a_, one_in, 33);
+    thin_out(b_, one_in, 34);
+    multiply();
+    expect_product();
+  }
+};
+
+TEST_P(HopperTerms, DenseDataTakeThePieces) {
+  for (const std::int64_t k : {64, 512}) {
+    multiply_of(k, 1);
+    EXPECT_EQ(path_, kernel().name) << k;
+  }
+}
+
+// Of 64 products four are not zero, of 576 six; or 64, which is enough for three bf16 pieces.
+TEST_P(HopperTerms, SparseDataTakeFp32) {
+  multiply_of(64, 4);
+  EXPECT_EQ(is_fp32(path_), !in_fp16()) << path_ << ": fp16x3 is not for so short sums";
+  multiply_of(576, 10);
+  EXPECT_TRUE(is_fp32(path_)) << path_;
+  multiply_of(576, 4);
+  EXPECT_TRUE(is_in("hopper_bf16x6", path_)) << path_;
+}
+
+// In the last of 600 places of k lies what all sums are made of. It is found by its weight alone.
+TEST_P(HopperTerms, APlaceOfKThatOutweighsAllOthersTakesFp32) {
+  a_ = random_matrix(40, 600, 35);
+  b_ = random_matrix(600, 36, 36);
+  for (std::int64_t i = 0; i < 40; ++i) a_.at(i, 0) *= 0x1p40f;
+  multiply();
+  expect_product();
+  EXPECT_TRUE(is_fp32(path_)) << path_;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, HopperTerms, testing::ValuesIn(split_kernels()), kernel_name);
+
+}  // namespace
+}  // namespace kw
