@@ -258,8 +258,8 @@ std::vector<FuzzCase> simpler_cases(const FuzzCase& from) {
   const auto try_smaller = [&](auto&& access) {
     FuzzCase own = from;
     const int value = access(own);
-    for (const int to : {0, value / 2, value - (value > 0 ? 1 : -1)})
-      if (value != 0) try_value(access, to);
+    for (const int to : {0, value / 2, value * 3 / 4}) try_value(access, to);
+    if (std::abs(value) <= 20) try_value(access, value - (value > 0 ? 1 : value < 0 ? -1 : 0));
   };
   if (to_text(from.data).find("b.") != std::string::npos) {
     FuzzCase next = from;
