@@ -265,8 +265,6 @@ std::vector<FuzzCase> simpler_cases(const FuzzCase& from) {
     FuzzCase next = from;
     next.data.b = {};
     simpler.push_back(next);
-    next.data.b = from.data.a;
-    if (to_text(next.data) != to_text(from.data)) simpler.push_back(next);
   }
   for (const SharedProperty& property : shared_properties)
     try_smaller([&](FuzzCase& c) -> int& { return c.data.*property.value; });
