@@ -49,6 +49,8 @@ OPTIONAL = {
     "predicted_us": NUMBER, "workspace_bytes": int,
     "sustained_s": NUMBER, "calls": int, "rested_gflops": NUMBER, "joules_per_call": NUMBER, "gflop_per_joule": NUMBER,
     "energy_from": str, "hottest_c": NUMBER, "power_limit_w": NUMBER, "limited_by": dict, "of_fp16_third": NUMBER,
+    "draw": int, "data": str, "products": int, "outputs": int,
+    "one_sum_rms": NUMBER, "rms_vs_one_sum": NUMBER, "excess": NUMBER,
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
@@ -57,7 +59,7 @@ REDUCTION = ("n", "dtype", "reduce_op", "shape")
 OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), "segments": ("segments",)}
 # Numbers of the device that plots and tables compute with.
 CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
-SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed"}
+SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed", "excess"}
 POSITIVE = {"time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule"}
 UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 

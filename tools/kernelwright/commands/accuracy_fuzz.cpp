@@ -237,8 +237,8 @@ int run_accuracy_fuzz(const CommonOptions& options, const FuzzOptions& fuzz,
                       const std::string& command) {
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
-  const KernelList<Sgemm> kernels = split_kernels(options, device.kind);
   const std::vector<check::FuzzCase> cases = cases_of(options, fuzz, device);
+  const KernelList<Sgemm> kernels = split_kernels(options, device.kind);
   Session session(options.json);
   check::Workbench workbench(*runtime);
   Fuzzer fuzzer(workbench, kernels, fuzz.outputs, session.progress());
