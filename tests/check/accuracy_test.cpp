@@ -14,7 +14,7 @@ namespace kw::check {
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr std::int64_t side = 24;
+constexpr std::int64_t suite_side = 24;
 
 const AccuracyClass& class_named(const std::string& name) {
   const auto& all = accuracy_classes();
@@ -27,9 +27,9 @@ const AccuracyClass& class_named(const std::string& name) {
 std::vector<float> values(const AccuracyClass& of, Operand operand, std::int64_t k,
                           std::uint64_t seed = 1) {
   std::vector<float> found;
-  for (std::int64_t outer = 0; outer < side; ++outer) {
+  for (std::int64_t outer = 0; outer < suite_side; ++outer) {
     for (std::int64_t p = 0; p < k; ++p) {
-      found.push_back(of.value({seed, operand, outer, p, side, k}));
+      found.push_back(of.value({seed, operand, outer, p, suite_side, k}));
     }
   }
   return found;
@@ -103,8 +103,8 @@ TEST(AccuracyInputs, GradesCancelBetweenTheOperands) {
   const AccuracyClass& graded = class_named("graded_60");
   const AccuracyClass& plain = class_named("uniform");
   for (std::int64_t p = 0; p < 100; ++p) {
-    const AccuracyElement a = {7, Operand::a, 3, p, side, 100},
-                          b = {7, Operand::b, 5, p, side, 100};
+    const AccuracyElement a = {7, Operand::a, 3, p, suite_side, 100},
+                          b = {7, Operand::b, 5, p, suite_side, 100};
     EXPECT_EQ(double{graded.value(a)} * graded.value(b), double{plain.value(a)} * plain.value(b));
   }
 }
@@ -112,9 +112,9 @@ TEST(AccuracyInputs, GradesCancelBetweenTheOperands) {
 TEST(AccuracyInputs, OneRowOrElementIsHuge) {
   std::set<std::int64_t> rows;
   std::int64_t elements = 0;
-  for (std::int64_t outer = 0; outer < side; ++outer) {
+  for (std::int64_t outer = 0; outer < suite_side; ++outer) {
     for (std::int64_t p = 0; p < 64; ++p) {
-      const AccuracyElement e = {1, Operand::a, outer, p, side, 64};
+      const AccuracyElement e = {1, Operand::a, outer, p, suite_side, 64};
       if (std::fabs(class_named("huge_row").value(e)) > 1) rows.insert(outer);
       if (std::fabs(class_named("huge_element").value(e)) > 1) ++elements;
       ASSERT_LE(std::fabs(class_named("huge_column").value(e)), 1);
@@ -194,7 +194,7 @@ AccuracyVerdict verdict(const char* name, KernelLaunch<Sgemm> launch, std::int64
   EXPECT_TRUE(find_backend(DeviceKind::cpu)->open(0, &runtime).ok());
   Workbench bench(*runtime);
   const AccuracyClass& of = class_named(name);
-  const SgemmCase c = accuracy_case(of, side, k, 1);
+  const SgemmCase c = accuracy_case(of, suite_side, k, 1);
   AccuracyTrial trial(bench, of, c);
   const ErrorSummary peer = summary_of(trial.run(kernel(multiply<fused>)), c.k, of.demand);
   const AccuracyRun run = trial.run(kernel(launch));
