@@ -226,6 +226,7 @@ std::vector<check::FuzzCase> cases_of(const CommonOptions& options, const FuzzOp
 
 std::vector<Estimate::Part> parts_of(const std::vector<check::FuzzCase>& cases) {
   std::vector<Estimate::Part> parts;
+  parts.reserve(cases.size());
   for (const check::FuzzCase& c : cases)
     parts.push_back({0, 1e8 + static_cast<double>(c.m * c.n) * static_cast<double>(c.k)});
   return parts;
