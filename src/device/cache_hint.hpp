@@ -17,6 +17,11 @@ __device__ __forceinline__ std::uint64_t evict_first() {
   asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
   return policy;
 }
+__device__ __forceinline__ std::uint64_t evict_normal() {
+  std::uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
 __device__ __forceinline__ float load_once(const float* from) {
   float x;
   asm volatile("ld.global.L2::cache_hint.f32 %0, [%1], %2;"

@@ -14,7 +14,7 @@
 //         and each is one k of all rows, from the boundary before on: a thread then keeps to lines
 //         in which boundaries lie alike, every fourth k.
 // L2      keeps of an operand that it cannot hold whole the steps that the plan names, and gives up
-//         the others first: the next call finds these there (one row or column).
+//         the others first: the next call finds these there (all but the widest instances).
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
 //         accesses one after the other.
 // Order   In a thread k ascending; then over the lanes, the threads along k and the parts, each in

@@ -51,11 +51,11 @@ struct ThreadPosition {
 };
 
 // x[i][e] = the i-th of four rows that touch in the line, or 0 where the line is beyond the last k.
-template <int R, int D, class Reader>
-__device__ __forceinline__ void read_rows(const Reader& reader, float (&x)[R][D], int e,
+template <class Loads, int R, int D>
+__device__ __forceinline__ void read_rows(const Loads& by, float (&x)[R][D], int e,
                                           const float* line, bool here) {
   float four[4] = {};
-  if (here) reader.four(four, line);
+  if (here) by.four(four, line);
 #pragma unroll
   for (int i = 0; i < R; ++i) x[i][e] = four[i];
 }
@@ -90,24 +90,27 @@ class WideOperand {
 
   // x[i][e] = element k e of row i; 0 outside.
   __device__ __forceinline__ void next(float (&x)[R][D]) {
+    reader_.template step<vector>([&](const auto& by) {
+      if constexpr (vector)
+        load_vectors(by, x);
+      else
+        load_single(by, x);
+    });
     if constexpr (vector && along_k) {
-      load_vectors(x);
       if (k_left_ % 4 != 0 && own_.k_offset(D - 1) >= k_left_) load_ends(x);
-    } else if (vector && rows_left_ >= R) {
-      load_vectors(x);
-    } else {
-      load_single(x);
+    } else if constexpr (vector) {
+      if (rows_left_ < R) load_single(PlainLoads(), x);
     }
     at_ += along_k ? own_.step() : own_.step() * ld_;
     k_left_ -= own_.step();
-    reader_.next_step();
   }
 
  private:
   __device__ bool has_row(int i) const { return i * own_.row_pitch() < rows_left_; }
 
   // The vectors that lie inside of the operand, zeros for the others.
-  __device__ __forceinline__ void load_vectors(float (&x)[R][D]) const {
+  template <class Loads>
+  __device__ __forceinline__ void load_vectors(const Loads& by, float (&x)[R][D]) const {
     if constexpr (along_k) {
       const float* line = at_;
 #pragma unroll
@@ -115,8 +118,7 @@ class WideOperand {
 #pragma unroll
         for (int e = 0; e < D; e += 4) {
           float four[4] = {};
-          if (has_row(i) && own_.k_offset(e + 3) < k_left_)
-            reader_.four(four, line + own_.k_offset(e));
+          if (has_row(i) && own_.k_offset(e + 3) < k_left_) by.four(four, line + own_.k_offset(e));
 #pragma unroll
           for (int q = 0; q < 4; ++q) x[i][e + q] = four[q];
         }
@@ -124,7 +126,7 @@ class WideOperand {
       const float* line = at_;
 #pragma unroll
       for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
-        read_rows(reader_, x, e, line, own_.k_offset(e) < k_left_);
+        read_rows(by, x, e, line, rows_left_ >= R && own_.k_offset(e) < k_left_);
     }
   }
 
@@ -139,12 +141,13 @@ class WideOperand {
 #pragma unroll
           for (int q = 0; q < 3; ++q)
             if (own_.k_offset(e + q) < k_left_)
-              x[i][e + q] = reader_.one(line + own_.k_offset(e + q));
+              x[i][e + q] = PlainLoads().one(line + own_.k_offset(e + q));
   }
 
-  __device__ __forceinline__ void load_single(float (&x)[R][D]) const {
+  template <class Loads>
+  __device__ __forceinline__ void load_single(const Loads& by, float (&x)[R][D]) const {
     const auto load = [&](int i, int e, const float* from) {
-      x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? reader_.one(from) : 0.0f;
+      x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? by.one(from) : 0.0f;
     };
     const float* line = at_;
     if constexpr (along_k) {
@@ -200,31 +203,33 @@ class WideOperand<R, D, false, ThinLoads::shifted, Reader> {
   __device__ bool more() const { return k_left_ + own_.first_k() > 0; }
 
   __device__ __forceinline__ void next(float (&x)[R][D]) {
-    if (inside_ == (1 << R) - 1)
-      load<true>(x);
-    else
-      load<false>(x);
+    const bool whole = inside_ == (1 << R) - 1;
+    reader_.template step<true>([&](const auto& by) {
+      if (whole) load_vectors(by, x);
+    });
+    if (!whole) load_single(x);
     at_ += own_.step() * ld_;
     k_left_ -= own_.step();
-    reader_.next_step();
   }
 
  private:
-  // `whole`: all of the vector lies inside of the operand.
-  template <bool whole>
-  __device__ __forceinline__ void load(float (&x)[R][D]) const {
+  // All of a vector lies inside of the operand.
+  template <class Loads>
+  __device__ __forceinline__ void load_vectors(const Loads& by, float (&x)[R][D]) const {
     const float* line = at_;
 #pragma unroll
-    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_) {
-      const bool here = own_.k_offset(e) < k_left_;
-      if constexpr (whole) {
-        read_rows(reader_, x, e, line, here);
-      } else {
+    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
+      read_rows(by, x, e, line, own_.k_offset(e) < k_left_);
+  }
+
+  __device__ __forceinline__ void load_single(float (&x)[R][D]) const {
+    const float* line = at_;
 #pragma unroll
-        for (int i = 0; i < R; ++i)
-          x[i][e] = here && (inside_ >> i & 1) != 0 ? reader_.one(line + i) : 0.0f;
-      }
-    }
+    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
+#pragma unroll
+      for (int i = 0; i < R; ++i)
+        x[i][e] = own_.k_offset(e) < k_left_ && (inside_ >> i & 1) != 0 ? PlainLoads().one(line + i)
+                                                                        : 0.0f;
   }
 
   Position own_;

@@ -7,10 +7,8 @@
 
 namespace KW_TARGET::thin {
 
-// Keeps all. Of loads of four floats L1 keeps none.
-struct PlainReader {
-  __device__ explicit PlainReader(const ThinPlan&) {}
-  __device__ void next_step() {}
+// A way to load: of loads of four floats L1 keeps none.
+struct PlainLoads {
   __device__ __forceinline__ float one(const float* x) const { return __ldg(x); }
   __device__ __forceinline__ void four(float (&to)[4], const float* x) const {
 #if defined(__CUDA_ARCH__)
@@ -24,38 +22,57 @@ struct PlainReader {
   }
 };
 
+// L2 keeps what all steps read.
+struct PlainReader {
+  __device__ explicit PlainReader(const ThinPlan&) {}
+  template <bool of_fours, class Step>
+  __device__ __forceinline__ void step(const Step& step) {
+    step(PlainLoads());
+  }
+};
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
-// Keeps the steps whose bit is set in the plan; L2 gives up the lines of the others first. Call
-// after call then finds these steps in L2, where an operand that L2 cannot hold would otherwise
-// push out its own beginning. Blocks begin at different bits, so that each multiprocessor reads
-// from both.
-class StepReader {
- public:
-  __device__ explicit StepReader(const ThinPlan& plan)
-      : kept_(rotated(plan.kept_steps, blockIdx.x * 5 % 32)), give_up_(evict_first()) {
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(keep_));
-  }
-  __device__ void next_step() { kept_ = rotated(kept_, 1); }
+// L2 treats these lines as the policy says.
+struct LoadsBy {
+  std::uint64_t policy;
   __device__ __forceinline__ float one(const float* x) const {
     float read;
-    asm("ld.global.nc.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(read) : "l"(x), "l"(policy()));
+    asm("ld.global.nc.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(read) : "l"(x), "l"(policy));
     return read;
   }
   __device__ __forceinline__ void four(float (&to)[4], const float* x) const {
     asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
         : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
-        : "l"(x), "l"(policy()));
+        : "l"(x), "l"(policy));
+  }
+};
+
+// L2 keeps what the steps read whose bit is set in the plan. Call after call then finds these in
+// L2, where an operand that L2 cannot hold would otherwise push out its own beginning. Blocks begin
+// at different bits, so that each multiprocessor reads from both.
+class StepReader {
+ public:
+  __device__ explicit StepReader(const ThinPlan& plan)
+      : kept_(rotated(plan.kept_steps, blockIdx.x * 5 % 32)) {}
+  template <bool of_fours, class Step>
+  __device__ __forceinline__ void step(const Step& step) {
+    const bool keeps = (kept_ & 1) != 0;
+    if constexpr (!of_fours)
+      step(LoadsBy{keeps ? evict_normal() : evict_first()});
+    else if (keeps)
+      step(PlainLoads());
+    else
+      step(LoadsBy{evict_first()});
+    kept_ = rotated(kept_, 1);
   }
 
  private:
   __device__ static unsigned rotated(unsigned bits, unsigned by) {
     return __funnelshift_r(bits, bits, by);
   }
-  __device__ std::uint64_t policy() const { return (kept_ & 1) != 0 ? keep_ : give_up_; }
 
-  unsigned kept_;
-  std::uint64_t keep_, give_up_;
+  unsigned kept_;  // from the next step on
 };
 
 #else

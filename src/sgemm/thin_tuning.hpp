@@ -20,8 +20,8 @@ struct ThinConfig {
   }
   // Whether sums of threads that share rows meet in the lanes of a warp first: where they are few.
   constexpr bool adds_lanes() const { return rows * width <= 4; }
-  // Whether its loads tell L2 which steps to keep.
-  constexpr bool keeps_steps() const { return width == 1; }
+  // Whether its loads tell L2 which steps to keep: where registers are left for it.
+  constexpr bool keeps_steps() const { return width <= (rows == 4 ? 12 : 4); }
   // Columns whose sums lie in shared memory at a time.
   constexpr int sums_width() const {
     const int most = rows == 1 ? 8 : 4;
