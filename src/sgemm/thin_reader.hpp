@@ -61,7 +61,7 @@ class StepReader {
     if constexpr (!of_fours)
       step(LoadsBy{keeps ? evict_normal() : evict_first()});
     else if (keeps)
-      step(PlainLoads());
+      step(LoadsBy{evict_normal()});
     else
       step(LoadsBy{evict_first()});
     kept_ = rotated(kept_, 1);
