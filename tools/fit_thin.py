@@ -27,7 +27,7 @@ SECTOR = 32
 # holds, or 0, one an SM.
 SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
 # What a name says of L2, if anything: of one row or column with a part of the operand kept (e7), else with all (e0).
-NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])(_e7_f2|_e0_f0)?")
+NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])(_e7_f2|_e6|_e0_f0|_e0)?")
 MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("cuts", "kept")]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
@@ -153,7 +153,7 @@ def cut(operands, block, share, tuning):
         narrow_loads=width / thread_rows * (1 if loads == "single" and operands.along_k else 0.25),
         halvings=0 if operands.along_k else max(0, math.log2(128 / (thread_rows << row_shift))),
         load_halvings=max(0, math.log2(128 / run)) if operands.along_k else 0,
-        across=not operands.along_k, four_lines=operands.along_k and thread_rows == 4, keeps_steps=width == 1,
+        across=not operands.along_k, four_lines=operands.along_k and thread_rows == 4, keeps_steps=width <= (12 if thread_rows == 4 else 4),
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -202,8 +202,9 @@ def read_measurements(paths, tuning):
             continue
         shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
         plan = cut(Operands(shape), block, SHARES[found.group(4)], tuning)
-        if plan and (plan.keeps_steps and plan.kept > tuning.constants["steps_share"]) == (found.group(5) == "_e7_f2"):
-            shapes.setdefault(shape, []).append((plan, float(us), name))
+        if plan:
+            keeps = found.group(5) in ("_e7_f2", "_e6")
+            shapes.setdefault((shape, keeps), []).append((plan._replace(keeps_steps=keeps), float(us), name))
     return shapes
 
 
