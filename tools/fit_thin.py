@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants by which thin predicts its time (src/sgemm/thin_tuning.hpp) to measurements of its cuts.
 
-    tools/fit_thin.py [results/h200/explored-thin-cuts.txt ...]  # how the constants of the tree choose
+    tools/fit_thin.py [results/h200/explored-thin-loads.txt ...]  # how the constants of the tree choose
     tools/fit_thin.py --fit                                      # and other ones, found from these
 
 What counts is which cut comes out quickest, so the search lowers the time lost by the choice, and with
@@ -26,9 +26,10 @@ SECTOR = 32
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
 # holds, or 0, one an SM.
 SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
-# What a name says of L2, if anything: of one row or column with a part of the operand kept (e7), else with all (e0).
-NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])(_e7_f2|_e6|_e0_f0|_e0)?")
-MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("cuts", "kept")]
+# A cut's name: also the sixteenths of L2's size that are kept of a larger operand (0: nothing is told), and whether lines
+# that start anywhere are read four elements a load (s) or one (u).
+NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])_e(\d)_([su])")
+MEASURED = [ROOT / "results/h200/explored-thin-loads.txt"]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
@@ -36,7 +37,7 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_per_s
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
-    " across four_lines keeps_steps")  # fmt: skip
+    " four_lines keeps_steps")  # fmt: skip
 
 
 def read_tuning():
@@ -78,17 +79,14 @@ class Operands:
         self.aligned = (ldb if self.wide_is_b else lda) % 4 == 0
 
 
-def loads_of(operands, config, block, constants):
+def loads_of(operands, config, constants):
     """How a block reads the wide operand: as thin_plan decides."""
-    thread_rows, threads_shift, row_shift = block
-    k_shift = threads_shift - row_shift
-    if not operands.along_k and thread_rows == 1:
+    if not operands.along_k and config.rows == 1:
         return "single"
     if operands.aligned:
         return "vector"
-    is_long = (operands.rows * operands.k >= constants["shifted_floats"]
-               and operands.k >= constants["shifted_steps"] * (config.depth << k_shift))  # fmt: skip
-    return "shifted" if not operands.along_k and is_long and k_shift >= 2 and row_shift >= 5 else "single"
+    is_long = operands.rows * operands.k >= constants["shifted_floats"] and operands.k >= constants["shifted_k"]
+    return "shifted" if operands.along_k and (is_long or config.rows * config.width >= 64) else "single"
 
 
 def is_cut(operands, config, block, constants):
@@ -101,17 +99,23 @@ def is_cut(operands, config, block, constants):
             and (threads_shift > row_shift or not operands.along_k or operands.k <= constants["short_k"]))  # fmt: skip
 
 
+def config_of(operands, block, tuning):
+    return next(c for c in tuning.configs if c.rows == block[0] and c.width >= operands.width)
+
+
 def cut(operands, block, share, tuning):
     """The plan with k whole (None) or in parts, or None where the parts are no more than one."""
     thread_rows, threads_shift, row_shift = block
-    config = next(c for c in tuning.configs if c.rows == thread_rows and c.width >= operands.width)
+    config = config_of(operands, block, tuning)
     if not is_cut(operands, config, block, tuning.constants):
         return None
-    loads = loads_of(operands, config, block, tuning.constants)
-    rows_of_block = (thread_rows << row_shift) - (4 if loads == "shifted" else 0)
+    loads = loads_of(operands, config, tuning.constants)
+    rows_of_block, stride = thread_rows << row_shift, 4 if loads == "shifted" else 1
     k_shift, k_threads = threads_shift - row_shift, 1 << (threads_shift - row_shift)
     threads, step, width = 1 << threads_shift, config.depth << k_shift, config.width
-    row_blocks, steps = ceil_div(operands.rows, rows_of_block), ceil_div(operands.k, step)
+    span = stride * rows_of_block
+    row_blocks = operands.rows // span * stride + min(operands.rows % span, stride)
+    steps = ceil_div(operands.k + (3 if loads == "shifted" else 0), step)
     slots = config.blocks_per_sm * config.threads // threads * SMS
     parts = 1
     if share is not None:
@@ -122,9 +126,10 @@ def cut(operands, block, share, tuning):
     parts = ceil_div(steps, steps_of_part)
     blocks = row_blocks * parts
     of_sm = ceil_div(blocks, SMS)
-    k, rows = min(steps_of_part * step, operands.k), min(rows_of_block, operands.rows)
+    k, rows = min(steps_of_part * step, operands.k), min(rows_of_block, ceil_div(operands.rows, stride))
 
     run = 4 * min(32, k_threads if operands.along_k else 1 << row_shift) * (1 if loads == "single" else 4)
+    piece = 4 * (step if operands.along_k else rows_of_block)
     beyond = SECTOR - 4 if loads == "single" and not operands.aligned else 0
     narrow = 4 * operands.width if operands.narrow_is_k else max(SECTOR, 4 * operands.width)
     adds_lanes = thread_rows * width <= 4
@@ -144,7 +149,7 @@ def cut(operands, block, share, tuning):
     return Cut(
         rounds=ceil_div(blocks, slots), steps=steps_of_part, chunks=ceil_div(k, chunk_of(width)),
         copies=width * ceil_div(k, threads), of_sm=of_sm, block_bytes=k * (4 * rows + narrow),
-        repeated_bytes=k * 4 * rows * ((max(run, SECTOR) + beyond) / run - 1), blocks=blocks,
+        repeated_bytes=k * 4 * rows * ((max(piece, SECTOR) + beyond) / piece - 1), blocks=blocks,
         lost_bytes=operand, kept=operand / L2_BYTES, elements=of_sm * rows_of_block * steps_of_part * step, width=width,
         single=loads == "single", threads_shift=threads_shift, merges=merged > 1,
         passes=ceil_div(width, columns) if sums > 1 else 0, added=added,
@@ -152,8 +157,8 @@ def cut(operands, block, share, tuning):
         scattered=of_sm * of_block if not operands.wide_is_b and operands.width > 1 else 0, parts=parts,
         narrow_loads=width / thread_rows * (1 if loads == "single" and operands.along_k else 0.25),
         halvings=0 if operands.along_k else max(0, math.log2(128 / (thread_rows << row_shift))),
-        load_halvings=max(0, math.log2(128 / run)) if operands.along_k else 0,
-        across=not operands.along_k, four_lines=operands.along_k and thread_rows == 4, keeps_steps=width <= (12 if thread_rows == 4 else 4),
+        load_halvings=max(0, math.log2(512 / run)) if operands.along_k else 0,
+        four_lines=operands.along_k and thread_rows == 4, keeps_steps=width <= (12 if thread_rows == 4 else 4),
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -169,13 +174,13 @@ def library_cuts(shape, tuning):
 
 def predicted_us(c, t):
     waits = c.rounds * ((c.steps - 1) * t["step"] + (c.chunks - 1) * t["chunk"] + c.copies * t["fetch"])
-    waits += (c.of_sm - 1) * t["block"]
+    waits += (c.of_sm - 1) * t["block"] * 2 ** (c.threads_shift - 8)
     block_bytes = c.block_bytes + t["repeated"] * c.repeated_bytes
     lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
     if c.keeps_steps:
         lost *= 1 - min(1, t["steps_share"] / c.kept)
     lost *= 1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
-    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"] * c.across,
+    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
     slots = t["fma_slots"] * c.width + t["element_slots"] + (t["load_slots"] if c.single else 0) + t["narrow_slots"] * c.narrow_loads
     instructions = c.elements * slots / (128 * 1750)
@@ -191,7 +196,7 @@ def predicted_us(c, t):
 
 
 def read_measurements(paths, tuning):
-    """{shape: [(cut, us, name)]}, of the blocks that the library has and of what L2 keeps now."""
+    """{shape: [(cut, us, name)]}, of the blocks that the library has, and read and kept in L2 as it does."""
     shapes = {}
     lines = [line for path in paths for line in path.read_text().splitlines() if not line.startswith("#")]
     for line in lines:
@@ -201,10 +206,14 @@ def read_measurements(paths, tuning):
         if block not in tuning.blocks:
             continue
         shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
-        plan = cut(Operands(shape), block, SHARES[found.group(4)], tuning)
-        if plan:
-            keeps = found.group(5) in ("_e7_f2", "_e6")
-            shapes.setdefault((shape, keeps), []).append((plan._replace(keeps_steps=keeps), float(us), name))
+        operands = Operands(shape)
+        plan = cut(operands, block, SHARES[found.group(4)], tuning)
+        if plan is None:
+            continue
+        keeps = plan.keeps_steps and plan.kept > tuning.constants["steps_share"]
+        shifts = loads_of(operands, config_of(operands, block, tuning), tuning.constants) == "shifted"
+        if (found.group(5), found.group(6)) == ("6" if keeps else "0", "s" if shifts else "u"):
+            shapes.setdefault(shape, []).append((plan, float(us), name))
     return shapes
 
 

@@ -10,9 +10,9 @@
 //         lanes, then through shared memory. Where there are too few rows to fill the device,
 //         blocks share them too, each with a part of k, and the last block to arrive adds up the
 //         parts.
-// Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are many
-//         and each is one k of all rows, from the boundary before on: a thread then keeps to lines
-//         in which boundaries lie alike, every fourth k.
+// Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are rows
+//         and long, from the boundary before on: a block then takes every fourth row, in which
+//         boundaries lie alike, and the narrow operand in shared memory begins as far before.
 // L2      keeps of an operand that it cannot hold whole the steps that the plan names, and gives up
 //         the others first: the next call finds these there (all but the widest instances).
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
@@ -27,6 +27,7 @@
 #include "device/arrival.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/production.hpp"
+#include "sgemm/thin_operand.hpp"
 #include "sgemm/thin_plan.hpp"
 #include "sgemm/thin_sums.hpp"
 
@@ -52,20 +53,23 @@ __device__ __forceinline__ void multiply(float (&acc)[R][W], const float (&x)[R]
     }
 }
 
-// acc += this thread's part of the block's part of the product, which has `left` k.
+// acc += this thread's part of the block's part of the product. The first `before` k of it are
+// before the operands' first one.
 template <int chunk, int D, class Wide, class Position, int R, int W>
 __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, const ThinPlan& plan,
                                            const Position& own, Wide& wide, const float* narrow,
-                                           int left) {
+                                           int before) {
   using Narrow = NarrowChunk<W, chunk, Position>;
   // Two steps are under way while the narrow operand is. What is little is asked for first. A chunk
   // has whole pairs of steps, or one step.
   constexpr bool narrow_first = W <= 4;
   const int step = own.step();
+  int left = wide.left();
   const auto fetch = [&] {
-    Narrow::fetch(shared, narrow, plan, left < chunk ? left : chunk);
+    Narrow::fetch(shared, narrow, plan, before, left < chunk ? left : chunk);
     async_commit();
     narrow += chunk * plan.narrow_k;
+    before = 0;
   };
   float x[2][R][D];
   if (narrow_first) fetch();
@@ -95,8 +99,7 @@ __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, co
 template <int J, bool in_lanes, int R, int D, int W, bool along_k, ThinLoads loads>
 __device__ __forceinline__ void add_threads(float (&acc)[R][W], float* shared, const ThinPlan& plan,
                                             const ThreadPosition<R, D, along_k, loads>& own,
-                                            int shift, const Target& target) {
-  constexpr bool shifts_rows = loads == ThinLoads::shifted;
+                                            const Target& target) {
   int count = own.k_threads, number = own.k_thread;
   bool writes = true;
   if constexpr (in_lanes) {
@@ -122,26 +125,19 @@ __device__ __forceinline__ void add_threads(float (&acc)[R][W], float* shared, c
     __syncthreads();  // no thread still reads what was there
 #pragma unroll
     for (int i = 0; i < R; ++i) {
-      // Row i of a thread, or, shifted, of it or of its neighbour.
-      int of_thread = i, thread = own.row_thread;
-      if constexpr (shifts_rows) {
-        of_thread = (i - shift) & 3;
-        thread += (i - shift) >> 2;
-      }
-      if (!writes || thread < 0) continue;
+      if (!writes) continue;
 #pragma unroll
       for (int j = 0; j < J; ++j)
-        shared[((R * j + of_thread) * own.row_threads + thread) * (count + 1) + number] =
+        shared[((R * j + i) * own.row_threads + own.row_thread) * (count + 1) + number] =
             acc[i][j0 + j];
     }
     __syncthreads();
-    add_up(
+    add_up<1>(
         outputs, count, plan.sum_shift, plan.threads(),
         [&](int o, int t) { return shared[o * (count + 1) + t]; },
         [&](int o, float sum) {
           const int of_thread = o >> plan.row_shift;
           const int thread = o & (own.row_threads - 1);
-          if (shifts_rows && thread == own.row_threads - 1) return;  // the next block's
           target.store(own.row(thread, of_thread % R), j0 + of_thread / R, sum);
         });
   }
@@ -158,11 +154,10 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
 
   using Position = ThreadPosition<R, D, along_k, loads>;
   const Position own(plan);
-  const BlockShare share(plan, along_k);
-  const std::int64_t row0 = share.first_row(plan), k0 = share.part * plan.k_per_part;
-  const int count = static_cast<int>(all.k - k0 < plan.k_per_part ? all.k - k0 : plan.k_per_part);
+  constexpr int row_stride = Position::every_fourth_row ? 4 : 1;
+  const BlockShare<row_stride> share(plan, along_k);
   using Reader = std::conditional_t<config.keeps_steps(), StepReader, PlainReader>;
-  WideOperand<R, D, along_k, loads, Reader> wide(plan, own, row0, k0, count);
+  WideOperand<R, D, along_k, loads, Reader> wide(plan, own, share, all.k);
 
   begin_concurrent(all);
   let_next_kernel_start();
@@ -172,35 +167,43 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
     const float* const a = a_of(all, share.entry);
     const float* const b = b_of(all, share.entry);
     wide.begin(plan.wide_is_b ? b : a);
+    const std::int64_t k0 = share.first_k(plan) - wide.k_shift();
     const float* const narrow = (plan.wide_is_b ? a : b) + k0 * plan.narrow_k;
-    accumulate<config.chunk(), D>(acc, shared, plan, own, wide, narrow, count);
+    accumulate<config.chunk(), D>(acc, shared, plan, own, wide, narrow,
+                                  share.part == 0 ? wide.k_shift() : 0);
   }
 
-  const int rows =
-      plan.rows - row0 < plan.block_rows() ? static_cast<int>(plan.rows - row0) : plan.block_rows();
   const Sgemm p = entry_of(all, share.entry);
   const SharedSums sums(workspace, plan, share);
   const bool whole = plan.parts == 1;
-  float* const c = p.c + row0 * plan.c_row;
+  const int rows = share.rows(plan);
+  const std::int64_t c_row = row_stride * plan.c_row;
+  float* const c = p.c + share.first_row(plan) * plan.c_row;
   const Target target = {.first = whole ? c : sums.first + share.part * plan.outputs(),
-                         .row_stride = whole ? plan.c_row : 1,
-                         .j_stride = whole ? plan.c_j : plan.block_rows(),
+                         .row_stride = whole ? c_row : 1,
+                         .j_stride = whole ? plan.c_j : plan.block_rows,
                          .alpha = whole ? p.alpha : 1,
                          .beta = whole ? p.beta : 0,
                          .rows = rows,
                          .width = plan.width};
-  add_threads<config.sums_width(), config.adds_lanes()>(acc, shared, plan, own, wide.shift(),
-                                                        target);
+  add_threads<config.sums_width(), config.adds_lanes()>(acc, shared, plan, own, target);
   if (whole) return;
   if (!arrives_last(
           is_last, static_cast<unsigned>(plan.parts), threadIdx.x == 0, [] { __syncthreads(); },
           [&] { return sums.ticket; }))
     return;
-  const Target to_c = {c, plan.c_row, plan.c_j, p.alpha, p.beta, rows, plan.width};
-  add_up(
-      plan.outputs(), static_cast<int>(plan.parts), plan.gather_shift, plan.threads(),
-      [&](int o, int part) { return __ldcg(&sums.first[part * plan.outputs() + o]); },
-      [&](int o, float sum) { to_c.store(o % plan.block_rows(), o / plan.block_rows(), sum); });
+  const Target to_c = {c, c_row, plan.c_j, p.alpha, p.beta, rows, plan.width};
+  const auto gather = [&](auto at_once) {
+    add_up<decltype(at_once)::value>(
+        plan.outputs(), static_cast<int>(plan.parts), plan.gather_shift, plan.threads(),
+        [&](int o, int part) { return __ldcg(&sums.first[part * plan.outputs() + o]); },
+        [&](int o, float sum) { to_c.store(o % plan.block_rows, o / plan.block_rows, sum); });
+  };
+  // What waits for L2 are loads of several outputs together, where a thread has several.
+  if (plan.outputs() << plan.gather_shift > plan.threads())
+    gather(std::integral_constant<int, 4>());
+  else
+    gather(std::integral_constant<int, 1>());
 }
 
 template <int row, bool along_k, ThinLoads loads>
@@ -218,12 +221,15 @@ using ThinKernel = void (*)(Sgemm, ThinPlan, Workspace);
 
 template <int row, bool along_k>
 ThinKernel instance(const ThinPlan& plan) {
-  // A thread with one row has nothing to read four of.
+  // A thread with one row has nothing to read four of where lines are one k of all rows.
   if constexpr (along_k || thin_configs[row].rows == 4)
     if (plan.loads == ThinLoads::vector) return thin::thin<row, along_k, ThinLoads::vector>;
-  if constexpr (!along_k && thin_configs[row].rows == 4)
+  if constexpr (along_k)
     if (plan.loads == ThinLoads::shifted) return thin::thin<row, along_k, ThinLoads::shifted>;
-  return thin::thin<row, along_k, ThinLoads::single>;
+  if constexpr (!along_k || thin_configs[row].reads_short_lines())
+    return thin::thin<row, along_k, ThinLoads::single>;
+  else
+    return nullptr;
 }
 
 template <std::size_t... row>

@@ -6,6 +6,7 @@
 #include "device/overlap.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/thin_reader.hpp"
+#include "sgemm/thin_share.hpp"
 
 namespace KW_TARGET::thin {
 
@@ -23,27 +24,23 @@ struct ThreadPosition {
     row_thread = along_k ? tid >> plan.k_shift : tid & (row_threads - 1);
   }
 
+  // Lines along k that start anywhere: a block has every fourth, in which boundaries lie alike.
+  static constexpr bool every_fourth_row = along_k && loads == ThinLoads::shifted;
   // Rows are neighbours where one load brings four of them.
-  static constexpr bool rows_touch = !along_k && loads != ThinLoads::single;
+  static constexpr bool rows_touch = !along_k && loads == ThinLoads::vector;
   __device__ int row_pitch() const { return rows_touch ? 1 : row_threads; }
   __device__ int row(int thread, int i) const {
     return rows_touch ? R * thread + i : thread + i * row_threads;
   }
   __device__ int first_row() const { return row(row_thread, 0); }
 
-  // Four neighbouring k are one load of the wide or of the narrow operand, with two exceptions.
-  // Lines along k that are read one element at a time: the threads' k alternate. Lines across k
-  // that do not lie alike: every fourth does.
-  static constexpr bool every_fourth_k = loads == ThinLoads::shifted;
-  static constexpr bool k_touch = !(along_k && loads == ThinLoads::single) && !every_fourth_k;
-  __device__ int first_k() const {
-    return every_fourth_k ? k_thread / 4 * 16 + k_thread % 4 : k_touch ? 4 * k_thread : k_thread;
-  }
+  // Four neighbouring k are one load of the wide or of the narrow operand, but of lines along k
+  // that are read one element at a time: the threads' k alternate.
+  static constexpr bool k_touch = !along_k || loads != ThinLoads::single;
+  __device__ int first_k() const { return k_touch ? 4 * k_thread : k_thread; }
   // The distance of a thread's element e from its first one.
   __device__ int k_offset(int e) const {
-    return every_fourth_k ? e / 4 * 4 * k_threads + e % 4 * 4
-           : k_touch      ? e / 4 * 4 * k_threads + e % 4
-                          : e * k_threads;
+    return k_touch ? e / 4 * 4 * k_threads + e % 4 : e * k_threads;
   }
   // From element e to the next one.
   __device__ int k_distance(int e) const { return k_offset(e + 1) - k_offset(e); }
@@ -60,46 +57,70 @@ __device__ __forceinline__ void read_rows(const Loads& by, float (&x)[R][D], int
   for (int i = 0; i < R; ++i) x[i][e] = four[i];
 }
 
-// A thread's way through the wide operand, R x D elements a step. Lines lie ld apart.
+// The floats between x and the 16-byte boundary at or before it.
+__device__ __forceinline__ int beyond_boundary(const float* x) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(float) % 4);
+}
+
+// A thread's way through the wide operand, R x D elements a step. Where lines along k start
+// anywhere, k counts from the boundary at or before a line's first element on.
 template <int R, int D, bool along_k, ThinLoads loads, class Reader>
 class WideOperand {
-  static constexpr bool vector = loads == ThinLoads::vector;
+  static constexpr bool vector = loads != ThinLoads::single;
   static_assert(!vector || along_k || R == 4, "a vector has four rows");
   using Position = ThreadPosition<R, D, along_k, loads>;
 
  public:
-  __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
-                         std::int64_t k0, int count)
-      : own_(own), reader_(plan), ld_(plan.ld), k_left_(count - own.first_k()) {
-    const std::int64_t rows = plan.rows - row0;
-    const int rows_here = rows < plan.block_rows() ? static_cast<int>(rows) : plan.block_rows();
-    rows_left_ = rows_here - own.first_row();
-    const std::int64_t row = row0 + own.first_row(), k = k0 + own.first_k();
-    offset_ = along_k ? row * ld_ + k : k * ld_ + row;
-    compute_now(offset_);
+  template <class Share>
+  __device__ WideOperand(const ThinPlan& plan, const Position& own, const Share& share,
+                         std::int64_t k)
+      : own_(own),
+        reader_(plan),
+        ld_(Position::every_fourth_row ? 4 * plan.ld : plan.ld),
+        rows_left_(share.rows(plan) - own.first_row()),
+        k_left_(share.k(plan, k) - own.first_k()) {
+    const std::int64_t first_k = share.first_k(plan) + own.first_k();
+    offset_ = along_k ? share.first_row(plan) * plan.ld + own.first_row() * ld_ + first_k
+                      : first_k * ld_ + share.first_row(plan) + own.first_row();
+    if constexpr (Position::every_fourth_row) {
+      most_shift_ = static_cast<int>(plan.k_per_part) - share.k(plan, k);
+      begins_lines_ = share.part == 0 && own.first_k() == 0;
+    }
+    if constexpr (along_k) compute_now(offset_);
   }
 
   // The operand begins at x. Called once, before the other functions.
-  __device__ void begin(const float* x) { at_ = x + offset_; }
+  __device__ void begin(const float* x) {
+    at_ = x + offset_;
+    if constexpr (Position::every_fourth_row) {
+      k_shift_ = beyond_boundary(at_);
+      at_ -= k_shift_;
+      k_left_ += k_shift_ < most_shift_ ? k_shift_ : most_shift_;
+      before_ = begins_lines_ ? k_shift_ : 0;
+    }
+  }
 
-  // Rows by which the thread begins before its first one.
-  __device__ int shift() const { return 0; }
+  // k by which the block begins before its first one.
+  __device__ int k_shift() const { return k_shift_; }
 
-  // Whether the block has a further step.
-  __device__ bool more() const { return k_left_ + own_.first_k() > 0; }
+  // The k of the block that it has not asked for yet.
+  __device__ int left() const { return k_left_ + own_.first_k(); }
+  __device__ bool more() const { return left() > 0; }
 
   // x[i][e] = element k e of row i; 0 outside.
   __device__ __forceinline__ void next(float (&x)[R][D]) {
-    reader_.template step<vector>([&](const auto& by) {
+    reader_.template step<vector || R == 4>([&](const auto& by) {
       if constexpr (vector)
         load_vectors(by, x);
       else
         load_single(by, x);
     });
     if constexpr (vector && along_k) {
-      if (k_left_ % 4 != 0 && own_.k_offset(D - 1) >= k_left_) load_ends(x);
+      if (before_ > 0 || (k_left_ % 4 != 0 && own_.k_offset(D - 1) >= k_left_)) load_ends(x);
+      before_ = 0;
     } else if constexpr (vector) {
-      if (rows_left_ < R) load_single(PlainLoads(), x);
+      // Of a vector that lies in part outside, the elements inside.
+      if (static_cast<unsigned>(rows_left_ - 1) < R - 1) load_single(PlainLoads(), x);
     }
     at_ += along_k ? own_.step() : own_.step() * ld_;
     k_left_ -= own_.step();
@@ -107,6 +128,11 @@ class WideOperand {
 
  private:
   __device__ bool has_row(int i) const { return i * own_.row_pitch() < rows_left_; }
+
+  // Whether all of the vector along k at e belongs to the block's part of the line.
+  __device__ bool is_inside(int e) const {
+    return own_.k_offset(e + 3) < k_left_ && (e > 0 || before_ == 0);
+  }
 
   // The vectors that lie inside of the operand, zeros for the others.
   template <class Loads>
@@ -118,7 +144,7 @@ class WideOperand {
 #pragma unroll
         for (int e = 0; e < D; e += 4) {
           float four[4] = {};
-          if (has_row(i) && own_.k_offset(e + 3) < k_left_) by.four(four, line + own_.k_offset(e));
+          if (has_row(i) && is_inside(e)) by.four(four, line + own_.k_offset(e));
 #pragma unroll
           for (int q = 0; q < 4; ++q) x[i][e + q] = four[q];
         }
@@ -137,10 +163,10 @@ class WideOperand {
     for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
 #pragma unroll
       for (int e = 0; e < D; e += 4)
-        if (has_row(i) && own_.k_offset(e + 3) >= k_left_)
+        if (has_row(i) && !is_inside(e))
 #pragma unroll
-          for (int q = 0; q < 3; ++q)
-            if (own_.k_offset(e + q) < k_left_)
+          for (int q = 0; q < 4; ++q)
+            if (own_.k_offset(e + q) < k_left_ && (e > 0 || q >= before_))
               x[i][e + q] = PlainLoads().one(line + own_.k_offset(e + q));
   }
 
@@ -167,109 +193,43 @@ class WideOperand {
   Reader reader_;
   std::int64_t offset_;  // of the thread's first element in the operand
   const float* at_ = nullptr;
-  std::int64_t ld_;
+  std::int64_t ld_;         // from line to line of the block
   int rows_left_, k_left_;  // from this thread's first element on
-};
-
-// The same where lines, of which each is one k of all rows, do not start on 16-byte boundaries. A
-// thread's lines are multiples of four lines apart, so boundaries lie alike in them: `shift` rows
-// before the thread's first row. Of a vector that lies in part outside of the operand, the elements
-// inside are read one by one.
-template <int R, int D, class Reader>
-class WideOperand<R, D, false, ThinLoads::shifted, Reader> {
-  static_assert(R == 4, "a vector has four rows");
-  using Position = ThreadPosition<R, D, false, ThinLoads::shifted>;
-
- public:
-  __device__ WideOperand(const ThinPlan& plan, const Position& own, std::int64_t row0,
-                         std::int64_t k0, int count)
-      : own_(own), reader_(plan), ld_(plan.ld), k_left_(count - own.first_k()) {
-    const std::int64_t row = row0 + own.first_row(), left = plan.rows - row;
-    offset_ = (k0 + own.first_k()) * ld_ + row;
-    rows_left_ = left < R ? static_cast<int>(left) : R;
-    rows_before_ = row < R ? static_cast<int>(row) : R;
-    compute_now(offset_);
-  }
-
-  __device__ void begin(const float* x) {
-    at_ = x + offset_;
-    shift_ = static_cast<int>(reinterpret_cast<std::uintptr_t>(at_) / sizeof(float) % 4);
-    at_ -= shift_;
-    for (int i = 0; i < R; ++i)
-      if (rows_before_ + i >= shift_ && i < rows_left_ + shift_) inside_ |= 1 << i;
-  }
-
-  __device__ int shift() const { return shift_; }
-  __device__ bool more() const { return k_left_ + own_.first_k() > 0; }
-
-  __device__ __forceinline__ void next(float (&x)[R][D]) {
-    const bool whole = inside_ == (1 << R) - 1;
-    reader_.template step<true>([&](const auto& by) {
-      if (whole) load_vectors(by, x);
-    });
-    if (!whole) load_single(x);
-    at_ += own_.step() * ld_;
-    k_left_ -= own_.step();
-  }
-
- private:
-  // All of a vector lies inside of the operand.
-  template <class Loads>
-  __device__ __forceinline__ void load_vectors(const Loads& by, float (&x)[R][D]) const {
-    const float* line = at_;
-#pragma unroll
-    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
-      read_rows(by, x, e, line, own_.k_offset(e) < k_left_);
-  }
-
-  __device__ __forceinline__ void load_single(float (&x)[R][D]) const {
-    const float* line = at_;
-#pragma unroll
-    for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
-#pragma unroll
-      for (int i = 0; i < R; ++i)
-        x[i][e] = own_.k_offset(e) < k_left_ && (inside_ >> i & 1) != 0 ? PlainLoads().one(line + i)
-                                                                        : 0.0f;
-  }
-
-  Position own_;
-  Reader reader_;
-  std::int64_t offset_;        // of the thread's first element in the operand
-  const float* at_ = nullptr;  // the thread's next vector
-  std::int64_t ld_;
-  int shift_ = 0;
-  int k_left_;  // from the thread's first element on
-  int rows_before_,
-      rows_left_;   // of the operand, before the thread's first one and from it on; capped
-  int inside_ = 0;  // the rows of a vector that lie in the operand, a bit each
+  // Of lines along k that start anywhere: the floats from the boundary to the line's first element
+  // and how many of them lengthen the block's part; what of them the next step begins with.
+  int k_shift_ = 0, most_shift_ = 0, before_ = 0;
+  bool begins_lines_ = false;
 };
 
 // A chunk of the narrow operand in shared memory: element j of row k, where four k of a thread are
 // one load if they can be.
 template <int W, int chunk, class Position>
 struct NarrowChunk {
-  // Where lines are read by every fourth k, those that one thread reads lie side by side.
-  __device__ static int place(int k) {
-    return Position::every_fourth_k ? (k & ~15) | (k & 3) << 2 | (k >> 2 & 3) : k;
-  }
+  static constexpr int pitch = narrow_pitch(W, chunk);
 
-  // Begins to copy the first `here` rows, and zeros up to the end of a step.
+  // Begins to copy the first `here` rows, and zeros up to the end of a step and for the first
+  // `before` rows. Neighbouring threads read neighbouring memory.
   __device__ __forceinline__ static void fetch(float* narrow, const float* v, const ThinPlan& plan,
-                                               int here) {
+                                               int before, int here) {
     const int filled = (here + plan.step() - 1) & -plan.step();  // a step is a power of two
-    for (int k = static_cast<int>(threadIdx.x); k < filled; k += plan.threads())
+    const auto copy = [&](int k, int j) {
+      async_copy<4>(narrow + j * pitch + k, v + k * plan.narrow_k + j * plan.narrow_j,
+                    k >= before && k < here && j < plan.width ? 4 : 0);
+    };
+    const int tid = static_cast<int>(threadIdx.x);
+    if (W > 1 && plan.narrow_k != 1) {
+      for (int i = tid; i < W * filled; i += plan.threads()) copy(i / W, i % W);
+    } else {
+      for (int k = tid; k < filled; k += plan.threads())
 #pragma unroll
-      for (int j = 0; j < W; ++j)
-        async_copy<4>(narrow + j * chunk + place(k), v + k * plan.narrow_k + j * plan.narrow_j,
-                      k < here && j < plan.width ? 4 : 0);
+        for (int j = 0; j < W; ++j) copy(k, j);
+    }
   }
 
   // Element j of the thread's k that belong to x[..][e .. e + 3] of the step at `at`.
   __device__ __forceinline__ static float4 four(const float* narrow, const Position& own, int j,
                                                 int at, int e) {
-    const float* from = narrow + j * chunk + at;
-    if constexpr (Position::every_fourth_k)
-      return *reinterpret_cast<const float4*>(from + 4 * own.k_thread);
+    const float* from = narrow + j * pitch + at;
     if constexpr (Position::k_touch)
       return *reinterpret_cast<const float4*>(from + own.first_k() + own.k_offset(e));
     from += own.first_k();

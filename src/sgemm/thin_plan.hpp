@@ -25,8 +25,8 @@ namespace kw {
 // rows.
 //   single   an element a load
 //   vector   four elements a load: all lines start on a 16-byte boundary
-//   shifted  four elements a load, where lines are one k of all rows and start anywhere: a thread
-//            keeps to lines in which boundaries lie alike, and begins up to three rows before its
+//   shifted  four elements a load, where lines are rows and start anywhere: a block keeps to rows
+//            in which boundaries lie alike, every fourth, and begins up to three k before their
 //            first one
 enum class ThinLoads { single, vector, shifted };
 
@@ -47,16 +47,19 @@ struct ThinPlan {
   int row_shift = 0, k_shift = 0;
   int sum_shift = 0, gather_shift = 0;  // 2^ threads add up an output of a block, of all parts
   // A product is row_blocks x parts blocks; a part has k_per_part along k, whole steps.
+  int block_rows = 0;
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
   std::uint32_t kept_steps = ~0U;  // of 32 steps of a block, a bit each: those that L2 is to keep
 
   KW_HOST_DEVICE constexpr int threads() const { return 1 << (row_shift + k_shift); }
-  // Lines of rows that lie each in its own way need a vector more than their block has.
-  KW_HOST_DEVICE constexpr int block_rows() const {
-    return (thread_rows << row_shift) - (loads == ThinLoads::shifted ? 4 : 0);
+  // Between neighbouring rows of a block. Where it is not 1, so many blocks share their rows' span.
+  KW_HOST_DEVICE constexpr int row_stride() const { return loads == ThinLoads::shifted ? 4 : 1; }
+  KW_HOST_DEVICE constexpr std::int64_t first_row(unsigned row_block, unsigned stride) const {
+    return std::int64_t{row_block / stride} * (static_cast<int>(stride) * block_rows) +
+           row_block % stride;
   }
   KW_HOST_DEVICE constexpr int step() const { return depth << k_shift; }
-  KW_HOST_DEVICE constexpr int outputs() const { return width * block_rows(); }  // of a block
+  KW_HOST_DEVICE constexpr int outputs() const { return width * block_rows; }  // of a block
   // 2^ threads of a warp lie along k.
   KW_HOST_DEVICE constexpr int k_lanes_shift() const {
     const int shift = along_k ? k_shift : 5 - (row_shift < 5 ? row_shift : 5);
@@ -73,6 +76,7 @@ struct ThinCut {
   int config, threads_shift, row_shift;
   std::int64_t parts;
   ThinLoads unaligned = ThinLoads::single;  // where lines are not aligned
+  std::int64_t row_blocks = 0;              // at least so many, of fewer rows if need be
 };
 
 inline bool is_thin(const Sgemm& p) { return std::min(p.m, p.n) <= thin_max_width; }
@@ -120,20 +124,19 @@ inline int ceil_log2(std::int64_t x) { return x <= 1 ? 0 : floor_log2(x - 1) + 1
 
 // The way of the loads that an operand and a cut allow.
 inline ThinLoads thin_loads(const ThinPlan& operands, const ThinCut& cut) {
-  if (!operands.along_k && thin_configs[cut.config].rows == 1) return ThinLoads::single;
+  const ThinConfig& config = thin_configs[cut.config];
+  if (!operands.along_k && config.rows == 1) return ThinLoads::single;
   if (operands.aligned) return ThinLoads::vector;
-  return operands.along_k ? ThinLoads::single : cut.unaligned;
+  if (!operands.along_k) return ThinLoads::single;
+  return config.reads_short_lines() ? cut.unaligned : ThinLoads::shifted;
 }
 
 // Whether an instance's blocks can be cut so.
-inline bool is_cut(const ThinPlan& operands, const ThinCut& cut) {
+inline bool is_cut(const ThinCut& cut) {
   const ThinConfig& config = thin_configs[cut.config];
   const int k_shift = cut.threads_shift - cut.row_shift;
-  if (1 << cut.threads_shift > config.threads || k_shift < 0 ||
-      config.depth << k_shift > config.chunk())
-    return false;
-  // Of four threads along k each has every fourth line, and the lanes of a warp are in one.
-  return thin_loads(operands, cut) != ThinLoads::shifted || (k_shift >= 2 && cut.row_shift >= 5);
+  return 1 << cut.threads_shift <= config.threads && k_shift >= 0 &&
+         config.depth << k_shift <= config.chunk();
 }
 
 // Threads along k whose sums meet in the lanes of a warp, and the sums of an output that remain.
@@ -152,8 +155,17 @@ inline void cut_thin(ThinPlan& plan, const Sgemm& p, const ThinCut& cut) {
   plan.depth = config.depth;
   plan.row_shift = cut.row_shift;
   plan.k_shift = cut.threads_shift - cut.row_shift;
-  plan.row_blocks = ceil_div(plan.rows, plan.block_rows());
-  const std::int64_t steps = ceil_div(p.k, plan.step());
+  plan.block_rows = config.rows << cut.row_shift;
+  if (cut.row_blocks > 0) {
+    const int of_vector = plan.along_k ? 1 : 4;  // rows begin where a vector does
+    const std::int64_t rows = ceil_div(ceil_div(plan.rows, cut.row_blocks), of_vector) * of_vector;
+    plan.block_rows = static_cast<int>(std::min<std::int64_t>(rows, plan.block_rows));
+  }
+  const std::int64_t span = std::int64_t{plan.row_stride()} * plan.block_rows;
+  plan.row_blocks = plan.rows / span * plan.row_stride() +
+                    std::min<std::int64_t>(plan.rows % span, plan.row_stride());
+  const int before = plan.row_stride() > 1 ? 3 : 0;  // at most, from a boundary to a line
+  const std::int64_t steps = ceil_div(p.k == 0 ? 0 : p.k + before, plan.step());
   std::int64_t parts = std::clamp<std::int64_t>(cut.parts, 1, std::max<std::int64_t>(1, steps));
   if (p.batch * plan.row_blocks > thin_tuning.tickets) parts = 1;
   const std::int64_t steps_per_part = ceil_div(steps, parts);
@@ -205,23 +217,23 @@ inline double thin_run_bytes(const ThinPlan& plan) {
   return 4.0 * lanes * (plan.loads == ThinLoads::single ? 1 : 4);
 }
 
-// The bytes that such loads bring, in whole sectors, over those that they ask for.
+// The bytes that a block's loads bring from L2, in whole sectors, over those that they ask for. A
+// step has a piece of each line.
 inline double thin_traffic(const ThinPlan& plan) {
   constexpr double sector = 32;
-  const double run = thin_run_bytes(plan);
+  const double piece = 4.0 * (plan.along_k ? plan.step() : plan.thread_rows << plan.row_shift);
   const bool starts_anywhere = !plan.aligned && plan.loads == ThinLoads::single;
-  return (std::max(run, sector) + (starts_anywhere ? sector - 4 : 0)) / run;
+  return (std::max(piece, sector) + (starts_anywhere ? sector - 4 : 0)) / piece;
 }
 
-// How much longer memory takes than for long lines that lie alone: where a block has a short piece
-// of each line, where a load of a warp has less than a cache line of each, and where each thread
-// follows four lines.
+// How much longer memory takes than for long lines that lie alone: where a block or a load of a warp
+// has a short piece of each line, and where each thread follows four lines.
 inline double thin_memory_factor(const ThinPlan& plan) {
   constexpr ThinTuning t = thin_tuning;
   constexpr int long_piece = 128;     // elements
-  constexpr double cache_line = 128;  // bytes
+  constexpr double long_load = 512;  // bytes
   if (plan.along_k)
-    return 1 + t.short_load * std::max(0.0, std::log2(cache_line / thin_run_bytes(plan))) +
+    return 1 + t.short_load * std::max(0.0, std::log2(long_load / thin_run_bytes(plan))) +
            (plan.thread_rows == 4 ? t.four_lines : 0);
   const int piece = plan.thread_rows << plan.row_shift;
   return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece));
@@ -238,20 +250,21 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
       std::ceil(blocks / static_cast<double>(std::max<std::int64_t>(1, thin_slots(plan, device))));
   const double steps = static_cast<double>(plan.k_per_part / plan.step());
   const double k = static_cast<double>(std::min(plan.k_per_part, p.k));
-  const double rows = static_cast<double>(std::min<std::int64_t>(plan.block_rows(), plan.rows));
+  const double rows = static_cast<double>(
+      std::min<std::int64_t>(plan.block_rows, ceil_div(plan.rows, plan.row_stride())));
 
   const double chunks = std::ceil(k / config.chunk());
   const double waits = rounds * ((steps - 1) * t.step + (chunks - 1) * t.chunk +
                                  config.width * std::ceil(k / plan.threads()) * t.fetch) +
-                       (blocks_of_sm - 1) * t.block;
+                       (blocks_of_sm - 1) * t.block * plan.threads() / 256;
 
   constexpr double sector = 32;
   const double narrow =
       plan.narrow_k == 1 ? sizeof(float) * plan.width : std::max(sector, 4.0 * plan.width);
   const double more = 1 + t.repeated * (thin_traffic(plan) - 1);
   const double of_block = k * (sizeof(float) * rows * more + narrow);
-  const double of_sm = plan.along_k ? 0 : blocks_of_sm * of_block / t.sm_bytes;
-  const double of_l2 = std::max(blocks * of_block / t.l2_bytes, of_sm);
+  const double of_l2 =
+      std::max(blocks * of_block / t.l2_bytes, blocks_of_sm * of_block / t.sm_bytes);
 
   const double bytes = thin_bytes(plan, p);
   const double missing = bytes * (1 - thin_kept_share(plan, p, device));
@@ -264,7 +277,7 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double narrow_loads = (single && plan.along_k ? 1.0 : 0.25) / plan.thread_rows;
   const double slots = (t.fma_slots + t.narrow_slots * narrow_loads) * config.width +
                        t.element_slots + (single ? t.load_slots : 0);
-  const double elements = blocks_of_sm * plan.block_rows() * steps * plan.step();
+  const double elements = blocks_of_sm * plan.block_rows * steps * plan.step();
   const double instructions = elements * slots / t.slots_per_us;
 
   return std::hypot(waits, std::max(of_l2, of_memory), instructions);
@@ -320,6 +333,10 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     if (us < best_us || best.row_blocks == 0) best = plan, best_us = us;
     return plan;
   };
+  const bool is_long =
+      static_cast<double>(operands.rows) * static_cast<double>(p.k) >= thin_tuning.shifted_floats &&
+      p.k >= thin_tuning.shifted_k;
+  const ThinLoads unaligned = is_long ? ThinLoads::shifted : ThinLoads::single;
   for (const ThinBlock& block : thin_blocks) {
     int config = 0;
     while (thin_configs[config].rows != block.rows || thin_configs[config].width < operands.width)
@@ -331,12 +348,8 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     if (k_shift > 0 && instance.depth << k_shift >= 4 * p.k) continue;
     // Nor each thread along a line of its own, but where lines are short.
     if (operands.along_k && k_shift == 0 && p.k > thin_tuning.short_k) continue;
-    ThinCut cut = {config, block.threads_shift, block.row_shift, 1, ThinLoads::shifted};
-    const bool is_long = static_cast<double>(operands.rows) * static_cast<double>(p.k) >=
-                             thin_tuning.shifted_floats &&
-                         p.k >= std::int64_t{thin_tuning.shifted_steps} * instance.depth << k_shift;
-    if (!is_long || !is_cut(operands, cut)) cut.unaligned = ThinLoads::single;
-    if (!is_cut(operands, cut)) continue;
+    ThinCut cut = {config, block.threads_shift, block.row_shift, 1, unaligned};
+    if (!is_cut(cut)) continue;
     const ThinPlan whole = consider(cut);
     const std::int64_t blocks = std::max<std::int64_t>(1, whole.blocks(p.batch));
     const std::int64_t slots = thin_slots(whole, device);

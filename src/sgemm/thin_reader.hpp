@@ -25,7 +25,7 @@ struct PlainLoads {
 // L2 keeps what all steps read.
 struct PlainReader {
   __device__ explicit PlainReader(const ThinPlan&) {}
-  template <bool of_fours, class Step>
+  template <bool branches, class Step>
   __device__ __forceinline__ void step(const Step& step) {
     step(PlainLoads());
   }
@@ -55,10 +55,10 @@ class StepReader {
  public:
   __device__ explicit StepReader(const ThinPlan& plan)
       : kept_(rotated(plan.kept_steps, blockIdx.x * 5 % 32)) {}
-  template <bool of_fours, class Step>
+  template <bool branches, class Step>
   __device__ __forceinline__ void step(const Step& step) {
     const bool keeps = (kept_ & 1) != 0;
-    if constexpr (!of_fours)
+    if constexpr (!branches)
       step(LoadsBy{keeps ? evict_normal() : evict_first()});
     else if (keeps)
       step(LoadsBy{evict_normal()});

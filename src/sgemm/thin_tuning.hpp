@@ -6,6 +6,10 @@
 
 namespace kw {
 
+// From one column of the narrow operand in shared memory to the next: copies of neighbouring
+// columns meet different banks.
+constexpr int narrow_pitch(int width, int chunk) { return width == 1 ? chunk : chunk + 4; }
+
 // An instance of the kernel, for products with up to `width` rows or columns. A thread has
 // rows x depth elements of the wide operand a step.
 struct ThinConfig {
@@ -22,6 +26,9 @@ struct ThinConfig {
   constexpr bool adds_lanes() const { return rows * width <= 4; }
   // Whether its loads tell L2 which steps to keep: where registers are left for it.
   constexpr bool keeps_steps() const { return width <= (rows == 4 ? 12 : 4); }
+  // Whether lines along k are read one element a load where they are short: not where the sums
+  // leave no registers for it.
+  constexpr bool reads_short_lines() const { return rows * width < 64; }
   // Columns whose sums lie in shared memory at a time.
   constexpr int sums_width() const {
     const int most = rows == 1 ? 8 : 4;
@@ -30,7 +37,8 @@ struct ThinConfig {
   // An output has one float more than it has sums, and it has two of these or more.
   constexpr int sums_floats() const { return rows * sums_width() * threads * 3 / 2; }
   constexpr int shared_floats() const {
-    return width * chunk() > sums_floats() ? width * chunk() : sums_floats();
+    const int narrow = width * narrow_pitch(width, chunk());
+    return narrow > sums_floats() ? narrow : sums_floats();
   }
 };
 
@@ -49,26 +57,26 @@ struct ThinBlock {
   int threads_shift, row_shift;
 };
 
-// In results/h200/explored-thin-cuts.txt, with k whole or in parts, the quickest of these takes
+// In results/h200/explored-thin-loads.txt, with k whole or in parts, the quickest of these takes
 // less than 1 % longer on average than the quickest of all that were measured.
 inline constexpr ThinBlock thin_blocks[] = {
-    {1, 7, 2}, {1, 8, 1}, {1, 8, 3}, {1, 8, 5}, {1, 8, 8},
-    {4, 7, 3}, {4, 8, 2}, {4, 8, 3}, {4, 8, 5}, {4, 8, 6},
+    {1, 7, 3}, {1, 8, 1}, {1, 8, 3}, {1, 8, 4}, {1, 8, 5}, {1, 8, 6},
+    {1, 8, 8}, {4, 7, 3}, {4, 7, 5}, {4, 8, 3}, {4, 8, 4}, {4, 8, 5},
 };
 
 struct ThinTuning {
   int tickets;  // of blocks that share rows: as many as ragged gives each of its parts
-  // Lines that do not start on a 16-byte boundary are read four elements a load where the wide
-  // operand has so many floats and a block so many steps: the edges of lines then count little.
+  // Lines along k that do not start on a 16-byte boundary are read four elements a load where the
+  // wide operand has so many floats and a line so many: their ends then count little.
   double shifted_floats;
-  int shifted_steps;
+  std::int64_t shifted_k;
   double steps_share;    // of L2's size: so much of an operand that it cannot hold is to stay there
   std::int64_t short_k;  // that one thread may have of a line along k
 
   // For the prediction, in microseconds, where nothing else is said. `start` is of 256 threads.
   double start, start_twice_threads;
   double step;                  // from one load to the next
-  double block;                 // another block on the same multiprocessor
+  double block;                 // another block of 256 threads on the same multiprocessor
   double fetch;                 // an element of the narrow operand that a thread copies
   double chunk;                 // a further chunk
   double add_lanes;             // sums of a warp's lanes
@@ -78,8 +86,8 @@ struct ThinTuning {
   double scattered;             // output, where a column is no line of C
   double gather, gather_loads;  // where blocks share rows; eight loads of their sums
   double l2_bytes;              // per microsecond
-  double sm_bytes;              // the same to one multiprocessor, of lines across k
-  double repeated;              // of the bytes beside those asked for, the share that counts
+  double sm_bytes;              // the same to one multiprocessor
+  double repeated;              // by how much bytes beside those asked for count
   // Of the issue slots of a multiprocessor, an element of the wide operand: `width` times the
   // first, the second for each load of the narrow operand, the third, and the fourth where it is a
   // load of its own.
@@ -87,7 +95,7 @@ struct ThinTuning {
   double slots_per_us;
   double share_of_bandwidth;  // of the one that the device states
   double short_piece;  // by which memory takes longer each time that a piece of a line halves
-  double short_load;   // the same of what a warp's load has of a line along k, below 128 bytes
+  double short_load;   // the same of what a warp's load has of a line along k, below 512 bytes
   double four_lines;   // by which it takes longer where a thread follows four lines
   // Of L2's size: an operand up to the first share stays there from call to call, from the second
   // on nothing of it does.
@@ -98,35 +106,35 @@ struct ThinTuning {
 // over 126 products the cut of the least prediction takes less than 4 % longer than the quickest.
 inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .shifted_floats = 2 << 20,
-                                           .shifted_steps = 4,
+                                           .shifted_k = 256,
                                            .steps_share = 0.375,
-                                           .short_k = 64,
-                                           .start = 1.277,
-                                           .start_twice_threads = 0.3021,
-                                           .step = 0.3108,
-                                           .block = 0.6514,
-                                           .fetch = 0.02296,
-                                           .chunk = 0.07049,
-                                           .add_lanes = 0.3508,
-                                           .sums_pass = 0.4427,
-                                           .sums_add = 0.02024,
-                                           .output_direct = 0.05506,
-                                           .scattered = 0.0006174,
-                                           .gather = 0.8674,
-                                           .gather_loads = 0.274,
-                                           .l2_bytes = 5.95e6,
-                                           .sm_bytes = 1e5,
-                                           .repeated = 0.818,
-                                           .fma_slots = 1.351,
-                                           .narrow_slots = 2.676,
-                                           .element_slots = 4.981,
-                                           .load_slots = 2.687,
+                                           .short_k = 128,
+                                           .start = 1.179,
+                                           .start_twice_threads = 0.2233,
+                                           .step = 0.3439,
+                                           .block = 1.201,
+                                           .fetch = 0.03166,
+                                           .chunk = 0.6176,
+                                           .add_lanes = 0.247,
+                                           .sums_pass = 0.5373,
+                                           .sums_add = 0.02539,
+                                           .output_direct = 0.1171,
+                                           .scattered = 0.0002369,
+                                           .gather = 0.9432,
+                                           .gather_loads = 0.3783,
+                                           .l2_bytes = 9.269e6,
+                                           .sm_bytes = 1.019e5,
+                                           .repeated = 3.062,
+                                           .fma_slots = 1.067,
+                                           .narrow_slots = 1.377,
+                                           .element_slots = 4.657,
+                                           .load_slots = 0.8902,
                                            .slots_per_us = 128 * 1750.0,
-                                           .share_of_bandwidth = 0.9743,
-                                           .short_piece = 1.0,
-                                           .short_load = 0.15,
-                                           .four_lines = 0.1291,
-                                           .kept_share = 0.4902,
-                                           .lost_share = 0.7557};
+                                           .share_of_bandwidth = 0.8334,
+                                           .short_piece = 0.6401,
+                                           .short_load = 0.1168,
+                                           .four_lines = 0.03764,
+                                           .kept_share = 0.1801,
+                                           .lost_share = 0.9192};
 
 }  // namespace kw
