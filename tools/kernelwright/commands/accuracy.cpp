@@ -190,13 +190,13 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       "\n"
       "With --fuzz it is the accuracy fuzzer: data, shapes and k are drawn, and each split kernel\n"
       "that the library may choose there computes products of such data. One fails (exit code 1)\n"
-      "where its root mean square error exceeds that of one FP32 sum an element (1.2 times where "
-      "the\n"
-      "data take a kernel in plain FP32, which may add up several sums) by more than three "
-      "standard\n"
-      "errors. What fails is then made as small as it can be. Of an operand a or b in --data, each "
-      "a\n"
-      "whole number, 0 where it is left out:\n" +
+      "where its root mean square error exceeds that of one FP32 sum an element by more than "
+      "three\n"
+      "standard errors; 1.2 times that, where the data take a kernel in plain FP32, which may add\n"
+      "up several sums. What fails is then made as small as it can be. --json gets, of each draw,\n"
+      "the library's choice, the kernel that comes nearest to failing, and what fails. --data "
+      "has,\n"
+      "of the operands a and b, whole numbers that are 0 where they are left out:\n" +
       check::distribution_help() +
       "\n"
       "Examples:\n"
