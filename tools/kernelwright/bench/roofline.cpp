@@ -31,10 +31,11 @@ std::optional<Roofline> roofline_of(const Ceilings& ceilings, const Device& devi
                   device.l2_bytes, launch_us};
 }
 
-Third third_of(const check::SgemmCase& c) {
-  const double us = reference_roofline.time_us(c);
+Third third_of_us(double us) {
   return us < 4 ? Third::shortest : us <= 50 ? Third::middle : Third::longest;
 }
+
+Third third_of(const check::SgemmCase& c) { return third_of_us(reference_roofline.time_us(c)); }
 
 const char* to_string(Third third) {
   switch (third) {

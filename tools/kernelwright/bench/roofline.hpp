@@ -33,6 +33,7 @@ enum class Third { shortest, middle, longest };
 inline constexpr int thirds = 3;
 
 Third third_of(const check::SgemmCase& c);
+Third third_of_us(double us);
 const char* to_string(Third third);  // "short", "middle", "long"
 
 // Bytes that a call must move at least.

@@ -15,6 +15,13 @@ double quantile(std::vector<double> samples, double fraction) {
   return std::lerp(samples[below], samples[above], position - static_cast<double>(below));
 }
 
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
 TimeStatistics summarise_times(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);

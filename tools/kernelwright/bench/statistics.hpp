@@ -1,6 +1,7 @@
 // What is reported of a set of time samples.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 namespace kw::bench {
@@ -15,6 +16,8 @@ struct TimeStatistics {
 
 // Of the sorted samples, linearly interpolated: 0.5 is the median. None of both may be empty.
 double quantile(std::vector<double> samples, double fraction);
+// Nothing of nothing.
+std::optional<double> geometric_mean(const std::vector<double>& values);
 TimeStatistics summarise_times(std::vector<double> samples);
 
 }  // namespace kw::bench

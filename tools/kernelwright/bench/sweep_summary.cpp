@@ -78,13 +78,6 @@ struct Tally {
     if (beside_fp32 > 0) result.slower_than_fp32 = slower_than_fp32;
     return result;
   }
-
-  static std::optional<double> geometric_mean(const std::vector<double>& values) {
-    if (values.empty()) return std::nullopt;
-    double sum = 0;
-    for (const double value : values) sum += std::log(value);
-    return std::exp(sum / static_cast<double>(values.size()));
-  }
 };
 
 std::string shown(const std::optional<double>& value) {

@@ -6,6 +6,7 @@
 #include "bench/bench.hpp"
 #include "bench/parts.hpp"
 #include "bench/problems.hpp"
+#include "bench/reduction_summary.hpp"
 #include "bench/room.hpp"
 #include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
@@ -122,11 +123,9 @@ Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Devi
 
 Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device& device,
                                        const Reduce&) {
-  const int longest = device.is_gpu() ? 30 : device.kind == DeviceKind::cpu ? 26 : 16;
-  return {chosen_reductions(options.reduce, std::int64_t{1} << longest, options.parsed_input(),
-                            options.seed),
-          {},
-          {}};
+  ChosenReductions chosen =
+      chosen_reductions(options.reduce, device, options.parsed_input(), options.seed);
+  return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
 }
 
 // The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
@@ -134,6 +133,7 @@ Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device
 std::string asked_kernels(const BenchOptions& options, const Device& device) {
   if (!options.kernel.empty()) return options.kernel;
   if (options.product.is_of_products()) return kernel_of_choice(device);
+  if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
   return options.timing == "enqueue" ? "kernelwright*" : "";
 }
 
@@ -235,6 +235,8 @@ int run(const BenchOptions& options, const std::string& command) {
       std::vector<bench::Row> found = bench.run(kernels, cases[i]);
       if constexpr (std::is_same_v<Problem, Sgemm>) {
         if (!chosen.labels.empty()) label_rows(found, chosen.labels[i], cases[i], roofline);
+      } else if (!chosen.labels.empty()) {
+        for (bench::Row& row : found) row.sweep = chosen.labels[i];
       }
       session.add(found);
       progress.next();
@@ -252,7 +254,9 @@ int run(const BenchOptions& options, const std::string& command) {
   };
   const int code = session.run(work, verdict);
   if (!options.quiet()) {
-    fmt::print("{}", chosen.labels.empty() ? bench::summary_table(rows) : bench::sweep_table(rows));
+    fmt::print("{}", chosen.labels.empty()        ? bench::summary_table(rows)
+                     : options.reduce.is_random() ? bench::reduction_table(rows)
+                                                  : bench::sweep_table(rows));
   }
   return code;
 }
@@ -398,11 +402,17 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("reduce", "Many numbers to one, or to one a row");
   command->footer(
       "Sweeps: classic (2^10, 2^11, ... 2^30), odd (odd lengths, aligned and misaligned), shapes\n"
-      "(rows, columns, segments). Without --shape and --sweep: classic, as far as the device is\n"
-      "quick.\n"
+      "(rows, columns, segments), random (--count reductions that --seed draws, seeds under 1000 "
+      "for\n"
+      "tuning: any operation, type, shape, aspect and alignment; ends with means, percentiles, "
+      "losses\n"
+      "and shares of the read bandwidth). Without --shape and --sweep: classic, as far as the "
+      "device\n"
+      "is quick.\n"
       "\n"
       "Examples:\n"
       "  kernelwright bench reduce --sweep classic --l2 cold --json reduce.json\n"
+      "  kernelwright bench reduce --sweep random --seed 7 --count 60 --l2 cold\n"
       "  kernelwright bench reduce --op sum,argmin --dtype float32,float16 --shape 2^28,1000003\n"
       "  kernelwright bench reduce --shape 4096x1000 --axis columns\n"
       "  kernelwright bench reduce --shape 100000 --segments log_uniform\n"
@@ -418,9 +428,22 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
   CLI::Option* shape = command->add_option("--shape", choice.shape,
                                            "N or ROWSxCOLS,...; with --segments how many of them");
   shape->type_name("LIST")->check(not_empty());
-  command->add_option("--sweep", choice.sweep, "classic, odd or shapes")
-      ->check(not_empty())
-      ->excludes(shape);
+  CLI::Option* sweep =
+      command->add_option("--sweep", choice.sweep, "classic, odd, shapes or random")
+          ->check(not_empty())
+          ->excludes(shape);
+  command
+      ->add_option("--count", choice.count,
+                   "Of --sweep random: reductions, a third each under 4 us, 4 to 50 and over 50 by "
+                   "an H200's bandwidth (default: 200); --seed draws them")
+      ->check(whole_number(1, 100000))
+      ->needs(sweep);
+  command
+      ->add_option("--max-elements", choice.max_elements,
+                   "Of --sweep random: leave out reductions of more elements (default: 2^24 on a "
+                   "CPU, 2^14 through host SIMT, on a GPU none)")
+      ->check(whole_number(1, INT64_MAX))
+      ->needs(sweep);
   command->add_option("--axis", choice.axis, "whole (default of N), rows (of ROWSxCOLS) or columns")
       ->check(CLI::IsMember({"whole", "rows", "columns"}));
   command->add_option(

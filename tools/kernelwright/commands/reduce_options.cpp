@@ -9,6 +9,7 @@
 
 #include "program.hpp"
 #include "shapes.hpp"
+#include "sweeps/random_reductions.hpp"
 
 namespace kw {
 namespace {
@@ -117,7 +118,7 @@ std::vector<ReduceCase> sweep_of(const std::string& name) {
   if (name == "classic") return powers_of_two(std::int64_t{1} << 30);
   if (name == "odd") return odd_lengths();
   if (name == "shapes") return many_results();
-  throw UsageError(fmt::format("--sweep: \"{}\" is not one of classic, odd, shapes", name));
+  throw UsageError(fmt::format("--sweep: \"{}\" is not one of classic, odd, shapes, random", name));
 }
 
 ReduceCase case_of(const ReduceChoice& choice, const std::vector<std::int64_t>& extents,
@@ -167,6 +168,62 @@ void for_each_pair(const std::vector<ReduceOp>& ops, const std::vector<DataType>
 
 }  // namespace
 
+namespace {
+
+constexpr std::int64_t default_reductions = 200;
+
+void check_options(const ReduceChoice& choice) {
+  if (!choice.is_random()) {
+    if (choice.count) throw UsageError("--count: is of --sweep random");
+    if (choice.max_elements) throw UsageError("--max-elements: is of --sweep random");
+    return;
+  }
+  const auto refuse = [](const char* option, bool is_given) {
+    if (!is_given) return;
+    throw UsageError(fmt::format("{}: --sweep random draws it; leave {} out", option, option));
+  };
+  const ReduceChoice defaults;
+  refuse("--op", choice.ops != defaults.ops);
+  refuse("--dtype", choice.types != defaults.types);
+  refuse("--axis", !choice.axis.empty());
+  refuse("--segments", !choice.segments.empty());
+  refuse("--misalign", choice.misalign != 0);
+  refuse("--correction", choice.correction != 0);
+}
+
+std::int64_t default_max_elements(const Device& device) {
+  if (device.is_gpu()) return most_elements;
+  return device.kind == DeviceKind::cpu ? std::int64_t{1} << 24 : std::int64_t{1} << 14;
+}
+
+// A reduction keeps its number where others are left out.
+ChosenReductions drawn_reductions(const ReduceChoice& choice, const Device& device,
+                                  check::Input input, std::uint64_t seed) {
+  const std::int64_t most = choice.max_elements.value_or(default_max_elements(device));
+  const std::vector<ReduceCase> all =
+      random_reductions(seed, choice.count.value_or(default_reductions));
+  ChosenReductions chosen;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (expected_elements(all[i]) > most) continue;
+    ReduceCase& c = chosen.cases.emplace_back(all[i]);
+    c.input = input;
+    c.seed = seed;
+    bench::SweepRow& label = chosen.labels.emplace_back();
+    label.sweep = choice.sweep;
+    label.seed = seed;
+    label.number = static_cast<std::int64_t>(i);
+    label.third = bench::to_string(third_of(c));
+  }
+  if (chosen.cases.size() < all.size()) {
+    chosen.left_out = fmt::format(
+        "{} of {} reductions are left out: more than {} elements; --max-elements sets the limit",
+        all.size() - chosen.cases.size(), all.size(), most);
+  }
+  return chosen;
+}
+
+}  // namespace
+
 std::string reduce_op_names() { return names_of(all_ops); }
 std::string data_type_names() { return names_of(all_types); }
 
@@ -177,9 +234,12 @@ std::vector<DataType> parse_data_types(const std::string& text) {
   return parse_names(all_types, text, "--dtype");
 }
 
-std::vector<ReduceCase> chosen_reductions(const ReduceChoice& choice, std::int64_t longest,
-                                          check::Input input, std::uint64_t seed) {
-  const std::vector<ReduceCase> shapes = cases_of_shapes(choice, longest);
+ChosenReductions chosen_reductions(const ReduceChoice& choice, const Device& device,
+                                   check::Input input, std::uint64_t seed) {
+  check_options(choice);
+  if (choice.is_random()) return drawn_reductions(choice, device, input, seed);
+  const int longest = device.is_gpu() ? 30 : device.kind == DeviceKind::cpu ? 26 : 16;
+  const std::vector<ReduceCase> shapes = cases_of_shapes(choice, std::int64_t{1} << longest);
   const std::vector<ReduceOp> ops = parse_reduce_ops(choice.ops);
   if (choice.correction != 0 && std::count(ops.begin(), ops.end(), ReduceOp::variance) == 0) {
     throw UsageError(fmt::format(
@@ -198,7 +258,7 @@ std::vector<ReduceCase> chosen_reductions(const ReduceChoice& choice, std::int64
       cases.push_back(c);
     }
   });
-  return cases;
+  return {std::move(cases), {}, {}};
 }
 
 std::vector<ReduceCase> reductions_of_shapes(const std::string& shapes,

@@ -1,10 +1,14 @@
 // Reductions on the command line: which operations, element types and shapes are meant.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/row.hpp"
 #include "check/reduce/case.hpp"
+#include "gpu/device.hpp"
 
 namespace kw {
 
@@ -20,12 +24,24 @@ struct ReduceChoice {
   std::string ops = "sum", types = "float32";
   std::string shape, sweep, axis, segments;
   std::int64_t misalign = 0, correction = 0;
+  std::optional<std::int64_t> count, max_elements;
+
+  // Whether the sweep draws whole problems, of which rows say more (bench::SweepRow).
+  bool is_random() const { return sweep == "random"; }
 };
 
-// Shapes times operations times types. Of `classic` lengths above `longest` are left out where no
-// sweep was named. Throws UsageError where options do not go together.
-std::vector<check::ReduceCase> chosen_reductions(const ReduceChoice& choice, std::int64_t longest,
-                                                 check::Input input, std::uint64_t seed);
+// Reductions, and what a sweep at random says of each; no labels for shapes and other sweeps.
+struct ChosenReductions {
+  std::vector<check::ReduceCase> cases;
+  std::vector<bench::SweepRow> labels;
+  std::string left_out;  // a line on those of more elements than this device reads in short time
+};
+
+// Shapes times operations times types, or what --sweep random draws. Of `classic` lengths that the
+// device is slow at are left out where no sweep was named. Throws UsageError where options do not
+// go together.
+ChosenReductions chosen_reductions(const ReduceChoice& choice, const Device& device,
+                                   check::Input input, std::uint64_t seed);
 
 // What `verify reduce --shape` checks: N as a whole array, ROWSxCOLS by rows and by columns, each
 // with several alignments and paddings.

@@ -1,6 +1,4 @@
-// Draws until a product is within the bounds and of the third that is its turn. Only the engine and
-// whole numbers are used: what std::uniform_int_distribution and std::pow give is not the same
-// everywhere.
+// Draws until a product is within the bounds and of the third that is its turn.
 #include "sweeps/random_products.hpp"
 
 #include <algorithm>
@@ -9,14 +7,10 @@
 
 #include "bench/problems.hpp"
 #include "bench/roofline.hpp"
+#include "sweeps/draws.hpp"
 
 namespace kw {
 namespace {
-
-// Uniform in 0 … n - 1, for n up to 2^32.
-std::int64_t below(std::mt19937_64& engine, std::int64_t n) {
-  return static_cast<std::int64_t>(((engine() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
-}
 
 Op random_op(std::mt19937_64& engine) { return below(engine, 2) == 0 ? Op::none : Op::transpose; }
 
@@ -46,16 +40,10 @@ check::SgemmCase draw(std::mt19937_64& engine) {
 
 }  // namespace
 
-// The octaves from 2^0 to 2^13 are equally probable; within one, x is kept with probability low /
-// x.
 std::int64_t random_extent(std::mt19937_64& engine) {
-  constexpr std::int64_t octaves = 14;
+  constexpr int octaves = 14;
   static_assert(std::int64_t{1} << octaves == longest_extent);
-  const std::int64_t low = std::int64_t{1} << below(engine, octaves);
-  for (;;) {
-    const std::int64_t x = low + below(engine, low);
-    if (below(engine, x) < low) return x;
-  }
+  return log_uniform(engine, 0, octaves);
 }
 
 std::vector<check::SgemmCase> random_products(std::uint64_t seed, std::int64_t count) {
