@@ -78,35 +78,101 @@ void reduce_sequences(const Reduce& p, const T* data, std::int64_t count, std::i
   }
 }
 
+// Chunks of a column that are merged while the next ones are walked over: a run of them.
+constexpr std::int64_t chunks_a_run = 32;
+
+std::int64_t column_runs(std::int64_t rows) {
+  return ceil_div(column_chunk_count(rows), chunks_a_run);
+}
+
+// The totals of neighbours, merged as soon as there are two: level l waits for 2^l chunks more. Of
+// `cols` columns side by side.
+template <class A>
+class ColumnStack {
+ public:
+  using Total = typename A::Total;
+
+  // The totals of the next chunk.
+  void push(Total* totals, std::int64_t cols) {
+    int level = 0;
+    for (; level < levels - 1 && (pushed_ >> level & 1) != 0; ++level) {
+      merge_into(level, totals, cols);
+    }
+    std::copy_n(totals, cols, waiting_[level]);
+    ++pushed_;
+  }
+  // All that was pushed, in `totals`.
+  void finish(Total* totals, std::int64_t cols) {
+    bool is_first = true;
+    for (int level = 0; level < levels; ++level) {
+      if ((pushed_ >> level & 1) == 0) continue;
+      if (is_first) {
+        std::copy_n(waiting_[level], cols, totals);
+      } else {
+        merge_into(level, totals, cols);
+      }
+      is_first = false;
+    }
+  }
+
+ private:
+  void merge_into(int level, Total* totals, std::int64_t cols) {
+    for (std::int64_t j = 0; j < cols; ++j) {
+      Total before = waiting_[level][j];
+      A::merge(before, totals[j]);
+      totals[j] = before;
+    }
+  }
+
+  static constexpr int levels = std::countr_zero(static_cast<unsigned>(chunks_a_run)) + 1;
+  Total waiting_[levels][strip_columns];
+  int pushed_ = 0;
+};
+
+template <ReduceKind kind, class T>
+void reduce_run_of_columns(const Reduce& p, std::int64_t run, std::int64_t column,
+                           std::int64_t cols, Total<kind, T>* into) {
+  const auto* data = static_cast<const T*>(p.data);
+  const std::int64_t first = run * chunks_a_run;
+  const std::int64_t last = std::min(first + chunks_a_run, column_chunk_count(p.rows));
+  ColumnStack<Accumulator<kind, T>> stack;
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t begin = i * column_chunk_rows;
+    const Chunk<T> chunk{begin, std::min(column_chunk_rows, p.rows - begin), {}};
+    const std::int64_t corner = chunk.count > 0 ? begin * p.ld + column : 0;
+    reduce_columns<kind>(data + corner, p.ld, chunk, cols, into);
+    stack.push(into, cols);
+  }
+  stack.finish(into, cols);
+}
+
 template <ReduceKind kind, class T>
 void reduce_columns_of(const Reduce& p, Total<kind, T>* totals) {
   using A = Accumulator<kind, T>;
-  const auto* data = static_cast<const T*>(p.data);
   const ResultSink sink = sink_of(p);
-  const std::int64_t chunk_rows = column_chunk_rows(p.rows);
-  const std::int64_t chunks = column_chunk_count(p.rows);
+  const std::int64_t runs = column_runs(p.rows);
   const std::int64_t strips = ceil_div(p.cols, strip_columns);
 #pragma omp parallel if (p.elements() >= worth_threads)
   {
 #pragma omp for schedule(guided)
-    for (std::int64_t item = 0; item < chunks * strips; ++item) {
-      const std::int64_t begin = item / strips * chunk_rows;
-      const std::int64_t column = item % strips * strip_columns;
+    for (std::int64_t item = 0; item < runs * strips; ++item) {
+      const std::int64_t run = item / strips, column = item % strips * strip_columns;
       const std::int64_t cols = std::min(strip_columns, p.cols - column);
-      const Chunk<T> chunk{begin, std::min(chunk_rows, p.rows - begin), {}};
-      const std::int64_t corner = chunk.count > 0 ? begin * p.ld + column : 0;
       Total<kind, T> alone[strip_columns];
-      Total<kind, T>* into = chunks == 1 ? alone : totals + item / strips * p.cols + column;
-      reduce_columns<kind>(data + corner, p.ld, chunk, cols, into);
-      for (std::int64_t j = 0; chunks == 1 && j < cols; ++j) {
+      Total<kind, T>* into = runs == 1 ? alone : totals + run * p.cols + column;
+      reduce_run_of_columns<kind, T>(p, run, column, cols, into);
+      for (std::int64_t j = 0; runs == 1 && j < cols; ++j) {
         write_result<T, kind>(sink, column + j, alone[j], p.rows);
       }
     }
 #pragma omp for schedule(static)
-    for (std::int64_t j = 0; j < (chunks == 1 ? 0 : p.cols); ++j) {
-      Total<kind, T> total = A::empty_total();
-      for (std::int64_t i = 0; i < chunks; ++i) A::merge(total, totals[i * p.cols + j]);
-      write_result<T, kind>(sink, j, total, p.rows);
+    for (std::int64_t j = 0; j < (runs == 1 ? 0 : p.cols); ++j) {
+      for (std::int64_t step = 1; step < runs; step *= 2) {
+        for (std::int64_t i = 0; i + step < runs; i += 2 * step) {
+          A::merge(totals[i * p.cols + j], totals[(i + step) * p.cols + j]);
+        }
+      }
+      write_result<T, kind>(sink, j, totals[j], p.rows);
     }
   }
 }
@@ -154,8 +220,8 @@ void reduce_segments(const Reduce& p, Total<kind, T>* totals) {
 template <class T>
 std::int64_t waiting_totals(const Reduce& p) {
   if (p.shape == ReduceShape::columns) {
-    const std::int64_t chunks = column_chunk_count(p.rows);
-    return chunks == 1 ? 0 : chunks * p.cols;
+    const std::int64_t runs = column_runs(p.rows);
+    return runs == 1 ? 0 : runs * p.cols;
   }
   const std::int64_t chunks = chunk_count<T>(p.cols);
   if (p.shape != ReduceShape::segments) return chunks == 1 ? 0 : chunks * p.rows;

@@ -1,63 +1,75 @@
 // reduce_columns: the launch of columns.hpp.
 #include "reduce/columns.hpp"
 
+#include <algorithm>
+
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-struct LaunchColumns {
+struct MakePlan {
   const Reduce& p;
-  Workspace workspace;
-  Stream stream;
-
-  template <ReduceKind kind, class T, int width>
-  Status launch() const {
-    using Total = typename Accumulator<kind, T>::Total;
-    ColumnShape shape = {
-        p.rows, p.cols, p.ld, column_chunk_rows(p.rows), column_chunk_count(p.rows), 0};
-    shape.strips = ceil_div(p.cols, std::int64_t{warp_lanes} * width);
-    const ResultSink sink = {p.op, p.out, p.correction};
-    auto* totals = static_cast<Total*>(workspace.data);
-    const auto blocks = static_cast<unsigned>(shape.strips * shape.chunks);
-    Status status = gpu::launch(reduce_columns_kernel<kind, T, width>,
-                                {dim3(blocks), dim3(order_threads), 0, stream},
-                                static_cast<const T*>(p.data), shape, totals, sink);
-    if (!status.ok() || shape.chunks == 1) return status;
-    const auto merging = static_cast<unsigned>(ceil_div(p.cols, order_threads));
-    return gpu::launch(merge_columns_kernel<kind, T>,
-                       {dim3(merging), dim3(order_threads), 0, stream}, shape, totals, sink);
-  }
+  int sm_count;
+  bool off_boundary;
 
   template <ReduceKind kind, class T>
-  Status operator()() const {
-    constexpr int width = order_width<T>;
-    const bool wide = reinterpret_cast<std::uintptr_t>(p.data) % 16 == 0 && p.cols % width == 0 &&
-                      p.ld % width == 0;
-    return wide ? launch<kind, T, width>() : launch<kind, T, 1>();
+  ColumnPlan operator()() const {
+    using A = Accumulator<kind, T>;
+    return plan_columns(
+        p, {column_width<A, T>, sizeof(typename A::Lane), sizeof(typename A::Total), off_boundary},
+        sm_count);
   }
 };
 
+// Before there is a pointer: the most of both cases.
 struct WorkspaceBytes {
   const Reduce& p;
+  int sm_count;
 
   template <ReduceKind kind, class T>
   std::size_t operator()() const {
-    const std::int64_t chunks = column_chunk_count(p.rows);
-    return chunks > 1 ? static_cast<std::size_t>(p.cols * chunks) *
-                            sizeof(typename Accumulator<kind, T>::Total)
-                      : 0;
+    std::int64_t totals = 0;
+    for (const bool off_boundary : {false, true}) {
+      const ColumnPlan plan = MakePlan{p, sm_count, off_boundary}.template operator()<kind, T>();
+      totals = std::max(totals, plan.waiting_totals());
+    }
+    return static_cast<std::size_t>(totals) * sizeof(typename Accumulator<kind, T>::Total);
+  }
+};
+
+struct LaunchColumns {
+  const Reduce& p;
+  const Device& device;
+  Workspace workspace;
+  Stream stream;
+
+  template <ReduceKind kind, class T>
+  Status operator()() const {
+    using Total = typename Accumulator<kind, T>::Total;
+    constexpr int width = column_width<Accumulator<kind, T>, T>;
+    const bool off_boundary =
+        reinterpret_cast<std::uintptr_t>(p.data) % (width * sizeof(T)) != 0 || p.ld % width != 0;
+    const ColumnPlan plan =
+        MakePlan{p, device.sm_count, off_boundary}.template operator()<kind, T>();
+    const auto blocks = static_cast<unsigned>(plan.strips * plan.blocks);
+    const auto threads = static_cast<unsigned>(plan.threads);
+    return gpu::launch(reduce_columns_kernel<kind, T>,
+                       {dim3(blocks), dim3(threads), plan.shared_bytes, stream, true},
+                       static_cast<const T*>(p.data), plan, static_cast<Total*>(workspace.data),
+                       workspace.tickets, {p.op, p.out, p.correction});
   }
 };
 
 }  // namespace
 
-Status reduce_columns(const Reduce& problem, const Device&, Workspace workspace, Stream stream) {
-  return dispatch(problem.op, problem.type, LaunchColumns{problem, workspace, stream});
+Status reduce_columns(const Reduce& problem, const Device& device, Workspace workspace,
+                      Stream stream) {
+  return dispatch(problem.op, problem.type, LaunchColumns{problem, device, workspace, stream});
 }
-std::size_t reduce_columns_workspace(const Reduce& problem, const Device&) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
+std::size_t reduce_columns_workspace(const Reduce& problem, const Device& device) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device.sm_count});
 }
 
 }  // namespace KW_TARGET

@@ -1,106 +1,349 @@
-// Each column of a row-major matrix to one result.
+// Each column of a row-major matrix to one result, in one launch.
 //
-// Idea        A block takes a strip of columns, 32 accesses wide, through a chunk of rows: each of
-//             its eight warps reads every eighth row, so that all accesses are whole rows of the
-//             strip; the eight meet in shared memory. Chunks of rows meet in a second small kernel.
-// Order       That of order.hpp for columns: row r of a chunk belongs to lane r mod 8.
-// Limits      Matrices narrower than 32 accesses leave lanes idle.
+// Idea        A block takes the chunks of a run of rows, in a strip of columns, one round after the
+//             other: each thread holds 16 bytes of a row's columns through every eighth row of a
+//             chunk, all eight loads under way at once; the eight lanes of a column meet in shared
+//             memory. Where rows are short and lie close together, eight of them are one row of
+//             eight times the length, so that threads read what is contiguous in memory, however
+//             narrow the matrix. A block's last round leaves one total a column; the last block of
+//             a group of neighbours merges theirs, and so on up.
+// Order       That of order.hpp for columns: row r of a chunk belongs to lane r mod 8; chunks merge
+//             as a tree of neighbours. Runs of chunks are powers of two, so how rows are cut into
+//             blocks cannot show, and the cut follows from the device (columns_plan.hpp).
+// Alignment   Memory is read at its own boundaries. As a thread's rows lie eight apart, elements
+//             stand at the same position of their 16 bytes in all of them.
 #pragma once
 
+#include <algorithm>
+
+#include "device/overlap.hpp"
+#include "device/ticket.hpp"
+#include "reduce/columns_plan.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
 
 namespace KW_TARGET {
 
-struct ColumnShape {
-  std::int64_t rows, cols, ld;
-  std::int64_t chunk_rows, chunks;
-  std::int64_t strips;
-};
+// Elements that a thread takes of a row: 16 bytes, unless their sums would take too many registers.
+template <class A, class T>
+constexpr int column_width = std::min(order_width<T>,
+                                      static_cast<int>(64 / std::max(sizeof(typename A::Lane),
+                                                                     std::size_t{8})));
 
-// `width` elements at `from`: 16 bytes, or a single one.
 template <class T, int width>
-struct ColumnPack {
-  Pack<T> pack;
-  __device__ __forceinline__ void load(const T* from) {
-    if constexpr (width > 1) pack = load_pack(from);
-    if constexpr (width == 1) memcpy(pack.words, from, sizeof(T));
+__device__ __forceinline__ Pack<T> load_columns(const T* from) {
+  constexpr int bytes = width * static_cast<int>(sizeof(T));
+  if constexpr (bytes == 16) {
+    return load_pack(from);
+  } else if constexpr (bytes == 8) {
+    const uint2 words = __ldcs(reinterpret_cast<const uint2*>(from));
+    return {{words.x, words.y, 0, 0}};
+  } else {
+    static_assert(bytes == 4);
+    return {{__ldcs(reinterpret_cast<const unsigned*>(from)), 0, 0, 0}};
   }
+}
+
+// The same where it may reach beyond the array: then element by element, those that are there.
+template <class T, int width>
+__device__ __forceinline__ Pack<T> load_columns_at_edge(const T* from, const Extent& array) {
+  const char* begin = reinterpret_cast<const char*>(from);
+  if (begin >= array.begin && begin + width * static_cast<int>(sizeof(T)) <= array.end) {
+    return load_columns<T, width>(from);
+  }
+  T elements[order_width<T>] = {};
+#pragma unroll
+  for (int e = 0; e < width; ++e) {
+    const char* at = begin + e * static_cast<int>(sizeof(T));
+    if (at >= array.begin && at < array.end) elements[e] = from[e];
+  }
+  Pack<T> pack;
+  memcpy(pack.words, elements, sizeof elements);
+  return pack;
+}
+
+// A row's place within its chunk, for what counts places: `at` is one of a lane's rows.
+template <class A, class Partial>
+__device__ __forceinline__ void place_in_chunk([[maybe_unused]] Partial& partial,
+                                               [[maybe_unused]] int lane) {
+  if constexpr (requires { partial.index; }) {
+    if (partial.index != Partial::nowhere) partial.index = partial.index * column_lanes + lane;
+  }
+}
+
+// What a thread takes of each chunk.
+struct ColumnThread {
+  int group;          // which of the chunks side by side
+  int position;       // of its first element in its row of the strip, or of eight rows that are one
+  int row_slot;       // where that row's lanes begin in shared memory
+  int extent;         // positions of that row
+  int lane;           // of the row; 0 where eight are one
+  std::int64_t from;  // its first element in the array, from the chunk's first on
 };
 
-template <ReduceKind kind, class T, int width>
-__global__ void __launch_bounds__(order_threads)
-    reduce_columns_kernel(const T* data, ColumnShape shape,
-                          typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
-  using A = Accumulator<kind, T>;
-  using Partial = typename A::Partial;
-  constexpr int in_flight = 4;
-  static_assert(column_lanes == order_warps);
-  __shared__ Partial shared[column_lanes][warp_lanes];
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  const std::int64_t strip = blockIdx.x % shape.strips, number = blockIdx.x / shape.strips;
-  const std::int64_t column = (strip * warp_lanes + lane) * width;
-  const bool present = column < shape.cols;  // with 16 bytes at a time, cols is a multiple of width
-  Chunk<T> chunk;
-  chunk.begin = number * shape.chunk_rows;
-  chunk.count = min(shape.chunk_rows, shape.rows - chunk.begin);
-  const T* top = data + chunk.begin * shape.ld + column;
+template <int width, class T>
+__device__ __forceinline__ ColumnThread column_thread(const T* data, const ColumnPlan& plan,
+                                                      std::int64_t first_column) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int rows = plan.rows_are_one ? 1 : column_lanes;
+  const int pack = thread % plan.packs, row = thread / plan.packs % rows;
+  ColumnThread own;
+  own.group = thread / (plan.packs * rows);
+  own.lane = row;
+  const std::int64_t begin = row * plan.ld + first_column;
+  const std::uintptr_t elements = reinterpret_cast<std::uintptr_t>(data) / sizeof(T);
+  const int skip = static_cast<int>((elements + static_cast<std::uintptr_t>(begin)) % width);
+  own.position = pack * width - skip;
+  own.from = begin + own.position;
+  own.extent = plan.rows_are_one ? column_lanes * static_cast<int>(plan.ld) : plan.strip_columns;
+  own.row_slot = (own.group * rows + row) * own.extent;
+  return own;
+}
 
-  typename A::Lane lanes[width];
-  ColumnPack<T, width> first = {};
-  if (present && chunk.count > 0) first.load(top);
+// The eight packs of a thread in one chunk.
+template <class T, int width>
+struct ColumnPacks {
+  Pack<T> packs[column_chunk_lane_rows];
+  Value<T> first[width] = {};  // of the chunk in each of the columns
+  int whole;                   // packs of which every element of the strip is there
+  int last_extent;             // positions that are there of the one after them
+
+  template <class A>
+  __device__ __forceinline__ void add(typename A::Lane (&lanes)[width],
+                                      const ColumnThread& own) const {
+    if (whole == column_chunk_lane_rows) {
 #pragma unroll
-  for (int j = 0; j < width; ++j) lanes[j] = A::empty_lane();
-  const int rows = present ? static_cast<int>(chunk.count) : 0;
-  for (int row = warp; row < rows; row += in_flight * column_lanes) {
-    ColumnPack<T, width> packs[in_flight];
+      for (int i = 0; i < column_chunk_lane_rows; ++i) {
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const int each = row + i * column_lanes;
-      if (each < rows) packs[i].load(top + each * shape.ld);
+        for (int e = 0; e < width; ++e) A::add(lanes[e], packs[i].value(e), i, first[e]);
+      }
+      return;
     }
 #pragma unroll
-    for (int i = 0; i < in_flight; ++i) {
-      const int each = row + i * column_lanes;
-      if (each >= rows) continue;
+    for (int i = 0; i < column_chunk_lane_rows; ++i) {
 #pragma unroll
-      for (int j = 0; j < width; ++j) {
-        A::add(lanes[j], packs[i].pack.value(j), each, first.pack.value(j));
+      for (int e = 0; e < width; ++e) {
+        const int more = own.position + e < last_extent ? 1 : 0;
+        if (i < whole + more) A::add(lanes[e], packs[i].value(e), i, first[e]);
       }
     }
   }
 
+  template <bool needs_first>
+  __device__ __forceinline__ void load(const T* data, const ColumnPlan& plan,
+                                       const ColumnThread& own, std::int64_t first_column,
+                                       std::int64_t chunk, const Extent& array) {
+    const std::int64_t top = chunk * column_chunk_rows;
+    const std::int64_t left = plan.rows - top;
+    const int rows =
+        static_cast<int>(left < column_chunk_rows ? max(left, std::int64_t{0}) : column_chunk_rows);
+    whole = last_extent = 0;
+    if (rows == 0) return;
+    whole = rows / column_lanes;
+    const int more = rows % column_lanes;
+    last_extent = plan.rows_are_one ? more * static_cast<int>(plan.ld)
+                  : own.lane < more ? own.extent
+                                    : 0;
+    const T* base = data + top * plan.ld;
+    const T* from = base + own.from;
+    const std::int64_t step = column_lanes * plan.ld;
+    const int steps = own.position < own.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
+    // All but a pack at each end of the array lie within it.
+    const std::int64_t bytes = step * static_cast<std::int64_t>(sizeof(T));
+    const char* begin = reinterpret_cast<const char*>(from);
+    constexpr int pack_bytes = width * static_cast<int>(sizeof(T));
+    const bool first_outside = steps > 0 && begin < array.begin;
+    const bool last_outside = steps > 0 && begin + (steps - 1) * bytes + pack_bytes > array.end;
+    if (!first_outside && !last_outside && steps == column_chunk_lane_rows) {
 #pragma unroll
-  for (int j = 0; j < width; ++j) {
-    if (j > 0) __syncthreads();
-    shared[warp][lane] = A::close(lanes[j]);
-    __syncthreads();
-    if (warp != j % column_lanes || !present) continue;
-    Partial partials[column_lanes];
-#pragma unroll
-    for (int i = 0; i < column_lanes; ++i) partials[i] = shared[i][lane];
-    chunk.first = first.pack.value(j);
-    const typename A::Total total = A::total(tree_of_array<A>(partials), chunk);
-    if (shape.chunks == 1) {
-      write_result<T, kind>(sink, column + j, total, shape.rows);
+      for (int i = 0; i < column_chunk_lane_rows; ++i)
+        packs[i] = load_columns<T, width>(from + i * step);
     } else {
-      totals[number * shape.cols + column + j] = total;
+#pragma unroll
+      for (int i = 0; i < column_chunk_lane_rows; ++i, from += step) {
+        if (i < steps) packs[i] = load_columns_at_edge<T, width>(from, array);
+      }
+    }
+    if constexpr (needs_first) {
+#pragma unroll
+      for (int e = 0; e < width; ++e) {
+        const int position = own.position + e;
+        if (position < 0 || position >= own.extent) continue;
+        const int column = plan.rows_are_one ? position % static_cast<int>(plan.ld) : position;
+        if (first_column + column < plan.cols) first[e] = to_value(base[first_column + column]);
+      }
     }
   }
+};
+
+// Totals of `count` members side by side for each of `columns` columns, in shared memory, merged as
+// a tree of neighbours; member 0 has the result. All threads of the block call it.
+template <class A>
+__device__ __forceinline__ typename A::Total tree_across(typename A::Total total,
+                                                         typename A::Total* shared, int member,
+                                                         int column, int count, int columns,
+                                                         bool present) {
+  for (int step = 1; step < count; step *= 2) {
+    __syncthreads();
+    if (present) shared[member * columns + column] = total;
+    __syncthreads();
+    if (present && member % (2 * step) == 0 && member + step < count) {
+      A::merge(total, shared[(member + step) * columns + column]);
+    }
+  }
+  return total;
 }
 
-// The totals of a column's chunks, one after the other. A thread a column.
+// Merges what the blocks of a strip have left: groups of plan.merged neighbours, then groups of
+// those. True in the block that has the strip's totals at the end, in `total`.
+template <class A>
+__device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A::Total& total,
+                                             typename A::Total* totals, unsigned* tickets,
+                                             typename A::Total* shared, std::int64_t strip,
+                                             std::int64_t block, int column, int columns) {
+  using Total = typename A::Total;
+  __shared__ unsigned arrived;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int member = thread / columns, of_column = thread % columns;
+  const std::int64_t first_column = strip * plan.strip_columns;
+  std::int64_t count = plan.blocks;
+  while (count > 1) {
+    const std::int64_t group = block / plan.merged, groups = ceil_div(count, plan.merged);
+    const std::int64_t begin = group * plan.merged;
+    const int members = static_cast<int>(min(std::int64_t{plan.merged}, count - begin));
+    if (column >= 0) totals[block * plan.cols + first_column + column] = total;
+    __syncthreads();
+    if (thread == 0) {
+      unsigned* ticket = tickets + strip * groups + group;
+      arrived = take_ticket(ticket);
+      if (arrived == static_cast<unsigned>(members) - 1) *ticket = 0;
+    }
+    __syncthreads();
+    if (arrived != static_cast<unsigned>(members) - 1) return false;
+    // merged_each of them a thread, then the threads of a column.
+    const bool present = member < plan.merged / merged_each;
+    Total parts[merged_each];
+#pragma unroll
+    for (int i = 0; i < merged_each; ++i) {
+      const int each = member * merged_each + i;
+      parts[i] = A::empty_total();
+      if (present && each < members) {
+        parts[i] = totals[(begin + each) * plan.cols + first_column + of_column];
+      }
+    }
+    total = tree_across<A>(tree_of_array<A>(parts), shared, member, of_column,
+                           plan.merged / merged_each, columns, present);
+    column = member == 0 ? of_column : -1;
+    tickets += plan.strips * groups;
+    totals += count * plan.cols;
+    block = group;
+    count = groups;
+  }
+  return true;
+}
+
+// Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads)
-    merge_columns_kernel(ColumnShape shape, const typename Accumulator<kind, T>::Total* totals,
-                         ResultSink sink) {
+constexpr int column_blocks_per_sm =
+    kind != ReduceKind::moments &&
+            sizeof(typename Accumulator<kind, T>::Lane) * column_width<Accumulator<kind, T>, T> <=
+                32
+        ? 3
+        : 2;
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>))
+    reduce_columns_kernel(const T* data, ColumnPlan plan,
+                          typename Accumulator<kind, T>::Total* totals, unsigned* tickets,
+                          ResultSink sink) {
   using A = Accumulator<kind, T>;
-  const std::int64_t column = std::int64_t{blockIdx.x} * order_threads + threadIdx.x;
-  if (column >= shape.cols) return;
-  typename A::Total total = A::empty_total();
-  for (std::int64_t i = 0; i < shape.chunks; ++i) A::merge(total, totals[i * shape.cols + column]);
-  write_result<T, kind>(sink, column, total, shape.rows);
+  using Total = typename A::Total;
+  using Lane = typename A::Lane;
+  constexpr int width = column_width<A, T>;
+  constexpr bool needs_first = kind == ReduceKind::moments;
+  auto* shared = gpu::dynamic_shared<unsigned char>();
+  Lane* lanes_of_chunks = reinterpret_cast<Lane*>(shared);
+  Total* stack = reinterpret_cast<Total*>(shared + plan.lane_bytes);
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t strip = blockIdx.x % plan.strips, block = blockIdx.x / plan.strips;
+  const std::int64_t first_column = strip * plan.strip_columns;
+  const int columns =
+      static_cast<int>(min(std::int64_t{plan.strip_columns}, plan.cols - first_column));
+  const ColumnThread own = column_thread<width>(data, plan, first_column);
+  const bool reads = own.group < plan.side_by_side;
+  // The column of a chunk that this thread makes the total of.
+  const int task_group = thread / columns, column = thread % columns;
+  const bool has_task = task_group < plan.side_by_side;
+  const int pitch = plan.rows_are_one ? static_cast<int>(plan.ld) : plan.strip_columns;
+  const int task_slot = task_group * column_lanes * pitch + column;
+  const Extent array = extent_of(data, plan.rows > 0 ? (plan.rows - 1) * plan.ld + plan.cols : 0);
+  const std::int64_t first_chunk = block * plan.side_by_side * plan.rounds;
+
+  wait_for_previous_kernel();
+  ColumnPacks<T, width> packs;
+  Total total = A::empty_total();
+  // Round -1 only loads for the first.
+#pragma unroll 1
+  for (int round = -1; round < plan.rounds; ++round) {
+    Lane lanes[width];
+#pragma unroll
+    for (int e = 0; e < width; ++e) lanes[e] = A::empty_lane();
+    if (reads && round >= 0) packs.template add<A>(lanes, own);
+    if (reads && round + 1 < plan.rounds) {
+      packs.template load<needs_first>(data, plan, own, first_column,
+                                       first_chunk + own.group * plan.rounds + round + 1, array);
+    }
+    if (round < 0) continue;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      const int position = own.position + e;
+      if (reads && position >= 0 && position < own.extent) {
+        lanes_of_chunks[own.row_slot + position] = lanes[e];
+      }
+    }
+    __syncthreads();
+    if (has_task) {
+      typename A::Partial partials[column_lanes];
+#pragma unroll
+      for (int i = 0; i < column_lanes; ++i) {
+        partials[i] = A::close(lanes_of_chunks[task_slot + i * pitch]);
+        place_in_chunk<A>(partials[i], i);
+      }
+      Chunk<T> chunk;
+      chunk.begin = (first_chunk + task_group * plan.rounds + round) * column_chunk_rows;
+      chunk.count =
+          max(std::int64_t{0}, min(std::int64_t{column_chunk_rows}, plan.rows - chunk.begin));
+      if (needs_first && chunk.count > 0) {
+        chunk.first = to_value(data[chunk.begin * plan.ld + first_column + column]);
+      }
+      total = A::total(tree_of_array<A>(partials), chunk);
+      // Neighbours that wait for this one: a level for each trailing one in the round's number.
+      int level = 0;
+#pragma unroll 1
+      for (; (round >> level & 1) != 0; ++level) {
+        Total before = stack[level * order_threads + thread];
+        A::merge(before, total);
+        total = before;
+      }
+      if (round + 1 < plan.rounds) stack[level * order_threads + thread] = total;
+    }
+    __syncthreads();
+  }
+  let_next_kernel_start();
+
+  Total* across = reinterpret_cast<Total*>(shared);
+  total = tree_across<A>(total, across, task_group, column, plan.side_by_side, columns, has_task);
+  const int result_column = task_group == 0 ? column : -1;
+  if (plan.blocks == 1) {
+    if (result_column >= 0) {
+      write_result<T, kind>(sink, first_column + result_column, total, plan.rows);
+    }
+    return;
+  }
+  if (merge_blocks<A>(plan, total, totals, tickets, across, strip, block, result_column, columns) &&
+      thread < columns) {
+    write_result<T, kind>(sink, first_column + thread, total, plan.rows);
+  }
 }
 
 }  // namespace KW_TARGET

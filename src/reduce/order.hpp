@@ -13,10 +13,11 @@
 // Rows and segments are sequences of their own length. Columns, whose elements lie a row apart,
 // have an order of their own:
 //
-//   chunks     A column of n elements is cut into chunks of column_chunk_rows(n).
+//   chunks     A column is cut into chunks of column_chunk_rows.
 //   lanes      Element i of a chunk belongs to lane i mod column_lanes, in ascending order; lanes
 //              merge by the tree.
-//   totals     Chunks merge one after the other, in ascending order.
+//   totals     Chunks merge by the same tree: neighbours, then pairs of them. So any aligned run of
+//              2^k chunks can be reduced by itself, and who reduces how many cannot show.
 #pragma once
 
 #include <cstddef>
@@ -57,24 +58,13 @@ KW_HOST_DEVICE constexpr std::int64_t chunk_count(std::int64_t n) {
   return n <= size ? 1 : ceil_div(n, size);
 }
 
-// Chosen by hand; 16384 x 16384 floats are read at 96 % of an H200's bandwidth (docs/reduce.md).
 constexpr int column_lanes = 8;
-constexpr std::int64_t max_column_chunks = 64;
-constexpr std::int64_t smallest_column_chunk = 256;
-constexpr std::int64_t largest_column_chunk = 4096;  // 512 additions a lane
-
-KW_HOST_DEVICE constexpr std::int64_t column_chunk_rows(std::int64_t rows) {
-  const std::int64_t share = ceil_div(rows, max_column_chunks);
-  const std::int64_t wanted = ceil_div(share, column_lanes) * column_lanes;
-  return wanted < smallest_column_chunk  ? smallest_column_chunk
-         : wanted > largest_column_chunk ? largest_column_chunk
-                                         : wanted;
-}
+constexpr int column_chunk_lane_rows = 8;  // that a lane adds
+constexpr std::int64_t column_chunk_rows = std::int64_t{column_lanes} * column_chunk_lane_rows;
 
 // At least one: an empty column is one empty chunk.
 KW_HOST_DEVICE constexpr std::int64_t column_chunk_count(std::int64_t rows) {
-  const std::int64_t size = column_chunk_rows(rows);
-  return rows <= size ? 1 : ceil_div(rows, size);
+  return rows <= column_chunk_rows ? 1 : ceil_div(rows, column_chunk_rows);
 }
 
 }  // namespace kw

@@ -10,6 +10,7 @@ namespace KW_TARGET {
 namespace {
 
 constexpr int group_of_segments = 2;
+constexpr int warps_per_sm = 32;
 
 // Blocks that hold so many teams, of which a block has `teams`.
 unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
@@ -62,16 +63,20 @@ struct LaunchSequences {
   Stream stream;
 
   gpu::LaunchConfig config(unsigned blocks, unsigned threads = order_threads) const {
-    return {dim3(blocks), dim3(threads), 0, stream};
+    return {dim3(blocks), dim3(threads), 0, stream, true};
   }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
+  // A warp takes as few sequences as leave all SMs with enough warps.
   template <ReduceKind kind, class T>
   Status short_ones(const T* data, const Sequences& sequences, int group,
                     const WorkLists& lists) const {
+    const std::int64_t warps = std::int64_t{device.sm_count} * warps_per_sm;
+    int each = warp_lanes;
+    while (each > warp_lanes / group && sequences.count < warps * each) each /= 2;
     return gpu::launch(reduce_short_kernel<kind, T>,
-                       config(blocks_for(ceil_div(sequences.count, warp_lanes))), data, sequences,
-                       group, lists, sink());
+                       config(blocks_for(ceil_div(sequences.count, each))), data, sequences, group,
+                       each, lists, sink());
   }
 
   template <ReduceKind kind, class T>

@@ -11,6 +11,7 @@
 //             know whether there are any: about 3 us.
 #pragma once
 
+#include "device/overlap.hpp"
 #include "device/ticket.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
@@ -73,17 +74,17 @@ __host__ __device__ constexpr std::int64_t group_elements(int group) {
 
 // Sequences of `fewest` to group_elements elements, 32 / group of them at a time; each lane has
 // four packs next to each other, so that most of the tree needs no other lane. `own` is this lane's
-// one of the warp's 32 sequences.
+// one of the warp's sequences, of which there are `each`.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& array, Span own,
-                                                 std::int64_t fewest, int group,
+                                                 std::int64_t fewest, int group, int each,
                                                  std::int64_t first_sequence,
                                                  const ResultSink& sink, int lane) {
   using A = Accumulator<kind, T>;
   constexpr int width = order_width<T>;
   const int member = lane % group;
 #pragma unroll 1
-  for (int i = lane / group; i - lane / group < warp_lanes; i += warp_lanes / group) {
+  for (int i = lane / group; i - lane / group < each; i += warp_lanes / group) {
     const Span span = from_lane(own, i);
     const bool mine = span.count >= fewest && span.count <= group_elements<T>(group);
     if (!__any_sync(whole_warp(), mine)) continue;
@@ -166,24 +167,26 @@ __device__ __forceinline__ std::int64_t this_warp() {
   return std::int64_t{blockIdx.x} * order_warps + static_cast<int>(threadIdx.x) / warp_lanes;
 }
 
-// Sequences that fit a warp's lanes, 32 sequences a warp; longer ones go on the lists. Groups of
-// `group` lanes take those that fit them, all 32 lanes what is left.
+// Sequences that fit a warp's lanes, `each` a warp, 32 at most; longer ones go on the lists. Groups
+// of `group` lanes take those that fit them, all 32 lanes what is left.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads)
-    reduce_short_kernel(const T* data, Sequences sequences, int group, WorkLists lists,
+    reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
                         ResultSink sink) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const std::int64_t first = this_warp() * warp_lanes;
+  const std::int64_t first = this_warp() * each;
+  wait_for_previous_kernel();
   if (first >= sequences.count) return;
   const Extent array = extent_of(data, sequences.elements);
-  const Span own = first + lane < sequences.count ? sequences.at(first + lane) : Span{0, -1};
+  const bool has_one = lane < each && first + lane < sequences.count;
+  const Span own = has_one ? sequences.at(first + lane) : Span{0, -1};
 
   std::int64_t fewest = 0;
 #pragma unroll 1
   for (; group <= warp_lanes; group = group < warp_lanes ? warp_lanes : 2 * warp_lanes) {
     const std::int64_t most = group_elements<T>(group);
     if (__any_sync(whole_warp(), own.count >= fewest && own.count <= most)) {
-      reduce_by_groups<kind, T>(data, array, own, fewest, group, first, sink, lane);
+      reduce_by_groups<kind, T>(data, array, own, fewest, group, each, first, sink, lane);
     }
     fewest = most + 1;
   }
@@ -206,9 +209,10 @@ constexpr int chunk_blocks_per_sm = chunk_team<A, T> == order_threads ? 1
                                     : Lanes<A, T>::count > 4          ? 2
                                                                       : 3;
 
-// Chunks, a team each: those on the list, or those of all rows. Consecutive teams take consecutive
-// chunks. The next chunk's first packs are on their way while this one's total is made. A sequence
-// of one chunk is done here, the others' totals are merged next.
+// Chunks, a team each: those on the list, or those of all rows. Consecutive blocks take consecutive
+// chunks, so that what is left over at the end is spread over all SMs. The next chunk's first packs
+// are on their way while this one's total is made. A sequence of one chunk is done here, the
+// others' totals are merged next.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
                                   (chunk_blocks_per_sm<Accumulator<kind, T>, T>))
@@ -219,6 +223,7 @@ __global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
   __shared__ BlockMemory<A, T> memory;
   const int member = static_cast<int>(threadIdx.x) % team;
   const std::int64_t teams = std::int64_t{gridDim.x} * teams_a_block;
+  wait_for_previous_kernel();
   const std::int64_t each = lists.chunks_each;
   const std::int64_t items =
       each > 0 ? sequences.count * each
@@ -232,7 +237,7 @@ __global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
     return Packs<T>(data + item.element, item.count, array);
   };
 
-  std::int64_t i = std::int64_t{blockIdx.x} * teams_a_block + static_cast<int>(threadIdx.x) / team;
+  std::int64_t i = blockIdx.x + std::int64_t{gridDim.x} * (static_cast<int>(threadIdx.x) / team);
   ChunkItem item = item_at(i);
   Packs<T> packs = packs_of(item);
   Walk<A, T, team> walk;
@@ -260,6 +265,7 @@ __global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
     }
     item = next;
   }
+  let_next_kernel_start();
 }
 
 // The totals of one sequence in their slots, then the slots as a tree; the first lane has the
@@ -294,6 +300,7 @@ __global__ void __launch_bounds__(order_threads, 2)
                         const typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
   using A = Accumulator<kind, T>;
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  wait_for_previous_kernel();
   const std::int64_t each = lists.chunks_each;
   const std::int64_t count =
       each > 0 ? sequences.count

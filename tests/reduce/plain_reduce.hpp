@@ -33,9 +33,9 @@ constexpr PlainOrder plain_order(std::size_t n, std::size_t element_bytes) {
   return {lanes, lanes * std::clamp<std::size_t>(rounds, 4, 262144), 256};
 }
 
+// Chunks of 64 rows, a slot each: a tree over all of them.
 constexpr PlainOrder plain_column_order(std::size_t n) {
-  const std::size_t share = (n + 63) / 64;
-  return {8, std::max<std::size_t>((share + 7) / 8 * 8, 256), 1};
+  return {8, 64, std::max<std::size_t>((n + 63) / 64, 1)};
 }
 
 // Chunks of the sequence, then their totals. `of_chunk(begin, end)` gives a total.

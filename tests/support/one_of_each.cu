@@ -23,8 +23,7 @@ static_assert(!stream_tiles[on_every_architecture].config.moves_registers());
   constexpr auto sum = ReduceKind::sum;
   const auto addresses = {
       reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
-      reinterpret_cast<const void*>(reduce_columns_kernel<sum, float, 1>),
-      reinterpret_cast<const void*>(merge_columns_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
       reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),

@@ -16,10 +16,7 @@ bool is_variance_or_square(ReduceOp op) {
 
 // How many additions come one after the other in a lane, as order.hpp has it.
 double lane_additions(const ReduceCase& c, std::int64_t longest) {
-  if (c.shape == ReduceShape::columns) {
-    const std::int64_t additions = column_chunk_rows(longest) / column_lanes;
-    return static_cast<double>(additions);
-  }
+  if (c.shape == ReduceShape::columns) return column_chunk_lane_rows;
   return with_type(c.type, [&]<class T>() {
     const std::int64_t additions = chunk_elements<T>(longest) / order_lanes<T>;
     return static_cast<double>(additions);

@@ -1,0 +1,138 @@
+// The cut of reduce_columns: a time is predicted for each length of a block's run of chunks, and
+// the shortest wins.
+#include "reduce/columns_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "arithmetic.hpp"
+
+namespace kw {
+
+namespace {
+
+// Fitted on an H200 (docs/reduce.md).
+struct ColumnTuning {
+  double bytes_a_ns = 33;  // that an SM reads where all of them do
+  double round_ns = 900;   // of a round of a block that has its SM for itself
+  double block_ns = 900;   // beginning and end of a block
+  double merge_ns = 1100;  // of a level of merging
+  int blocks_per_sm = 3;   // of 256 threads
+  int most_rounds = 64;
+  int widest_packs = 32;  // of a strip's row
+  std::size_t most_shared_bytes = 48 << 10;
+  double least_use_of_rows = 0.7;  // of what is read where padding is read, too
+};
+constexpr ColumnTuning tuning;
+
+int power_of_two_below(std::int64_t x) {
+  return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
+}
+
+// Strips, packs and chunks side by side.
+void cut_columns(const ColumnElement& element, ColumnPlan& plan) {
+  const std::int64_t skip = element.off_boundary ? element.width - 1 : 0;
+  const std::int64_t one_row = column_lanes * plan.ld;
+  const std::int64_t packs_of_one = ceil_div(one_row + skip, element.width);
+  plan.rows_are_one =
+      packs_of_one <= column_threads &&
+      static_cast<double>(plan.cols) >= tuning.least_use_of_rows * static_cast<double>(plan.ld);
+  if (plan.rows_are_one) {
+    plan.strips = 1;
+    plan.strip_columns = static_cast<int>(plan.cols);
+    plan.packs = static_cast<int>(packs_of_one);
+  } else {
+    const std::int64_t beside = element.off_boundary ? element.width : 0;
+    const std::int64_t widest = std::int64_t{tuning.widest_packs} * element.width - beside;
+    const std::int64_t strips = ceil_div(plan.cols, widest);
+    const std::int64_t packs = ceil_div(ceil_div(plan.cols, strips), element.width);
+    plan.strip_columns = static_cast<int>(std::min(packs * element.width, plan.cols));
+    plan.strips = ceil_div(plan.cols, std::int64_t{plan.strip_columns});
+    plan.packs = static_cast<int>(ceil_div(plan.strip_columns + skip, std::int64_t{element.width}));
+  }
+  const int of_a_chunk = plan.packs * (plan.rows_are_one ? 1 : column_lanes);
+  const std::int64_t chunks = column_chunk_count(plan.rows);
+  const auto enough = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(chunks)));
+  plan.side_by_side = std::min(power_of_two_below(column_threads / of_a_chunk), enough);
+  plan.threads = static_cast<int>(ceil_div(of_a_chunk * plan.side_by_side, 32) * 32);
+}
+
+double time_ns(const ColumnPlan& plan, int sm_count) {
+  const std::int64_t grid = plan.strips * plan.blocks;
+  const std::int64_t at_once = std::int64_t{tuning.blocks_per_sm} * column_threads / plan.threads;
+  const std::int64_t full_waves = grid / (at_once * sm_count);
+  const std::int64_t rest = grid - full_waves * at_once * sm_count;
+  const double bytes = 16.0 * column_chunk_lane_rows * plan.threads;
+  // A wave's blocks share the SM; what is left after whole waves is spread evenly.
+  const auto wave_ns = [&](std::int64_t blocks_a_sm) {
+    const double round_ns =
+        std::max(tuning.round_ns, static_cast<double>(blocks_a_sm) * bytes / tuning.bytes_a_ns);
+    return tuning.block_ns + plan.rounds * round_ns;
+  };
+  double ns = static_cast<double>(full_waves) * wave_ns(at_once);
+  if (rest > 0) ns += wave_ns(ceil_div(rest, std::int64_t{sm_count}));
+  for (std::int64_t count = plan.blocks; count > 1;
+       count = ceil_div(count, std::int64_t{plan.merged})) {
+    ns += tuning.merge_ns;
+  }
+  return ns;
+}
+
+void share_memory(const ColumnElement& element, ColumnPlan& plan) {
+  const std::size_t slots =
+      static_cast<std::size_t>(plan.side_by_side) * column_lanes *
+      static_cast<std::size_t>(plan.rows_are_one ? plan.ld : plan.strip_columns);
+  plan.lane_bytes = (slots * element.lane_bytes + 15) / 16 * 16;
+  const int levels = std::countr_zero(static_cast<unsigned>(plan.rounds));
+  const std::size_t stack = static_cast<std::size_t>(levels) * column_threads * element.total_bytes;
+  const std::size_t across = static_cast<std::size_t>(plan.threads) * element.total_bytes;
+  plan.shared_bytes = std::max(plan.lane_bytes + stack, across);
+}
+
+}  // namespace
+
+std::int64_t ColumnPlan::waiting_totals() const {
+  std::int64_t totals = 0;
+  for (std::int64_t count = blocks; count > 1; count = ceil_div(count, std::int64_t{merged})) {
+    totals += count * cols;
+  }
+  return totals;
+}
+
+std::int64_t ColumnPlan::tickets() const {
+  std::int64_t groups = 0;
+  for (std::int64_t count = blocks; count > 1;) {
+    count = ceil_div(count, std::int64_t{merged});
+    groups += count;
+  }
+  return groups * strips;
+}
+
+ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int sm_count) {
+  ColumnPlan plan = {};
+  plan.rows = problem.rows;
+  plan.cols = problem.cols;
+  plan.ld = problem.ld;
+  cut_columns(element, plan);
+  plan.merged = merged_each * power_of_two_below(plan.threads / plan.strip_columns);
+  const std::int64_t chunks = column_chunk_count(plan.rows);
+  ColumnPlan best = plan;
+  double best_ns = std::numeric_limits<double>::infinity();
+  for (plan.rounds = 1;; plan.rounds *= 2) {
+    plan.blocks = ceil_div(chunks, std::int64_t{plan.side_by_side} * plan.rounds);
+    share_memory(element, plan);
+    const bool fits = plan.tickets() <= static_cast<std::int64_t>(ticket_count) &&
+                      plan.shared_bytes <= tuning.most_shared_bytes;
+    const double ns = time_ns(plan, sm_count);
+    if (fits && ns < best_ns) {
+      best = plan;
+      best_ns = ns;
+    }
+    const bool more = plan.blocks > 1 && (plan.rounds < tuning.most_rounds || best_ns > 1e300);
+    if (!more) break;
+  }
+  return best;
+}
+
+}  // namespace kw

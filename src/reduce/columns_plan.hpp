@@ -1,0 +1,43 @@
+// How the blocks of reduce_columns share a matrix (columns.hpp): a cut of the columns into strips
+// and of the rows into runs of chunks, made so that all SMs have enough bytes under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "reduce/order.hpp"
+#include "reduce/problem.hpp"
+
+namespace kw {
+
+constexpr int column_threads = 256;
+constexpr int merged_each = 8;  // totals of blocks that one thread merges
+
+struct ColumnPlan {
+  std::int64_t rows, cols, ld;
+  std::int64_t strips;
+  std::int64_t blocks;  // of each strip
+  int strip_columns;
+  int packs;          // of a row of a strip, or of eight rows that are one
+  bool rows_are_one;  // eight rows are one, padding included
+  int side_by_side;   // chunks that a block walks at a time; a power of two
+  int rounds;         // chunks one after the other; a power of two
+  int merged;         // blocks whose totals one of them merges; a power of two
+  int threads;
+  std::size_t lane_bytes, shared_bytes;
+
+  // Totals that blocks leave for each other, for all levels of their merging.
+  std::int64_t waiting_totals() const;
+  std::int64_t tickets() const;
+};
+
+// What the cut depends on besides the matrix.
+struct ColumnElement {
+  int width;                            // elements that a thread takes of a row
+  std::size_t lane_bytes, total_bytes;  // of a lane's sums, of a chunk's total
+  bool off_boundary;                    // rows need not begin where a thread's accesses may
+};
+
+ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int sm_count);
+
+}  // namespace kw
