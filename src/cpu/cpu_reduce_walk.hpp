@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "reduce/accumulate.hpp"
 #include "reduce/order.hpp"
@@ -37,20 +38,46 @@ KW_INLINE P merge_as_tree(P* parts, std::int64_t count) {
   return parts[0];
 }
 
-// Adds `count` elements to all lanes of a chunk, every lane at its turn.
+// Rounds for which a lane is loaded and stored once.
+constexpr std::int64_t together = 4;
+
+// Adds `together` rounds from element `at` on to a lane. Written out: of a loop over the rounds g++
+// would make the outer one, and load and store the lane for each.
+template <ReduceKind kind, class T, class Lane>
+KW_INLINE void add_rounds(const T* __restrict data, std::int64_t at, Lane& lane, Value<T> first) {
+  using A = Accumulator<kind, T>;
+  constexpr std::int64_t width = order_lanes<T>;
+  static_assert(together == 4);
+  const auto add = [&](std::int64_t j) {
+    A::add(lane, to_value(data[j]), static_cast<std::int32_t>(j), first);
+  };
+  add(at);
+  add(at + width);
+  add(at + 2 * width);
+  add(at + 3 * width);
+}
+
+// `count` elements to all lanes of a chunk, every lane at its turn. Lanes need not be empty before.
 template <ReduceKind kind, class T, class Lane>
 KW_INLINE void walk_lanes(const T* __restrict data, std::int64_t count, Lane* __restrict lanes) {
   using A = Accumulator<kind, T>;
   constexpr std::int64_t width = order_lanes<T>;
-  constexpr std::int64_t together = 4;  // rounds for which a lane is loaded and stored once
   const Value<T> first = to_value(data[0]);
   std::int64_t at = 0;
+  if (count >= together * width) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      Lane lane = A::empty_lane();
+      add_rounds<kind>(data, i, lane, first);
+      lanes[i] = lane;
+    }
+    at = together * width;
+  } else {
+    std::fill_n(lanes, width, A::empty_lane());
+  }
   for (; at + together * width <= count; at += together * width) {
     for (std::int64_t i = 0; i < width; ++i) {
       Lane lane = lanes[i];
-      for (std::int64_t j = at + i; j < at + i + together * width; j += width) {
-        A::add(lane, to_value(data[j]), static_cast<std::int32_t>(j), first);
-      }
+      add_rounds<kind>(data, at + i, lane, first);
       lanes[i] = lane;
     }
   }
@@ -68,10 +95,13 @@ KW_INLINE typename Accumulator<kind, T>::Partial chunk_body(const T* data, std::
   constexpr std::int64_t width = order_lanes<T>;
   typename A::Partial partials[width];
   if (count > width) {
-    typename A::Lane lanes[width];
-    std::fill_n(lanes, width, A::empty_lane());
-    walk_lanes<kind>(data, count, lanes);
-    for (std::int64_t i = 0; i < width; ++i) partials[i] = A::close(lanes[i]);
+    if constexpr (std::is_same_v<typename A::Lane, typename A::Partial>) {
+      walk_lanes<kind>(data, count, partials);  // which close as they are
+    } else {
+      typename A::Lane lanes[width];
+      walk_lanes<kind>(data, count, lanes);
+      for (std::int64_t i = 0; i < width; ++i) partials[i] = A::close(lanes[i]);
+    }
     return merge_as_tree<A>(partials, width);
   }
   // An element a lane, or none.
