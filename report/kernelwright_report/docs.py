@@ -16,7 +16,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE host-time          of the host's times
     table: FILE sustained          of rates that last
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
-    table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types
+    table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
     table: FILE… library RUNG…     the library's choices (a file a mode) and rungs of the last file, beside the vendor
     table: FILE.csv counters       a file of hardware counters, one kernel a line
@@ -27,6 +27,7 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE roofline            of random products and those of programs
     plot: FILE sustained           of rates that last, and their energy
     plot: FILE by-length | over-peer | steps [N]          of reductions
+    plot: FILE share                                      of random reductions
     machine: FILE                  device, versions, command
     rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
                                    mark; of reductions at length N, else at the longest
@@ -45,7 +46,7 @@ from pathlib import Path
 
 from . import amd, check, counters, guard, host_times, library, marks
 from . import pictures as plots
-from . import rungs, sustained, sweeps, tables, tables_errors, tables_reduce, text, theme, values
+from . import rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -220,6 +221,12 @@ def _of_sweep(make: Callable) -> Callable:
     return table
 
 
+def _of_reduce_sweep(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+    if not sweeps_reduce.is_sweep(result):
+        raise ResultError(f"{result.path} is of no sweep at random: `kernelwright bench reduce --sweep random`.")
+    return sweeps_reduce.summary_table(result)
+
+
 # Kind -> the operation that it is of ("" for all), and what makes it.
 TABLES = {
     "ladder": ("sgemm", _ladder),
@@ -238,6 +245,7 @@ TABLES = {
     "reduce ladder": ("reduce", _reduce_ladder),
     "reduce vs-cub": ("reduce", lambda project, result, size: tables_reduce.by_length(result)),
     "reduce shapes": ("reduce", lambda project, result, size: tables_reduce.shapes(result)),
+    "reduce random": ("reduce", _of_reduce_sweep),
     "reduce types": ("reduce", lambda project, result, size: tables_reduce.types(result)),
 }
 

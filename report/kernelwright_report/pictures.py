@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import sweeps, text, theme
+from . import sweeps, sweeps_reduce, text, theme
 from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
@@ -135,6 +135,15 @@ def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
     return found
 
 
+def _reduce_sweep(result: ResultFile) -> list[Picture]:
+    if not any(each.own.of_peak for each in sweeps_reduce.drawn(result)):
+        return []
+    caption = "Share of the measured read bandwidth against the bytes that must be read and, from 64 MiB on, against the "
+    caption += "aspect: elements of a sequence by the number of sequences."
+    title = "Share of the read bandwidth against bytes and aspect"
+    return [Picture("share", title, caption, _drawing("plots_sweep_reduce", "share", result))]
+
+
 def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
     """`size` is that of the step-by-step plot; without one DEFAULT_SIZE, of reductions the longest."""
     if result.kind == "accuracy":
@@ -152,6 +161,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
             return []
         caption = f"Bytes read and written by the median time, against the matrix size.{_spread(result, 'Bands')}"
         return [Picture("bandwidth", "Bytes moved per second", caption, _drawing("plots_other", "bandwidth", result))]
+    if sweeps_reduce.is_sweep(result):
+        return _reduce_sweep(result)
     if result.op == "reduce":
         return _reduce(result, size)
     if sweeps.is_sweep(result):

@@ -46,7 +46,7 @@ OPTIONAL = {
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
     "sweep": str, "seed": int, "number": int, "program": str, "third": str, "roofline_us": NUMBER,
-    "predicted_us": NUMBER, "workspace_bytes": int,
+    "beside_us": NUMBER, "predicted_us": NUMBER, "workspace_bytes": int,
     "sustained_s": NUMBER, "calls": int, "rested_gflops": NUMBER, "joules_per_call": NUMBER, "gflop_per_joule": NUMBER,
     "energy_from": str, "hottest_c": NUMBER, "power_limit_w": NUMBER, "limited_by": dict, "of_fp16_third": NUMBER,
     "draw": int, "data": str, "products": int, "outputs": int,
@@ -60,7 +60,7 @@ OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), 
 # Numbers of the device that plots and tables compute with.
 CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
 SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed", "excess"}
-POSITIVE = {"time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule"}
+POSITIVE = {"beside_us", "time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule"}
 UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 
 

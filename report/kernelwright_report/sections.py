@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import host_times, sustained, sweeps, tables, tables_errors, tables_reduce
+from . import host_times, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -58,6 +58,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
         return errors
     if result.op == "scale_add":
         return {"result": [tables.bandwidth(result)], **errors}
+    if sweeps_reduce.is_sweep(result):
+        return {"result": [sweeps_reduce.summary_table(result)], "sizes": [tables.sweep(result)], **errors}
     if result.op == "reduce":
         return {**_reduce_tables(result, size), **errors}
     if sweeps.is_sweep(result):

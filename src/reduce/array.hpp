@@ -19,15 +19,6 @@
 
 namespace KW_TARGET {
 
-constexpr int prefetched_bytes = 16384;  // a chunk, before the previous kernel has ended
-
-template <class T>
-__device__ __forceinline__ void prefetch_chunk(const Packs<T>& packs) {
-  const int bytes = min((packs.whole_end - packs.whole_begin) * 16, prefetched_bytes);
-  if (bytes <= 0) return;
-  prefetch_to_l2(packs.boundary + packs.whole_begin * packs.width, static_cast<unsigned>(bytes));
-}
-
 // All chunks' totals in their slots (order.hpp), then the slots merged; thread 0 has the result.
 // All lanes of a warp look as long as one of them misses something: a warp that stays together
 // looks faster than one that splits.
@@ -80,11 +71,11 @@ __global__ void __launch_bounds__(order_threads, array_blocks_per_sm<kind>)
   if (thread == 0) prefetch_chunk(packs);
   wait_for_previous_kernel();
   if (chunk.count > 0) chunk.first = to_value(*begin);
-  Walk<A, T, order_threads> walk;
+  Walk<A, T> walk;
   walk.start(packs, thread);
   walk.finish(packs, thread, chunk.first);
   let_next_kernel_start();
-  Total total = total_of_block<A>(walk.sets[0], packs.skip, chunk, memory, thread);
+  Total total = total_of_block<A>(walk.lanes, packs.skip, chunk, memory, thread);
   if (chunks > 1) {
     if (thread == 0) send(box + blockIdx.x * letters_of<Total>, total);
     if (blockIdx.x != gridDim.x - 1) return;

@@ -17,9 +17,14 @@ struct MakePlan {
   template <ReduceKind kind, class T>
   ColumnPlan operator()() const {
     using A = Accumulator<kind, T>;
-    return plan_columns(
-        p, {column_width<A, T>, sizeof(typename A::Lane), sizeof(typename A::Total), off_boundary},
-        sm_count);
+    constexpr int width = column_width<A, T>;
+    const ColumnElement element = {width,
+                                   width * static_cast<int>(sizeof(T)),
+                                   column_blocks_per_sm<kind, T>,
+                                   sizeof(typename A::Lane),
+                                   sizeof(typename A::Total),
+                                   off_boundary};
+    return plan_columns(p, element, sm_count);
   }
 };
 

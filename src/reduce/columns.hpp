@@ -44,21 +44,19 @@ __device__ __forceinline__ Pack<T> load_columns(const T* from) {
   }
 }
 
-// The same where it may reach beyond the array: then element by element, those that are there.
+// The same from element `at` on where it may reach beyond the array's `elements`: then element by
+// element, those that are there.
 template <class T, int width>
-__device__ __forceinline__ Pack<T> load_columns_at_edge(const T* from, const Extent& array) {
-  const char* begin = reinterpret_cast<const char*>(from);
-  if (begin >= array.begin && begin + width * static_cast<int>(sizeof(T)) <= array.end) {
-    return load_columns<T, width>(from);
-  }
-  T elements[order_width<T>] = {};
+__device__ __forceinline__ Pack<T> load_columns_at_edge(const T* data, std::int64_t at,
+                                                        std::int64_t elements) {
+  if (at >= 0 && at + width <= elements) return load_columns<T, width>(data + at);
+  T found[order_width<T>] = {};
 #pragma unroll
   for (int e = 0; e < width; ++e) {
-    const char* at = begin + e * static_cast<int>(sizeof(T));
-    if (at >= array.begin && at < array.end) elements[e] = from[e];
+    if (at + e >= 0 && at + e < elements) found[e] = data[at + e];
   }
   Pack<T> pack;
-  memcpy(pack.words, elements, sizeof elements);
+  memcpy(pack.words, found, sizeof found);
   return pack;
 }
 
@@ -76,7 +74,6 @@ struct ColumnThread {
   int group;          // which of the chunks side by side
   int position;       // of its first element in its row of the strip, or of eight rows that are one
   int row_slot;       // where that row's lanes begin in shared memory
-  int extent;         // positions of that row
   int lane;           // of the row; 0 where eight are one
   std::int64_t from;  // its first element in the array, from the chunk's first on
 };
@@ -95,8 +92,7 @@ __device__ __forceinline__ ColumnThread column_thread(const T* data, const Colum
   const int skip = static_cast<int>((elements + static_cast<std::uintptr_t>(begin)) % width);
   own.position = pack * width - skip;
   own.from = begin + own.position;
-  own.extent = plan.rows_are_one ? column_lanes * static_cast<int>(plan.ld) : plan.strip_columns;
-  own.row_slot = (own.group * rows + row) * own.extent;
+  own.row_slot = (own.group * rows + row) * plan.extent;
   return own;
 }
 
@@ -132,7 +128,7 @@ struct ColumnPacks {
   template <bool needs_first>
   __device__ __forceinline__ void load(const T* data, const ColumnPlan& plan,
                                        const ColumnThread& own, std::int64_t first_column,
-                                       std::int64_t chunk, const Extent& array) {
+                                       std::int64_t chunk) {
     const std::int64_t top = chunk * column_chunk_rows;
     const std::int64_t left = plan.rows - top;
     const int rows =
@@ -142,35 +138,31 @@ struct ColumnPacks {
     whole = rows / column_lanes;
     const int more = rows % column_lanes;
     last_extent = plan.rows_are_one ? more * static_cast<int>(plan.ld)
-                  : own.lane < more ? own.extent
+                  : own.lane < more ? plan.extent
                                     : 0;
-    const T* base = data + top * plan.ld;
-    const T* from = base + own.from;
-    const std::int64_t step = column_lanes * plan.ld;
-    const int steps = own.position < own.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
+    const int steps = own.position < plan.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
     // All but a pack at each end of the array lie within it.
-    const std::int64_t bytes = step * static_cast<std::int64_t>(sizeof(T));
-    const char* begin = reinterpret_cast<const char*>(from);
-    constexpr int pack_bytes = width * static_cast<int>(sizeof(T));
-    const bool first_outside = steps > 0 && begin < array.begin;
-    const bool last_outside = steps > 0 && begin + (steps - 1) * bytes + pack_bytes > array.end;
-    if (!first_outside && !last_outside && steps == column_chunk_lane_rows) {
+    const std::int64_t step = column_lanes * plan.ld;
+    std::int64_t at = top * plan.ld + own.from;
+    if (at >= 0 && at + (steps - 1) * step + width <= plan.elements) {
 #pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i)
-        packs[i] = load_columns<T, width>(from + i * step);
+      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
+        if (i < steps) packs[i] = load_columns<T, width>(data + at);
+      }
     } else {
 #pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i, from += step) {
-        if (i < steps) packs[i] = load_columns_at_edge<T, width>(from, array);
+      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
+        if (i < steps) packs[i] = load_columns_at_edge<T, width>(data, at, plan.elements);
       }
     }
     if constexpr (needs_first) {
 #pragma unroll
       for (int e = 0; e < width; ++e) {
         const int position = own.position + e;
-        if (position < 0 || position >= own.extent) continue;
+        if (position < 0 || position >= plan.extent) continue;
         const int column = plan.rows_are_one ? position % static_cast<int>(plan.ld) : position;
-        if (first_column + column < plan.cols) first[e] = to_value(base[first_column + column]);
+        if (first_column + column < plan.cols)
+          first[e] = to_value(data[top * plan.ld + first_column + column]);
       }
     }
   }
@@ -245,9 +237,7 @@ __device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A:
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
 template <ReduceKind kind, class T>
 constexpr int column_blocks_per_sm =
-    kind != ReduceKind::moments &&
-            sizeof(typename Accumulator<kind, T>::Lane) * column_width<Accumulator<kind, T>, T> <=
-                32
+    sizeof(typename Accumulator<kind, T>::Lane) < 16 && column_width<Accumulator<kind, T>, T> < 8
         ? 3
         : 2;
 
@@ -274,30 +264,31 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
   // The column of a chunk that this thread makes the total of.
   const int task_group = thread / columns, column = thread % columns;
   const bool has_task = task_group < plan.side_by_side;
-  const int pitch = plan.rows_are_one ? static_cast<int>(plan.ld) : plan.strip_columns;
-  const int task_slot = task_group * column_lanes * pitch + column;
-  const Extent array = extent_of(data, plan.rows > 0 ? (plan.rows - 1) * plan.ld + plan.cols : 0);
+  const int task_slot = task_group * column_lanes * plan.pitch + column;
   const std::int64_t first_chunk = block * plan.side_by_side * plan.rounds;
+  // Chunks that are not there are empty, and merging them would change nothing.
+  const int rounds =
+      static_cast<int>(min(std::int64_t{plan.rounds}, column_chunk_count(plan.rows) - first_chunk));
 
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();
   // Round -1 only loads for the first.
 #pragma unroll 1
-  for (int round = -1; round < plan.rounds; ++round) {
+  for (int round = -1; round < rounds; ++round) {
     Lane lanes[width];
 #pragma unroll
     for (int e = 0; e < width; ++e) lanes[e] = A::empty_lane();
     if (reads && round >= 0) packs.template add<A>(lanes, own);
-    if (reads && round + 1 < plan.rounds) {
+    if (reads && round + 1 < rounds) {
       packs.template load<needs_first>(data, plan, own, first_column,
-                                       first_chunk + own.group * plan.rounds + round + 1, array);
+                                       first_chunk + own.group * plan.rounds + round + 1);
     }
     if (round < 0) continue;
 #pragma unroll
     for (int e = 0; e < width; ++e) {
       const int position = own.position + e;
-      if (reads && position >= 0 && position < own.extent) {
+      if (reads && position >= 0 && position < plan.extent) {
         lanes_of_chunks[own.row_slot + position] = lanes[e];
       }
     }
@@ -306,7 +297,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
       typename A::Partial partials[column_lanes];
 #pragma unroll
       for (int i = 0; i < column_lanes; ++i) {
-        partials[i] = A::close(lanes_of_chunks[task_slot + i * pitch]);
+        partials[i] = A::close(lanes_of_chunks[task_slot + i * plan.pitch]);
         place_in_chunk<A>(partials[i], i);
       }
       Chunk<T> chunk;
@@ -317,20 +308,25 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
         chunk.first = to_value(data[chunk.begin * plan.ld + first_column + column]);
       }
       total = A::total(tree_of_array<A>(partials), chunk);
-      // Neighbours that wait for this one: a level for each trailing one in the round's number.
+      // Neighbours that wait for this one: a level for each trailing one in the round's number;
+      // with the last round, which has no neighbour to wait for, all that wait.
+      const bool is_last = round + 1 == rounds;
       int level = 0;
 #pragma unroll 1
-      for (; (round >> level & 1) != 0; ++level) {
-        Total before = stack[level * order_threads + thread];
+      for (; round >> level != 0; ++level) {
+        if ((round >> level & 1) == 0) {
+          if (is_last) continue;
+          break;
+        }
+        Total before = stack[level * plan.tasks + thread];
         A::merge(before, total);
         total = before;
       }
-      if (round + 1 < plan.rounds) stack[level * order_threads + thread] = total;
+      if (!is_last) stack[level * plan.tasks + thread] = total;
     }
     __syncthreads();
   }
   let_next_kernel_start();
-
   Total* across = reinterpret_cast<Total*>(shared);
   total = tree_across<A>(total, across, task_group, column, plan.side_by_side, columns, has_task);
   const int result_column = task_group == 0 ? column : -1;

@@ -55,20 +55,27 @@ void cut_columns(const ColumnElement& element, ColumnPlan& plan) {
   const std::int64_t chunks = column_chunk_count(plan.rows);
   const auto enough = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(chunks)));
   plan.side_by_side = std::min(power_of_two_below(column_threads / of_a_chunk), enough);
+  plan.pitch = plan.rows_are_one ? static_cast<int>(plan.ld) : plan.strip_columns;
+  plan.extent = plan.rows_are_one ? column_lanes * plan.pitch : plan.strip_columns;
+  plan.tasks = plan.side_by_side * plan.strip_columns;
   plan.threads = static_cast<int>(ceil_div(of_a_chunk * plan.side_by_side, 32) * 32);
 }
 
-double time_ns(const ColumnPlan& plan, int sm_count) {
+double time_ns(const ColumnPlan& plan, const ColumnElement& element, int sm_count) {
   const std::int64_t grid = plan.strips * plan.blocks;
-  const std::int64_t at_once = std::int64_t{tuning.blocks_per_sm} * column_threads / plan.threads;
+  const std::int64_t at_once = std::int64_t{element.blocks_per_sm} * column_threads / plan.threads;
   const std::int64_t full_waves = grid / (at_once * sm_count);
   const std::int64_t rest = grid - full_waves * at_once * sm_count;
-  const double bytes = 16.0 * column_chunk_lane_rows * plan.threads;
+  const double bytes =
+      static_cast<double>(element.pack_bytes) * column_chunk_lane_rows * plan.threads;
+  const auto rounds =
+      static_cast<double>(std::min<std::int64_t>(plan.rounds, column_chunk_count(plan.rows)));
   // A wave's blocks share the SM; what is left after whole waves is spread evenly.
+  const double of_a_block = tuning.block_ns + (plan.blocks > 1 ? tuning.merge_ns : 0);
   const auto wave_ns = [&](std::int64_t blocks_a_sm) {
     const double round_ns =
         std::max(tuning.round_ns, static_cast<double>(blocks_a_sm) * bytes / tuning.bytes_a_ns);
-    return tuning.block_ns + plan.rounds * round_ns;
+    return of_a_block + rounds * round_ns;
   };
   double ns = static_cast<double>(full_waves) * wave_ns(at_once);
   if (rest > 0) ns += wave_ns(ceil_div(rest, std::int64_t{sm_count}));
@@ -80,12 +87,11 @@ double time_ns(const ColumnPlan& plan, int sm_count) {
 }
 
 void share_memory(const ColumnElement& element, ColumnPlan& plan) {
-  const std::size_t slots =
-      static_cast<std::size_t>(plan.side_by_side) * column_lanes *
-      static_cast<std::size_t>(plan.rows_are_one ? plan.ld : plan.strip_columns);
+  const std::size_t slots = static_cast<std::size_t>(plan.side_by_side) * column_lanes *
+                            static_cast<std::size_t>(plan.pitch);
   plan.lane_bytes = (slots * element.lane_bytes + 15) / 16 * 16;
   const int levels = std::countr_zero(static_cast<unsigned>(plan.rounds));
-  const std::size_t stack = static_cast<std::size_t>(levels) * column_threads * element.total_bytes;
+  const std::size_t stack = static_cast<std::size_t>(levels * plan.tasks) * element.total_bytes;
   const std::size_t across = static_cast<std::size_t>(plan.threads) * element.total_bytes;
   plan.shared_bytes = std::max(plan.lane_bytes + stack, across);
 }
@@ -114,6 +120,7 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
   plan.rows = problem.rows;
   plan.cols = problem.cols;
   plan.ld = problem.ld;
+  plan.elements = plan.rows > 0 ? (plan.rows - 1) * plan.ld + plan.cols : 0;
   cut_columns(element, plan);
   plan.merged = merged_each * power_of_two_below(plan.threads / plan.strip_columns);
   const std::int64_t chunks = column_chunk_count(plan.rows);
@@ -124,7 +131,7 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
     share_memory(element, plan);
     const bool fits = plan.tickets() <= static_cast<std::int64_t>(ticket_count) &&
                       plan.shared_bytes <= tuning.most_shared_bytes;
-    const double ns = time_ns(plan, sm_count);
+    const double ns = time_ns(plan, element, sm_count);
     if (fits && ns < best_ns) {
       best = plan;
       best_ns = ns;

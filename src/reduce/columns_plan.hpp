@@ -24,6 +24,11 @@ struct ColumnPlan {
   int rounds;         // chunks one after the other; a power of two
   int merged;         // blocks whose totals one of them merges; a power of two
   int threads;
+  // What follows from these, for the kernel: from the array's first element to its last; positions
+  // of a row of a strip, or of eight that are one; places in shared memory from row to row; totals
+  // that a block makes a round.
+  std::int64_t elements;
+  int extent, pitch, tasks;
   std::size_t lane_bytes, shared_bytes;
 
   // Totals that blocks leave for each other, for all levels of their merging.
@@ -34,6 +39,8 @@ struct ColumnPlan {
 // What the cut depends on besides the matrix.
 struct ColumnElement {
   int width;                            // elements that a thread takes of a row
+  int pack_bytes;                       // of these
+  int blocks_per_sm;                    // of column_threads
   std::size_t lane_bytes, total_bytes;  // of a lane's sums, of a chunk's total
   bool off_boundary;                    // rows need not begin where a thread's accesses may
 };

@@ -9,13 +9,27 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr int group_of_segments = 2;
 constexpr int warps_per_sm = 32;
 
 // Blocks that hold so many teams, of which a block has `teams`.
 unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
                     std::int64_t most = std::int64_t{1} << 30) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
+}
+
+// Lists take the first tickets.
+constexpr std::size_t list_tickets = 64;
+unsigned* sequence_tickets(const Workspace& workspace, std::int64_t sequences) {
+  const bool fits = sequences <= static_cast<std::int64_t>(ticket_count - list_tickets);
+  return fits ? workspace.tickets + list_tickets : nullptr;
+}
+
+// The lanes that the usual segment takes, by the mean length.
+template <class T>
+int group_of_segments(std::int64_t elements, std::int64_t segments) {
+  int group = 1;
+  while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
+  return group;
 }
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
@@ -43,7 +57,7 @@ WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
   constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
   WorkLists lists = {};
   lists.item_capacity =
-      std::min(p.segments, p.cols / (group_elements<T>(warp_lanes) + 1)) + p.cols / chunk;
+      std::min(p.segments, p.cols / (most_of_group<T>(warp_lanes) + 1)) + p.cols / chunk;
   lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
   Parts parts(workspace.data);
   lists.items = parts.take<ChunkItem>(lists.item_capacity);
@@ -53,6 +67,7 @@ WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
   lists.item_count = workspace.tickets;
   lists.sequence_count = workspace.tickets + 1;
   lists.finished_blocks = workspace.tickets + 2;
+  lists.sequence_tickets = sequence_tickets(workspace, lists.sequence_capacity);
   return lists;
 }
 
@@ -62,8 +77,8 @@ struct LaunchSequences {
   Workspace workspace;
   Stream stream;
 
-  gpu::LaunchConfig config(unsigned blocks, unsigned threads = order_threads) const {
-    return {dim3(blocks), dim3(threads), 0, stream, true};
+  gpu::LaunchConfig config(unsigned blocks) const {
+    return {dim3(blocks), dim3(order_threads), 0, stream, true};
   }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
@@ -82,13 +97,9 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    using A = Accumulator<kind, T>;
-    constexpr int threads = chunk_threads<A, T>, teams = threads / chunk_team<A, T>;
-    constexpr int waves = 2;  // who is done early makes room for who starts late
-    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<A, T>;
-    return gpu::launch(reduce_chunks_kernel<kind, T>,
-                       config(blocks_for(most, teams, waves * at_once), threads), data, sequences,
-                       lists, totals, sink());
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    return gpu::launch(reduce_chunks_kernel<kind, T>, config(blocks_for(most, 1, at_once)), data,
+                       sequences, lists, totals, sink());
   }
 
   template <ReduceKind kind, class T>
@@ -102,13 +113,15 @@ struct LaunchSequences {
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
     for (int group = 1; group <= warp_lanes; group *= 2) {
-      if (p.cols <= group_elements<T>(group)) return short_ones<kind>(data, rows, group, {});
+      if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
     WorkLists lists = {};
     lists.chunks_each = chunk_count<T>(p.cols);
+    lists.sequence_capacity = p.rows;
+    lists.sequence_tickets = sequence_tickets(workspace, p.rows);
     auto* totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
     Status status = chunks<kind>(data, rows, lists, totals, p.rows * lists.chunks_each);
-    if (!status.ok() || lists.chunks_each == 1) return status;
+    if (!status.ok() || lists.chunks_each == 1 || lists.sequence_tickets != nullptr) return status;
     return merge<kind, T>(rows, lists, totals, p.rows);
   }
 
@@ -118,10 +131,11 @@ struct LaunchSequences {
     typename Accumulator<kind, T>::Total* totals = nullptr;
     std::size_t bytes = 0;
     const WorkLists lists = lists_for<T>(p, workspace, &totals, &bytes);
-    const Status first = short_ones<kind>(data, segments, group_of_segments, lists);
+    const int group = group_of_segments<T>(p.cols, p.segments);
+    const Status first = short_ones<kind>(data, segments, group, lists);
     if (!first.ok() || lists.item_capacity == 0) return first;
     const Status second = chunks<kind>(data, segments, lists, totals, lists.item_capacity);
-    if (!second.ok()) return second;
+    if (!second.ok() || lists.sequence_tickets != nullptr) return second;
     return merge<kind, T>(segments, lists, totals, lists.sequence_capacity);
   }
 

@@ -1,14 +1,14 @@
 // Many contiguous sequences, rows or segments, to one result each.
 //
 // Idea        Sequences that fit a few lanes are reduced side by side, several a warp; longer ones
-//             by a whole warp each; those of more than one chunk are cut into chunks (order.hpp),
-//             which all warps share alike, however long the sequence is. Totals of chunks meet in a
-//             last small kernel.
+//             by a whole warp each; those with more elements than the order has lanes are cut into
+//             chunks (order.hpp), which all blocks share alike, however long the sequence is. The
+//             block that is done last with a sequence merges its totals, in their order.
 // Order       That of the whole-array kernel: a row or segment has the bits that it has alone. A
-//             group of lanes does the lowest levels of the tree; a warp that stands for 256 threads
-//             keeps the sums of all of them (walk.hpp).
-// Limits      Segments need two more launches for the long ones among them, as the host does not
-//             know whether there are any: about 3 us.
+//             group of lanes does the lowest levels of the tree, which are all that a sequence of
+//             no more elements than lanes needs.
+// Limits      Segments need another launch for the long ones among them, as the host does not know
+//             whether there are any.
 #pragma once
 
 #include "device/overlap.hpp"
@@ -38,15 +38,22 @@ struct Sequences {
 };
 
 // A chunk to reduce: where it begins in the array and in its sequence, and whether it is all of it.
+// `place` is that of its sequence among those of several chunks.
+enum class ChunkOf : std::int32_t { alone, several, last_of_several };
 struct ChunkItem {
-  std::int64_t sequence, element, begin;
-  std::int32_t count, alone;
+  std::int64_t sequence, element, begin, place;
+  std::int32_t count;
+  ChunkOf of;
 };
 template <class T>
-__device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, std::int64_t chunk) {
+__device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, std::int64_t chunk,
+                                              std::int64_t place) {
   const std::int64_t size = chunk_elements<T>(own.count), begin = chunk * size;
-  return {sequence, own.begin + begin, begin,
-          static_cast<std::int32_t>(min(size, own.count - begin)), own.count <= size};
+  const auto count = static_cast<std::int32_t>(min(size, own.count - begin));
+  const ChunkOf of = own.count <= size            ? ChunkOf::alone
+                     : begin + count == own.count ? ChunkOf::last_of_several
+                                                  : ChunkOf::several;
+  return {sequence, own.begin + begin, begin, place, count, of};
 }
 // A sequence of several chunks, whose totals lie next to each other.
 struct LongSequence {
@@ -61,66 +68,105 @@ struct WorkLists {
   unsigned* item_count;  // in Workspace.tickets, as are the next two
   unsigned* sequence_count;
   unsigned* finished_blocks;
+  // One for each sequence of several chunks: who takes the last merges its totals. Null where there
+  // are too many; merge_totals_kernel merges then.
+  unsigned* sequence_tickets;
   std::int64_t item_capacity, sequence_capacity;
+
+  __device__ __forceinline__ LongSequence at(const Sequences& all, std::int64_t place) const {
+    if (chunks_each == 0) return sequences[place];
+    return {place, all.length, place * chunks_each, chunks_each};
+  }
+  // At the end of a launch after which no other reads the lists, by one thread of each block.
+  __device__ __forceinline__ void clear() const {
+    if (chunks_each > 0 || take_ticket(finished_blocks) != gridDim.x - 1) return;
+    *item_count = *sequence_count = *finished_blocks = 0;
+  }
 };
 
 constexpr int packs_a_lane = 4;
 
-// The most elements that a group of so many lanes takes.
+// What a group of so many lanes takes at a time.
 template <class T>
 __host__ __device__ constexpr std::int64_t group_elements(int group) {
   return std::int64_t{group} * packs_a_lane * order_width<T>;
 }
+// The most elements that it takes: a whole warp takes two parts, which have all of the order's
+// lanes with an element each.
+template <class T>
+__host__ __device__ constexpr std::int64_t most_of_group(int group) {
+  return group < warp_lanes ? group_elements<T>(group) : 2 * group_elements<T>(warp_lanes);
+}
 
-// Sequences of `fewest` to group_elements elements, 32 / group of them at a time; each lane has
-// four packs next to each other, so that most of the tree needs no other lane. `own` is this lane's
-// one of the warp's sequences, of which there are `each`.
+// The lanes of a group over the elements of `packs`, which begin `part` elements into a sequence of
+// `count`; each lane has four packs next to each other, so that most of the tree needs no other
+// lane. The group's first lane has the result.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ typename Accumulator<kind, T>::Partial reduce_part(
+    const Packs<T>& packs, int member, int part, int count, Value<T> first, int group) {
+  using A = Accumulator<kind, T>;
+  constexpr int width = order_width<T>;
+  Pack<T> loaded[packs_a_lane + 1] = {};
+#pragma unroll
+  for (int j = 0; j <= packs_a_lane; ++j) {
+    const int pack = member * packs_a_lane + j;
+    const bool needed = j < packs_a_lane || packs.skip > 0;
+    if (needed && pack * width < packs.end) loaded[j] = packs.load_part(pack);
+  }
+  if (packs.skip > 0) {
+#pragma unroll
+    for (int j = 0; j < packs_a_lane; ++j) {
+      loaded[j] = straddling(loaded[j], loaded[j + 1], packs.skip);
+    }
+  }
+  typename A::Partial partials[packs_a_lane];
+#pragma unroll
+  for (int j = 0; j < packs_a_lane; ++j) {
+    Lanes<A, T> lanes;
+    lanes.clear();
+    lanes.add_part(loaded[j], part + (member * packs_a_lane + j) * width, count, first);
+    partials[j] = tree_of_lanes(lanes);
+  }
+  typename A::Partial partial = tree_of_array<A>(partials);
+#pragma unroll 1
+  for (int step = 1; step < group; step *= 2) {
+    A::merge(partial, from_lane_above(partial, step, group));
+  }
+  return partial;
+}
+
+// Sequences of `fewest` to most_of_group elements, 32 / group of them at a time. `own` is this
+// lane's one of the warp's sequences, of which there are `each`.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& array, Span own,
                                                  std::int64_t fewest, int group, int each,
                                                  std::int64_t first_sequence,
                                                  const ResultSink& sink, int lane) {
   using A = Accumulator<kind, T>;
-  constexpr int width = order_width<T>;
   const int member = lane % group;
+  const auto part_elements = static_cast<int>(group_elements<T>(group));
 #pragma unroll 1
   for (int i = lane / group; i - lane / group < each; i += warp_lanes / group) {
     const Span span = from_lane(own, i);
-    const bool mine = span.count >= fewest && span.count <= group_elements<T>(group);
+    const bool mine = span.count >= fewest && span.count <= most_of_group<T>(group);
     if (!__any_sync(whole_warp(), mine)) continue;
     Chunk<T> chunk;
     chunk.count = mine ? span.count : 0;
     const T* begin = data + span.begin;
     if (chunk.count > 0) chunk.first = to_value(*begin);
-    const Packs<T> packs(begin, chunk.count, array);
-    Pack<T> loaded[packs_a_lane + 1] = {};
-#pragma unroll
-    for (int j = 0; j <= packs_a_lane; ++j) {
-      const int pack = member * packs_a_lane + j;
-      const bool needed = j < packs_a_lane || packs.skip > 0;
-      if (needed && pack * width < packs.end) loaded[j] = packs.load_part(pack);
-    }
-    if (packs.skip > 0) {
-#pragma unroll
-      for (int j = 0; j < packs_a_lane; ++j) {
-        loaded[j] = straddling(loaded[j], loaded[j + 1], packs.skip);
-      }
-    }
-    typename A::Partial partials[packs_a_lane];
-#pragma unroll
-    for (int j = 0; j < packs_a_lane; ++j) {
-      Lanes<A, T> lanes;
-      lanes.clear();
-      lanes.add_part(loaded[j], (member * packs_a_lane + j) * width, packs.count, chunk.first);
-      partials[j] = tree_of_lanes(lanes);
-    }
-    typename A::Partial partial = tree_of_array<A>(partials);
+    typename A::Partial whole = A::empty();
+    int part = 0;
 #pragma unroll 1
-    for (int step = 1; step < group; step *= 2) {
-      A::merge(partial, from_lane_above(partial, step, group));
-    }
+    do {
+      const auto left = static_cast<int>(chunk.count) - part;
+      const Packs<T> packs(begin + part, min(left, part_elements), array);
+      const typename A::Partial partial = reduce_part<kind, T>(
+          packs, member, part, static_cast<int>(chunk.count), chunk.first, group);
+      A::merge(whole, partial);  // into nothing at first
+      part += part_elements;
+    } while (part < chunk.count && group == warp_lanes);
     if (mine && member == 0) {
-      write_result<T, kind>(sink, first_sequence + i, A::total(partial, chunk), chunk.count);
+      write_result<T, kind>(sink, first_sequence + i, A::total(whole, chunk), chunk.count);
     }
   }
 }
@@ -157,7 +203,9 @@ __device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_
   const std::int64_t place = take_room(lists.sequence_count, chunks > 1 ? 1 : 0, lane);
   const std::int64_t room = max(lists.item_capacity - first, std::int64_t{0});
   const std::int64_t taken = min(std::int64_t{chunks}, room);
-  for (std::int64_t i = 0; i < taken; ++i) lists.items[first + i] = chunk_of<T>(sequence, own, i);
+  for (std::int64_t i = 0; i < taken; ++i) {
+    lists.items[first + i] = chunk_of<T>(sequence, own, i, place);
+  }
   if (chunks > 1 && place < lists.sequence_capacity) {
     lists.sequences[place] = {sequence, own.count, first, taken};
   }
@@ -170,7 +218,7 @@ __device__ __forceinline__ std::int64_t this_warp() {
 // Sequences that fit a warp's lanes, `each` a warp, 32 at most; longer ones go on the lists. Groups
 // of `group` lanes take those that fit them, all 32 lanes what is left.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads)
+__global__ void __launch_bounds__(order_threads, kind == ReduceKind::moments ? 2 : 3)
     reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
                         ResultSink sink) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -184,7 +232,7 @@ __global__ void __launch_bounds__(order_threads)
   std::int64_t fewest = 0;
 #pragma unroll 1
   for (; group <= warp_lanes; group = group < warp_lanes ? warp_lanes : 2 * warp_lanes) {
-    const std::int64_t most = group_elements<T>(group);
+    const std::int64_t most = most_of_group<T>(group);
     if (__any_sync(whole_warp(), own.count >= fewest && own.count <= most)) {
       reduce_by_groups<kind, T>(data, array, own, fewest, group, each, first, sink, lane);
     }
@@ -193,79 +241,6 @@ __global__ void __launch_bounds__(order_threads)
   if (__any_sync(whole_warp(), own.count >= fewest)) {
     put_on_lists<T>(lists, first + lane, own, fewest, lane);
   }
-}
-
-// A warp takes a chunk where its eight sets of lanes fit 64 registers, else a block does.
-template <class A, class T>
-constexpr int chunk_team = A::any_order || sizeof(Lanes<A, T>) * order_warps <= 256 ? warp_lanes
-                                                                                    : order_threads;
-
-// Threads of a block, and blocks per SM: twelve warps of 168 registers, which have 48 KiB in
-// flight; eight where eight lanes lie in a pack, which would spill.
-template <class A, class T>
-constexpr int chunk_threads = chunk_team<A, T> == warp_lanes ? 128 : order_threads;
-template <class A, class T>
-constexpr int chunk_blocks_per_sm = chunk_team<A, T> == order_threads ? 1
-                                    : Lanes<A, T>::count > 4          ? 2
-                                                                      : 3;
-
-// Chunks, a team each: those on the list, or those of all rows. Consecutive blocks take consecutive
-// chunks, so that what is left over at the end is spread over all SMs. The next chunk's first packs
-// are on their way while this one's total is made. A sequence of one chunk is done here, the
-// others' totals are merged next.
-template <ReduceKind kind, class T>
-__global__ void __launch_bounds__((chunk_threads<Accumulator<kind, T>, T>),
-                                  (chunk_blocks_per_sm<Accumulator<kind, T>, T>))
-    reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
-                         typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
-  using A = Accumulator<kind, T>;
-  constexpr int team = chunk_team<A, T>, teams_a_block = chunk_threads<A, T> / team;
-  __shared__ BlockMemory<A, T> memory;
-  const int member = static_cast<int>(threadIdx.x) % team;
-  const std::int64_t teams = std::int64_t{gridDim.x} * teams_a_block;
-  wait_for_previous_kernel();
-  const std::int64_t each = lists.chunks_each;
-  const std::int64_t items =
-      each > 0 ? sequences.count * each
-               : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
-  const Extent array = extent_of(data, sequences.elements);
-  const auto item_at = [&](std::int64_t i) {
-    if (i >= items) return ChunkItem{};
-    return each > 0 ? chunk_of<T>(i / each, sequences.at(i / each), i % each) : lists.items[i];
-  };
-  const auto packs_of = [&](const ChunkItem& item) {
-    return Packs<T>(data + item.element, item.count, array);
-  };
-
-  std::int64_t i = blockIdx.x + std::int64_t{gridDim.x} * (static_cast<int>(threadIdx.x) / team);
-  ChunkItem item = item_at(i);
-  Packs<T> packs = packs_of(item);
-  Walk<A, T, team> walk;
-  walk.start(packs, member);
-#pragma unroll 1
-  for (; i < items; i += teams) {
-    const ChunkItem next = item_at(i + teams);
-    Chunk<T> chunk = {item.begin, item.count, {}};
-    if (item.count > 0) chunk.first = to_value(data[item.element]);
-    walk.finish(packs, member, chunk.first);
-    const int skip = packs.skip;
-    packs = packs_of(next);
-    walk.start(packs, member);
-    typename A::Total total;
-    if constexpr (team == warp_lanes) {
-      total = total_of_warp<A>(walk, skip, chunk, member);
-    } else {
-      total = total_of_block<A>(walk.sets[0], skip, chunk, memory, member);
-      __syncthreads();
-    }
-    if (member == 0 && item.alone != 0) {
-      write_result<T, kind>(sink, item.sequence, total, item.count);
-    } else if (member == 0) {
-      totals[i] = total;
-    }
-    item = next;
-  }
-  let_next_kernel_start();
 }
 
 // The totals of one sequence in their slots, then the slots as a tree; the first lane has the
@@ -277,23 +252,122 @@ __device__ __forceinline__ typename A::Total merge_totals(const typename A::Tota
   if (chunks <= warp_lanes) {
     return tree_of_warp<A, warp_lanes>(lane < chunks ? totals[lane] : A::empty_total());
   }
-  Total slots[order_warps];
-#pragma unroll
-  for (int i = 0; i < order_warps; ++i) slots[i] = A::empty_total();
+  constexpr int at_once = sizeof(Total) <= 8 ? 4 : 2;  // of the eighths
+  Total kept = A::empty_total();                       // lane i: the i-th eighth's
 #pragma unroll 1
-  for (std::int64_t round = lane; round < chunks; round += order_threads) {
+  for (int first = 0; first < order_warps && first * warp_lanes < chunks; first += at_once) {
+    Total slots[at_once];
 #pragma unroll
-    for (int i = 0; i < order_warps; ++i) {
-      const std::int64_t c = round + i * warp_lanes;
-      if (c < chunks) A::merge(slots[i], totals[c]);
+    for (int i = 0; i < at_once; ++i) slots[i] = A::empty_total();
+#pragma unroll 1
+    for (std::int64_t round = first * warp_lanes + lane; round < chunks; round += order_threads) {
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const std::int64_t c = round + i * warp_lanes;
+        if (c < chunks) A::merge(slots[i], totals[c]);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const Total eighth = from_lane(tree_of_warp<A, warp_lanes>(slots[i]), 0);
+      if (lane == first + i) kept = eighth;
     }
   }
-#pragma unroll
-  for (int i = 0; i < order_warps; ++i) slots[i] = tree_of_warp<A, warp_lanes>(slots[i]);
-  return tree_of_array<A>(slots);
+  return tree_of_warp<A, order_warps>(kept);
 }
 
-// Every sequence of more than one chunk, a warp each. The last block clears the lists' counters.
+// By a warp of a block that has left `done` totals of the item's sequence: if no other is missing,
+// merges all of them.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void merge_if_last(const Sequences& sequences, const WorkLists& lists,
+                                              const typename Accumulator<kind, T>::Total* totals,
+                                              const ChunkItem& item, unsigned done,
+                                              const ResultSink& sink, int lane) {
+  if (item.place >= lists.sequence_capacity) return;
+  const LongSequence found = lists.at(sequences, item.place);
+  unsigned arrived = 0;
+  if (lane == 0) {
+    __threadfence();
+    arrived = atomicAdd(lists.sequence_tickets + item.place, done);
+    __threadfence();
+  }
+  arrived = from_lane(arrived, 0);
+  __syncwarp();
+  if (arrived + done != found.chunks) return;
+  const auto total =
+      merge_totals<Accumulator<kind, T>>(totals + found.first_total, found.chunks, lane);
+  if (lane != 0) return;
+  lists.sequence_tickets[item.place] = 0;
+  write_result<T, kind>(sink, item.sequence, total, found.count);
+}
+
+// Three blocks of 80 registers per SM, two of instances that would spill.
+template <ReduceKind kind, class T>
+constexpr int chunk_blocks_per_sm =
+    kind == ReduceKind::moments || kind == ReduceKind::sum_square || kind == ReduceKind::norm_square
+        ? 2
+        : 3;
+
+// Chunks, a block each: those on the list, or those of all rows. A block takes a run of them; the
+// next chunk's first packs are on their way while this one's total is made. Of a sequence of
+// several chunks, the block that is done last merges the totals.
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
+    reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
+                         typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  __shared__ BlockMemory<A, T> memory;
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t each = lists.chunks_each;
+  const Extent array = extent_of(data, sequences.elements);
+  wait_for_previous_kernel();
+  const std::int64_t items =
+      each > 0 ? sequences.count * each
+               : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
+  const std::int64_t run = items / gridDim.x, longer = items - run * gridDim.x;
+  std::int64_t i = blockIdx.x * run + min(std::int64_t{blockIdx.x}, longer);
+  const std::int64_t end = i + run + (blockIdx.x < longer ? 1 : 0);
+  const auto item_at = [&](std::int64_t at) {
+    if (each == 0) return lists.items[at];
+    const std::int64_t sequence = at / each;
+    return chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
+  };
+  const auto packs_of = [&](const ChunkItem& item) {
+    return Packs<T>(data + item.element, item.count, array);
+  };
+
+  unsigned done = 0;  // of the item's sequence, by this block
+#pragma unroll 1
+  for (; i < end; ++i) {
+    if (thread == 0 && i + 1 < end) prefetch_chunk(packs_of(item_at(i + 1)));
+    const ChunkItem item = item_at(i);
+    const Packs<T> packs = packs_of(item);
+    const Chunk<T> chunk = {item.begin, item.count, to_value(data[item.element])};
+    Walk<A, T, 2> walk;
+    walk.start(packs, thread);
+    walk.finish(packs, thread, chunk.first);
+    const typename A::Total total =
+        total_of_block<A>(walk.lanes, packs.skip, chunk, memory, thread);
+    __syncthreads();
+    if (item.of == ChunkOf::alone) {
+      if (thread == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
+      continue;
+    }
+    if (thread == 0) totals[i] = total;
+    ++done;
+    if (item.of != ChunkOf::last_of_several && i + 1 < end) continue;
+    if (thread < warp_lanes && lists.sequence_tickets != nullptr) {
+      merge_if_last<kind, T>(sequences, lists, totals, item, done, sink, thread);
+    }
+    done = 0;
+  }
+  let_next_kernel_start();
+  if (lists.sequence_tickets == nullptr) return;
+  __syncthreads();
+  if (thread == 0) lists.clear();
+}
+
+// Every sequence of more than one chunk, a warp each, where there are too many for tickets.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, 2)
     merge_totals_kernel(Sequences sequences, WorkLists lists,
@@ -307,16 +381,12 @@ __global__ void __launch_bounds__(order_threads, 2)
                : min(static_cast<std::int64_t>(*lists.sequence_count), lists.sequence_capacity);
   const std::int64_t i = this_warp();
   if (i < count) {
-    const LongSequence found =
-        each > 0 ? LongSequence{i, sequences.length, i * each, each} : lists.sequences[i];
+    const LongSequence found = lists.at(sequences, i);
     const typename A::Total total = merge_totals<A>(totals + found.first_total, found.chunks, lane);
     if (lane == 0) write_result<T, kind>(sink, found.sequence, total, found.count);
   }
-  if (lists.chunks_each > 0) return;
   __syncthreads();
-  if (threadIdx.x == 0 && take_ticket(lists.finished_blocks) == gridDim.x - 1) {
-    *lists.item_count = *lists.sequence_count = *lists.finished_blocks = 0;
-  }
+  if (threadIdx.x == 0) lists.clear();
 }
 
 }  // namespace KW_TARGET

@@ -1,8 +1,7 @@
 // What threads do with a chunk in the order of order.hpp: walk over its packs, merge as a tree.
 //
-// A team of 256 threads, a block, or of 32, a warp, walks a chunk as it lies in memory: thread t
-// takes every team-th pack from pack t on. In the order's terms each of 256 threads has a set of
-// lanes; in a warp each thread stands for eight of them, one in each part of 32.
+// A block of 256 threads walks a chunk as it lies in memory: thread t takes every 256th pack from
+// pack t on. In the order's terms each thread has a set of lanes.
 //
 // Off a 16-byte boundary, element 0 lies at position `skip` of a pack. Position p of a thread's
 // packs then always belongs to lane p - skip of the order, which for p < skip is a lane of the
@@ -10,6 +9,7 @@
 // sums move by `skip` lanes once, when the walk is over.
 #pragma once
 
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/accumulate.hpp"
@@ -49,20 +49,28 @@ struct Lanes {
   }
 };
 
-// The walk of one thread of a team over one chunk after the other. Two batches of packs take turns,
-// the next one on its way while this one is added; those of the next chunk may be asked for as soon
-// as this one's are added.
-template <class A, class T, int team>
+constexpr int prefetched_bytes = 16384;
+
+// Asks for the beginning of a chunk before its walk begins, by one thread.
+template <class T>
+__device__ __forceinline__ void prefetch_chunk(const Packs<T>& packs) {
+  const int bytes = min((packs.whole_end - packs.whole_begin) * 16, prefetched_bytes);
+  if (bytes <= 0) return;
+  prefetch_to_l2(packs.boundary + packs.whole_begin * packs.width, static_cast<unsigned>(bytes));
+}
+
+// The walk of one thread of a block over one chunk after the other. Two batches of packs take
+// turns, the next one on its way while this one is added; those of the next chunk may be asked for
+// as soon as this one's are added.
+template <class A, class T, int in_flight = 4>
 class Walk {
  public:
-  static constexpr int set_count = A::any_order ? 1 : order_threads / team;
-
-  Lanes<A, T> sets[set_count];
+  Lanes<A, T> lanes;
 
   // Asks for the first packs of a chunk, and for its last one where that is not whole.
   __device__ __forceinline__ void start(const Packs<T>& packs, int member) {
     has_head_ = packs.has_head() && member == 0;
-    has_tail_ = packs.has_tail() && member == packs.whole_end % team;
+    has_tail_ = packs.has_tail() && member == packs.whole_end % order_threads;
     from_ = packs.boundary + member * Packs<T>::width;
     left_ = packs.whole_end - member;
     if (has_tail_) tail_ = packs.load_part(packs.whole_end);
@@ -72,10 +80,9 @@ class Walk {
   }
   // Adds all of the chunk that was started.
   __device__ __forceinline__ void finish(const Packs<T>& packs, int member, Value<T> first) {
-#pragma unroll
-    for (int s = 0; s < set_count; ++s) sets[s].clear();
+    lanes.clear();
     int at = packs.first_of(member);
-    if (has_head_) sets[0].add_part(batches_[0].packs[0], at, packs.count, first);
+    if (has_head_) lanes.add_part(batches_[0].packs[0], at, packs.count, first);
 #pragma unroll 1
     while (left_ > 0) {
       add<0>(at, first, has_head_);
@@ -88,12 +95,13 @@ class Walk {
       left_ -= 2 * batch_packs;
       at += 2 * batch_packs * Packs<T>::width;
     }
-    if (has_tail_) add_tail(packs, first);
+    if (has_tail_) {
+      lanes.add_part(tail_, packs.first_of(packs.whole_end), packs.count, first);
+    }
   }
 
  private:
-  static constexpr int in_flight = 4;
-  static constexpr int batch_packs = in_flight * team;
+  static constexpr int batch_packs = in_flight * order_threads;
 
   struct Batch {
     Pack<T> packs[in_flight];
@@ -103,28 +111,18 @@ class Walk {
   __device__ __forceinline__ void load(Batch& batch, int number, bool but_first = false) {
 #pragma unroll
     for (int i = 0; i < in_flight; ++i) {
-      const int pack = number * batch_packs + i * team;
+      const int pack = number * batch_packs + i * order_threads;
       if (pack >= left_ || (i == 0 && but_first)) continue;
       batch.packs[i] = load_pack(from_ + pack * Packs<T>::width);
     }
   }
-  // Set i mod set_count gets the i-th pack of the two batches.
   template <int number>
   __device__ __forceinline__ void add(int at, Value<T> first, bool but_first = false) {
 #pragma unroll
     for (int i = 0; i < in_flight; ++i) {
-      const int pack = number * batch_packs + i * team;
+      const int pack = number * batch_packs + i * order_threads;
       if (pack >= left_ || (i == 0 && but_first)) continue;
-      sets[(number * in_flight + i) % set_count].add_pack(batches_[number].packs[i],
-                                                          at + pack * Packs<T>::width, first);
-    }
-  }
-  __device__ __forceinline__ void add_tail(const Packs<T>& packs, Value<T> first) {
-    const int set = packs.whole_end / team % set_count;
-#pragma unroll
-    for (int s = 0; s < set_count; ++s) {
-      if (s != set) continue;
-      sets[s].add_part(tail_, packs.first_of(packs.whole_end), packs.count, first);
+      lanes.add_pack(batches_[number].packs[i], at + pack * Packs<T>::width, first);
     }
   }
 
@@ -190,62 +188,6 @@ __device__ __forceinline__ P tree_of_block(P value, P* warps, int thread) {
   __syncthreads();
   if (thread < warp_lanes) value = tree_of_warp<A, order_warps>(warps[thread % order_warps]);
   return value;
-}
-
-// Over 32 threads that have a value in each of `count` parts: what tree_of_warp gives for each part
-// and tree_of_array for all; the first thread has the result. The lowest levels give half of the
-// parts away and take half of the neighbour's, so that each merge is done once.
-template <class A, int count, class P>
-__device__ __forceinline__ P tree_of_parts(P (&parts)[count], int thread) {
-#pragma unroll
-  for (int step = 1, kept = count / 2; kept > 0; step *= 2, kept /= 2) {
-    const bool upper = (thread & step) != 0;
-#pragma unroll
-    for (int i = 0; i < kept; ++i) {
-      const P low = parts[i], high = parts[i + kept];
-      P given = high;
-      if (upper) given = low;
-      parts[i] = low;
-      if (upper) parts[i] = high;
-      A::merge(parts[i], from_lane(given, thread ^ step));  // a sum, either way round
-    }
-  }
-#pragma unroll
-  for (int step = count; step < warp_lanes; step *= 2) {
-    A::merge(parts[0], from_lane_above(parts[0], step));
-  }
-#pragma unroll
-  for (int step = count / 2; step > 0; step /= 2) {
-    A::merge(parts[0], from_lane_above(parts[0], step));
-  }
-  return parts[0];
-}
-
-// The total of a chunk that a warp has walked, in its first thread.
-template <class A, class T>
-__device__ __forceinline__ typename A::Total total_of_warp(Walk<A, T, warp_lanes>& walk, int skip,
-                                                           const Chunk<T>& chunk, int thread) {
-  constexpr int count = Walk<A, T, warp_lanes>::set_count;
-  if constexpr (A::any_order) {
-    return A::total(tree_of_warp<A, warp_lanes>(tree_of_lanes(walk.sets[0])), chunk);
-  } else {
-    // What the last thread gets from the first lies in the set after its own.
-#pragma unroll
-    for (int j = 0; j + 1 < order_width<T>; ++j) {
-      if (j >= skip || thread != 0) continue;
-      const typename A::Lane last = walk.sets[0].lane[j];
-#pragma unroll
-      for (int s = 0; s + 1 < count; ++s) walk.sets[s].lane[j] = walk.sets[s + 1].lane[j];
-      walk.sets[count - 1].lane[j] = last;
-    }
-    typename A::Partial parts[count];
-#pragma unroll
-    for (int s = 0; s < count; ++s) {
-      move_lanes(walk.sets[s], skip, thread);
-      parts[s] = tree_of_lanes(walk.sets[s]);
-    }
-    return A::total(tree_of_parts<A>(parts, thread), chunk);
-  }
 }
 
 // What a block needs of shared memory to walk a chunk.

@@ -51,7 +51,7 @@ std::uint64_t plain_total(const T* data, std::int64_t count) {
   return sums[0];
 }
 
-template <class T, int team>
+template <class T>
 __global__ void total_of_chunk(const T* data, std::int64_t count, Extent array,
                                std::uint64_t* total) {
   using A = Trace<T>;
@@ -59,15 +59,10 @@ __global__ void total_of_chunk(const T* data, std::int64_t count, Extent array,
   const int member = static_cast<int>(threadIdx.x);
   const Chunk<T> chunk = {0, count, {}};
   const Packs<T> packs(data, count, array);
-  Walk<A, T, team> walk;
+  Walk<A, T> walk;
   walk.start(packs, member);
   walk.finish(packs, member, {});
-  std::uint64_t found = 0;
-  if constexpr (team == warp_lanes) {
-    found = total_of_warp<A>(walk, packs.skip, chunk, member);
-  } else {
-    found = total_of_block<A>(walk.sets[0], packs.skip, chunk, memory, member);
-  }
+  const std::uint64_t found = total_of_block<A>(walk.lanes, packs.skip, chunk, memory, member);
   if (member == 0) *total = found;
 }
 
@@ -75,7 +70,6 @@ template <class T>
 class ReduceWalk : public HostSimt {
  protected:
   // At each place between two boundaries; the array ends with the chunk, or goes on around it.
-  template <int team>
   void expect_order(std::int64_t count) {
     constexpr std::int64_t width = order_width<T>;
     for (std::int64_t skip = 0; skip < width; ++skip) {
@@ -88,9 +82,9 @@ class ReduceWalk : public HostSimt {
         const Extent array = extent_of(data - around, count + 2 * around);
         std::uint64_t found = 0;
         HostSimt::expect_ok(
-            gpu::launch(total_of_chunk<T, team>, {1, team}, data, count, array, &found));
+            gpu::launch(total_of_chunk<T>, {1, order_threads}, data, count, array, &found));
         EXPECT_EQ(found, plain_total(data, count))
-            << "team " << team << ", " << count << " elements, " << skip << " past a boundary";
+            << count << " elements, " << skip << " past a boundary";
       }
     }
   }

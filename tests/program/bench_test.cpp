@@ -52,10 +52,17 @@ TEST(Shapes, PowersOfTwoMayBeTypedAsSuch) {
   EXPECT_THROW(parse_shapes("2^-1", 3, 1), UsageError);
 }
 
+// Its usual lengths end at 2^16.
+Device slow_device() {
+  Device device;
+  device.kind = DeviceKind::host_simt;
+  return device;
+}
+
 TEST(Reductions, SweepsHoldWhatTheyPromise) {
   ReduceChoice choice;
   choice.sweep = "classic";
-  const auto classic = chosen_reductions(choice, 1 << 16, check::Input::unit, 7);
+  const auto classic = chosen_reductions(choice, slow_device(), check::Input::unit, 7).cases;
   ASSERT_EQ(classic.size(), 21u) << "2^10 to 2^30, whatever is usual on the device";
   for (std::size_t i = 0; i < classic.size(); ++i) {
     EXPECT_EQ(classic[i].cols, std::int64_t{1} << (10 + i));
@@ -64,13 +71,14 @@ TEST(Reductions, SweepsHoldWhatTheyPromise) {
     EXPECT_EQ(classic[i].seed, 7u);
   }
   choice.sweep = "odd";
-  for (const check::ReduceCase& c : chosen_reductions(choice, 0, check::Input::unit, 1)) {
+  for (const check::ReduceCase& c :
+       chosen_reductions(choice, slow_device(), check::Input::unit, 1).cases) {
     EXPECT_FALSE(std::has_single_bit(static_cast<std::uint64_t>(c.cols))) << c.cols;
   }
   choice.sweep = "shapes";
-  EXPECT_EQ(chosen_reductions(choice, 0, check::Input::unit, 1).size(), 6u);
+  EXPECT_EQ(chosen_reductions(choice, slow_device(), check::Input::unit, 1).cases.size(), 6u);
   choice.sweep.clear();
-  EXPECT_EQ(chosen_reductions(choice, 1 << 16, check::Input::unit, 1).size(), 7u);
+  EXPECT_EQ(chosen_reductions(choice, slow_device(), check::Input::unit, 1).cases.size(), 7u);
 }
 
 TEST(Reductions, ShapesTimesOperationsTimesTypes) {
@@ -80,14 +88,15 @@ TEST(Reductions, ShapesTimesOperationsTimesTypes) {
   choice.shape = "100,30x20";
   choice.correction = 1;
   choice.misalign = 2;
-  const auto cases = chosen_reductions(choice, 0, check::Input::uniform, 1);
+  const auto cases = chosen_reductions(choice, slow_device(), check::Input::uniform, 1).cases;
   ASSERT_EQ(cases.size(), 12u);
   EXPECT_EQ(cases[0].correction, 1);
   EXPECT_EQ(cases.back().correction, 0) << "sums have none";
   EXPECT_EQ(size_text(cases[0]), "100+2");
   EXPECT_EQ(size_text(cases[1]), "30x20 rows+2");
   choice.ops = choice.types = "all";
-  EXPECT_EQ(chosen_reductions(choice, 0, check::Input::uniform, 1).size(), 12u * 7u * 2u);
+  EXPECT_EQ(chosen_reductions(choice, slow_device(), check::Input::uniform, 1).cases.size(),
+            12u * 7u * 2u);
 }
 
 TEST(OperandSets, ColdSetsExceedFourTimesTheCacheOrAreMany) {

@@ -1,0 +1,126 @@
+// How reduce_columns cuts a matrix: every cut is complete and within its limits, and none can show
+// in the results.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+
+#include "check/reduce/case.hpp"
+#include "reduce/columns_plan.hpp"
+#include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+Reduce matrix_of(std::int64_t rows, std::int64_t cols, std::int64_t pad) {
+  Reduce p;
+  p.shape = ReduceShape::columns;
+  p.rows = rows;
+  p.cols = cols;
+  p.ld = cols + pad;
+  return p;
+}
+
+void expect_sound(const ColumnPlan& plan, const ColumnElement& element) {
+  SCOPED_TRACE(testing::Message() << plan.rows << " x " << plan.cols << " in " << plan.ld
+                                  << ", width " << element.width);
+  // All columns, all rows, and positions enough for what lies before a boundary.
+  EXPECT_GE(plan.strips * plan.strip_columns, plan.cols);
+  EXPECT_LT((plan.strips - 1) * plan.strip_columns, plan.cols) << "a strip without columns";
+  const std::int64_t chunks = plan.blocks * plan.side_by_side * plan.rounds;
+  EXPECT_GE(chunks * column_chunk_rows, plan.rows);
+  const std::int64_t extent = plan.rows_are_one ? column_lanes * plan.ld : plan.strip_columns;
+  const std::int64_t skip = element.off_boundary ? element.width - 1 : 0;
+  EXPECT_GE(std::int64_t{plan.packs} * element.width, extent + skip);
+  // A thread for each pack and for each total.
+  EXPECT_LE(plan.packs * (plan.rows_are_one ? 1 : column_lanes) * plan.side_by_side, plan.threads);
+  EXPECT_LE(plan.strip_columns * plan.side_by_side, plan.threads);
+  EXPECT_LE(plan.strip_columns * (plan.merged / merged_each), plan.threads);
+  EXPECT_LE(plan.threads, column_threads);
+  EXPECT_EQ(plan.threads % 32, 0);
+  for (const int power : {plan.side_by_side, plan.rounds, plan.merged}) {
+    EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(power))) << power;
+  }
+  EXPECT_LE(plan.tickets(), static_cast<std::int64_t>(ticket_count));
+  EXPECT_LE(plan.shared_bytes, std::size_t{48} << 10);
+}
+
+TEST(ColumnPlan, IsCompleteAndWithinItsLimits) {
+  const ColumnElement elements[] = {{4, 16, 3, 8, 8, false},  {4, 16, 3, 8, 8, true},
+                                    {4, 16, 2, 16, 24, true}, {2, 16, 2, 24, 24, true},
+                                    {8, 16, 3, 4, 8, true},   {4, 8, 2, 16, 24, false},
+                                    {8, 16, 2, 8, 16, false}, {2, 16, 2, 16, 16, false}};
+  for (const std::int64_t rows : {0, 1, 7, 64, 65, 1000, 4099, 100003, 3000017, 1000000007}) {
+    for (const std::int64_t cols : {1, 2, 3, 17, 31, 32, 33, 100, 125, 129, 1000, 7777, 5000003}) {
+      for (const std::int64_t pad : {0, 1, 32, 5000}) {
+        for (const ColumnElement& element : elements) {
+          for (const int sm_count : {1, 4, 132}) {
+            if (rows * cols > 20'000'000'000) continue;
+            expect_sound(plan_columns(matrix_of(rows, cols, pad), element, sm_count), element);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Narrow matrices and wide ones alike: enough blocks for all SMs where there are enough elements.
+TEST(ColumnPlan, GivesAllSmsWork) {
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{16000000, 1},
+                                   {1000000, 17},
+                                   {160000, 100},
+                                   {100000, 160},
+                                   {4000, 4000},
+                                   {1000, 16000},
+                                   {64, 250000}}) {
+    const ColumnPlan plan = plan_columns(matrix_of(rows, cols, 0), {4, 16, 3, 8, 8, true}, 132);
+    EXPECT_GE(plan.strips * plan.blocks, 2 * 132) << rows << " x " << cols;
+  }
+}
+
+// The bytes of all results, by a device that is said to have so many SMs.
+std::vector<std::byte> results_of(check::Workbench& bench, const Kernel<Reduce>& kernel,
+                                  const Reduce& problem, int sm_count) {
+  Device device = bench.device();
+  device.sm_count = sm_count;
+  const check::DeviceBuffer workspace(bench.runtime(), kernel.workspace_bytes(problem, device));
+  const std::size_t bytes =
+      static_cast<std::size_t>(problem.results()) * size_of(result_type(problem.op, problem.type));
+  check::require(kernel.launch(
+      problem, device, {workspace.data(), workspace.bytes(), bench.tickets()}, bench.stream()));
+  bench.synchronize();
+  std::vector<std::byte> results(bytes);
+  check::require(bench.runtime().copy(results.data(), problem.out, bytes, bench.stream()));
+  return results;
+}
+
+TEST(ReduceColumns, HowRowsAreCutCannotShow) {
+  for (const Subject<Reduce>& subject : subjects<Reduce>()) {
+    if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
+    const std::unique_ptr<Runtime> runtime = open_device(subject.device);
+    check::Workbench bench(*runtime);
+    for (const auto& [rows, cols, pad] : {std::tuple{1150, 130, 1}, {5003, 3, 0}, {9001, 1, 2}}) {
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax}) {
+        check::ReduceCase c;
+        c.op = op;
+        c.shape = ReduceShape::columns;
+        c.rows = rows;
+        c.cols = cols;
+        c.ld_pad = pad;
+        c.misalign = 1;
+        c.input = op == ReduceOp::argmax ? check::Input::integers : check::Input::normal;
+        c.seed = run_seed();
+        check::ReduceTrial trial(bench, c);
+        const check::VerifyResult verified = trial.verify(subject.kernel);
+        ASSERT_TRUE(verified.ok()) << describe(c) << ": " << verified.message;
+        const auto few = results_of(bench, subject.kernel, trial.problem(), 1);
+        const auto many = results_of(bench, subject.kernel, trial.problem(), 1000);
+        EXPECT_EQ(std::memcmp(few.data(), many.data(), few.size()), 0) << describe(c);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw
