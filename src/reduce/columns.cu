@@ -36,6 +36,7 @@ struct WorkspaceBytes {
   template <ReduceKind kind, class T>
   std::size_t operator()() const {
     std::int64_t totals = 0;
+    if (p.cols == 0) return 0;
     for (const bool off_boundary : {false, true}) {
       const ColumnPlan plan = MakePlan{p, sm_count, off_boundary}.template operator()<kind, T>();
       totals = std::max(totals, plan.waiting_totals());
@@ -53,6 +54,7 @@ struct LaunchColumns {
   template <ReduceKind kind, class T>
   Status operator()() const {
     using Total = typename Accumulator<kind, T>::Total;
+    if (p.cols == 0) return Status::success();
     constexpr int width = column_width<Accumulator<kind, T>, T>;
     const bool off_boundary =
         reinterpret_cast<std::uintptr_t>(p.data) % (width * sizeof(T)) != 0 || p.ld % width != 0;
