@@ -10,7 +10,7 @@
 //              argmin, argmax: int64, counted from the sequence's first element
 // Arithmetic Sums of float32 are carried in double and rounded once at the end; sums of float16 and
 //            bfloat16 in float along a lane (n / 10^6 additions, at least 4; of a column at most
-//            512), then in double; integers exactly. variance is computed from differences to one
+//            8), then in double; integers exactly. variance is computed from differences to one
 //            of the elements and merged after Chan, Golub and LeVeque (1983), never as
 //            E[x^2] - E[x]^2. l2_norm neither overflows nor underflows on the way (float64: after
 //            Blue, 1978).
@@ -28,7 +28,7 @@
 //            ("ld", "offsets", "correction"; "count" for the number of elements of an array), "op",
 //            "out", "out.type", "out.count" or "workspace".
 // Time       Asynchronous on the context's stream, capturable in a graph; one launch for a whole
-//            array of any length, at most three for the other shapes.
+//            array and for columns, at most two for rows and three for segments.
 #pragma once
 
 #include <cstddef>

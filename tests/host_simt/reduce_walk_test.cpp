@@ -109,8 +109,7 @@ TYPED_TEST(ReduceWalk, AddsInTheOrderOfTheDocument) {
   for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, width - 1, width, width + 1,
                                    3 * width + 1, lanes / 8, lanes / 8 + width + 1, lanes - 1,
                                    lanes, lanes + 1, 5 * lanes / 2 + 3, 4 * lanes, 9 * lanes + 1}) {
-    this->template expect_order<warp_lanes>(count);
-    this->template expect_order<order_threads>(count);
+    this->expect_order(count);
   }
 }
 

@@ -15,9 +15,9 @@ def drawn_row(number, kernel, mib, us, **changes):
     gbs = mib * MIB * 1e-3 / us
     time_us = {"min": us, "median": us, "mean": us, "max": us, "iqr": 0.0, "repeats": 3}
     third = "short" if mib < 16 else "middle" if mib < 200 else "long"
-    row = reduce_row("reduce_own", mib * MIB // 4, kernel=kernel, path=kernel, time_us=time_us, gbs=gbs, of_peak=gbs / 1000,
+    row = reduce_row("reduce_own", mib * MIB // 4, path=kernel, time_us=time_us, gbs=gbs, of_peak=gbs / 1000,
                      sweep="random", seed=7, number=number, program=None, third=third, roofline_us=None)  # fmt: skip
-    return {**row, "role": "production" if kernel.startswith("reduce") else "peer", **changes}
+    return {**row, "kernel": kernel, "role": "production" if kernel.startswith("reduce") else "peer", **changes}
 
 
 def rows():
@@ -84,7 +84,7 @@ class Shown(InFolder):
         for number in range(60):
             mib, share = 2 ** rng.randrange(0, 10), rng.uniform(0.2, 1)
             us = mib * MIB * 1e-6 / share
-            many += [drawn_row(number, "reduce_array", mib, us), drawn_row(number, "cub", mib, us * 1.2)]
+            many += [drawn_row(number, kernel, mib, us * factor, misalign=number) for kernel, factor in (("reduce_array", 1), ("cub", 1.2))]
         for data in (many, rows(), rows()[:1]):
             (picture,) = pictures.pictures(self.loaded(document(data)))
             self.assertEqual(picture.name, "share")
