@@ -292,7 +292,7 @@ __device__ __forceinline__ void merge_if_last(const Sequences& sequences, const 
     __threadfence();
   }
   arrived = from_lane(arrived, 0);
-  __syncwarp();
+  __syncwarp(whole_warp());
   if (arrived + done != found.chunks) return;
   const auto total =
       merge_totals<Accumulator<kind, T>>(totals + found.first_total, found.chunks, lane);
