@@ -3,7 +3,8 @@
 // A few rows of C are built at a time, a stretch of columns wide, from pieces of B copied into a
 // small buffer (where a transposed B becomes plain): the sums and the piece stay in the first-level
 // caches, the innermost loop runs along a row and is one that the compiler turns into vectors. Each
-// element is summed in ascending k. Threads share the entries of a batch.
+// element is summed in ascending k, and after each `chain` of k its sum goes to a total, so that
+// rounding errors stay those of short sums. Threads share the entries of a batch.
 #include <algorithm>
 
 #include "cpu/each_entry.hpp"
@@ -13,7 +14,8 @@ namespace kw::cpu {
 
 namespace {
 
-constexpr std::int64_t rows_at_once = 16, stretch = 256, depth = 32;
+constexpr std::int64_t rows_at_once = 16, stretch = 256, depth = 32, chain = 256;
+static_assert(chain % depth == 0);
 using Row = float[stretch];
 
 // The part of a product at hand: rows i.., columns j.. of C, and k...
@@ -41,6 +43,15 @@ void add_products(const Sgemm& p, const Piece& piece, const Row* b, Row* sums) {
   }
 }
 
+void add_to_totals(const Piece& piece, Row* sums, Row* totals) {
+  for (std::int64_t i = 0; i < piece.rows; ++i) {
+    for (std::int64_t j = 0; j < piece.cols; ++j) {
+      totals[i][j] += sums[i][j];
+      sums[i][j] = 0;
+    }
+  }
+}
+
 void store(const Sgemm& p, const Piece& piece, const Row* sums) {
   for (std::int64_t i = 0; i < piece.rows; ++i) {
     float* c = p.c + (piece.i + i) * p.ldc + piece.j;
@@ -51,13 +62,15 @@ void store(const Sgemm& p, const Piece& piece, const Row* sums) {
 }
 
 void compute(const Sgemm& p, Piece piece) {
-  Row b[depth], sums[rows_at_once] = {};
+  Row b[depth], sums[rows_at_once] = {}, totals[rows_at_once] = {};
   for (piece.k = 0; piece.k < p.k; piece.k += depth) {
     piece.depth = std::min(depth, p.k - piece.k);
     copy_b(p, piece, b);
     add_products(p, piece, b, sums);
+    const std::int64_t done = piece.k + piece.depth;
+    if (done % chain == 0 || done == p.k) add_to_totals(piece, sums, totals);
   }
-  store(p, piece, sums);
+  store(p, piece, totals);
 }
 
 void one_product(const Sgemm& p) {

@@ -75,6 +75,28 @@ TEST(CpuLoop, EveryTransposeAndScalar) {
       [](const Sgemm& p) { return cpu::cpu_loop(p, cpu_device(), {}, {}); });
 }
 
+// Terms of one sign: one running sum would err by 14 units here.
+TEST(CpuLoop, LongSumsErrAsShortOnes) {
+  constexpr std::int64_t m = 8, n = 40, k = 4100;
+  std::vector<float> a = random_floats(m * k, 5), b = random_floats(k * n, 6), c(m * n, nan);
+  for (float& x : a) x = std::fabs(x);
+  for (float& x : b) x = std::fabs(x);
+  const Sgemm p{{m, n, k, Op::none, Op::none, 1, a.data(), k, b.data(), n, 0, c.data(), n}};
+  ASSERT_TRUE(cpu::cpu_loop(p, cpu_device(), {}, {}).ok());
+  double squares = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double want = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        want += static_cast<double>(a[static_cast<std::size_t>(i * k + l)]) *
+                b[static_cast<std::size_t>(l * n + j)];
+      const double units = (c[static_cast<std::size_t>(i * n + j)] / want - 1) * 0x1p24;
+      squares += units * units;
+    }
+  }
+  EXPECT_LT(std::sqrt(squares / (m * n)), 4);
+}
+
 TEST(CpuLoop, AlphaZeroReadsNeitherInput) {
   std::vector<float> c = {1, 2, 3, 4};
   const Sgemm p{{2, 2, 100, Op::none, Op::none, 0, nullptr, 100, nullptr, 2, 3, c.data(), 2}};
