@@ -76,7 +76,6 @@ struct ThinCut {
   int config, threads_shift, row_shift;
   std::int64_t parts;
   ThinLoads unaligned = ThinLoads::single;  // where lines are not aligned
-  std::int64_t row_blocks = 0;              // at least so many, of fewer rows if need be
 };
 
 inline bool is_thin(const Sgemm& p) { return std::min(p.m, p.n) <= thin_max_width; }
@@ -156,11 +155,6 @@ inline void cut_thin(ThinPlan& plan, const Sgemm& p, const ThinCut& cut) {
   plan.row_shift = cut.row_shift;
   plan.k_shift = cut.threads_shift - cut.row_shift;
   plan.block_rows = config.rows << cut.row_shift;
-  if (cut.row_blocks > 0) {
-    const int of_vector = plan.along_k ? 1 : 4;  // rows begin where a vector does
-    const std::int64_t rows = ceil_div(ceil_div(plan.rows, cut.row_blocks), of_vector) * of_vector;
-    plan.block_rows = static_cast<int>(std::min<std::int64_t>(rows, plan.block_rows));
-  }
   const std::int64_t span = std::int64_t{plan.row_stride()} * plan.block_rows;
   plan.row_blocks = plan.rows / span * plan.row_stride() +
                     std::min<std::int64_t>(plan.rows % span, plan.row_stride());
@@ -226,11 +220,11 @@ inline double thin_traffic(const ThinPlan& plan) {
   return (std::max(piece, sector) + (starts_anywhere ? sector - 4 : 0)) / piece;
 }
 
-// How much longer memory takes than for long lines that lie alone: where a block or a load of a warp
-// has a short piece of each line, and where each thread follows four lines.
+// How much longer memory takes than for long lines that lie alone: where a block or a load of a
+// warp has a short piece of each line, and where each thread follows four lines.
 inline double thin_memory_factor(const ThinPlan& plan) {
   constexpr ThinTuning t = thin_tuning;
-  constexpr int long_piece = 128;     // elements
+  constexpr int long_piece = 128;    // elements
   constexpr double long_load = 512;  // bytes
   if (plan.along_k)
     return 1 + t.short_load * std::max(0.0, std::log2(long_load / thin_run_bytes(plan))) +

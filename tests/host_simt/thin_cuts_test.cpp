@@ -1,6 +1,6 @@
 // Every instance of `thin` in every cut that its blocks can have, also those that no prediction
 // chooses on this machine: threads along rows and along k, sums in a warp, in a block and over
-// blocks, blocks of fewer rows than their threads have.
+// blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,8 +81,7 @@ TEST_P(ThinCuts, GiveTheProduct) {
       for (const std::int64_t parts : {1, 2, 3}) {
         for (const ThinLoads unaligned :
              {ThinLoads::single, ThinLoads::single, ThinLoads::shifted}) {
-          const std::int64_t row_blocks = number % 3 == 0 ? 2 + engine() % 4 : 0;
-          forced_cut = {GetParam(), threads_shift, row_shift, parts, unaligned, row_blocks};
+          forced_cut = {GetParam(), threads_shift, row_shift, parts, unaligned};
           const check::SgemmCase c = product_of_cut(config, forced_cut, engine, number++);
           check::SgemmTrial trial(bench, c);
           const ThinPlan operands = thin_operands(trial.problem());
