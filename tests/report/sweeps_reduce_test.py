@@ -3,15 +3,9 @@
 import random
 import unittest
 
-from kernelwright_report import (
-    pictures,
-    results,
-    schema,
-    sections,
-    sweeps_reduce,
-    tables,
-)
 from report_support import HAVE_MATPLOTLIB, InFolder, document, reduce_row, untimed
+
+from kernelwright_report import pictures, results, schema, sections, sweeps_reduce, tables
 
 MIB = 1 << 20
 
