@@ -44,8 +44,8 @@ const char* c_abi_reduce(void) {
   REQUIRE(kwReduceRowsWorkspaceBytes(handle, KW_ROW_MAJOR, KW_REDUCE_SUM, KW_FLOAT32, 2, 100000,
                                      100000, &bytes) == KW_STATUS_OK);
   REQUIRE(bytes > 0);
-  REQUIRE(kwReduceColumnsWorkspaceBytes(handle, KW_ROW_MAJOR, KW_REDUCE_SUM, KW_FLOAT32, 100000, 2, 2,
-                                        &bytes) == KW_STATUS_OK);
+  REQUIRE(kwReduceColumnsWorkspaceBytes(handle, KW_ROW_MAJOR, KW_REDUCE_SUM, KW_FLOAT32, 100000, 2,
+                                        2, &bytes) == KW_STATUS_OK);
   REQUIRE(bytes > 0);
   REQUIRE(kwReduceSegmentsWorkspaceBytes(handle, KW_REDUCE_SUM, KW_FLOAT32, 1000000, 2, &bytes) ==
           KW_STATUS_OK);

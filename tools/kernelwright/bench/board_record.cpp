@@ -41,7 +41,7 @@ std::optional<double> power_by_counter(const std::vector<BoardSample>& samples) 
     step = &sample;
   }
   return steps + 1 >= fewest_growths && seconds > 0 ? std::optional<double>(joules / seconds)
-                                                  : std::nullopt;
+                                                    : std::nullopt;
 }
 
 std::optional<double> power_by_samples(const std::vector<BoardSample>& samples) {

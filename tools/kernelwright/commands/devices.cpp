@@ -3,8 +3,8 @@
 
 #include "bench/result_file.hpp"
 #include "bench/results.hpp"
-#include "bench/table.hpp"
 #include "bench/sensors.hpp"
+#include "bench/table.hpp"
 #include "commands/commands.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"
