@@ -92,7 +92,8 @@ struct Plan {
   // What the choice compares: the time, times a weight where the error of the result counts too.
   double cost = std::numeric_limits<double>::infinity();
   std::size_t workspace_bytes = 0;
-  // The least with which the launch works, in sub-problems; none: it needs all of workspace_bytes.
+  // The least with which the launch works, in sub-problems or with longer sums; none: it needs all
+  // of workspace_bytes.
   std::optional<std::size_t> min_workspace_bytes = {};
   PlanData data = {};
   // The kernels that this one calls, with their plans.

@@ -163,7 +163,8 @@ Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path)
       if (ready.ok()) name = kernel->path_taken(problem, state.device(), plan, words);
     }
     *path = name;
-    if (planned->workspace_bytes < plan.workspace_bytes) *path += " in sub-problems";
+    if (planned->workspace_bytes < plan.workspace_bytes)
+      *path += kernel->math == Math::fp32 ? " with longer sums" : " in sub-problems";
     return ready;
   };
   return state.runtime().with_device(std::ref(look));

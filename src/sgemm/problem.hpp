@@ -58,9 +58,6 @@ struct Sgemm : PlainSgemm {
   // the two waits, and its result is right too.
   bool overlaps_previous = false;
   bool next_overlaps = false;
-  // The product is computed in place of a split kernel's. Its error then counts more than its time,
-  // and kernels cut the sums shorter.
-  bool is_fallback = false;
 
   // Whether this is one product whose scalars are known on the host: the form that rungs and most
   // peers take.

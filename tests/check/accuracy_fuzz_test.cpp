@@ -189,8 +189,8 @@ TEST(PooledErrors, WhatIsWithinThreeStandardErrorsPasses) {
 TEST(PooledErrors, ALimitIsOnTheRootMeanSquare) {
   PooledErrors within, beyond;
   for (int i = 0; i < 8; ++i) {
-    within.add(partial(1.19), partial(1), plain_fp32_limit);
-    beyond.add(partial(1.21), partial(1), plain_fp32_limit);
+    within.add(partial(1.41), partial(1), plain_fp32_limit);
+    beyond.add(partial(1.42), partial(1), plain_fp32_limit);
   }
   EXPECT_FALSE(within.is_violation());
   EXPECT_TRUE(beyond.is_violation());

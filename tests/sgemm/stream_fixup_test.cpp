@@ -115,6 +115,95 @@ TEST_P(StreamFixup, ClustersAddUpInAnyOrder) {
   }
 }
 
+// A kernel whose blocks sum up one or two iterations at a time.
+struct ForcedPieces {
+  const StreamTile* tile;
+  int iterations;
+};
+ForcedPieces forced_pieces;
+
+std::optional<Plan<Sgemm>> plan_of_forced_pieces(const Sgemm& p, const Device& device) {
+  const StreamTile& tile = *forced_pieces.tile;
+  auto planned = plan_stream_tile(tile, p, device);
+  if (!planned) return std::nullopt;
+  planned->schedule.piece = forced_pieces.iterations;
+  planned->schedule.totals = tile.config.warps_k == 1 ? 1 : 0;
+  Plan<Sgemm> plan;
+  plan.workspace_bytes = stream_workspace_bytes(tile, planned->schedule);
+  plan.data.set(planned->schedule);
+  return plan;
+}
+
+// Tiles that a block has to itself, one after the other, and tiles that blocks share.
+void expect_pieces(const Kernel<Sgemm>& row, int workers, host_simt::Order order) {
+  const StreamTile& tile = stream_tile_of(row);
+  Kernel<Sgemm> kernel = row;
+  kernel.make_plan = plan_of_forced_pieces;
+  host_simt::options().workers = workers;
+  host_simt::options().order = order;
+  const std::unique_ptr<Runtime> runtime = open_host_simt();
+  check::Workbench bench(*runtime);
+  for (const int iterations : {1, 2}) {
+    forced_pieces = {&tile, iterations};
+    check::SgemmCase c;
+    c.m = tile.config.bm + 1;
+    c.n = tile.config.bn - 1;
+    c.k = 5 * tile.config.bk + 3;
+    c.alpha = -1.5f;
+    c.beta = iterations == 1 ? 0.5f : 0;
+    check::SgemmTrial trial(bench, c);
+    const check::VerifyResult result = trial.verify(kernel);
+    EXPECT_TRUE(result.ok()) << workers << " workers, " << to_string(order) << " " << describe(c)
+                             << ": " << result.message;
+  }
+}
+
+TEST_P(StreamFixup, PiecesAddUpInAnyOrder) {
+  expect_pieces(GetParam(), 1, host_simt::Order::random);
+  expect_pieces(GetParam(), 3, host_simt::Order::reverse);
+}
+
+TEST(StreamPieces, LargeTilesAddUpInTheWorkspace) {
+  const host_simt::Options before = host_simt::options();
+  int kernels = 0;
+  for (const Kernel<Sgemm>& kernel : on_host::sgemm_production()) {
+    if (std::string_view(kernel.name).substr(0, 7) != "stream_") continue;
+    if (stream_tile_of(kernel).config.warps_k > 1) continue;
+    SCOPED_TRACE(kernel.name);
+    expect_pieces(kernel, ++kernels % 2 == 0 ? 1 : 3, host_simt::Order::random);
+  }
+  host_simt::options() = before;
+  EXPECT_GT(kernels, 4);
+}
+
+// Where there is no room to add up pieces, sums are longer.
+Kernel<Sgemm> kernel_of_pieces;
+
+TEST(StreamPieces, WithoutWorkspaceSumsAreNotCut) {
+  for (const Kernel<Sgemm>& kernel : on_host::sgemm_production())
+    if (kernel.name == std::string("stream_64x256")) kernel_of_pieces = kernel;
+  ASSERT_NE(kernel_of_pieces.name, nullptr);
+  Kernel<Sgemm> limited = kernel_of_pieces;
+  limited.launch_plan = [](const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                           Workspace workspace, Stream stream) {
+    workspace.bytes = plan.needed_workspace_bytes();
+    if (workspace.bytes == 0) workspace.data = nullptr;
+    return kernel_of_pieces.launch_plan(p, device, plan, workspace, stream);
+  };
+  const std::unique_ptr<Runtime> runtime = open_host_simt();
+  check::Workbench bench(*runtime);
+  // As many tiles as blocks are resident, so that each has one to itself.
+  const std::int64_t tiles = std::int64_t{runtime->device().sm_count} *
+                             stream_tile_of(kernel_of_pieces).config.blocks_per_sm;
+  check::SgemmTrial trial(bench, {.m = 64 * tiles, .n = 256, .k = 4100});
+  const auto plan = plan_for(kernel_of_pieces, trial.problem(), runtime->device());
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->needed_workspace_bytes(), 0U);
+  EXPECT_GT(plan->workspace_bytes, 0U);
+  const check::VerifyResult result = trial.verify(limited);
+  EXPECT_TRUE(result.ok()) << result.message;
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiles, StreamFixup, testing::ValuesIn(small_stream_kernels()),
                          kernel_name);
 

@@ -39,6 +39,23 @@ const std::vector<Sgemm>& stream_products() {
   return products;
 }
 
+// The times of a configuration whose copies and stores differ by how the operands lie.
+StreamTile tile_of_times(int bm, int bn, int bk) {
+  StreamTile tile = stream_tiles[0];
+  tile.config.bm = bm, tile.config.bn = bn, tile.config.bk = bk;
+  tile.times = {.start_us = 10,
+                .tile_us = 5,
+                .iteration_us = 4,
+                .crowded_iteration_us = 7,
+                .along_k_us = 0.9,
+                .by_4_us = 0.3,
+                .store_by_4_us = 2,
+                .exposed = 0.5,
+                .part_us = 3,
+                .each_part_us = 0.25};
+  return tile;
+}
+
 TEST(StreamPlan, ATilesLastIterationTakesAsLongAsItsK) {
   for (const StreamTile& tile : stream_tiles) {
     SCOPED_TRACE(tile.name);
@@ -60,21 +77,28 @@ TEST(StreamPlan, ATilesLastIterationTakesAsLongAsItsK) {
 
 TEST(StreamPlan, EveryIterationBelongsToOneBlock) {
   for (const StreamTile& tile : stream_tiles) {
-    for (Sgemm p : stream_products()) {
-      for (const bool is_fallback : {false, true}) {
-        p.is_fallback = is_fallback;
+    for (const Sgemm& p : stream_products()) {
+      for (const bool in_pieces : {false, true}) {
         SCOPED_TRACE(testing::Message()
                      << tile.name << ", " << p.m << " x " << p.n << " x " << p.k);
         const auto plan = plan_stream_tile(tile, p, stream_device());
         ASSERT_TRUE(plan);
-        const StreamSchedule& s = plan->schedule;
+        StreamSchedule s = plan->schedule;
+        if (in_pieces) detail::cut_sums(tile.config, 1, &s);
         EXPECT_LE(s.blocks, max_stream_blocks);
         std::vector<int> covered(static_cast<std::size_t>(s.tiles));
-        std::set<int> slots;
+        std::set<int> slots, places;
         for (int block = 0; block < s.blocks; ++block) {
           for (StreamWork work = s.first(block); work.valid(); work = s.next(work, block)) {
             ASSERT_LT(work.tile, s.tiles);
             covered[static_cast<std::size_t>(work.tile)] += work.end - work.begin;
+            if (s.totals > 0) {
+              EXPECT_LT(s.totals_slot(work, block), s.slots());
+              const bool is_first = places.insert(s.totals_slot(work, block)).second;
+              EXPECT_TRUE(is_first ||
+                          s.totals_slot(work, block) == s.totals_slot(s.first(block), block))
+                  << "two blocks add up in one place";
+            }
             if (s.whole(work)) continue;
             const StreamParts parts = s.parts(work, block);
             const int slot = parts.slot(parts.mine);
@@ -84,7 +108,7 @@ TEST(StreamPlan, EveryIterationBelongsToOneBlock) {
         }
         EXPECT_TRUE(std::all_of(covered.begin(), covered.end(),
                                 [&](int iterations) { return iterations == s.iterations; }));
-        EXPECT_EQ(stream_workspace_bytes(tile, s) > 0, !slots.empty());
+        EXPECT_EQ(stream_workspace_bytes(tile, s) > 0, !slots.empty() || s.totals > 0);
       }
     }
   }
@@ -112,53 +136,81 @@ TEST(StreamPlan, BlocksThatRunTogetherShareRowsOfA) {
   EXPECT_EQ(grouped_tile(8, 30, 20, 8).col, 1);
 }
 
-TEST(StreamPlan, AFallbackWithALongKHasShortSums) {
-  Sgemm p = stream_product(512, 512, 4096);
+// How long the longest sum of an accumulator is.
+double sum_of(const StreamTile& tile, const StreamSchedule& s) {
+  int longest = 0;
+  for (int block = 0; block < s.blocks; ++block) {
+    for (StreamWork work = s.in_clusters() ? s.of_cluster(0, block) : s.first(block); work.valid();
+         work = s.in_clusters() ? StreamWork{} : s.next(work, block))
+      longest = std::max(longest, std::min(work.end - work.begin, s.piece));
+    if (s.in_clusters() && block + 1 == s.cluster) break;
+  }
+  return longest * tile.config.bk / static_cast<double>(tile.config.warps_k);
+}
+
+TEST(StreamPlan, LongSumsAreCut) {
   for (const StreamTile& tile : stream_tiles) {
     SCOPED_TRACE(tile.name);
-    p.is_fallback = false;
-    const auto plain = plan_stream_tile(tile, p, stream_device());
-    p.is_fallback = true;
-    const auto fallback = plan_stream_tile(tile, p, stream_device());
-    ASSERT_TRUE(plain && fallback);
-    EXPECT_EQ(plain->cost, plain->time_us);
-    EXPECT_GT(fallback->cost, fallback->time_us);
-    // Of equal parts no more blocks may be resident than an even cut of all tiles takes: its sums
-    // may be shorter by as much, and by no more.
-    const double more_blocks =
-        std::max(1.0, 1.0 * plain->schedule.blocks / fallback->schedule.blocks);
-    EXPECT_LE(detail::longest_sum(tile.config, fallback->schedule),
-              more_blocks * detail::longest_sum(tile.config, plain->schedule));
+    for (const Sgemm& p : {stream_product(512, 512, 4096), stream_product(1500, 1300, 9000),
+                           stream_product(3000, 3000, 3000), stream_product(20, 30, 70000)}) {
+      const auto plan = plan_stream_tile(tile, p, stream_device());
+      ASSERT_TRUE(plan);
+      const auto most = static_cast<double>(longest_sum(p, 132));
+      EXPECT_LE(sum_of(tile, plan->schedule), sum_length_tuning.tolerance * most + tile.config.bk);
+      EXPECT_LE(plan->schedule.totals, tile.config.warps_k > 1 ? 0 : 1)
+          << "warps that share a tile have room in shared memory";
+    }
+    for (const Sgemm& p : {stream_product(512, 512, 2047), stream_product(100, 30, 40000, 7),
+                           stream_product(4096, 4096, 4096)}) {
+      const auto plan = plan_stream_tile(tile, p, stream_device());
+      EXPECT_GE(plan->schedule.piece, plan->schedule.iterations) << p.m << " x " << p.k;
+      EXPECT_EQ(plan->schedule.totals, 0);
+    }
   }
 }
 
+TEST(StreamPlan, PiecesAreEqual) {
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  const auto shape = detail::stream_shape(tile.config, stream_product(64, 128, 3200));
+  StreamSchedule s = *detail::cut_stream(*shape, 1, 0);
+  EXPECT_EQ(s.piece, 100);
+  detail::cut_sums(tile.config, 3200, &s);
+  EXPECT_EQ(s.piece, 100);
+  detail::cut_sums(tile.config, 2910, &s);
+  EXPECT_EQ(s.piece, 100) << "hardly longer than asked for";
+  detail::cut_sums(tile.config, 1300, &s);
+  EXPECT_EQ(s.piece, 34) << "three";
+  EXPECT_EQ(s.totals, 1);
+  EXPECT_EQ(s.slots(), 1);
+  detail::cut_sums(tile.config, 1, &s);
+  EXPECT_EQ(s.piece, 1);
+  const StreamSchedule without = without_totals(s);
+  EXPECT_EQ(without.slots(), 0);
+  EXPECT_EQ(without.piece, 100);
+}
+
+TEST(StreamPlan, ManyOutputsHaveTheVendorsPieces) {
+  const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return longest_sum(stream_product(m, n, k), 132);
+  };
+  EXPECT_EQ(sum(4096, 4096, 4096), 4096) << "3.9 rounds of the vendor's tiles";
+  EXPECT_EQ(sum(8192, 8192, 16384), 4096);
+  EXPECT_EQ(sum(512, 512, 16384), 1024);
+  EXPECT_EQ(sum(128, 128, 4096), 153);
+  EXPECT_EQ(sum(1000, 1000, 65536), sum_length_tuning.longest);
+  EXPECT_EQ(sum(1000, 1000, 2048), sum_length_tuning.shortest);
+  EXPECT_GT(sum(1 << 30, 1 << 30, 4096), 1000) << "more tiles than an int holds";
+}
+
 // More than half of what an int holds: twice the number of tiles does not fit one.
-TEST(StreamPlan, AFallbackMayHaveManyTiles) {
-  Sgemm p = stream_product(38757, 23553, 3380, 2875);
-  p.is_fallback = true;
+TEST(StreamPlan, TilesMayBeMany) {
+  const Sgemm p = stream_product(38757, 23553, 3380, 2875);
   for (const StreamTile& tile : stream_tiles) {
     if (tile.name != std::string("stream_32x64")) continue;
     const auto plan = plan_stream_tile(tile, p, stream_device());
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->schedule.whole_tiles, plan->schedule.tiles / 132 * 132);
   }
-}
-
-// The times of a configuration whose copies and stores differ by how the operands lie.
-StreamTile tile_of_times(int bm, int bn, int bk) {
-  StreamTile tile = stream_tiles[0];
-  tile.config.bm = bm, tile.config.bn = bn, tile.config.bk = bk;
-  tile.times = {.start_us = 10,
-                .tile_us = 5,
-                .iteration_us = 4,
-                .crowded_iteration_us = 7,
-                .along_k_us = 0.9,
-                .by_4_us = 0.3,
-                .store_by_4_us = 2,
-                .exposed = 0.5,
-                .part_us = 3,
-                .each_part_us = 0.25};
-  return tile;
 }
 
 TEST(StreamPlan, ATimeIsTheSumOfItsParts) {
@@ -385,7 +437,7 @@ TEST(StreamPlan, RefusesWhatItsIntegersDoNotHold) {
       plan_stream_tile(tile, stream_product(1, 1, std::int64_t{1} << 32), stream_device()));
   const auto empty = plan_stream_tile(tile, stream_product(0, 5, 5), stream_device());
   ASSERT_TRUE(empty);
-  EXPECT_EQ(empty->cost, 0);
+  EXPECT_EQ(empty->time_us, 0);
   EXPECT_EQ(empty->schedule.blocks, 0);
 }
 

@@ -32,13 +32,7 @@ using LaunchProduct = Status(const ProductParams& params, Stream stream);
 int select_bf16x6_tile(const Sgemm& problem, const Device& device);
 Status launch_bf16x6(int tile, const ProductParams& params, Stream stream);
 
-// The same product for a kernel in plain fp32, which takes over where the pieces do not hold the
-// data.
-inline Sgemm for_fallback(const Sgemm& problem) {
-  Sgemm own = problem;
-  own.is_fallback = true;
-  return own;
-}
+// The kernel in plain fp32 that takes over where the pieces do not hold the data.
 inline const Choice<Sgemm>& fallback_of(const Plan<Sgemm>& plan) { return plan.parts[0]; }
 
 // Adds to a plan what its launches need: the CallPlan, and the fallback with its workspace.
@@ -50,7 +44,7 @@ inline void complete_call_plan(const TileRow& row, const Sgemm& p, const Device&
     call.second_schedule = product_schedule(bf16x6_tiles[call.second_tile], p, device);
   }
   plan.data.set(call);
-  plan.parts = {select_in_one_launch(for_fallback(p), device)};
+  plan.parts = {select_in_one_launch(p, device)};
   plan.workspace_bytes = call.layout.end + fallback_of(plan).plan.workspace_bytes;
 }
 
@@ -124,7 +118,7 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     const std::size_t end = plan.layout.end;
     const Workspace rest{static_cast<char*>(workspace.data) + end, workspace.bytes - end,
                          workspace.tickets};
-    Sgemm problem = for_fallback(p);
+    Sgemm problem = p;
     problem.only_if = &call.product.control->takes_fp32;
     return launch_planned(fallback, problem, device, rest, stream);
   };
@@ -145,7 +139,7 @@ inline Status launch_call(const TileRow& row, LaunchProduct* launch_product, con
                         stream);
   if (call.layout.end <= workspace.bytes) {
     const Choice<Sgemm> smaller =
-        select_in_one_launch(for_fallback(p), device, workspace.bytes - call.layout.end);
+        select_in_one_launch(p, device, workspace.bytes - call.layout.end);
     return launch_chain(row.fp16, launch_product, p, call, smaller, device, workspace, stream);
   }
   const auto parts = sub_problems(p);

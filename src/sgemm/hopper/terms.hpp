@@ -40,7 +40,9 @@ struct Terms {
   __device__ float fp32_error() const { return count * (1.0f / 3 + 1.0f / 6 / equals); }
   template <SplitErrors errors>
   __device__ float split_error() const {
-    const float lean = errors.lean + errors.lean_of_few / sqrtf(equals);
+    const float in_window = 64 * equals / count / few_in_window;
+    const float lean = errors.lean + errors.lean_of_few / sqrtf(equals) +
+                       errors.lean_of_peaks / (1 + in_window * sqrtf(in_window));
     return errors.least + one_sign * lean * lean;
   }
   __device__ ElementWeight weight() const {
@@ -86,9 +88,11 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   signs = sum_of_warp(signs);
   if (lane != 0) return;
   const float of_all = is_sample ? static_cast<float>(p.k) / sampled_terms : 1.0f;
+  // A sample with a few that count stands for as many only perhaps, and is not trusted.
+  const float trusted = is_sample ? of_all * count / (count + 2) : 1.0f;
   const float mean_sign = signs / count;
   params.control->weights[element] =
-      Terms{count * of_all, of_all / squares, mean_sign * mean_sign}.weight();
+      Terms{count * trusted, of_all / squares, mean_sign * mean_sign}.weight();
 }
 
 // The work of one of the term_blocks blocks.

@@ -95,13 +95,16 @@ constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
 
 // Mean square errors of an element, in units of one rounding of its whole sum (terms.hpp): at least
 // so many where signs are mixed; and where all products have one sign, the square of a lean towards
-// zero, which is the larger the fewer products outweigh the others. Fitted to drawn data in a model
-// of the tensor cores' arithmetic.
+// zero. It is larger where few products count, and where in a window of the tensor cores' chain
+// `few_in_window` or fewer outweigh the others, of which all then lose what lies below those.
+// Fitted to drawn data in a model of the tensor cores' arithmetic; fp16x3's to data of which each
+// rounding of FP32's sum errs as little as was drawn, 0.25 of u |A| |B| in place of the usual 0.4.
 struct SplitErrors {
-  float least, lean, lean_of_few;
+  float least, lean, lean_of_few, lean_of_peaks;
 };
-inline constexpr SplitErrors bf16x6_errors = {6, 2, 6};
-inline constexpr SplitErrors fp16x3_errors = {12, 6, 12};
+inline constexpr float few_in_window = 4.5f;
+inline constexpr SplitErrors bf16x6_errors = {6, 2, 6, 0};
+inline constexpr SplitErrors fp16x3_errors = {12, 11.2f, 0, 23.2f};
 
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0); they serve the choice among tiles and against the kernels in plain fp32 (plan.hpp).

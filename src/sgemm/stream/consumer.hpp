@@ -21,7 +21,7 @@ struct Fragment {
 // acc += a b^T, row by row, back and forth. In this order an FFMA reads two registers, since the
 // reuse cache holds the row's element of a, and at a turn that of b. The two, b's element and the
 // accumulator, are read in one cycle if they lie in different banks (odd and even registers), which
-// Fixup::store arranges.
+// TileSums::store arranges.
 template <int TM, int TN>
 __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float (&a)[TM],
                                               const float (&b)[TN]) {
@@ -42,12 +42,14 @@ class Consumer {
  public:
   __device__ explicit Consumer(Shared<config>& shared) : shared_(shared), pipeline_(shared) {}
 
-  // out[TM x TN / warps_k] = op_a(A) op_b(B) over the next `stages` stages of the ring, of which
-  // the last one has `last_k` of k.
-  __device__ __forceinline__ void multiply(int stages, int last_k, float (&out)[S::outputs]) {
-    float acc[S::TM][S::TN] = {};
+  // acc = op_a(A) op_b(B) over the next `stages` stages of the ring, of which the last one has
+  // `last_k` of k; of each stage the part that is this thread's warp's.
+  __device__ __forceinline__ void multiply(int stages, int last_k, float (&acc)[S::TM][S::TN]) {
+#pragma unroll
+    for (auto& row : acc)
+#pragma unroll
+      for (float& x : row) x = 0;
     if (stages > 0) accumulate(stages, last_k, acc);
-    take_outputs<config>(shared_, acc, out);
   }
 
  private:

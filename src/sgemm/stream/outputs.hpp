@@ -54,53 +54,67 @@ __device__ __forceinline__ void sync_consumers() {
   sync_some_threads<1, Shape<config>::consumers>();
 }
 
+// Where vector `at` of a tile lies among the sums of a warp. Eight lanes store 16 bytes each at a
+// time; where they are of several rows, four apart, those rows are shifted into other banks.
+template <StreamTileConfig config>
+__device__ __forceinline__ int place_of_sums(int at) {
+  using S = Shape<config>;
+  constexpr int side_by_side = S::lanes_n < 8 ? S::lanes_n : 8;
+  if constexpr (side_by_side == 8 || S::BN % 32 != 0) return at;
+  return at ^ at / S::BN % (8 / side_by_side) * side_by_side;  // a row has BN / 4 vectors
+}
+
 template <StreamTileConfig config>
 __device__ __forceinline__ float4 sum_of_warps(const Shared<config>& shared, int at) {
   float4 sum[Shape<config>::warps_k];
 #pragma unroll
-  for (int w = 0; w < Shape<config>::warps_k; ++w) sum[w] = shared.sums[w][at];
+  for (int w = 0; w < Shape<config>::warps_k; ++w)
+    sum[w] = shared.sums[w][place_of_sums<config>(at)];
   return sum_as_tree(sum);
 }
 
-// Warps that share a tile store their sums; each thread adds up its share of the outputs.
-// Neighbours are swapped because of the register banks, as in Fixup.
+// Warps that share a tile store their sums of a work's first piece, and add those of further ones:
+// each thread at places of its own. Neighbours are swapped because of the register banks, as in
+// TileSums.
 template <StreamTileConfig config>
-__device__ __forceinline__ void add_warps(Shared<config>& shared,
-                                          const float (&acc)[Shape<config>::TM][Shape<config>::TN],
-                                          float (&out)[Shape<config>::outputs]) {
+__device__ __forceinline__ void gather_warps(
+    Shared<config>& shared, bool is_first,
+    const float (&acc)[Shape<config>::TM][Shape<config>::TN]) {
   using S = Shape<config>;
   const OwnOutputs<config> own;
   float4* const mine = shared.sums[own.tid / (S::consumers / S::warps_k)];
-  sync_consumers<config>();  // nobody reads the last tile's sums any more
-#pragma unroll
-  for (int i = 0; i < S::TM; ++i)
-#pragma unroll
-    for (int j = 0; j < S::TN; j += 4) {
-      const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
-      mine[(row * S::BN + col) / 4] =
-          make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]);
-    }
-  sync_consumers<config>();
-#pragma unroll
-  for (int v = 0; v < S::outputs / 4; ++v) {
-    const float4 sum = sum_of_warps(shared, v * S::consumers + own.tid);
-    out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
-  }
-}
-
-// What a thread computed, as the outputs that it stores.
-template <StreamTileConfig config>
-__device__ __forceinline__ void take_outputs(
-    Shared<config>& shared, const float (&acc)[Shape<config>::TM][Shape<config>::TN],
-    float (&out)[Shape<config>::outputs]) {
-  using S = Shape<config>;
-  if constexpr (S::warps_k > 1) {
-    add_warps<config>(shared, acc, out);
-  } else {
+  const auto each = [&](const auto& take) {
 #pragma unroll
     for (int i = 0; i < S::TM; ++i)
 #pragma unroll
-      for (int j = 0; j < S::TN; ++j) out[i * S::TN + j] = acc[i][j];
+      for (int j = 0; j < S::TN; j += 4) {
+        const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
+        take(mine[place_of_sums<config>((row * S::BN + col) / 4)],
+             make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]));
+      }
+  };
+  if (is_first) {
+    sync_consumers<config>();  // nobody reads the last tile's sums any more
+    each([](float4& at, const float4& sums) { at = sums; });
+  } else {
+    each([](float4& at, const float4& sums) {
+      const float4 before = at;
+      at = make_float4(before.x + sums.x, before.y + sums.y, before.z + sums.z, before.w + sums.w);
+    });
+  }
+}
+
+// Each thread adds up its share of the outputs, of which the warps have gathered their sums.
+template <StreamTileConfig config>
+__device__ __forceinline__ void add_warps(const Shared<config>& shared,
+                                          float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  const int tid = OwnOutputs<config>().tid;
+  sync_consumers<config>();
+#pragma unroll
+  for (int v = 0; v < S::outputs / 4; ++v) {
+    const float4 sum = sum_of_warps(shared, v * S::consumers + tid);
+    out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
   }
 }
 

@@ -5,7 +5,7 @@
 //   candidates  a few ways to cut the tiles: which of them are shared among blocks, among how many
 //   steps       what an iteration and a tile of this product take, however it is cut
 //   timing      of one candidate; the quickest is the plan
-//   error       a weight on the plan's time, for long sums: the plan's cost
+//   sums        how they are cut, so that no accumulator adds up too much
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/clusters.hpp"
 #include "sgemm/stream/schedule.hpp"
+#include "sgemm/stream/sum_length.hpp"
 #include "sgemm/stream/tuning.hpp"
 
 namespace kw {
@@ -27,7 +28,6 @@ namespace kw {
 struct StreamPlan {
   StreamSchedule schedule;
   double time_us = std::numeric_limits<double>::infinity();  // predicted
-  double cost = std::numeric_limits<double>::infinity();     // what the choice compares
 };
 
 namespace detail {
@@ -63,6 +63,7 @@ inline std::optional<StreamSchedule> cut_stream(const StreamSchedule& shape, std
   schedule.whole_tiles = static_cast<int>(shape.tiles - shared);
   schedule.share = static_cast<int>(work / blocks);
   schedule.longer = static_cast<int>(work % blocks);
+  schedule.piece = shape.iterations;
   return schedule;
 }
 
@@ -75,28 +76,18 @@ inline StreamSchedule cut_stream_by_clusters(const StreamSchedule& shape, int pa
   schedule.share = shape.iterations / parts;
   schedule.longer = shape.iterations % parts;
   schedule.cluster = parts;
+  schedule.piece = shape.iterations;
   return schedule;
-}
-
-// Whether the error of a plan counts more than its time.
-inline bool wants_short_sums(const Sgemm& p) {
-  return p.is_fallback && p.loop_k() >= stream_error_tuning.long_k;
 }
 
 // Calls consider(blocks, shared) for each candidate: whole tiles only; the tiles of the last,
 // incomplete wave cut evenly over all blocks; or, where there are fewer tiles than blocks, each
 // tile cut into equal parts. `slots` blocks are resident at a time.
 template <class Consider>
-void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, bool short_sums,
-                     const Consider& consider) {
+void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, const Consider& consider) {
   const std::int64_t tiles = shape.tiles;
   const std::int64_t max_parts = std::min<std::int64_t>(slots / tiles, shape.iterations);
   const bool can_cut = shape.iterations >= 2;
-  if (can_cut && short_sums && 2 * tiles <= slots) {
-    // The shortest sums, but no more blocks than are resident: they start in every call, also in
-    // those that do not need the fallback.
-    return consider(tiles * max_parts, tiles);
-  }
   consider(std::min(slots, tiles), 0);
   if (!can_cut) return;
   if (tiles % slots != 0) consider(slots, tiles % slots);
@@ -187,24 +178,16 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   return us;
 }
 
-// Elements along k that one accumulator adds up, at most.
-inline double longest_sum(const StreamTileConfig& config, const StreamSchedule& s) {
-  const int iterations = s.whole_tiles > 0 ? s.iterations : s.share + (s.longer > 0 ? 1 : 0);
-  return static_cast<double>(iterations) * config.bk / config.warps_k;
-}
-
-// The error of a sum of so many terms, relative to that of one: roundings add up as a random walk.
-inline double error_of_sum(double terms) { return std::sqrt(terms); }
-
-// By which the time is multiplied to give the cost.
-inline double stream_error_weight(const StreamTileConfig& config, const StreamSchedule& schedule,
-                                  const Sgemm& p, int sms) {
-  constexpr StreamErrorTuning t = stream_error_tuning;
-  const double sum = longest_sum(config, schedule);
-  if (wants_short_sums(p)) return error_of_sum(sum);
-  if (p.loop_k() >= t.very_long_k && p.m * p.n * p.batch <= sms * t.few_outputs_per_sm)
-    return std::pow(std::max(1.0, sum / t.vendor_sum), t.exponent);
-  return 1;
+// Cuts a block's work on a tile into equal pieces in which an accumulator adds up about `most`
+// elements along k. Left out of the prediction: at most a few hundredths.
+inline void cut_sums(const StreamTileConfig& config, std::int64_t most, StreamSchedule* s) {
+  const int share = s->share + (s->longer > 0 ? 1 : 0);
+  const int work = s->whole_tiles > 0 ? s->iterations : std::min(s->iterations, share);
+  const double sum = static_cast<double>(work) * config.bk / config.warps_k;
+  const double pieces = std::ceil(sum / static_cast<double>(most) / sum_length_tuning.tolerance);
+  if (!(pieces > 1)) return;
+  s->piece = ceil_div(work, std::min(work, static_cast<int>(pieces)));
+  s->totals = s->piece < work && config.warps_k == 1 ? 1 : 0;
 }
 
 }  // namespace detail
@@ -214,7 +197,7 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
                                                   const Device& device) {
   const auto shape = detail::stream_shape(tile.config, p);
   if (!shape) return std::nullopt;
-  if (shape->tiles == 0) return StreamPlan{.schedule = {}, .time_us = 0, .cost = 0};
+  if (shape->tiles == 0) return StreamPlan{.schedule = {}, .time_us = 0};
   const int sms = std::max(1, device.sm_count);
   const std::int64_t slots =
       std::min(max_stream_blocks, std::int64_t{sms} * tile.config.blocks_per_sm);
@@ -225,17 +208,13 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
     const double us = detail::predict_stream_us(tile, schedule, steps, sms);
     if (!best || us < best->time_us) best = {.schedule = schedule, .time_us = us};
   };
-  const bool short_sums = detail::wants_short_sums(p);
-  detail::each_stream_cut(*shape, slots, short_sums, [&](std::int64_t blocks, std::int64_t shared) {
+  detail::each_stream_cut(*shape, slots, [&](std::int64_t blocks, std::int64_t shared) {
     if (const auto schedule = detail::cut_stream(*shape, blocks, shared)) consider(*schedule);
   });
-  if (!short_sums) {
-    detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
-      consider(detail::cut_stream_by_clusters(*shape, parts));
-    });
-  }
-  if (best)
-    best->cost = best->time_us * detail::stream_error_weight(tile.config, best->schedule, p, sms);
+  detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
+    consider(detail::cut_stream_by_clusters(*shape, parts));
+  });
+  if (best) detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
   return best;
 }
 
@@ -250,9 +229,15 @@ inline std::size_t stream_shared_bytes(const StreamTile& tile, const StreamSched
   return shared_bytes_that_spread(schedule.blocks, needed, device);
 }
 
+// What the launch has use for; without `totals`, which it can do without, by longer sums.
 inline std::size_t stream_workspace_bytes(const StreamTile& tile, const StreamSchedule& schedule) {
   return static_cast<std::size_t>(schedule.slots()) * tile.config.bm * tile.config.bn *
          sizeof(float);
+}
+inline StreamSchedule without_totals(StreamSchedule schedule) {
+  schedule.piece = schedule.iterations;
+  schedule.totals = 0;
+  return schedule;
 }
 
 }  // namespace kw

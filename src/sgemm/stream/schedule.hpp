@@ -5,6 +5,7 @@
 //   the rest      the iterations of the remaining tiles, one tile after the other, are cut into
 //                 `blocks` equal shares; a share is shorter than a tile, so it meets two at most
 //   clusters      or each tile belongs to a cluster of blocks, an equal share to each of them
+//   pieces        a block's iterations of a tile are summed up a piece at a time (pieces.hpp)
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,10 @@ struct StreamSchedule {
   // Blocks of a cluster, which share a tile; 0: there are none. The shares are then those of a
   // tile, and no tile is whole.
   int cluster = 0;
+  // Iterations of a tile that a block sums up at a time; `iterations`: no sum is cut.
+  int piece = 0;
+  // Places in the workspace where a block adds up its pieces: 1 or none.
+  int totals = 0;
 
   KW_HOST_DEVICE constexpr bool in_clusters() const { return cluster > 0; }
   // The only work of a cluster's block.
@@ -77,13 +82,22 @@ struct StreamSchedule {
     const int first = block_of(begin), last = block_of(begin + iterations - 1);
     return {first, last - first + 1, block - first, share_begin(first) < begin};
   }
+  // Where a block adds up the pieces of its work: where it would store the sum of a part anyway,
+  // or, of a whole tile, a place that it uses for nothing else at that time.
+  KW_HOST_DEVICE constexpr int totals_slot(const StreamWork& work, int block) const {
+    if (in_clusters() || whole_tiles == tiles) return block;
+    if (whole(work)) return 2 * block;
+    const StreamParts all = parts(work, block);
+    return all.slot(all.mine);
+  }
   // The ticket of the blocks that meet at a slot, on a level of adding up.
   KW_HOST_DEVICE constexpr int ticket(int level, int slot) const {
     return level * 2 * blocks + slot;
   }
-  // Parts for which a launch needs room.
+  // Tiles for which a launch needs room.
   KW_HOST_DEVICE constexpr int slots() const {
-    return whole_tiles == tiles || in_clusters() ? 0 : 2 * blocks;
+    if (whole_tiles == tiles || in_clusters()) return totals * blocks;
+    return 2 * blocks;
   }
 
   KW_HOST_DEVICE constexpr StreamTileIndex place(int tile) const {

@@ -35,6 +35,15 @@ class Scheduler {
   __device__ __forceinline__ bool is_whole(const StreamWork& work) const {
     return schedule_.whole(work);
   }
+  // The work's piece from an iteration on: a sum of its own.
+  __device__ __forceinline__ StreamWork piece(const StreamWork& work, int begin) const {
+    const int left = work.end - begin;
+    return {work.tile, begin, begin + (left < schedule_.piece ? left : schedule_.piece)};
+  }
+  // The slot where the block adds up the pieces.
+  __device__ __forceinline__ int totals_slot(const StreamWork& work) const {
+    return schedule_.totals_slot(work, block_);
+  }
   // Of the work's last iteration, how many of k it has.
   __device__ __forceinline__ int last_k(const StreamWork& work, std::int64_t k) const {
     const std::int64_t left = k - (work.end - 1) * std::int64_t{config.bk};

@@ -46,15 +46,19 @@ struct Row {
       return std::nullopt;
     const std::optional<StreamPlan> planned = plan_stream_tile(tile, p, device);
     if (!planned) return std::nullopt;
+    const StreamSchedule& schedule = planned->schedule;
     Plan<Sgemm> plan = {.time_us = planned->time_us,
-                        .cost = planned->cost,
-                        .workspace_bytes = stream_workspace_bytes(tile, planned->schedule)};
-    plan.data.set(planned->schedule);
+                        .cost = planned->time_us,
+                        .workspace_bytes = stream_workspace_bytes(tile, schedule)};
+    if (schedule.totals > 0)
+      plan.min_workspace_bytes = stream_workspace_bytes(tile, without_totals(schedule));
+    plan.data.set(schedule);
     return plan;
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {
-    const auto schedule = plan.data.get<StreamSchedule>();
+    auto schedule = plan.data.get<StreamSchedule>();
+    if (workspace.bytes < plan.workspace_bytes) schedule = without_totals(schedule);
     const std::size_t needed = stream_tile::shared_bytes<tile.config>(schedule.in_clusters());
     return gpu::launch(stream_tile::stream_tile<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),

@@ -12,17 +12,17 @@
 //         each, which add up the parts together (cluster_fixup.hpp).
 // Limits  6 shared loads of 16 bytes feed the 128 FFMAs of an 8 x 16 thread tile: 95.5 % of the
 //         FFMA peak at best. One launch at every size.
-// Order   One accumulator per output and part, k ascending; parts in ascending order of k, in
-//         groups of stream_fan, and those of a cluster as a tree. The number of parts follows from
-//         the shape, the configuration and the number of SMs: the same bits for the same inputs on
-//         the same kind of device.
+// Order   One accumulator per output and piece, k ascending; pieces of a part in ascending order of
+//         k (pieces.hpp), parts likewise, in groups of stream_fan, and those of a cluster as a
+//         tree. Their numbers follow from the shape, the configuration and the number of SMs: the
+//         same bits for the same inputs on the same kind of device.
 #pragma once
 
 #include "device/overlap.hpp"
 #include "sgemm/stream/cluster_fixup.hpp"
-#include "sgemm/stream/consumer.hpp"
 #include "sgemm/stream/epilogue.hpp"
 #include "sgemm/stream/fixup.hpp"
+#include "sgemm/stream/pieces.hpp"
 #include "sgemm/stream/producer.hpp"
 #include "sgemm/stream/scheduler.hpp"
 
@@ -56,11 +56,11 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule,
                                         const Workspace& workspace) {
   const Scheduler<config> scheduler(schedule);
-  Consumer<config> consumer(shared);
+  Pieces<config> pieces(shared, scheduler, workspace);
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     float out[Shape<config>::outputs];
-    consumer.multiply(reads ? work.end - work.begin : 0, scheduler.last_k(work, p.k), out);
+    pieces.multiply(work, reads, p.k, out);
     if constexpr (config.clusters) {
       if (scheduler.in_clusters()) {
         const StreamTileIndex tile = scheduler.tile(work);

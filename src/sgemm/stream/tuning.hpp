@@ -516,26 +516,6 @@ inline constexpr StreamTile stream_tiles[] = {
                .each_part_us = 0.032}},
 };
 
-// How the error of a result counts beside its time. The error grows with the length of the sums, of
-// which an accumulator adds up one: a plan's cost is its time times a weight for that length.
-struct StreamErrorTuning {
-  // A fallback of a split kernel: from this k on the vendor cuts k where tiles are few, and so has
-  // the smaller error. At 512 x 512 x 4096 the quickest plan has 1.37 times the vendor's error,
-  // which the fallback must not have. Its weight is the error itself.
-  std::int64_t long_k;
-  // Other calls, from this k on and with so few outputs per SM that k is cut: the time decides, but
-  // of near equals the smaller error. Sums up to the length of the vendor's (1024 at 512 x 512 x
-  // 16384) cost nothing; sums twice as long count like 7 % more time.
-  std::int64_t very_long_k, few_outputs_per_sm;
-  double vendor_sum;
-  double exponent;
-};
-inline constexpr StreamErrorTuning stream_error_tuning = {.long_k = 2048,
-                                                          .very_long_k = 8192,
-                                                          .few_outputs_per_sm = 128 * 256 / 2,
-                                                          .vendor_sum = 1024,
-                                                          .exponent = 0.1};
-
 // Of an iteration's time, what one with less k takes all the same.
 inline constexpr double stream_short_stage = 0.35;
 

@@ -192,7 +192,7 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       "that the library may choose there computes products of such data. One fails (exit code 1)\n"
       "where its root mean square error exceeds that of one FP32 sum an element by more than "
       "three\n"
-      "standard errors; 1.2 times that, where the data take a kernel in plain FP32, which may add\n"
+      "standard errors; the root of 2 times that, where the data take plain FP32, which may add\n"
       "up several sums. What fails is then made as small as it can be. --json gets, of each draw,\n"
       "the library's choice, the kernel that comes nearest to failing, and what fails. --data "
       "has,\n"
