@@ -41,7 +41,7 @@ class Library:
     """The reductions of libkernelwright on PyTorch's stream."""
 
     def __init__(self, path: Path, stream: torch.cuda.Stream):
-        self.c = ctypes.CDLL(str(path))
+        self.c = ctypes.CDLL(str(path.resolve()))  # else "x.so" means one of the system's
         self.c.kwLastErrorMessage.restype = ctypes.c_char_p
         self.handle = ctypes.c_void_p()
         self._check(self.c.kwCreateGpuOnStream(ctypes.byref(self.handle), ctypes.c_void_p(stream.cuda_stream), 0))

@@ -52,6 +52,13 @@ __device__ __forceinline__ void end_concurrent(const Problem& problem) {
   if (problem.overlaps_previous && blockIdx.x == 0) wait_for_previous_kernel();
 }
 
+// Asks for the cache line that holds an address, by the calling thread.
+__device__ __forceinline__ void prefetch_line_to_l2([[maybe_unused]] const void* address) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(address)));
+#endif
+}
+
 // Asks for `bytes` bytes from `from` on to be brought into the L2 cache, which sees all writes: it
 // may be called before the wait. `from` is aligned to 16 bytes, `bytes` a multiple of 16.
 __device__ __forceinline__ void prefetch_to_l2([[maybe_unused]] const void* from,

@@ -135,8 +135,9 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial reduce_part(
   return partial;
 }
 
-// Sequences of `fewest` to most_of_group elements, 32 / group of them at a time. `own` is this
-// lane's one of the warp's sequences, of which there are `each`.
+// Sequences of `fewest` to most_of_group elements, 32 / group of them at a time, while the next
+// ones are on their way to L2. `own` is this lane's one of the warp's sequences, of which there are
+// `each`.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& array, Span own,
                                                  std::int64_t fewest, int group, int each,
@@ -148,6 +149,10 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
 #pragma unroll 1
   for (int i = lane / group; i - lane / group < each; i += warp_lanes / group) {
     const Span span = from_lane(own, i);
+    const Span next = from_lane(own, (i + warp_lanes / group) % warp_lanes);
+    const std::int64_t ahead = std::int64_t{member} * packs_a_lane * order_width<T>;
+    if (i + warp_lanes / group < each && ahead < next.count)
+      prefetch_line_to_l2(data + next.begin + ahead);
     const bool mine = span.count >= fewest && span.count <= most_of_group<T>(group);
     if (!__any_sync(whole_warp(), mine)) continue;
     Chunk<T> chunk;
@@ -301,61 +306,101 @@ __device__ __forceinline__ void merge_if_last(const Sequences& sequences, const 
   write_result<T, kind>(sink, item.sequence, total, found.count);
 }
 
-// Three blocks of 80 registers per SM, two of instances that would spill.
+// Three blocks of 80 registers per SM, two of instances that would spill; and packs of a batch
+// (walk.hpp), of which variance of half types has no room for two.
 template <ReduceKind kind, class T>
-constexpr int chunk_blocks_per_sm =
-    kind == ReduceKind::moments || kind == ReduceKind::sum_square || kind == ReduceKind::norm_square
-        ? 2
-        : 3;
+constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
+                                            kind == ReduceKind::norm_square ||
+                                            (kind == ReduceKind::sum_square && sizeof(T) == 2)
+                                        ? 2
+                                        : 3;
+template <ReduceKind kind, class T>
+constexpr int chunk_packs_in_flight = kind == ReduceKind::moments && sizeof(T) == 2 ? 1 : 2;
 
-// Chunks, a block each: those on the list, or those of all rows. A block takes a run of them; the
-// next chunk's first packs are on their way while this one's total is made. Of a sequence of
-// several chunks, the block that is done last merges the totals.
+// The chunks of a block's run, in shared memory, where they take no registers: those on the list,
+// or those of all rows. A warp finds 32 of them at a time, since a division takes longer than the
+// addition of a short chunk; those after them while the block is at these.
+struct ChunkRun {
+  ChunkItem items[2][warp_lanes];
+
+  __device__ __forceinline__ const ChunkItem& operator[](int at) const {
+    return items[at / warp_lanes % 2][at % warp_lanes];
+  }
+  // Finds chunks `from` to from + 31 of a run that begins with chunk `begin` of all and has
+  // `count`. A warp calls it; others see them after the next barrier.
+  template <class T>
+  __device__ __forceinline__ void find(const Sequences& sequences, const WorkLists& lists,
+                                       std::int64_t begin, int count, int from, int lane) {
+    if (from + lane >= count) return;
+    const std::int64_t at = begin + from + lane, each = lists.chunks_each;
+    ChunkItem& item = items[from / warp_lanes % 2][lane];
+    if (each == 0) {
+      item = lists.items[at];
+    } else {
+      const std::int64_t sequence = at / each;
+      item = chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
+    }
+  }
+};
+
+// Chunks, a block each: a block takes a run of them. The next chunk's first packs are on their way
+// while this one's total is made. Of a sequence of several chunks, the block that is done last
+// merges the totals.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
                          typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
   using A = Accumulator<kind, T>;
   __shared__ BlockMemory<A, T> memory;
+  __shared__ ChunkRun run;
   const int thread = static_cast<int>(threadIdx.x);
-  const std::int64_t each = lists.chunks_each;
   const Extent array = extent_of(data, sequences.elements);
   wait_for_previous_kernel();
   const std::int64_t items =
-      each > 0 ? sequences.count * each
-               : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
-  const std::int64_t run = items / gridDim.x, longer = items - run * gridDim.x;
-  std::int64_t i = blockIdx.x * run + min(std::int64_t{blockIdx.x}, longer);
-  const std::int64_t end = i + run + (blockIdx.x < longer ? 1 : 0);
-  const auto item_at = [&](std::int64_t at) {
-    if (each == 0) return lists.items[at];
-    const std::int64_t sequence = at / each;
-    return chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
-  };
-  const auto packs_of = [&](const ChunkItem& item) {
-    return Packs<T>(data + item.element, item.count, array);
-  };
+      lists.chunks_each > 0
+          ? sequences.count * lists.chunks_each
+          : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
+  const std::int64_t shorter = items / gridDim.x, longer = items - shorter * gridDim.x;
+  const std::int64_t begin = blockIdx.x * shorter + min(std::int64_t{blockIdx.x}, longer);
+  const auto count = static_cast<int>(shorter) + (blockIdx.x < longer ? 1 : 0);
 
+  if (thread < warp_lanes) run.find<T>(sequences, lists, begin, count, 0, thread);
+  __syncthreads();
+  const auto packs_at = [&](int at) {
+    return Packs<T>(data + run[at].element, run[at].count, array);
+  };
+  const auto first_at = [&](int at) { return to_value(data[run[at].element]); };
+  Packs<T> packs(data, 0, array);
+  Value<T> first = {};
+  Walk<A, T, chunk_packs_in_flight<kind, T>> walk;
+  const auto start = [&](int at) {
+    if (at >= count) return;
+    packs = packs_at(at), first = first_at(at);
+    walk.start(packs, thread);
+  };
+  start(0);
   unsigned done = 0;  // of the item's sequence, by this block
 #pragma unroll 1
-  for (; i < end; ++i) {
-    if (thread == 0 && i + 1 < end) prefetch_chunk(packs_of(item_at(i + 1)));
-    const ChunkItem item = item_at(i);
-    const Packs<T> packs = packs_of(item);
-    const Chunk<T> chunk = {item.begin, item.count, to_value(data[item.element])};
-    Walk<A, T, 2> walk;
-    walk.start(packs, thread);
-    walk.finish(packs, thread, chunk.first);
-    const typename A::Total total =
-        total_of_block<A>(walk.lanes, packs.skip, chunk, memory, thread);
+  for (int at = 0; at < count; ++at) {
+    // After the barrier that follows the last use of those that these replace.
+    if (at % warp_lanes == 1 && thread < warp_lanes) {
+      const int next = at / warp_lanes * warp_lanes + warp_lanes;
+      run.find<T>(sequences, lists, begin, count, next, thread);
+    }
+    walk.finish(packs, thread, first);
+    const Chunk<T> chunk = {run[at].begin, run[at].count, first};
+    const int skip = packs.skip;
+    start(at + 1);
+    const typename A::Total total = total_of_block<A>(walk.lanes, skip, chunk, memory, thread);
     __syncthreads();
+    const ChunkItem& item = run[at];
     if (item.of == ChunkOf::alone) {
       if (thread == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       continue;
     }
-    if (thread == 0) totals[i] = total;
+    if (thread == 0) totals[begin + at] = total;
     ++done;
-    if (item.of != ChunkOf::last_of_several && i + 1 < end) continue;
+    if (item.of != ChunkOf::last_of_several && at + 1 < count) continue;
     if (thread < warp_lanes && lists.sequence_tickets != nullptr) {
       merge_if_last<kind, T>(sequences, lists, totals, item, done, sink, thread);
     }
