@@ -39,7 +39,7 @@ struct Sequences {
 
 // A chunk to reduce: where it begins in the array and in its sequence, and whether it is all of it.
 // `place` is that of its sequence among those of several chunks.
-enum class ChunkOf : std::int32_t { alone, several, last_of_several };
+enum class ChunkOf : std::int32_t { alone, several };
 struct ChunkItem {
   std::int64_t sequence, element, begin, place;
   std::int32_t count;
@@ -50,9 +50,7 @@ __device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, s
                                               std::int64_t place) {
   const std::int64_t size = chunk_elements<T>(own.count), begin = chunk * size;
   const auto count = static_cast<std::int32_t>(min(size, own.count - begin));
-  const ChunkOf of = own.count <= size            ? ChunkOf::alone
-                     : begin + count == own.count ? ChunkOf::last_of_several
-                                                  : ChunkOf::several;
+  const ChunkOf of = own.count <= size ? ChunkOf::alone : ChunkOf::several;
   return {sequence, own.begin + begin, begin, place, count, of};
 }
 // A sequence of several chunks, whose totals lie next to each other.
@@ -281,24 +279,24 @@ __device__ __forceinline__ typename A::Total merge_totals(const typename A::Tota
   return tree_of_warp<A, order_warps>(kept);
 }
 
-// By a warp of a block that has left `done` totals of the item's sequence: if no other is missing,
-// merges all of them.
+// By a warp that has left the total of a chunk: if no other of its sequence is missing, merges all
+// of them.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void merge_if_last(const Sequences& sequences, const WorkLists& lists,
                                               const typename Accumulator<kind, T>::Total* totals,
-                                              const ChunkItem& item, unsigned done,
-                                              const ResultSink& sink, int lane) {
+                                              const ChunkItem& item, const ResultSink& sink,
+                                              int lane) {
   if (item.place >= lists.sequence_capacity) return;
   const LongSequence found = lists.at(sequences, item.place);
-  unsigned arrived = 0;
+  unsigned before = 0;
   if (lane == 0) {
     __threadfence();
-    arrived = atomicAdd(lists.sequence_tickets + item.place, done);
+    before = atomicAdd(lists.sequence_tickets + item.place, 1);
     __threadfence();
   }
-  arrived = from_lane(arrived, 0);
+  before = from_lane(before, 0);
   __syncwarp(whole_warp());
-  if (arrived + done != found.chunks) return;
+  if (before + 1 != found.chunks) return;
   const auto total =
       merge_totals<Accumulator<kind, T>>(totals + found.first_total, found.chunks, lane);
   if (lane != 0) return;
@@ -306,16 +304,21 @@ __device__ __forceinline__ void merge_if_last(const Sequences& sequences, const 
   write_result<T, kind>(sink, item.sequence, total, found.count);
 }
 
-// Three blocks of 80 registers per SM, two of instances that would spill; and packs of a batch
-// (walk.hpp), of which variance of half types has no room for two.
+// Three blocks of 80 registers per SM; of instances that would spill two, which have more packs on
+// their way (walk.hpp). Variance of half types has no room for those.
 template <ReduceKind kind, class T>
 constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
                                             kind == ReduceKind::norm_square ||
-                                            (kind == ReduceKind::sum_square && sizeof(T) == 2)
+                                            (kind == ReduceKind::sum_square &&
+                                             (sizeof(T) == 2 || std::is_same_v<T, std::int64_t>)) ||
+                                            (kind == ReduceKind::min_max &&
+                                             std::is_same_v<T, double>)
                                         ? 2
                                         : 3;
 template <ReduceKind kind, class T>
-constexpr int chunk_packs_in_flight = kind == ReduceKind::moments && sizeof(T) == 2 ? 1 : 2;
+constexpr int chunk_packs_in_flight = kind == ReduceKind::moments && sizeof(T) == 2 ? 1
+                                      : chunk_blocks_per_sm<kind, T> == 2           ? 4
+                                                                                    : 2;
 
 // The chunks of a block's run, in shared memory, where they take no registers: those on the list,
 // or those of all rows. A warp finds 32 of them at a time, since a division takes longer than the
@@ -343,17 +346,51 @@ struct ChunkRun {
   }
 };
 
-// Chunks, a block each: a block takes a run of them. The next chunk's first packs are on their way
-// while this one's total is made. Of a sequence of several chunks, the block that is done last
-// merges the totals.
+// What the threads of a block have of some chunks that it has walked, for the tree: a warp each. So
+// the tree takes an eighth of the instructions that it takes where all warps go up a chunk's
+// together, most lanes for nothing.
+template <class A, class T>
+struct ChunkPartials {
+  using Partial = typename A::Partial;
+  static constexpr int chunks = sizeof(Partial) <= 16 ? order_warps : order_warps / 2;
+  static constexpr int a_lane = order_threads / warp_lanes;
+
+  Partial of[chunks][order_threads + warp_lanes];
+  Value<T> first[chunks];
+
+  // One place is left out after each lane's, so that lanes read from different banks.
+  __device__ __forceinline__ void put(int chunk, int thread, const Partial& partial) {
+    of[chunk][thread + thread / a_lane] = partial;
+  }
+  // A warp calls it; the first lane has the result. By halves, which takes fewer registers.
+  __device__ __forceinline__ Partial tree(int chunk, int lane) const {
+    constexpr int half = a_lane / 2;
+    Partial whole = A::empty();
+#pragma unroll 1
+    for (int first_of_half = 0; first_of_half < a_lane; first_of_half += half) {
+      Partial own[half];
+#pragma unroll
+      for (int i = 0; i < half; ++i) own[i] = of[chunk][lane * (a_lane + 1) + first_of_half + i];
+      A::merge(whole, tree_of_array<A>(own));  // into nothing at first
+    }
+    return tree_of_warp<A, warp_lanes>(whole);
+  }
+};
+
+// Chunks: a block takes a run of them, some a round. It walks one after the other, whose first
+// packs are on their way when the one before ends; then each warp makes the total of one. Of a
+// sequence of several chunks, the warp that is done last merges the totals.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
                          typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
   using A = Accumulator<kind, T>;
-  __shared__ BlockMemory<A, T> memory;
+  constexpr int a_round = ChunkPartials<A, T>::chunks;
   __shared__ ChunkRun run;
+  __shared__ ChunkPartials<A, T> partials;
+  __shared__ FirstLanes<A, T> first_lanes[2];
   const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % warp_lanes, warp = thread / warp_lanes;
   const Extent array = extent_of(data, sequences.elements);
   wait_for_previous_kernel();
   const std::int64_t items =
@@ -364,52 +401,52 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   const std::int64_t begin = blockIdx.x * shorter + min(std::int64_t{blockIdx.x}, longer);
   const auto count = static_cast<int>(shorter) + (blockIdx.x < longer ? 1 : 0);
 
-  if (thread < warp_lanes) run.find<T>(sequences, lists, begin, count, 0, thread);
+  if (warp == 0) run.find<T>(sequences, lists, begin, count, 0, lane);
   __syncthreads();
-  const auto packs_at = [&](int at) {
-    return Packs<T>(data + run[at].element, run[at].count, array);
-  };
-  const auto first_at = [&](int at) { return to_value(data[run[at].element]); };
   Packs<T> packs(data, 0, array);
   Value<T> first = {};
   Walk<A, T, chunk_packs_in_flight<kind, T>> walk;
   const auto start = [&](int at) {
     if (at >= count) return;
-    packs = packs_at(at), first = first_at(at);
+    packs = Packs<T>(data + run[at].element, run[at].count, array);
+    first = to_value(data[run[at].element]);
     walk.start(packs, thread);
   };
   start(0);
-  unsigned done = 0;  // of the item's sequence, by this block
 #pragma unroll 1
-  for (int at = 0; at < count; ++at) {
-    // After the barrier that follows the last use of those that these replace.
-    if (at % warp_lanes == 1 && thread < warp_lanes) {
-      const int next = at / warp_lanes * warp_lanes + warp_lanes;
-      run.find<T>(sequences, lists, begin, count, next, thread);
+  for (int round = 0; round < count; round += a_round) {
+    // In a round after the last that used the chunks that these replace.
+    if (round % warp_lanes == order_warps && warp == 0) {
+      const int next = round / warp_lanes * warp_lanes + warp_lanes;
+      run.find<T>(sequences, lists, begin, count, next, lane);
     }
-    walk.finish(packs, thread, first);
-    const Chunk<T> chunk = {run[at].begin, run[at].count, first};
-    const int skip = packs.skip;
-    start(at + 1);
-    const typename A::Total total = total_of_block<A>(walk.lanes, skip, chunk, memory, thread);
+    const int chunks = min(a_round, count - round);
+#pragma unroll 1
+    for (int i = 0; i < chunks; ++i) {
+      walk.finish(packs, thread, first);
+      const int skip = packs.skip;
+      if (thread == 0) partials.first[i] = first;
+      start(round + i + 1);
+      move_lanes_of_block<A>(walk.lanes, skip, first_lanes[i % 2], thread);
+      partials.put(i, thread, tree_of_lanes(walk.lanes));
+    }
     __syncthreads();
-    const ChunkItem& item = run[at];
-    if (item.of == ChunkOf::alone) {
-      if (thread == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
-      continue;
+    if (warp < chunks) {
+      const ChunkItem& item = run[round + warp];
+      const Chunk<T> chunk = {item.begin, item.count, partials.first[warp]};
+      const typename A::Total total = A::total(partials.tree(warp, lane), chunk);
+      if (item.of == ChunkOf::alone) {
+        if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
+      } else {
+        if (lane == 0) totals[begin + round + warp] = total;
+        if (lists.sequence_tickets != nullptr)
+          merge_if_last<kind, T>(sequences, lists, totals, item, sink, lane);
+      }
     }
-    if (thread == 0) totals[begin + at] = total;
-    ++done;
-    if (item.of != ChunkOf::last_of_several && at + 1 < count) continue;
-    if (thread < warp_lanes && lists.sequence_tickets != nullptr) {
-      merge_if_last<kind, T>(sequences, lists, totals, item, done, sink, thread);
-    }
-    done = 0;
+    __syncthreads();
   }
   let_next_kernel_start();
-  if (lists.sequence_tickets == nullptr) return;
-  __syncthreads();
-  if (thread == 0) lists.clear();
+  if (lists.sequence_tickets != nullptr && thread == 0) lists.clear();
 }
 
 // Every sequence of more than one chunk, a warp each, where there are too many for tickets.

@@ -190,11 +190,34 @@ __device__ __forceinline__ P tree_of_block(P value, P* warps, int thread) {
   return value;
 }
 
+// The first lanes of each warp, for the thread before it.
+template <class A, class T>
+using FirstLanes = Lanes<A, T>[A::any_order ? 1 : order_warps];
+
+// After a walk off a boundary: moves the lanes down by `skip` of them in the whole block. Nobody
+// uses `first` until the barrier after the next.
+template <class A, class T>
+__device__ __forceinline__ void move_lanes_of_block(Lanes<A, T>& lanes, int skip,
+                                                    FirstLanes<A, T>& first, int thread) {
+  if constexpr (!A::any_order) {
+    if (skip == 0) return;
+    const int lane = thread % warp_lanes, warp = thread / warp_lanes;
+    if (lane == 0) first[warp] = lanes;
+    __syncthreads();
+    const Lanes<A, T>& after = first[(warp + 1) % order_warps];
+#pragma unroll
+    for (int j = 0; j + 1 < order_width<T>; ++j) {
+      if (lane == 0 && j < skip) lanes.lane[j] = after.lane[j];
+    }
+    move_lanes(lanes, skip, lane);
+  }
+}
+
 // What a block needs of shared memory to walk a chunk.
 template <class A, class T>
 struct BlockMemory {
   typename A::Partial warps[order_warps];
-  Lanes<A, T> first_lanes[A::any_order ? 1 : order_warps];  // of each warp
+  FirstLanes<A, T> first_lanes;
 };
 
 // The total of a chunk that a block has walked, in thread 0. Nobody uses `memory` until the next
@@ -203,19 +226,7 @@ template <class A, class T>
 __device__ __forceinline__ typename A::Total total_of_block(Lanes<A, T>& lanes, int skip,
                                                             const Chunk<T>& chunk,
                                                             BlockMemory<A, T>& memory, int thread) {
-  if constexpr (!A::any_order) {
-    if (skip > 0) {
-      const int lane = thread % warp_lanes, warp = thread / warp_lanes;
-      if (lane == 0) memory.first_lanes[warp] = lanes;
-      __syncthreads();
-      const Lanes<A, T>& after = memory.first_lanes[(warp + 1) % order_warps];
-#pragma unroll
-      for (int j = 0; j + 1 < order_width<T>; ++j) {
-        if (lane == 0 && j < skip) lanes.lane[j] = after.lane[j];
-      }
-      move_lanes(lanes, skip, lane);
-    }
-  }
+  move_lanes_of_block<A>(lanes, skip, memory.first_lanes, thread);
   return A::total(tree_of_block<A>(tree_of_lanes(lanes), memory.warps, thread), chunk);
 }
 
