@@ -56,7 +56,8 @@ struct Terms {
 __device__ inline void weigh_terms(const SplitParams& params, unsigned element, int lane) {
   constexpr int own = sampled_terms / warp_lanes;
   const Sgemm& p = params.problem;
-  const std::int64_t entry = element % p.batch;
+  // Divisions of 64 bits, and any others, are code that each call fetches anew.
+  const std::int64_t entry = element < p.batch ? element : element % static_cast<unsigned>(p.batch);
   const std::int64_t row = scattered(element, 0, p.m), column = scattered(element, 1, p.n);
   const std::int64_t a_step = p.op_a == Op::none ? 1 : p.lda;
   const std::int64_t b_step = p.op_b == Op::none ? p.ldb : 1;
@@ -74,14 +75,15 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
     sum += fabsf(term[i]);
   }
   sum = sum_of_warp(sum);
+  const float to_share = sum > 0 ? 1 / sum : 0.0f;
   float count = 0, squares = 0, signs = 0;
 #pragma unroll
   for (int i = 0; i < own; ++i) {
-    const float share = sum > 0 ? term[i] / sum : 0.0f;
+    const float share = term[i] * to_share;
     squares = fmaf(share, share, squares);
-    if (!(fabsf(share) > least_term)) continue;
-    count += 1;
-    signs += share > 0 ? 1.0f : -1.0f;
+    const bool counts = fabsf(share) > least_term;
+    count += counts ? 1.0f : 0.0f;
+    signs += counts ? copysignf(1.0f, share) : 0.0f;
   }
   count = sum_of_warp(count);
   squares = sum_of_warp(squares);
