@@ -89,7 +89,7 @@ template <class Problem>
 struct Plan {
   // Predicted; infinite where the kernel makes no prediction.
   double time_us = std::numeric_limits<double>::infinity();
-  // What the choice compares: the time, times a weight where the error of the result counts too.
+  // What the choice compares: the time, of split kernels with a margin.
   double cost = std::numeric_limits<double>::infinity();
   std::size_t workspace_bytes = 0;
   // The least with which the launch works, in sub-problems or with longer sums; none: it needs all
