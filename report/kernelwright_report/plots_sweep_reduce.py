@@ -16,6 +16,7 @@ from .theme import MUTED, kernel_colours
 
 MOST = 4000
 OWN = "the library"
+MARKERS = {OWN: "o", "CUB": "D"}
 
 
 def _shares(each: Drawn, result: ResultFile) -> list[tuple[str, str, float]]:
@@ -32,15 +33,16 @@ def _scatter(axes: Axes, result: ResultFile, points: list[tuple[float, Drawn]]) 
         for name, kernel, share in _shares(each, result):
             own = name == OWN
             axes.scatter(
-                x, 100 * share, s=11, color=colours[kernel], alpha=0.5, linewidths=0, marker="o" if own else "D",
+                x, 100 * share, s=11, color=colours[kernel], alpha=0.5, linewidths=0, marker=MARKERS.get(name, "^"),
                 zorder=2.8 if own else 2.5, label=None if name in named else name,
             )  # fmt: skip
             named.add(name)
     axes.set_xscale("log")
     low, high = (round(math.log10(bound(x for x, _ in points))) if points else 0 for bound in (min, max))
     axes.set_xlim(10.0 ** (low - 0.6), 10.0 ** (high + 0.6))
-    axes.xaxis.set_major_locator(FixedLocator([10.0**decade for decade in range(low, high + 1)]))
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.7g}".replace(",", text.THIN))
+    decades = range(low, high + 1, 1 if high - low < 9 else 3)
+    axes.xaxis.set_major_locator(FixedLocator([10.0**decade for decade in decades]))
+    axes.xaxis.set_major_formatter(lambda value, _: text.decade(round(math.log10(value))))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_ylim(0, 112)
     level(axes, 100, "measured read bandwidth")

@@ -25,10 +25,18 @@ def whole(value: int) -> str:
     return f"{value:,}".replace(",", THIN)
 
 
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def decade(exponent: int) -> str:
+    """1, 1 000, 10⁻⁶"""
+    return f"{10**exponent:,}".replace(",", THIN) if 0 <= exponent < 5 else "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
 def length(n: int) -> str:
     """A number of elements: 2²⁰, 1 000 003"""
     if n >= 1024 and n & (n - 1) == 0:
-        return "2" + str(n.bit_length() - 1).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return "2" + str(n.bit_length() - 1).translate(SUPERSCRIPTS)
     return whole(n)
 
 
@@ -60,7 +68,7 @@ def size(size_bytes: float) -> str:
 
 VENDORS = {
     "cublas": "cuBLAS", "openblas": "OpenBLAS", "rocblas": "rocBLAS", "cub": "CUB", "openmp": "OpenMP",
-    "xla_bf16x6": "XLA bf16x6", "cublas_fp16": "cuBLAS FP16", "cublas_bf16": "cuBLAS BF16",
+    "xla_bf16x6": "XLA bf16x6", "cublas_fp16": "cuBLAS FP16", "cublas_bf16": "cuBLAS BF16", "pytorch": "PyTorch",
 }  # fmt: skip
 
 
