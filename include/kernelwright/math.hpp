@@ -3,9 +3,12 @@
 // fp32_split sums products of narrower pieces (bfloat16 or scaled half precision), which tensor
 // cores multiply exactly; a device without them, or a shape for which it is no faster, has fp32.
 //
-// Accuracy   No worse than an FP32 product's, whatever the data (docs/accuracy.md has the rule and
-//            what was measured). Where the pieces don't hold the data, the call computes in plain
-//            FP32: infinities, NaN, subnormals and overflows come out as there.
+// Accuracy   fp32: from k = 2048 on sums are cut into pieces along k, about as short as
+//            the vendor's where it cuts them; where a caller's workspace has no room for
+//            that, they are not. fp32_split: no worse than an FP32 product's, whatever the
+//            data. Where the pieces don't hold the data, the call computes in plain FP32:
+//            infinities, NaN, subnormals and overflows come out as there. docs/accuracy.md
+//            has the rules and what was measured.
 // Choice     By the data, on the device: asynchronous, nothing waits for the host, and a captured
 //            call chooses anew in each replay.
 // Same bits  as context.hpp has it: same data, same choice.

@@ -42,12 +42,12 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
   const OneWorker one;
   std::vector<check::ReduceCase> cases;
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmin}) {
-    // A chunk each, and a little more than one.
+    // One chunk each and a little more than one: over 64 a block, twice what is found at a time.
     check::ReduceCase rows = sequences_case(ReduceShape::rows, op, DataType::float32);
-    rows.rows = 110, rows.cols = 1040, rows.misalign = 3;
+    rows.rows = 200, rows.cols = 1040, rows.misalign = 3;
     cases.push_back(rows);
     rows = sequences_case(ReduceShape::rows, op, DataType::float64);
-    rows.rows = 55, rows.cols = 2050, rows.ld_pad = 1;
+    rows.rows = 100, rows.cols = 2050, rows.ld_pad = 1;
     cases.push_back(rows);
   }
   check::ReduceCase segments =

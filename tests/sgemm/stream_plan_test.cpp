@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -87,23 +88,25 @@ TEST(StreamPlan, EveryIterationBelongsToOneBlock) {
         if (in_pieces) detail::cut_sums(tile.config, 1, &s);
         EXPECT_LE(s.blocks, max_stream_blocks);
         std::vector<int> covered(static_cast<std::size_t>(s.tiles));
-        std::set<int> slots, places;
+        std::set<int> slots;
+        std::map<int, int> owners;  // of places in the workspace
         for (int block = 0; block < s.blocks; ++block) {
           for (StreamWork work = s.first(block); work.valid(); work = s.next(work, block)) {
             ASSERT_LT(work.tile, s.tiles);
             covered[static_cast<std::size_t>(work.tile)] += work.end - work.begin;
             if (s.totals > 0) {
-              EXPECT_LT(s.totals_slot(work, block), s.slots());
-              const bool is_first = places.insert(s.totals_slot(work, block)).second;
-              EXPECT_TRUE(is_first ||
-                          s.totals_slot(work, block) == s.totals_slot(s.first(block), block))
-                  << "two blocks add up in one place";
+              const int place = s.totals_slot(work, block);
+              EXPECT_LT(place, s.slots());
+              EXPECT_EQ(owners.emplace(place, block).first->second, block)
+                  << "two blocks add up in place " << place;
             }
             if (s.whole(work)) continue;
             const StreamParts parts = s.parts(work, block);
             const int slot = parts.slot(parts.mine);
             EXPECT_LT(slot, s.slots());
             EXPECT_TRUE(slots.insert(slot).second) << "two parts in slot " << slot;
+            EXPECT_EQ(owners.emplace(slot, block).first->second, block)
+                << "one block's part where another adds up";
           }
         }
         EXPECT_TRUE(std::all_of(covered.begin(), covered.end(),
