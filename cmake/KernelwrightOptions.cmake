@@ -23,6 +23,13 @@ if(DEFINED BUILD_SHARED_LIBS)
   set(KW_SHARED ${BUILD_SHARED_LIBS})
 endif()
 
+# The drop-in for cuBLAS is one of shared libraries.
+set(KW_CUBLAS_ADAPTER_DEFAULT OFF)
+if(KW_SHARED AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|aarch64)$" AND NOT KW_SANITIZE)
+  set(KW_CUBLAS_ADAPTER_DEFAULT ON)
+endif()
+option(KW_CUBLAS_ADAPTER "libkernelwright_cublas.so, for programs that call cuBLAS" ${KW_CUBLAS_ADAPTER_DEFAULT})
+
 set(KW_MISSING "")  # lines for the summary
 macro(kw_missing text)
   list(APPEND KW_MISSING "${text}")
