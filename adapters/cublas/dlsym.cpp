@@ -31,7 +31,7 @@ extern "C" __attribute__((visibility("hidden"), used)) Answer kw_dlsym_answer(vo
   // The default scope begins with this library: the program asks for what comes after.
   void* const found = real(handle == RTLD_DEFAULT ? RTLD_NEXT : handle, name);
   if (found == nullptr || found == hook) return {found, nullptr};
-  note_vendor_function(symbol, found);
+  note_looked_up(symbol, found);
   return {hook, nullptr};
 }
 

@@ -19,8 +19,8 @@ kwOp_t to_op(Enum op, Call* call) {
 }
 
 // Stream, pointer mode and math mode, as the handle has them now.
-void ask_handle(void* vendor, Handle handle, Call* call) {
-  const Getters& getters = getters_beside(vendor);
+void ask_handle(const Vendor& vendor, Handle handle, Call* call) {
+  const Getters& getters = vendor.getters;
   Enum pointer_mode = 0, math_mode = 0;
   if (handle == nullptr || !getters.complete() ||
       getters.stream(handle, &call->stream) != status_success ||
@@ -65,7 +65,7 @@ struct Gemm {
 };
 
 template <class Int>
-Call to_call(Symbol symbol, void* vendor, const Gemm<Int>& gemm) {
+Call to_call(Symbol symbol, const Vendor& vendor, const Gemm<Int>& gemm) {
   Call call;
   call.symbol = symbol;
   call.handle = gemm.handle;
@@ -125,7 +125,7 @@ Call to_grouped_call(Symbol symbol, Handle handle, const Enum* op_a, const Enum*
 
 #define KW_DECODE(form) \
   template <class Int>  \
-  Call decode_##form([[maybe_unused]] void* vendor, Symbol symbol, KW_PARAMETERS_##form(Int))
+  Call decode_##form([[maybe_unused]] const Vendor& vendor, Symbol symbol, KW_PARAMETERS_##form(Int))
 
 #define KW_ONE_GEMM \
   {handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
@@ -207,7 +207,7 @@ KW_DECODE(lt_matmul) {
   call.handle = handle;
   call.stream = stream;
   decode({description, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout},
-         lt_getters_beside(vendor), &call);
+         vendor.lt_getters, &call);
   if (handle == nullptr) call.reason = Reason::arguments;
   return call;
 }
@@ -216,18 +216,18 @@ KW_DECODE(lt_matmul) {
 // adapter is off, or cuBLAS itself calls.
 template <class... Parameters, class Answer>
 Status hook(Symbol symbol, const void* caller, const Answer& answer, Parameters... parameters) {
-  auto* const vendor =
-      reinterpret_cast<Status (*)(Parameters...)>(vendor_function(symbol, caller));
+  const Vendor* const vendor = vendor_of(symbol, caller);
   if (vendor == nullptr) return status_not_initialized;
-  const auto forward = [&] { return vendor(parameters...); };
+  const auto function = reinterpret_cast<Status (*)(Parameters...)>(vendor->function);
+  const auto forward = [&] { return function(parameters...); };
   if (is_nested() || is_switched_off()) return forward();
-  return answer(reinterpret_cast<void*>(vendor), Forward(forward));
+  return answer(*vendor, Forward(forward));
 }
 
 #define KW_SERVED(form)                                                                         \
   template <class Int>                                                                          \
   Status answer_##form(Symbol symbol, const void* caller, KW_PARAMETERS_##form(Int)) {           \
-    const auto answer = [&](void* vendor, const Forward& forward) {                             \
+    const auto answer = [&](const Vendor& vendor, const Forward& forward) {                             \
       Call call = decode_##form<Int>(vendor, symbol, KW_ARGUMENTS_##form);                      \
       return serve(call, forward);                                                              \
     };                                                                                          \
@@ -247,7 +247,7 @@ KW_SERVED(lt_matmul)
 // The end of a handle is followed, not decided.
 template <class Int>
 Status answer_destroy(Symbol symbol, const void* caller, KW_PARAMETERS_destroy(Int)) {
-  const auto answer = [&](void*, const Forward& forward) {
+  const auto answer = [&](const Vendor&, const Forward& forward) {
     session().forget(handle);
     return pass_on(forward);
   };

@@ -103,11 +103,4 @@ Decision& Lane::decision(const Call& call, const Policy& policy, const IsNew& is
   return made;
 }
 
-// Whether a call whose times are predicted so is taken. Apart, since it needs no device.
-Reason judge_times(const Policy& policy, bool measured, const Product& product, double time_us,
-                   double vendor_time_us);
-
-// Why cuBLAS shall judge the arguments itself; none where they are in order.
-Reason check_arguments(const Product& product);
-
 }  // namespace kw::cublas

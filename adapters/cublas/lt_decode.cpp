@@ -140,8 +140,8 @@ Reason judge(const Description& said, const Matrix& a, const Matrix& b, const Ma
   }
   const auto [m, k] = size_after(said.op_a, a);
   const auto [k_of_b, n] = size_after(said.op_b, b);
-  const bool fit = k == k_of_b && d.rows == m && d.cols == n && a.batch == d.batch &&
-                   b.batch == d.batch && c.batch == d.batch;
+  const bool fit = k == k_of_b && d.rows == m && d.cols == n && c.rows == m && c.cols == n &&
+                   a.batch == d.batch && b.batch == d.batch && c.batch == d.batch;
   return fit ? Reason::none : Reason::lt_shapes;
 }
 

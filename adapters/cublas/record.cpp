@@ -59,10 +59,12 @@ std::string command_line() {
   return command;
 }
 
-std::string shape_of(const Tally& tally) {
-  std::string shape = format("%c%c %" PRId64 "x%" PRId64 "x%" PRId64, tally.op_a, tally.op_b,
-                             tally.m, tally.n, tally.k);
-  if (tally.batch != 1) shape += format(" times %" PRId64, tally.batch);
+char letter(kwOp_t op) { return op == KW_OP_TRANSPOSE ? 't' : 'n'; }
+
+std::string shape_of(const Product& p) {
+  std::string shape = format("%c%c %" PRId64 "x%" PRId64 "x%" PRId64, letter(p.op_a),
+                             letter(p.op_b), p.m, p.n, p.k);
+  if (p.batch != 1) shape += format(" times %" PRId64, p.batch);
   return shape;
 }
 
@@ -137,7 +139,6 @@ Tally& Record::tally(const Call& call, Reason reason, const Outlook& outlook) {
   made.reason = reason;
   if (!shared) {
     const Product& p = call.product;
-    const auto letter = [](kwOp_t op) { return op == KW_OP_TRANSPOSE ? 't' : 'n'; };
     made.pedantic = call.pedantic;
     made.op_a = letter(p.op_a);
     made.op_b = letter(p.op_b);
@@ -176,13 +177,14 @@ void Record::warn_once(const std::string& topic, const std::string& text) {
   line(LogLevel::warnings, text);
 }
 
-void Record::call_line(const Tally& tally, double host_us, bool captured) {
-  const bool taken = tally.reason == Reason::none;
-  const std::string how = taken ? std::string("taken, ") + name_of(tally.outlook.math) + " by " +
-                                      tally.outlook.kernel
-                                : std::string("to cuBLAS: ") + text_of(tally.reason);
-  line(LogLevel::calls, std::string(row_of(tally.symbol).name) + " " + shape_of(tally) + ", " + how +
-                            format(", %.1f us of host time", host_us) +
+void Record::call_line(const Call& call, Reason reason, const Outlook& outlook, bool captured,
+                       double host_us) {
+  const std::string how = reason == Reason::none
+                              ? std::string("taken, ") + name_of(outlook.math) + " by " +
+                                    outlook.kernel
+                              : std::string("to cuBLAS: ") + text_of(reason);
+  line(LogLevel::calls, std::string(row_of(call.symbol).name) + " " + shape_of(call.product) +
+                            ", " + how + format(", %.1f us of host time", host_us) +
                             (captured ? ", captured" : ""));
 }
 

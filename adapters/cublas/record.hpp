@@ -38,7 +38,8 @@ class Record {
   void line(LogLevel level, const std::string& text);
   // The same, once for each `topic`.
   void warn_once(const std::string& topic, const std::string& text);
-  void call_line(const Tally& tally, double host_us, bool captured);
+  void call_line(const Call& call, Reason reason, const Outlook& outlook, bool captured,
+                 double host_us);
 
   // The file for `kernelwright run`, at most every two seconds unless `now`; and, at the end, the
   // summary.

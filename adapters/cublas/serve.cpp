@@ -1,6 +1,7 @@
 // Takes a call or forwards it, and counts it.
 #include "serve.hpp"
 
+#include "judge.hpp"
 #include "session.hpp"
 #include "verify.hpp"
 
@@ -20,8 +21,9 @@ class Nested {
 
 struct Outcome {
   Reason reason = Reason::none;
-  Tally* tally = nullptr;
   bool captured = false;
+  Tally* tally = nullptr;
+  Outlook outlook;
 };
 
 // After a refusal nothing was written, and cuBLAS computes the call. A device that failed while
@@ -29,28 +31,28 @@ struct Outcome {
 Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward,
                  bool captured) {
   const std::lock_guard<std::mutex> lock(lane.mutex());
-  if (!lane.is_open()) return {Reason::refused, nullptr, captured};
+  if (!lane.is_open()) return {Reason::refused, captured};
   Decision& decision = lane.decision(call, in.policy(), [&](Decision& made) {
     if (made.reason == Reason::none && !captured) {
       in.prepare_captures(lane, made.workspace_bytes);
     }
     if (in.is_recording()) made.tally = &in.record().tally(call, made.reason, made.outlook);
   });
-  if (decision.reason != Reason::none) return {decision.reason, decision.tally, captured};
+  if (decision.reason != Reason::none) return {decision.reason, captured, decision.tally, decision.outlook};
   const Verification verification(in, call, decision.tally, captured, forward);
   const kwStatus_t status = lane.multiply(call.product, decision.outlook.math);
   if (status == KW_STATUS_OK) {
     verification.compare();
-    return {Reason::none, decision.tally, captured};
+    return {Reason::none, captured, decision.tally, decision.outlook};
   }
   in.record().warn_once(row_of(call.symbol).name,
                         std::string(row_of(call.symbol).name) + " goes to cuBLAS, the library says " +
                             library().kwStatusString(status) + ": " + lane.last_error());
-  return {Reason::refused, nullptr, captured};
+  return {Reason::refused, captured};
 }
 
 Outcome take(Session& in, const Call& call, const Forward& forward) {
-  Outcome outcome{call.reason, nullptr, false};
+  Outcome outcome{call.reason};
   if (outcome.reason == Reason::none) outcome.reason = check_arguments(call.product);
   if (outcome.reason != Reason::none) return outcome;
   Lane* const lane = in.lane_for(call, &outcome.reason, &outcome.captured);
@@ -65,7 +67,8 @@ void count(Session& in, const Call& call, Outcome& outcome, std::int64_t host_ns
   tally.host_ns.fetch_add(static_cast<std::uint64_t>(host_ns), std::memory_order_relaxed);
   if (outcome.captured) tally.captured.fetch_add(1, std::memory_order_relaxed);
   if (in.policy().log == LogLevel::calls) {
-    in.record().call_line(tally, 1e-3 * static_cast<double>(host_ns), outcome.captured);
+    in.record().call_line(call, outcome.reason, outcome.outlook, outcome.captured,
+                          1e-3 * static_cast<double>(host_ns));
   }
   in.record().write_file(false);
 }

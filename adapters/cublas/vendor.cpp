@@ -5,12 +5,36 @@
 #include <link.h>
 
 #include <atomic>
+#include <deque>
+#include <mutex>
 
 namespace kw::cublas {
 
 namespace {
 
-std::atomic<void*> functions[symbol_count];
+std::atomic<void*> looked_up[symbol_count];
+
+// A place that calls a symbol, and where its calls go.
+struct Site {
+  const void* caller;
+  Symbol symbol;
+  Vendor vendor;
+  bool is(Symbol called, const void* from) const { return symbol == called && caller == from; }
+};
+std::mutex mutex;  // of all_sites
+std::deque<Site>& all_sites() {
+  static auto* const sites = new std::deque<Site>;  // never destroyed, nor moved
+  return *sites;
+}
+// Those met last, so that a call takes no lock.
+std::atomic<const Site*> recent[256];
+
+std::atomic<const Site*>& place_of(Symbol symbol, const void* caller) {
+  const std::uint64_t mixed =
+      (reinterpret_cast<std::uintptr_t>(caller) + static_cast<std::uint64_t>(symbol)) *
+      0x9E3779B97F4A7C15u;
+  return recent[mixed >> 56];
+}
 
 // What may be loaded, newest first.
 constexpr const char* cublas_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11",
@@ -57,20 +81,32 @@ const char* file_of(const void* function) {
   return dladdr(function, &info) != 0 ? info.dli_fname : nullptr;
 }
 
-void* keep(Symbol symbol, void* found) {
-  if (found == nullptr) return nullptr;
-  // Never closed: the library stays.
-  if (const char* const path = file_of(found)) {
-    static_cast<void>(dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
-  }
-  functions[static_cast<std::size_t>(symbol)].store(found, std::memory_order_release);
-  return found;
+template <class Function>
+void get(Function* function, const char* path, const char* name) {
+  *function = reinterpret_cast<Function>(in_library(path, name));
 }
 
-template <class Function>
-void get(Function* function, void* beside, const char* name) {
-  const char* const path = file_of(beside);
-  *function = reinterpret_cast<Function>(path == nullptr ? nullptr : in_library(path, name));
+Vendor find(Symbol symbol, const void* caller) {
+  const char* const name = row_of(symbol).name;
+  Vendor found;
+  found.function = unless_own(symbol, in_dependencies_of(caller, name));
+  if (found.function == nullptr) {
+    found.function = looked_up[static_cast<std::size_t>(symbol)].load(std::memory_order_acquire);
+  }
+  if (found.function == nullptr) {
+    found.function = unless_own(symbol, real_dlsym()(RTLD_NEXT, name));
+  }
+  if (found.function == nullptr) found.function = anywhere(symbol);
+  const char* const path = found.function == nullptr ? nullptr : file_of(found.function);
+  if (path == nullptr) return found;
+  // Never closed: the library stays.
+  static_cast<void>(dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+  get(&found.getters.stream, path, "cublasGetStream_v2");
+  get(&found.getters.pointer_mode, path, "cublasGetPointerMode_v2");
+  get(&found.getters.math_mode, path, "cublasGetMathMode");
+  get(&found.lt_getters.matmul, path, "cublasLtMatmulDescGetAttribute");
+  get(&found.lt_getters.layout, path, "cublasLtMatrixLayoutGetAttribute");
+  return found;
 }
 
 }  // namespace
@@ -88,41 +124,27 @@ Dlsym real_dlsym() {
   return real;
 }
 
-void* vendor_function(Symbol symbol, const void* caller) {
-  void* found = functions[static_cast<std::size_t>(symbol)].load(std::memory_order_acquire);
-  if (found != nullptr) return found;
-  const char* const name = row_of(symbol).name;
-  found = unless_own(symbol, in_dependencies_of(caller, name));
-  if (found == nullptr) found = unless_own(symbol, real_dlsym()(RTLD_NEXT, name));
-  if (found == nullptr) found = unless_own(symbol, anywhere(symbol));
-  return keep(symbol, found);
-}
-
-void note_vendor_function(Symbol symbol, void* found) {
-  if (functions[static_cast<std::size_t>(symbol)].load(std::memory_order_acquire) == nullptr) {
-    keep(symbol, found);
+const Vendor* vendor_of(Symbol symbol, const void* caller) {
+  std::atomic<const Site*>& place = place_of(symbol, caller);
+  const Site* site = place.load(std::memory_order_acquire);
+  if (site != nullptr && site->is(symbol, caller)) return &site->vendor;
+  const std::lock_guard<std::mutex> lock(mutex);
+  site = nullptr;
+  for (const Site& known : all_sites()) {
+    if (known.is(symbol, caller)) site = &known;
   }
+  if (site == nullptr) {
+    const Vendor found = find(symbol, caller);
+    if (found.function == nullptr) return nullptr;  // it may be loaded later
+    site = &all_sites().emplace_back(Site{caller, symbol, found});
+  }
+  place.store(site, std::memory_order_release);
+  return &site->vendor;
 }
 
-const Getters& getters_beside(void* vendor_function) {
-  static const Getters found = [&] {
-    Getters getters;
-    get(&getters.stream, vendor_function, "cublasGetStream_v2");
-    get(&getters.pointer_mode, vendor_function, "cublasGetPointerMode_v2");
-    get(&getters.math_mode, vendor_function, "cublasGetMathMode");
-    return getters;
-  }();
-  return found;
-}
-
-const LtGetters& lt_getters_beside(void* vendor_function) {
-  static const LtGetters found = [&] {
-    LtGetters getters;
-    get(&getters.matmul, vendor_function, "cublasLtMatmulDescGetAttribute");
-    get(&getters.layout, vendor_function, "cublasLtMatrixLayoutGetAttribute");
-    return getters;
-  }();
-  return found;
+void note_looked_up(Symbol symbol, void* found) {
+  void* none = nullptr;
+  looked_up[static_cast<std::size_t>(symbol)].compare_exchange_strong(none, found);
 }
 
 }  // namespace kw::cublas

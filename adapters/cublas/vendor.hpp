@@ -9,16 +9,7 @@
 
 namespace kw::cublas {
 
-// The program's own function of a hooked symbol; null where no cuBLAS is loaded. It is looked for
-// once a symbol: in the dependencies of the object that `caller`, an address in its code, belongs
-// to; then behind this library in the program's global scope; then in a cuBLAS that is loaded
-// anywhere. A library that was found stays loaded, so the address stays good.
-void* vendor_function(Symbol symbol, const void* caller);
-
-// The same for a program that looked the symbol up by itself and got `found`.
-void note_vendor_function(Symbol symbol, void* found);
-
-// The getters of the library that the hooked function came from. Null functions where it has none.
+// The getters of a cuBLAS or cuBLASLt. Null functions where it has none.
 struct Getters {
   Status (*stream)(Handle, Stream*) = nullptr;
   Status (*pointer_mode)(Handle, Enum*) = nullptr;
@@ -32,8 +23,23 @@ struct LtGetters {
                    std::size_t* written) = nullptr;
   bool complete() const { return matmul && layout; }
 };
-const Getters& getters_beside(void* vendor_function);
-const LtGetters& lt_getters_beside(void* vendor_function);
+
+// The program's own function of a hooked symbol, and the getters beside it.
+struct Vendor {
+  void* function = nullptr;
+  Getters getters;
+  LtGetters lt_getters;
+};
+
+// For a call from `caller`, an address in the program's code: null where no cuBLAS is loaded. It is
+// looked for once a caller: in the dependencies of the object that the caller belongs to, so that
+// two versions of cuBLAS in one process keep apart; then what a program looked up by itself; then
+// behind this library in the program's global scope; then in a cuBLAS that is loaded anywhere. A
+// library that was found stays loaded, so the addresses stay good.
+const Vendor* vendor_of(Symbol symbol, const void* caller);
+
+// A program looked the symbol up by itself and got `found`.
+void note_looked_up(Symbol symbol, void* found);
 
 // The hook of a symbol by its name; null where there is none.
 void* hook_of(const char* name, Symbol* symbol);
