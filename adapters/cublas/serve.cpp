@@ -23,7 +23,7 @@ struct Outcome {
   Reason reason = Reason::none;
   bool captured = false;
   Tally* tally = nullptr;
-  Outlook outlook;
+  Outlook outlook = {};
 };
 
 // After a refusal nothing was written, and cuBLAS computes the call. A device that failed while
