@@ -29,8 +29,8 @@ Function* find(void* handle, const char* name) {
 }
 
 void use_plugin(void* plugin) {
-  std::printf("sum %g forwarded %ld version %s\n",
-              static_cast<double>(find<float()>(plugin, "plugin_multiply")()),
+  const float sum = find<float()>(plugin, "plugin_multiply")();
+  std::printf("sum %g forwarded %ld version %s\n", static_cast<double>(sum),
               find<long()>(plugin, "plugin_forwarded")(),
               find<const char*()>(plugin, "plugin_version")());
 }

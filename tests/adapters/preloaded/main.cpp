@@ -32,18 +32,18 @@ std::string last_line() {
   return lines.empty() ? std::string() : lines.back();
 }
 
-Run run_shell(const std::string& command) {
+Outcome run_shell(const std::string& command) {
   const std::string out = temporary("out");
   const int state = std::system((command + " >'" + out + "' 2>&1").c_str());
-  Run run{WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), {}};
+  Outcome run{WIFEXITED(state) ? WEXITSTATUS(state) : -1, read_file(out), {}};
   unlink(out.c_str());
   return run;
 }
 
-Run run_client(const std::string& arguments, const std::string& environment) {
+Outcome run_client(const std::string& arguments, const std::string& environment) {
   const std::string log = temporary("client_log");
   unlink(log.c_str());
-  Run run = run_shell("env KERNELWRIGHT_LOG=calls KERNELWRIGHT_LOG_FILE='" + log + "' " +
+  Outcome run = run_shell("env KERNELWRIGHT_LOG=calls KERNELWRIGHT_LOG_FILE='" + log + "' " +
                       environment + " '" KW_CLIENT "' " + arguments);
   run.log = read_file(log);
   unlink(log.c_str());

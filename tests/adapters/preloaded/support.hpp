@@ -107,13 +107,13 @@ class Adapter : public testing::Test {
 };
 
 // A program under the adapter.
-struct Run {
+struct Outcome {
   int exit_code = -1;
   std::string out, log;
 };
 // The client in that way; `environment` as assignments, which come after the tests' own.
-Run run_client(const std::string& arguments, const std::string& environment = {});
-Run run_shell(const std::string& command);
+Outcome run_client(const std::string& arguments, const std::string& environment = {});
+Outcome run_shell(const std::string& command);
 std::string temporary(const std::string& name);
 std::string read_file(const std::string& path);
 
