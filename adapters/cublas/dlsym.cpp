@@ -19,7 +19,7 @@ struct Answer {
 
 // Called by the jump below with dlsym's own arguments.
 extern "C" __attribute__((visibility("hidden"), used)) Answer kw_dlsym_answer(void* handle,
-                                                                             const char* name) {
+                                                                              const char* name) {
   using namespace kw::cublas;
   const Dlsym real = real_dlsym();
   const Answer ask_on{nullptr, reinterpret_cast<void*>(real)};

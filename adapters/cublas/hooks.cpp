@@ -123,12 +123,13 @@ Call to_grouped_call(Symbol symbol, Handle handle, const Enum* op_a, const Enum*
 
 // ------------------------------------------------------------------ the forms of the table
 
-#define KW_DECODE(form) \
-  template <class Int>  \
-  Call decode_##form([[maybe_unused]] const Vendor& vendor, Symbol symbol, KW_PARAMETERS_##form(Int))
+#define KW_DECODE(form)                                                    \
+  template <class Int>                                                     \
+  Call decode_##form([[maybe_unused]] const Vendor& vendor, Symbol symbol, \
+                     KW_PARAMETERS_##form(Int))
 
 #define KW_ONE_GEMM \
-  {handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}
+  { handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc }
 
 KW_DECODE(sgemm) { return to_call<Int>(symbol, vendor, KW_ONE_GEMM); }
 
@@ -153,7 +154,7 @@ void* array(T* const* pointers) {
 }
 
 #define KW_GEMM_OF_POINTERS \
-  {handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, array(c), ldc}
+  { handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, array(c), ldc }
 
 KW_DECODE(batched) {
   Call call = to_call<Int>(symbol, vendor, KW_GEMM_OF_POINTERS);
@@ -224,14 +225,14 @@ Status hook(Symbol symbol, const void* caller, const Answer& answer, Parameters.
   return answer(*vendor, Forward(forward));
 }
 
-#define KW_SERVED(form)                                                                         \
-  template <class Int>                                                                          \
-  Status answer_##form(Symbol symbol, const void* caller, KW_PARAMETERS_##form(Int)) {           \
-    const auto answer = [&](const Vendor& vendor, const Forward& forward) {                             \
-      Call call = decode_##form<Int>(vendor, symbol, KW_ARGUMENTS_##form);                      \
-      return serve(call, forward);                                                              \
-    };                                                                                          \
-    return hook(symbol, caller, answer, KW_ARGUMENTS_##form);                                   \
+#define KW_SERVED(form)                                                                \
+  template <class Int>                                                                 \
+  Status answer_##form(Symbol symbol, const void* caller, KW_PARAMETERS_##form(Int)) { \
+    const auto answer = [&](const Vendor& vendor, const Forward& forward) {            \
+      Call call = decode_##form<Int>(vendor, symbol, KW_ARGUMENTS_##form);             \
+      return serve(call, forward);                                                     \
+    };                                                                                 \
+    return hook(symbol, caller, answer, KW_ARGUMENTS_##form);                          \
   }
 KW_SERVED(sgemm)
 KW_SERVED(sgemm_ex)
@@ -262,12 +263,11 @@ Status answer_destroy(Symbol symbol, const void* caller, KW_PARAMETERS_destroy(I
 
 using namespace kw::cublas;
 
-#define KW_EXPORT(symbol, form, integer, library)                                         \
-  extern "C" __attribute__((visibility("default"))) Status symbol(                        \
-      KW_PARAMETERS_##form(integer));                                                     \
-  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) {                               \
-    return answer_##form<integer>(Symbol::symbol, __builtin_return_address(0),            \
-                                  KW_ARGUMENTS_##form);                                   \
+#define KW_EXPORT(symbol, form, integer, library)                                                 \
+  extern "C" __attribute__((visibility("default"))) Status symbol(KW_PARAMETERS_##form(integer)); \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) {                                       \
+    return answer_##form<integer>(Symbol::symbol, __builtin_return_address(0),                    \
+                                  KW_ARGUMENTS_##form);                                           \
   }
 KW_CUBLAS_SYMBOLS(KW_EXPORT)
 
@@ -284,7 +284,8 @@ void* kw::cublas::hook_of(const char* name, Symbol* symbol) {
 
 // The process ends: what was counted is written. Contexts stay; the driver frees what they have.
 __attribute__((destructor)) static void tell_what_happened() {
-  if (is_switched_off()) return;
-  session().record().write_file(true);
-  session().record().write_summary();
+  Session* const so_far = session_so_far();
+  if (so_far == nullptr) return;
+  so_far->record().write_file(true);
+  so_far->record().write_summary();
 }

@@ -13,8 +13,8 @@ Reason judge_times(const Policy& policy, bool measured, const Product& p, double
                             static_cast<double>(p.k) * static_cast<double>(p.batch);
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
-  const bool slower = vendor_time_us > 0 && std::isfinite(time_us) &&
-                      time_us * vendor_margin > vendor_time_us;
+  const bool slower =
+      vendor_time_us > 0 && std::isfinite(time_us) && time_us * vendor_margin > vendor_time_us;
   return slower && !policy.take_slower ? Reason::slower : Reason::none;
 }
 

@@ -25,9 +25,9 @@ class Session;
 struct Device {
   Session* session = nullptr;
   int ordinal = 0;
-  std::string why_not;                  // a sentence where the library cannot use it
+  std::string why_not;  // a sentence where the library cannot use it
   std::string name;
-  const VendorTimes* times = nullptr;   // null: cuBLAS was never measured there
+  const VendorTimes* times = nullptr;  // null: cuBLAS was never measured there
   // Contexts with memory of their own for the next captures.
   std::vector<std::shared_ptr<Lane>> spares;
   std::size_t spares_wanted = 1;

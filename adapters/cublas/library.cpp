@@ -29,8 +29,8 @@ KernelwrightLibrary open() {
   }
   bool all = true;
   const auto get = [&](auto* function, const char* name) {
-    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(
-        real_dlsym()(handle, name));
+    *function =
+        reinterpret_cast<std::remove_pointer_t<decltype(function)>>(real_dlsym()(handle, name));
     all = all && *function != nullptr;
   };
 #define KW_GET(name) get(&opened.name, #name);

@@ -10,14 +10,17 @@
 namespace kw::cublas {
 
 // The functions that the adapter calls.
-#define KW_LIBRARY_FUNCTIONS(row)                                                               \
-  row(kwCreateCpu) row(kwCreateGpu) row(kwDestroy) row(kwSetStream) row(kwReserveWorkspace)     \
-      row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSgemm)                \
-          row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm)                       \
-              row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwDeviceName)          \
-                  row(kwStatusString) row(kwLastErrorMessage) row(kwVersion)
+// clang-format off
+#define KW_LIBRARY_FUNCTIONS(row) \
+  row(kwCreateCpu) row(kwCreateGpu) row(kwDestroy) row(kwSetStream) row(kwReserveWorkspace) \
+  row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSgemm) \
+  row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm) \
+  row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwDeviceName) row(kwStatusString) \
+  row(kwLastErrorMessage) row(kwVersion)
+// clang-format on
 
 struct KernelwrightLibrary {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name
 #define KW_MEMBER(name) decltype(&::name) name = nullptr;
   KW_LIBRARY_FUNCTIONS(KW_MEMBER)
 #undef KW_MEMBER

@@ -27,9 +27,9 @@ class Asked {
   T get(Enum attribute, T otherwise = {}) {
     T value{};
     std::size_t written = 0;
-    const bool had = getter_(descriptor_, attribute, &value, sizeof value, &written) ==
-                         status_success &&
-                     written == sizeof value;
+    const bool had =
+        getter_(descriptor_, attribute, &value, sizeof value, &written) == status_success &&
+        written == sizeof value;
     ok_ = ok_ && had;
     return had ? value : otherwise;
   }
@@ -99,8 +99,7 @@ Description read_description(Getter getter, void* description) {
   read.epilogue = asked.get<std::uint32_t>(lt::matmul_epilogue);
   for (const Enum scale : {lt::matmul_a_scale, lt::matmul_b_scale, lt::matmul_c_scale,
                            lt::matmul_d_scale, lt::matmul_amax_d}) {
-    read.is_scaled =
-        read.is_scaled || asked.get_if_known<const void*>(scale, nullptr) != nullptr;
+    read.is_scaled = read.is_scaled || asked.get_if_known<const void*>(scale, nullptr) != nullptr;
   }
   read.known = asked.ok();
   return read;

@@ -179,10 +179,9 @@ void Record::warn_once(const std::string& topic, const std::string& text) {
 
 void Record::call_line(const Call& call, Reason reason, const Outlook& outlook, bool captured,
                        double host_us) {
-  const std::string how = reason == Reason::none
-                              ? std::string("taken, ") + name_of(outlook.math) + " by " +
-                                    outlook.kernel
-                              : std::string("to cuBLAS: ") + text_of(reason);
+  const std::string how = reason == Reason::none ? std::string("taken, ") + name_of(outlook.math) +
+                                                       " by " + outlook.kernel
+                                                 : std::string("to cuBLAS: ") + text_of(reason);
   line(LogLevel::calls, std::string(row_of(call.symbol).name) + " " + shape_of(call.product) +
                             ", " + how + format(", %.1f us of host time", host_us) +
                             (captured ? ", captured" : ""));
@@ -231,19 +230,19 @@ void Record::write_summary() {
       by_reason[static_cast<std::size_t>(tally.reason)] += calls;
       (tally.reason == Reason::none ? taken : forwarded) += calls;
       if (tally.reason == Reason::none && tally.outlook.vendor_time_us > 0) {
-        gained_us += static_cast<double>(calls) *
-                     (tally.outlook.vendor_time_us - tally.outlook.time_us);
+        gained_us +=
+            static_cast<double>(calls) * (tally.outlook.vendor_time_us - tally.outlook.time_us);
       }
     }
   }
   if (taken + forwarded == 0) return;
-  line(LogLevel::summary, format("%" PRIu64 " calls taken, %" PRIu64
-                                 " to cuBLAS; about %.3g ms of device time gained",
-                                 taken, forwarded, 1e-3 * gained_us));
+  line(LogLevel::summary,
+       format("%" PRIu64 " calls taken, %" PRIu64 " to cuBLAS; about %.3g ms of device time gained",
+              taken, forwarded, 1e-3 * gained_us));
   for (std::size_t reason = 1; reason < reason_count; ++reason) {
     if (by_reason[reason] == 0) continue;
-    line(LogLevel::summary, format("%" PRIu64 " to cuBLAS: %s", by_reason[reason],
-                                   reason_texts[reason]));
+    line(LogLevel::summary,
+         format("%" PRIu64 " to cuBLAS: %s", by_reason[reason], reason_texts[reason]));
   }
 }
 

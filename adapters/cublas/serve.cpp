@@ -28,8 +28,7 @@ struct Outcome {
 
 // After a refusal nothing was written, and cuBLAS computes the call. A device that failed while
 // the library launched fails cuBLAS as well.
-Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward,
-                 bool captured) {
+Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward, bool captured) {
   const std::lock_guard<std::mutex> lock(lane.mutex());
   if (!lane.is_open()) return {Reason::refused, captured};
   Decision& decision = lane.decision(call, in.policy(), [&](Decision& made) {
@@ -38,16 +37,18 @@ Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forwa
     }
     if (in.is_recording()) made.tally = &in.record().tally(call, made.reason, made.outlook);
   });
-  if (decision.reason != Reason::none) return {decision.reason, captured, decision.tally, decision.outlook};
+  if (decision.reason != Reason::none)
+    return {decision.reason, captured, decision.tally, decision.outlook};
   const Verification verification(in, call, decision.tally, captured, forward);
   const kwStatus_t status = lane.multiply(call.product, decision.outlook.math);
   if (status == KW_STATUS_OK) {
     verification.compare();
     return {Reason::none, captured, decision.tally, decision.outlook};
   }
-  in.record().warn_once(row_of(call.symbol).name,
-                        std::string(row_of(call.symbol).name) + " goes to cuBLAS, the library says " +
-                            library().kwStatusString(status) + ": " + lane.last_error());
+  in.record().warn_once(row_of(call.symbol).name, std::string(row_of(call.symbol).name) +
+                                                      " goes to cuBLAS, the library says " +
+                                                      library().kwStatusString(status) + ": " +
+                                                      lane.last_error());
   return {Reason::refused, captured};
 }
 
@@ -87,8 +88,7 @@ Status serve(Call& call, const Forward& forward) {
   const bool recording = in.is_recording();
   const std::int64_t began = recording ? now_ns() : 0;
   Outcome outcome = take(in, call, forward);
-  const Status status =
-      outcome.reason == Reason::none ? status_success : pass_on(forward);
+  const Status status = outcome.reason == Reason::none ? status_success : pass_on(forward);
   if (recording) count(in, call, outcome, now_ns() - began);
   return status;
 }

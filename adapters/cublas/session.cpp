@@ -50,6 +50,8 @@ Session& session() {
   return *current.load(std::memory_order_acquire);
 }
 
+Session* session_so_far() { return current.load(std::memory_order_acquire); }
+
 bool is_switched_off() { return session().policy().math == Arithmetic::off; }
 
 Session::Session(Policy policy)

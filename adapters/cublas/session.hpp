@@ -1,5 +1,6 @@
 // What the process keeps: its policy, the library's contexts, the record. One for a process: a
-// forked child begins with a new one, for neither contexts nor locks of its parent are of use there.
+// forked child begins with a new one, for neither contexts nor locks of its parent are of use
+// there.
 #pragma once
 
 #include <atomic>
@@ -78,6 +79,8 @@ class Session {
 };
 
 Session& session();
+// Null where no call has come yet.
+Session* session_so_far();
 bool is_switched_off();
 
 }  // namespace kw::cublas

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+// clang-format off
 #define KW_CUBLAS_SYMBOLS(row)                                           \
   row(cublasSgemm_v2, sgemm, int, cublas)                                \
   row(cublasSgemm_v2_64, sgemm, std::int64_t, cublas)                    \
@@ -29,6 +30,7 @@
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)
+// clang-format on
 
 namespace kw::cublas {
 

@@ -47,9 +47,7 @@ void* own_hook(Symbol symbol) {
   return hook_of(row_of(symbol).name, &same);
 }
 
-void* unless_own(Symbol symbol, void* found) {
-  return found == own_hook(symbol) ? nullptr : found;
-}
+void* unless_own(Symbol symbol, void* found) { return found == own_hook(symbol) ? nullptr : found; }
 
 void* in_library(const char* path, const char* name) {
   void* const handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);

@@ -28,13 +28,13 @@ constexpr double cached_bytes = 40e6;
 struct VendorTimes {
   const char* device;  // the whole name
   double multiprocessors;
-  double fma_per_us;     // of a multiprocessor
-  double start;          // of a launch
-  double output;         // an element of a tile, once
-  double step;           // of k, at least
-  double more_k;         // steps that a tile takes beside its own
-  double memory, cache;  // bytes a microsecond
-  double split;          // to add up parts of k
+  double fma_per_us;                                 // of a multiprocessor
+  double start;                                      // of a launch
+  double output;                                     // an element of a tile, once
+  double step;                                       // of k, at least
+  double more_k;                                     // steps that a tile takes beside its own
+  double memory, cache;                              // bytes a microsecond
+  double split;                                      // to add up parts of k
   double vector_start, vector_memory, vector_cache;  // where C is one row or column
   // By op_a and op_b (NN, NT, TN, TT): what a step takes longer; where lines begin at multiples of
   // 16 bytes, and elsewhere.
@@ -61,7 +61,8 @@ constexpr VendorTimes all_times[] = {
      .vector_cache = 4.839e+06,
      .aligned = {1.279, 1.3, 1.267, 1.231},
      .unaligned = {1.313, 1.257, 1.308, 1.294},
-     .share_of_peak = {0.9941, 0.9831, 0.7071, 0.9455, 0.8998, 0.6367, 0.8959, 0.8756, 0.5667, 0.7617, 0.5034, 0.2197, 0.1664, 0.1659, 0.1863, 0.261}},
+     .share_of_peak = {0.9941, 0.9831, 0.7071, 0.9455, 0.8998, 0.6367, 0.8959, 0.8756, 0.5667,
+                       0.7617, 0.5034, 0.2197, 0.1664, 0.1659, 0.1863, 0.261}},
     {.device = "NVIDIA H100 80GB HBM3",
      .multiprocessors = 132,
      .fma_per_us = 128 * 1980,
@@ -77,7 +78,8 @@ constexpr VendorTimes all_times[] = {
      .vector_cache = 3.117e+06,
      .aligned = {1.247, 1.296, 1.284, 1.2},
      .unaligned = {1.34, 1.263, 1.328, 1.293},
-     .share_of_peak = {0.4122, 0.722, 0.6514, 0.7127, 0.9004, 0.9551, 0.7321, 0.8798, 0.5258, 0.7787, 0.4935, 0.2056, 0.1532, 0.1219, 0.1217, 0.3844}},
+     .share_of_peak = {0.4122, 0.722, 0.6514, 0.7127, 0.9004, 0.9551, 0.7321, 0.8798, 0.5258,
+                       0.7787, 0.4935, 0.2056, 0.1532, 0.1219, 0.1217, 0.3844}},
 };
 
 double tile_time(const VendorTimes& t, const VendorShape& p, std::size_t which, double parts,

@@ -96,7 +96,8 @@ Verification::Verification(Session& session, const Call& call, Tally* tally, boo
   if (!session.is_turn_to_verify() || !driver().copies()) return;
   if (!prepare(forward)) {
     elements_.clear();
-    session_.record().warn_once("verify", "a call could not be verified: no memory for a copy of C");
+    session_.record().warn_once("verify",
+                                "a call could not be verified: no memory for a copy of C");
   }
 }
 
@@ -154,8 +155,8 @@ bool Verification::read_exact(Element* element) const {
 
 bool Verification::read_result(const Element& element, float* value) const {
   const Product& p = call_.product;
-  const Stored c = stored(p.c, element.entry * p.stride_c, p.ldc, p.layout == KW_ROW_MAJOR,
-                          KW_OP_NONE);
+  const Stored c =
+      stored(p.c, element.entry * p.stride_c, p.ldc, p.layout == KW_ROW_MAJOR, KW_OP_NONE);
   const std::int64_t offset = element.i * c.row_step + element.j * c.col_step;
   return driver().copy_to_host(value, c.at + static_cast<std::uintptr_t>(offset) * sizeof(float),
                                sizeof *value) == 0;

@@ -151,7 +151,7 @@ KW_API kwStatus_t kwSgemmBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t lay
 /* How a product would be computed. */
 typedef struct kwSgemmPlan {
   const char* kernel; /* the kernel's name, of static storage; null where there is nothing to do */
-  double time_us;     /* predicted, on the device alone; infinite where nothing is predicted (CPU) */
+  double time_us; /* predicted, on the device alone; infinite where nothing is predicted (CPU) */
   size_t workspace_bytes; /* that the call would take of the handle's workspace or the caller's */
 } kwSgemmPlan;
 /* How the same call of kwSgemm would be computed: in the handle's arithmetic, pointer mode and

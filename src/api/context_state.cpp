@@ -196,10 +196,11 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
   }
   if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
     if (bytes > asked_limit_) {
-      return Status::failure(StatusCode::workspace_too_small,
-                             text("this call takes ", bytes, " bytes of workspace, but its limit is ",
-                                  asked_limit_, ": set a higher limit"),
-                             "workspace");
+      return Status::failure(
+          StatusCode::workspace_too_small,
+          text("this call takes ", bytes, " bytes of workspace, but its limit is ", asked_limit_,
+               ": set a higher limit"),
+          "workspace");
     }
     Status status = grow_workspace(bytes);
     if (!status.ok()) return status;

@@ -13,8 +13,10 @@ namespace kw::cublas {
 namespace {
 
 static_assert(sizeof(cublasStatus_t) == sizeof(Status) && sizeof(cublasHandle_t) == sizeof(Handle));
-static_assert(sizeof(cudaDataType_t) == sizeof(Enum) && sizeof(cublasComputeType_t) == sizeof(Enum));
-static_assert(sizeof(cublasGemmAlgo_t) == sizeof(Enum) && sizeof(cublasOperation_t) == sizeof(Enum));
+static_assert(sizeof(cudaDataType_t) == sizeof(Enum) &&
+              sizeof(cublasComputeType_t) == sizeof(Enum));
+static_assert(sizeof(cublasGemmAlgo_t) == sizeof(Enum) &&
+              sizeof(cublasOperation_t) == sizeof(Enum));
 static_assert(status_success == CUBLAS_STATUS_SUCCESS);
 static_assert(status_not_initialized == CUBLAS_STATUS_NOT_INITIALIZED);
 static_assert(status_execution_failed == CUBLAS_STATUS_EXECUTION_FAILED);

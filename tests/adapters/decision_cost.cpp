@@ -54,11 +54,10 @@ int main(int argc, char** argv) {
   void* const library = dlopen("libcublas.so.13", RTLD_NOW | RTLD_NOLOAD);
   // By the C library's own dlsym, past the adapter's.
   void* const c_library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-  auto* const look_up = reinterpret_cast<void* (*)(void*, const char*)>(
-      dlvsym(c_library, "dlsym", "GLIBC_2.34"));
+  auto* const look_up =
+      reinterpret_cast<void* (*)(void*, const char*)>(dlvsym(c_library, "dlsym", "GLIBC_2.34"));
   auto* const vendor =
-      look_up == nullptr ? nullptr
-                         : reinterpret_cast<Function*>(look_up(library, "cublasGemmEx"));
+      look_up == nullptr ? nullptr : reinterpret_cast<Function*>(look_up(library, "cublasGemmEx"));
   const double decided = ns_a_call(calls, with(&cublasGemmEx, 0));
   const double other = ns_a_call(calls, with(&cublasGemmEx, 2));
   std::printf("decided %.0f ns, other types %.0f ns a call", decided, other);

@@ -82,7 +82,8 @@ TEST(AdapterPolicy, WhatAVariableCannotSayIsToldAndItsDefaultHolds) {
 }
 
 TEST(AdapterPolicy, ATypoInOneLeavesTheOthers) {
-  const Policy policy = policy_of({{"KERNELWRIGHT_MATH", "tf32"}, {"KERNELWRIGHT_LOG", "calls"}}, 1);
+  const Policy policy =
+      policy_of({{"KERNELWRIGHT_MATH", "tf32"}, {"KERNELWRIGHT_LOG", "calls"}}, 1);
   EXPECT_EQ(policy.math, Arithmetic::fp32_split);
   EXPECT_EQ(policy.log, LogLevel::calls);
 }

@@ -65,8 +65,8 @@ void multiply(Enum op_a, Enum op_b, Int m, Int n, Int k, const void* alpha, cons
                            op == op_n ? ld : 1};
   };
   stand_in::multiply(m, n, k, *static_cast<const float*>(alpha), element(a, op_a, lda),
-                     element(b, op_b, ldb), *static_cast<const float*>(beta),
-                     element(c, op_n, ldc), static_cast<float*>(c));
+                     element(b, op_b, ldb), *static_cast<const float*>(beta), element(c, op_n, ldc),
+                     static_cast<float*>(c));
 }
 
 }  // namespace
@@ -206,8 +206,7 @@ Status answer_grouped(KW_PARAMETERS_grouped(Int)) {
 
 }  // namespace
 
-#define KW_DECLARE(symbol, form, integer, library) \
-  KW_DECLARE_##library(symbol, form, integer)
+#define KW_DECLARE(symbol, form, integer, library) KW_DECLARE_##library(symbol, form, integer)
 #define KW_DECLARE_cublas(symbol, form, integer) \
   extern "C" Status symbol(KW_PARAMETERS_##form(integer));
 #define KW_DECLARE_cublasLt(symbol, form, integer)
@@ -231,10 +230,10 @@ Status answer_sgemm(KW_PARAMETERS_sgemm(Int)) {
 }  // namespace
 
 #define KW_DEFINE(symbol, form, integer, library) KW_DEFINE_##library(symbol, form, integer)
-#define KW_DEFINE_cublas(symbol, form, integer)               \
-  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) {   \
-    count(#symbol);                                           \
-    return answer_##form<integer>(KW_ARGUMENTS_##form);       \
+#define KW_DEFINE_cublas(symbol, form, integer)             \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) { \
+    count(#symbol);                                         \
+    return answer_##form<integer>(KW_ARGUMENTS_##form);     \
   }
 #define KW_DEFINE_cublasLt(symbol, form, integer)
 KW_CUBLAS_SYMBOLS(KW_DEFINE)

@@ -43,7 +43,7 @@ int set_attribute(void* to, int attribute, const void* value, std::size_t bytes)
 int get_attribute(void* from, int attribute, void* value, std::size_t bytes, std::size_t* written) {
   const auto& attributes = *static_cast<Attributes*>(from);
   const auto found = attributes.find(attribute);
-  if (found == attributes.end() || bytes < found->second.size()) return invalid_value;
+  if (found == attributes.end() || bytes != found->second.size()) return invalid_value;
   std::memcpy(value, found->second.data(), found->second.size());
   if (written != nullptr) *written = found->second.size();
   return status_success;
@@ -125,8 +125,8 @@ int cublasLtMatmulDescCreate(void** description, int compute, int scale) {
   auto* const made = new Attributes;
   put<int>(*made, lt::matmul_compute_type, compute);
   put<int>(*made, lt::matmul_scale_type, scale);
-  for (const int attribute : {lt::matmul_pointer_mode, lt::matmul_op_a, lt::matmul_op_b,
-                              lt::matmul_op_c}) {
+  for (const int attribute :
+       {lt::matmul_pointer_mode, lt::matmul_op_a, lt::matmul_op_b, lt::matmul_op_c}) {
     put<int>(*made, attribute, 0);
   }
   put<int>(*made, lt::matmul_fill_mode, lt::fill_mode_full);
@@ -174,9 +174,9 @@ int cublasLtMatrixLayoutGetAttribute(void* layout, int attribute, void* value, s
 
 #define KW_DEFINE(symbol, form, integer, library) KW_DEFINE_##library(symbol, form, integer)
 #define KW_DEFINE_cublas(symbol, form, integer)
-#define KW_DEFINE_cublasLt(symbol, form, integer)             \
-  extern "C" Status symbol(KW_PARAMETERS_##form(integer));    \
-  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) {   \
-    return answer_##form<integer>(KW_ARGUMENTS_##form);       \
+#define KW_DEFINE_cublasLt(symbol, form, integer)           \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer));  \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) { \
+    return answer_##form<integer>(KW_ARGUMENTS_##form);     \
   }
 KW_CUBLAS_SYMBOLS(KW_DEFINE)

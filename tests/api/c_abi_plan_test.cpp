@@ -22,8 +22,8 @@ const float alpha_of_one = 1, beta_of_zero = 0;
 kwStatus_t plan_of(kwHandle_t handle, std::int64_t size, kwSgemmPlan* plan) {
   const auto* const some = reinterpret_cast<const float*>(std::uintptr_t{4096});
   auto* const other = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
-  return kwPlanSgemm(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, size, size, size, &alpha_of_one, some,
-                     size, some, size, &beta_of_zero, other, size, plan);
+  return kwPlanSgemm(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, size, size, size, &alpha_of_one,
+                     some, size, some, size, &beta_of_zero, other, size, plan);
 }
 
 TEST(CAbiPlan, OnTheCpuNothingIsPredicted) {
@@ -40,8 +40,8 @@ TEST(CAbiPlan, NothingToDoHasNoKernel) {
   kwHandle_t handle = nullptr;
   ASSERT_EQ(kwCreateCpu(&handle), KW_STATUS_OK);
   kwSgemmPlan plan{"kernel", 1, 1};
-  EXPECT_EQ(kwPlanSgemm(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 0, 4, 4, &alpha_of_one, nullptr, 1,
-                        nullptr, 4, &beta_of_zero, nullptr, 1, &plan),
+  EXPECT_EQ(kwPlanSgemm(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 0, 4, 4, &alpha_of_one,
+                        nullptr, 1, nullptr, 4, &beta_of_zero, nullptr, 1, &plan),
             KW_STATUS_OK);
   EXPECT_EQ(plan.kernel, nullptr);
   EXPECT_EQ(plan.time_us, 0);
@@ -57,11 +57,12 @@ TEST(CAbiPlan, WrongArgumentsAreTheCallsOwn) {
   EXPECT_EQ(plan_of(handle, -1, &plan), KW_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(std::string(kwLastErrorMessage(handle)).find("m is -1"), std::string::npos);
   const float* const arrays[] = {&alpha_of_one};
-  EXPECT_EQ(kwPlanSgemmBatched(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 1, 1, 1, &alpha_of_one, arrays,
-                               1, arrays, 1, &beta_of_zero, nullptr, 1, 1, &plan),
+  EXPECT_EQ(kwPlanSgemmBatched(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 1, 1, 1, &alpha_of_one,
+                               arrays, 1, arrays, 1, &beta_of_zero, nullptr, 1, 1, &plan),
             KW_STATUS_INVALID_ARGUMENT);
-  EXPECT_EQ(kwPlanSgemmStridedBatched(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 2, 2, 2, &alpha_of_one,
-                                      &alpha_of_one, 2, -4, &alpha_of_one, 2, 4, &beta_of_zero, nullptr, 2, 4, 3, &plan),
+  EXPECT_EQ(kwPlanSgemmStridedBatched(handle, KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 2, 2, 2,
+                                      &alpha_of_one, &alpha_of_one, 2, -4, &alpha_of_one, 2, 4,
+                                      &beta_of_zero, nullptr, 2, 4, 3, &plan),
             KW_STATUS_INVALID_ARGUMENT);
   kwDestroy(handle);
 }
@@ -87,9 +88,10 @@ class CAbiPlanOnDevice : public testing::Test {
     ASSERT_TRUE(runtime.copy(a, ones.data(), bytes, Stream{}).ok());
     const std::size_t before = host_simt::DeviceMemory::used_bytes();
     auto* const in = static_cast<float*>(a);
-    ASSERT_EQ(kwSgemm(handle(), KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, size, size, size, &alpha_of_one, in,
-                      size, in, size, &beta_of_zero, static_cast<float*>(c), size),
-              KW_STATUS_OK)
+    ASSERT_EQ(
+        kwSgemm(handle(), KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, size, size, size, &alpha_of_one, in,
+                size, in, size, &beta_of_zero, static_cast<float*>(c), size),
+        KW_STATUS_OK)
         << kwLastErrorMessage(handle());
     allocated_ = host_simt::DeviceMemory::used_bytes() - before;
     ASSERT_TRUE(runtime.copy(ones.data(), c, bytes, Stream{}).ok());
@@ -127,15 +129,15 @@ TEST_F(CAbiPlanOnDevice, ManyProductsHaveOneWay) {
   kwSgemmPlan plan{};
   auto* const c = reinterpret_cast<float*>(std::uintptr_t{1} << 40);
   EXPECT_EQ(kwPlanSgemmStridedBatched(handle(), KW_COL_MAJOR, KW_OP_TRANSPOSE, KW_OP_NONE, 32, 32,
-                                      32, &alpha_of_one, &alpha_of_one, 32, 1024, &alpha_of_one, 32, 1024, &beta_of_zero, c, 32, 1024,
-                                      10, &plan),
+                                      32, &alpha_of_one, &alpha_of_one, 32, 1024, &alpha_of_one, 32,
+                                      1024, &beta_of_zero, c, 32, 1024, 10, &plan),
             KW_STATUS_OK)
       << kwLastErrorMessage(handle());
   EXPECT_NE(plan.kernel, nullptr);
   const float* const* const in = reinterpret_cast<const float* const*>(std::uintptr_t{4096});
   auto* const out = reinterpret_cast<float* const*>(std::uintptr_t{8192});
-  EXPECT_EQ(kwPlanSgemmBatched(handle(), KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 32, 32, 32, &alpha_of_one, in,
-                               32, in, 32, &beta_of_zero, out, 32, 10, &plan),
+  EXPECT_EQ(kwPlanSgemmBatched(handle(), KW_COL_MAJOR, KW_OP_NONE, KW_OP_NONE, 32, 32, 32,
+                               &alpha_of_one, in, 32, in, 32, &beta_of_zero, out, 32, 10, &plan),
             KW_STATUS_OK)
       << kwLastErrorMessage(handle());
   EXPECT_NE(plan.kernel, nullptr);
@@ -179,16 +181,19 @@ TEST_F(CAbiPlanOnDevice, MoreThanTheDeviceHasIsToldAndProductsGoOn) {
 
 TEST_F(CAbiPlanOnDevice, AReductionBeyondTheLimitIsRefused) {
   ASSERT_EQ(kwSetWorkspaceLimit(handle(), 0), KW_STATUS_OK);
-  const std::int64_t count = std::int64_t{1} << 22;
+  // Many rows of a narrow matrix: its columns are added up in parts.
+  const std::int64_t rows = std::int64_t{1} << 24, cols = 8;
   std::size_t bytes = 0;
-  ASSERT_EQ(kwReduceArrayWorkspaceBytes(handle(), KW_REDUCE_SUM, KW_FLOAT32, count, &bytes),
+  ASSERT_EQ(kwReduceColumnsWorkspaceBytes(handle(), KW_ROW_MAJOR, KW_REDUCE_SUM, KW_FLOAT32, rows,
+                                          cols, cols, &bytes),
             KW_STATUS_OK);
   ASSERT_GT(bytes, 0u);
-  std::vector<float> data(static_cast<std::size_t>(count));
-  float out = -1;
-  EXPECT_EQ(kwReduceArray(handle(), KW_REDUCE_SUM, KW_FLOAT32, count, data.data(), &out),
+  const auto* const nobody_reads = reinterpret_cast<const float*>(std::uintptr_t{1} << 40);
+  std::vector<float> out(8, -1.0f);
+  EXPECT_EQ(kwReduceColumns(handle(), KW_ROW_MAJOR, KW_REDUCE_SUM, KW_FLOAT32, rows, cols,
+                            nobody_reads, cols, out.data()),
             KW_STATUS_WORKSPACE_TOO_SMALL);
-  EXPECT_EQ(out, -1);
+  EXPECT_EQ(out, std::vector<float>(8, -1.0f));
   EXPECT_NE(std::string(kwLastErrorMessage(handle())).find("set a higher limit"), std::string::npos)
       << kwLastErrorMessage(handle());
 }

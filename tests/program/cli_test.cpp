@@ -49,7 +49,7 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"run", "program is required"},
       {"run --math tf32 -- ls", "--math: tf32 not in {fp32_split,fp32,off}"},
       {"run --verify 0 -- ls", "--verify: 0 is outside of 1"},
-      {"run --report '' -- ls", "--report:  is empty"},
+      {"run --report '' -- ls", "--report: is empty"},
       {"run --nothing -- ls", "\"--nothing\" is neither a command nor an option here"},
       {"list gemv", "gemv"},
       {"verify sgemm --device cpu --shape 12x13", "\"12x13\" has 2 dimensions, want 1 or 3"},

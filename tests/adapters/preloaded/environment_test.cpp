@@ -63,7 +63,7 @@ TEST(Loading, WithoutADriverAllIsForwarded) {
 }
 
 TEST(Loading, AProcessWithoutCublasNoticesNothing) {
-  const Outcome run = run_client("nothing 5");
+  const Outcome run = run_client("nothing 5", "KERNELWRIGHT_MATH=typo");
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_EQ(run.out + run.log, "");
   EXPECT_EQ(run_shell("ls /proc/self/fd > /dev/null").exit_code, 0);
@@ -127,7 +127,7 @@ TEST(Environment, ALogThatCannotBeWrittenGoesToStandardError) {
 }
 
 nlohmann::json read_report(const std::string& path) {
-  const auto report = nlohmann::json::parse(read_file(path), nullptr, false);
+  auto report = nlohmann::json::parse(read_file(path), nullptr, false);
   unlink(path.c_str());
   return report;
 }
@@ -152,7 +152,8 @@ TEST(RunCommand, SaysWhatWasTaken) {
 }
 
 TEST(RunCommand, SaysWhatWasForwardedAndWhy) {
-  const Outcome run = run_shell("KERNELWRIGHT_SMALLEST=1e6 " + program + "run -- " + client + "local");
+  const Outcome run =
+      run_shell("KERNELWRIGHT_SMALLEST=1e6 " + program + "run -- " + client + "local");
   EXPECT_TRUE(contains(run.out, "0 calls of cuBLAS taken, 1 left to it")) << run.out;
   EXPECT_TRUE(contains(run.out, "smaller than KERNELWRIGHT_SMALLEST")) << run.out;
 }
@@ -183,7 +184,8 @@ TEST(RunCommand, SetsTheArithmetic) {
 }
 
 TEST(RunCommand, AReportThatCannotBeWrittenIsToldBeforeTheProgramRuns) {
-  const Outcome run = run_shell(program + "run --report /nonexistent/r.json -- " + client + "local");
+  const Outcome run =
+      run_shell(program + "run --report /nonexistent/r.json -- " + client + "local");
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_FALSE(contains(run.out, "sum 12")) << run.out;
   EXPECT_TRUE(contains(run.out, "--report: cannot write /nonexistent/r.json")) << run.out;

@@ -64,8 +64,8 @@ Status call_strided_ex(Function* f, Problem& p, const Spoiled& s) {
            -1);
 }
 // One group.
-#define KW_GROUP                                                                             \
-  const Int m = Int(s.m), n = Int(s.n), k = Int(s.k), lda = Int(s.lda), ldb = Int(s.ldb),    \
+#define KW_GROUP                                                                          \
+  const Int m = Int(s.m), n = Int(s.n), k = Int(s.k), lda = Int(s.lda), ldb = Int(s.ldb), \
             ldc = Int(s.ldc), size = Int(s.batch)
 template <class Int, class Function>
 Status call_grouped(Function* f, Problem& p, const Spoiled& s) {
@@ -98,10 +98,11 @@ struct Subject {
 // cublasLt and handles have tests of their own.
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
+// NOLINTBEGIN(bugprone-macro-parentheses): names of functions and types
 #define KW_SUBJECT(symbol, form, integer, library) KW_SUBJECT_##form(symbol, integer)
-#define KW_PLAIN(symbol, form, integer)                                                  \
-  all.push_back({#symbol, traits_##form, [](Problem& p, const Spoiled& s) {              \
-                   return call_##form<integer>(&symbol, p, s);                           \
+#define KW_PLAIN(symbol, form, integer)                                     \
+  all.push_back({#symbol, traits_##form, [](Problem& p, const Spoiled& s) { \
+                   return call_##form<integer>(&symbol, p, s);              \
                  }});
 #define KW_SUBJECT_sgemm(symbol, integer) KW_PLAIN(symbol, sgemm, integer)
 #define KW_SUBJECT_sgemm_ex(symbol, integer) KW_PLAIN(symbol, sgemm_ex, integer)
@@ -115,6 +116,7 @@ std::vector<Subject> subjects() {
 #define KW_SUBJECT_lt_matmul(symbol, integer)
 #define KW_SUBJECT_destroy(symbol, integer)
   KW_CUBLAS_SYMBOLS(KW_SUBJECT)
+  // NOLINTEND(bugprone-macro-parentheses)
   return all;
 }
 

@@ -207,8 +207,7 @@ TEST_F(LtMatmul, ComputeTypes) {
     Enum compute;
     bool taken;
     const char* said;
-  } cases[] = {{compute_32f, true, "fp32_split"},
-               {compute_32f_pedantic, true, "fp32 by"},
+  } cases[] = {{compute_32f, true, "fp32_split"}, {compute_32f_pedantic, true, "fp32 by"},
                {77, false, "compute type"},   // FAST_TF32
                {74, false, "compute type"},   // FAST_16F
                {75, false, "compute type"},   // FAST_16BF
@@ -296,9 +295,9 @@ TEST_F(LtMatmul, NullsGetTheVendorsStatus) {
                            data_[1].data(), layouts_[1], &beta_, d.data(), layouts_[2], d.data(),
                            layouts_[3], nullptr, nullptr, 0, nullptr),
             7);
-  EXPECT_EQ(cublasLtMatmul(handle_, nullptr, &alpha_, data_[0].data(), layouts_[0],
-                           data_[1].data(), layouts_[1], &beta_, d.data(), layouts_[2], d.data(),
-                           layouts_[3], nullptr, nullptr, 0, nullptr),
+  EXPECT_EQ(cublasLtMatmul(handle_, nullptr, &alpha_, data_[0].data(), layouts_[0], data_[1].data(),
+                           layouts_[1], &beta_, d.data(), layouts_[2], d.data(), layouts_[3],
+                           nullptr, nullptr, 0, nullptr),
             7);
   EXPECT_EQ(cublasLtMatmul(handle_, description_, &alpha_, data_[0].data(), nullptr,
                            data_[1].data(), layouts_[1], &beta_, d.data(), layouts_[2], d.data(),

@@ -44,7 +44,7 @@ Outcome run_client(const std::string& arguments, const std::string& environment)
   const std::string log = temporary("client_log");
   unlink(log.c_str());
   Outcome run = run_shell("env KERNELWRIGHT_LOG=calls KERNELWRIGHT_LOG_FILE='" + log + "' " +
-                      environment + " '" KW_CLIENT "' " + arguments);
+                          environment + " '" KW_CLIENT "' " + arguments);
   run.log = read_file(log);
   unlink(log.c_str());
   return run;

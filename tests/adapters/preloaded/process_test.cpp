@@ -76,8 +76,8 @@ TEST_F(Adapter, AForkedChildComputes) {
   const pid_t child = fork();
   if (child == 0) {
     Problem p(op_t, op_n, 7, 8, 9);
-    const bool right = sgemm(p) == status_success && p.is_right() &&
-                       stand_in_calls("cublasSgemm_v2_64") == 0;
+    const bool right =
+        sgemm(p) == status_success && p.is_right() && stand_in_calls("cublasSgemm_v2_64") == 0;
     _exit(right ? 0 : 1);
   }
   int state = -1;
@@ -106,7 +106,8 @@ TEST_F(Adapter, AForkWhileThreadsCompute) {
       alarm(20);
       static const float a[4] = {1, 0, 0, 1}, one = 1, zero = 0;
       static float c[4];
-      const Status status = cublasSgemm_v2(handle_, op_n, op_n, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2);
+      const Status status =
+          cublasSgemm_v2(handle_, op_n, op_n, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2);
       _exit(status == status_success && c[0] == 1 && c[3] == 1 ? 0 : 1);
     }
     int state = -1;
@@ -181,7 +182,8 @@ TEST_F(Adapter, ACaptureWithoutAWorkspaceAtHandIsForwarded) {
     forwarded = forwarded || contains(last_line(), "capture, and no workspace");
   }
   EXPECT_TRUE(forwarded);
-  for (std::uintptr_t number = 1; number <= 12; ++number) stand_in_end_capture(stream(500 + number));
+  for (std::uintptr_t number = 1; number <= 12; ++number)
+    stand_in_end_capture(stream(500 + number));
   EXPECT_GE(stand_in_destroy_graph(2002), 1);
 }
 

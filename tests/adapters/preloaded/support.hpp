@@ -15,9 +15,9 @@
 #include "stand_in_loops.hpp"
 #include "symbols.hpp"
 
-#define KW_DECLARE(symbol, form, integer, library)                           \
-  namespace kw::cublas {                                                     \
-  extern "C" Status symbol(KW_PARAMETERS_##form(integer));                   \
+#define KW_DECLARE(symbol, form, integer, library)         \
+  namespace kw::cublas {                                   \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer)); \
   }
 KW_CUBLAS_SYMBOLS(KW_DECLARE)
 #undef KW_DECLARE
@@ -36,8 +36,7 @@ inline bool was_taken() { return contains(last_line(), ", taken, "); }
 
 // A product with random operands, as BLAS knows it.
 struct Problem {
-  Problem(Enum a_op, Enum b_op, int rows, int cols, int depth, int entries = 1,
-          unsigned seed = 1)
+  Problem(Enum a_op, Enum b_op, int rows, int cols, int depth, int entries = 1, unsigned seed = 1)
       : op_a(a_op), op_b(b_op), m(rows), n(cols), k(depth), batch(entries) {
     lda = (op_a == op_n ? m : k) + 1;
     ldb = (op_b == op_n ? k : n) + 2;
@@ -48,19 +47,19 @@ struct Problem {
     std::mt19937 random(seed);
     std::uniform_real_distribution<float> uniform(-1, 1);
     for (std::vector<float>* data : {&a, &b, &c}) {
-      data->resize(static_cast<std::size_t>(
-          batch * (data == &a ? stride_a : data == &b ? stride_b : stride_c)));
+      data->resize(static_cast<std::size_t>(batch * (data == &a   ? stride_a
+                                                     : data == &b ? stride_b
+                                                                  : stride_c)));
       for (float& value : *data) value = uniform(random);
     }
     expected = c;
     for (int entry = 0; entry < batch; ++entry) {
       float* const into = expected.data() + entry * stride_c;
-      stand_in::multiply(m, n, k, alpha,
-                         {a.data() + entry * stride_a, op_a == op_n ? 1 : lda,
-                          op_a == op_n ? lda : 1},
-                         {b.data() + entry * stride_b, op_b == op_n ? 1 : ldb,
-                          op_b == op_n ? ldb : 1},
-                         beta, {into, 1, ldc}, into);
+      stand_in::multiply(
+          m, n, k, alpha,
+          {a.data() + entry * stride_a, op_a == op_n ? 1 : lda, op_a == op_n ? lda : 1},
+          {b.data() + entry * stride_b, op_b == op_n ? 1 : ldb, op_b == op_n ? ldb : 1}, beta,
+          {into, 1, ldc}, into);
     }
     for (int entry = 0; entry < batch; ++entry) {
       a_array.push_back(a.data() + entry * stride_a);

@@ -31,8 +31,7 @@ struct RunOptions {
 std::string find_adapter() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path installed =
-      (program.parent_path() / KW_ADAPTER_FROM_PROGRAM).lexically_normal();
+  const fs::path installed = (program.parent_path() / KW_ADAPTER_FROM_PROGRAM).lexically_normal();
   if (!error && fs::exists(installed, error)) return installed.string();
   const fs::path built = KW_ADAPTER_BUILT;
   if (!built.empty() && fs::exists(built, error)) return built.string();
@@ -49,8 +48,8 @@ class RecordFolder {
     path_ = std::string(chosen == nullptr || *chosen == '\0' ? "/tmp" : chosen) +
             "/kernelwright-run-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr) {
-      throw std::runtime_error(fmt::format("run: cannot make a folder {}: {}; set TMPDIR", path_,
-                                           std::strerror(errno)));
+      throw std::runtime_error(
+          fmt::format("run: cannot make a folder {}: {}; set TMPDIR", path_, std::strerror(errno)));
     }
   }
   ~RecordFolder() {
@@ -84,8 +83,9 @@ void set_environment(const RunOptions& options, const std::string& adapter,
 // Ctrl-C is the program's to answer: this one waits for it.
 int run_program_of(const RunOptions& options, const std::string& adapter,
                    const std::string& records) {
-  std::vector<char*> words;
   std::vector<std::string> copies = options.program;
+  std::vector<char*> words;
+  words.reserve(copies.size() + 1);
   for (std::string& word : copies) words.push_back(word.data());
   words.push_back(nullptr);
 
@@ -164,7 +164,8 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "The program runs with libkernelwright_cublas.so loaded before cuBLAS, which computes its\n"
       "FP32 products; all else goes to cuBLAS. Then standard error says what was taken, by which\n"
-      "kernel, and what was not and why. The exit code is the program's own, or 128 and the number\n"
+      "kernel, and what was not and why. The exit code is the program's own, or 128 and the "
+      "number\n"
       "of the signal that ended it.\n"
       "\n"
       "Without this command: LD_PRELOAD=libkernelwright_cublas.so PROGRAM. docs/drop-in.md has\n"

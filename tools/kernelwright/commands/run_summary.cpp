@@ -68,10 +68,10 @@ std::string time_of(double us) { return us == 0 ? "" : fmt::format("{:.4g}", us)
 
 std::string table(const RunSummary& summary, bool taken, std::size_t most_shapes) {
   Cells cells;
-  cells.push_back(taken ? std::vector<std::string>{"taken", "shape", "by", "calls", "us of host a call",
-                                                   "predicted us", "cuBLAS's", "gained ms"}
-                        : std::vector<std::string>{"to cuBLAS", "shape", "why", "calls",
-                                                   "us of host a call"});
+  cells.push_back(
+      taken ? std::vector<std::string>{"taken", "shape", "by", "calls", "us of host a call",
+                                       "predicted us", "cuBLAS's", "gained ms"}
+            : std::vector<std::string>{"to cuBLAS", "shape", "why", "calls", "us of host a call"});
   std::int64_t left = 0;
   for (const RunRow& row : summary.rows) {
     if (row.taken != taken) continue;
@@ -139,8 +139,8 @@ RunSummary read_records(const std::string& folder) {
     if (record.is_discarded()) continue;
     ++summary.processes;
     const std::string device = record.at("device");
-    const bool is_new = std::find(summary.devices.begin(), summary.devices.end(), device) ==
-                        summary.devices.end();
+    const bool is_new =
+        std::find(summary.devices.begin(), summary.devices.end(), device) == summary.devices.end();
     if (!device.empty() && is_new) summary.devices.push_back(device);
     for (const ordered_json& call : record.at("calls")) {
       const RunRow row = row_of(call);
