@@ -1,5 +1,7 @@
 // A stand-in for libcublas: counts the calls that reach it, judges arguments as cuBLAS does and
 // computes FP32 by plain loops. Its functions follow from the adapter's table of symbols.
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -25,9 +27,12 @@ struct StandInHandle {
 };
 
 std::atomic<bool> computes{true}, recurses{false};
-std::mutex mutex;
+std::mutex mutex;  // of counts; nobody's in a child of fork
 std::map<std::string, long>& counts() {
   static std::map<std::string, long> all;
+  static const int watched =
+      pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  static_cast<void>(watched);
   return all;
 }
 

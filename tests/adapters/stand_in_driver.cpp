@@ -1,5 +1,7 @@
 // A stand-in for libcuda: a current device, captures as tests say them, and copies within host
 // memory, which is the device's.
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -22,8 +24,12 @@ struct State {
   std::map<void*, std::uint64_t> capturing;  // stream to capture; 0: broken
   std::map<std::uint64_t, std::vector<Object*>> graphs;
 };
+// As the driver, which a child of fork may ask. Its lock is nobody's there.
 State& state() {
   static auto* const made = new State;
+  static const int watched = pthread_atfork(
+      [] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
+  static_cast<void>(watched);
   return *made;
 }
 
