@@ -87,6 +87,12 @@ bool Lane::use_stream(Stream stream) {
   return library().kwSetStream(handle_, on_cpu ? nullptr : stream) == KW_STATUS_OK;
 }
 
+// Where the device has no more, the library plans with what there is.
+void Lane::reserve(std::size_t bytes) {
+  const AllocatesBesideCaptures allocates;
+  static_cast<void>(library().kwReserveWorkspace(handle_, bytes));
+}
+
 bool Lane::fix_workspace(std::size_t bytes) {
   const AllocatesBesideCaptures allocates;
   decisions_.clear();

@@ -56,6 +56,8 @@ class Lane {
   std::mutex& mutex() { return mutex_; }  // held by who calls what follows
   bool is_open() const { return handle_ != nullptr; }
   bool use_stream(Stream stream);
+  // At least so much workspace, so that a call which takes it does not allocate.
+  void reserve(std::size_t bytes);
   // At least so much workspace, and never more: from now on no call allocates.
   bool fix_workspace(std::size_t bytes);
 

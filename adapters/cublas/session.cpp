@@ -144,6 +144,7 @@ void Session::close_oldest_lane() {
 
 std::shared_ptr<Lane> Session::take_spare(const Key& key, const Capture& capture) {
   Device& on = device(static_cast<int>(key.device));
+  short_of_spares_ = true;
   if (on.spares.empty() || !driver().keeps_with_graphs()) {
     on.spares_wanted = std::min<std::size_t>(on.spares_wanted + 1, 8);
     return nullptr;
@@ -175,12 +176,13 @@ void Session::prepare_captures(Lane& lane, std::size_t workspace_bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Device& on = lane.device();
   // By powers of two: what a workspace grew out of is kept.
-  on.spare_bytes =
-      std::max(on.spare_bytes, std::min(std::bit_ceil(workspace_bytes), policy_.capture_bytes));
+  const std::size_t wanted = workspace_bytes == 0 ? 0 : std::bit_ceil(workspace_bytes);
+  on.spare_bytes = std::max(on.spare_bytes, std::min(wanted, policy_.capture_bytes));
   fill_spares(on);
 }
 
 void Session::fill_spares(Device& device) {
+  short_of_spares_ = false;
   if (policy_.capture_bytes == 0 || !driver().keeps_with_graphs()) return;
   std::string why_not;
   while (device.spares.size() < device.spares_wanted) {

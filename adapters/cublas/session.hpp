@@ -34,6 +34,8 @@ class Session {
   Lane* lane_for(const Call& call, Reason* reason, bool* captured);
   // A lane met a product that takes so much workspace: captures shall have it, too.
   void prepare_captures(Lane& lane, std::size_t workspace_bytes);
+  // Whether a capture took what was prepared since.
+  bool is_short_of_spares() const { return short_of_spares_.load(std::memory_order_relaxed); }
   // Whether the taken call at hand is one of those to verify.
   bool is_turn_to_verify() { return taken_++ % policy_.verify_every == 0; }
   // The program destroys the handle: its lanes go.
@@ -76,6 +78,7 @@ class Session {
   std::map<int, Device> devices_;
   std::atomic<std::uint64_t> generation_{1};
   std::atomic<std::int64_t> taken_{0};
+  std::atomic<bool> short_of_spares_{false};
 };
 
 Session& session();

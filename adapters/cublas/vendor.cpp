@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <mutex>
@@ -21,10 +23,28 @@ struct Site {
   Vendor vendor;
   bool is(Symbol called, const void* from) const { return symbol == called && caller == from; }
 };
-std::mutex mutex;  // of all_sites
+// All of them. The lock is held for a look at the list alone, and over a fork, so that it is
+// nobody's in the child.
+std::mutex mutex;
 std::deque<Site>& all_sites() {
   static auto* const sites = new std::deque<Site>;  // never destroyed, nor moved
+  static const int watched =
+      pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  static_cast<void>(watched);
   return *sites;
+}
+const Site* known_site(Symbol symbol, const void* caller) {
+  std::deque<Site>& sites = all_sites();
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto found = std::find_if(sites.begin(), sites.end(),
+                                  [&](const Site& site) { return site.is(symbol, caller); });
+  return found == sites.end() ? nullptr : &*found;
+}
+const Site* keep_site(const Site& site) {
+  if (const Site* const known = known_site(site.symbol, site.caller)) return known;
+  std::deque<Site>& sites = all_sites();
+  const std::lock_guard<std::mutex> lock(mutex);
+  return &sites.emplace_back(site);  // perhaps beside one that another thread kept just now
 }
 // Those met last, so that a call takes no lock.
 std::atomic<const Site*> recent[256];
@@ -126,15 +146,11 @@ const Vendor* vendor_of(Symbol symbol, const void* caller) {
   std::atomic<const Site*>& place = place_of(symbol, caller);
   const Site* site = place.load(std::memory_order_acquire);
   if (site != nullptr && site->is(symbol, caller)) return &site->vendor;
-  const std::lock_guard<std::mutex> lock(mutex);
-  site = nullptr;
-  for (const Site& known : all_sites()) {
-    if (known.is(symbol, caller)) site = &known;
-  }
+  site = known_site(symbol, caller);
   if (site == nullptr) {
     const Vendor found = find(symbol, caller);
     if (found.function == nullptr) return nullptr;  // it may be loaded later
-    site = &all_sites().emplace_back(Site{caller, symbol, found});
+    site = keep_site({caller, symbol, found});
   }
   place.store(site, std::memory_order_release);
   return &site->vendor;

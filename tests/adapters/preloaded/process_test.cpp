@@ -174,6 +174,21 @@ TEST_F(Adapter, CapturesHaveAWorkspaceOfTheirOwn) {
   EXPECT_EQ(stand_in_destroy_graph(1001), 0);
 }
 
+TEST_F(Adapter, CaptureAfterCaptureIsTaken) {
+  for (std::uint64_t id = 3000; id < 3020; ++id) {
+    Problem eager(op_n, op_n, 6, 7, 8);
+    EXPECT_EQ(sgemm(eager), status_success);
+    cublasSetStream_v2(handle_, stream(88));
+    stand_in_begin_capture(stream(88), id);
+    Problem p(op_n, op_n, 6, 7, 8);
+    EXPECT_EQ(sgemm(p), status_success);
+    EXPECT_TRUE(p.is_right() && was_taken()) << last_line();
+    stand_in_end_capture(stream(88));
+    EXPECT_TRUE(id % 2 == 1 || stand_in_destroy_graph(id) == 1);
+  }
+  for (std::uint64_t id = 3001; id < 3020; id += 2) EXPECT_EQ(stand_in_destroy_graph(id), 1);
+}
+
 TEST_F(Adapter, ACaptureWithoutAWorkspaceAtHandIsForwarded) {
   Problem before(op_n, op_n, 6, 7, 8);
   EXPECT_EQ(sgemm(before), status_success);

@@ -27,17 +27,18 @@ struct RunOptions {
   std::vector<std::string> program;
 };
 
-// Beside the installed program, else where it was built.
+// Where the installed program has it, else where a built one has it.
 std::string find_adapter() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path installed = (program.parent_path() / KW_ADAPTER_FROM_PROGRAM).lexically_normal();
-  if (!error && fs::exists(installed, error)) return installed.string();
-  const fs::path built = KW_ADAPTER_BUILT;
-  if (!built.empty() && fs::exists(built, error)) return built.string();
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place :
+       {KW_ADAPTER_FROM_PROGRAM, "../../adapters/cublas/libkernelwright_cublas.so"}) {
+    const fs::path adapter = (folder / place).lexically_normal();
+    if (fs::exists(adapter, error)) return adapter.string();
+  }
   throw UsageError(fmt::format(
       "run: libkernelwright_cublas.so is not at {}; install it (CMake option KW_CUBLAS_ADAPTER=ON)",
-      installed.string()));
+      (folder / KW_ADAPTER_FROM_PROGRAM).lexically_normal().string()));
 }
 
 // A folder for the processes' records, gone with this.
