@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fork_lock.hpp"
 #include "judge.hpp"
 #include "session.hpp"
 
@@ -51,8 +52,9 @@ kwStatus_t with_form(const Product& p, const One& one, const Strided& strided,
 }  // namespace
 
 std::shared_ptr<Lane> Lane::open(Device& device, const Policy& policy, std::string* why_not) {
-  const AllocatesBesideCaptures allocates;
   const KernelwrightLibrary& kw = library();
+  const auto lock = lock_over_forks();  // the library makes things once, too
+  const AllocatesBesideCaptures allocates;
   kwHandle_t handle = nullptr;
   const kwStatus_t status =
       policy.on_cpu ? kw.kwCreateCpu(&handle) : kw.kwCreateGpu(&handle, device.ordinal);
@@ -167,6 +169,7 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
   const auto ask = [&](auto function) {
     return [=, this](auto... arguments) { return function(handle_, arguments..., plan); };
   };
+  const auto lock = lock_over_forks();
   return set(product, math) &&
          with_form(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
                    ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;

@@ -3,8 +3,10 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 
+#include "fork_lock.hpp"
 #include "vendor.hpp"
 
 namespace kw::cublas {
@@ -47,8 +49,16 @@ KernelwrightLibrary open() {
 }  // namespace
 
 const KernelwrightLibrary& library() {
-  static const KernelwrightLibrary opened = open();
-  return opened;
+  static std::atomic<const KernelwrightLibrary*> kept{nullptr};
+  const KernelwrightLibrary* opened = kept.load(std::memory_order_acquire);
+  if (opened != nullptr) return *opened;
+  const auto lock = lock_over_forks();
+  opened = kept.load(std::memory_order_acquire);
+  if (opened == nullptr) {
+    opened = new KernelwrightLibrary(open());  // for as long as the process lives
+    kept.store(opened, std::memory_order_release);
+  }
+  return *opened;
 }
 
 }  // namespace kw::cublas

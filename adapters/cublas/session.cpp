@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "fork_lock.hpp"
+
 namespace kw::cublas {
 
 namespace {
@@ -41,13 +43,16 @@ bool is_read_by_anyone(const Policy& policy) {
 }  // namespace
 
 Session& session() {
-  static const bool watches_forks = [] {
-    Session* const made = make_session();
-    current.store(made);
-    return pthread_atfork(nullptr, nullptr, begin_anew_in_child) == 0;
-  }();
-  static_cast<void>(watches_forks);
-  return *current.load(std::memory_order_acquire);
+  Session* made = current.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  const auto lock = lock_over_forks();
+  made = current.load(std::memory_order_acquire);
+  if (made == nullptr) {
+    made = make_session();
+    current.store(made, std::memory_order_release);
+    static_cast<void>(pthread_atfork(nullptr, nullptr, begin_anew_in_child));
+  }
+  return *made;
 }
 
 Session* session_so_far() { return current.load(std::memory_order_acquire); }
