@@ -1,5 +1,5 @@
 # What is installed where, as three components:
-#   library      the shared library
+#   library      the shared library, and the drop-in for cuBLAS beside it
 #   development  headers, the static library, the CMake package, the pkg-config file
 #   program      kernelwright with its report, man page and bash completion
 # Nothing that is installed names a folder of this machine, so an installed tree may be moved.
@@ -17,6 +17,9 @@ if(KW_SHARED)
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development)
   install(EXPORT kernelwright_shared_targets NAMESPACE kernelwright:: DESTINATION "${package_dir}"
     FILE kernelwright-shared-targets.cmake COMPONENT development)
+endif()
+if(TARGET kernelwright_cublas)  # for a program to be loaded with, not for one to be linked with
+  install(TARGETS kernelwright_cublas LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)
 endif()
 install(TARGETS kernelwright EXPORT kernelwright_static_targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)

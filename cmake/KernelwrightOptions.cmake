@@ -28,6 +28,19 @@ macro(kw_missing text)
   list(APPEND KW_MISSING "${text}")
 endmacro()
 
+# The drop-in for cuBLAS stands on the shared library, and looks symbols up as Linux does.
+set(adapter_possible OFF)
+if(KW_SHARED AND CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|aarch64)$" AND NOT KW_SANITIZE)
+  set(adapter_possible ON)
+endif()
+option(KW_CUBLAS_ADAPTER "libkernelwright_cublas.so, for programs that call cuBLAS" ${adapter_possible})
+if(KW_CUBLAS_ADAPTER AND NOT adapter_possible)
+  message(FATAL_ERROR "KW_CUBLAS_ADAPTER=ON takes a shared library on Linux, x86-64 or aarch64, without sanitizers: "
+                      "leave out BUILD_SHARED_LIBS=OFF and KW_SANITIZE=ON.")
+elseif(NOT KW_CUBLAS_ADAPTER AND NOT KW_SANITIZE)
+  kw_missing("the drop-in for cuBLAS. It is built on Linux, beside the shared library, with KW_CUBLAS_ADAPTER=ON")
+endif()
+
 if(NOT KW_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})

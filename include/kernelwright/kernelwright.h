@@ -60,6 +60,17 @@ KW_API kwStatus_t kwSynchronize(kwHandle_t handle);
  * the device has memory. */
 KW_API kwStatus_t kwSetWorkspace(kwHandle_t handle, void* data, size_t bytes);
 
+/* The handle's own workspace has at least `bytes` from now on, so that calls which take no more
+ * allocate nothing. Allocates, and waits as an allocation does: not while a stream captures.
+ * KW_STATUS_OUT_OF_MEMORY where the device has no more; the workspace is then as large as can be.
+ * A workspace that was set (kwSetWorkspace) stays in use. */
+KW_API kwStatus_t kwReserveWorkspace(kwHandle_t handle, size_t bytes);
+/* The handle's own workspace grows to no more than `bytes`: products make do with that, and a
+ * reduction that needs more fails with KW_STATUS_WORKSPACE_TOO_SMALL. What it has already, it
+ * keeps. SIZE_MAX: no limit, as in a new handle. With a limit of what was reserved no product of
+ * this handle allocates, whatever its size, so that any may be captured. */
+KW_API kwStatus_t kwSetWorkspaceLimit(kwHandle_t handle, size_t bytes);
+
 /* Later products of the shapes in this file, which `kernelwright tune` wrote, use the kernels that
  * were measured fastest; in place of what was loaded before. A new handle loads the file that the
  * environment variable KERNELWRIGHT_TUNE_CACHE names. KW_STATUS_UNUSABLE_FILE where the file is
@@ -136,6 +147,36 @@ KW_API kwStatus_t kwSgemmBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t lay
                                                int64_t lda, const float* const* b, int64_t ldb,
                                                const float* beta, float* const* c, int64_t ldc,
                                                int64_t batch, size_t* bytes);
+
+/* How a product would be computed. */
+typedef struct kwSgemmPlan {
+  const char* kernel; /* the kernel's name, of static storage; null where there is nothing to do */
+  double time_us; /* predicted, on the device alone; infinite where nothing is predicted (CPU) */
+  size_t workspace_bytes; /* that the call would take of the handle's workspace or the caller's */
+} kwSgemmPlan;
+/* How the same call of kwSgemm would be computed: in the handle's arithmetic, pointer mode and
+ * workspace, by the address of no matrix but its alignment. Neither allocates nor waits nor reads
+ * memory of the device, so it may be asked while a stream captures. Some microseconds of host time
+ * at the first time; the handle keeps the plans of its recent products, and the call itself then
+ * takes the plan that was made here. */
+KW_API kwStatus_t kwPlanSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                              int64_t m, int64_t n, int64_t k, const float* alpha, const float* a,
+                              int64_t lda, const float* b, int64_t ldb, const float* beta, float* c,
+                              int64_t ldc, kwSgemmPlan* plan);
+/* The same of kwSgemmStridedBatched. */
+KW_API kwStatus_t kwPlanSgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                            kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                            const float* alpha, const float* a, int64_t lda,
+                                            int64_t stride_a, const float* b, int64_t ldb,
+                                            int64_t stride_b, const float* beta, float* c,
+                                            int64_t ldc, int64_t stride_c, int64_t batch,
+                                            kwSgemmPlan* plan);
+/* The same of kwSgemmBatched. */
+KW_API kwStatus_t kwPlanSgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                     int64_t m, int64_t n, int64_t k, const float* alpha,
+                                     const float* const* a, int64_t lda, const float* const* b,
+                                     int64_t ldb, const float* beta, float* const* c, int64_t ldc,
+                                     int64_t batch, kwSgemmPlan* plan);
 
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
  * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */

@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import docs, page, pictures
+from . import docs, page, pictures, runs
 from .results import NoRows, ResultError, ResultFile, load
 
 NO_MATPLOTLIB = (
@@ -53,12 +53,12 @@ Without matplotlib the page has tables only. `kernelwright compare A.json B.json
     return parser
 
 
-def _load(files: list[str]) -> tuple[list[ResultFile], list[str]]:
+def _load(files: list[str]) -> tuple[list[ResultFile | runs.RunReport], list[str]]:
     """Every file's results, and a note on each that has none; raises if there is nothing at all."""
     results, notes = [], []
     for file in dict.fromkeys(files):
         try:
-            results += load(file)
+            results += [runs.load(file)] if runs.is_run(file) else load(file)
         except NoRows as error:
             notes.append(str(error))
     if not results:

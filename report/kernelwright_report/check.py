@@ -53,7 +53,7 @@ VERSIONED = re.compile(r"(?:CUDA|version|hipcc|clang|g\+\+|GCC|CMake|Python|PyTo
 NO_PROSE = re.compile(r"\]\([^)\s]*\)|https?://\S+|<[a-z/][^>]*>", re.IGNORECASE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(
-    r"(?<![\w/.-])((?:include|src|ladder|peers|tools|report|tests|docs|results|examples|cmake)/[\w./<>*+-]*[\w>*])"
+    r"(?<![\w/.-])((?:include|src|adapters|ladder|peers|tools|report|tests|docs|results|examples|cmake)/[\w./<>*+-]*[\w>*])"
 )
 SEED = re.compile(r"(?<![\w./-])S([1-5])(?:'s)?(?![\w./-])")
 # Folders in which people and machines keep checkouts; not /usr, /opt, /etc, where a system's own files lie, nor /tmp.

@@ -6,8 +6,9 @@ import html
 import re
 from pathlib import Path
 
-from . import text, theme
+from . import runs, text, theme
 from .results import ResultFile
+from .runs import RunReport
 from .sections import section
 
 STYLE = """
@@ -52,7 +53,7 @@ KINDS = ("bench", "host", "accuracy", "verify")
 OPS = ("sgemm", "reduce", "scale_add")
 
 
-def _stems(results: list[ResultFile]) -> list[str]:
+def _stems(results: list[ResultFile | RunReport]) -> list[str]:
     """File names without their end; numbered where two are the same."""
     stems: list[str] = []
     for result in results:
@@ -64,16 +65,25 @@ def _stems(results: list[ResultFile]) -> list[str]:
     return stems
 
 
-def _ordered(results: list[ResultFile]) -> list[ResultFile]:
-    return sorted(results, key=lambda result: (KINDS.index(result.kind), OPS.index(result.op)))
+def _ordered(results: list[ResultFile | RunReport]) -> list[ResultFile | RunReport]:
+    """Programs that were run come first, then what was measured."""
+    ran = [result for result in results if isinstance(result, RunReport)]
+    measured = [result for result in results if not isinstance(result, RunReport)]
+    return ran + sorted(measured, key=lambda result: (KINDS.index(result.kind), OPS.index(result.op)))
 
 
-def write(results: list[ResultFile], folder: Path, size: int | None, notes: list[str], draw: bool) -> Path:
+def _section(result: ResultFile | RunReport, stem: str, folder: Path, size: int | None, draw: bool) -> str:
+    if isinstance(result, RunReport):
+        return runs.section(result, stem, folder)
+    return section(result, stem, folder, size, draw)
+
+
+def write(results: list[ResultFile | RunReport], folder: Path, size: int | None, notes: list[str], draw: bool) -> Path:
     """index.html, and beside it each plot as SVG and PNG and each file's rows as CSV. `notes` go to the top."""
     folder.mkdir(parents=True, exist_ok=True)
     results = _ordered(results)
     stems = _stems(results)
-    found = [section(result, stem, folder, size, draw) for result, stem in zip(results, stems)]
+    found = [_section(result, stem, folder, size, draw) for result, stem in zip(results, stems)]
     links = "".join(f'<a href="#{stem}">{stem}</a>' for stem in stems) if len(stems) > 1 else ""
     style = STYLE % {"light": theme.css_variables(False), "dark": theme.css_variables(True), "font": theme.FONT}
     devices = ", ".join(dict.fromkeys(result.device["name"] for result in results))

@@ -95,7 +95,7 @@ def _check_number(where: str, name: str, value: int | float) -> None:
         _need(value >= 0, f"{where}: '{name}' is {_shown(value)}, expected 0 or more.")
 
 
-def _check_value(where: str, name: str, value, types) -> None:
+def check_value(where: str, name: str, value, types) -> None:
     # In Python, True is an int.
     fits = isinstance(value, types) and (types is bool or not isinstance(value, bool))
     _need(fits, f"{where}: '{name}' is {_shown(value)}, expected {_type_name(types)}.")
@@ -106,18 +106,18 @@ def _check_value(where: str, name: str, value, types) -> None:
 def _check_numbers(where: str, group: str, values: dict) -> None:
     for name, value in values.items():
         if value is not None:
-            _check_value(where, f"{group}.{name}", value, NUMBER)
+            check_value(where, f"{group}.{name}", value, NUMBER)
 
 
 def check_row(where: str, fields) -> None:
     _need(isinstance(fields, dict), f"{where}: expected an object, found {_shown(fields)}.")
     for name, types in REQUIRED.items():
         _need(name in fields, f"{where}: '{name}' is missing.")
-        _check_value(where, name, fields[name], types)
+        check_value(where, name, fields[name], types)
     where += f" ({fields['kernel'][:60]})"
     for name, types in OPTIONAL.items():
         if fields.get(name) is not None:
-            _check_value(where, name, fields[name], types)
+            check_value(where, name, fields[name], types)
     for group in ("time_us", "error", "limited_by"):
         _check_numbers(where, group, fields.get(group) or {})
     for name, known in (("op", OPS), ("role", ROLES)):
@@ -150,14 +150,18 @@ def _check_time(where: str, fields: dict) -> None:
     _need(fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
 
 
-def _check_top(path: Path, data) -> None:
-    _need(isinstance(data, dict), f"{path}: expected one object with 'schema', 'device' and 'rows'.")
+def check_schema(path: Path, data: dict) -> None:
     schema = data.get("schema")
     _need(
         schema == SCHEMA and not isinstance(schema, bool),
         f"{path}: schema {_shown(schema)}, this report reads schema {SCHEMA}. "
         "Measure again with this version of kernelwright.",
     )
+
+
+def _check_top(path: Path, data) -> None:
+    _need(isinstance(data, dict), f"{path}: expected one object with 'schema', 'device' and 'rows'.")
+    check_schema(path, data)
     for name, types in (("device", dict), ("software", dict), ("rows", list)):
         _need(isinstance(data.get(name), types), f"{path}: '{name}' is missing or has the wrong type.")
     command = data.get("command")
@@ -177,7 +181,7 @@ def _check_device(where: str, device: dict) -> None:
         _need(isinstance(device.get(name), str), f"{where}.{name} is missing or not a text.")
     for name in CEILINGS:
         if device.get(name) is not None:
-            _check_value(where, name, device[name], NUMBER)
+            check_value(where, name, device[name], NUMBER)
     empty = device.get("empty_kernel_us")
     _need(isinstance(empty, (dict, type(None))), f"{where}: 'empty_kernel_us' is {_shown(empty)}, expected an object.")
     _check_numbers(where, "empty_kernel_us", empty or {})
@@ -201,10 +205,10 @@ def _clean(value, depth: int = 0):
     return value
 
 
-def read(path: Path) -> dict:
-    """The file's data, checked."""
+def cleaned(path: Path):
+    """What the file holds, with texts that every output can show."""
     try:
-        data = _clean(json.loads(path.read_text(encoding="utf-8")))
+        return _clean(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise NoFile(f"{path}: no such file. `kernelwright bench sgemm --json {path}` writes one.") from None
     except OSError as error:
@@ -215,6 +219,11 @@ def read(path: Path) -> dict:
         raise ResultError(f"{path}: nested too deeply for a result file.") from None
     except ValueError as error:  # JSONDecodeError, and whole numbers of thousands of digits
         raise ResultError(f"{path}: not JSON: {str(error).rstrip('.')}.") from None
+
+
+def read(path: Path) -> dict:
+    """The file's data, checked."""
+    data = cleaned(path)
     _check_top(path, data)
     if not data["rows"]:
         ended = "the run was interrupted before its first row" if data.get("interrupted") else "it has no rows"

@@ -79,6 +79,17 @@ kwStatus_t kwSetWorkspace(kwHandle_t handle, void* data, size_t bytes) {
   return with_state(handle, [&](ContextState& state) { return state.set_workspace(data, bytes); });
 }
 
+kwStatus_t kwReserveWorkspace(kwHandle_t handle, size_t bytes) {
+  return with_state(handle, [&](ContextState& state) { return state.reserve_workspace(bytes); });
+}
+
+kwStatus_t kwSetWorkspaceLimit(kwHandle_t handle, size_t bytes) {
+  return with_state(handle, [&](ContextState& state) {
+    state.limit_workspace(bytes);
+    return Status::success();
+  });
+}
+
 kwStatus_t kwLoadTuneCache(kwHandle_t handle, const char* path) {
   return with_state(handle, [&](ContextState& state) {
     if (path == nullptr) return invalid("path is null: pass the name of a tune cache", "path");

@@ -93,6 +93,19 @@ kwStatus_t sgemm_workspace_bytes(kwHandle_t handle, const SgemmArguments& args, 
   });
 }
 
+kwStatus_t plan_sgemm(kwHandle_t handle, const SgemmArguments& args, kwSgemmPlan* plan) {
+  return with_handle(handle, [&](kwContext& context) {
+    if (plan == nullptr) return invalid("plan is null: pass the address of a kwSgemmPlan", "plan");
+    *plan = {nullptr, 0, 0};
+    SgemmCall call;
+    Status status = to_call(context, args, &call);
+    kw::detail::SgemmOutlook outlook;
+    if (status.ok()) status = kw::detail::sgemm_outlook(*context.state, call, &outlook);
+    if (status.ok()) *plan = {outlook.kernel, outlook.time_us, outlook.workspace_bytes};
+    return status;
+  });
+}
+
 SgemmBatch by_pointers(std::int64_t batch, const float* const* a, const float* const* b,
                        float* const* c) {
   return {batch, 0, 0, 0, true, a, b, c};
@@ -121,6 +134,36 @@ kwStatus_t kwSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_
                    int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
                    const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc) {
   return sgemm(handle, {layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
+}
+
+kwStatus_t kwPlanSgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
+                       int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
+                       const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc,
+                       kwSgemmPlan* plan) {
+  return plan_sgemm(handle, {layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc},
+                    plan);
+}
+
+kwStatus_t kwPlanSgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                     int64_t m, int64_t n, int64_t k, const float* alpha,
+                                     const float* a, int64_t lda, int64_t stride_a, const float* b,
+                                     int64_t ldb, int64_t stride_b, const float* beta, float* c,
+                                     int64_t ldc, int64_t stride_c, int64_t batch,
+                                     kwSgemmPlan* plan) {
+  const SgemmBatch entries = {batch, stride_a, stride_b, stride_c};
+  return plan_sgemm(
+      handle, {layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, entries}, plan);
+}
+
+kwStatus_t kwPlanSgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                              int64_t m, int64_t n, int64_t k, const float* alpha,
+                              const float* const* a, int64_t lda, const float* const* b,
+                              int64_t ldb, const float* beta, float* const* c, int64_t ldc,
+                              int64_t batch, kwSgemmPlan* plan) {
+  return plan_sgemm(handle,
+                    {layout, op_a, op_b, m, n, k, alpha, nullptr, lda, nullptr, ldb, beta, nullptr,
+                     ldc, by_pointers(batch, a, b, c)},
+                    plan);
 }
 
 kwStatus_t kwSgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,

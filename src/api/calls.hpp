@@ -37,6 +37,15 @@ Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, s
 // empty where there was nothing to do. Waits for it.
 Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path);
 
+// How a call would be computed; `kernel` is null where there is nothing to do.
+struct SgemmOutlook {
+  const char* kernel = nullptr;
+  double time_us = 0;
+  std::size_t workspace_bytes = 0;
+};
+// Keeps the plan for the call itself. Neither allocates device memory nor waits.
+Status sgemm_outlook(ContextState& state, const SgemmCall& call, SgemmOutlook* outlook);
+
 struct ScaleAddCall {
   float scale = 1;
   MatrixView<const float> a;

@@ -123,13 +123,28 @@ Status ContextState::set_workspace(void* data, std::size_t bytes) {
              ": align it to ", workspace_alignment, " bytes"),
         "workspace");
   }
-  own_limit_ = any_workspace;  // there may be memory again
+  own_limit_ = asked_limit_;  // there may be memory again
   if (data == nullptr) {
     callers_workspace_.reset();
   } else {
     callers_workspace_ = Workspace{data, bytes, tickets_};
   }
   return Status::success();
+}
+
+Status ContextState::reserve_workspace(std::size_t bytes) {
+  if (bytes == 0 || (!own_workspaces_.empty() && own_workspaces_.back().bytes >= bytes)) {
+    return Status::success();
+  }
+  asked_limit_ = std::max(asked_limit_, bytes);
+  own_limit_ = asked_limit_;
+  return runtime_->with_device([&] { return grow_workspace(bytes); });
+}
+
+void ContextState::limit_workspace(std::size_t bytes) {
+  const std::size_t present = own_workspaces_.empty() ? 0 : own_workspaces_.back().bytes;
+  asked_limit_ = std::max(bytes, present);
+  own_limit_ = asked_limit_;
 }
 
 Status ContextState::load_tune_cache(const std::string& path) {
@@ -180,6 +195,13 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
     return Status::success();
   }
   if (own_workspaces_.empty() || own_workspaces_.back().bytes < bytes) {
+    if (bytes > asked_limit_) {
+      return Status::failure(
+          StatusCode::workspace_too_small,
+          text("this call takes ", bytes, " bytes of workspace, but its limit is ", asked_limit_,
+               ": set a higher limit"),
+          "workspace");
+    }
     Status status = grow_workspace(bytes);
     if (!status.ok()) return status;
   }
@@ -190,7 +212,8 @@ Status ContextState::workspace(std::size_t bytes, Workspace* found) {
 // Sizes double, so all of them together have at most four times the largest size needed; less where
 // the device has no more.
 Status ContextState::grow_workspace(std::size_t bytes) {
-  const std::size_t rounded = std::max(std::bit_ceil(bytes), smallest_workspace);
+  const std::size_t rounded =
+      std::min(std::max(std::bit_ceil(bytes), smallest_workspace), std::max(bytes, asked_limit_));
   Status status = add_workspace(rounded);
   if (status.code == StatusCode::out_of_memory && rounded > bytes) status = add_workspace(bytes);
   if (status.code != StatusCode::out_of_memory) return status;

@@ -42,6 +42,9 @@ class ContextState {
   Status synchronize();
   Status set_stream(void* handle);
   Status set_workspace(void* data, std::size_t bytes);
+  // The context's own workspace: at least so large from now on; never larger, unless it is already.
+  Status reserve_workspace(std::size_t bytes);
+  void limit_workspace(std::size_t bytes);
   // After a failure the context has no tune cache.
   Status load_tune_cache(const std::string& path);
   // Scratch memory of at least that size, and the context's tickets. The memory is the caller's
@@ -74,6 +77,7 @@ class ContextState {
   std::optional<Workspace> callers_workspace_;
   std::vector<Workspace> own_workspaces_;  // the last one is the largest, and calls use it
   std::size_t own_limit_ = any_workspace;  // less once the device had no memory for more
+  std::size_t asked_limit_ = any_workspace;
 };
 
 // Between a context and its state.

@@ -170,6 +170,19 @@ Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path)
   return state.runtime().with_device(std::ref(look));
 }
 
+Status sgemm_outlook(ContextState& state, const SgemmCall& call, SgemmOutlook* outlook) {
+  *outlook = {};
+  Status status = check_sgemm(call);
+  if (!status.ok() || nothing_to_do(call)) return status;
+  const Math math = call.options.math;
+  const PlannedSgemm* planned = nullptr;
+  status = plan_of(state, canonical(call), math, &planned);
+  if (!status.ok()) return status;
+  const auto& [kernel, plan] = planned->choice;
+  *outlook = {kernel->name, plan.time_us, planned->workspace_bytes};
+  return status;
+}
+
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes) {
   *bytes = 0;
   Status status = check_sgemm(call);

@@ -67,7 +67,29 @@ def sources():
             yield file.relative_to(ROOT / "src").as_posix(), file.read_text()
 
 
+def adapter_violations(files):
+    """The adapters stand on the public C interface and on themselves. `files`: (path relative to adapters, text)."""
+    found = []
+    for file, text in files:
+        folder = ROOT / "adapters" / file.partition("/")[0]
+        for included in includes(text):
+            if included != "kernelwright/kernelwright.h" and not (folder / included).exists():
+                found.append(f"adapters/{file} includes {included}: take what kernelwright.h has")
+    return found
+
+
 class Layers(unittest.TestCase):
+    def test_adapters_stand_on_the_c_interface(self):
+        files = [
+            (file.relative_to(ROOT / "adapters").as_posix(), file.read_text())
+            for file in sorted((ROOT / "adapters").rglob("*"))
+            if file.suffix in {".hpp", ".cpp"}
+        ]
+        self.assertGreater(len(files), 10)
+        self.assertEqual(adapter_violations(files), [])
+        for included in ("kernelwright/sgemm.hpp", "api/calls.hpp", "sgemm/problem.hpp"):
+            self.assertEqual(len(adapter_violations([("cublas/a.cpp", f'#include "{included}"\n')])), 1, included)
+
     def test_no_file_includes_a_higher_or_a_sideways_one(self):
         self.assertEqual(violations(sources()), [])
 

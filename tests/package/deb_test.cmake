@@ -22,7 +22,7 @@ expect("${depends_libkernelwright-dev}" "libkernelwright${SOVERSION} \\(= ${VERS
 
 foreach(file bin/kernelwright share/man/man1/kernelwright.1 share/bash-completion/completions/kernelwright
     share/kernelwright/report/kernelwright_report/__main__.py include/kernelwright/kernelwright.h
-    lib/libkernelwright.so.${VERSION} lib/libkernelwright.so.${SOVERSION} lib/libkernelwright.so lib/libkernelwright.a)
+    lib/libkernelwright.so.${VERSION} lib/libkernelwright.so.${SOVERSION} lib/libkernelwright.so lib/libkernelwright.a lib/libkernelwright_cublas.so)
   if(NOT EXISTS "${root}/usr/${file}")
     message(FATAL_ERROR "no package has /usr/${file}")
   endif()

@@ -22,7 +22,7 @@ bool has_gpu() {
 TEST(Cli, HelpEverywhereWithExamples) {
   for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
                               "bench", "bench sgemm", "bench reduce", "bench scale_add", "tune",
-                              "tune sgemm", "choice", "compare", "report", "help"}) {
+                              "tune sgemm", "choice", "compare", "run", "report", "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -46,6 +46,11 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
       {"frobnicate", "frobnicate"},
       {"bench", "bench: name one of sgemm, reduce, scale_add"},
       {"bench gemv", "gemv"},
+      {"run", "program is required"},
+      {"run --math tf32 -- ls", "--math: tf32 not in {fp32_split,fp32,off}"},
+      {"run --verify 0 -- ls", "--verify: 0 is outside of 1"},
+      {"run --report '' -- ls", "--report: is empty"},
+      {"run --nothing -- ls", "\"--nothing\" is neither a command nor an option here"},
       {"list gemv", "gemv"},
       {"verify sgemm --device cpu --shape 12x13", "\"12x13\" has 2 dimensions, want 1 or 3"},
       {"verify sgemm --device cpu --shape 12xx13", "\"\" in \"12xx13\" is not a whole number"},

@@ -57,7 +57,8 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const std::string command = deepest_command(app);
   const std::string help = fmt::format("`kernelwright help{}` shows what there is", command);
   // A misspelt command leaves the program without one; say which word it was.
-  const std::vector<std::string> unknown = app.remaining(true);
+  std::vector<std::string> unknown = app.remaining(true);
+  std::erase(unknown, "--");
   if (!unknown.empty()) {
     return fmt::format("\"{}\" is neither a command nor an option here; {}", unknown.front(), help);
   }
@@ -87,6 +88,7 @@ int run_checked(int argc, const char* const* argv) {
       "  kernelwright bench reduce --shape 2^20,2^28 --l2 cold\n"
       "  kernelwright compare before.json after.json\n"
       "  kernelwright tune sgemm --shape 1000x3000x500\n"
+      "  kernelwright run -- python3 train.py\n"
       "  kernelwright report sgemm.json -o report\n"
       "  kernelwright help bench sgemm\n"
       "\n"
@@ -94,7 +96,8 @@ int run_checked(int argc, const char* const* argv) {
       "\n"
       "Exit code: 0 fine; 1 verification failed, or of compare --fail-slower something is slower;\n"
       "2 wrong usage, or nothing to measure; 3 the asked device is not here; 4 the work could not\n"
-      "be done: no memory, an output that can't be written, a device that fails; 130 interrupted.");
+      "be done: no memory, an output that can't be written, a device that fails; 130 interrupted.\n"
+      "Of run: the program's own.");
   Invocation invocation;
   invocation.command = typed_command(argc, argv);
   add_devices_command(app, invocation);
@@ -105,6 +108,7 @@ int run_checked(int argc, const char* const* argv) {
   add_tune_command(app, invocation);
   add_choice_command(app, invocation);
   add_compare_command(app, invocation);
+  add_run_command(app, invocation);
   add_report_command(app, invocation);
   add_help_command(app, invocation);
   try {

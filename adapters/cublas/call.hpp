@@ -1,0 +1,112 @@
+// A call of cuBLAS in one form, whichever symbol it came through, and why a call is not taken.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "abi.hpp"
+#include "kernelwright/kernelwright.h"
+#include "policy.hpp"
+#include "symbols.hpp"
+
+namespace kw::cublas {
+
+// Why cuBLAS computes a call. The first is none; `reason_texts` says each.
+enum class Reason : std::uint8_t {
+  none,
+  off,
+  types,
+  compute_type,
+  math_mode,
+  pedantic,
+  arguments,
+  nothing_to_do,
+  operation,
+  grouped,
+  lt_epilogue,
+  lt_order,
+  lt_output,
+  lt_scale,
+  lt_pointer_mode,
+  lt_shapes,
+  lt_unknown,
+  small,
+  slower,
+  unmeasured,
+  no_library,
+  no_device,
+  capture,
+  refused,
+};
+
+constexpr const char* reason_texts[] = {
+    "",
+    "switched off",
+    "types other than FP32",
+    "compute type other than FP32",
+    "math mode that is not FP32",
+    "PEDANTIC, which KERNELWRIGHT_PEDANTIC leaves to cuBLAS",
+    "arguments for cuBLAS to judge",
+    "nothing to multiply",
+    "conjugation without transposition",
+    "groups, whose time in cuBLAS was never measured",
+    "epilogue that the library does not have",
+    "order of a matrix that is neither column- nor row-major",
+    "C and D differ",
+    "scaled inputs or outputs",
+    "vector of scalars",
+    "shapes or batches of the descriptors do not fit each other",
+    "descriptor with an attribute that the adapter does not know",
+    "smaller than KERNELWRIGHT_SMALLEST",
+    "predicted to be slower than cuBLAS",
+    "GPU for which cuBLAS was never measured",
+    "libkernelwright cannot be used",
+    "no device that libkernelwright can use",
+    "capture, and no workspace was at hand",
+    "refused by libkernelwright",
+};
+constexpr std::size_t reason_count = sizeof reason_texts / sizeof reason_texts[0];
+static_assert(reason_count == static_cast<std::size_t>(Reason::refused) + 1);
+
+constexpr const char* text_of(Reason reason) {
+  return reason_texts[static_cast<std::size_t>(reason)];
+}
+
+enum class Form : std::uint8_t { one, strided, pointers };
+
+// C = alpha op(A) op(B) + beta C in FP32, `batch` times; with Form::pointers a, b and c are arrays
+// of pointers on the device.
+struct Product {
+  kwLayout_t layout = KW_COL_MAJOR;
+  kwOp_t op_a = KW_OP_NONE, op_b = KW_OP_NONE;
+  std::int64_t m = 0, n = 0, k = 0;
+  const float* alpha = nullptr;
+  const void* a = nullptr;
+  std::int64_t lda = 0, stride_a = 0;
+  const void* b = nullptr;
+  std::int64_t ldb = 0, stride_b = 0;
+  const float* beta = nullptr;
+  void* c = nullptr;
+  std::int64_t ldc = 0, stride_c = 0;
+  std::int64_t batch = 1;
+  Form form = Form::one;
+  bool scalars_on_device = false;
+};
+
+struct Call {
+  Symbol symbol = {};
+  Handle handle = nullptr;
+  Stream stream = nullptr;
+  Product product;
+  bool pedantic = false;
+  Reason reason = Reason::none;  // why it cannot be taken, as far as the arguments tell
+};
+
+// How the library would compute a call, as far as anybody is told.
+struct Outlook {
+  Arithmetic math = Arithmetic::fp32;
+  const char* kernel = "";
+  double time_us = 0, vendor_time_us = 0;  // predicted; 0: not
+};
+
+}  // namespace kw::cublas

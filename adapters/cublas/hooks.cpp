@@ -1,0 +1,291 @@
+// The exported functions: each has cuBLAS's own parameters, brings them into the one form of
+// call.hpp, and hands the call on. All of them follow from the table of symbols.
+#include <cstring>
+#include <tuple>
+
+#include "forms.hpp"
+#include "lt_decode.hpp"
+#include "serve.hpp"
+#include "session.hpp"
+#include "vendor.hpp"
+
+namespace kw::cublas {
+
+namespace {
+
+kwOp_t to_op(Enum op, Call* call) {
+  if (op != op_n && op != op_t && op != op_c) call->reason = Reason::operation;
+  return op == op_n ? KW_OP_NONE : KW_OP_TRANSPOSE;
+}
+
+// Stream, pointer mode and math mode, as the handle has them now.
+void ask_handle(const Vendor& vendor, Handle handle, Call* call) {
+  const Getters& getters = vendor.getters;
+  Enum pointer_mode = 0, math_mode = 0;
+  if (handle == nullptr || !getters.complete() ||
+      getters.stream(handle, &call->stream) != status_success ||
+      getters.pointer_mode(handle, &pointer_mode) != status_success ||
+      getters.math_mode(handle, &math_mode) != status_success) {
+    call->reason = Reason::arguments;
+    return;
+  }
+  call->product.scalars_on_device = pointer_mode == pointer_mode_device;
+  const Enum mode = math_mode & math_mode_bits;
+  call->pedantic = mode == math_pedantic;
+  if (mode != math_default && mode != math_pedantic) call->reason = Reason::math_mode;
+}
+
+// For the functions that take one.
+void take_compute_type(Enum type, Call* call) {
+  if (type == compute_32f_pedantic) {
+    call->pedantic = true;
+  } else if (type != compute_32f && type != compute_as_data_r_32f) {
+    call->reason = Reason::compute_type;
+  }
+}
+
+void take_types(Enum a, Enum b, Enum c, Call* call) {
+  if (a != data_r_32f || b != data_r_32f || c != data_r_32f) call->reason = Reason::types;
+}
+
+// What all forms of gemm have.
+template <class Int>
+struct Gemm {
+  Handle handle;
+  Enum op_a, op_b;
+  Int m, n, k;
+  const void* alpha;
+  const void* a;
+  Int lda;
+  const void* b;
+  Int ldb;
+  const void* beta;
+  void* c;
+  Int ldc;
+};
+
+template <class Int>
+Call to_call(Symbol symbol, const Vendor& vendor, const Gemm<Int>& gemm) {
+  Call call;
+  call.symbol = symbol;
+  call.handle = gemm.handle;
+  Product& p = call.product;
+  p.op_a = to_op(gemm.op_a, &call);
+  p.op_b = to_op(gemm.op_b, &call);
+  p.m = gemm.m;
+  p.n = gemm.n;
+  p.k = gemm.k;
+  p.alpha = static_cast<const float*>(gemm.alpha);
+  p.a = gemm.a;
+  p.lda = gemm.lda;
+  p.b = gemm.b;
+  p.ldb = gemm.ldb;
+  p.beta = static_cast<const float*>(gemm.beta);
+  p.c = gemm.c;
+  p.ldc = gemm.ldc;
+  ask_handle(vendor, gemm.handle, &call);
+  return call;
+}
+
+void make_strided(std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c,
+                  std::int64_t batch, Call* call) {
+  Product& p = call->product;
+  p.form = batch == 1 ? Form::one : Form::strided;
+  p.stride_a = stride_a;
+  p.stride_b = stride_b;
+  p.stride_c = stride_c;
+  p.batch = batch;
+}
+
+void make_pointers(std::int64_t batch, Call* call) {
+  call->product.form = Form::pointers;
+  call->product.batch = batch;
+}
+
+// Groups are counted, with the first one's shape, and go to cuBLAS.
+template <class Int>
+Call to_grouped_call(Symbol symbol, Handle handle, const Enum* op_a, const Enum* op_b, const Int* m,
+                     const Int* n, const Int* k, Int groups) {
+  Call call;
+  call.symbol = symbol;
+  call.handle = handle;
+  if (groups > 0 && op_a && op_b && m && n && k) {
+    call.product.op_a = to_op(*op_a, &call);
+    call.product.op_b = to_op(*op_b, &call);
+    call.product.m = *m;
+    call.product.n = *n;
+    call.product.k = *k;
+    call.product.batch = groups;
+  }
+  call.reason = Reason::grouped;
+  return call;
+}
+
+// ------------------------------------------------------------------ the forms of the table
+
+#define KW_DECODE(form)                                                    \
+  template <class Int>                                                     \
+  Call decode_##form([[maybe_unused]] const Vendor& vendor, Symbol symbol, \
+                     KW_PARAMETERS_##form(Int))
+
+#define KW_ONE_GEMM \
+  { handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc }
+
+KW_DECODE(sgemm) { return to_call<Int>(symbol, vendor, KW_ONE_GEMM); }
+
+KW_DECODE(sgemm_ex) {
+  Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
+  take_types(type_a, type_b, type_c, &call);
+  return call;
+}
+
+KW_DECODE(gemm_ex) {
+  static_cast<void>(algorithm);
+  Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
+  take_compute_type(compute, &call);
+  take_types(type_a, type_b, type_c, &call);
+  return call;
+}
+
+// Of the arrays of pointers nothing is written but what they point to.
+template <class T>
+void* array(T* const* pointers) {
+  return const_cast<T**>(pointers);
+}
+
+#define KW_GEMM_OF_POINTERS \
+  { handle, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, array(c), ldc }
+
+KW_DECODE(batched) {
+  Call call = to_call<Int>(symbol, vendor, KW_GEMM_OF_POINTERS);
+  make_pointers(batch, &call);
+  return call;
+}
+
+KW_DECODE(batched_ex) {
+  static_cast<void>(algorithm);
+  Call call = to_call<Int>(symbol, vendor, KW_GEMM_OF_POINTERS);
+  take_compute_type(compute, &call);
+  take_types(type_a, type_b, type_c, &call);
+  make_pointers(batch, &call);
+  return call;
+}
+
+KW_DECODE(strided) {
+  Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
+  make_strided(stride_a, stride_b, stride_c, batch, &call);
+  return call;
+}
+
+KW_DECODE(strided_ex) {
+  static_cast<void>(algorithm);
+  Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
+  take_compute_type(compute, &call);
+  take_types(type_a, type_b, type_c, &call);
+  make_strided(stride_a, stride_b, stride_c, batch, &call);
+  return call;
+}
+
+#define KW_UNUSED(...) static_cast<void>(std::make_tuple(__VA_ARGS__))
+
+KW_DECODE(grouped) {
+  KW_UNUSED(alpha, a, lda, b, ldb, beta, c, ldc, group_size);
+  return to_grouped_call(symbol, handle, op_a, op_b, m, n, k, groups);
+}
+
+KW_DECODE(grouped_ex) {
+  KW_UNUSED(alpha, a, lda, b, ldb, beta, c, ldc, group_size);
+  Call call = to_grouped_call(symbol, handle, op_a, op_b, m, n, k, groups);
+  take_compute_type(compute, &call);
+  take_types(type_a, type_b, type_c, &call);
+  return call;
+}
+
+KW_DECODE(lt_matmul) {
+  KW_UNUSED(algorithm, workspace, workspace_bytes);
+  Call call;
+  call.symbol = symbol;
+  call.handle = handle;
+  call.stream = stream;
+  decode({description, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout},
+         vendor.lt_getters, &call);
+  if (handle == nullptr) call.reason = Reason::arguments;
+  return call;
+}
+
+// Looks the vendor's function up, and makes the call there where nothing is to be looked at: the
+// adapter is off, or cuBLAS itself calls.
+template <class... Parameters, class Answer>
+Status hook(Symbol symbol, const void* caller, const Answer& answer, Parameters... parameters) {
+  const Vendor* const vendor = vendor_of(symbol, caller);
+  if (vendor == nullptr) return status_not_initialized;
+  const auto function = reinterpret_cast<Status (*)(Parameters...)>(vendor->function);
+  const auto forward = [&] { return function(parameters...); };
+  if (is_nested() || is_switched_off()) return forward();
+  return answer(*vendor, Forward(forward));
+}
+
+#define KW_SERVED(form)                                                                \
+  template <class Int>                                                                 \
+  Status answer_##form(Symbol symbol, const void* caller, KW_PARAMETERS_##form(Int)) { \
+    const auto answer = [&](const Vendor& vendor, const Forward& forward) {            \
+      Call call = decode_##form<Int>(vendor, symbol, KW_ARGUMENTS_##form);             \
+      return serve(call, forward);                                                     \
+    };                                                                                 \
+    return hook(symbol, caller, answer, KW_ARGUMENTS_##form);                          \
+  }
+KW_SERVED(sgemm)
+KW_SERVED(sgemm_ex)
+KW_SERVED(gemm_ex)
+KW_SERVED(batched)
+KW_SERVED(batched_ex)
+KW_SERVED(strided)
+KW_SERVED(strided_ex)
+KW_SERVED(grouped)
+KW_SERVED(grouped_ex)
+KW_SERVED(lt_matmul)
+
+// The end of a handle is followed, not decided.
+template <class Int>
+Status answer_destroy(Symbol symbol, const void* caller, KW_PARAMETERS_destroy(Int)) {
+  const auto answer = [&](const Vendor&, const Forward& forward) {
+    session().forget(handle);
+    return pass_on(forward);
+  };
+  return hook(symbol, caller, answer, handle);
+}
+
+}  // namespace
+
+}  // namespace kw::cublas
+
+// ------------------------------------------------------------------ what is exported
+
+using namespace kw::cublas;
+
+#define KW_EXPORT(symbol, form, integer, library)                                                 \
+  extern "C" __attribute__((visibility("default"))) Status symbol(KW_PARAMETERS_##form(integer)); \
+  extern "C" Status symbol(KW_PARAMETERS_##form(integer)) {                                       \
+    return answer_##form<integer>(Symbol::symbol, __builtin_return_address(0),                    \
+                                  KW_ARGUMENTS_##form);                                           \
+  }
+KW_CUBLAS_SYMBOLS(KW_EXPORT)
+
+void* kw::cublas::hook_of(const char* name, Symbol* symbol) {
+#define KW_ADDRESS(symbol, form, integer, library) reinterpret_cast<void*>(&::symbol),
+  static void* const hooks[] = {KW_CUBLAS_SYMBOLS(KW_ADDRESS)};
+  for (std::size_t index = 0; index < symbol_count; ++index) {
+    if (std::strcmp(name, symbols[index].name) != 0) continue;
+    *symbol = static_cast<Symbol>(index);
+    return hooks[index];
+  }
+  return nullptr;
+}
+
+// The process ends: what was counted is written. Contexts stay; the driver frees what they have.
+__attribute__((destructor)) static void tell_what_happened() {
+  Session* const so_far = session_so_far();
+  if (so_far == nullptr) return;
+  so_far->record().write_file(true);
+  so_far->record().write_summary();
+}

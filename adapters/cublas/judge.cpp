@@ -1,0 +1,43 @@
+// Decisions that need no device.
+#include "judge.hpp"
+
+#include <cmath>
+
+#include "vendor_time.hpp"
+
+namespace kw::cublas {
+
+Reason judge_times(const Policy& policy, bool measured, const Product& p, double time_us,
+                   double vendor_time_us) {
+  const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
+                            static_cast<double>(p.k) * static_cast<double>(p.batch);
+  if (operations < policy.smallest) return Reason::small;
+  if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
+  const bool slower =
+      vendor_time_us > 0 && std::isfinite(time_us) && time_us * vendor_margin > vendor_time_us;
+  return slower && !policy.take_slower ? Reason::slower : Reason::none;
+}
+
+Reason check_arguments(const Product& p) {
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0) return Reason::arguments;
+  if (p.alpha == nullptr || p.beta == nullptr) return Reason::arguments;
+  // The matrices as they are stored: so many elements between lines of so many.
+  const bool by_rows = p.layout == KW_ROW_MAJOR;
+  const auto line = [&](kwOp_t op, std::int64_t rows, std::int64_t cols) {
+    return by_rows != (op == KW_OP_TRANSPOSE) ? cols : rows;
+  };
+  const auto fits = [](std::int64_t ld, std::int64_t length) { return ld >= length && ld >= 1; };
+  if (!fits(p.lda, line(p.op_a, p.m, p.k)) || !fits(p.ldb, line(p.op_b, p.k, p.n)) ||
+      !fits(p.ldc, line(KW_OP_NONE, p.m, p.n))) {
+    return Reason::arguments;
+  }
+  if (p.stride_a < 0 || p.stride_b < 0 || p.stride_c < 0) return Reason::arguments;
+  const bool alpha_is_zero = !p.scalars_on_device && *p.alpha == 0;
+  if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0 || alpha_is_zero) {
+    return Reason::nothing_to_do;
+  }
+  if (p.a == nullptr || p.b == nullptr || p.c == nullptr) return Reason::arguments;
+  return Reason::none;
+}
+
+}  // namespace kw::cublas

@@ -1,0 +1,18 @@
+// Whether a call is taken, as far as that follows from its arguments, the policy and predicted
+// times.
+#pragma once
+
+#include "call.hpp"
+#include "policy.hpp"
+
+namespace kw::cublas {
+
+// None where a call whose times are predicted so is taken. A time that is 0 or infinite is not
+// predicted.
+Reason judge_times(const Policy& policy, bool measured, const Product& product, double time_us,
+                   double vendor_time_us);
+
+// Why cuBLAS shall judge the arguments itself; none where they are in order.
+Reason check_arguments(const Product& product);
+
+}  // namespace kw::cublas

@@ -1,0 +1,187 @@
+// Contexts of the library, and what is decided for a shape.
+#include "lane.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "fork_lock.hpp"
+#include "judge.hpp"
+#include "session.hpp"
+
+namespace kw::cublas {
+
+namespace {
+
+// What a plan may depend on: whether a scalar is 0, 1 or another, and how far an address is a
+// multiple of 16.
+std::int64_t kind_of(const float* scalar, bool on_device) {
+  if (on_device) return 3;
+  return *scalar == 0 ? 0 : *scalar == 1 ? 1 : 2;
+}
+std::int64_t last_bits(const void* address) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % 16);
+}
+
+kwMath_t to_library(Arithmetic math) {
+  return math == Arithmetic::fp32 ? KW_MATH_FP32 : KW_MATH_FP32_SPLIT;
+}
+
+template <class T>
+const T* as(const void* data) {
+  return static_cast<const T*>(data);
+}
+
+// The three forms of a product are one list of arguments each.
+template <class One, class Strided, class Pointers>
+kwStatus_t with_form(const Product& p, const One& one, const Strided& strided,
+                     const Pointers& pointers) {
+  if (p.form == Form::one) {
+    return one(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
+               as<float>(p.b), p.ldb, p.beta, static_cast<float*>(p.c), p.ldc);
+  }
+  if (p.form == Form::strided) {
+    return strided(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
+                   p.stride_a, as<float>(p.b), p.ldb, p.stride_b, p.beta, static_cast<float*>(p.c),
+                   p.ldc, p.stride_c, p.batch);
+  }
+  return pointers(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<const float*>(p.a), p.lda,
+                  as<const float*>(p.b), p.ldb, p.beta, static_cast<float* const*>(p.c), p.ldc,
+                  p.batch);
+}
+
+}  // namespace
+
+std::shared_ptr<Lane> Lane::open(Device& device, const Policy& policy, std::string* why_not) {
+  const KernelwrightLibrary& kw = library();
+  const auto lock = lock_over_forks();  // the library makes things once, too
+  const AllocatesBesideCaptures allocates;
+  kwHandle_t handle = nullptr;
+  const kwStatus_t status =
+      policy.on_cpu ? kw.kwCreateCpu(&handle) : kw.kwCreateGpu(&handle, device.ordinal);
+  if (status != KW_STATUS_OK) {
+    *why_not = kw.kwLastErrorMessage(nullptr);
+    return nullptr;
+  }
+  static_cast<void>(kw.kwSetWorkspaceLimit(handle, policy.workspace_bytes));
+  return std::shared_ptr<Lane>(new Lane(device, handle));
+}
+
+Lane::Lane(Device& device, kwHandle_t handle) : device_(&device), handle_(handle) {
+  if (device.name.empty()) {
+    device.name = library().kwDeviceName(handle);
+    device.times = vendor_times_of(device.name);
+  }
+}
+
+Lane::~Lane() { close(); }
+
+void Lane::close() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const AllocatesBesideCaptures allocates;
+  library().kwDestroy(handle_);
+  handle_ = nullptr;
+}
+
+// A context of the CPU has no stream.
+bool Lane::use_stream(Stream stream) {
+  decisions_.clear();
+  const bool on_cpu = device_->session->policy().on_cpu;
+  return library().kwSetStream(handle_, on_cpu ? nullptr : stream) == KW_STATUS_OK;
+}
+
+// Where the device has no more, the library plans with what there is.
+void Lane::reserve(std::size_t bytes) {
+  const AllocatesBesideCaptures allocates;
+  static_cast<void>(library().kwReserveWorkspace(handle_, bytes));
+}
+
+bool Lane::fix_workspace(std::size_t bytes) {
+  const AllocatesBesideCaptures allocates;
+  decisions_.clear();
+  const kwStatus_t status = library().kwReserveWorkspace(handle_, bytes);
+  static_cast<void>(library().kwSetWorkspaceLimit(handle_, 0));  // what is there stays
+  return status == KW_STATUS_OK;
+}
+
+std::size_t Lane::Hash::operator()(const Key& key) const {
+  std::uint64_t mixed = 0;
+  for (const std::int64_t word : key.words) {
+    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
+    mixed ^= mixed >> 32;
+  }
+  return static_cast<std::size_t>(mixed);
+}
+
+Lane::Key Lane::key_of(const Call& call) {
+  const Product& p = call.product;
+  const bool arrays = p.form == Form::pointers;
+  std::int64_t small = static_cast<std::int64_t>(call.symbol);
+  const auto put = [&](std::int64_t value, int bits) { small = small << bits | value; };
+  put(p.layout, 1);
+  put(p.op_a, 1);
+  put(p.op_b, 1);
+  put(static_cast<std::int64_t>(p.form), 2);
+  put(call.pedantic ? 1 : 0, 1);
+  put(kind_of(p.alpha, p.scalars_on_device), 2);
+  put(kind_of(p.beta, p.scalars_on_device), 2);
+  put(arrays ? 0 : last_bits(p.a), 4);
+  put(arrays ? 0 : last_bits(p.b), 4);
+  put(arrays ? 0 : last_bits(p.c), 4);
+  return {{p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch, p.stride_a, p.stride_b, p.stride_c, small}};
+}
+
+bool Lane::set(const Product& product, Arithmetic math) {
+  const kwPointerMode_t mode =
+      product.scalars_on_device ? KW_POINTER_MODE_DEVICE : KW_POINTER_MODE_HOST;
+  if (mode != pointer_mode_) {
+    if (library().kwSetPointerMode(handle_, mode) != KW_STATUS_OK) return false;
+    pointer_mode_ = mode;
+  }
+  if (math != math_) {
+    if (library().kwSetMath(handle_, to_library(math)) != KW_STATUS_OK) return false;
+    math_ = math;
+  }
+  return true;
+}
+
+Decision Lane::decide(const Call& call, const Policy& policy) {
+  Decision made;
+  const Product& p = call.product;
+  made.outlook.math = call.pedantic ? policy.pedantic : policy.math;
+  made.reason = made.outlook.math == Arithmetic::off ? Reason::pedantic : Reason::none;
+  kwSgemmPlan plan = {nullptr, 0, 0};
+  if (made.reason == Reason::none && !make_plan(p, made.outlook.math, &plan)) {
+    made.reason = Reason::refused;
+  }
+  if (made.reason != Reason::none) return made;
+  const VendorTimes* const times = device_->times;
+  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, vendor_shape(p));
+  made.reason = judge_times(policy, times != nullptr || policy.on_cpu, p, plan.time_us,
+                            made.outlook.vendor_time_us);
+  if (plan.kernel != nullptr) made.outlook.kernel = plan.kernel;
+  if (std::isfinite(plan.time_us)) made.outlook.time_us = plan.time_us;
+  made.workspace_bytes = plan.workspace_bytes;
+  return made;
+}
+
+bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
+  const KernelwrightLibrary& kw = library();
+  const auto ask = [&](auto function) {
+    return [=, this](auto... arguments) { return function(handle_, arguments..., plan); };
+  };
+  const auto lock = lock_over_forks();
+  return set(product, math) &&
+         with_form(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
+                   ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;
+}
+
+kwStatus_t Lane::multiply(const Product& product, Arithmetic math) {
+  if (!set(product, math)) return KW_STATUS_INTERNAL_ERROR;
+  const KernelwrightLibrary& kw = library();
+  const auto run = [&](auto function) {
+    return [=, this](auto... arguments) { return function(handle_, arguments...); };
+  };
+  return with_form(product, run(kw.kwSgemm), run(kw.kwSgemmStridedBatched), run(kw.kwSgemmBatched));
+}
+
+}  // namespace kw::cublas

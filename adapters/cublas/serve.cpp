@@ -1,0 +1,98 @@
+// Takes a call or forwards it, and counts it.
+#include "serve.hpp"
+
+#include "judge.hpp"
+#include "session.hpp"
+#include "verify.hpp"
+
+namespace kw::cublas {
+
+namespace {
+
+thread_local int depth = 0;
+
+class Nested {
+ public:
+  Nested() { ++depth; }
+  ~Nested() { --depth; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+};
+
+struct Outcome {
+  Reason reason = Reason::none;
+  bool captured = false;
+  Tally* tally = nullptr;
+  Outlook outlook = {};
+};
+
+// After a refusal nothing was written, and cuBLAS computes the call. A device that failed while
+// the library launched fails cuBLAS as well.
+Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward, bool captured) {
+  const std::lock_guard<std::mutex> lock(lane.mutex());
+  if (!lane.is_open()) return {Reason::refused, captured};
+  Decision& decision = lane.decision(call, in.policy(), [&](Decision& made) {
+    if (made.reason == Reason::none && !captured) {
+      lane.reserve(made.workspace_bytes);
+      in.prepare_captures(lane, made.workspace_bytes);
+    }
+    if (in.is_recording()) made.tally = &in.record().tally(call, made.reason, made.outlook);
+  });
+  if (!captured && in.is_short_of_spares()) in.prepare_captures(lane, 0);
+  if (decision.reason != Reason::none)
+    return {decision.reason, captured, decision.tally, decision.outlook};
+  const Verification verification(in, call, decision.tally, captured, forward);
+  const kwStatus_t status = lane.multiply(call.product, decision.outlook.math);
+  if (status == KW_STATUS_OK) {
+    verification.compare();
+    return {Reason::none, captured, decision.tally, decision.outlook};
+  }
+  in.record().warn_once(row_of(call.symbol).name, std::string(row_of(call.symbol).name) +
+                                                      " goes to cuBLAS, the library says " +
+                                                      library().kwStatusString(status) + ": " +
+                                                      lane.last_error());
+  return {Reason::refused, captured};
+}
+
+Outcome take(Session& in, const Call& call, const Forward& forward) {
+  Outcome outcome{call.reason};
+  if (outcome.reason == Reason::none) outcome.reason = check_arguments(call.product);
+  if (outcome.reason != Reason::none) return outcome;
+  Lane* const lane = in.lane_for(call, &outcome.reason, &outcome.captured);
+  if (lane == nullptr) return outcome;
+  return multiply(in, *lane, call, forward, outcome.captured);
+}
+
+void count(Session& in, const Call& call, Outcome& outcome, std::int64_t host_ns) {
+  if (outcome.tally == nullptr) outcome.tally = &in.record().tally(call, outcome.reason);
+  Tally& tally = *outcome.tally;
+  tally.calls.fetch_add(1, std::memory_order_relaxed);
+  tally.host_ns.fetch_add(static_cast<std::uint64_t>(host_ns), std::memory_order_relaxed);
+  if (outcome.captured) tally.captured.fetch_add(1, std::memory_order_relaxed);
+  if (in.policy().log == LogLevel::calls) {
+    in.record().call_line(call, outcome.reason, outcome.outlook, outcome.captured,
+                          1e-3 * static_cast<double>(host_ns));
+  }
+  in.record().write_file(false);
+}
+
+}  // namespace
+
+bool is_nested() { return depth > 0; }
+
+Status pass_on(const Forward& forward) {
+  const Nested nested;
+  return forward();
+}
+
+Status serve(Call& call, const Forward& forward) {
+  Session& in = session();
+  const bool recording = in.is_recording();
+  const std::int64_t began = recording ? now_ns() : 0;
+  Outcome outcome = take(in, call, forward);
+  const Status status = outcome.reason == Reason::none ? status_success : pass_on(forward);
+  if (recording) count(in, call, outcome, now_ns() - began);
+  return status;
+}
+
+}  // namespace kw::cublas

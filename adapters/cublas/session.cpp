@@ -1,0 +1,217 @@
+// Lanes: found, opened, given to captures and taken back.
+#include "session.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+
+#include "fork_lock.hpp"
+
+namespace kw::cublas {
+
+namespace {
+
+const char* from_environment(const char* name) { return std::getenv(name); }
+
+// Never destroyed: calls may come while the process ends.
+std::atomic<Session*> current{nullptr};
+
+Session* make_session() {
+  std::vector<std::string> complaints;
+  Policy policy = read_policy(from_environment, &complaints);
+  auto* const made = new Session(std::move(policy));
+  for (const std::string& complaint : complaints) {
+    made->record().line(LogLevel::warnings, complaint);
+  }
+  return made;
+}
+
+// A child of fork begins anew. What its parent had is left alone: locks that threads held which are
+// not here, and contexts of a GPU, which do not survive a fork.
+void begin_anew_in_child() {
+  Session* const before = current.load();
+  if (before != nullptr) current.store(new Session(before->policy()));
+}
+
+bool is_read_by_anyone(const Policy& policy) {
+  return policy.log >= LogLevel::summary || !policy.record_folder.empty() ||
+         policy.verify_every > 0;
+}
+
+}  // namespace
+
+Session& session() {
+  Session* made = current.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  const auto lock = lock_over_forks();
+  made = current.load(std::memory_order_acquire);
+  if (made == nullptr) {
+    made = make_session();
+    current.store(made, std::memory_order_release);
+    static_cast<void>(pthread_atfork(nullptr, nullptr, begin_anew_in_child));
+  }
+  return *made;
+}
+
+Session* session_so_far() { return current.load(std::memory_order_acquire); }
+
+bool is_switched_off() { return session().policy().math == Arithmetic::off; }
+
+Session::Session(Policy policy)
+    : policy_(std::move(policy)), recording_(is_read_by_anyone(policy_)), record_(policy_) {}
+
+std::size_t Session::Hash::operator()(const Key& key) const {
+  std::uint64_t mixed = 0;
+  for (const std::uint64_t word :
+       {reinterpret_cast<std::uint64_t>(key.handle), reinterpret_cast<std::uint64_t>(key.stream),
+        static_cast<std::uint64_t>(key.device), key.capture}) {
+    mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u;
+    mixed ^= mixed >> 32;
+  }
+  return static_cast<std::size_t>(mixed);
+}
+
+Lane* Session::lane_for(const Call& call, Reason* reason, bool* captured) {
+  Key key{call.handle, call.stream, 0, 0};
+  int ordinal = 0;
+  if (driver().current_device == nullptr || driver().current_device(&ordinal) != 0) {
+    *reason = Reason::no_device;
+    return nullptr;
+  }
+  const Capture capture = capture_of(call.stream);
+  *captured = capture.id != 0;
+  if (!capture.known) {
+    *reason = Reason::capture;
+    return nullptr;
+  }
+  key.device = ordinal;
+  key.capture = capture.id;
+  static thread_local Recent recent;
+  const std::uint64_t generation = generation_.load(std::memory_order_acquire);
+  if (recent.session == this && recent.generation == generation && recent.key == key) {
+    return recent.lane.get();
+  }
+  recent = {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = lanes_.find(key);
+  std::shared_ptr<Lane> lane = found != lanes_.end() ? found->second : nullptr;
+  if (lane == nullptr) {
+    *reason = Reason::capture;
+    lane = *captured ? take_spare(key, capture) : open_lane(key, reason);
+  }
+  if (lane == nullptr) return nullptr;
+  *reason = Reason::none;
+  recent = {this, generation_.load(std::memory_order_acquire), key, std::move(lane)};
+  return recent.lane.get();
+}
+
+Device& Session::device(int ordinal) {
+  Device& known = devices_[ordinal];
+  known.session = this;
+  known.ordinal = ordinal;
+  return known;
+}
+
+std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason) {
+  const std::string& no_library = library().why_not;
+  Device& on = device(static_cast<int>(key.device));
+  *reason = no_library.empty() ? Reason::no_device : Reason::no_library;
+  std::shared_ptr<Lane> opened;
+  if (on.why_not.empty() && no_library.empty()) {
+    opened = Lane::open(on, policy_, &on.why_not);
+    if (opened != nullptr && !opened->use_stream(key.stream)) opened.reset();
+  }
+  if (opened == nullptr) {
+    const std::string& why = no_library.empty() ? on.why_not : no_library;
+    record_.warn_once("lane", "all calls go to cuBLAS: " + why);
+    return nullptr;
+  }
+  record_.set_device(on.name);
+  fill_spares(on);
+  close_oldest_lane();
+  opened_.push_back(key);
+  return lanes_.emplace(key, std::move(opened)).first->second;
+}
+
+// A program that makes ever new streams would gather lanes for all of them.
+void Session::close_oldest_lane() {
+  while (opened_.size() >= most_lanes) {
+    const auto oldest = lanes_.find(opened_.front());
+    opened_.pop_front();
+    if (oldest == lanes_.end()) continue;
+    oldest->second->close();
+    lanes_.erase(oldest);
+    ++generation_;
+  }
+}
+
+std::shared_ptr<Lane> Session::take_spare(const Key& key, const Capture& capture) {
+  Device& on = device(static_cast<int>(key.device));
+  short_of_spares_ = true;
+  if (on.spares.empty() || !driver().keeps_with_graphs()) {
+    on.spares_wanted = std::min<std::size_t>(on.spares_wanted + 1, 8);
+    return nullptr;
+  }
+  std::shared_ptr<Lane> lane = on.spares.back();
+  if (!lane->use_stream(key.stream) ||
+      !destroy_with_graph(capture.graph, lane.get(), capture_is_gone)) {
+    return nullptr;
+  }
+  on.spares.pop_back();
+  return lanes_.emplace(key, std::move(lane)).first->second;
+}
+
+// Called by the driver, from any thread, once a graph and its instances are gone: the lane serves
+// another capture. No function of the driver may be called here.
+void Session::capture_is_gone(void* data) {
+  auto* const gone = static_cast<Lane*>(data);
+  Session& owner = *gone->device().session;
+  const std::lock_guard<std::mutex> lock(owner.mutex_);
+  const auto found = std::find_if(owner.lanes_.begin(), owner.lanes_.end(),
+                                  [&](const auto& entry) { return entry.second.get() == gone; });
+  if (found == owner.lanes_.end()) return;
+  gone->device().spares.push_back(std::move(found->second));
+  owner.lanes_.erase(found);
+  ++owner.generation_;
+}
+
+void Session::prepare_captures(Lane& lane, std::size_t workspace_bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Device& on = lane.device();
+  // By powers of two: what a workspace grew out of is kept.
+  const std::size_t wanted = workspace_bytes == 0 ? 0 : std::bit_ceil(workspace_bytes);
+  on.spare_bytes = std::max(on.spare_bytes, std::min(wanted, policy_.capture_bytes));
+  fill_spares(on);
+}
+
+void Session::fill_spares(Device& device) {
+  short_of_spares_ = false;
+  if (policy_.capture_bytes == 0 || !driver().keeps_with_graphs()) return;
+  std::string why_not;
+  while (device.spares.size() < device.spares_wanted) {
+    std::shared_ptr<Lane> spare = Lane::open(device, policy_, &why_not);
+    if (spare == nullptr) return;
+    device.spares.push_back(std::move(spare));
+  }
+  for (const auto& spare : device.spares) {
+    if (!spare->fix_workspace(device.spare_bytes)) return;
+  }
+}
+
+void Session::forget(Handle handle) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto at = lanes_.begin(); at != lanes_.end();) {
+    // What a graph captured stays with the graph.
+    const bool goes = at->first.handle == handle && at->first.capture == 0;
+    if (goes) {
+      at->second->close();
+      std::erase(opened_, at->first);
+    }
+    at = goes ? lanes_.erase(at) : std::next(at);
+  }
+  ++generation_;
+}
+
+}  // namespace kw::cublas

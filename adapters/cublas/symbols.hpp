@@ -1,0 +1,57 @@
+// The table of hooked symbols. All else follows from it: the exported functions (hooks.cpp), what
+// dlsym gives (dlsym.cpp), the names in logs, and the tests.
+//
+//   row(symbol, form, integer type of sizes, library of cuBLAS that has it)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// clang-format off
+#define KW_CUBLAS_SYMBOLS(row)                                           \
+  row(cublasSgemm_v2, sgemm, int, cublas)                                \
+  row(cublasSgemm_v2_64, sgemm, std::int64_t, cublas)                    \
+  row(cublasSgemmEx, sgemm_ex, int, cublas)                              \
+  row(cublasSgemmEx_64, sgemm_ex, std::int64_t, cublas)                  \
+  row(cublasGemmEx, gemm_ex, int, cublas)                                \
+  row(cublasGemmEx_64, gemm_ex, std::int64_t, cublas)                    \
+  row(cublasSgemmBatched, batched, int, cublas)                          \
+  row(cublasSgemmBatched_64, batched, std::int64_t, cublas)              \
+  row(cublasGemmBatchedEx, batched_ex, int, cublas)                      \
+  row(cublasGemmBatchedEx_64, batched_ex, std::int64_t, cublas)          \
+  row(cublasSgemmStridedBatched, strided, int, cublas)                   \
+  row(cublasSgemmStridedBatched_64, strided, std::int64_t, cublas)       \
+  row(cublasGemmStridedBatchedEx, strided_ex, int, cublas)               \
+  row(cublasGemmStridedBatchedEx_64, strided_ex, std::int64_t, cublas)   \
+  row(cublasSgemmGroupedBatched, grouped, int, cublas)                   \
+  row(cublasSgemmGroupedBatched_64, grouped, std::int64_t, cublas)       \
+  row(cublasGemmGroupedBatchedEx, grouped_ex, int, cublas)               \
+  row(cublasGemmGroupedBatchedEx_64, grouped_ex, std::int64_t, cublas)   \
+  row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
+  row(cublasDestroy_v2, destroy, int, cublas)                            \
+  row(cublasLtDestroy, destroy, int, cublasLt)
+// clang-format on
+
+namespace kw::cublas {
+
+#define KW_NAME(symbol, form, integer, library) symbol,
+enum class Symbol : std::uint8_t { KW_CUBLAS_SYMBOLS(KW_NAME) };
+#undef KW_NAME
+
+enum class Library : std::uint8_t { cublas, cublasLt };
+
+struct SymbolRow {
+  const char* name;
+  Library library;
+};
+
+#define KW_ROW(symbol, form, integer, library) {#symbol, Library::library},
+constexpr SymbolRow symbols[] = {KW_CUBLAS_SYMBOLS(KW_ROW)};
+#undef KW_ROW
+constexpr std::size_t symbol_count = sizeof symbols / sizeof symbols[0];
+
+constexpr const SymbolRow& row_of(Symbol symbol) {
+  return symbols[static_cast<std::size_t>(symbol)];
+}
+
+}  // namespace kw::cublas

@@ -1,0 +1,180 @@
+// Elements are read from the device one line each, so that a large product costs little.
+#include "verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "driver.hpp"
+
+namespace kw::cublas {
+
+namespace {
+
+constexpr int elements_a_call = 16;
+constexpr double unit = 1.0 / (1 << 24);
+
+std::uintptr_t address_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
+
+// A matrix as it lies in memory.
+struct Stored {
+  std::uintptr_t at;
+  std::int64_t row_step, col_step;  // in elements
+};
+
+Stored stored(const void* data, std::int64_t entry_offset, std::int64_t ld, bool by_rows,
+              kwOp_t op) {
+  const bool rows_are_lines = by_rows != (op == KW_OP_TRANSPOSE);
+  return {address_of(data) + static_cast<std::uintptr_t>(entry_offset) * sizeof(float),
+          rows_are_lines ? ld : 1, rows_are_lines ? 1 : ld};
+}
+
+// `count` elements, `step` apart.
+bool read_line(std::uintptr_t from, std::int64_t step, std::int64_t count,
+               std::vector<float>* into) {
+  into->resize(static_cast<std::size_t>(count));
+  const auto step_bytes = static_cast<std::size_t>(step) * sizeof(float);
+  return step == 1 ? driver().copy_to_host(into->data(), from, into->size() * sizeof(float)) == 0
+                   : driver().copy_spaced_to_host(from, step_bytes, into->size(), into->data());
+}
+
+bool read_scalar(const float* scalar, bool on_device, double* value) {
+  float read = 0;
+  if (!on_device) {
+    read = *scalar;
+  } else if (driver().copy_to_host(&read, address_of(scalar), sizeof read) != 0) {
+    return false;
+  }
+  *value = static_cast<double>(read);
+  return true;
+}
+
+// Device memory for a copy of C.
+class Copy {
+ public:
+  explicit Copy(std::size_t bytes) : bytes_(bytes) {
+    const AllocatesBesideCaptures allocates;
+    if (driver().allocate(&address_, bytes) != 0) address_ = 0;
+  }
+  ~Copy() {
+    const AllocatesBesideCaptures allocates;
+    if (address_ != 0) driver().release(address_);
+  }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+  bool take(const void* from) const {
+    return address_ != 0 && driver().copy(address_, address_of(from), bytes_) == 0;
+  }
+  bool put_back(void* to) const { return driver().copy(address_of(to), address_, bytes_) == 0; }
+
+ private:
+  std::size_t bytes_;
+  std::uintptr_t address_ = 0;
+};
+
+// From the first element of C to the last.
+std::size_t bytes_of_c(const Product& p) {
+  const std::int64_t lines = p.layout == KW_ROW_MAJOR ? p.m : p.n;
+  const std::int64_t line = p.layout == KW_ROW_MAJOR ? p.n : p.m;
+  const std::int64_t elements = (p.batch - 1) * p.stride_c + (lines - 1) * p.ldc + line;
+  return static_cast<std::size_t>(elements) * sizeof(float);
+}
+
+void raise(std::atomic<std::uint64_t>* worst, double error) {
+  const auto seen = static_cast<std::uint64_t>(std::min(1e3 * error, 1e18));
+  std::uint64_t before = worst->load(std::memory_order_relaxed);
+  while (before < seen && !worst->compare_exchange_weak(before, seen)) {
+  }
+}
+
+}  // namespace
+
+Verification::Verification(Session& session, const Call& call, Tally* tally, bool captured,
+                           const Forward& forward)
+    : session_(session), call_(call), tally_(tally) {
+  const std::int64_t every = session.policy().verify_every;
+  if (every == 0 || tally == nullptr || captured || call.product.form == Form::pointers) return;
+  if (!session.is_turn_to_verify() || !driver().copies()) return;
+  if (!prepare(forward)) {
+    elements_.clear();
+    session_.record().warn_once("verify",
+                                "a call could not be verified: no memory for a copy of C");
+  }
+}
+
+bool Verification::prepare(const Forward& forward) {
+  const Product& p = call_.product;
+  if (driver().synchronize(call_.stream) != 0) return false;
+  for (int index = 0; index < elements_a_call; ++index) {
+    // The first and the last, and others spread by a fixed rule.
+    const auto place = [&](std::int64_t size, std::uint64_t salt) {
+      const std::uint64_t mixed = (static_cast<std::uint64_t>(index) + salt) * 0x9E3779B97F4A7C15u;
+      if (index == 0) return std::int64_t{0};
+      if (index == 1) return size - 1;
+      return static_cast<std::int64_t>((mixed >> 20) % static_cast<std::uint64_t>(size));
+    };
+    Element element{place(p.batch, 1), place(p.m, 2), place(p.n, 3), 0, 0, 0};
+    if (!read_exact(&element)) return false;
+    elements_.push_back(element);
+  }
+  const Copy c(bytes_of_c(p));
+  if (!c.take(p.c) || pass_on(forward) != status_success) return false;
+  bool ok = driver().synchronize(call_.stream) == 0;
+  for (Element& element : elements_) ok = ok && read_result(element, &element.vendor);
+  return c.put_back(p.c) && ok;
+}
+
+bool Verification::read_exact(Element* element) const {
+  const Product& p = call_.product;
+  const bool by_rows = p.layout == KW_ROW_MAJOR;
+  const Stored a = stored(p.a, element->entry * p.stride_a, p.lda, by_rows, p.op_a);
+  const Stored b = stored(p.b, element->entry * p.stride_b, p.ldb, by_rows, p.op_b);
+  const auto bytes = [](std::int64_t elements) {
+    return static_cast<std::uintptr_t>(elements) * sizeof(float);
+  };
+  std::vector<float> row, col;
+  double alpha = 0, beta = 0;
+  float c = 0;
+  if (!read_line(a.at + bytes(element->i * a.row_step), a.col_step, p.k, &row) ||
+      !read_line(b.at + bytes(element->j * b.col_step), b.row_step, p.k, &col) ||
+      !read_scalar(p.alpha, p.scalars_on_device, &alpha) ||
+      !read_scalar(p.beta, p.scalars_on_device, &beta)) {
+    return false;
+  }
+  if (beta != 0 && !read_result(*element, &c)) return false;
+  double sum = 0, size = 0;
+  for (std::size_t l = 0; l < row.size(); ++l) {
+    const double product = static_cast<double>(row[l]) * static_cast<double>(col[l]);
+    sum += product;
+    size += std::abs(product);
+  }
+  element->exact = alpha * sum + (beta == 0 ? 0 : beta * static_cast<double>(c));
+  element->scale =
+      std::abs(alpha) * size + (beta == 0 ? 0 : std::abs(beta * static_cast<double>(c)));
+  return true;
+}
+
+bool Verification::read_result(const Element& element, float* value) const {
+  const Product& p = call_.product;
+  const Stored c =
+      stored(p.c, element.entry * p.stride_c, p.ldc, p.layout == KW_ROW_MAJOR, KW_OP_NONE);
+  const std::int64_t offset = element.i * c.row_step + element.j * c.col_step;
+  return driver().copy_to_host(value, c.at + static_cast<std::uintptr_t>(offset) * sizeof(float),
+                               sizeof *value) == 0;
+}
+
+void Verification::compare() const {
+  if (elements_.empty() || driver().synchronize(call_.stream) != 0) return;
+  const auto error = [](const Element& element, float value) {
+    const double difference = std::abs(static_cast<double>(value) - element.exact);
+    return difference == 0 ? 0 : difference / (element.scale * unit);
+  };
+  for (const Element& element : elements_) {
+    float value = 0;
+    if (!read_result(element, &value) || !std::isfinite(element.exact)) continue;
+    raise(&tally_->worst, error(element, value));
+    raise(&tally_->vendor_worst, error(element, element.vendor));
+  }
+  tally_->verified.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace kw::cublas

@@ -1,0 +1,220 @@
+// The adapter's rules: the environment, the judgement of arguments and times, cuBLAS's predicted
+// time.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "judge.hpp"
+#include "policy.hpp"
+#include "vendor_time.hpp"
+
+namespace kw::cublas {
+namespace {
+
+// What `read_policy` finds in the environment.
+std::map<std::string, std::string>& variables() {
+  static std::map<std::string, std::string> set;
+  return set;
+}
+const char* get(const char* name) {
+  const auto found = variables().find(name);
+  return found == variables().end() ? nullptr : found->second.c_str();
+}
+Policy policy_of(const std::map<std::string, std::string>& set, std::size_t complaints = 0) {
+  variables() = set;
+  std::vector<std::string> said;
+  Policy policy = read_policy(get, &said);
+  EXPECT_EQ(said.size(), complaints);
+  for (const std::string& line : said) EXPECT_NE(line.find("its default holds"), line.npos) << line;
+  return policy;
+}
+
+TEST(AdapterPolicy, Defaults) {
+  const Policy policy = policy_of({});
+  EXPECT_EQ(policy.math, Arithmetic::fp32_split);
+  EXPECT_EQ(policy.pedantic, Arithmetic::fp32);
+  EXPECT_FALSE(policy.take_slower || policy.take_unmeasured || policy.on_cpu);
+  EXPECT_EQ(policy.log, LogLevel::warnings);
+  EXPECT_EQ(policy.verify_every, 0);
+}
+
+TEST(AdapterPolicy, EveryWord) {
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_MATH", "fp32"}}).math, Arithmetic::fp32);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_MATH", "off"}}).math, Arithmetic::off);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_PEDANTIC", "fp32_split"}}).pedantic, Arithmetic::fp32_split);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_PEDANTIC", "forward"}}).pedantic, Arithmetic::off);
+  EXPECT_TRUE(policy_of({{"KERNELWRIGHT_SLOWER", "take"}}).take_slower);
+  EXPECT_TRUE(policy_of({{"KERNELWRIGHT_UNMEASURED", "take"}}).take_unmeasured);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_LOG", "summary"}}).log, LogLevel::summary);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_SMALLEST", "2e6"}}).smallest, 2e6);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_WORKSPACE_MIB", "64"}}).workspace_bytes, 64u << 20);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_CAPTURE_MIB", "0.5"}}).capture_bytes, 512u << 10);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_VERIFY", "100"}}).verify_every, 100);
+  EXPECT_EQ(policy_of({{"KERNELWRIGHT_LOG_FILE", "/x y"}}).log_file, "/x y");
+}
+
+TEST(AdapterPolicy, AnEmptyValueIsNone) {
+  std::map<std::string, std::string> empty;
+  for (const std::string& name : policy_variables()) empty[name] = "";
+  EXPECT_EQ(policy_of(empty).math, Arithmetic::fp32_split);
+}
+
+TEST(AdapterPolicy, WhatAVariableCannotSayIsToldAndItsDefaultHolds) {
+  const Policy standard;
+  for (const std::string& name : policy_variables()) {
+    if (name == "KERNELWRIGHT_LOG_FILE" || name == "KERNELWRIGHT_RECORD") continue;  // any path
+    for (const char* value : {"fp16", "-1", "1e", "nan", " ", "take it", "FP32"}) {
+      SCOPED_TRACE(name + "=" + value);
+      const Policy policy = policy_of({{name, value}}, 1);
+      EXPECT_EQ(policy.math, standard.math);
+      EXPECT_EQ(policy.smallest, standard.smallest);
+      EXPECT_EQ(policy.workspace_bytes, standard.workspace_bytes);
+      EXPECT_EQ(policy.log, standard.log);
+      EXPECT_EQ(policy.verify_every, standard.verify_every);
+    }
+  }
+  policy_of({{"KERNELWRIGHT_VERIFY", "1.5"}}, 1);
+}
+
+TEST(AdapterPolicy, ATypoInOneLeavesTheOthers) {
+  const Policy policy =
+      policy_of({{"KERNELWRIGHT_MATH", "tf32"}, {"KERNELWRIGHT_LOG", "calls"}}, 1);
+  EXPECT_EQ(policy.math, Arithmetic::fp32_split);
+  EXPECT_EQ(policy.log, LogLevel::calls);
+}
+
+TEST(AdapterPolicy, EveryVariableIsInTheDocument) {
+  std::ostringstream text;
+  text << std::ifstream(KW_DROP_IN_DOCUMENT).rdbuf();
+  for (const std::string& name : policy_variables()) {
+    EXPECT_NE(text.str().find("| `" + name + "` |"), std::string::npos) << name;
+  }
+}
+
+Product product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  static const float one = 1;
+  static float data[4];
+  Product p;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.lda = p.ldc = m;
+  p.ldb = k;
+  p.alpha = p.beta = &one;
+  p.a = p.b = p.c = data;
+  return p;
+}
+
+TEST(AdapterJudge, PredictedTimes) {
+  Policy policy;
+  const Product p = product(100, 100, 100);
+  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
+  EXPECT_EQ(judge_times(policy, true, p, 2, 2), Reason::slower);  // a tie is a risk
+  EXPECT_EQ(judge_times(policy, true, p, 2, 1), Reason::slower);
+  EXPECT_EQ(judge_times(policy, false, p, 1, 0), Reason::unmeasured);
+  // The CPU predicts nothing.
+  EXPECT_EQ(judge_times(policy, true, p, std::numeric_limits<double>::infinity(), 0), Reason::none);
+  policy.take_slower = true;
+  EXPECT_EQ(judge_times(policy, true, p, 2, 1), Reason::none);
+  EXPECT_EQ(judge_times(policy, false, p, 2, 0), Reason::unmeasured);
+  policy.take_unmeasured = true;
+  EXPECT_EQ(judge_times(policy, false, p, 2, 0), Reason::none);
+  policy.smallest = 2e6;
+  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
+  policy.smallest = 2.1e6;
+  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::small);
+}
+
+TEST(AdapterJudge, ArgumentsInEveryLayout) {
+  EXPECT_EQ(check_arguments(product(3, 4, 5)), Reason::none);
+  for (const kwLayout_t layout : {KW_ROW_MAJOR, KW_COL_MAJOR}) {
+    for (const kwOp_t op_a : {KW_OP_NONE, KW_OP_TRANSPOSE}) {
+      for (const kwOp_t op_b : {KW_OP_NONE, KW_OP_TRANSPOSE}) {
+        Product p = product(3, 4, 5);
+        p.layout = layout;
+        p.op_a = op_a;
+        p.op_b = op_b;
+        const bool by_rows = layout == KW_ROW_MAJOR;
+        p.lda = by_rows == (op_a == KW_OP_NONE) ? 5 : 3;
+        p.ldb = by_rows == (op_b == KW_OP_NONE) ? 4 : 5;
+        p.ldc = by_rows ? 4 : 3;
+        EXPECT_EQ(check_arguments(p), Reason::none);
+        for (std::int64_t* const ld : {&p.lda, &p.ldb, &p.ldc}) {
+          --*ld;
+          EXPECT_EQ(check_arguments(p), Reason::arguments);
+          ++*ld;
+        }
+      }
+    }
+  }
+}
+
+TEST(AdapterJudge, NullsAndNegativeNumbers) {
+  const auto changed = [](auto change) {
+    Product p = product(3, 4, 5);
+    change(p);
+    return check_arguments(p);
+  };
+  EXPECT_EQ(changed([](Product& p) { p.m = -1; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.batch = -1; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.stride_b = -1; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.a = nullptr; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.c = nullptr; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.alpha = nullptr; }), Reason::arguments);
+  EXPECT_EQ(changed([](Product& p) { p.k = 0; }), Reason::nothing_to_do);
+  EXPECT_EQ(changed([](Product& p) { p.batch = 0; }), Reason::nothing_to_do);
+}
+
+TEST(AdapterVendorTime, OnlyTheModelsThatWereMeasured) {
+  EXPECT_NE(vendor_times_of("NVIDIA H200"), nullptr);
+  EXPECT_NE(vendor_times_of("NVIDIA H100 80GB HBM3"), nullptr);
+  for (const char* name : {"NVIDIA H100 PCIe", "NVIDIA H200 NVL", "NVIDIA A100-SXM4-80GB", ""}) {
+    EXPECT_EQ(vendor_times_of(name), nullptr) << name;
+  }
+}
+
+double predicted(double m, double n, double k, double batch = 1, bool aligned = true) {
+  return predict_vendor_us(*vendor_times_of("NVIDIA H200"),
+                           {false, false, aligned, m, n, k, batch});
+}
+
+// Products of results/h200/sgemm-squares.json and sgemm-programs.json, within a quarter.
+TEST(AdapterVendorTime, IsNearWhatWasMeasured) {
+  EXPECT_NEAR(predicted(4096, 4096, 4096) / 2710, 1, 0.25);
+  EXPECT_NEAR(predicted(8192, 8192, 8192) / 21560, 1, 0.25);
+  EXPECT_NEAR(predicted(1024, 1024, 1024) / 53, 1, 0.25);
+}
+
+TEST(AdapterVendorTime, GrowsWithTheProduct) {
+  for (double size = 64; size < 16384; size *= 2) {
+    EXPECT_GT(predicted(2 * size, 2 * size, 2 * size), predicted(size, size, size)) << size;
+    EXPECT_GE(predicted(size, size, size, 8), predicted(size, size, size)) << size;
+    EXPECT_GE(predicted(size, size, size, 1, false), predicted(size, size, size)) << size;
+  }
+  for (const double vector : {1.0, 1e2, 1e5, 1e9}) {
+    EXPECT_TRUE(std::isfinite(predicted(vector, 1, 100)) && predicted(vector, 1, 100) > 0);
+    EXPECT_TRUE(std::isfinite(predicted(1, 1, vector)));
+  }
+}
+
+TEST(AdapterVendorTime, ARowMajorProductIsTheOtherWayRound) {
+  Product p = product(30, 40, 50);
+  p.layout = KW_ROW_MAJOR;
+  p.op_a = KW_OP_TRANSPOSE;
+  p.lda = 32;
+  p.ldb = 41;
+  const VendorShape shape = vendor_shape(p);
+  EXPECT_EQ(shape.m, 40);
+  EXPECT_EQ(shape.n, 30);
+  EXPECT_FALSE(shape.transposed_a);
+  EXPECT_TRUE(shape.transposed_b);
+  EXPECT_FALSE(shape.aligned);
+}
+
+}  // namespace
+}  // namespace kw::cublas

@@ -1,0 +1,47 @@
+# The drop-in for cuBLAS as it is installed: it exports the hooked names and dlsym alone, without versions, needs nothing
+# but the C library, and works from a moved folder beside the library, by `kernelwright run` and by LD_PRELOAD.
+include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
+
+install_components("${WORK}/first" library program)
+file(RENAME "${WORK}/first" "${WORK}/prefix")
+set(adapter "${WORK}/prefix/${LIBDIR}/libkernelwright_cublas.so")
+
+run("${READELF}" -d "${adapter}")
+string(REGEX MATCHALL "Shared library: .[^]]*" needed "${output}")
+foreach(library IN LISTS needed)
+  if(NOT library MATCHES "(libc|libm|libdl|libpthread|ld-linux[a-z0-9_-]*)\\.so")
+    message(FATAL_ERROR "the adapter needs what a program may have another version of: ${library}")
+  endif()
+endforeach()
+expect("${output}" "NODELETE")
+
+# What the table of symbols has, and dlsym.
+file(READ "${SOURCE}/adapters/cublas/symbols.hpp" table)
+string(REGEX MATCHALL "row\\(cublas[A-Za-z0-9_]+" wanted "${table}")
+list(TRANSFORM wanted REPLACE "row\\(" "")
+list(APPEND wanted dlsym)
+run("${NM}" -D --with-symbol-versions --defined-only "${adapter}")
+string(REGEX MATCHALL "[^\n]+" lines "${output}")
+list(TRANSFORM lines REPLACE "^[0-9a-f]+ [A-Z] " "")
+list(SORT lines)
+list(SORT wanted)
+if(NOT lines STREQUAL wanted)
+  message(FATAL_ERROR "exported are\n${lines}\nand not\n${wanted}")
+endif()
+
+set(ENV{KERNELWRIGHT_DEVICE} cpu)
+if(EXISTS "${BUILD}/tests/kw_cublas_client")
+  run("${WORK}/prefix/bin/kernelwright" run --quiet -- "${BUILD}/tests/kw_cublas_client" local)
+  expect("${output}" "sum 12 forwarded 0")
+  set(ENV{LD_PRELOAD} "${adapter}")
+  run("${BUILD}/tests/kw_cublas_client" looked-up)
+  expect("${output}" "sum 8 forwarded 0")
+  # Without the library beside it all goes to cuBLAS, and one line says so.
+  set(ENV{LD_PRELOAD} "")
+  file(MAKE_DIRECTORY "${WORK}/alone")
+  file(COPY "${adapter}" DESTINATION "${WORK}/alone")
+  set(ENV{LD_PRELOAD} "${WORK}/alone/libkernelwright_cublas.so")
+  run("${BUILD}/tests/kw_cublas_client" local)
+  expect("${output}" "all calls go to cuBLAS: libkernelwright.so.${SOVERSION} cannot be opened")
+  expect("${output}" "sum 12 forwarded 1")
+endif()

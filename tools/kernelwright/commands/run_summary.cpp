@@ -1,0 +1,204 @@
+// Adds records up and says what they come to.
+#include "commands/run_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "bench/table.hpp"
+
+namespace kw {
+namespace {
+
+using nlohmann::ordered_json;
+using Cells = std::vector<std::vector<std::string>>;
+
+RunRow row_of(const ordered_json& call) {
+  RunRow row;
+  const auto text = [&](const char* name) { return call.at(name).get<std::string>(); };
+  row.symbol = text("symbol");
+  row.op_a = text("op_a");
+  row.op_b = text("op_b");
+  row.math = text("math");
+  row.kernel = text("kernel");
+  row.reason = text("reason");
+  row.m = call.at("m");
+  row.n = call.at("n");
+  row.k = call.at("k");
+  row.batch = call.at("batch");
+  row.taken = call.at("taken");
+  row.pedantic = call.at("pedantic");
+  row.calls = call.at("calls");
+  row.captured = call.at("captured");
+  row.verified = call.at("verified");
+  row.host_us = call.at("host_us");
+  row.predicted_us = call.at("predicted_us");
+  row.vendor_predicted_us = call.at("vendor_predicted_us");
+  row.error = call.at("error");
+  row.vendor_error = call.at("vendor_error");
+  return row;
+}
+
+std::string key_of(const RunRow& row) {
+  return fmt::format("{} {}{} {} {} {} {} {} {} {}", row.symbol, row.op_a, row.op_b, row.m, row.n,
+                     row.k, row.batch, row.pedantic, row.kernel, row.reason);
+}
+
+void add(const RunRow& from, RunRow* to) {
+  to->calls += from.calls;
+  to->captured += from.captured;
+  to->verified += from.verified;
+  to->host_us += from.host_us;
+  to->error = std::max(to->error, from.error);
+  to->vendor_error = std::max(to->vendor_error, from.vendor_error);
+}
+
+// A shape that stands for all that a record had no more room for has no size.
+std::string shape_of(const RunRow& row) {
+  if (row.m == 0 && row.n == 0 && row.k == 0) return "other shapes";
+  std::string shape = fmt::format("{}{} {}x{}x{}", row.op_a, row.op_b, row.m, row.n, row.k);
+  if (row.batch != 1) shape += fmt::format(" times {}", row.batch);
+  return shape;
+}
+
+std::string time_of(double us) { return us == 0 ? "" : fmt::format("{:.4g}", us); }
+
+std::string table(const RunSummary& summary, bool taken, std::size_t most_shapes) {
+  Cells cells;
+  cells.push_back(
+      taken ? std::vector<std::string>{"taken", "shape", "by", "calls", "us of host a call",
+                                       "predicted us", "cuBLAS's", "gained ms"}
+            : std::vector<std::string>{"to cuBLAS", "shape", "why", "calls", "us of host a call"});
+  std::int64_t left = 0;
+  for (const RunRow& row : summary.rows) {
+    if (row.taken != taken) continue;
+    if (cells.size() > most_shapes) {
+      left += row.calls;
+      continue;
+    }
+    std::vector<std::string> line = {row.symbol, shape_of(row), taken ? row.kernel : row.reason,
+                                     fmt::format("{}", row.calls),
+                                     time_of(row.host_us / static_cast<double>(row.calls))};
+    if (taken) {
+      line.push_back(time_of(row.predicted_us));
+      line.push_back(time_of(row.vendor_predicted_us));
+      line.push_back(time_of(1e-3 * row.gained_us()));
+    }
+    cells.push_back(std::move(line));
+  }
+  if (cells.size() == 1) return {};
+  std::string text = "\n" + bench::align(cells, 3);
+  if (left > 0) text += fmt::format("and {} calls of other shapes; --report writes all\n", left);
+  return text;
+}
+
+std::string verified_text(const RunSummary& summary) {
+  std::int64_t verified = 0;
+  double error = 0, vendor_error = 0;
+  for (const RunRow& row : summary.rows) {
+    verified += row.verified;
+    error = std::max(error, row.error);
+    vendor_error = std::max(vendor_error, row.vendor_error);
+  }
+  if (verified == 0) return {};
+  return fmt::format(
+      "{} calls verified: the largest error against float64 was {:.3g}, cuBLAS's {:.3g}, in units "
+      "of 2^-24 |alpha| |op(A)| |op(B)| + |beta C|\n",
+      verified, error, vendor_error);
+}
+
+}  // namespace
+
+double RunRow::gained_us() const {
+  if (!taken || vendor_predicted_us == 0) return 0;
+  return static_cast<double>(calls) * (vendor_predicted_us - predicted_us);
+}
+
+std::int64_t RunSummary::calls(bool taken) const {
+  std::int64_t all = 0;
+  for (const RunRow& row : rows) all += row.taken == taken ? row.calls : 0;
+  return all;
+}
+
+double RunSummary::gained_us() const {
+  double all = 0;
+  for (const RunRow& row : rows) all += row.gained_us();
+  return all;
+}
+
+RunSummary read_records(const std::string& folder) {
+  RunSummary summary;
+  std::map<std::string, RunRow> rows;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".json") continue;
+    std::ifstream stream(entry.path());
+    const auto record = ordered_json::parse(stream, nullptr, false);
+    if (record.is_discarded()) continue;
+    ++summary.processes;
+    const std::string device = record.at("device");
+    const bool is_new =
+        std::find(summary.devices.begin(), summary.devices.end(), device) == summary.devices.end();
+    if (!device.empty() && is_new) summary.devices.push_back(device);
+    for (const ordered_json& call : record.at("calls")) {
+      const RunRow row = row_of(call);
+      const auto [found, is_first] = rows.emplace(key_of(row), row);
+      if (!is_first) add(row, &found->second);
+    }
+  }
+  for (const auto& [key, row] : rows) summary.rows.push_back(row);
+  std::stable_sort(summary.rows.begin(), summary.rows.end(), [](const RunRow& a, const RunRow& b) {
+    return std::pair(-a.gained_us(), -a.calls) < std::pair(-b.gained_us(), -b.calls);
+  });
+  return summary;
+}
+
+std::string run_text(const RunSummary& summary, std::size_t most_shapes) {
+  const std::int64_t taken = summary.calls(true), forwarded = summary.calls(false);
+  if (taken + forwarded == 0) {
+    return "no call of cuBLAS was seen: the program made none, has cuBLAS linked statically, or "
+           "looked it up in a way that a preloaded library cannot see\n";
+  }
+  std::string text = fmt::format("{} calls of cuBLAS taken, {} left to it", taken, forwarded);
+  if (summary.processes > 1) text += fmt::format(", in {} processes", summary.processes);
+  for (const std::string& device : summary.devices) text += ", " + device;
+  text += "\n";
+  if (summary.gained_us() > 0) {
+    text += fmt::format("by predicted times about {:.3g} ms of the device's time were gained\n",
+                        1e-3 * summary.gained_us());
+  }
+  text += verified_text(summary);
+  return text + table(summary, true, most_shapes) + table(summary, false, most_shapes);
+}
+
+ordered_json run_json(const RunSummary& summary) {
+  ordered_json calls = ordered_json::array();
+  for (const RunRow& row : summary.rows) {
+    calls.push_back({{"symbol", row.symbol},
+                     {"op_a", row.op_a},
+                     {"op_b", row.op_b},
+                     {"m", row.m},
+                     {"n", row.n},
+                     {"k", row.k},
+                     {"batch", row.batch},
+                     {"pedantic", row.pedantic},
+                     {"taken", row.taken},
+                     {"math", row.math},
+                     {"kernel", row.kernel},
+                     {"reason", row.reason},
+                     {"calls", row.calls},
+                     {"captured", row.captured},
+                     {"host_us", row.host_us},
+                     {"predicted_us", row.predicted_us},
+                     {"vendor_predicted_us", row.vendor_predicted_us},
+                     {"gained_us", row.gained_us()},
+                     {"verified", row.verified},
+                     {"error", row.error},
+                     {"vendor_error", row.vendor_error}});
+  }
+  return calls;
+}
+
+}  // namespace kw
