@@ -62,7 +62,8 @@ void BlockRecorder::end(LaunchCounts& launch) {
   for (const SiteRecord& site : sites_)
     if (site.counts.requests > 0) launch.sites[site.site] += site.counts;
   for (const auto& [pair, found] : races_.found()) {
-    RaceExample& example = launch.races[pair];
+    RaceExample& example = launch.races[{sites_[pair.first].site.call, sites_[pair.second].site.call,
+                                         pair.first_writes, pair.second_writes}];
     if (example.words == 0) {
       example = {0, block_, found.first_thread, found.second_thread, place_of(found.word)};
     }
@@ -135,8 +136,8 @@ std::uint32_t BlockRecorder::site_index(std::uintptr_t call, Kind kind, int byte
   return found->second;
 }
 
-void BlockRecorder::add(int thread, std::uintptr_t address, int bytes, Kind kind,
-                        const void* call) {
+std::uint32_t BlockRecorder::add(int thread, std::uintptr_t address, int bytes, Kind kind,
+                                 const void* call) {
   const std::uint32_t site = site_index(to_number(call), kind, bytes);
   Warp& warp = warp_of(thread);
   if (warp.streams.size() <= site) {
@@ -149,6 +150,7 @@ void BlockRecorder::add(int thread, std::uintptr_t address, int bytes, Kind kind
   }
   warp.streams[site].add(thread % warp_lanes, address, warp.alive,
                          [&](const WarpAccess& access) { account(site, access); });
+  return site;
 }
 
 void BlockRecorder::account(std::uint32_t index, const WarpAccess& access) {
@@ -194,22 +196,26 @@ void BlockRecorder::for_each_word(const void* address, std::size_t bytes, Visit 
 void BlockRecorder::access(int thread, const void* address, int bytes, bool is_write,
                            bool is_atomic, const void* call) {
   const std::uintptr_t begin = to_number(address);
-  if (const std::ptrdiff_t first = shared_offset(begin); first >= 0) {
-    add(thread, begin, bytes,
-        !is_write   ? Kind::shared_load
-        : is_atomic ? Kind::shared_atomic
-                    : Kind::shared_store,
-        call);
-    for_each_word(address, static_cast<std::size_t>(bytes), [&](std::size_t word) {
-      if (is_write) return races_.write(thread, word, to_number(call), is_atomic);
-      races_.read(thread, word, to_number(call), is_atomic);
-    });
-  } else if (find_allocation(begin)) {
+  const std::ptrdiff_t first = shared_offset(begin);
+  if (first < 0) {
+    if (!find_allocation(begin)) return;
     add(thread, begin, bytes,
         !is_write   ? Kind::global_load
         : is_atomic ? Kind::global_atomic
                     : Kind::global_store,
         call);
+    return;
+  }
+  const std::uint32_t site = add(thread, begin, bytes,
+                                 !is_write   ? Kind::shared_load
+                                 : is_atomic ? Kind::shared_atomic
+                                             : Kind::shared_store,
+                                 call);
+  const auto word = static_cast<std::size_t>(first);
+  const auto end = word + static_cast<std::size_t>((bytes + word_bytes - 1) / word_bytes);
+  for (std::size_t i = word; i < end; ++i) {
+    if (is_write) races_.write(thread, i, site, is_atomic);
+    else races_.read(thread, i, site, is_atomic);
   }
 }
 
@@ -246,8 +252,9 @@ void BlockRecorder::async_copy_issued(int thread, const void* to, const void* fr
 }
 
 void BlockRecorder::async_copy_landed(int thread, const void* to, int bytes, const void* call) {
+  const std::uint32_t site = site_index(to_number(call), Kind::async_copy_to, bytes);
   for_each_word(to, static_cast<std::size_t>(bytes),
-                [&](std::size_t word) { races_.write(thread, word, to_number(call)); });
+                [&](std::size_t word) { races_.write(thread, word, site); });
 }
 
 void BlockRecorder::bulk_copy_issued(int thread, const void* to, const void* from, unsigned bytes,
@@ -262,19 +269,21 @@ void BlockRecorder::bulk_copy_issued(int thread, const void* to, const void* fro
 }
 
 void BlockRecorder::bulk_copy_landed(int thread, const void* to, unsigned bytes, const void* call) {
-  for_each_word(to, bytes, [&](std::size_t word) { races_.write(thread, word, to_number(call)); });
+  const std::uint32_t site = site_index(to_number(call), Kind::shared_store, word_bytes);
+  for_each_word(to, bytes, [&](std::size_t word) { races_.write(thread, word, site); });
 }
 
 void BlockRecorder::product_computed(int thread, const host_simt::WgmmaOperand& a, int first_row,
                                      const host_simt::WgmmaOperand& b, int n, const void* call) {
   ++own_.products;
+  const std::uint32_t site = site_index(to_number(call), Kind::shared_load, word_bytes);
   const auto read_rows = [&](const host_simt::WgmmaOperand& operand, int from, int rows) {
     for (int row = from; row < from + rows; row += core_rows) {
       for (unsigned k = 0; k < cores_along_k; ++k) {
         const char* core = static_cast<const char*>(operand.start) + k * operand.k_stride +
                            static_cast<unsigned>(row / core_rows) * operand.row_stride;
         for_each_word(core, core_bytes,
-                      [&](std::size_t word) { races_.read(thread, word, to_number(call)); });
+                      [&](std::size_t word) { races_.read(thread, word, site); });
         own_.product_bytes += core_bytes;
       }
     }

@@ -81,7 +81,8 @@ class BlockRecorder final : public host_simt::BlockObserver {
   std::ptrdiff_t shared_offset(std::uintptr_t address);
   bool find_allocation(std::uintptr_t address);
   std::uint32_t site_index(std::uintptr_t call, Kind kind, int bytes);
-  void add(int thread, std::uintptr_t address, int bytes, Kind kind, const void* call);
+  // The site's index.
+  std::uint32_t add(int thread, std::uintptr_t address, int bytes, Kind kind, const void* call);
   void account(std::uint32_t site, const WarpAccess& access);
   void flush(Warp& warp);
   template <class Visit>

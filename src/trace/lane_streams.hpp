@@ -1,11 +1,14 @@
 // Puts the accesses of single lanes together to those of warps: the k-th time that each lane of a
 // warp executes an instruction, since the warp last met, is one access of the warp.
 //
-// Lanes run one after the other, so an access waits for its other lanes. It goes to the sink as
-// soon as all lanes that are still in the kernel have executed it, or when the warp meets.
+// Lanes run one after the other, so a lane's addresses wait for the other lanes'. They go to the
+// sink when all lanes that are still in the kernel have come as far, some at a time, or when the
+// warp meets.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,34 +22,51 @@ class LaneStream {
   // `alive`: the warp's lanes that are in the kernel.
   template <class Sink>
   void add(int lane, std::uintptr_t address, std::uint32_t alive, Sink sink) {
-    const std::uint32_t at = executed_[static_cast<std::size_t>(lane)]++ - gone_;
-    if (at + head_ == waiting_.size()) waiting_.emplace_back();
-    WarpAccess& access = waiting_[at + head_];
-    access.lanes |= 1u << lane;
-    access.address[static_cast<std::size_t>(lane)] = address;
-    if (at != 0 || (alive & ~access.lanes) != 0) return;
-    for (; head_ < waiting_.size() && (alive & ~waiting_[head_].lanes) == 0; ++head_, ++gone_)
-      sink(waiting_[head_]);
-    if (head_ < waiting_.size()) return;
-    waiting_.clear();
-    head_ = 0;
+    std::vector<std::uintptr_t>& own = addresses_[static_cast<std::size_t>(lane)];
+    own.push_back(address);
+    constexpr std::size_t some = 256;
+    if (own.size() % some != 0) return;
+    std::size_t all_have = own.size();
+    for (std::size_t i = 0; i < warp_lanes; ++i)
+      if ((alive >> i & 1) != 0) all_have = std::min(all_have, addresses_[i].size());
+    send(all_have, sink);
+    if (all_have == own.size()) clear_if_sent();
   }
 
   // The warp has met.
   template <class Sink>
   void flush(Sink sink) {
-    for (; head_ < waiting_.size(); ++head_) sink(waiting_[head_]);
-    waiting_.clear();
-    head_ = 0;
-    gone_ = 0;
-    executed_ = {};
+    std::size_t most = 0;
+    for (const auto& lane : addresses_) most = std::max(most, lane.size());
+    send(most, sink);
+    clear_if_sent();
   }
 
  private:
-  std::array<std::uint32_t, warp_lanes> executed_{};  // times, by each lane
-  std::uint32_t gone_ = 0;                            // accesses that the sink has had
-  std::vector<WarpAccess> waiting_;                   // those behind, from head_ on
-  std::size_t head_ = 0;
+  // Up to number `end`.
+  template <class Sink>
+  void send(std::size_t end, Sink sink) {
+    WarpAccess access;
+    for (; sent_ < end; ++sent_) {
+      access.lanes = 0;
+      for (std::size_t i = 0; i < warp_lanes; ++i) {
+        if (addresses_[i].size() <= sent_) continue;
+        access.lanes |= 1u << i;
+        access.address[i] = addresses_[i][sent_];
+      }
+      sink(access);
+    }
+  }
+
+  void clear_if_sent() {
+    for (const auto& lane : addresses_)
+      if (lane.size() > sent_) return;
+    for (auto& lane : addresses_) lane.clear();
+    sent_ = 0;
+  }
+
+  std::array<std::vector<std::uintptr_t>, warp_lanes> addresses_;  // since the warp met, by lane
+  std::size_t sent_ = 0;  // accesses that the sink has had of them
 };
 
 }  // namespace kw::trace

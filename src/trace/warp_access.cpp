@@ -16,6 +16,16 @@ bool lanes_pair(const WarpAccess& access) {
 
 // Of lanes first .. first + lanes - 1: the most different words that a bank has; 0 where none runs.
 int count_group(const WarpAccess& access, int bytes, int first, int lanes) {
+  std::uintptr_t lowest = ~std::uintptr_t{0}, highest = 0;
+  for (int lane = first; lane < first + lanes; ++lane) {
+    const std::uintptr_t address = access.address[static_cast<std::size_t>(lane)];
+    if ((access.lanes >> lane & 1) == 0 || address == 0) continue;
+    lowest = std::min(lowest, address / word_bytes);
+    highest = std::max(highest, (address + static_cast<std::uintptr_t>(bytes) - 1) / word_bytes);
+  }
+  if (lowest > highest) return 0;
+  if (highest - lowest < banks) return 1;  // no two of these words are in one bank
+
   std::array<std::array<std::uintptr_t, warp_lanes>, banks> words;  // of each bank,
   std::array<int, banks> count{};                                   // so many
   int most = 0;

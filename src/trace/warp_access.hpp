@@ -15,8 +15,10 @@ inline constexpr int word_bytes = 4;
 // One instruction of a warp that loads or stores. A lane that executes it without touching memory
 // (a cp.async of nothing) has address 0.
 struct WarpAccess {
-  std::uint32_t lanes = 0;  // that execute it
-  std::array<std::uintptr_t, warp_lanes> address;
+  std::uint32_t lanes;                             // that execute it
+  std::array<std::uintptr_t, warp_lanes> address;  // of those
+
+  WarpAccess() : lanes(0) {}
 };
 
 struct SectorCount {
