@@ -62,8 +62,9 @@ void BlockRecorder::end(LaunchCounts& launch) {
   for (const SiteRecord& site : sites_)
     if (site.counts.requests > 0) launch.sites[site.site] += site.counts;
   for (const auto& [pair, found] : races_.found()) {
-    RaceExample& example = launch.races[{sites_[pair.first].site.call, sites_[pair.second].site.call,
-                                         pair.first_writes, pair.second_writes}];
+    RaceExample& example =
+        launch.races[{sites_[pair.first].site.call, sites_[pair.second].site.call,
+                      pair.first_writes, pair.second_writes}];
     if (example.words == 0) {
       example = {0, block_, found.first_thread, found.second_thread, place_of(found.word)};
     }
@@ -214,8 +215,10 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
   const auto word = static_cast<std::size_t>(first);
   const auto end = word + static_cast<std::size_t>((bytes + word_bytes - 1) / word_bytes);
   for (std::size_t i = word; i < end; ++i) {
-    if (is_write) races_.write(thread, i, site, is_atomic);
-    else races_.read(thread, i, site, is_atomic);
+    if (is_write)
+      races_.write(thread, i, site, is_atomic);
+    else
+      races_.read(thread, i, site, is_atomic);
   }
 }
 
@@ -282,8 +285,7 @@ void BlockRecorder::product_computed(int thread, const host_simt::WgmmaOperand& 
       for (unsigned k = 0; k < cores_along_k; ++k) {
         const char* core = static_cast<const char*>(operand.start) + k * operand.k_stride +
                            static_cast<unsigned>(row / core_rows) * operand.row_stride;
-        for_each_word(core, core_bytes,
-                      [&](std::size_t word) { races_.read(thread, word, site); });
+        for_each_word(core, core_bytes, [&](std::size_t word) { races_.read(thread, word, site); });
         own_.product_bytes += core_bytes;
       }
     }

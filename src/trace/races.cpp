@@ -71,6 +71,7 @@ void RaceFinder::read(int thread, std::size_t word, std::uint32_t site, bool ato
   if (atomic && at.atomic) return;
   if (!is_ordered(at.write.clock, thread, at.writer))
     tell(at.write, true, at.writer, site, false, thread, word);
+  if (atomic) return;
   const Access access = now(thread, site);
   at.last_read = std::max(at.last_read, access.clock);
   const auto index = static_cast<std::size_t>(thread);
@@ -92,8 +93,8 @@ void RaceFinder::part(WarpReads& reads) {
   apart_.push_back(lanes);
 }
 
-void RaceFinder::check_reads(const WarpReads& reads, int first_thread, int writer,
-                             std::size_t word, std::uint32_t site) {
+void RaceFinder::check_reads(const WarpReads& reads, int first_thread, int writer, std::size_t word,
+                             std::uint32_t site) {
   for (std::uint32_t lanes = reads.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
     const Access& read =

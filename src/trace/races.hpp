@@ -28,7 +28,8 @@ class RaceFinder {
   void release(int thread, const void* object);
   void acquire(int thread, const void* object);
 
-  // Atomic accesses order nothing here, but do not race with one another.
+  // Atomic accesses order nothing, and do not race with one another: an atomic read is compared
+  // with the plain write before it, an atomic write with everything but the atomic one before it.
   void read(int thread, std::size_t word, std::uint32_t site, bool atomic = false);
   void write(int thread, std::size_t word, std::uint32_t site, bool atomic = false);
 

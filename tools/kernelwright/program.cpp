@@ -87,6 +87,7 @@ int run_checked(int argc, const char* const* argv) {
       "  kernelwright bench reduce --shape 2^20,2^28 --l2 cold\n"
       "  kernelwright compare before.json after.json\n"
       "  kernelwright tune sgemm --shape 1000x3000x500\n"
+      "  kernelwright trace r07\n"
       "  kernelwright report sgemm.json -o report\n"
       "  kernelwright help bench sgemm\n"
       "\n"
@@ -105,6 +106,7 @@ int run_checked(int argc, const char* const* argv) {
   add_tune_command(app, invocation);
   add_choice_command(app, invocation);
   add_compare_command(app, invocation);
+  add_trace_command(app, invocation);
   add_report_command(app, invocation);
   add_help_command(app, invocation);
   try {

@@ -91,41 +91,48 @@ Lines lines_of(const LaunchCounts& launch, const std::map<std::uintptr_t, std::s
   return lines;
 }
 
-void print_counts(const std::string& name, Kind kind, const AccessCounts& counts) {
+constexpr std::size_t least_name_width = 18;
+
+void print_counts(const std::string& name, Kind kind, const AccessCounts& counts,
+                  std::size_t width = least_name_width) {
   const bool shared = trace::is_shared(kind);
-  fmt::print("  {:<38} {:>13} {:>6.1f} {:>13} {:>7.2f} {:>7.2f}  {}\n", name, counts.requests,
-             per(counts.lanes, counts.requests), counts.units, per(counts.units, counts.requests),
-             per(counts.least_units, counts.requests), shared ? "wavefronts" : "sectors");
+  fmt::print("  {:<{}} {:>13} {:>6.1f} {:>13} {:>7.2f} {:>7.2f}  {}\n", name, width,
+             counts.requests, per(counts.lanes, counts.requests), counts.units,
+             per(counts.units, counts.requests), per(counts.least_units, counts.requests),
+             shared ? "wavefronts" : "sectors");
 }
 
-void print_header(const char* first) {
-  fmt::print("  {:<38} {:>13} {:>6} {:>13} {:>7} {:>7}\n", first, "requests", "lanes", "units",
-             "each", "least");
+void print_header(const char* first, std::size_t width = least_name_width) {
+  fmt::print("  {:<{}} {:>13} {:>6} {:>13} {:>7} {:>7}\n", first, width, "requests", "lanes",
+             "units", "each", "least");
 }
 
 void print_lines(const LaunchCounts& launch, const std::map<std::uintptr_t, std::string>& places,
                  int lines_told) {
-  const Lines lines = lines_of(launch, places);
-  std::vector<const Lines::value_type*> costly;
-  for (const Lines::value_type& line : lines) costly.push_back(&line);
-  std::stable_sort(costly.begin(), costly.end(),
-                   [](const auto* a, const auto* b) { return a->second.units > b->second.units; });
-  const auto told = std::min(costly.size(), static_cast<std::size_t>(std::max(lines_told, 0)));
-  if (told == 0) return;
-  fmt::print("\n");
-  print_header("by line, the costliest first");
-  for (std::size_t i = 0; i < told; ++i) {
-    const auto& [place, counts] = *costly[i];
-    const bool conflict = trace::is_shared(place.second) && counts.units > counts.least_units;
-    print_counts(fmt::format("{} {}{}", place.first, words_of(place.second), conflict ? " !" : ""),
-                 place.second, counts);
+  struct Line {
+    std::string name;
+    Kind kind;
+    AccessCounts counts;
+    bool conflicts;
+  };
+  std::vector<Line> lines;
+  for (const auto& [line, counts] : lines_of(launch, places)) {
+    const bool conflicts = trace::is_shared(line.second) && counts.units > counts.least_units;
+    lines.push_back(
+        {fmt::format("{} {}{}", words_of(line.second), line.first, conflicts ? " !" : ""),
+         line.second, counts, conflicts});
   }
-  const bool any_conflict = std::any_of(
-      costly.begin(), costly.begin() + static_cast<std::ptrdiff_t>(told), [](const auto* line) {
-        return trace::is_shared(line->first.second) &&
-               line->second.units > line->second.least_units;
-      });
-  if (any_conflict) fmt::print("  ! has bank conflicts: each above least\n");
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.counts.units > b.counts.units; });
+  lines.resize(std::min(lines.size(), static_cast<std::size_t>(std::max(lines_told, 0))));
+  if (lines.empty()) return;
+  std::size_t width = least_name_width;
+  for (const Line& line : lines) width = std::max(width, line.name.size());
+  fmt::print("\n");
+  print_header("by line", width);
+  for (const Line& line : lines) print_counts(line.name, line.kind, line.counts, width);
+  if (std::any_of(lines.begin(), lines.end(), [](const Line& line) { return line.conflicts; }))
+    fmt::print("  ! has bank conflicts: each is above least\n");
 }
 
 void print_synchronisation(const LaunchCounts& launch) {
@@ -257,7 +264,9 @@ void print_trace(const RungTrace& traced, int lines_told) {
   if (!traced.failure.empty())
     fmt::print("WRONG: {}\n", traced.failure);
   else
-    fmt::print("every element right, at most {:.2f} u off\n", traced.max_error);
+    fmt::print(
+        "every element right, at most {:.2f} u off; host SIMT took {:.2f} s, with counting\n",
+        traced.max_error, traced.seconds);
   const auto places = places_of(traced);
   for (std::size_t i = 0; i < traced.launches.size(); ++i)
     print_launch(traced.launches[i], i, traced.launches.size(), traced.flops, places, lines_told);
