@@ -106,7 +106,7 @@ function(kw_traced_kernels name)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${wrappers})
   target_link_libraries(${name} PRIVATE kw_common kw_host_simt)
   target_compile_definitions(${name} PRIVATE KW_TRACED)
-  # -g1: addresses become lines. Accesses stay as the source has them: no loop of them becomes vectors.
+  # -g1: addresses become lines (which addr2line of binutils 2.40 reads right in DWARF 4). Accesses stay as the source has them: no loop of them becomes vectors.
   target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas ${KW_HOST_ARCHITECTURE}
-    -O2 -fno-tree-vectorize -g1 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -Wno-tsan)
+    -O2 -fno-tree-vectorize -g1 -gdwarf-4 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -Wno-tsan)
 endfunction()
