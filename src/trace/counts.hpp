@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace kw::trace {
@@ -51,7 +51,10 @@ struct AccessCounts {
 struct Site {
   std::uintptr_t call = 0;
   Kind kind = Kind::global_load;
-  auto operator<=>(const Site&) const = default;
+
+  friend bool operator<(const Site& a, const Site& b) {
+    return std::tie(a.call, a.kind) < std::tie(b.call, b.kind);
+  }
 };
 
 // Two threads of a block, one word of shared memory, at least one write, and nothing that orders
@@ -59,7 +62,11 @@ struct Site {
 struct RacePair {
   std::uintptr_t first = 0, second = 0;
   bool first_writes = false, second_writes = false;
-  auto operator<=>(const RacePair&) const = default;
+
+  friend bool operator<(const RacePair& a, const RacePair& b) {
+    return std::tie(a.first, a.second, a.first_writes, a.second_writes) <
+           std::tie(b.first, b.second, b.first_writes, b.second_writes);
+  }
 };
 // The first of its kind that was found.
 struct RaceExample {

@@ -42,9 +42,18 @@ T change_atomically(volatile T* address, Change change, const void* call) {
   return old;
 }
 
+template <class T>
+int exchange_if(volatile T* address, T* expected, T value, const void* call) {
+  note(const_cast<const T*>(address), sizeof(T), true, true, call);
+  const bool is_equal = __atomic_compare_exchange_n(address, expected, value, false,
+                                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return is_equal ? 1 : 0;
+}
+
 }  // namespace
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names are the compiler's.
+// NOLINTBEGIN(bugprone-reserved-identifier,bugprone-macro-parentheses): names of the compiler's;
+// macro arguments that are types.
 #define KW_CALL __builtin_return_address(0)
 
 extern "C" {
@@ -102,19 +111,11 @@ void __tsan_atomic_signal_fence(Order) {}
   }                                                                                              \
   int __tsan_atomic##bits##_compare_exchange_strong(volatile T* at, T* expected, T value, Order, \
                                                     Order) {                                     \
-    note(const_cast<const T*>(at), sizeof(T), true, true, KW_CALL);                              \
-    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,             \
-                                       __ATOMIC_SEQ_CST)                                         \
-               ? 1                                                                               \
-               : 0;                                                                              \
+    return exchange_if(at, expected, value, KW_CALL);                                            \
   }                                                                                              \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile T* at, T* expected, T value, Order,   \
                                                   Order) {                                       \
-    note(const_cast<const T*>(at), sizeof(T), true, true, KW_CALL);                              \
-    return __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST,             \
-                                       __ATOMIC_SEQ_CST)                                         \
-               ? 1                                                                               \
-               : 0;                                                                              \
+    return exchange_if(at, expected, value, KW_CALL);                                            \
   }
 KW_ATOMICS(32, std::uint32_t)
 KW_ATOMICS(64, std::uint64_t)
@@ -122,4 +123,4 @@ KW_ATOMICS(64, std::uint64_t)
 #undef KW_CALL
 
 }  // extern "C"
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,bugprone-macro-parentheses)

@@ -41,7 +41,8 @@ void RaceFinder::lanes_met(int first_thread, std::uint64_t mask) {
     join(joined, seen_by(thread));
   }
   for (std::uint64_t lanes = mask; lanes != 0; lanes &= lanes - 1) {
-    const auto thread = static_cast<std::size_t>(first_thread + std::countr_zero(lanes));
+    const int lane = first_thread + std::countr_zero(lanes);
+    const auto thread = static_cast<std::size_t>(lane);
     joined[thread] = std::max(joined[thread], own_[thread]);
   }
   for (std::uint64_t lanes = mask; lanes != 0; lanes &= lanes - 1) {

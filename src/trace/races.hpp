@@ -7,10 +7,10 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +37,11 @@ class RaceFinder {
   struct Pair {
     std::uint32_t first, second;  // sites
     bool first_writes, second_writes;
-    auto operator<=>(const Pair&) const = default;
+
+    friend bool operator<(const Pair& a, const Pair& b) {
+      return std::tie(a.first, a.second, a.first_writes, a.second_writes) <
+             std::tie(b.first, b.second, b.first_writes, b.second_writes);
+    }
   };
   struct Found {
     int first_thread, second_thread;

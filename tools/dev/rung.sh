@@ -24,7 +24,7 @@ TEXT
 measured_line() {
   local walk
   walk=$(dirname "$1")/README.md
-  awk -v mark="<!-- rung: $2 " 'index($0, mark) == 1 { getline; print; exit }' "$walk" | sed 's/\*\*//g'
+  awk -v mark="<!-- rung: $2 " 'index($0, mark) == 1 { getline; print; exit }' "$walk" | sed 's/\*\*//g; s/ Try it:.*//'
 }
 
 rung() { # rung NAME [OPTION...]
