@@ -65,18 +65,26 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(KW_HOST_ARCHITECTURE -march=x86-64-v3)
 endif()
 
-# kw_host_kernels(<object library> FILES...): the same files through host SIMT.
-function(kw_host_kernels name)
-  cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
+# kw_host_wrappers(<variable> FILE...): sources for g++ that include the files.
+function(kw_host_wrappers variable)
   set(wrappers "")
-  foreach(file ${arg_FILES})
+  foreach(file ${ARGN})
     cmake_path(ABSOLUTE_PATH file)
     cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE relative)
     set(wrapper "${PROJECT_BINARY_DIR}/host_simt/${relative}.cpp")
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "// Generated: ${relative} through host SIMT.\n#include \"${file}\"\n" @ONLY)
     list(APPEND wrappers "${wrapper}")
+  endforeach()
+  set(${variable} "${wrappers}" PARENT_SCOPE)
+endfunction()
+
+# kw_host_kernels(<object library> FILES...): the same files through host SIMT.
+function(kw_host_kernels name)
+  cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
+  kw_host_wrappers(wrappers ${arg_FILES})
+  foreach(wrapper ${wrappers})
     # Hundreds of short instances, or loops that are unrolled whole: a better optimiser takes longer than it saves.
-    if(relative MATCHES "^src/reduce/|/double_buffer")
+    if(wrapper MATCHES "/host_simt/src/reduce/|/double_buffer")
       set_source_files_properties("${wrapper}" PROPERTIES COMPILE_OPTIONS
                                   "$<IF:$<BOOL:${KW_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>")
     endif()
@@ -87,4 +95,18 @@ function(kw_host_kernels name)
   target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas)
   # fmaf must be an instruction, or it is a call; and g++ 12 vectorises a register tile at -O2 only.
   target_compile_options(${name} PRIVATE ${KW_HOST_ARCHITECTURE} $<$<CONFIG:Release>:-O2>)
+endfunction()
+
+# kw_traced_kernels(<object library> FILES...): the same, with each load and store a call that src/trace/hooks.cpp
+# defines. Not linked with the sanitizer's runtime, and not into a program that has the files as kw_host_kernels, too:
+# the names are the same.
+function(kw_traced_kernels name)
+  cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
+  kw_host_wrappers(wrappers ${arg_FILES})
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL ${wrappers})
+  target_link_libraries(${name} PRIVATE kw_common kw_host_simt)
+  target_compile_definitions(${name} PRIVATE KW_TRACED)
+  # -g1: addresses become lines (which addr2line of binutils 2.40 reads right in DWARF 4). Accesses stay as the source has them: no loop of them becomes vectors.
+  target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas ${KW_HOST_ARCHITECTURE}
+    -O2 -fno-tree-vectorize -g1 -gdwarf-4 -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -Wno-tsan)
 endfunction()

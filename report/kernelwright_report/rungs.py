@@ -1,4 +1,4 @@
-"""One line of figures of a kernel: what `<!-- rung: [FILE] KERNEL [N] -->` stands for."""
+"""One line of figures of a kernel and the command that runs it: what `<!-- rung: [FILE] KERNEL [N] -->` stands for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 
 def line(project: Project, document: Path, words: list[str]) -> str:
+    """The rung's figures, and the command that runs it."""
+    kernel = words[1] if words[0].endswith(".json") else words[0]
+    ladder = "reduce/" if document.parent.name == "reduce" else ""
+    return f"{_figures(project, document, words)} Try it: `./dev rung {ladder}{kernel.split('_')[0]}`."
+
+
+def _figures(project: Project, document: Path, words: list[str]) -> str:
     """Speed at three sizes, then what the step gained at the usual one."""
     if not words[0].endswith(".json"):
         source = re.search(r"^<!-- machine: (\S+) -->$", document.read_text(encoding="utf-8"), re.MULTILINE)

@@ -15,10 +15,13 @@
 namespace kw::host_simt {
 namespace {
 
-void land_copy(const AsyncCopy& copy) {
+void land_copy(const Thread& thread, const AsyncCopy& copy) {
   std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.source_bytes));
   std::memset(static_cast<char*>(copy.to) + copy.source_bytes, 0,
               static_cast<std::size_t>(copy.bytes - copy.source_bytes));
+  if (thread.observer != nullptr) {
+    thread.observer->async_copy_landed(thread.index, copy.to, copy.bytes, copy.call);
+  }
 }
 
 void check_copy(const Thread& thread, const AsyncCopy& copy, const Site& site) {
@@ -52,7 +55,7 @@ void check_copy(const Thread& thread, const AsyncCopy& copy, const Site& site) {
 
 void async_copy(void* to, const void* from, int bytes, int source_bytes, Site site) {
   Thread& thread = this_thread();
-  const AsyncCopy copy{to, from, bytes, source_bytes};
+  const AsyncCopy copy{to, from, bytes, source_bytes, __builtin_return_address(0)};
   check_copy(thread, copy, site);
   thread.runner.start_copy(thread, copy);
 }
@@ -65,8 +68,12 @@ void async_wait(int pending_groups) {
 }
 
 void BlockRunner::start_copy(Thread& thread, const AsyncCopy& copy) {
+  if (observer_) {
+    observer_->async_copy_issued(thread.index, copy.to, copy.from, copy.bytes, copy.source_bytes,
+                                 copy.call);
+  }
   if (is_random() && random_below(2) == 0) {
-    land_copy(copy);
+    land_copy(thread, copy);
   } else {
     thread.async.emplace_back(copy);
   }
@@ -86,7 +93,7 @@ void BlockRunner::wait_for_copies(Thread& thread, std::size_t pending_groups) {
 void BlockRunner::land(Thread& thread, std::size_t steps) {
   const auto end = thread.async.begin() + static_cast<std::ptrdiff_t>(steps);
   for (auto step = thread.async.begin(); step != end && !fault_; ++step) {
-    if (const auto* copy = std::get_if<AsyncCopy>(&*step)) land_copy(*copy);
+    if (const auto* copy = std::get_if<AsyncCopy>(&*step)) land_copy(thread, *copy);
     if (const auto* arrival = std::get_if<AsyncArrival>(&*step)) {
       arrive(thread, *arrival, "mbarrier_arrive_after_copies");
     }

@@ -47,7 +47,6 @@ bool& uneven_warps() {
 Thread::Thread(BlockRunner& runner_, int index_)
     : BuiltIns{},
       runner(runner_),
-      index(index_),
       fiber(static_cast<std::size_t>(index_), &runner_.home(), [this] { runner.live(*this); }) {}
 
 BlockRunner::~BlockRunner() {
@@ -86,6 +85,7 @@ void BlockRunner::check_end() {
   check_bulk_copies_at_end();
   check_mbarriers_at_end();
   check_products_at_end();
+  if (!fault_ && observer_) grid_->options.observer->end_block(std::move(observer_));
 }
 
 void BlockRunner::begin(const Grid& grid, std::uint64_t cluster, int rank) {
@@ -107,7 +107,9 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t cluster, int rank) {
                                       grid.config.grid,
                                       warp_size,
                                       static_cast<int>(block_index.x / blocks),
-                                      rank};
+                                      rank,
+                                      i,
+                                      nullptr};
     thread.lane = i % warp_size;
     thread.mbarrier = nullptr;
     thread.named_barrier = 0;
@@ -130,6 +132,16 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t cluster, int rank) {
   ready_begin_ = ready_end_ = 0;
   make_ready_if([](const Thread&) { return true; });
   shared_.prepare(*grid.arrays, grid.config.shared_bytes, grid.options.poison);
+  observe(block);
+}
+
+void BlockRunner::observe(std::uint64_t block) {
+  observer_.reset();
+  LaunchObserver* const of_launch = grid_->options.observer;
+  if (of_launch == nullptr) return;
+  observer_ = of_launch->begin_block({*grid_->kernel_name, grid_->config, block, size_,
+                                      grid_->options.warp_size, shared_.ranges(*grid_->arrays)});
+  for (int i = 0; i < size_; ++i) thread_at(i).observer = observer_.get();
 }
 
 void BlockRunner::live(Thread& thread) {
@@ -157,6 +169,7 @@ void BlockRunner::execute(Thread& thread) {
 void BlockRunner::exit(Thread& thread) {
   thread.state = Thread::State::exited;
   ++exited_;
+  if (observer_) observer_->left_kernel(thread.index);
   cluster_.count_leaving();
   if (exited_ == size_) {
     thread.fiber.switch_to(home_);
@@ -302,6 +315,7 @@ int BlockRunner::barrier(Thread& thread, const char* function, bool predicate, S
   if (++at_barrier_ == size_) {
     barrier_result_ = predicates_;
     at_barrier_ = predicates_ = 0;
+    if (observer_) observer_->block_met();
     make_ready_if([](const Thread&) { return true; });
   }
   suspend(thread);

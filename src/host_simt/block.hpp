@@ -14,6 +14,7 @@
 #include "host_simt/execution.hpp"
 #include "host_simt/fiber.hpp"
 #include "host_simt/host_simt.hpp"
+#include "host_simt/observer.hpp"
 #include "host_simt/shared_memory.hpp"
 #include "host_simt/wgmma.hpp"
 
@@ -28,6 +29,7 @@ struct AsyncCopy {
   const void* from;
   int bytes;
   int source_bytes;
+  const void* call;
 };
 
 struct AsyncGroupEnd {};
@@ -45,6 +47,7 @@ struct BulkCopy {
   std::uint64_t* mbarrier;
   const Thread* thread;
   Site site;
+  const void* call = nullptr;
 };
 
 class BlockRunner;
@@ -56,7 +59,6 @@ struct Thread : BuiltIns {
   Thread(BlockRunner& runner_, int index_);
 
   BlockRunner& runner;
-  int index;  // in the block, x fastest
   int lane = 0;
   State state = State::exited;
   const char* function = "";  // where it waits, or did last
@@ -163,6 +165,7 @@ class BlockRunner {
   void exit(Thread& thread);
   void check_leaving(Thread& thread);
   void check_end();
+  void observe(std::uint64_t block);
   void suspend(Thread& thread);
   void let_others_run(Thread& thread);
   void make_ready(Thread& thread);
@@ -224,6 +227,7 @@ class BlockRunner {
   int barrier_result_ = 0;  // of the last one that was complete
   const Thread* first_at_barrier_ = nullptr;
   std::vector<std::vector<Exchange>> warps_;  // pending exchanges; disjoint masks may coexist
+  std::unique_ptr<BlockObserver> observer_;
   std::array<NamedBarrier, 16> named_barriers_;
   std::vector<std::uint64_t*> mbarriers_;  // that this block has initialised
   std::vector<BulkCopy> bulk_copies_;      // that have not landed yet, oldest first

@@ -15,7 +15,8 @@ namespace kw::host_simt {
 
 void bulk_copy(void* to, const void* from, unsigned bytes, std::uint64_t* mbarrier, Site site) {
   Thread& thread = this_thread();
-  thread.runner.start_bulk_copy(thread, {to, from, bytes, mbarrier, &thread, site});
+  thread.runner.start_bulk_copy(
+      thread, {to, from, bytes, mbarrier, &thread, site, __builtin_return_address(0)});
 }
 
 void BlockRunner::check_bulk_copy(const BulkCopy& copy) {
@@ -44,6 +45,9 @@ void BlockRunner::check_bulk_copy(const BulkCopy& copy) {
 void BlockRunner::start_bulk_copy(const Thread& thread, const BulkCopy& copy) {
   check_bulk_copy(copy);
   if (!is_usable(thread, copy.mbarrier, "bulk_copy", copy.site)) throw Unwind();
+  if (observer_) {
+    observer_->bulk_copy_issued(thread.index, copy.to, copy.from, copy.bytes, copy.call);
+  }
   bulk_copies_.push_back(copy);
   if (is_random() && random_below(2) == 0) land_bulk_copy(bulk_copies_.size() - 1);
 }
@@ -57,6 +61,10 @@ void BlockRunner::land_bulk_copy(std::size_t index) {
   const BulkCopy copy = bulk_copies_[index];
   bulk_copies_.erase(bulk_copies_.begin() + static_cast<std::ptrdiff_t>(index));
   std::memcpy(copy.to, copy.from, copy.bytes);
+  if (observer_) {
+    observer_->bulk_copy_landed(copy.thread->index, copy.to, copy.bytes, copy.call);
+    observer_->release(copy.thread->index, copy.mbarrier);
+  }
   complete_bytes(*copy.thread, copy.mbarrier, copy.bytes, copy.site);
 }
 

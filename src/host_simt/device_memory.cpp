@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <new>
 
 #include "host_simt/host_simt.hpp"
@@ -34,6 +36,26 @@ std::atomic<std::size_t>& set_bytes() {
   return bytes;
 }
 
+// Every allocation that there is, of whatever runtime.
+struct AllRanges {
+  std::mutex mutex;
+  std::map<const char*, std::size_t> bytes;
+};
+AllRanges& all_ranges() {
+  static AllRanges all;
+  return all;
+}
+void add_range(const void* data, std::size_t bytes) {
+  AllRanges& all = all_ranges();
+  const std::lock_guard lock(all.mutex);
+  all.bytes[static_cast<const char*>(data)] = bytes;
+}
+void remove_range(const void* data) {
+  AllRanges& all = all_ranges();
+  const std::lock_guard lock(all.mutex);
+  all.bytes.erase(static_cast<const char*>(data));
+}
+
 // What an allocation takes of the device's memory.
 std::size_t taken(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -50,8 +72,17 @@ void set_memory_bytes(std::size_t bytes) { set_bytes() = bytes; }
 DeviceMemory::~DeviceMemory() {
   for (const auto& [data, bytes] : sizes_) {
     used_ -= taken(bytes);
+    remove_range(data);
     free_block(data);
   }
+}
+
+std::vector<DeviceRange> DeviceMemory::ranges() {
+  AllRanges& all = all_ranges();
+  const std::lock_guard lock(all.mutex);
+  std::vector<DeviceRange> ranges;
+  for (const auto& [begin, bytes] : all.bytes) ranges.push_back({begin, bytes});
+  return ranges;
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
@@ -72,6 +103,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
   void* data = static_cast<unsigned char*>(block) + guard_bytes;
   const std::lock_guard lock(mutex_);
   sizes_[data] = bytes;
+  add_range(data, bytes);
   return data;
 }
 
@@ -83,6 +115,7 @@ void DeviceMemory::release(void* data) noexcept {
   if (is_damaged(bytes - guard_bytes) || is_damaged(bytes + known->second)) ++damaged_;
   used_ -= taken(known->second);
   sizes_.erase(known);
+  remove_range(data);
   free_block(data);
 }
 

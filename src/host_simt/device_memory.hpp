@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 namespace kw::host_simt {
 
@@ -14,6 +15,12 @@ namespace kw::host_simt {
 // environment variable KW_HOST_SIMT_MEMORY; where that is 0 or not set, this machine's.
 std::size_t memory_bytes();
 void set_memory_bytes(std::size_t bytes);
+
+// An allocation, without its guard zones.
+struct DeviceRange {
+  const char* begin;
+  std::size_t bytes;
+};
 
 class DeviceMemory {
  public:
@@ -25,6 +32,9 @@ class DeviceMemory {
   // Null where the device, or the system, has no more.
   void* allocate(std::size_t bytes);
   void release(void* data) noexcept;
+
+  // All that there are, of all runtimes, by address.
+  static std::vector<DeviceRange> ranges();
 
   static std::int64_t damaged() { return damaged_; }
   // Of all runtimes, in multiples of an allocation's alignment.

@@ -9,7 +9,9 @@
 
 namespace kw::host_simt {
 
-// CUDA's built-in variables, one set a GPU thread.
+class BlockObserver;
+
+// CUDA's built-in variables, one set a GPU thread, and who watches it.
 struct BuiltIns {
   uint3 thread_index;
   uint3 block_index;
@@ -17,6 +19,8 @@ struct BuiltIns {
   dim3 grid_dim;
   int warp_size;
   int cluster_index, rank_in_cluster;
+  int index;                // in the block, x fastest
+  BlockObserver* observer;  // null: nobody
 };
 
 // Those of the GPU thread that runs now on this worker; null outside of a kernel.

@@ -26,6 +26,8 @@ inline constexpr bool address_sanitizer = true;
 inline constexpr bool address_sanitizer = false;
 #endif
 
+class LaunchObserver;
+
 enum class Order { forward, reverse, random };
 const char* to_string(Order order);
 bool parse_order(std::string_view name, Order* order);
@@ -35,7 +37,9 @@ struct Options {
   Order order = Order::random;
   std::uint64_t seed = 1;
   bool poison = true;
-  int workers = 0;  // 0: one a hardware thread, at most 16
+  int workers = 0;                     // 0: one a hardware thread, at most 16
+  int multiprocessors = 0;             // that the device has; 0: one a worker
+  LaunchObserver* observer = nullptr;  // of every launch; null: nobody watches
 };
 
 // The options of every later launch. Change them only while no launch is running.

@@ -105,6 +105,7 @@ void BlockRunner::arrive(const Thread& thread, const AsyncArrival& arrival, cons
                     function, bytes, describe_mbarrier(state), unit_bytes, max_units * unit_bytes));
     return;
   }
+  if (observer_) observer_->release(thread.index, state);
   barrier.units = static_cast<std::int16_t>(units);
   --barrier.missing;
   store(state, barrier);
@@ -198,6 +199,7 @@ void BlockRunner::wait_for_mbarrier(Thread& thread, const std::uint64_t* state, 
   }
   if (!is_usable(thread, state, thread.function, site)) throw Unwind();
   if (load(state).phase % 2 != parity) {
+    if (observer_) observer_->acquire(thread.index, state);
     let_others_run(thread);
     return;
   }
@@ -205,6 +207,7 @@ void BlockRunner::wait_for_mbarrier(Thread& thread, const std::uint64_t* state, 
   thread.parity = parity;
   thread.state = Thread::State::waiting;
   suspend(thread);
+  if (observer_) observer_->acquire(thread.index, state);
   thread.mbarrier = nullptr;
 }
 
@@ -239,6 +242,7 @@ void BlockRunner::sync_some_threads(Thread& thread, int id, int threads, Site si
                          first + ptx_warp_size - 1));
     }
   }
+  if (observer_) observer_->release(thread.index, &barrier);
   thread.named_barrier = id;
   thread.state = Thread::State::waiting;
   if (++barrier.arrived == threads) {
@@ -246,6 +250,7 @@ void BlockRunner::sync_some_threads(Thread& thread, int id, int threads, Site si
     make_ready_if(is_here);
   }
   suspend(thread);
+  if (observer_) observer_->acquire(thread.index, &barrier);
   thread.named_barrier = 0;
 }
 

@@ -195,6 +195,7 @@ Status launch(const void* kernel, const LaunchConfig& config, const std::functio
               workers, error.what()));
     }
   }
+  if (grid.options.observer != nullptr) grid.options.observer->begin_launch(known.name, config);
   if (std::optional<std::string> fault = self.pool->run(grid)) {
     return Status::failure(StatusCode::device_error, *fault);
   }

@@ -71,6 +71,15 @@ bool SharedMemory::may_hold(const void* address, std::size_t bytes,
          });
 }
 
+std::vector<SharedRange> SharedMemory::ranges(const std::vector<SharedSymbol>& arrays) const {
+  std::vector<SharedRange> ranges;
+  if (bytes_ > 0) ranges.push_back({reinterpret_cast<const char*>(dynamic_), bytes_, nullptr});
+  for (const SharedSymbol& array : arrays) {
+    ranges.push_back({static_base_ + array.offset, array.bytes, &array});
+  }
+  return ranges;
+}
+
 std::string SharedMemory::describe(const void* address,
                                    const std::vector<SharedSymbol>& arrays) const {
   const auto text = [&](const std::string& name, const void* start) {

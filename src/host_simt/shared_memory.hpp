@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host_simt/observer.hpp"
 #include "host_simt/symbols.hpp"
 
 namespace kw::host_simt {
@@ -29,6 +30,8 @@ class SharedMemory {
   bool may_hold(const void* address, std::size_t bytes,
                 const std::vector<SharedSymbol>& arrays) const;
   void* dynamic() const { return dynamic_; }
+  // The dynamic part and `arrays`, which outlive what is returned.
+  std::vector<SharedRange> ranges(const std::vector<SharedSymbol>& arrays) const;
   // "tile + 8 bytes", where `arrays` are those that were prepared.
   std::string describe(const void* address, const std::vector<SharedSymbol>& arrays) const;
 

@@ -83,6 +83,10 @@ std::uint64_t BlockRunner::exchange(Thread& thread, std::uint64_t mask, Exchange
 }
 
 void BlockRunner::complete(const Thread& thread, const Exchange& done) {
+  if (observer_) {
+    observer_->lanes_met(thread.index - thread.lane, done.mask,
+                         (running_lanes(thread) & ~done.mask) == 0);
+  }
   std::uint64_t votes = 0;
   for_each_lane(done.mask, [&](int lane) {
     if (lane_of(thread, lane).value != 0) votes |= lane_bit(lane);

@@ -46,7 +46,9 @@ void for_each_register(const Thread& thread, int n, Visit visit) {
 void wgmma(bool bf16, int n, float* acc, const WgmmaOperand& a, const WgmmaOperand& b, bool add,
            Site site) {
   Thread& thread = this_thread();
-  thread.runner.issue_product(thread, {bf16, n, a, b, add, site, thread.wgmma.groups, {}}, acc);
+  thread.runner.issue_product(
+      thread, {bf16, n, a, b, add, site, thread.wgmma.groups, __builtin_return_address(0), {}},
+      acc);
 }
 
 void wgmma_fence() { ++this_thread().wgmma.fences; }
@@ -174,6 +176,10 @@ void BlockRunner::compute_products(const Thread& thread, std::uint64_t end) {
     if (~product.warps[warp].lanes != 0) return;
     add_wgmma_rows(product.bf16, product.n, product.a, static_cast<int>(warp) * wgmma_warp_rows,
                    product.b, product.add, product.warps[warp].accumulator->values.data());
+    if (observer_) {
+      observer_->product_computed(thread.index, product.a, static_cast<int>(warp) * wgmma_warp_rows,
+                                  product.b, product.n, product.call);
+    }
   }
 }
 

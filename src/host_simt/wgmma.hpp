@@ -29,6 +29,7 @@ struct WgmmaProduct {
   bool add;
   Site site;
   std::uint64_t group;  // commits before it
+  const void* call;     // behind it in the kernel's machine code
   struct Warp {
     std::uint32_t lanes = 0;  // that have issued it
     std::shared_ptr<WgmmaAccumulator> accumulator;

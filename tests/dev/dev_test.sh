@@ -43,5 +43,8 @@ while read -r command; do
 done < <(sed -n '/^case /,/^esac/p' dev | sed -n 's/^  \([a-z -|]*\)).*/\1/p' | tr -s '| ' '\n' | grep -E '^[a-z]')
 expect "$(./dev no-such-command 2>&1 >/dev/null | tail -n 1)" "dev: unknown command 'no-such-command'"
 
+expect "$(./dev rung 2>&1 >/dev/null | tail -n 1)" "dev: rung: which one? ./dev rung r07"
+./dev rung --help | grep -q '^Examples:' || fail "rung --help has no examples"
+
 version=$(sed -n 's/^project(kernelwright VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 grep -Eq "^## \[$version\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$" CHANGELOG.md || fail "CHANGELOG.md has no dated section of version $version"

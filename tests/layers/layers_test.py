@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "status.hpp": set(),
     "text.hpp": set(),
     "host_simt": BASE | {"gpu"},
+    "trace": BASE | {"host_simt"},
     "gpu": BASE | {"host_simt/simt.hpp"},  # gpu.hpp, in a build for host SIMT
     "device": BASE | {"gpu", "host_simt/simt.hpp"},
     **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},

@@ -22,7 +22,7 @@ bool has_gpu() {
 TEST(Cli, HelpEverywhereWithExamples) {
   for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
                               "bench", "bench sgemm", "bench reduce", "bench scale_add", "tune",
-                              "tune sgemm", "choice", "compare", "run", "report", "help"}) {
+                              "tune sgemm", "choice", "compare", "run", "trace", "report", "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -139,6 +139,8 @@ TEST(Cli, WrongUsageIsToldAndExitsTwo) {
        "--dump: cannot make /dev/null/x"},
       {"report no-such-file.json -o somewhere", "no-such-file.json"},
       {"report", "files"},
+      {"trace r07 --sms 0", "--sms"},
+      {"trace r07 --blocks none", "--blocks"},
       {"bench sgemm --device cpu --shape 8 --json /no/such/folder/x.json",
        "--json: cannot write /no/such/folder/x.json"},
   };

@@ -47,7 +47,7 @@ class Documents(InFolder):
                    "README.md")  # fmt: skip
         self.assertEqual(self.run_main("docs", "--root", self.folder)[0], 0)
         shown = (self.folder / "README.md").read_text().splitlines()[-2].replace(text.THIN, " ")
-        self.assertEqual(shown, "**4.00 TFLOP/s** at 4096; at 4096 4.00× its parent, 50.0 % of peak, 80.0 % of cuBLAS.")
+        self.assertEqual(shown, "**4.00 TFLOP/s** at 4096; at 4096 4.00× its parent, 50.0 % of peak, 80.0 % of cuBLAS. Try it: `./dev rung r02`.")
 
     def test_a_rung_of_another_file(self):
         """A walk whose last rungs were measured in a run of their own names that run's file."""
@@ -78,6 +78,7 @@ class Documents(InFolder):
         self.assertIn("| [r01_tree](r01_tree.cu) | a tree | 100 | ±0.0 % | 0.164 | 0.0 % | 1.00× | – |", page)
         self.assertIn("**25.0 µs, 671 GB/s** at 2²²; 67.1 % of read bandwidth, 4.00× its parent, 4.00× the first rung.", page)
         self.assertIn("**100 µs, 0.0410 GB/s** at 2¹⁰", page)
+        self.assertIn("Try it: `./dev rung reduce/r01`.", page)
         code, _, err = self.fill("table: results/dev/reduce.json ladder")
         self.assertEqual(code, 2)
         self.assertIn("'ladder' is of sgemm, but results/dev/reduce.json holds reduce", err)

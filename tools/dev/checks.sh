@@ -30,7 +30,7 @@ lint() { # lint [--quick]
   # Not the generated wrappers around kernel files, whose sources are for GPU compilers, and around single headers.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/lint/compile_commands.json | grep -v "^$PWD/$skipped" | sort -u |
     tr '\n' '\0' | xargs -0 -r -P "$jobs" -n 1 "$tool" -p build/lint --quiet 2>build/lint.log || return 1
-  if have shellcheck; then shellcheck dev .ci/run tools/dev/*.sh packaging/*.sh packaging/*.bash tests/*/*.sh; fi
+  if have shellcheck; then shellcheck dev .ci/run tools/*.sh tools/dev/*.sh packaging/*.sh packaging/*.bash tests/*/*.sh; fi
 }
 
 # compile_for ARCHITECTURE FILE OPTION...: the file's device code; what nvcc says, and its exit code at the end, into

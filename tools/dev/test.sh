@@ -54,6 +54,13 @@ stage() {
     $((SECONDS - began)) $((cpu - cpu_before)) "$name")")
 }
 
+# trace_rungs PRESET: every rung at whole tiles and at edges; none may be wrong or have a race.
+trace_rungs() {
+  cmake --build --preset "$1" -j "$jobs" --target kernelwright_trace
+  "build/$1/tools/kernelwright/kernelwright-trace" '*' --shape 256x384x192 --n 2^20 --lines 0
+  "build/$1/tools/kernelwright/kernelwright-trace" '*' --shape 300x301x299 --n 1000003 --lines 0
+}
+
 choose_seed() { # of what tests draw (tests/support/main.cpp)
   export KW_TEST_SEED=${KW_TEST_SEED:-$((RANDOM * 30000 + RANDOM))}
   say "seed $KW_TEST_SEED (the same tests again: KW_TEST_SEED=$KW_TEST_SEED ./dev test)"
@@ -106,6 +113,7 @@ run_all_tests() {
   if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
   if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
   stage "tests, preset $main" run_tests "$main" "$main$beside"
+  if [[ -z $beside && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
   stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
   printf '\n=== summary, %s in all\n' "$(elapsed)"
   printf '%s\n' "${summary[@]}"

@@ -89,6 +89,7 @@ int run_checked(int argc, const char* const* argv) {
       "  kernelwright compare before.json after.json\n"
       "  kernelwright tune sgemm --shape 1000x3000x500\n"
       "  kernelwright run -- python3 train.py\n"
+      "  kernelwright trace r07\n"
       "  kernelwright report sgemm.json -o report\n"
       "  kernelwright help bench sgemm\n"
       "\n"
@@ -109,6 +110,7 @@ int run_checked(int argc, const char* const* argv) {
   add_choice_command(app, invocation);
   add_compare_command(app, invocation);
   add_run_command(app, invocation);
+  add_trace_command(app, invocation);
   add_report_command(app, invocation);
   add_help_command(app, invocation);
   try {

@@ -1,0 +1,51 @@
+// kernelwright trace: hands its arguments to kernelwright-trace, which lies beside this program.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "commands/commands.hpp"
+#include "commands/trace_options.hpp"
+
+namespace kw {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void become(const fs::path& program, std::vector<std::string> words) {
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(program.c_str(), argv.data());
+  throw UsageError(
+      fmt::format("trace: cannot start {}: {}", program.string(), std::strerror(errno)));
+}
+
+void run(const TraceOptions& options) {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error);
+  const fs::path program = own.parent_path() / "kernelwright-trace";
+  if (!fs::exists(program, error)) {
+    throw UsageError(fmt::format(
+        "trace: {} is not here; it has the whole ladder compiled a second time and is built on "
+        "request: ./dev rung r07, or cmake --build BUILD --target kernelwright_trace",
+        program.string()));
+  }
+  std::vector<std::string> words = {"kernelwright-trace"};
+  for (std::string& word : to_words(options)) words.push_back(std::move(word));
+  become(program, words);
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, Invocation&) {
+  CLI::App* command = app.add_subcommand(
+      "trace", "Count a rung's accesses without a GPU: sectors, bank conflicts, races");
+  auto options = std::make_shared<TraceOptions>();
+  add_trace_options(*command, *options);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace kw
