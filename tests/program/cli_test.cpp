@@ -20,9 +20,10 @@ bool has_gpu() {
 }
 
 TEST(Cli, HelpEverywhereWithExamples) {
-  for (const char* command : {"", "devices", "list", "verify", "accuracy", "accuracy sgemm",
-                              "bench", "bench sgemm", "bench reduce", "bench scale_add", "tune",
-                              "tune sgemm", "choice", "compare", "run", "trace", "report", "help"}) {
+  for (const char* command :
+       {"", "devices", "list", "verify", "accuracy", "accuracy sgemm", "bench", "bench sgemm",
+        "bench reduce", "bench scale_add", "tune", "tune sgemm", "choice", "compare", "run",
+        "trace", "report", "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
