@@ -69,9 +69,8 @@ struct Sum {
   static constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
   static constexpr bool wide =
       std::is_same_v<T, std::int64_t> || (square && std::is_same_v<T, std::int32_t>);
-  // Squares of int64 leave 128 bits; their sum is asked for modulo 2^64 only.
-  using Wide =
-      std::conditional_t<square && std::is_same_v<T, std::int64_t>, unsigned __int128, Int128>;
+  // The sum of int64's squares is asked for modulo 2^64 only.
+  using Wide = std::conditional_t<square && std::is_same_v<T, std::int64_t>, std::uint64_t, Int128>;
   using Exact = std::conditional_t<wide, Wide, std::int64_t>;
   using FloatLane = std::conditional_t<half && !square, float, double>;
   // A lane of a warp may get 2^21 elements of a chunk (walk.hpp): 2^28 at most, their squares 2^35.
@@ -88,7 +87,9 @@ struct Sum {
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
     using X = std::conditional_t<small, Value<T>, Lane>;
     const X x = static_cast<X>(value);
-    if constexpr (square && integral) {
+    if constexpr (square && std::is_same_v<T, std::int32_t>) {
+      lane += std::int64_t{value} * value;  // 2^62 at most: no product of 128 bits
+    } else if constexpr (square && integral) {
       lane += x * x;
     } else if constexpr (square) {
       lane = fma(x, x, lane);
