@@ -5,7 +5,7 @@
     tools/fit_cublas_time.py --fit h200          # and other ones, found from the measurements below
 
 Fitted are the cuBLAS rows of the random sweeps of seeds 1001 (H200), 1002, 1003 and 1005, as they were committed, and of
-the squares; held out are seed 1006, in results/, and the products of programs. The formula is that of
+the squares; held out are the seeds that lie in results/ now and the products of programs. The formula is that of
 predict_vendor_us. --fit reads the older files from git, so it takes a clone with its history; it takes half an hour.
 """
 
@@ -188,11 +188,19 @@ def decision_line(what, rows, kernel, constants):
     )
 
 
+def seed_of(device):
+    return f"seed {committed(device, 'sgemm-random')[0]['seed']}"
+
+
+def held_out_line(device, constants):
+    return errors_line(f"held out, {seed_of(device)}", products(committed(device, "sgemm-random")), constants)
+
+
 def report(device, constants):
     print(f"# {NAMES[device]}, margin {MARGIN}")
-    print(errors_line("held out, seed 1006", products(committed(device, "sgemm-random")), constants))
+    print(held_out_line(device, constants))
     print(errors_line("held out, programs", products(committed(device, "sgemm-programs")), constants))
-    for name, what in (("sgemm-fp32-split-random", "seed 1006"), ("sgemm-programs", "programs")):
+    for name, what in (("sgemm-fp32-split-random", seed_of(device)), ("sgemm-programs", "programs")):
         for kernel in ("kernelwright_split", "kernelwright"):
             print(decision_line(what, committed(device, name), kernel, constants))
 
