@@ -4,7 +4,7 @@
 #   tools/rung_counters.sh PROGRAM FOLDER
 #
 # PROGRAM is kernelwright with the rungs for this GPU (./dev build cuda, for example). FOLDER gets
-#   rung-counters-1024.csv, rung-counters-1000x1001x999.csv, reduce-counters-2^22.csv     as ncu printed them
+#   rung-counters-1024.csv, rung-counters-1000x1001x999.csv, reduce-counters-22.csv     as ncu printed them
 #   rung-opcodes-1024.csv, ...                                                            instructions by opcode
 # `kernelwright verify` runs each kernel on its first case before the second one: its launches are the first of the
 # process, and ncu ends it when it has had so many. Counters are sums, so neither clocks nor caches are touched.
@@ -51,4 +51,4 @@ count() {
 for shape in 1024 1000x1001x999; do
   count "rung-counters-$shape" 60 verify sgemm --device gpu --kernel 'r*,amd_*' --shape "$shape" --alpha 1 --beta 0
 done
-count "reduce-counters-2^22" 30 verify reduce --device gpu --kernel 'r*' --op sum --dtype float32 --shape '2^22'
+count "reduce-counters-22" 30 verify reduce --device gpu --kernel 'r*' --op sum --dtype float32 --shape '2^22'

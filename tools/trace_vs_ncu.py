@@ -124,6 +124,19 @@ def _end_of_arguments(name: str) -> int:
     return len(name)
 
 
+def opcodes_beside(file: Path) -> dict[str, dict[str, float]]:
+    """Function -> opcode -> how often warps executed it, from the second file of rung_counters.sh; nothing without one."""
+    other = file.with_name(file.name.replace("counters", "opcodes"))
+    if other == file or not other.exists():
+        return {}
+    lines = [line for line in other.read_text(encoding="utf-8").splitlines() if line.startswith('"')]
+    found: dict[str, dict[str, float]] = {}
+    for row in csv.DictReader(lines):
+        counts = re.findall(r"(\w+): ([\d,]+)", row["Metric Value"])
+        found.setdefault(plain(row["Kernel Name"]), {name: float(count.replace(",", "")) for name, count in counts})
+    return found
+
+
 def reason_for(rung: str, counter: str) -> str:
     why = next((why for r, c, why in REASONS if fnmatch.fnmatch(rung, r) and fnmatch.fnmatch(counter, c)), "")
     return SHARED_REASONS.get(why, why)
@@ -133,6 +146,9 @@ def compare(program: str, glob: str, file: str, size: str) -> Iterator[list[str]
     measured: dict[str, dict[str, float]] = {}
     for function, metrics in counters.read(Path(file).read_text(encoding="utf-8")).items():
         measured.setdefault(plain(function), metrics)
+    for function, opcodes in opcodes_beside(Path(file)).items():
+        if function in measured:
+            measured[function]["BAR"] = opcodes.get("BAR", 0)
     ladder, small = ("reduce", ("2^16",)) if "^" in size else ("sgemm", ("256", "33x35x37"))
     listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout
     rungs = [line.split("\t")[0] for line in listed.splitlines() if line.split("\t")[1] == ladder]
