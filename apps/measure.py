@@ -6,9 +6,9 @@
     python3 apps/measure.py --list
 
 A process a variant holds the same program: `vendor` is the program as it is, `fp32` and `fp32_split` have the adapter
-loaded before it (LD_PRELOAD) with that arithmetic, `tf32` is the program with PyTorch's TF32 allowed. In each round every
-variant has a block of steps while the others wait, each round another first. Times are medians of whole steps, the
-optimizer and copies from and to the host included. Errors are each program's own against float64 (apps/*.py).
+loaded before it (LD_PRELOAD) with that arithmetic, `tf32` is the program with PyTorch's TF32 allowed. In each round
+every variant has a block of steps while the others wait, each round another first. Times are medians of whole steps,
+the optimizer and copies from and to the host included. Errors are each program's own against float64 (apps/*.py).
 Needs PyTorch with CUDA; all variants together hold up to 110 GiB of device memory.
 """
 
@@ -65,7 +65,7 @@ class Variant:
 
     def __init__(self, name: str, adapter: Path | None, records: str):
         self.name = name
-        env = {key: value for key, value in os.environ.items() if not key.startswith("KERNELWRIGHT_")}
+        env = dict(os.environ)
         if name in ADAPTED:
             preload = " ".join(filter(None, [str(adapter), env.get("LD_PRELOAD")]))
             env.update(LD_PRELOAD=preload, KERNELWRIGHT_MATH=name, KERNELWRIGHT_RECORD=records)
@@ -187,7 +187,8 @@ def tell(words: str) -> None:
 
 
 def table(rows: list[dict]) -> str:
-    lines = [f"{'program':18} {'variant':11} {'step, ms':>10} {'±':>6} {'speed':>7} {'error':>9} {'taken':>8} {'left':>8}"]
+    head = ("step, ms", 10), ("±", 6), ("speed", 7), ("error", 9), ("taken", 8), ("left", 8)
+    lines = [f"{'program':18} {'variant':11}" + "".join(f" {name:>{width}}" for name, width in head)]
     for row in rows:
         time, error = row["time_us"], (row["error"] or {}).get("relative")
         if time is None:
@@ -271,7 +272,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--apps", metavar="LIST", help="names or patterns, by commas (default: all)")
     parser.add_argument("--variants", metavar="LIST", help=f"of {', '.join(VARIANTS)} (default: all)")
     parser.add_argument("--rounds", type=int, default=5, help="blocks of each variant (default: 5)")
-    parser.add_argument("--seconds", type=float, default=0.4, help="of a block, by the first variant's step (default: 0.4)")
+    parser.add_argument("--seconds", type=float, default=0.4, help="of a block, by the first variant (default: 0.4)")
     parser.add_argument("--json", metavar="FILE", help="write a result file, anew after each program")
     parser.add_argument("--list", action="store_true", help="name the programs and end")
     given = parser.parse_args()

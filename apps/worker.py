@@ -1,7 +1,7 @@
 """A process that holds programs and steps them when it is told to: one for each variant that measure.py compares.
 
-It reads one JSON object a line from its input and answers with one on its output; what a program prints goes to standard
-error."""
+It reads one JSON object a line from its input and answers with one on its output; what a program prints goes to
+standard error."""
 
 from __future__ import annotations
 
