@@ -120,7 +120,7 @@ class Measured:
         self.error: dict = prepared.get("error") or {}
         self.loss: list[float] = list(prepared.get("loss") or [])
         self.times: list[float] = []
-        self.calls: dict[str, int] = {}
+        self.calls: dict[str, int] | None = None  # nobody knows
 
     def add(self, block: dict, timed: bool) -> None:
         self.failed = self.failed or block.get("failed")
@@ -164,7 +164,7 @@ def measure(app: str, variants: list[Variant], rounds: int, seconds: float) -> l
             steps = max(1, min(MOST_STEPS, round(1e6 * seconds / took)))
         tell(".")
     for name, answer in ask_all(variants, do="finish").items():
-        found[name].calls = answer.get("calls", {})
+        found[name].calls = answer.get("calls")
     rows = [found[variant.name].row(app, variant.name) for variant in variants]
     with_vendor(rows)
     tell(" " + ", ".join(f"{row['variant']} {said(row)}" for row in rows) + "\n")
