@@ -15,6 +15,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE sweep-summary | sweep-products            of random products and those of programs
     table: FILE host-time          of the host's times
     table: FILE sustained          of rates that last
+    table: FILE apps               of whole programs under the drop-in
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
@@ -26,6 +27,7 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE roofline            of random products and those of programs
     plot: FILE sustained           of rates that last, and their energy
+    plot: FILE apps | loss         of whole programs: times and errors; the loss curves that part most
     plot: FILE by-length | over-peer | steps [N]          of reductions
     plot: FILE share                                      of random reductions
     machine: FILE                  device, versions, command
@@ -44,7 +46,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, check, counters, guard, host_times, library, marks
+from . import amd, apps, check, counters, guard, host_times, library, marks
 from . import pictures as plots
 from . import rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
@@ -104,6 +106,8 @@ class Project:
                 how = f"Write it with `kernelwright bench sgemm --timing enqueue --json {name}` on that device."
             if "sustained" in path.name:
                 how = f"Write it with `kernelwright bench sgemm --sustain 5 --json {name}` on that device."
+            if "apps" in path.name:
+                how = f"Write it with `apps/measure.py --adapter libkernelwright_cublas.so --json {name}` on that device."
             if "guard" in path.name:
                 how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
             if "amd-ladder" in name:
@@ -177,8 +181,8 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
     for of, own, option in (("host-time", "host", "--timing enqueue"), ("sustained", "sustained", "--sustain")):
         if (kind == of) != (result.kind == own):
             raise ResultError(f"table '{kind}' does not show {words[0]}: {of} is of `bench sgemm {option}`.")
-    if op not in ("", result.op):
-        raise ResultError(f"table '{kind}' is of {op}, but {words[0]} holds {result.op}.")
+    if op not in ("", result.op) or "app" in (result.op, op) and op != result.op:
+        raise ResultError(f"table '{kind}' is of {op or 'kernels'}, but {words[0]} holds {result.op}.")
     table = make(project, result, size)
     return f"{tables.to_markdown(table, _linker(project, document, result.op))}\n\n{table.caption}"
 
@@ -236,6 +240,7 @@ TABLES = {
     "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
     "host-time": ("sgemm", lambda project, result, size: host_times.table(result)),
     "sustained": ("sgemm", lambda project, result, size: sustained.table(result)),
+    "apps": ("app", lambda project, result, size: apps.table(result)),
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import sweeps, text
+from . import apps, sweeps, text
 from .reductions import length_near
 from .results import ResultFile, Row
 
@@ -68,8 +68,22 @@ def _sustained(result: ResultFile, shape) -> list[Headline]:
     return found
 
 
+def _of_apps(result: ResultFile) -> list[Headline]:
+    """The two programs that gain most, and the one that gains least, by the library's last variant."""
+    own = [variant for variant in apps.variants(result) if result.role(variant) == "production"]
+    rows = [row for app in apps.programs(result) if own and (row := apps.at(result, app, own[-1])) and row.vs_peer]
+    rows.sort(key=lambda row: -row.vs_peer)
+    shown = rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]]
+    return [
+        Headline(text.times(row.vs_peer), f"{apps.title(row.app)}, {apps.name(row.kernel)}: a step in "
+                 f"{text.microseconds(row.median_us)}") for row in shown
+    ]  # fmt: skip
+
+
 def headlines(result: ResultFile, size: int) -> list[Headline]:
     """A line a kernel of the library."""
+    if result.kind == "apps":
+        return _of_apps(result)
     if result.kind == "sustained":
         return _sustained(result, result.timed_shapes[-1])
     if result.kind != "bench":

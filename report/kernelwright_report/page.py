@@ -48,9 +48,9 @@ ul.notes:not(.fail) { color: var(--muted); }
 ul.notes { margin: .8rem 0; padding-left: 1.1rem; font-size: .9rem; }
 """
 
-# The order on the page: what was measured, by weight; the host's times; accuracy; what was only verified.
-KINDS = ("bench", "host", "accuracy", "verify")
-OPS = ("sgemm", "reduce", "scale_add")
+# The order on the page: programs; what was measured, by weight; the host's times; accuracy; what was only verified.
+KINDS = ("apps", "bench", "sustained", "host", "accuracy", "verify")
+OPS = ("app", "sgemm", "reduce", "scale_add")
 
 
 def _stems(results: list[ResultFile | RunReport]) -> list[str]:

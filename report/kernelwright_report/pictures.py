@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import sweeps, sweeps_reduce, text, theme
+from . import apps, sweeps, sweeps_reduce, text, theme
 from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
@@ -72,6 +72,21 @@ def _sustained(result: ResultFile) -> list[Picture]:
         Picture("sustained", "Rates that last, and their energy", caption,
                 _drawing("plots_sustained", "rates_and_energy", result))
     ]  # fmt: skip
+
+
+def _apps(result: ResultFile) -> list[Picture]:
+    if not apps.variants(result):
+        return []
+    caption = "Median time of a step by cuBLAS's, with the time and how many times as fast it is; beside it each program's own "
+    caption += "relative error against float64, on a logarithmic scale: further left is more exact. TF32 shows what its speed costs."
+    title = "Whole programs: time and error"
+    found = [Picture("apps", title, caption, _drawing("plots_apps", "times_and_errors", result))]
+    app = apps.parted(result)
+    if app:
+        caption = f"The loss of {apps.title(app)} against steps, from the same start in every arithmetic."
+        draw = _drawing("plots_apps", "losses", result, app)
+        found.append(Picture("loss", f"The loss of {apps.title(app)}", caption, draw, "errors"))
+    return found
 
 
 def _sgemm(result: ResultFile, size: int) -> list[Picture]:
@@ -154,6 +169,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         return [Picture("accuracy", "Error against K", caption, _drawing("plots_other", "accuracy", result))]
     if result.kind in ("verify", "host"):
         return []
+    if result.kind == "apps":
+        return _apps(result)
     if result.kind == "sustained":
         return _sustained(result)
     if result.op == "scale_add":

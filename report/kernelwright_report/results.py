@@ -49,9 +49,11 @@ class ResultFile:
 
     @cached_property
     def kind(self) -> str:
-        """bench, host (the host's times), sustained, accuracy or verify: what the file can show."""
+        """bench, host (the host's times), sustained, apps, accuracy or verify: what the file can show."""
         if "accuracy" in self.command.split():
             return "accuracy"
+        if self.op == "app":
+            return "apps"
         timed = [row for row in self.rows if row.median_us is not None]
         if not timed or self.device["kind"] == "host-simt":
             return "verify"
@@ -177,6 +179,9 @@ class ResultFile:
         lines = []
         if self.interrupted:
             lines.append("The run was interrupted: this is what it had measured.")
+        if self.kind == "apps":
+            failures = (row for row in self.rows if row.failed)
+            lines += [f"{row.app} failed in {row.kernel}: {text.cut(row.failed, 200)}" for row in failures]
         if self.kind != "bench":
             return lines
         hidden = sum(row.median_us is not None for row in self.rows) - sum(

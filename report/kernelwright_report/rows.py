@@ -39,6 +39,13 @@ class Shape:
         return text if self.batch == 1 else f"{text} ×{self.batch}"
 
 
+@dataclass(frozen=True, order=True)
+class Program:
+    """A whole program: what its rows have in common."""
+
+    label: str
+
+
 @dataclass(frozen=True)
 class Range:
     """From where to where a value spreads, as factors of it."""
@@ -69,7 +76,9 @@ class Row:
         return self.fields.get(name)
 
     @cached_property
-    def shape(self) -> Shape | Reduction:
+    def shape(self) -> Shape | Reduction | Program:
+        if self.op == "app":
+            return Program(self.app)
         if self.op == "reduce":
             return reduction_of(self)
         m, n, k, batch = self.m or 0, self.n or 0, self.k, self.batch or 1

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 SCHEMA = 1
-OPS = ("sgemm", "scale_add", "reduce")
+OPS = ("sgemm", "scale_add", "reduce", "app")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
 SUSTAINED_TIMING = "sustained"  # one kernel back to back for seconds
@@ -51,6 +51,8 @@ OPTIONAL = {
     "energy_from": str, "hottest_c": NUMBER, "power_limit_w": NUMBER, "limited_by": dict, "of_fp16_third": NUMBER,
     "draw": int, "data": str, "products": int, "outputs": int,
     "one_sum_rms": NUMBER, "rms_vs_one_sum": NUMBER, "excess": NUMBER,
+    "app": str, "variant": str, "failed": str, "loss": list, "loss_every": int, "calls_taken": int, "calls_forwarded": int,
+    "forwarded": dict,
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
@@ -59,8 +61,8 @@ REDUCTION = ("n", "dtype", "reduce_op", "shape")
 OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), "segments": ("segments",)}
 # Numbers of the device that plots and tables compute with.
 CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
-SIGNED = {"alpha", "beta", "c_first", "c_last", "error.mean_signed", "excess"}
-POSITIVE = {"beside_us", "time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule"}
+SIGNED = {"loss", "alpha", "beta", "c_first", "c_last", "error.mean_signed", "excess"}
+POSITIVE = {"beside_us", "time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule", "loss_every"}
 UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 
 
@@ -78,7 +80,7 @@ def _shown(value) -> str:
 
 
 def _type_name(types) -> str:
-    names = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object", NUMBER: "a number"}
+    names = {str: "a text", bool: "true or false", int: "a whole number", dict: "an object", list: "a list", NUMBER: "a number"}
     return names[types]
 
 
@@ -118,12 +120,14 @@ def check_row(where: str, fields) -> None:
     for name, types in OPTIONAL.items():
         if fields.get(name) is not None:
             check_value(where, name, fields[name], types)
-    for group in ("time_us", "error", "limited_by"):
+    for group in ("time_us", "error", "limited_by", "forwarded"):
         _check_numbers(where, group, fields.get(group) or {})
     for name, known in (("op", OPS), ("role", ROLES)):
         _need(fields[name] in known, f"{where}: {name} {_shown(fields[name])} is not one of {', '.join(known)}.")
     if fields["op"] == "reduce":
         _check_reduction(where, fields)
+    if fields["op"] == "app":
+        _check_app(where, fields)
     _check_time(where, fields)
 
 
@@ -136,6 +140,13 @@ def _check_reduction(where: str, fields: dict) -> None:
         _need(fields.get(name) is not None, f"{where}: a reduction of {kind} has no '{name}'.")
 
 
+def _check_app(where: str, fields: dict) -> None:
+    _need(fields.get("app") is not None, f"{where}: it is of a program but has no 'app'.")
+    for value in fields.get("loss") or []:
+        if value is not None:
+            check_value(where, "loss", value, NUMBER)
+
+
 def _check_time(where: str, fields: dict) -> None:
     median = (fields.get("time_us") or {}).get("median")
     if median is None:
@@ -144,7 +155,7 @@ def _check_time(where: str, fields: dict) -> None:
         fields["verified"],
         f"{where}: not verified, yet it has a time ({median} µs). Only verified rows may be timed: measure again.",
     )
-    if fields.get("timing") == HOST_TIMING:
+    if fields.get("timing") == HOST_TIMING or fields["op"] == "app":
         return
     rate = "gflops" if fields["op"] == "sgemm" else "gbs"
     _need(fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import host_times, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
+from . import apps, host_times, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -16,10 +16,10 @@ from .svg import inline
 from .tables import Table
 
 TITLES = {
-    "bench": "measured", "host": "the host's time of a call", "sustained": "rates that last", "verify": "verified",
+    "bench": "measured", "host": "the host's time of a call", "sustained": "rates that last", "apps": "measured whole", "verify": "verified",
     "accuracy": "accuracy",
 }  # fmt: skip
-OPS = {"sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
+OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
 # What a part holds depends on the file; one without tables and pictures is left out.
 PARTS = {"result": "", "steps": "Step by step", "ratios": "Ratios", "sizes": "Every size", "errors": "Errors"}
 MOST_FAILURES = 12
@@ -49,6 +49,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
     """Part -> its tables."""
     if result.kind == "accuracy":
         return {"result": [tables_errors.suite(result) if result.is_suite else tables_errors.accuracy(result)]}
+    if result.kind == "apps":
+        return {"result": [apps.table(result)]}
     errors = {"errors": [tables_errors.largest(result)]}
     if result.kind == "host":
         return {"result": [host_times.table(result)], **errors}
@@ -77,6 +79,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
 def summary(result: ResultFile) -> str:
     good = sum(row.verified for row in result.rows)
     failed = len(result.rows) - good
+    if result.kind == "apps":
+        return f"{good} of {len(result.rows)} runs came to their end" + (f"; {failed} failed." if failed else ".")
     counted = f"{good} of {len(result.rows)} rows verified against float64"
     counted += f"; {failed} failed, which counts no time." if failed else "."
     if result.kind == "verify" and result.device["kind"] == "host-simt":
@@ -102,7 +106,7 @@ def _outcome(result: ResultFile) -> str:
 def _verification(result: ResultFile) -> str:
     """Short; every case is folded. A file that was only verified says the outcome at its top."""
     parts = [] if result.kind == "verify" else ["<h3>Verification</h3>", _outcome(result)]
-    if result.kind != "accuracy":
+    if result.kind not in ("accuracy", "apps"):
         parts.append(folded("Every case", tables.to_html(tables_errors.verified(result))))
     return "".join(parts)
 

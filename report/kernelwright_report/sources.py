@@ -45,6 +45,7 @@ FIELDS = {  # function -> kind, what of a row
     "vs_peer": ("ratio", lambda row: row.vs_peer),
     "vs_previous": ("ratio", lambda row: row.vs_previous),
     "error": ("error", lambda row: (row.error or {}).get("max")),
+    "relative_error": ("error", lambda row: (row.error or {}).get("relative")),
     "rms_error": ("error", lambda row: (row.error or {}).get("rms")),
     "signed_error": ("error", lambda row: (row.error or {}).get("mean_signed")),
     "rested": ("gflops", lambda row: row.rested_gflops),

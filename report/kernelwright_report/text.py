@@ -21,6 +21,14 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{decimals}f}".replace(",", THIN)
 
 
+def scientific(value: float | None, digits: int = 2) -> str:
+    """1.1·10⁻⁶"""
+    if not value:
+        return NONE if value is None else "0"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{mantissa}·10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+
+
 def whole(value: int) -> str:
     return f"{value:,}".replace(",", THIN)
 

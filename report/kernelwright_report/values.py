@@ -16,6 +16,7 @@ fields (k=16384, input=unit, dtype=float16):
     time gflops gbs of_peak vs_peer vs_previous     of the medians
     min_time max_time mean_time iqr repeats         of the repeats
     error rms_error signed_error                    largest, root mean square and mean error
+    relative_error                                  of programs, with app=NAME: vs_peer(fp32_split, app=pinn)
     grid block power clock                          of the launch, W, MHz
     rested of_fp16_third joules gflop_per_joule     of `bench sgemm --sustain`: rate after a rest, share, J a call
     field(NAME, …)                                  any other field of the rows

@@ -11,6 +11,7 @@ import re
 import unittest
 import warnings
 
+import apps_test
 from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, ladder, reductions, sgemm_row, sweep_rows, untimed
 
 from kernelwright_report import page, pictures, results
@@ -75,6 +76,7 @@ def corpus():
         document([untimed(sgemm_row("r01_slow", m), m > 4) for m in (4, 8)], kind="host-simt", interrupted=True),
         document([untimed(sgemm_row("cublas", 64), True)]), document([], interrupted=True),
         document(sweep_rows(8, split=True)), document(sweep_rows(3, programs=True)),
+        document(apps_test.programs(), command="apps/measure.py"),
     ]  # fmt: skip
     for name in REAL:
         data = json.loads((ROOT / f"results/h200/{name}.json").read_text(encoding="utf-8"))
