@@ -43,9 +43,7 @@ constexpr Enum matmul_compute_type = 0, matmul_scale_type = 1, matmul_pointer_mo
                matmul_epilogue = 7, matmul_a_scale = 17, matmul_b_scale = 18, matmul_c_scale = 19,
                matmul_d_scale = 20, matmul_amax_d = 21;
 constexpr Enum fill_mode_full = 2;
-constexpr Enum epilogue_default = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32,
-               epilogue_aux = 128, epilogue_drelu = 8 | 128, epilogue_dgelu = 64 | 128,
-               epilogue_bgrad = 16, epilogue_bgrad_a = 256, epilogue_bgrad_b = 512;
+constexpr Enum epilogue_default = 1;
 
 }  // namespace lt
 

@@ -26,10 +26,10 @@ struct Driver {
   Result (*release)(std::uintptr_t address) = nullptr;
   Result (*copy_to_host)(void* to, std::uintptr_t from, std::size_t bytes) = nullptr;
   Result (*copy)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) = nullptr;
+  Result (*copy_2d)(const void* description) = nullptr;
 
   bool knows_captures() const { return current_device != nullptr && capture_info != nullptr; }
   bool keeps_with_graphs() const { return create_user_object && retain_user_object; }
-  Result (*copy_2d)(const void* description) = nullptr;
   bool copies() const {
     return synchronize && allocate && release && copy_to_host && copy && copy_2d;
   }

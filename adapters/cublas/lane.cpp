@@ -103,15 +103,6 @@ bool Lane::fix_workspace(std::size_t bytes) {
   return status == KW_STATUS_OK;
 }
 
-std::size_t Lane::Hash::operator()(const Key& key) const {
-  std::uint64_t mixed = 0;
-  for (const std::int64_t word : key.words) {
-    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
-
 Lane::Key Lane::key_of(const Call& call) {
   const Product& p = call.product;
   const bool arrays = p.form == Form::pointers;
@@ -127,7 +118,7 @@ Lane::Key Lane::key_of(const Call& call) {
   put(arrays ? 0 : last_bits(p.a), 4);
   put(arrays ? 0 : last_bits(p.b), 4);
   put(arrays ? 0 : last_bits(p.c), 4);
-  return {{p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch, p.stride_a, p.stride_b, p.stride_c, small}};
+  return {p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch, p.stride_a, p.stride_b, p.stride_c, small};
 }
 
 bool Lane::set(const Product& product, Arithmetic math) {

@@ -2,7 +2,6 @@
 // that were made for their shapes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include "policy.hpp"
 #include "record.hpp"
 #include "vendor_time.hpp"
+#include "words.hpp"
 
 namespace kw::cublas {
 
@@ -69,14 +69,7 @@ class Lane {
   std::string last_error() const { return library().kwLastErrorMessage(handle_); }
 
  private:
-  // All that a decision may depend on.
-  struct Key {
-    std::array<std::int64_t, 11> words{};
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
+  using Key = Words<11>;  // all that a decision may depend on
   // The cache begins anew when it is full.
   static constexpr std::size_t most_decisions = 1024;
 
@@ -91,7 +84,7 @@ class Lane {
   std::mutex mutex_;
   kwPointerMode_t pointer_mode_ = KW_POINTER_MODE_HOST;
   Arithmetic math_ = Arithmetic::fp32;
-  std::unordered_map<Key, Decision, Hash> decisions_;
+  std::unordered_map<Key, Decision, MixedWords> decisions_;
 };
 
 template <class IsNew>

@@ -102,6 +102,13 @@ constexpr Variable variables[] = {
 
 }  // namespace
 
+const char* name_of(Arithmetic math) {
+  for (const Word<Arithmetic>& word : math_words) {
+    if (word.value == math) return word.text;
+  }
+  return "";
+}
+
 Policy read_policy(const char* (*get)(const char* name), std::vector<std::string>* complaints) {
   Policy policy;
   for (const Variable& variable : variables) {

@@ -9,6 +9,8 @@
 namespace kw::cublas {
 
 enum class Arithmetic : std::uint8_t { off, fp32, fp32_split };
+// As KERNELWRIGHT_MATH has it.
+const char* name_of(Arithmetic math);
 enum class LogLevel : std::uint8_t { off, warnings, summary, calls };
 
 struct Policy {

@@ -68,10 +68,6 @@ std::string shape_of(const Product& p) {
   return shape;
 }
 
-const char* name_of(Arithmetic math) {
-  return math == Arithmetic::fp32 ? "fp32" : math == Arithmetic::fp32_split ? "fp32_split" : "off";
-}
-
 double microseconds(const std::atomic<std::uint64_t>& ns) {
   return 1e-3 * static_cast<double>(ns.load(std::memory_order_relaxed));
 }
@@ -105,25 +101,12 @@ std::int64_t now_ns() {
   return std::int64_t{1000000000} * now.tv_sec + now.tv_nsec;
 }
 
-bool Record::Key::operator==(const Key& other) const {
-  return std::equal(words, words + 6, other.words);
-}
-
-std::size_t Record::Hash::operator()(const Key& key) const {
-  std::uint64_t mixed = 0;
-  for (const std::int64_t word : key.words) {
-    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
-
 Record::Key Record::key_of(const Call& call, Reason reason, bool shared) {
   const auto kind = static_cast<std::int64_t>(call.symbol) << 8 | static_cast<std::int64_t>(reason);
-  if (shared) return {{kind, 0, 0, 0, 0, -1}};
+  if (shared) return {kind, 0, 0, 0, 0, -1};
   const Product& p = call.product;
   const std::int64_t flags = call.pedantic << 3 | p.layout << 2 | p.op_a << 1 | p.op_b;
-  return {{kind, p.m, p.n, p.k, p.batch, flags}};
+  return {kind, p.m, p.n, p.k, p.batch, flags};
 }
 
 Tally& Record::tally(const Call& call, Reason reason, const Outlook& outlook) {

@@ -10,6 +10,7 @@
 
 #include "call.hpp"
 #include "policy.hpp"
+#include "words.hpp"
 
 namespace kw::cublas {
 
@@ -48,19 +49,13 @@ class Record {
   void set_device(const std::string& name);
 
  private:
-  struct Key {
-    std::int64_t words[6];
-    bool operator==(const Key& other) const;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
+  using Key = Words<6>;
   static Key key_of(const Call& call, Reason reason, bool shared);
   std::string json();
 
   const Policy& policy_;
   std::mutex mutex_;
-  std::unordered_map<Key, Tally*, Hash> by_key_;
+  std::unordered_map<Key, Tally*, MixedWords> by_key_;
   std::deque<Tally> tallies_;
   std::unordered_map<std::string, bool> warned_;
   std::string device_;

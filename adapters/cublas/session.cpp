@@ -63,14 +63,9 @@ Session::Session(Policy policy)
     : policy_(std::move(policy)), recording_(is_read_by_anyone(policy_)), record_(policy_) {}
 
 std::size_t Session::Hash::operator()(const Key& key) const {
-  std::uint64_t mixed = 0;
-  for (const std::uint64_t word :
-       {reinterpret_cast<std::uint64_t>(key.handle), reinterpret_cast<std::uint64_t>(key.stream),
-        static_cast<std::uint64_t>(key.device), key.capture}) {
-    mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
+  return MixedWords()(Words<4>{reinterpret_cast<std::int64_t>(key.handle),
+                               reinterpret_cast<std::int64_t>(key.stream), key.device,
+                               static_cast<std::int64_t>(key.capture)});
 }
 
 Lane* Session::lane_for(const Call& call, Reason* reason, bool* captured) {

@@ -123,12 +123,20 @@ Status answer_destroy(KW_PARAMETERS_destroy(Int)) {
 
 #define KW_JUDGE judge(handle, op_a, op_b, m, n, k, alpha, lda, ldb, beta, ldc)
 
+// What is left to judge of calls that name types.
+template <class Int>
+Status judge_types(Status so_far, Int batch, Enum type_a, Enum type_b, Enum type_c, Enum compute) {
+  if (so_far != status_success) return so_far;
+  if (batch < 0) return invalid_value;
+  const bool known = is_fp32(type_a, type_b, type_c) && is_fp32_compute(compute);
+  return known ? status_success : not_supported;
+}
+
 template <class Int>
 Status answer_gemm_ex(KW_PARAMETERS_gemm_ex(Int)) {
   static_cast<void>(algorithm);
-  const Status status = KW_JUDGE;
+  const Status status = judge_types(KW_JUDGE, 1, type_a, type_b, type_c, compute);
   if (status != status_success) return status;
-  if (!is_fp32(type_a, type_b, type_c) || !is_fp32_compute(compute)) return not_supported;
   multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   return status_success;
 }
@@ -144,10 +152,8 @@ Status answer_sgemm(KW_PARAMETERS_sgemm(Int));
 template <class Int>
 Status answer_strided_ex(KW_PARAMETERS_strided_ex(Int)) {
   static_cast<void>(algorithm);
-  const Status status = KW_JUDGE;
+  const Status status = judge_types(KW_JUDGE, batch, type_a, type_b, type_c, compute);
   if (status != status_success) return status;
-  if (batch < 0) return invalid_value;
-  if (!is_fp32(type_a, type_b, type_c) || !is_fp32_compute(compute)) return not_supported;
   for (Int entry = 0; entry < batch; ++entry) {
     multiply(op_a, op_b, m, n, k, alpha, static_cast<const float*>(a) + entry * stride_a, lda,
              static_cast<const float*>(b) + entry * stride_b, ldb, beta,
@@ -165,10 +171,8 @@ Status answer_strided(KW_PARAMETERS_strided(Int)) {
 template <class Int>
 Status answer_batched_ex(KW_PARAMETERS_batched_ex(Int)) {
   static_cast<void>(algorithm);
-  const Status status = KW_JUDGE;
+  const Status status = judge_types(KW_JUDGE, batch, type_a, type_b, type_c, compute);
   if (status != status_success) return status;
-  if (batch < 0) return invalid_value;
-  if (!is_fp32(type_a, type_b, type_c) || !is_fp32_compute(compute)) return not_supported;
   for (Int entry = 0; entry < batch; ++entry) {
     multiply(op_a, op_b, m, n, k, alpha, a[entry], lda, b[entry], ldb, beta, c[entry], ldc);
   }
