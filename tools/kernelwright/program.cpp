@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -133,6 +134,12 @@ int tell(int code, const std::string& what) {
 }
 
 }  // namespace
+
+UsageError cannot_write(const char* option, const std::string& path, int error) {
+  return UsageError(
+      fmt::format("{}: cannot write {}: {}; name a file in a folder that exists and can be written",
+                  option, path, std::strerror(error)));
+}
 
 int run_program(int argc, const char* const* argv) {
   try {

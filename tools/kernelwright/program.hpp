@@ -21,6 +21,9 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// For an option whose file cannot be opened: what to throw.
+UsageError cannot_write(const char* option, const std::string& path, int error);
+
 int run_program(int argc, const char* const* argv);
 
 }  // namespace kw

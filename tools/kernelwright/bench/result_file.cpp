@@ -24,13 +24,6 @@ constexpr const char* end_finished = "\n ]\n}\n";
 constexpr const char* end_interrupted = "\n ],\n \"interrupted\": true\n}\n";
 constexpr const char* end_without_rows = "]\n}\n";
 
-[[noreturn]] void refuse(const std::string& path, int error) {
-  throw UsageError(
-      fmt::format("--json: cannot write {}: {}; name a file in a folder that exists "
-                  "and can be written",
-                  path, std::strerror(error)));
-}
-
 // A row as it stands in the document, two levels deep.
 std::string indented(const std::string& json) {
   std::string text = "\n  ";
@@ -60,8 +53,9 @@ ResultFile::ResultFile(std::string path) : path_(std::move(path)) {
   if (path_.empty() || path_ == "-") return;
   std::error_code ignored;
   const fs::file_status status = fs::status(path_, ignored);
-  if (fs::is_directory(status)) refuse(path_, EISDIR);
-  if (fs::exists(status) && access(path_.c_str(), W_OK) != 0) refuse(path_, errno);
+  if (fs::is_directory(status)) throw cannot_write("--json", path_, EISDIR);
+  if (fs::exists(status) && access(path_.c_str(), W_OK) != 0)
+    throw cannot_write("--json", path_, errno);
   if (fs::exists(status) && !fs::is_regular_file(status)) return;  // a pipe, a device
   // A link is followed: what it leads to is replaced, not the link.
   const fs::path target = fs::weakly_canonical(path_, ignored);
@@ -79,7 +73,7 @@ void ResultFile::open_temporary() {
   if (file_ >= 0) return;
   const int error = errno;
   temporary_.clear();
-  refuse(path_, error);
+  throw cannot_write("--json", path_, error);
 }
 
 void ResultFile::close_temporary() {
@@ -129,7 +123,7 @@ void ResultFile::finish(bool interrupted) {
                                       : end_without_rows;
   if (!is_regular_) {
     std::FILE* file = path_ == "-" ? stdout : std::fopen(path_.c_str(), "w");
-    if (file == nullptr) refuse(path_, errno);
+    if (file == nullptr) throw cannot_write("--json", path_, errno);
     const std::string whole = text_ + end;
     const bool wrote =
         std::fwrite(whole.data(), 1, whole.size(), file) == whole.size() && std::fflush(file) == 0;

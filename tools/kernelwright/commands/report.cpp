@@ -1,14 +1,12 @@
 // kernelwright report: hands result files to the Python report, which draws them.
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include "commands/commands.hpp"
+#include "processes.hpp"
 
 namespace kw {
 namespace {
@@ -18,9 +16,9 @@ namespace fs = std::filesystem;
 // Beside the installed program, else in the source tree that it was built from.
 fs::path find_report_package() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  fs::path installed = program.parent_path() / "../share/kernelwright/report";
-  if (!error && fs::exists(installed / "kernelwright_report", error)) return installed;
+  const fs::path folder = own_folder();
+  fs::path installed = folder / "../share/kernelwright/report";
+  if (!folder.empty() && fs::exists(installed / "kernelwright_report", error)) return installed;
   fs::path source = fs::path(KW_SOURCE_DIR) / "report";
   if (fs::exists(source / "kernelwright_report", error)) return source;
   throw UsageError(
@@ -38,18 +36,13 @@ std::string find_python() {
 }
 
 // The exit code of the command, 127 where it cannot be started.
-int run_command(std::vector<std::string> words) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+int run_command(const std::vector<std::string>& words) {
+  const Arguments command(words);
   pid_t child = 0;
-  if (posix_spawnp(&child, argv[0], nullptr, nullptr, argv.data(), environ) != 0) return 127;
-  int state = 0;
-  while (waitpid(child, &state, 0) < 0) {
-    if (errno != EINTR) return 127;
+  if (posix_spawnp(&child, command.program(), nullptr, nullptr, command.get(), environ) != 0) {
+    return 127;
   }
-  return WIFEXITED(state) ? WEXITSTATUS(state) : 128;
+  return exit_code_of(child);
 }
 
 void require_python(const std::string& python) {

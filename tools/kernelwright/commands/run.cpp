@@ -1,6 +1,5 @@
 // kernelwright run: a program under the drop-in for cuBLAS, and what became of its calls.
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "bench/results.hpp"
 #include "commands/commands.hpp"
 #include "commands/run_summary.hpp"
+#include "processes.hpp"
 
 namespace kw {
 namespace {
@@ -30,7 +30,7 @@ struct RunOptions {
 // Where the installed program has it, else where a built one has it.
 std::string find_adapter() {
   std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = own_folder();
   for (const char* place :
        {KW_ADAPTER_FROM_PROGRAM, "../../adapters/cublas/libkernelwright_cublas.so"}) {
     const fs::path adapter = (folder / place).lexically_normal();
@@ -80,16 +80,10 @@ void set_environment(const RunOptions& options, const std::string& adapter,
   if (options.verify > 0) set("KERNELWRIGHT_VERIFY", std::to_string(options.verify));
 }
 
-// The program's exit code, or 128 and the number of the signal that ended it, as shells have it.
-// Ctrl-C is the program's to answer: this one waits for it.
+// The program's exit code. Ctrl-C is the program's to answer: this one waits for it.
 int run_program_of(const RunOptions& options, const std::string& adapter,
                    const std::string& records) {
-  std::vector<std::string> copies = options.program;
-  std::vector<char*> words;
-  words.reserve(copies.size() + 1);
-  for (std::string& word : copies) words.push_back(word.data());
-  words.push_back(nullptr);
-
+  const Arguments command(options.program);
   set_environment(options, adapter, records);
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGQUIT, SIG_IGN);
@@ -102,7 +96,8 @@ int run_program_of(const RunOptions& options, const std::string& adapter,
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = 0;
-  const int error = posix_spawnp(&child, words[0], nullptr, &attributes, words.data(), environ);
+  const int error =
+      posix_spawnp(&child, command.program(), nullptr, &attributes, command.get(), environ);
   posix_spawnattr_destroy(&attributes);
   // From here on this program's own children have no adapter.
   unsetenv("LD_PRELOAD");
@@ -110,27 +105,14 @@ int run_program_of(const RunOptions& options, const std::string& adapter,
     throw UsageError(fmt::format("run: \"{}\" cannot be started: {}; give the program behind --",
                                  options.program.front(), std::strerror(error)));
   }
-  int state = 0;
-  while (waitpid(child, &state, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
+  return exit_code_of(child);
 }
 
 void check_can_be_written(const std::string& path) {
   if (path.empty() || path == "-") return;
   const bool existed = fs::exists(path);
   std::FILE* const file = std::fopen(path.c_str(), "a");
-  if (file == nullptr) {
-    throw UsageError(fmt::format(
-        "--report: cannot write {}: {}; name a file in a folder that exists and can be written",
-        path, std::strerror(errno)));
-  }
+  if (file == nullptr) throw cannot_write("--report", path, errno);
   std::fclose(file);
   if (!existed) fs::remove(path);
 }
@@ -147,15 +129,16 @@ void run(const RunOptions& options, Invocation& invocation) {
     fmt::print(stderr, "\nkernelwright run: {}", run_text(summary, options.shapes));
   }
   if (options.report.empty()) return;
-  bench::write_json(options.report, {{"schema", 1},
-                                     {"command", invocation.command},
-                                     {"program", joined(options.program)},
-                                     {"version", KW_VERSION},
-                                     {"devices", summary.devices},
-                                     {"processes", summary.processes},
-                                     {"exit_code", invocation.exit_code},
-                                     {"wall_s", spent.count()},
-                                     {"calls", run_json(summary)}});
+  bench::write_json(options.report,
+                    {{"schema", 1},
+                     {"command", invocation.command},
+                     {"program", fmt::format("{}", fmt::join(options.program, " "))},
+                     {"version", KW_VERSION},
+                     {"devices", summary.devices},
+                     {"processes", summary.processes},
+                     {"exit_code", invocation.exit_code},
+                     {"wall_s", spent.count()},
+                     {"calls", run_json(summary)}});
 }
 
 }  // namespace

@@ -16,29 +16,34 @@ namespace {
 using nlohmann::ordered_json;
 using Cells = std::vector<std::vector<std::string>>;
 
+// The fields by their names in the records and in the report.
+template <class Row, class Visit>
+void for_each_field(Row& row, const Visit& visit) {
+  visit("symbol", row.symbol);
+  visit("op_a", row.op_a);
+  visit("op_b", row.op_b);
+  visit("m", row.m);
+  visit("n", row.n);
+  visit("k", row.k);
+  visit("batch", row.batch);
+  visit("pedantic", row.pedantic);
+  visit("taken", row.taken);
+  visit("math", row.math);
+  visit("kernel", row.kernel);
+  visit("reason", row.reason);
+  visit("calls", row.calls);
+  visit("captured", row.captured);
+  visit("host_us", row.host_us);
+  visit("predicted_us", row.predicted_us);
+  visit("vendor_predicted_us", row.vendor_predicted_us);
+  visit("verified", row.verified);
+  visit("error", row.error);
+  visit("vendor_error", row.vendor_error);
+}
+
 RunRow row_of(const ordered_json& call) {
   RunRow row;
-  const auto text = [&](const char* name) { return call.at(name).get<std::string>(); };
-  row.symbol = text("symbol");
-  row.op_a = text("op_a");
-  row.op_b = text("op_b");
-  row.math = text("math");
-  row.kernel = text("kernel");
-  row.reason = text("reason");
-  row.m = call.at("m");
-  row.n = call.at("n");
-  row.k = call.at("k");
-  row.batch = call.at("batch");
-  row.taken = call.at("taken");
-  row.pedantic = call.at("pedantic");
-  row.calls = call.at("calls");
-  row.captured = call.at("captured");
-  row.verified = call.at("verified");
-  row.host_us = call.at("host_us");
-  row.predicted_us = call.at("predicted_us");
-  row.vendor_predicted_us = call.at("vendor_predicted_us");
-  row.error = call.at("error");
-  row.vendor_error = call.at("vendor_error");
+  for_each_field(row, [&](const char* name, auto& field) { call.at(name).get_to(field); });
   return row;
 }
 
@@ -176,27 +181,10 @@ std::string run_text(const RunSummary& summary, std::size_t most_shapes) {
 ordered_json run_json(const RunSummary& summary) {
   ordered_json calls = ordered_json::array();
   for (const RunRow& row : summary.rows) {
-    calls.push_back({{"symbol", row.symbol},
-                     {"op_a", row.op_a},
-                     {"op_b", row.op_b},
-                     {"m", row.m},
-                     {"n", row.n},
-                     {"k", row.k},
-                     {"batch", row.batch},
-                     {"pedantic", row.pedantic},
-                     {"taken", row.taken},
-                     {"math", row.math},
-                     {"kernel", row.kernel},
-                     {"reason", row.reason},
-                     {"calls", row.calls},
-                     {"captured", row.captured},
-                     {"host_us", row.host_us},
-                     {"predicted_us", row.predicted_us},
-                     {"vendor_predicted_us", row.vendor_predicted_us},
-                     {"gained_us", row.gained_us()},
-                     {"verified", row.verified},
-                     {"error", row.error},
-                     {"vendor_error", row.vendor_error}});
+    ordered_json call;
+    for_each_field(row, [&](const char* name, const auto& field) { call[name] = field; });
+    call["gained_us"] = row.gained_us();
+    calls.push_back(std::move(call));
   }
   return calls;
 }

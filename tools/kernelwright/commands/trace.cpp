@@ -7,26 +7,23 @@
 
 #include "commands/commands.hpp"
 #include "commands/trace_options.hpp"
+#include "processes.hpp"
 
 namespace kw {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void become(const fs::path& program, std::vector<std::string> words) {
-  std::vector<char*> argv;
-  argv.reserve(words.size() + 1);
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execv(program.c_str(), argv.data());
+[[noreturn]] void become(const fs::path& program, const std::vector<std::string>& words) {
+  const Arguments command(words);
+  execv(program.c_str(), command.get());
   throw UsageError(
       fmt::format("trace: cannot start {}: {}", program.string(), std::strerror(errno)));
 }
 
 void run(const TraceOptions& options) {
   std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  const fs::path program = own.parent_path() / "kernelwright-trace";
+  const fs::path program = own_folder() / "kernelwright-trace";
   if (!fs::exists(program, error)) {
     throw UsageError(fmt::format(
         "trace: {} is not here; it has the whole ladder compiled a second time and is built on "
