@@ -84,7 +84,7 @@ def make(options) -> Program:
         exact_loss.backward()
         found = gradient_error(model, exact)
         optimizer.zero_grad(set_to_none=True)
-        return {"relative": found, "loss": abs(float(loss) / float(exact_loss) - 1)}
+        return {"relative": found, "loss": abs(float(loss.detach()) / float(exact_loss.detach()) - 1)}
 
     return Program(step, error, steps=10)
 
