@@ -15,7 +15,8 @@ namespace {
 
 // Both scalars lie in the same place.
 bool supports(const Sgemm& p, const Device& device) {
-  return device.kind == DeviceKind::cuda && (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
+  return device.kind == DeviceKind::cuda && !p.epilogue.any() &&
+         (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
          warm_handle(device.ordinal, CUBLAS_PEDANTIC_MATH).handle != nullptr;
 }
 

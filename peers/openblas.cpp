@@ -16,7 +16,8 @@ namespace {
 
 bool supports(const Sgemm& p, const Device& device) {
   const std::int64_t largest = std::max({p.m, p.n, p.k, p.lda, p.ldb, p.ldc});
-  return device.kind == DeviceKind::cpu && largest <= std::numeric_limits<blasint>::max();
+  return device.kind == DeviceKind::cpu && !p.epilogue.any() &&
+         largest <= std::numeric_limits<blasint>::max();
 }
 
 CBLAS_TRANSPOSE to_cblas(Op op) { return op == Op::none ? CblasNoTrans : CblasTrans; }

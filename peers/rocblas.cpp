@@ -43,7 +43,8 @@ bool supports(const Sgemm& p, const Device& device) {
   for (const std::int64_t size : {p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch}) {
     if (size > std::numeric_limits<rocblas_int>::max()) return false;
   }
-  return device.kind == DeviceKind::hip && (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
+  return device.kind == DeviceKind::hip && !p.epilogue.any() &&
+         (p.alpha_at == nullptr) == (p.beta_at == nullptr) &&
          warm_handle(device.ordinal) != nullptr;
 }
 

@@ -102,6 +102,33 @@ enum { KW_MATH_FP32 = 0, KW_MATH_FP32_SPLIT = 1 };
 KW_API kwStatus_t kwSetMath(kwHandle_t handle, kwMath_t math);
 KW_API kwStatus_t kwGetMath(kwHandle_t handle, kwMath_t* math);
 
+/* What a product adds to an element and applies to it before it stores it:
+ * C = activation(alpha * op(A) * op(B) + beta * source + bias). epilogue.hpp has the formulas. */
+typedef int32_t kwActivation_t;
+enum {
+  KW_ACTIVATION_NONE = 0,
+  KW_ACTIVATION_RELU = 1,
+  KW_ACTIVATION_GELU_TANH = 2,
+  KW_ACTIVATION_GELU_ERF = 3
+};
+typedef int32_t kwBiasOf_t;
+enum {
+  KW_BIAS_OF_ROWS = 0,   /* one element for each row of C */
+  KW_BIAS_OF_COLUMNS = 1 /* one element for each column of C */
+};
+typedef struct kwEpilogue {
+  const float* bias; /* in the device's memory; null: none */
+  kwBiasOf_t bias_of;
+  int64_t stride_bias; /* floats from an entry's vector to the next one's; 0: all share one */
+  kwActivation_t activation;
+  const float* source; /* what beta multiplies, in C's layout and size; null: C itself */
+  int64_t ld_source;
+  int64_t stride_source; /* of a batch by strides; by pointers there is no source */
+} kwEpilogue;
+/* For later products of this handle and their plans; null: none, as in a new handle. The struct is
+ * copied, the arrays are read by the products. What is wrong in it, the products say. */
+KW_API kwStatus_t kwSetEpilogue(kwHandle_t handle, const kwEpilogue* epilogue);
+
 /* C = alpha * op(A) * op(B) + beta * C; op(A) is m x k, op(B) is k x n, C is m x n, all three
  * stored in `layout`, in the memory of the handle's device. beta == 0: C is not read. alpha == 0 or
  * k == 0: A and B are not read; they may be null where that is known, by k or by an alpha in host

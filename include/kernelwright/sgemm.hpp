@@ -1,6 +1,7 @@
 // Single-precision matrix products: one, or many of one shape in one call.
 //
-// C = alpha * op(A) * op(B) + beta * C, where op(A) is m x k, op(B) is k x n and C is m x n.
+// C = alpha * op(A) * op(B) + beta * C, where op(A) is m x k, op(B) is k x n and C is m x n; with a
+// bias, an activation or another matrix that beta multiplies where asked for (epilogue.hpp).
 //
 // Views      Each has its own layout and ld, in elements; A and B may be transposed, C may not.
 // Scalars    alpha == 0 or k == 0: A and B are not read. beta == 0: C is not read, NaN there is
@@ -15,7 +16,7 @@
 //            own: a kernel is chosen for the whole batch.
 // Errors     kw::Error, as context.hpp has it. argument() is "a", "b", "c", "lda", "ldb", "ldc",
 //            the field of a view ("a.rows"), "alpha", "beta", "batch", "stride_a", "stride_b",
-//            "stride_c", "options.math" or "workspace".
+//            "stride_c", "options.math", "workspace", or one of epilogue.hpp's.
 // Time       Asynchronous on the context's stream, capturable in a graph. The first call of a size
 //            may allocate (context.hpp): let one go before a capture, or set a workspace.
 // Math       fp32 unless asked otherwise (math.hpp).
@@ -25,6 +26,7 @@
 #include <cstdint>
 
 #include "kernelwright/context.hpp"
+#include "kernelwright/epilogue.hpp"
 #include "kernelwright/export.h"
 #include "kernelwright/math.hpp"
 #include "kernelwright/matrix.hpp"
@@ -34,6 +36,7 @@ namespace kw {
 
 struct SgemmOptions {
   Math math = Math::fp32;
+  Epilogue epilogue = {};
 };
 
 /// One product.

@@ -25,6 +25,12 @@ using kw::detail::SgemmCall;
 
 static_assert(KW_MATH_FP32 == static_cast<int>(Math::fp32));
 static_assert(KW_MATH_FP32_SPLIT == static_cast<int>(Math::fp32_split));
+static_assert(KW_ACTIVATION_NONE == static_cast<int>(kw::Activation::none));
+static_assert(KW_ACTIVATION_RELU == static_cast<int>(kw::Activation::relu));
+static_assert(KW_ACTIVATION_GELU_TANH == static_cast<int>(kw::Activation::gelu_tanh));
+static_assert(KW_ACTIVATION_GELU_ERF == static_cast<int>(kw::Activation::gelu_erf));
+static_assert(KW_BIAS_OF_ROWS == static_cast<int>(kw::BiasOf::rows));
+static_assert(KW_BIAS_OF_COLUMNS == static_cast<int>(kw::BiasOf::columns));
 
 Status check_on_host(const float* value, const char* argument) {
   if (value != nullptr) return Status::success();
@@ -72,6 +78,11 @@ Status to_call(const kwContext& context, const SgemmArguments& args, SgemmCall* 
            view(args.c, args.m, args.n, args.ldc, args.layout, KW_OP_NONE),
            context.sgemm_options,
            args.batch};
+  // Its size and layout are C's, of which the handle knows nothing.
+  MatrixView<const float>& source = call->options.epilogue.source;
+  if (source.data != nullptr) {
+    source = view(source.data, args.m, args.n, source.ld, args.layout, KW_OP_NONE);
+  }
   return status;
 }
 
@@ -126,6 +137,22 @@ kwStatus_t kwGetMath(kwHandle_t handle, kwMath_t* math) {
   return with_handle(handle, [&](const kwContext& context) {
     if (math == nullptr) return invalid("math is null: pass the address of a kwMath_t", "math");
     *math = static_cast<kwMath_t>(context.sgemm_options.math);
+    return Status::success();
+  });
+}
+
+kwStatus_t kwSetEpilogue(kwHandle_t handle, const kwEpilogue* epilogue) {
+  return with_handle(handle, [&](kwContext& context) {
+    kw::Epilogue& own = context.sgemm_options.epilogue;
+    own = {};
+    if (epilogue == nullptr) return Status::success();
+    own.bias = epilogue->bias;
+    own.bias_of = static_cast<kw::BiasOf>(epilogue->bias_of);
+    own.stride_bias = epilogue->stride_bias;
+    own.activation = static_cast<kw::Activation>(epilogue->activation);
+    own.source.data = epilogue->source;
+    own.source.ld = epilogue->ld_source;
+    own.stride_source = epilogue->stride_source;
     return Status::success();
   });
 }

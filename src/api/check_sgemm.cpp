@@ -2,6 +2,7 @@
 #include "api/check_sgemm.hpp"
 
 #include "api/check.hpp"
+#include "api/check_epilogue.hpp"
 #include "text.hpp"
 
 namespace kw::detail {
@@ -58,7 +59,8 @@ Status check_numbers(const SgemmCall& call, const Operands& on) {
     if (Status view = check_view(*operand); !view.ok()) return view;
   }
   if (Status output = check_not_transposed(on.c); !output.ok()) return output;
-  return check_shapes(call);
+  if (Status shapes = check_shapes(call); !shapes.ok()) return shapes;
+  return has_epilogue(call) ? check_epilogue_numbers(call, on.c) : Status::success();
 }
 
 // Only the device knows these addresses.
@@ -105,7 +107,8 @@ Status check_sgemm(const SgemmCall& call) {
                     {'c', call.c, batch.count, batch.stride_c}};
   Status status = check_numbers(call, on);
   if (!status.ok()) return status;
-  return batch.by_pointers ? check_arrays(call, on) : check_places(call, on);
+  status = batch.by_pointers ? check_arrays(call, on) : check_places(call, on);
+  return status.ok() && has_epilogue(call) ? check_epilogue_places(call, on.c) : status;
 }
 
 }  // namespace kw::detail

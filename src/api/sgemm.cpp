@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/calls.hpp"
+#include "api/check_epilogue.hpp"
 #include "api/check_sgemm.hpp"
 #include "select.hpp"
 #include "text.hpp"
@@ -19,7 +20,25 @@ namespace {
 
 bool nothing_to_do(const SgemmCall& call) {
   return call.c.rows == 0 || call.c.cols == 0 || call.batch.count == 0 ||
-         (!may_read_inputs(call) && call.beta.is(1));
+         (!may_read_inputs(call) && call.beta.is(1) && !has_epilogue(call));
+}
+
+// Of C as the kernels see it: `swapped` is the transpose of the caller's.
+SgemmEpilogue canonical_epilogue(const SgemmCall& call, bool swapped) {
+  const Epilogue& asked = call.options.epilogue;
+  SgemmEpilogue epilogue;
+  epilogue.bias = asked.bias;
+  epilogue.stride_bias = asked.stride_bias;
+  epilogue.bias_of_rows = (asked.bias_of == BiasOf::rows) != swapped;
+  epilogue.activation = asked.activation;
+  const bool is_c = asked.source.data == call.c.data && asked.source.ld == call.c.ld &&
+                    (call.batch.count == 1 || asked.stride_source == call.batch.stride_c);
+  if (asked.source.data != nullptr && !call.beta.is(0) && !is_c) {
+    epilogue.source = asked.source.data;
+    epilogue.ld_source = asked.source.ld;
+    epilogue.stride_source = asked.stride_source;
+  }
+  return epilogue;
 }
 
 // A matrix stored in the other layout than C's is the transpose of what a row-major kernel sees,
@@ -58,6 +77,7 @@ Sgemm canonical(const SgemmCall& call) {
   problem.stride_a = left.stride;
   problem.stride_b = right.stride;
   problem.stride_c = batch.stride_c;
+  if (has_epilogue(call)) problem.epilogue = canonical_epilogue(call, swapped);
   if (batch.by_pointers) {
     // Null would mean strides. Where no input is read, no kernel follows these pointers.
     const bool reads = may_read_inputs(call);

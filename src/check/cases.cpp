@@ -176,16 +176,84 @@ std::vector<SgemmCase> sgemm_batch_cases(std::uint64_t seed) {
   return cases;
 }
 
+std::vector<SgemmCase> sgemm_epilogue_cases(std::uint64_t seed) {
+  struct Variant {
+    Shape shape;
+    Op op_a, op_b;
+    float alpha, beta;
+    std::int64_t pad, misalign, batch;
+    bool by_pointers, scalars_on_device;
+    EpilogueCase epilogue;
+  };
+  using Bias = EpilogueCase::Bias;
+  constexpr Op N = Op::none, T = Op::transpose;
+  constexpr Bias rows = Bias::of_rows, columns = Bias::of_columns, no = Bias::none;
+  constexpr Activation none = Activation::none, relu = Activation::relu;
+  constexpr Activation tanh = Activation::gelu_tanh, erf = Activation::gelu_erf;
+  constexpr std::array<Variant, 15> variants = {{
+      // whole tiles, edges, addresses that are not aligned
+      {{128, 128, 64}, N, N, 1, 0, 0, 0, 1, false, false, {columns, false, none, false}},
+      {{128, 64, 40}, N, T, -1.5f, 1, 4, 0, 1, false, false, {rows, false, relu, false}},
+      {{70, 66, 33}, T, N, 1, 1, 0, 1, 1, false, false, {columns, false, tanh, true}},
+      {{65, 130, 31}, T, T, -1.5f, -1.5f, 3, 2, 1, false, false, {rows, false, erf, true}},
+      {{129, 36, 24}, N, N, 1, -1.5f, 0, 0, 1, false, false, {no, false, none, true}},
+      {{33, 68, 72}, N, N, 1, 0, 0, 0, 1, false, false, {no, false, erf, false}},
+      // a source that is not read, no products at all, nothing
+      {{64, 66, 16}, N, N, 1, 0, 4, 0, 1, false, false, {columns, false, relu, true}},
+      {{66, 32, 0}, N, N, 1, -1.5f, 0, 0, 1, false, false, {rows, false, tanh, true}},
+      {{40, 72, 24}, N, N, 0, 1, 0, 0, 1, false, false, {columns, false, none, false}},
+      // thin, with k in parts
+      {{1, 130, 1030}, N, T, 1, 1, 0, 0, 1, false, false, {columns, false, tanh, true}},
+      {{66, 5, 600}, N, N, -1.5f, 1, 1, 0, 2, false, false, {rows, false, relu, false}},
+      // tiles with k in parts
+      {{66, 70, 1030}, N, N, 1, -1.5f, 0, 0, 1, false, false, {rows, false, relu, true}},
+      // batches, scalars on the device
+      {{65, 33, 16}, N, N, 1, 1, 0, 0, 3, false, false, {columns, false, none, true}},
+      {{32, 64, 24}, N, T, 1, 0, 0, 0, 3, false, true, {rows, true, relu, false}},
+      {{33, 36, 20}, T, N, -1.5f, 1, 0, 0, 3, true, false, {columns, false, tanh, false}},
+  }};
+  constexpr std::array<Input, 3> kinds = {Input::normal, Input::integers, Input::uniform};
+  std::vector<SgemmCase> cases;
+  for (const Variant& v : variants) {
+    SgemmCase c;
+    c.m = v.shape.m;
+    c.n = v.shape.n;
+    c.k = v.shape.k;
+    c.op_a = v.op_a;
+    c.op_b = v.op_b;
+    c.alpha = v.alpha;
+    c.beta = v.beta;
+    c.lda_pad = c.ldb_pad = c.ldc_pad = v.pad;
+    c.misalign_a = c.misalign_b = c.misalign_c = v.misalign;
+    c.batch = v.batch;
+    c.gap = v.batch > 1 ? 3 : 0;
+    c.by_pointers = v.by_pointers;
+    c.scalars_on_device = v.scalars_on_device;
+    c.epilogue = v.epilogue;
+    c.input = kinds[cases.size() % kinds.size()];
+    c.seed = seed + cases.size();
+    c.guard = guards[cases.size() % guards.size()];
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 std::vector<SgemmCase> sgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Input input, std::uint64_t seed) {
   struct Variant {
     float alpha, beta;
     std::int64_t lda_pad, ldb_pad, ldc_pad, guard;
+    EpilogueCase epilogue = {};
   };
-  constexpr std::array<Variant, 4> variants = {{{1.0f, 0.0f, 0, 0, 0, 1024},
+  using Bias = EpilogueCase::Bias;
+  constexpr EpilogueCase dense = {Bias::of_columns, false, Activation::gelu_tanh, false};
+  constexpr EpilogueCase all = {Bias::of_rows, false, Activation::gelu_erf, true};
+  constexpr std::array<Variant, 6> variants = {{{1.0f, 0.0f, 0, 0, 0, 1024},
                                                 {-1.5f, 1.0f, 3, 4, 0, 0},
                                                 {1.0f, -1.5f, 4, 0, 3, 1024},
-                                                {0.0f, -1.5f, 0, 3, 4, 0}}};
+                                                {0.0f, -1.5f, 0, 3, 4, 0},
+                                                {1.0f, 0.0f, 0, 0, 0, 0, dense},
+                                                {-1.5f, 1.0f, 0, 3, 1, 1024, all}}};
   std::vector<SgemmCase> cases;
   for (const Variant& v : variants) {
     SgemmCase c;
@@ -200,6 +268,7 @@ std::vector<SgemmCase> sgemm_cases_of_shape(std::int64_t m, std::int64_t n, std:
     c.input = input;
     c.seed = seed;
     c.guard = v.guard;
+    c.epilogue = v.epilogue;
     cases.push_back(c);
   }
   return cases;

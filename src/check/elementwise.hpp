@@ -9,6 +9,7 @@
 
 #include "check/input.hpp"
 #include "check/partial.hpp"
+#include "kernelwright/epilogue.hpp"
 
 namespace kw::check {
 
@@ -91,6 +92,32 @@ KW_HOST_DEVICE inline bool is_infinite(double value) {
 // Half an ulp beyond the largest float: from here on a float is infinite.
 constexpr double float_overflow = 0x1.ffffffp127;
 
+// An activation in float64, by the formulas of kernelwright/epilogue.hpp.
+KW_HOST_DEVICE inline double activated(Activation activation, double x) {
+  constexpr double sqrt_half = 0.70710678118654752440, sqrt_2_over_pi = 0.79788456080286535588;
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu: return x < 0 ? 0 : x;
+    case Activation::gelu_tanh:
+      return x / (1 + exp(-2 * sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+    case Activation::gelu_erf: return 0.5 * x * (1 + erf(sqrt_half * x));
+  }
+  return x;
+}
+
+// What a product does with its elements, as a judge needs to know it.
+struct JudgeEpilogue {
+  Activation activation = Activation::none;
+  bool has_bias = false, of_rows = false, is_shared = false;  // by the entries of a batch
+  bool is_descending = false;  // the bias of the first entry belongs to the last one in memory
+  bool rounds_more = false;    // any epilogue: two more roundings than a product has
+  InputStream bias = {};
+
+  KW_HOST_DEVICE bool is_smooth() const {
+    return activation == Activation::gelu_tanh || activation == Activation::gelu_erf;
+  }
+};
+
 // C against float64. `product` and `magnitude` are dense m x n: op(A) op(B) and |op(A)| |op(B)|. Of
 // a batch one entry after the other, in the order in which C lies in memory.
 struct JudgeSgemm {
@@ -102,14 +129,29 @@ struct JudgeSgemm {
   InputStream c_before;   // not consulted when beta is 0
   double product_factor;  // the tolerance in u |alpha| magnitude
   std::int64_t batch = 1, stride_c = 0;
+  JudgeEpilogue epilogue = {};
 
   KW_HOST_DEVICE std::int64_t size() const { return batch * m * n; }
 
   KW_HOST_DEVICE double before(std::int64_t element) const {
     return beta == 0 ? 0.0 : static_cast<double>(input_value(c_before, element));
   }
+  KW_HOST_DEVICE double bias(std::int64_t element) const {
+    if (!epilogue.has_bias) return 0;
+    const std::int64_t row = element / n, in_memory = row / m;
+    const std::int64_t entry = epilogue.is_shared       ? 0
+                               : epilogue.is_descending ? batch - 1 - in_memory
+                                                        : in_memory;
+    const std::int64_t at =
+        epilogue.of_rows ? entry * m + row - in_memory * m : entry * n + element % n;
+    return static_cast<double>(input_value(epilogue.bias, at));
+  }
+  // Before the activation.
+  KW_HOST_DEVICE double sum(std::int64_t element) const {
+    return fma(alpha, product[element], beta * before(element)) + bias(element);
+  }
   KW_HOST_DEVICE double want(std::int64_t element) const {
-    return fma(alpha, product[element], beta * before(element));
+    return activated(epilogue.activation, sum(element));
   }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t row = element / n;  // of all entries
@@ -118,7 +160,7 @@ struct JudgeSgemm {
     const double got = stored;
     const double wanted = want(element);
     const double product_part = unit_roundoff * fabs(alpha) * magnitude[element];
-    const double addend_part = unit_roundoff * fabs(beta * before(element));
+    const double addend_part = unit_roundoff * (fabs(beta * before(element)) + fabs(bias(element)));
     if (is_not_a_number(wanted) || is_infinite(wanted)) {
       judge_special(stored, wanted, element, found);
       return;
@@ -127,6 +169,10 @@ struct JudgeSgemm {
     double tolerance = 0;
     if (product_part + addend_part > 0 && product_factor > 0) {
       tolerance = fma(product_factor, product_part, fma(3.0, addend_part, smallest_subnormal));
+      if (epilogue.rounds_more) tolerance += 2 * (product_part + addend_part);
+      // Nowhere steeper than 1.2; its own error is 2^-21 of what it is applied to.
+      if (epilogue.is_smooth())
+        tolerance = 1.2 * tolerance + 8 * unit_roundoff * fabs(sum(element));
     }
     // What exceeds the largest float is infinite in a float.
     const bool overflows =

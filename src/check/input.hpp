@@ -19,7 +19,7 @@ enum class Input {
   integers,  // -3 .. 3: sums below 2^24 are exact in any order
 };
 
-enum class Operand : std::uint32_t { a = 1, b = 2, c = 3 };
+enum class Operand : std::uint32_t { a = 1, b = 2, c = 3, bias = 4 };
 
 // Everything but the index.
 struct InputStream {

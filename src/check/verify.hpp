@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "check/elementwise.hpp"
@@ -46,6 +47,16 @@ struct VerifyResult {
   bool ok() const { return outcome == Outcome::verified; }
 };
 
+struct EpilogueCase {
+  enum class Bias { none, of_rows, of_columns };
+  Bias bias = Bias::none;
+  bool shared_bias = false;  // one vector for all entries of a batch
+  Activation activation = Activation::none;
+  bool source = false;  // another matrix than C is what beta multiplies
+
+  bool any() const { return bias != Bias::none || activation != Activation::none || source; }
+};
+
 struct SgemmCase {
   std::int64_t m = 0, n = 0, k = 0;
   Op op_a = Op::none, op_b = Op::none;
@@ -60,8 +71,9 @@ struct SgemmCase {
   bool shared_a = false, shared_b = false;  // one for the whole batch: its stride is 0
   bool by_pointers = false;                 // arrays of pointers in place of strides
   bool scalars_on_device = false;
+  EpilogueCase epilogue = {};
 
-  bool plain() const { return batch == 1 && !by_pointers && !scalars_on_device; }
+  bool plain() const { return batch == 1 && !by_pointers && !scalars_on_device && !epilogue.any(); }
 };
 
 // "129x65x33 NT lda+3 alpha=-1.5 ..."
@@ -84,13 +96,16 @@ class SgemmTrial {
 
  private:
   void make_problem();
+  void make_epilogue();
   void make_oracle_product();
+  JudgeEpilogue judge_epilogue() const;
   VerifyResult judge(const Kernel<Sgemm>& kernel);
   std::string describe_failures(const JudgeSgemm& judge, VerifyResult& result);
 
   Workbench& bench_;
   SgemmCase case_;
   GuardedMatrix a_, b_, c_;
+  std::optional<GuardedMatrix> bias_, source_;
   DeviceBuffer product_, magnitude_;  // in the order in which C lies in memory
   DeviceBuffer pointers_, scalars_;
   Sgemm problem_;

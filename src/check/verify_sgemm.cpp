@@ -13,6 +13,15 @@
 
 namespace kw::check {
 
+namespace {
+
+const char* to_string(Activation activation) {
+  constexpr const char* names[] = {"none", "relu", "gelu_tanh", "gelu_erf"};
+  return names[static_cast<int>(activation)];
+}
+
+}  // namespace
+
 std::string describe(const SgemmCase& c) {
   std::string text = fmt::format("{}x{}x{} {}{}", c.m, c.n, c.k, c.op_a == Op::none ? 'N' : 'T',
                                  c.op_b == Op::none ? 'N' : 'T');
@@ -32,6 +41,13 @@ std::string describe(const SgemmCase& c) {
                                      {c.scalars_on_device, " scalars-on-device"}}) {
     if (is_so) text += words;
   }
+  using Bias = EpilogueCase::Bias;
+  const EpilogueCase& e = c.epilogue;
+  if (e.bias != Bias::none)
+    text += fmt::format(" bias-of-{}{}", e.bias == Bias::of_rows ? "rows" : "columns",
+                        e.shared_bias ? " shared-bias" : "");
+  if (e.activation != Activation::none) text += fmt::format(" {}", to_string(e.activation));
+  if (e.source) text += " source";
   return text + fmt::format(" alpha={} beta={} input={} seed={} guard={}", c.alpha, c.beta,
                             to_string(c.input), c.seed, c.guard);
 }
@@ -53,6 +69,14 @@ Stored stored_b(const SgemmCase& c) {
   return stored(c.op_b, c.k, c.n, c.ldb_pad, c.shared_b ? 1 : c.batch);
 }
 Stored stored_c(const SgemmCase& c) { return stored(Op::none, c.m, c.n, c.ldc_pad, c.batch); }
+// Other distances than C's.
+Stored stored_source(const SgemmCase& c) {
+  return stored(Op::none, c.m, c.n, c.ldc_pad + 1, c.batch);
+}
+Stored stored_bias(const SgemmCase& c) {
+  const std::int64_t count = c.epilogue.bias == EpilogueCase::Bias::of_rows ? c.m : c.n;
+  return stored(Op::none, 1, count, 0, c.epilogue.shared_bias ? 1 : c.batch);
+}
 
 Placement place(const SgemmCase& c, const Stored& s, std::int64_t misalign) {
   return GuardedMatrix::placement(s.rows, s.cols, s.ld, c.guard, misalign, s.entries, c.gap);
@@ -83,9 +107,13 @@ double SgemmTrial::bytes(const SgemmCase& c, const Device& device) {
   const auto words = [&](const Stored& s) {
     return GuardedMatrix::words(s.rows, s.cols, s.ld, c.guard, 0, s.entries, c.gap);
   };
+  const double of_epilogue =
+      (c.epilogue.source ? words(stored_source(c)) : 0.0) +
+      (c.epilogue.bias != EpilogueCase::Bias::none ? words(stored_bias(c)) : 0.0);
   const double results =
       static_cast<double>(c.batch) * static_cast<double>(c.m) * static_cast<double>(c.n);
-  return (words(stored_a(c)) + words(stored_b(c)) + words(stored_c(c))) * sizeof(float) +
+  return (words(stored_a(c)) + words(stored_b(c)) + words(stored_c(c)) + of_epilogue) *
+             sizeof(float) +
          2 * results * sizeof(double) + (device.is_gpu() ? 0.0 : cpu_oracle_bytes(c.m, c.n, c.k));
 }
 
@@ -101,6 +129,7 @@ SgemmTrial::SgemmTrial(Workbench& bench, const SgemmCase& c)
   a_.fill({c.input, c.seed, Operand::a}, readable);
   b_.fill({c.input, c.seed, Operand::b}, readable);
   make_problem();
+  make_epilogue();
   make_oracle_product();
   bench.synchronize();
 }
@@ -137,6 +166,26 @@ void SgemmTrial::make_problem() {
   }
 }
 
+void SgemmTrial::make_epilogue() {
+  const EpilogueCase& e = case_.epilogue;
+  SgemmEpilogue& epilogue = problem_.epilogue;
+  epilogue.activation = e.activation;
+  if (e.bias != EpilogueCase::Bias::none) {
+    bias_.emplace(bench_, place(case_, stored_bias(case_), case_.misalign_a));
+    bias_->fill({case_.input, case_.seed, Operand::bias}, true);
+    epilogue.bias = bias_->data();
+    epilogue.bias_of_rows = e.bias == EpilogueCase::Bias::of_rows;
+    epilogue.stride_bias = bias_->entries() > 1 ? bias_->stride() : 0;
+  }
+  if (e.source) {
+    source_.emplace(bench_, place(case_, stored_source(case_), case_.misalign_b));
+    source_->fill({case_.input, case_.seed, Operand::c}, case_.beta != 0);
+    epilogue.source = source_->data();
+    epilogue.ld_source = source_->ld();
+    epilogue.stride_source = source_->entries() > 1 ? source_->stride() : 0;
+  }
+}
+
 void SgemmTrial::make_oracle_product() {
   const SgemmCase& c = case_;
   Sgemm one = problem_;
@@ -153,7 +202,7 @@ void SgemmTrial::make_oracle_product() {
 
 VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
   return guarded([&] {
-    c_.fill({case_.input, case_.seed, Operand::c}, case_.beta != 0);
+    c_.fill({case_.input, case_.seed, Operand::c}, case_.beta != 0 && !case_.epilogue.source);
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;
     VerifyResult result = judge(kernel);
@@ -164,14 +213,26 @@ VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
   });
 }
 
+JudgeEpilogue SgemmTrial::judge_epilogue() const {
+  const EpilogueCase& e = case_.epilogue;
+  return {.activation = e.activation,
+          .has_bias = e.bias != EpilogueCase::Bias::none,
+          .of_rows = e.bias == EpilogueCase::Bias::of_rows,
+          .is_shared = e.shared_bias,
+          .is_descending = case_.by_pointers,
+          .rounds_more = e.any(),
+          .bias = {case_.input, case_.seed, Operand::bias}};
+}
+
 VerifyResult SgemmTrial::judge(const Kernel<Sgemm>& kernel) {
   const SgemmCase& c = case_;
   VerifyResult result;
   result.outcome = Outcome::verified;
   const std::int64_t loop_k = c.alpha == 0 ? 0 : c.k;
   const double extra = kernel.extra_error != nullptr ? kernel.extra_error(problem_) : 0;
-  const double factor =
-      is_exact(c.input, c.k, c.alpha, c.beta) ? 0 : product_tolerance(c.input, loop_k) + extra;
+  const JudgeEpilogue epilogue = judge_epilogue();
+  const bool is_exact_here = is_exact(c.input, c.k, c.alpha, c.beta) && !epilogue.is_smooth();
+  const double factor = is_exact_here ? 0 : product_tolerance(c.input, loop_k) + extra;
   const JudgeSgemm judge{c_.data(),
                          c.m,
                          c.n,
@@ -183,15 +244,20 @@ VerifyResult SgemmTrial::judge(const Kernel<Sgemm>& kernel) {
                          {c.input, c.seed, Operand::c},
                          factor,
                          c.batch,
-                         c_.stride()};
+                         c_.stride(),
+                         epilogue};
   summarise(bench_.find(bench_.tools().judge_sgemm, judge), factor, c.n, result);
   if (judge.size() > 0) {
     result.c_first = bench_.read(c_.data());
     result.c_last = bench_.read(c_.data(c.batch - 1) + (c.m - 1) * c_.ld() + c.n - 1);
   }
   if (result.failures > 0) result.message = describe_failures(judge, result);
+  const auto change_of = [](std::optional<GuardedMatrix>& input, const char* name) {
+    return input ? input->find_change(name, false) : std::string();
+  };
   for (const std::string& change :
-       {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
+       {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false),
+        change_of(bias_, "bias"), change_of(source_, "source")}) {
     if (change.empty()) continue;
     result.outcome = Outcome::failed;
     result.message += (result.message.empty() ? "" : "; ") + change;
@@ -209,7 +275,9 @@ std::string SgemmTrial::describe_failures(const JudgeSgemm& judge, VerifyResult&
   result.first_got =
       bench_.read(c_.data(in_memory) + result.first_row * c_.ld() + result.first_col);
   const double product = bench_.read(product_.as<double>() + element);
-  result.first_want = std::fma(judge.alpha, product, judge.beta * judge.before(element));
+  result.first_want = activated(
+      judge.epilogue.activation,
+      std::fma(judge.alpha, product, judge.beta * judge.before(element)) + judge.bias(element));
   return fmt::format(
       "{} of {} elements wrong, first {}C[{}][{}] = {:.9g}, want {:.9g} (largest error {:.3g} u, "
       "bound {:.3g} u)",

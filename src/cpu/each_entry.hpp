@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/epilogue.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw::cpu {
@@ -15,7 +16,12 @@ template <class Compute>
 void each_entry(const Sgemm& all, bool one_thread_each, const Compute& compute) {
   [[maybe_unused]] const bool spread = all.batch > 1 && one_thread_each;
 #pragma omp parallel for schedule(static) if (spread)
-  for (std::int64_t i = 0; i < all.batch; ++i) compute(entry_of(all, i));
+  for (std::int64_t i = 0; i < all.batch; ++i) {
+    const Sgemm one = entry_of(all, i);
+    copy_source(one);
+    compute(one);
+    finish_elements(one);
+  }
 }
 
 }  // namespace kw::cpu

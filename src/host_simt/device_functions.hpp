@@ -98,6 +98,8 @@ void __stcs(T* address, std::type_identity_t<T> value) {
 }
 
 inline float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
+// As CUDA has it: 0 where y is beyond 2^126.
+inline float __fdividef(float x, float y) { return std::fabs(y) > 0x1p126f ? x * 0.0f : x / y; }
 
 constexpr int __float_as_int(float x) { return std::bit_cast<int>(x); }
 constexpr unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "device/async_copy.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/kernels.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/tile.hpp"
@@ -169,12 +170,22 @@ __global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
     ahead = ahead + 1 < stages ? ahead + 1 : 0;
   }
 
+  const auto row_of = [](int i) { return i / 4 * half_m + i % 4; };
+  const auto col_of = [](int j) { return j / 4 * half_n + j % 4; };
+  const std::int64_t row0 = tile.row + row, col0 = tile.col + col;
+  const Sgemm stored = stored_first(p);
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
-      store_row<access != Access::whole, 4, true>(p, tile.row + row + i / 4 * half_m + i % 4,
-                                                  tile.col + col + j / 4 * half_n, &acc[i][j]);
+      store_row<access != Access::whole, 4, true>(stored, row0 + row_of(i), col0 + col_of(j),
+                                                  &acc[i][j]);
+  if (!p.epilogue.any()) return;
+#pragma unroll 1
+  for (int e = 0; e < TM * TN; ++e) {
+    const std::int64_t i = row0 + row_of(e / TN), j = col0 + col_of(e % TN);
+    if (i < p.m && j < p.n) finish_in_memory(p, blockIdx.z, i, j);
+  }
 }
 
 Access access_of(const Sgemm& p) {

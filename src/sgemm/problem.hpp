@@ -6,6 +6,7 @@
 
 #include "host_device.hpp"
 #include "kernel.hpp"
+#include "kernelwright/epilogue.hpp"
 #include "kernelwright/matrix.hpp"
 
 namespace kw {
@@ -34,6 +35,29 @@ struct PlainSgemm {
   KW_HOST_DEVICE constexpr std::int64_t loop_k() const { return alpha == 0 ? 0 : k; }
 };
 
+// What becomes of alpha * sum + beta * C before it is stored (kernelwright/epilogue.hpp).
+struct SgemmEpilogue {
+  const float* bias = nullptr;  // dense
+  std::int64_t stride_bias = 0;
+  bool bias_of_rows = false;  // of row-major C
+  Activation activation = Activation::none;
+  const float* source = nullptr;  // in C's place where beta multiplies another matrix
+  std::int64_t ld_source = 0, stride_source = 0;
+
+  KW_HOST_DEVICE constexpr bool any() const {
+    return bias != nullptr || source != nullptr || activation != Activation::none;
+  }
+  // That of C from row `row` and column `column` on.
+  KW_HOST_DEVICE constexpr void move(std::int64_t row, std::int64_t column) {
+    if (bias != nullptr) bias += bias_of_rows ? row : column;
+    if (source != nullptr) source += row * ld_source + column;
+  }
+  KW_HOST_DEVICE constexpr void move_to_entry(std::int64_t entry) {
+    if (bias != nullptr) bias += entry * stride_bias;
+    if (source != nullptr) source += entry * stride_source;
+  }
+};
+
 // A call: a batch of products.
 struct Sgemm : PlainSgemm {
   // Products of one shape. The matrices of entry i start at a + i * stride_a and so on (0 for an
@@ -49,6 +73,8 @@ struct Sgemm : PlainSgemm {
   const float* alpha_at = nullptr;
   const float* beta_at = nullptr;
 
+  SgemmEpilogue epilogue = {};
+
   // In the device's memory, read when the kernel runs: where it is 0, the kernel exits early and
   // does not touch C.
   const unsigned* only_if = nullptr;
@@ -59,11 +85,11 @@ struct Sgemm : PlainSgemm {
   bool overlaps_previous = false;
   bool next_overlaps = false;
 
-  // Whether this is one product whose scalars are known on the host: the form that rungs and most
-  // peers take.
+  // Whether this is one product whose scalars are known on the host, and nothing else: the form
+  // that rungs and most peers take.
   bool plain() const {
     return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr &&
-           only_if == nullptr;
+           only_if == nullptr && !epilogue.any();
   }
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
@@ -93,6 +119,7 @@ inline Sgemm some_entries(const Sgemm& all, std::int64_t first, std::int64_t cou
     part.b += first * all.stride_b;
     part.c += first * all.stride_c;
   }
+  part.epilogue.move_to_entry(first);
   return part;
 }
 
@@ -102,6 +129,7 @@ inline Sgemm some_rows(const Sgemm& all, std::int64_t first, std::int64_t count)
   part.m = count;
   part.a += all.op_a == Op::none ? first * all.lda : first;
   part.c += first * all.ldc;
+  part.epilogue.move(first, 0);
   return part;
 }
 inline Sgemm some_columns(const Sgemm& all, std::int64_t first, std::int64_t count) {
@@ -109,6 +137,7 @@ inline Sgemm some_columns(const Sgemm& all, std::int64_t first, std::int64_t cou
   part.n = count;
   part.b += all.op_b == Op::none ? first : first * all.ldb;
   part.c += first;
+  part.epilogue.move(0, first);
   return part;
 }
 
@@ -130,7 +159,8 @@ KW_HOST_DEVICE constexpr float* c_of(const Sgemm& p, std::int64_t entry) {
   return p.c_array != nullptr ? p.c_array[entry] : p.c + entry * p.stride_c;
 }
 
-// Entry `index` of the batch as a plain product, with its scalars read and with k = loop_k().
+// Entry `index` of the batch as a plain product, with its scalars read and with k = loop_k(). Its
+// epilogue stays that of entry 0: moved here, it would be in registers through all of a kernel.
 KW_HOST_DEVICE constexpr Sgemm entry_of(const Sgemm& all, std::int64_t index) {
   Sgemm one = all;
   if (all.alpha_at != nullptr) one.alpha = *all.alpha_at;

@@ -26,6 +26,7 @@
 
 #include "device/arrival.hpp"
 #include "device/overlap.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/thin_operand.hpp"
 #include "sgemm/thin_plan.hpp"
@@ -143,6 +144,27 @@ __device__ __forceinline__ void add_threads(float (&acc)[R][W], float* shared, c
   }
 }
 
+// The outputs of a block, as entry, rows of the wide operand and columns of the narrow one.
+struct BlockOutputs {
+  std::int64_t first_row;
+  unsigned entry;
+  int rows, row_stride, width, threads;
+  bool wide_is_b;
+};
+
+// Finishes the block's outputs, which its threads have just stored: few, and in L2. One short loop,
+// out of line, costs less than code for all sums in registers in each of this file's many kernels.
+[[gnu::noinline]] __device__ void finish_outputs(const Sgemm& all, const BlockOutputs out) {
+  const Sgemm one = entry_of(all, out.entry);
+  __syncthreads();  // all are stored
+  for (int o = static_cast<int>(threadIdx.x); o < out.rows * out.width; o += out.threads) {
+    const int i = out.wide_is_b ? o % out.rows : o / out.width;
+    const int j = out.wide_is_b ? o / out.rows : o % out.width;
+    const std::int64_t wide = out.first_row + i * std::int64_t{out.row_stride};
+    finish_in_memory(one, out.entry, out.wide_is_b ? j : wide, out.wide_is_b ? wide : j);
+  }
+}
+
 template <int row, bool along_k, ThinLoads loads>
 __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                         const Workspace& workspace) {
@@ -173,7 +195,12 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                   share.part == 0 ? wide.k_shift() : 0);
   }
 
-  const Sgemm p = entry_of(all, share.entry);
+  const Sgemm p = stored_first(entry_of(all, share.entry));
+  const auto finish = [&] {
+    if (all.epilogue.any())
+      finish_outputs(all, {share.first_row(plan), share.entry, share.rows(plan), row_stride,
+                           plan.width, plan.threads(), plan.wide_is_b});
+  };
   const SharedSums sums(workspace, plan, share);
   const bool whole = plan.parts == 1;
   const int rows = share.rows(plan);
@@ -187,7 +214,7 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                          .rows = rows,
                          .width = plan.width};
   add_threads<config.sums_width(), config.adds_lanes()>(acc, shared, plan, own, target);
-  if (whole) return;
+  if (whole) return finish();
   if (!arrives_last(
           is_last, static_cast<unsigned>(plan.parts), threadIdx.x == 0, [] { __syncthreads(); },
           [&] { return sums.ticket; }))
@@ -204,11 +231,12 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
     gather(std::integral_constant<int, 4>());
   else
     gather(std::integral_constant<int, 1>());
+  finish();
 }
 
 template <int row, bool along_k, ThinLoads loads>
 __global__ void __launch_bounds__(thin_configs[row].threads, thin_configs[row].blocks_per_sm)
-    thin(const Sgemm all, const ThinPlan plan, const Workspace workspace) {
+    thin(__grid_constant__ const Sgemm all, const ThinPlan plan, const Workspace workspace) {
   compute<row, along_k, loads>(all, plan, workspace);
   end_concurrent(all);
 }

@@ -1,11 +1,12 @@
 // The epilogue of a tile: C = alpha * sums + beta * C, in few forms, of which one choice is made
-// for all elements. A tile's end is fetched cold: with a choice at every pair its 2500 instructions
-// take 6 us.
+// for all elements; where the call asks for more, that is done to the sums first (finish.hpp). A
+// tile's end is fetched cold: with a choice at every pair its 2500 instructions take 6 us.
 #pragma once
 
 #include "device/cache_hint.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/hopper/output_fragment.hpp"
 #include "sgemm/hopper/params.hpp"
 
@@ -123,7 +124,12 @@ __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, fl
 template <int blocks, int bn>
 __device__ __forceinline__ void store(const ProductParams& params, OutputFragment<blocks, bn> own) {
   const Sgemm& p = params.problem;
-  const Scaling by(p);
+  Scaling by(p);
+  if (any_of_warp(p.epilogue.any())) {
+    const Finish finish(p, own.entry, own.row, own.column, by.alpha, by.beta);
+    finish([&](const auto& body) { own.each(body); });
+    by.alpha = 1, by.beta = 0;
+  }
   float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
   const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;

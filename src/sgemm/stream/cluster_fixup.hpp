@@ -4,6 +4,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
@@ -23,9 +24,9 @@ class ClusterFixup {
     arrive_at_cluster();
   }
 
-  // C's tile = alpha * (sum of `parts` parts) + beta * C. All consumers of the cluster's blocks
-  // call it, each with the sums of its block's part.
-  __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& p,
+  // C's tile = alpha * (sum of `parts` parts) + beta * C, or what the call makes of it. All
+  // consumers of the cluster's blocks call it, each with the sums of its block's part.
+  __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& one,
                                                        const StreamTileIndex& tile, bool c16,
                                                        int parts, const float (&out)[S::outputs]) {
     const int tid = OwnOutputs<config>().tid, warp = tid / 32, lane = tid % 32;
@@ -51,17 +52,26 @@ class ClusterFixup {
     }
     mbarrier_wait(&shared.received, 0);
     const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
-    const bool in_fours = c16 && (p.n % 4 == 0 || col0 + S::BN <= p.n);
+    const bool in_fours = c16 && (one.n % 4 == 0 || col0 + S::BN <= one.n);
+    const bool finishes = one.epilogue.any();
+    const Sgemm p = finishes ? when_finished(one) : one;
 #pragma unroll 1
     for (int piece = warp; piece < pieces; piece += warps) {
       if (owner(piece, parts) != rank) continue;
       float4* const first = shared.parts[slot(piece, parts)];
       const float4 x = sum_of_parts(first + lane, parts);
-      const float sums[4] = {x.y, x.x, x.w, x.z};
+      float sums[4] = {x.y, x.x, x.w, x.z};
       const int output = piece * piece_outputs;
+      const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
+      const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
+      if (finishes) {
+        const Finish finish(one, tile.entry, row, col);
+        finish([&](const auto& body) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) body(sums[j], 0, j);
+        });
+      }
       if (in_fours) {
-        const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
-        const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
         if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, sums);
       } else {
         store_neighbours(p, row0, col0, output, first, sums);

@@ -1,6 +1,7 @@
 // The epilogue of a stream_tile tile: it stores the outputs to C.
 #pragma once
 
+#include "sgemm/finish.hpp"
 #include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
@@ -51,6 +52,22 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
       *c = has_c ? add_scaled(p.alpha, sum, p.beta, before[has_c ? e : 0]) : p.alpha * sum;
     });
   }
+}
+
+// The finished elements in place of this thread's sums of a tile (finish.hpp).
+template <StreamTileConfig config>
+__device__ __forceinline__ void finish_tile(const Sgemm& p, const StreamTileIndex& tile,
+                                            float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  const OwnOutputs<config> own;
+  const int row = own.row_of(0), col = own.col_of(0);
+  const Finish finish(p, tile.entry, tile.row * std::int64_t{S::BM} + row,
+                      tile.col * std::int64_t{S::BN} + col);
+  finish([&](const auto& body) {
+#pragma unroll
+    for (int e = 0; e < S::outputs; ++e)
+      body(out[e], own.row_of(e / 4) - row, own.col_of(e / 4) - col + e % 4);
+  });
 }
 
 // C = alpha * out + beta * C for this thread's outputs of a tile. The code multiplies by alpha even

@@ -73,7 +73,12 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
         !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
       continue;
     const StreamTileIndex tile = scheduler.tile(work);
-    store_tile<config>(shared, entry_of(p, tile.entry), tile, operands.c16, out);
+    Sgemm one = entry_of(p, tile.entry);
+    if (p.epilogue.any()) {
+      finish_tile<config>(one, tile, out);
+      one = when_finished(one);
+    }
+    store_tile<config>(shared, one, tile, operands.c16, out);
   }
 }
 

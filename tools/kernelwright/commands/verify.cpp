@@ -198,7 +198,7 @@ std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool inp
   std::vector<check::SgemmCase> cases = check::sgemm_edge_cases(options.seed);
   for (const auto& more :
        {check::sgemm_transpose_cases(options.seed), check::sgemm_batch_cases(options.seed),
-        check::sgemm_thin_cases(options.seed)}) {
+        check::sgemm_epilogue_cases(options.seed), check::sgemm_thin_cases(options.seed)}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   if (input_given) set_input(cases, options.parsed_input());
