@@ -17,7 +17,8 @@ void each_entry(const Sgemm& all, bool one_thread_each, const Compute& compute) 
   [[maybe_unused]] const bool spread = all.batch > 1 && one_thread_each;
 #pragma omp parallel for schedule(static) if (spread)
   for (std::int64_t i = 0; i < all.batch; ++i) {
-    const Sgemm one = entry_of(all, i);
+    Sgemm one = entry_of(all, i);
+    one.epilogue.move_to_entry(i);
     copy_source(one);
     compute(one);
     finish_elements(one);

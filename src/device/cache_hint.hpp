@@ -10,6 +10,13 @@
 
 namespace KW_TARGET {
 
+// Asks L2 for the line of an address that will be read; nothing waits.
+__device__ __forceinline__ void prefetch_to_l2([[maybe_unused]] const float* address) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
+#endif
+}
+
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ std::uint64_t evict_first() {

@@ -1,15 +1,19 @@
-// What a product does with its sums where its call asks for more than alpha * sum + beta * C
-// (SgemmEpilogue). The code of a plain product stays as it is, and what is rare stands apart from
-// it, in one of two ways:
+// What becomes of a product's sums beyond alpha * sum: beta times C or the call's source, a bias,
+// an activation (SgemmEpilogue). The code of a plain product stays as it is, and what is rarer
+// stands apart from it, in one of two ways:
 //
 //   Finish             turns the sums that a thread holds into the finished elements in place; the
-//                      kernel then stores them as it stores any (when_finished).
+//                      kernel then stores them as it stores alpha * sum, with alpha 1
+//                      (when_finished). Nothing is stored between the loads, so that they are under
+//                      way together.
 //   finish_in_memory   for kernels that have no registers for that, or whose outputs are few: they
 //                      store what stored_first says, and finish each element where it lies.
 #pragma once
 
+#include "device/cache_hint.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
 
@@ -31,7 +35,7 @@ __device__ __forceinline__ float gelu_erf(float x) {
 
 __device__ __forceinline__ float relu(float x) { return x < 0 ? 0.0f : x; }  // NaN stays
 
-// The epilogue of those elements of an entry that lie at and beyond one of them.
+// The epilogue of an entry's elements from one of them on, of which a thread holds some.
 struct Finish {
   SgemmEpilogue epilogue;  // from that element on; its source is C where the call has none
   float alpha, beta;
@@ -57,38 +61,72 @@ struct Finish {
                                     std::int64_t column)
       : Finish(one, entry, row, column, one.alpha, one.beta) {}
 
-  // each(body) calls body(x, i, j) for every sum that the thread holds, i rows and j columns on.
-  // What is asked of all of them is decided once, and each case is straight code.
-  template <class Each>
-  __device__ __forceinline__ void operator()(const Each& each) const {
-    const auto is_inside = [&](int i, int j) { return i < rows && j < columns; };
-    each([&](float& x, int, int) { x *= alpha; });
-    if (beta != 0) {
-      const float* const source = epilogue.source;
-      const std::int64_t ld = epilogue.ld_source;
-      each([&](float& x, int i, int j) {
-        if (is_inside(i, j)) x = fmaf(beta, source[i * ld + j], x);
+  // each(body) calls body(i, j, x...) for all sums that the thread holds: `width` neighbours of a
+  // row, i rows and j columns on. What is asked of all of them is decided once, and each case is
+  // straight code.
+  template <int width, class Each>
+  __device__ __forceinline__ void apply(const Each& each) const {
+    if (beta == 0) {
+      each([&](int, int, auto&... x) { ((x *= alpha), ...); });
+    } else if (width == 4 && rows_aligned_16(epilogue.source, epilogue.ld_source)) {
+      each([&](int i, int j, auto&... x) { add_source(i, j, x...); });
+    } else {
+      each([&](int i, int j, auto&... x) {
+        const float* const at = epilogue.source + i * epilogue.ld_source + j;
+        int e = 0;
+        ((x = add_scaled(alpha, x, beta, is_inside(i, j + e) ? at[e] : 0.0f), ++e), ...);
       });
     }
-    if (const float* const bias = epilogue.bias) {
-      if (epilogue.bias_of_rows)
-        each([&](float& x, int i, int j) {
-          if (is_inside(i, j)) x += bias[i];
-        });
-      else
-        each([&](float& x, int i, int j) {
-          if (is_inside(i, j)) x += bias[j];
-        });
-    }
-    switch (epilogue.activation) {
-      case Activation::none: break;
-      case Activation::relu: each([](float& x, int, int) { x = relu(x); }); break;
-      case Activation::gelu_tanh: each([](float& x, int, int) { x = gelu_tanh(x); }); break;
-      case Activation::gelu_erf: each([](float& x, int, int) { x = gelu_erf(x); }); break;
-    }
+    if (epilogue.bias != nullptr) add_bias(each);
+    activate(each);
   }
 
  private:
+  __device__ __forceinline__ bool is_inside(int i, int j) const { return i < rows && j < columns; }
+
+  // Of rows that are aligned, fours of which all lie inside are one load.
+  template <class... X>
+  __device__ __forceinline__ void add_source(int i, int j, X&... x) const {
+    const float* const at = epilogue.source + i * epilogue.ld_source + j;
+    float four[4] = {};
+    if (is_inside(i, j + 3)) {
+      const float4 all = *reinterpret_cast<const float4*>(at);
+      four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
+    } else {
+#pragma unroll
+      for (int e = 0; e < 3; ++e)
+        if (is_inside(i, j + e)) four[e] = at[e];
+    }
+    int e = 0;
+    ((x = add_scaled(alpha, x, beta, four[e]), ++e), ...);
+  }
+  template <class Each>
+  __device__ __forceinline__ void add_bias(const Each& each) const {
+    const float* const bias = epilogue.bias;
+    if (epilogue.bias_of_rows)
+      each([&](int i, int, auto&... x) {
+        const float here = i < rows ? bias[i] : 0.0f;
+        ((x += here), ...);
+      });
+    else
+      each([&](int, int j, auto&... x) {
+        int e = 0;
+        ((x += j + e < columns ? bias[j + e] : 0.0f, ++e), ...);
+      });
+  }
+  template <class Each>
+  __device__ __forceinline__ void activate(const Each& each) const {
+    switch (epilogue.activation) {
+      case Activation::none: break;
+      case Activation::relu: each([](int, int, auto&... x) { ((x = relu(x)), ...); }); break;
+      case Activation::gelu_tanh:
+        each([](int, int, auto&... x) { ((x = gelu_tanh(x)), ...); });
+        break;
+      case Activation::gelu_erf:
+        each([](int, int, auto&... x) { ((x = gelu_erf(x)), ...); });
+        break;
+    }
+  }
   // Sizes beyond a tile's are as good as one another.
   __device__ static __forceinline__ std::int64_t least(std::int64_t size) {
     return size < (1 << 30) ? size : 1 << 30;
@@ -114,8 +152,36 @@ __device__ __forceinline__ void finish_in_memory(Sgemm one, std::int64_t entry, 
   if (one.epilogue.source == nullptr) one.beta = 0;
   float* const c = one.c + row * one.ldc + column;
   float x = *c;
-  Finish(one, entry, row, column)([&](const auto& body) { body(x, 0, 0); });
+  Finish(one, entry, row, column).apply<1>([&](const auto& body) { body(0, 0, x); });
   *c = x;
+}
+
+// Asks L2 for `rows` x `columns` elements. Out of line: producers, which call it, have few
+// registers.
+[[gnu::noinline]] __device__ inline void ask_for_elements(const float* first, std::int64_t ld,
+                                                          int rows, int columns, int tid,
+                                                          int threads) {
+  constexpr int line = 128 / sizeof(float);
+  const int lines = ceil_div(columns, line) + 1;  // however the rows begin
+  for (int i = tid; i < rows * lines; i += threads) {
+    const int at = i % lines * line;
+    prefetch_to_l2(first + i / lines * ld + (at < columns ? at : columns - 1));
+  }
+}
+
+// Asks L2 for what a tile of `rows` x `columns` adds to its sums, long before they are there.
+// `threads` threads, `tid` among them, call it.
+__device__ __forceinline__ void ask_for_source(const Sgemm& call, std::int64_t entry,
+                                               std::int64_t row, std::int64_t column, int rows,
+                                               int columns, int tid, int threads) {
+  const Finish tile(call, entry, row, column, 0, 0);
+  ask_for_elements(tile.epilogue.source, tile.epilogue.ld_source, min(rows, tile.rows),
+                   min(columns, tile.columns), tid, threads);
+}
+
+// Whether the call reads C or a source.
+__device__ __forceinline__ bool reads_source(const Sgemm& call) {
+  return (call.beta_at != nullptr ? *call.beta_at : call.beta) != 0;
 }
 
 }  // namespace KW_TARGET

@@ -266,12 +266,17 @@ __device__ __forceinline__ void finish_sums(const Sgemm& p, unsigned entry, cons
   const Place<tile> place;
   const int first = row(place.m, place.part * tile.rows_of_part()), n = place.n * width;
   const Finish finish(p, entry, out.row + first, out.col + n);
-  finish([&](const auto& body) {
+  finish.template apply<width>([&](const auto& body) {
 #pragma unroll
     for (int i = 0; i < tile.rows_of_part(); ++i)
 #pragma unroll
-      for (int j = 0; j < tile.tn; ++j)
-        body(sums[i][j], row(0, i), j / width * width * S::lanes_n + j % width);
+      for (int j = 0; j < tile.tn; j += width) {
+        float* const x = &sums[i][j];
+        if constexpr (in_fours)
+          body(row(0, i), j * S::lanes_n, x[0], x[1], x[2], x[3]);
+        else
+          body(row(0, i), j * S::lanes_n, x[0]);
+      }
   });
 }
 template <SmallTileConfig tile, Op op_a, Op op_b>

@@ -1,6 +1,7 @@
-// The epilogue of a tile: C = alpha * sums + beta * C, in few forms, of which one choice is made
-// for all elements; where the call asks for more, that is done to the sums first (finish.hpp). A
-// tile's end is fetched cold: with a choice at every pair its 2500 instructions take 6 us.
+// The epilogue of a tile: C = alpha * sums, stored in one of two forms, of which one choice is made
+// for all elements; where C is read or the call asks for more, that is done to the sums first
+// (finish.hpp). A tile's end is fetched cold: with a choice at every pair its 2500 instructions
+// take 6 us.
 #pragma once
 
 #include "device/cache_hint.hpp"
@@ -21,35 +22,12 @@ struct Scaling {
 };
 
 // Where C has all of the warp's rows and columns, in rows of 16 bytes.
-template <bool reads_c, int blocks, int bn>
-__device__ __forceinline__ void store_fours(OutputFragment<blocks, bn> own, float* c,
-                                            std::int64_t ldc, const Scaling& by) {
-#pragma unroll
-  for (int h = 0; h < blocks; ++h) {
-#pragma unroll
-    for (int i = 0; i < bn / 2; i += i % 4 == 0 ? 2 : 6) {
-      const float* const sums = &own.sums[h][i];
-      auto* const at = reinterpret_cast<float4*>(c + own.row_of(h, i) * ldc + own.column_of(i));
-      float4 x = make_float4(by.alpha * sums[0], by.alpha * sums[1], by.alpha * sums[4],
-                             by.alpha * sums[5]);
-      if constexpr (reads_c) {
-        const float4 before = *at;
-        x.x = fmaf(by.beta, before.x, x.x), x.y = fmaf(by.beta, before.y, x.y);
-        x.z = fmaf(by.beta, before.z, x.z), x.w = fmaf(by.beta, before.w, x.w);
-      }
-      store_once(at, x);
-    }
-  }
-}
-
-// Anywhere, where C is read too, element by element. `rows` x `columns` of the elements are in C.
 template <int blocks, int bn>
-__device__ __forceinline__ void add_ones(OutputFragment<blocks, bn> own, float* c, std::int64_t ldc,
-                                         const Scaling& by, int rows, int columns) {
-  own.each([&](float& sum, int i, int j) {
-    if (i >= rows || j >= columns) return;
-    float* const at = c + i * ldc + j;
-    *at = fmaf(by.beta, *at, by.alpha * sum);
+__device__ __forceinline__ void store_fours(OutputFragment<blocks, bn> own, float* c,
+                                            std::int64_t ldc, float alpha) {
+  own.each_four([&](int i, int j, float x, float y, float z, float w) {
+    store_once(reinterpret_cast<float4*>(c + i * ldc + j),
+               make_float4(alpha * x, alpha * y, alpha * z, alpha * w));
   });
 }
 
@@ -76,13 +54,13 @@ __device__ __forceinline__ void store_some(float* row, int j, int first, int end
   if (j + 3 >= first && j + 3 < end) row[j + 3] = four.w;
 }
 
-// Anywhere, where C is not read. Single elements take four times the stores, of 4 bytes in each
+// Anywhere. Single elements take four times the stores, of 4 bytes in each
 // sector of 32. So each lane gets from its left neighbour what lies between an aligned address and
 // its own four elements, and all but the ends of a row are stored in rows of 16 bytes. Columns of
 // the tile count from the lane's first. All lanes of the warp call it.
 template <int blocks, int bn>
 __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, float* c,
-                                              std::int64_t ldc, const Scaling& by, int rows,
+                                              std::int64_t ldc, float alpha, int rows,
                                               int columns) {
   const int q = own.lane % 4, first = -4 * q;
 #pragma unroll
@@ -97,8 +75,7 @@ __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, fl
       float4 x = make_float4(0, 0, 0, 0);
       if (j < bn) {
         const float* const sums = &own.sums[h][j / 2 + i0];
-        x = make_float4(by.alpha * sums[0], by.alpha * sums[1], by.alpha * sums[4],
-                        by.alpha * sums[5]);
+        x = make_float4(alpha * sums[0], alpha * sums[1], alpha * sums[4], alpha * sums[5]);
       }
       const auto from_left = [&](float here, float left) {
         return from_lane(q == 3 ? left : here, own.lane - q + (q + 3) % 4);
@@ -125,24 +102,20 @@ template <int blocks, int bn>
 __device__ __forceinline__ void store(const ProductParams& params, OutputFragment<blocks, bn> own) {
   const Sgemm& p = params.problem;
   Scaling by(p);
-  if (any_of_warp(p.epilogue.any())) {
+  if (any_of_warp(by.beta != 0 || p.epilogue.any())) {  // the same for all of a warp
     const Finish finish(p, own.entry, own.row, own.column, by.alpha, by.beta);
-    finish([&](const auto& body) { own.each(body); });
-    by.alpha = 1, by.beta = 0;
+    finish.apply<4>([&](const auto& body) { own.each_four(body); });
+    by.alpha = 1;
   }
   float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
   const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
   const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
   const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
-  // The same for all of a warp.
-  const bool adds = any_of_warp(by.beta != 0);
   if (any_of_warp(in_fours && is_whole))
-    adds ? store_fours<true>(own, c, p.ldc, by) : store_fours<false>(own, c, p.ldc, by);
-  else if (adds)
-    add_ones(own, c, p.ldc, by, rows, columns);
+    store_fours(own, c, p.ldc, by.alpha);
   else
-    store_shifted(own, c, p.ldc, by, rows, columns);
+    store_shifted(own, c, p.ldc, by.alpha, rows, columns);
 }
 
 }  // namespace KW_TARGET::hopper

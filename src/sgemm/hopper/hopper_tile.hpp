@@ -16,6 +16,7 @@
 #pragma once
 
 #include "device/overlap.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/hopper/consumer.hpp"
 #include "sgemm/hopper/epilogue.hpp"
 #include "sgemm/hopper/pipeline.hpp"
@@ -87,9 +88,13 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
   Consumer<scheme, tile> consumer;
   Pipeline<scheme, tile> pipeline(shared);
+  const bool reads_c = any_of_warp(reads_source(params.problem));
   for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next()) {
     const OutputTile output = scheduler.output_tile();
     consumer.clear();
+    if (reads_c)
+      ask_for_source(params.problem, output.entry, output.i0, output.j0, tile.bm(), tile.bn,
+                     group * warpgroup + thread, consumer_threads);
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0, lane);
     consumer.multiply(pipeline, scheduler.stages(), group, row, lane);

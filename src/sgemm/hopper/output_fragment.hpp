@@ -28,6 +28,18 @@ struct OutputFragment {
 #pragma unroll
       for (int i = 0; i < bn / 2; ++i) body(sums[h][i], row_of(h, i), column_of(i));
   }
+  // Calls body(i, j, four sums) for every four neighbours of a row.
+  template <class Body>
+  __device__ __forceinline__ void each_four(Body body) {
+#pragma unroll
+    for (int h = 0; h < blocks; ++h) {
+#pragma unroll
+      for (int i = 0; i < bn / 2; i += i % 4 == 0 ? 2 : 6) {
+        float* const x = &sums[h][i];
+        body(row_of(h, i), column_of(i), x[0], x[1], x[4], x[5]);
+      }
+    }
+  }
 };
 
 // What a thread of a warpgroup holds of a tile; `row`: where in it the warpgroup's rows begin.

@@ -53,7 +53,7 @@ class ClusterFixup {
     mbarrier_wait(&shared.received, 0);
     const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
     const bool in_fours = c16 && (one.n % 4 == 0 || col0 + S::BN <= one.n);
-    const bool finishes = one.epilogue.any();
+    const bool finishes = one.beta != 0 || one.epilogue.any();
     const Sgemm p = finishes ? when_finished(one) : one;
 #pragma unroll 1
     for (int piece = warp; piece < pieces; piece += warps) {
@@ -66,10 +66,7 @@ class ClusterFixup {
       const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
       if (finishes) {
         const Finish finish(one, tile.entry, row, col);
-        finish([&](const auto& body) {
-#pragma unroll
-          for (int j = 0; j < 4; ++j) body(sums[j], 0, j);
-        });
+        finish.apply<4>([&](const auto& body) { body(0, 0, sums[0], sums[1], sums[2], sums[3]); });
       }
       if (in_fours) {
         if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, sums);

@@ -46,8 +46,15 @@ __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
   if (!reads_operands(p)) return;
   const Scheduler<config> scheduler(schedule);
   Producer<config> producer(shared);
-  for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work))
-    producer.copy(p, operands, scheduler.tile(work), work);
+  const bool reads_c = reads_source(p);
+  for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
+    const StreamTileIndex tile = scheduler.tile(work);
+    if (reads_c)
+      ask_for_source(p, tile.entry, tile.row * std::int64_t{Shape<config>::BM},
+                     tile.col * std::int64_t{Shape<config>::BN}, Shape<config>::BM,
+                     Shape<config>::BN, static_cast<int>(threadIdx.x), Shape<config>::producers);
+    producer.copy(p, operands, tile, work);
+  }
   let_next_kernel_start();
 }
 
@@ -74,7 +81,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
       continue;
     const StreamTileIndex tile = scheduler.tile(work);
     Sgemm one = entry_of(p, tile.entry);
-    if (p.epilogue.any()) {
+    if (one.beta != 0 || p.epilogue.any()) {
       finish_tile<config>(one, tile, out);
       one = when_finished(one);
     }
