@@ -75,7 +75,8 @@ def judge(checked: checks.Checks, rounds: list[dict], wanted: int, warm_up: int)
     checked.add("calls", last["calls"] >= wanted, f"{last['calls']} in {last['seconds']:.0f} s, {rate:.0f} a second")
     checked.add("graphs", last["launches"] > 0, f"{last['in_graphs']} calls captured, {last['launches']} launches of graphs")
     enough = last["verified"] >= last["calls"] // VERIFIED_EVERY
-    said = f"{last['verified']} calls compared with float64, {last['wrong']} elements wrong, the worst {last['worst']:.2f} of what an FP32 sum may have"
+    said = f"{last['verified']} calls compared with float64, {last['wrong']} elements wrong, "
+    said += f"the worst {last['worst']:.2f} of what an FP32 sum may have"
     checked.add("results", enough and last["wrong"] == 0, said)
     if sum(each["calls"] > warm_up for each in rounds) < 4:
         checked.add("memory", False, f"too few rounds after the warm-up of {warm_up} calls: more --calls, or a shorter --round")
