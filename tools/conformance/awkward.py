@@ -69,7 +69,10 @@ def layouts(make: Make) -> Iterator[tuple[str, Callable[[], float]]]:
     yield "the same tensor twice", lambda: (lambda a: plain(a, a))(make(768, 768))
     yield "a tensor and its transpose", lambda: (lambda a: plain(a, a.T))(make(1024, 512))
     yield "flipped", lambda: plain(make(256, 256).flip(0), make(256, 256).flip(1))
-    yield "reshaped from four dimensions", lambda: plain(make(8, 4, 16, 32).permute(1, 3, 0, 2).reshape(128, 128), make(128, 96))
+    yield (
+        "reshaped from four dimensions",
+        lambda: plain(make(8, 4, 16, 32).permute(1, 3, 0, 2).reshape(128, 128), make(128, 96)),
+    )
     for offset in (1, 2, 3):
         for which in (0, 1):
 
@@ -88,9 +91,13 @@ def batches(make: Make) -> Iterator[tuple[str, Callable[[], float]]]:
     yield "batch with one matrix for all", lambda: plain(make(16, 128, 96), make(96, 160))
     yield "batch with one matrix expanded", lambda: plain(make(1, 128, 96).expand(9, 128, 96), make(9, 96, 64))
     yield "batches that broadcast", lambda: plain(make(8, 1, 64, 80), make(1, 5, 80, 48))
-    yield "batch in the middle dimension", lambda: plain(make(64, 12, 80).transpose(0, 1), make(80, 12, 64).transpose(0, 1))
-    yield "attention's heads", lambda: (lambda x: plain(x[0], x[1].transpose(-1, -2)))(
-        make(2, 128, 3, 8, 64).permute(2, 0, 3, 1, 4)
+    yield (
+        "batch in the middle dimension",
+        lambda: plain(make(64, 12, 80).transpose(0, 1), make(80, 12, 64).transpose(0, 1)),
+    )
+    yield (
+        "attention's heads",
+        lambda: (lambda x: plain(x[0], x[1].transpose(-1, -2)))(make(2, 128, 3, 8, 64).permute(2, 0, 3, 1, 4)),
     )
     yield "batch of 70000", lambda: plain(make(70000, 4, 5), make(70000, 5, 3))
     yield "batch, turned and misaligned", lambda: plain(make(1 + 6 * 100 * 90)[1:].view(6, 90, 100).mT, make(6, 90, 70))
@@ -146,6 +153,22 @@ def outputs(make: Make) -> Iterator[tuple[str, Callable[[], float]]]:
         x, weight, shift = make(rows, 512), make(768, 512), make(768)
         return judged(torch.nn.functional.linear(x, weight, shift), x, weight.T, beta=1.0, c=shift.expand(rows, 768))
 
+    def activated(gelu, rows):
+        """By cublasLt's epilogues; an activation makes an error hardly larger."""
+        x, weight, shift = make(rows, 512), make(768, 512), make(768)
+        found = torch._addmm_activation(shift, x, weight.T, use_gelu=gelu)
+        before, magnitude = (
+            x.cpu().double() @ weight.T.cpu().double(),
+            x.cpu().double().abs() @ weight.T.cpu().double().abs(),
+        )
+        before, magnitude = before + shift.cpu().double(), magnitude + shift.cpu().double().abs()
+        form = "tanh" if found.is_cuda else "none"  # PyTorch's two devices differ
+        exact = torch.nn.functional.gelu(before, approximate=form) if gelu else before.relu()
+        return worst_share(found.cpu(), exact, magnitude, 512)
+
+    for gelu, rows in ((False, 256), (True, 256), (True, 2048), (False, 1)):
+        name = f"bias and {'GELU' if gelu else 'ReLU'}, {rows} rows"
+        yield name, lambda gelu=gelu, rows=rows: activated(gelu, rows)
     yield "beta 0 over NaN", over_nan
     yield "added in place", in_place
     yield "into columns of a wider one", into_columns
@@ -173,8 +196,14 @@ def values(make: Make) -> Iterator[tuple[str, Callable[[], float]]]:
     yield "NaN at 1024", lambda: special(not_a_number, 1024, 1024, 1024)
     yield "subnormal products", lambda: special(lambda a, b: (a.mul_(1e-22), b.mul_(1e-20)))
     yield "numbers near the largest", lambda: special(lambda a, b: (a.mul_(1e18), b.mul_(1e16)), k=1024)
-    yield "rows of very different size", lambda: special(lambda a, b: a.mul_(torch.logspace(-18, 18, len(a)).to(a)[:, None]))
-    yield "columns that cancel", lambda: special(lambda a, b: a.copy_(torch.cat([a[:, :160], -a[:, :160]], 1)), 512, 512)
+    yield (
+        "rows of very different size",
+        lambda: special(lambda a, b: a.mul_(torch.logspace(-18, 18, len(a)).to(a)[:, None])),
+    )
+    yield (
+        "columns that cancel",
+        lambda: special(lambda a, b: a.copy_(torch.cat([a[:, :160], -a[:, :160]], 1)), 512, 512),
+    )
     yield "all of one sign, long", lambda: special(lambda a, b: (a.abs_(), b.abs_()), 128, 128, 65536)
 
 

@@ -86,7 +86,10 @@ def run_linear_algebra(checked: checks.Checks, np, random: numpy.random.Generato
         q, r = (on_host(part).astype(numpy.float64) for part in np.linalg.qr(np.asarray(a[:, :1000])))
         near(result, q @ r, a[:, :1000], 1e-5)
     with checked.attempt("svd") as result:
-        u, s, v = (on_host(part).astype(numpy.float64) for part in np.linalg.svd(np.asarray(a[:600, :400]), full_matrices=False))
+        u, s, v = (
+            on_host(part).astype(numpy.float64)
+            for part in np.linalg.svd(np.asarray(a[:600, :400]), full_matrices=False)
+        )
         near(result, u * s @ v, a[:600, :400], 1e-5)
     with checked.attempt("eigh") as result:
         s, u = (on_host(part).astype(numpy.float64) for part in np.linalg.eigh(np.asarray(spd[:800, :800])))

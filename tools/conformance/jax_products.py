@@ -118,9 +118,9 @@ def run_programs(checked: checks.Checks, random: numpy.random.Generator) -> None
 
     with checked.attempt("ten products in a loop") as result:
         turn = numpy.linalg.qr(w.astype(numpy.float64))[0].astype(numpy.float32)
-        found = jax.jit(
-            lambda x, w: jax.lax.fori_loop(0, 10, lambda _, y: jnp.matmul(y, w, precision=HIGHEST), x)
-        )(x, turn)
+        found = jax.jit(lambda x, w: jax.lax.fori_loop(0, 10, lambda _, y: jnp.matmul(y, w, precision=HIGHEST), x))(
+            x, turn
+        )
         exact = x.astype(numpy.float64) @ numpy.linalg.matrix_power(turn.astype(numpy.float64), 10)
         far = float(numpy.linalg.norm(found - exact) / numpy.linalg.norm(exact))
         result.update(passed=far < 1e-5, detail=f"{far:.1e} from float64's, relative")

@@ -79,7 +79,9 @@ class Runs:
 
     def __init__(self, program: Path, adapter: Path, folder: Path):
         self.program, self.adapter, self.folder = program, adapter, folder
-        self.clean = {name: value for name, value in os.environ.items() if not name.startswith(OWN) and name != "LD_PRELOAD"}
+        self.clean = {
+            name: value for name, value in os.environ.items() if not name.startswith(OWN) and name != "LD_PRELOAD"
+        }
         self.script = folder / "products.py"
         self.script.write_text(PRODUCTS, encoding="utf-8")
 
@@ -87,7 +89,9 @@ class Runs:
         return [sys.executable, str(self.script), precision, str(code)]
 
     def start(self, command: list[str], **variables: str) -> Done:
-        done = subprocess.run(command, env={**self.clean, **variables}, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(
+            command, env={**self.clean, **variables}, capture_output=True, text=True, check=False, timeout=120
+        )
         return Done(done.returncode, done.stdout, done.stderr)
 
     def run(self, name: str, *options: str, under: list[str] | None = None, **variables: str) -> Done:
@@ -154,7 +158,12 @@ def judge(checked: checks.Checks, done: dict[str, Done]) -> None:
     accurate("fp32", 1.5 * plain.error)
     add("run: exit code 0", run.code == 0, "run")
     add("run: says what was taken, and on which GPU", lines_of(run.said, r"\d+ calls of cuBLAS taken, .*NVIDIA"), "run")
-    add("run: the report has the calls", run.calls(True) == CALLS, "run", f"{run.calls(True)} taken, {run.calls(False)} left")
+    add(
+        "run: the report has the calls",
+        run.calls(True) == CALLS,
+        "run",
+        f"{run.calls(True)} taken, {run.calls(False)} left",
+    )
     add("run: not cuBLAS's bits", not same("run", "plain"), "run")
     add("--math fp32: all calls taken", done["fp32"].calls(True) == CALLS, "fp32")
     add("--math fp32: not fp32_split's bits", not same("fp32", "run"), "fp32")
@@ -166,13 +175,19 @@ def judge(checked: checks.Checks, done: dict[str, Done]) -> None:
     verified = sum(call["verified"] for call in (done["verify"].report or {}).get("calls", []))
     add("--verify 2: every second call", verified == CALLS // 2, "verify", f"{verified} of {CALLS}")
     add("TF32: left to cuBLAS", done["tf32"].calls(False) >= CALLS and done["tf32"].calls(True) == 0, "tf32")
-    add("a program's exit code", done["seven"].code == 7 and (done["seven"].report or {}).get("exit_code") == 7, "seven")
+    add(
+        "a program's exit code", done["seven"].code == 7 and (done["seven"].report or {}).get("exit_code") == 7, "seven"
+    )
     add("--report -: on standard output", '"wall_s"' in done["stdout"].out and done["stdout"].bits, "stdout")
     add("LD_PRELOAD alone: the same bits", same("preload", "run"), "preload")
     add("LD_PRELOAD alone: without a word", "kernelwright" not in done["preload"].said, "preload")
     add("KERNELWRIGHT_MATH=off: cuBLAS's bits", same("switch", "plain"), "switch")
     add("KERNELWRIGHT_MATH=off: nothing taken by the log", not lines_of(done["switch"].said, r", taken, "), "switch")
-    add("KERNELWRIGHT_LOG=summary: the sum", lines_of(done["summary"].said, rf"^kernelwright_cublas: {CALLS} calls taken"), "summary")
+    add(
+        "KERNELWRIGHT_LOG=summary: the sum",
+        lines_of(done["summary"].said, rf"^kernelwright_cublas: {CALLS} calls taken"),
+        "summary",
+    )
     add("KERNELWRIGHT_LOG=summary: no line a call", "us of host time" not in done["summary"].said, "summary")
     counted = lines_of(done["log"].log, r", taken, fp32_split by .* us of host time")
     add("KERNELWRIGHT_LOG=calls: a line a call in the file", counted == CALLS, "log", f"{counted} lines")
@@ -181,7 +196,11 @@ def judge(checked: checks.Checks, done: dict[str, Done]) -> None:
     add("an unknown value: the default holds", same("typo", "run"), "typo")
     add("no library: told once", lines_of(done["no library"].said, "all calls go to cuBLAS") == 1, "no library")
     add("no library: cuBLAS's bits", same("no library", "plain"), "no library")
-    add("KERNELWRIGHT_SMALLEST: left to cuBLAS", done["smallest"].calls(True) == 0 and same("smallest", "plain"), "smallest")
+    add(
+        "KERNELWRIGHT_SMALLEST: left to cuBLAS",
+        done["smallest"].calls(True) == 0 and same("smallest", "plain"),
+        "smallest",
+    )
     add("killed: 128 and the signal", done["killed"].code == 143, "killed")
     add("no such program: told", "cannot be started" in done["missing"].said and done["missing"].code != 0, "missing")
     add("no products: told", "no call of cuBLAS was seen" in done["nothing"].said, "nothing")

@@ -77,18 +77,34 @@ def main() -> int:
     parser.add_argument("--program", metavar="PATH", required=True, help="kernelwright")
     parser.add_argument("--tool", choices=TOOLS, default="memcheck")
     parser.add_argument("--steps", type=int, default=3, help="of the training run (3)")
-    parser.add_argument("--seconds", type=float, default=150, help="after which the run is stopped and has failed (150)")
+    parser.add_argument(
+        "--seconds", type=float, default=150, help="after which the run is stopped and has failed (150)"
+    )
     given = parser.parse_args()
     checked = checks.Checks(given.json)
-    tool = [sanitizer(), "--tool", given.tool, "--target-processes", "all", "--error-exitcode", str(FOUND), "--print-limit", "20"]
+    tool = [
+        sanitizer(),
+        "--tool",
+        given.tool,
+        "--target-processes",
+        "all",
+        "--error-exitcode",
+        str(FOUND),
+        "--print-limit",
+        "20",
+    ]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor() as pool:
         report, planted = Path(folder, "report.json"), Path(folder, "planted.py")
         planted.write_text(PLANTED, encoding="utf-8")
         beside = None
         if given.tool == "memcheck":
-            beside = pool.submit(run, [*tool, given.program, "run", "--quiet", "--", sys.executable, str(planted)], given.seconds)
-        trained = [sys.executable, str(HERE / "train_small.py"), "--steps", str(given.steps)]
-        code, said = run([*tool, given.program, "run", "--quiet", "--report", str(report), "--", *trained], given.seconds)
+            beside = pool.submit(
+                run, [*tool, given.program, "run", "--quiet", "--", sys.executable, str(planted)], given.seconds
+            )
+        trained = [sys.executable, str(HERE / "train_small.py"), "--no-graph", "--steps", str(given.steps)]
+        code, said = run(
+            [*tool, given.program, "run", "--quiet", "--report", str(report), "--", *trained], given.seconds
+        )
         counted = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
         judge(checked, code, said, counted, least=20 * given.steps)
         if beside is not None:

@@ -1,14 +1,16 @@
-// Many mixed FP32 products through cuBLAS's public functions, as several programs in one process would call them:
+// Many mixed FP32 products through cuBLAS's public functions, as several programs in one process
+// would call them:
 //
-//   g++ -std=c++20 -O2 soak.cpp -o soak -l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcudart.so.13 -pthread
-//   soak CALLS THREADS CALLS_A_ROUND SEED
+//   g++ -std=c++20 -O2 soak.cpp -o soak -l:libcublas.so.13 -l:libcublasLt.so.13 -l:libcudart.so.13
+//   -pthread soak CALLS THREADS CALLS_A_ROUND SEED
 //
-// Each thread has a handle and three streams. Shapes come from a pool that every thread knows, some are new; sizes are
-// 1 to 512, seldom 2048. Products go by every function with a single or batched form, with scalars of the host and of the
-// device, plain, transposed, misaligned, with a bias through cublasLt, and into graphs that are captured, launched and
-// let go. Now and then handles and streams are made anew. After each round all threads have ended, the device is idle, and
-// a line of JSON says what the process has: {"calls":…, "device_bytes":…, "host_bytes":…, …}. Some results are compared
-// with float64. soak.py builds and runs this, and judges what it prints.
+// Each thread has a handle and three streams. Shapes come from a pool that every thread knows, some
+// are new; sizes are 1 to 512, seldom 2048. Products go by every function with a single or batched
+// form, with scalars of the host and of the device, plain, transposed, misaligned, with a bias
+// through cublasLt, and into graphs that are captured, launched and let go. Now and then handles
+// and streams are made anew. After each round all threads have ended, the device is idle, and a
+// line of JSON says what the process has: {"calls":…, "device_bytes":…, "host_bytes":…, …}. Some
+// results are compared with float64. soak.py builds and runs this, and judges what it prints.
 //
 // Declarations are the project's own, so that no header of NVIDIA's is needed.
 #include <unistd.h>
@@ -224,8 +226,9 @@ class Thread {
 
   // Where A and B begin in the pool.
   std::int64_t place(const Shape& s) {
-    const std::int64_t most = pool_floats / 2 - 2 - std::int64_t{is_batched(s) ? batch : 1} *
-                                                        std::max(s.m * s.k, s.k * s.n) - 4;
+    const std::int64_t most =
+        pool_floats / 2 - 2 -
+        std::int64_t{is_batched(s) ? batch : 1} * std::max(s.m * s.k, s.k * s.n) - 4;
     return (static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most)) & ~3) +
            s.misaligned;
   }
@@ -284,8 +287,7 @@ class Thread {
                                  reinterpret_cast<float* const*>(there + 2 * batch), ldc, batch));
         break;
       }
-      default:
-        call_lt(s, offset, lda, ldb);
+      default: call_lt(s, offset, lda, ldb);
     }
     if (s.scalars_on_device) CHECK(cublasSetPointerMode_v2(handle_, 0));
   }
@@ -320,8 +322,7 @@ class Thread {
     const std::int64_t which = is_batched(s) ? batch - 1 : 0, lda = s.op_a != 0 ? s.k : s.m,
                        ldb = s.op_b != 0 ? s.n : s.k;
     const float* const in_a = shared_.host.data() + offset + which * s.m * s.k;
-    const float* const in_b =
-        shared_.host.data() + pool_floats / 2 + offset + which * s.k * s.n;
+    const float* const in_b = shared_.host.data() + pool_floats / 2 + offset + which * s.k * s.n;
     CHECK(cudaStreamSynchronize(streams_[on_]));
     for (int i = 0; i < 8; ++i) {
       const auto row = static_cast<std::int64_t>(random_() % static_cast<unsigned>(s.m));

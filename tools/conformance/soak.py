@@ -51,7 +51,9 @@ def build(into: Path, searched: list[Path]) -> Path:
     found = {name: next((folder for folder in searched if (folder / name).is_file()), None) for name in LIBRARIES}
     missing = [name for name, folder in found.items() if folder is None]
     if missing:
-        raise Failure(f"{', '.join(missing)}: not found; name the folder by --libraries, or install the CUDA toolkit 13.")
+        raise Failure(
+            f"{', '.join(missing)}: not found; name the folder by --libraries, or install the CUDA toolkit 13."
+        )
     program = into / "soak"
     places = [f"-{option}{folder}" for folder in dict.fromkeys(found.values()) for option in ("L", "Wl,-rpath,")]
     links = [f"-l:{name}" for name in LIBRARIES]
@@ -73,13 +75,17 @@ def judge(checked: checks.Checks, rounds: list[dict], wanted: int, warm_up: int)
     last = rounds[-1]
     rate = last["calls"] / max(last["seconds"], 1e-9)
     checked.add("calls", last["calls"] >= wanted, f"{last['calls']} in {last['seconds']:.0f} s, {rate:.0f} a second")
-    checked.add("graphs", last["launches"] > 0, f"{last['in_graphs']} calls captured, {last['launches']} launches of graphs")
+    checked.add(
+        "graphs", last["launches"] > 0, f"{last['in_graphs']} calls captured, {last['launches']} launches of graphs"
+    )
     enough = last["verified"] >= last["calls"] // VERIFIED_EVERY
     said = f"{last['verified']} calls compared with float64, {last['wrong']} elements wrong, "
     said += f"the worst {last['worst']:.2f} of what an FP32 sum may have"
     checked.add("results", enough and last["wrong"] == 0, said)
     if sum(each["calls"] > warm_up for each in rounds) < 4:
-        checked.add("memory", False, f"too few rounds after the warm-up of {warm_up} calls: more --calls, or a shorter --round")
+        checked.add(
+            "memory", False, f"too few rounds after the warm-up of {warm_up} calls: more --calls, or a shorter --round"
+        )
         return
     for what, slack in (("device_bytes", DEVICE_SLACK), ("host_bytes", HOST_SLACK)):
         more = grown(rounds, warm_up, what)
@@ -88,7 +94,9 @@ def judge(checked: checks.Checks, rounds: list[dict], wanted: int, warm_up: int)
 
 
 def judge_report(checked: checks.Checks, report: dict, last: dict) -> None:
-    counted = {taken: sum(call["calls"] for call in report["calls"] if call["taken"] is taken) for taken in (True, False)}
+    counted = {
+        taken: sum(call["calls"] for call in report["calls"] if call["taken"] is taken) for taken in (True, False)
+    }
     said = f"{counted[True]} taken, {counted[False]} left to cuBLAS"
     checked.add("every call is in the report", sum(counted.values()) == last["calls"], said, taken=counted[True])
     checked.add("calls were taken", counted[True] > 0, said)
@@ -103,7 +111,10 @@ def run(command: list[str]) -> tuple[list[dict], int]:
                 raise Failure(found["error"])
             rounds.append(found)
             said = f"{found['calls']:>9} calls {found['seconds']:7.1f} s"
-            print(f"{said} device {found['device_bytes'] >> 20} MiB, host {found['host_bytes'] >> 20} MiB", file=sys.stderr)
+            print(
+                f"{said} device {found['device_bytes'] >> 20} MiB, host {found['host_bytes'] >> 20} MiB",
+                file=sys.stderr,
+            )
     return rounds, process.returncode
 
 
