@@ -137,13 +137,13 @@ __device__ __forceinline__ void multiply_stage(float (&acc)[TM][TN], const Stage
 }
 
 template <Op op_a, Op op_b, Access access>
-__global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
+__global__ void __launch_bounds__(threads, 2) async_tile(__grid_constant__ const Sgemm all) {
   if (exits_early(all)) return;
   Stage* const stage = gpu::dynamic_shared<Stage>();
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int row = warp / warps_n * WM + lane / lanes_n * 4;
   const int col = warp % warps_n * WN + lane % lanes_n * 4;
-  const Sgemm p = entry_of(all, blockIdx.z);
+  const Sgemm p = stored_first(entry_of(all, blockIdx.z));
   const TileOrigin tile = tile_origin<BM, BN>(p);
 
   OperandCopy<op_a == Op::none, access, BM> a(p.a, p.lda, p.m, p.k, tile.row);
@@ -170,22 +170,16 @@ __global__ void __launch_bounds__(threads, 2) async_tile(Sgemm all) {
     ahead = ahead + 1 < stages ? ahead + 1 : 0;
   }
 
-  const auto row_of = [](int i) { return i / 4 * half_m + i % 4; };
-  const auto col_of = [](int j) { return j / 4 * half_n + j % 4; };
-  const std::int64_t row0 = tile.row + row, col0 = tile.col + col;
-  const Sgemm stored = stored_first(p);
 #pragma unroll
   for (int i = 0; i < TM; ++i)
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
-      store_row<access != Access::whole, 4, true>(stored, row0 + row_of(i), col0 + col_of(j),
-                                                  &acc[i][j]);
-  if (!p.epilogue.any()) return;
-#pragma unroll 1
-  for (int e = 0; e < TM * TN; ++e) {
-    const std::int64_t i = row0 + row_of(e / TN), j = col0 + col_of(e % TN);
-    if (i < p.m && j < p.n) finish_in_memory(p, blockIdx.z, i, j);
-  }
+      store_row<access != Access::whole, 4, true>(p, tile.row + row + i / 4 * half_m + i % 4,
+                                                  tile.col + col + j / 4 * half_n, &acc[i][j]);
+  if (!all.epilogue.any()) return;
+  __syncthreads();  // all is stored
+  finish_stored<true>(all, {blockIdx.z, tile.row, tile.col, BM, BN}, static_cast<int>(threadIdx.x),
+                      threads);
 }
 
 Access access_of(const Sgemm& p) {

@@ -1,13 +1,15 @@
-// What becomes of a product's sums beyond alpha * sum: beta times C or the call's source, a bias,
-// an activation (SgemmEpilogue). The code of a plain product stays as it is, and what is rarer
-// stands apart from it, in one of two ways:
+// What becomes of a product's elements beyond alpha * sum: beta times C or another source, a bias,
+// an activation (SgemmEpilogue). In one of two ways:
 //
-//   Finish             turns the sums that a thread holds into the finished elements in place; the
-//                      kernel then stores them as it stores alpha * sum, with alpha 1
-//                      (when_finished). Nothing is stored between the loads, so that they are under
-//                      way together.
-//   finish_in_memory   for kernels that have no registers for that, or whose outputs are few: they
-//                      store what stored_first says, and finish each element where it lies.
+//   Finish           turns the sums that a thread holds into the finished elements in place, and
+//   the
+//                    kernel stores them with alpha 1. Nothing is stored between the loads, so that
+//                    they are under way together. For kernels with instances of their own for it.
+//   finish_stored    for all others. They store alpha * sum + beta * C as always (stored_first),
+//   and
+//                    threads that have met since finish those elements where they lie, in L2. What
+//                    the kernel does for a plain product stays as it is: with these formulas among
+//                    its own it is up to 15 % slower without an epilogue (docs/experiments.md).
 #pragma once
 
 #include "device/cache_hint.hpp"
@@ -133,27 +135,75 @@ struct Finish {
   }
 };
 
-// The same product when its elements are finished: to be stored as they are.
-__device__ __forceinline__ Sgemm when_finished(Sgemm p) {
-  p.alpha = 1, p.beta = 0;
-  return p;
-}
-
-// What is stored before finish_in_memory: without the source, if there is one beside C.
+// What is stored before finish_stored: without the source, if there is one beside C.
 __device__ __forceinline__ Sgemm stored_first(Sgemm one) {
   if (one.epilogue.source != nullptr) one.beta = 0;
   return one;
 }
-// An element of `one`, which is entry `entry`; the caller, or whoever it has met since, has stored
-// it.
-__device__ __forceinline__ void finish_in_memory(Sgemm one, std::int64_t entry, std::int64_t row,
-                                                 std::int64_t column) {
-  one.alpha = 1;
-  if (one.epilogue.source == nullptr) one.beta = 0;
-  float* const c = one.c + row * one.ldc + column;
-  float x = *c;
-  Finish(one, entry, row, column).apply<1>([&](const auto& body) { body(0, 0, x); });
-  *c = x;
+
+// A rectangle of C, of which some may lie outside.
+struct StoredPart {
+  std::int64_t entry, row, column;
+  int rows, columns;
+};
+
+// The part in groups of `width` neighbours of a row, of which a thread has `at_once` under way.
+template <int width, int at_once>
+__device__ __forceinline__ void finish_groups(const Finish& its, float* c, std::int64_t ldc,
+                                              int tid, int threads) {
+  using Group = std::conditional_t<width == 4, float4, float>;
+  const int of_row = its.columns / width, count = its.rows * of_row;
+  for (int first = tid; first < count; first += at_once * threads) {
+    union Elements {
+      Group group;
+      float element[width];
+    };
+    Elements x[at_once];
+    int row[at_once], column[at_once];
+#pragma unroll
+    for (int g = 0; g < at_once; ++g) {
+      const int at = first + g * threads < count ? first + g * threads : first;
+      row[g] = at / of_row, column[g] = (at - row[g] * of_row) * width;
+      x[g].group = *reinterpret_cast<const Group*>(c + row[g] * ldc + column[g]);
+    }
+    its.apply<width>([&](const auto& body) {
+#pragma unroll
+      for (int g = 0; g < at_once; ++g) {
+        float* const e = x[g].element;
+        if constexpr (width == 4)
+          body(row[g], column[g], e[0], e[1], e[2], e[3]);
+        else
+          body(row[g], column[g], e[0]);
+      }
+    });
+#pragma unroll
+    for (int g = 0; g < at_once; ++g)
+      if (first + g * threads < count)
+        *reinterpret_cast<Group*>(c + row[g] * ldc + column[g]) = x[g].group;
+  }
+}
+
+// Finishes a part of C that `threads` threads, `tid` among them, have stored and met since. Kernels
+// that have few registers have one element under way in a thread, and few outputs.
+template <bool has_registers>
+__device__ __forceinline__ void finish_part(const Sgemm& call, const StoredPart& part, int tid,
+                                            int threads) {
+  const float beta = call.beta_at != nullptr ? *call.beta_at : call.beta;
+  Finish its(call, part.entry, part.row, part.column, 1,
+             call.epilogue.source == nullptr ? 0 : beta);
+  its.rows = min(its.rows, part.rows), its.columns = min(its.columns, part.columns);
+  float* const c = c_of(call, part.entry) + part.row * call.ldc + part.column;
+  if constexpr (has_registers) {
+    if (rows_aligned_16(c, call.ldc) && its.columns % 4 == 0)
+      return finish_groups<4, 4>(its, c, call.ldc, tid, threads);
+  }
+  finish_groups<1, has_registers ? 4 : 1>(its, c, call.ldc, tid, threads);
+}
+// Out of line: what it needs it finds out anew, so that nothing of it is in registers before.
+template <bool has_registers>
+[[gnu::noinline]] __device__ void finish_stored(const Sgemm& call, const StoredPart part, int tid,
+                                                int threads) {
+  finish_part<has_registers>(call, part, tid, threads);
 }
 
 // Asks L2 for `rows` x `columns` elements. Out of line: producers, which call it, have few
@@ -174,9 +224,12 @@ __device__ __forceinline__ void finish_in_memory(Sgemm one, std::int64_t entry, 
 __device__ __forceinline__ void ask_for_source(const Sgemm& call, std::int64_t entry,
                                                std::int64_t row, std::int64_t column, int rows,
                                                int columns, int tid, int threads) {
-  const Finish tile(call, entry, row, column, 0, 0);
-  ask_for_elements(tile.epilogue.source, tile.epilogue.ld_source, min(rows, tile.rows),
-                   min(columns, tile.columns), tid, threads);
+  SgemmEpilogue from = call.epilogue;
+  from.move_to_entry(entry);
+  if (from.source == nullptr) from.source = c_of(call, entry), from.ld_source = call.ldc;
+  const auto least = [](std::int64_t a, int b) { return a < b ? static_cast<int>(a) : b; };
+  ask_for_elements(from.source + row * from.ld_source + column, from.ld_source,
+                   least(call.m - row, rows), least(call.n - column, columns), tid, threads);
 }
 
 // Whether the call reads C or a source.

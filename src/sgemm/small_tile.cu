@@ -256,37 +256,9 @@ __device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
     to = here.vector;
   });
 }
-// The finished elements in place of the sums that `store` stores (finish.hpp).
-template <SmallTileConfig tile, Op op_a, Op op_b, bool in_fours>
-__device__ __forceinline__ void finish_sums(const Sgemm& p, unsigned entry, const Outputs& out,
-                                            float (&sums)[tile.rows_of_part()][tile.tn]) {
-  using S = Stage<tile, op_a, op_b>;
-  constexpr int width = in_fours ? 4 : 1;
-  const auto row = [](int thread, int i) { return decltype(S::a)::row(thread, i, S::a_in_fours); };
-  const Place<tile> place;
-  const int first = row(place.m, place.part * tile.rows_of_part()), n = place.n * width;
-  const Finish finish(p, entry, out.row + first, out.col + n);
-  finish.template apply<width>([&](const auto& body) {
-#pragma unroll
-    for (int i = 0; i < tile.rows_of_part(); ++i)
-#pragma unroll
-      for (int j = 0; j < tile.tn; j += width) {
-        float* const x = &sums[i][j];
-        if constexpr (in_fours)
-          body(row(0, i), j * S::lanes_n, x[0], x[1], x[2], x[3]);
-        else
-          body(row(0, i), j * S::lanes_n, x[0]);
-      }
-  });
-}
 template <SmallTileConfig tile, Op op_a, Op op_b>
-__device__ __forceinline__ void store(Sgemm p, unsigned entry, const Outputs& out,
-                                      float (&sums)[tile.rows_of_part()][tile.tn]) {
-  if (p.epilogue.any()) {
-    out.in_fours ? finish_sums<tile, op_a, op_b, true>(p, entry, out, sums)
-                 : finish_sums<tile, op_a, op_b, false>(p, entry, out, sums);
-    p = when_finished(p);
-  }
+__device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
+                                      const float (&sums)[tile.rows_of_part()][tile.tn]) {
   if (out.in_fours)
     p.beta == 0 ? store<tile, op_a, op_b, true, false>(p, out, sums)
                 : store<tile, op_a, op_b, true, true>(p, out, sums);
@@ -314,15 +286,21 @@ __global__ void __launch_bounds__(small_tiles[row].config.threads(),
     if (p.k > 0) multiply_all<tile, op_a, op_b>(acc, shared, p, position.outputs<tile>(p));
   }
   position.forget_outputs();
-  const Sgemm p = entry_of(all, position.entry);
+  const Sgemm p = stored_first(entry_of(all, position.entry));
   const Outputs out = position.outputs<tile>(p);
   if constexpr (tile.parts_k == 1) {
-    store<tile, op_a, op_b>(p, position.entry, out, acc);
+    store<tile, op_a, op_b>(p, out, acc);
   } else {
     float sums[tile.rows_of_part()][tile.tn];
     add_parts<tile>(acc, reinterpret_cast<float4*>(shared), sums);
-    store<tile, op_a, op_b>(p, position.entry, out, sums);
+    store<tile, op_a, op_b>(p, out, sums);
   }
+  if (!all.epilogue.any()) return;
+  __syncthreads();  // all is stored
+  finish_stored<false>(all,
+                       {position.entry, position.tile_row * std::int64_t{tile.bm},
+                        position.tile_col * std::int64_t{tile.bn}, tile.bm, tile.bn},
+                       static_cast<int>(threadIdx.x), tile.threads());
 }
 
 template <int row>

@@ -144,7 +144,7 @@ __device__ __forceinline__ void add_threads(float (&acc)[R][W], float* shared, c
   }
 }
 
-// The outputs of a block, as entry, rows of the wide operand and columns of the narrow one.
+// The outputs of a block: some rows of the wide operand, row_stride apart, times the narrow one.
 struct BlockOutputs {
   std::int64_t first_row;
   unsigned entry;
@@ -152,16 +152,17 @@ struct BlockOutputs {
   bool wide_is_b;
 };
 
-// Finishes the block's outputs, which its threads have just stored: few, and in L2. One short loop,
-// out of line, costs less than code for all sums in registers in each of this file's many kernels.
+// Out of line, as finish_stored is.
 [[gnu::noinline]] __device__ void finish_outputs(const Sgemm& all, const BlockOutputs out) {
-  const Sgemm one = entry_of(all, out.entry);
   __syncthreads();  // all are stored
-  for (int o = static_cast<int>(threadIdx.x); o < out.rows * out.width; o += out.threads) {
-    const int i = out.wide_is_b ? o % out.rows : o / out.width;
-    const int j = out.wide_is_b ? o / out.rows : o % out.width;
+  // Rows that are not neighbours one at a time.
+  const int wides = out.row_stride == 1 ? out.rows : 1, parts = out.rows / wides;
+  for (int i = 0; i < parts; ++i) {
     const std::int64_t wide = out.first_row + i * std::int64_t{out.row_stride};
-    finish_in_memory(one, out.entry, out.wide_is_b ? j : wide, out.wide_is_b ? wide : j);
+    finish_part<false>(all,
+                       out.wide_is_b ? StoredPart{out.entry, 0, wide, out.width, wides}
+                                     : StoredPart{out.entry, wide, 0, wides, out.width},
+                       static_cast<int>(threadIdx.x), out.threads);
   }
 }
 

@@ -30,8 +30,8 @@ static_assert(!stream_tiles[on_every_architecture].config.moves_registers());
 #if !defined(__HIP__)
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),
-      reinterpret_cast<const void*>(hopper::hopper_tile<false, 0>),
-      reinterpret_cast<const void*>(hopper::hopper_tile<true, 0>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<false, 0, false>),
+      reinterpret_cast<const void*>(hopper::hopper_tile<true, 0, false>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sample>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::bf16>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::fp16>),

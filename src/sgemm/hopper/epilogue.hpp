@@ -1,5 +1,5 @@
 // The epilogue of a tile: C = alpha * sums, stored in one of two forms, of which one choice is made
-// for all elements; where C is read or the call asks for more, that is done to the sums first
+// for all elements. Instances of their own do to the sums first what is asked beyond that
 // (finish.hpp). A tile's end is fetched cold: with a choice at every pair its 2500 instructions
 // take 6 us.
 #pragma once
@@ -12,14 +12,6 @@
 #include "sgemm/hopper/params.hpp"
 
 namespace KW_TARGET::hopper {
-
-struct Scaling {
-  float alpha, beta;
-
-  __device__ __forceinline__ explicit Scaling(const Sgemm& p)
-      : alpha(p.alpha_at != nullptr ? *p.alpha_at : p.alpha),
-        beta(p.beta_at != nullptr ? *p.beta_at : p.beta) {}
-};
 
 // Where C has all of the warp's rows and columns, in rows of 16 bytes.
 template <int blocks, int bn>
@@ -98,24 +90,26 @@ __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, fl
   }
 }
 
-template <int blocks, int bn>
+// `finishes`: C or a source is read, or the call has an epilogue.
+template <bool finishes, int blocks, int bn>
 __device__ __forceinline__ void store(const ProductParams& params, OutputFragment<blocks, bn> own) {
   const Sgemm& p = params.problem;
-  Scaling by(p);
-  if (any_of_warp(by.beta != 0 || p.epilogue.any())) {  // the same for all of a warp
-    const Finish finish(p, own.entry, own.row, own.column, by.alpha, by.beta);
+  float alpha = p.alpha_at != nullptr ? *p.alpha_at : p.alpha;
+  if constexpr (finishes) {
+    const float beta = p.beta_at != nullptr ? *p.beta_at : p.beta;
+    const Finish finish(p, own.entry, own.row, own.column, alpha, beta);
     finish.apply<4>([&](const auto& body) { own.each_four(body); });
-    by.alpha = 1;
+    alpha = 1;
   }
   float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
   const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
   const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
   const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
-  if (any_of_warp(in_fours && is_whole))
-    store_fours(own, c, p.ldc, by.alpha);
+  if (any_of_warp(in_fours && is_whole))  // the same for all of a warp
+    store_fours(own, c, p.ldc, alpha);
   else
-    store_shifted(own, c, p.ldc, by.alpha, rows, columns);
+    store_shifted(own, c, p.ldc, alpha, rows, columns);
 }
 
 }  // namespace KW_TARGET::hopper

@@ -75,7 +75,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   return path;
 }
 
-template <Scheme scheme, Tile tile>
+template <Scheme scheme, Tile tile, bool finishes>
 __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const ProductParams& params,
                                         bool is_second) {
   const int group = any_of_warp(is_second) ? 1 : 0;
@@ -88,13 +88,14 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
   Consumer<scheme, tile> consumer;
   Pipeline<scheme, tile> pipeline(shared);
-  const bool reads_c = any_of_warp(reads_source(params.problem));
   for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next()) {
     const OutputTile output = scheduler.output_tile();
     consumer.clear();
-    if (reads_c)
-      ask_for_source(params.problem, output.entry, output.i0, output.j0, tile.bm(), tile.bn,
-                     group * warpgroup + thread, consumer_threads);
+    if constexpr (finishes) {
+      if (reads_source(params.problem))
+        ask_for_source(params.problem, output.entry, output.i0, output.j0, tile.bm(), tile.bn,
+                       group * warpgroup + thread, consumer_threads);
+    }
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0, lane);
     consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
@@ -111,7 +112,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       scales.wait();
       unscale(params, own, scales, shared.outliers, shared.outlier_count);
     }
-    store(params, own);
+    store<finishes>(params, own);
   }
 }
 
@@ -124,8 +125,9 @@ __device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, i
   split_operands<SplitPass::bf16>(params.second_split, blockIdx.x, gridDim.x, tid, ranges);
 }
 
-// `row` of the scheme's table of tiles.
-template <bool fp16, int row>
+// `row` of the scheme's table of tiles. `finishes`: an instance for calls that read C or have an
+// epilogue; what it takes would make the others slower.
+template <bool fp16, int row, bool finishes>
 __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductParams params) {
   constexpr Scheme scheme = scheme_of(fp16);
   constexpr Tile tile = tile_row(fp16, row).tile;
@@ -142,7 +144,7 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductPara
   } else {
     setmaxnreg_alloc<232>();
     const Path path = selected_path(shared, params, tid - warpgroup);
-    if (path == path_of_scheme(scheme)) consume<scheme, tile>(shared, params, group == 2);
+    if (path == path_of_scheme(scheme)) consume<scheme, tile, finishes>(shared, params, group == 2);
     if (scheme.fp16 && path == Path::bf16x6) write_bf16_pieces(params, tid - warpgroup);
   }
   end_concurrent(params.problem);

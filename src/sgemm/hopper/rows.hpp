@@ -56,7 +56,10 @@ struct HopperKernel {
                                       .shared_bytes = shared_bytes,
                                       .stream = stream,
                                       .overlap = true};
-    return gpu::launch(hopper_tile<fp16, index>, config, params);
+    const Sgemm& p = params.problem;
+    const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
+    return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
+                       config, params);
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {

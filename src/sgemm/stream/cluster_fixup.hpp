@@ -24,11 +24,12 @@ class ClusterFixup {
     arrive_at_cluster();
   }
 
-  // C's tile = alpha * (sum of `parts` parts) + beta * C, or what the call makes of it. All
-  // consumers of the cluster's blocks call it, each with the sums of its block's part.
-  __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& one,
+  // C's tile = alpha * (sum of `parts` parts) + beta * C. All consumers of the cluster's blocks
+  // call it, each with the sums of its block's part.
+  __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& call,
                                                        const StreamTileIndex& tile, bool c16,
                                                        int parts, const float (&out)[S::outputs]) {
+    const Sgemm p = stored_first(entry_of(call, tile.entry));
     const int tid = OwnOutputs<config>().tid, warp = tid / 32, lane = tid % 32;
     const int rank = rank_in_cluster();
     if (warp == 0) {
@@ -52,27 +53,22 @@ class ClusterFixup {
     }
     mbarrier_wait(&shared.received, 0);
     const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
-    const bool in_fours = c16 && (one.n % 4 == 0 || col0 + S::BN <= one.n);
-    const bool finishes = one.beta != 0 || one.epilogue.any();
-    const Sgemm p = finishes ? when_finished(one) : one;
+    const bool in_fours = c16 && (p.n % 4 == 0 || col0 + S::BN <= p.n);
 #pragma unroll 1
     for (int piece = warp; piece < pieces; piece += warps) {
       if (owner(piece, parts) != rank) continue;
       float4* const first = shared.parts[slot(piece, parts)];
       const float4 x = sum_of_parts(first + lane, parts);
-      float sums[4] = {x.y, x.x, x.w, x.z};
+      const float sums[4] = {x.y, x.x, x.w, x.z};
       const int output = piece * piece_outputs;
-      const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
-      const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
-      if (finishes) {
-        const Finish finish(one, tile.entry, row, col);
-        finish.apply<4>([&](const auto& body) { body(0, 0, sums[0], sums[1], sums[2], sums[3]); });
-      }
       if (in_fours) {
+        const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
+        const std::int64_t col = col0 + (output + 4 * lane) % S::BN;
         if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, sums);
       } else {
         store_neighbours(p, row0, col0, output, first, sums);
       }
+      if (call.epilogue.any()) finish_piece(call, tile, output);
     }
   }
 
@@ -96,6 +92,19 @@ class ClusterFixup {
     for (int i = 0; i < stream_cluster_parts; ++i)
       part[i] = i < parts ? at[i * 32] : make_float4(0, 0, 0, 0);
     return sum_as_tree(part);
+  }
+
+  // A piece is whole rows of the tile, or a part of one.
+  __device__ static __forceinline__ void finish_piece(const Sgemm& call,
+                                                      const StreamTileIndex& tile, int output) {
+    static_assert(piece_outputs % S::BN == 0 || S::BN % piece_outputs == 0);
+    __syncwarp();  // other lanes may have stored its elements
+    finish_stored<true>(call,
+                        {tile.entry, tile.row * std::int64_t{S::BM} + output / S::BN,
+                         tile.col * std::int64_t{S::BN} + output % S::BN,
+                         piece_outputs < S::BN ? 1 : piece_outputs / S::BN,
+                         piece_outputs < S::BN ? piece_outputs : S::BN},
+                        reread_thread_index() % 32, 32);
   }
 
   // A piece through the place of its first part, which nobody reads any more: each store of the

@@ -1,17 +1,16 @@
 // The epilogue of a stream_tile tile: it stores the outputs to C.
 #pragma once
 
-#include "sgemm/finish.hpp"
 #include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
 
-// C = alpha * out where rows of C are not aligned. Each element is then a store of its
+// C = alpha * out + beta * C where rows of C are not aligned. Each element is then a store of its
 // own, and without more ado a warp's store would touch many rows. A warp therefore puts some rows
 // of its tile into shared memory, and its lanes store neighbours of one row. (Swapped, as in
 // Fixup.)
-template <StreamTileConfig config>
+template <StreamTileConfig config, bool has_c>
 __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& p,
                                            const StreamTileIndex& tile,
                                            const float (&out)[Shape<config>::outputs]) {
@@ -37,37 +36,27 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
     }
     __syncwarp();
     const int first = i / 4 * (4 * S::lanes_m) + i % 4;
+    const auto each = [&](const auto& body) {
 #pragma unroll
-    for (int r = 0; r < S::lanes_m; ++r)
+      for (int r = 0; r < S::lanes_m; ++r)
 #pragma unroll
-      for (int c = 0; c < across; ++c)
-        if (first + 4 * r < rows_left && 32 * c < cols_left)
-          c0[(first + 4 * r) * p.ldc + 32 * c] = p.alpha * rows[r][(lane ^ 1) + 32 * c];
+        for (int c = 0; c < across; ++c)
+          if (first + 4 * r < rows_left && 32 * c < cols_left)
+            body(r * across + c, c0 + (first + 4 * r) * p.ldc + 32 * c);
+    };
+    float before[has_c ? S::lanes_m * across : 1] = {};
+    if constexpr (has_c) each([&](int e, const float* c) { before[e] = *c; });
+    each([&](int e, float* c) {
+      const float sum = rows[e / across][(lane ^ 1) + 32 * (e % across)];
+      *c = has_c ? add_scaled(p.alpha, sum, p.beta, before[has_c ? e : 0]) : p.alpha * sum;
+    });
   }
 }
 
-// The finished elements in place of this thread's sums of a tile (finish.hpp).
-template <StreamTileConfig config>
-__device__ __forceinline__ void finish_tile(const Sgemm& p, const StreamTileIndex& tile,
-                                            float (&out)[Shape<config>::outputs]) {
-  using S = Shape<config>;
-  const OwnOutputs<config> own;
-  const int row = own.row_of(0), col = own.col_of(0);
-  const Finish finish(p, tile.entry, tile.row * std::int64_t{S::BM} + row,
-                      tile.col * std::int64_t{S::BN} + col);
-  finish.apply<4>([&](const auto& body) {
-#pragma unroll
-    for (int v = 0; v < S::outputs / 4; ++v) {
-      float* const x = &out[4 * v];
-      body(own.row_of(v) - row, own.col_of(v) - col, x[0], x[1], x[2], x[3]);
-    }
-  });
-}
-
-// C = alpha * out for this thread's outputs of a tile, beta being 0. The code multiplies by alpha
-// even where alpha is 1: otherwise ptxas binds accumulators to the quads of these stores, in which
-// they share register banks with b. Each case is straight code of its own. It is fetched cold, and
-// jumps across the other cases would cost microseconds; so would a guard per element where n is a
+// C = alpha * out + beta * C for this thread's outputs of a tile. The code multiplies by alpha even
+// where alpha is 1: otherwise ptxas binds accumulators to the quads of these stores, in which they
+// share register banks with b. Each case is straight code of its own. It is fetched cold, and jumps
+// across the other cases would cost microseconds; so would a guard per element where n is a
 // multiple of four.
 template <StreamTileConfig config>
 __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& p,
@@ -84,24 +73,35 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
   const bool inside = row0 + S::BM <= p.m && col0 + S::BN <= p.n;
   const bool in_fours = c16 && (inside || p.n % 4 == 0);
   if constexpr (S::warps_k == 1) {
-    if (!in_fours) return store_rows<config>(shared, p, tile, out);
+    if (!in_fours) {
+      return p.beta == 0 ? store_rows<config, false>(shared, p, tile, out)
+                         : store_rows<config, true>(shared, p, tile, out);
+    }
   }
   Sgemm without_c = p;
   without_c.beta = 0;  // a constant for the compiler
-  if (inside && c16) {
+  if (p.beta == 0 && inside && c16) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       store_row<false, 4, true>(without_c, row, col, x);
     });
-  } else if (in_fours) {
+  } else if (p.beta == 0 && in_fours) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
     });
-  } else {  // one by one, from warps that share a tile
+  } else if (p.beta == 0) {  // one by one, from warps that share a tile
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
       if (row >= p.m) return;
 #pragma unroll
       for (int j = 0; j < 4; ++j)
         if (col + j < p.n) store1<false>(without_c, row, col + j, x[j]);
+    });
+  } else if (in_fours) {
+    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
+      if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, x);
+    });
+  } else {
+    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
+      store_row<true, 4, true>(p, row, col, x);
     });
   }
 }

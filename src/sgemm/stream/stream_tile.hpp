@@ -19,6 +19,7 @@
 #pragma once
 
 #include "device/overlap.hpp"
+#include "sgemm/finish.hpp"
 #include "sgemm/stream/cluster_fixup.hpp"
 #include "sgemm/stream/epilogue.hpp"
 #include "sgemm/stream/fixup.hpp"
@@ -38,6 +39,12 @@ constexpr bool runs_here([[maybe_unused]] const StreamTileConfig& config) {
 #else
   return true;
 #endif
+}
+
+template <StreamTileConfig config>
+__device__ __forceinline__ StoredPart part_of(const StreamTileIndex& tile) {
+  using S = Shape<config>;
+  return {tile.entry, tile.row * std::int64_t{S::BM}, tile.col * std::int64_t{S::BN}, S::BM, S::BN};
 }
 
 template <StreamTileConfig config>
@@ -71,21 +78,20 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
     if constexpr (config.clusters) {
       if (scheduler.in_clusters()) {
         const StreamTileIndex tile = scheduler.tile(work);
-        return ClusterFixup<config>::add_and_store(shared, entry_of(p, tile.entry), tile,
-                                                   operands.c16, scheduler.blocks_of_cluster(),
-                                                   out);
+        return ClusterFixup<config>::add_and_store(shared, p, tile, operands.c16,
+                                                   scheduler.blocks_of_cluster(), out);
       }
     }
     if (!scheduler.is_whole(work) &&
         !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
       continue;
     const StreamTileIndex tile = scheduler.tile(work);
-    Sgemm one = entry_of(p, tile.entry);
-    if (one.beta != 0 || p.epilogue.any()) {
-      finish_tile<config>(one, tile, out);
-      one = when_finished(one);
+    store_tile<config>(shared, stored_first(entry_of(p, tile.entry)), tile, operands.c16, out);
+    if (p.epilogue.any()) {
+      sync_consumers<config>();
+      finish_stored<true>(p, part_of<config>(tile), OwnOutputs<config>().tid,
+                          Shape<config>::consumers);
     }
-    store_tile<config>(shared, one, tile, operands.c16, out);
   }
 }
 
