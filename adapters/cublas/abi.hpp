@@ -18,6 +18,7 @@ constexpr Status status_not_initialized = 1;
 constexpr Status status_execution_failed = 13;
 
 constexpr Enum op_n = 0, op_t = 1, op_c = 2;  // op_c of real numbers is op_t
+constexpr Enum fill_lower = 0, fill_upper = 1;
 constexpr Enum pointer_mode_host = 0, pointer_mode_device = 1;
 constexpr Enum data_r_32f = 0;
 

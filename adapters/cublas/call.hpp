@@ -30,6 +30,7 @@ enum class Reason : std::uint8_t {
   lt_pointer_mode,
   lt_shapes,
   lt_unknown,
+  few_columns,
   small,
   slower,
   unmeasured,
@@ -57,6 +58,7 @@ constexpr const char* reason_texts[] = {
     "vector of scalars",
     "shapes or batches of the descriptors do not fit each other",
     "descriptor with an attribute that the adapter does not know",
+    "triangle of too few columns to be cut into panels",
     "smaller than KERNELWRIGHT_SMALLEST",
     "predicted to be slower than cuBLAS",
     "GPU for which cuBLAS was never measured",
@@ -71,6 +73,9 @@ static_assert(reason_count == static_cast<std::size_t>(Reason::refused) + 1);
 constexpr const char* text_of(Reason reason) {
   return reason_texts[static_cast<std::size_t>(reason)];
 }
+
+// What of C is computed: all of it, or the diagonal and what is below it or above it.
+enum class Triangle : std::uint8_t { none, lower, upper };
 
 enum class Form : std::uint8_t { one, strided, pointers };
 
@@ -90,6 +95,7 @@ struct Product {
   std::int64_t ldc = 0, stride_c = 0;
   std::int64_t batch = 1;
   Form form = Form::one;
+  Triangle triangle = Triangle::none;  // another: column-major, m = n and B = A, transposed
   bool scalars_on_device = false;
 };
 

@@ -1,11 +1,13 @@
 // Contexts of the library, and what is decided for a shape.
 #include "lane.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "fork_lock.hpp"
 #include "judge.hpp"
+#include "panels.hpp"
 #include "session.hpp"
 
 namespace kw::cublas {
@@ -113,6 +115,7 @@ Lane::Key Lane::key_of(const Call& call) {
   put(p.op_b, 1);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
+  put(static_cast<std::int64_t>(p.triangle), 2);
   put(kind_of(p.alpha, p.scalars_on_device), 2);
   put(kind_of(p.beta, p.scalars_on_device), 2);
   put(arrays ? 0 : last_bits(p.a), 4);
@@ -141,12 +144,14 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   made.outlook.math = call.pedantic ? policy.pedantic : policy.math;
   made.reason = made.outlook.math == Arithmetic::off ? Reason::pedantic : Reason::none;
   kwSgemmPlan plan = {nullptr, 0, 0};
-  if (made.reason == Reason::none && !make_plan(p, made.outlook.math, &plan)) {
+  const bool is_whole = p.triangle == Triangle::none;
+  if (made.reason == Reason::none && !(is_whole ? make_plan(p, made.outlook.math, &plan)
+                                                : plan_panels(p, made.outlook.math, &plan))) {
     made.reason = Reason::refused;
   }
   if (made.reason != Reason::none) return made;
   const VendorTimes* const times = device_->times;
-  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, vendor_shape(p));
+  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, p);
   made.reason = judge_times(policy, times != nullptr || policy.on_cpu, p, plan.time_us,
                             made.outlook.vendor_time_us);
   if (plan.kernel != nullptr) made.outlook.kernel = plan.kernel;
@@ -164,6 +169,25 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
   return set(product, math) &&
          with_form(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
                    ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;
+}
+
+bool Lane::plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
+  int panels = 1;
+  const bool all = visit_parts(product, [&](const Product& part) {
+    if (part.triangle != Triangle::none) return true;
+    kwSgemmPlan one = {nullptr, 0, 0};
+    if (!make_plan(part, math, &one)) return false;
+    if (plan->kernel == nullptr) plan->kernel = one.kernel;
+    plan->time_us += one.time_us;
+    plan->workspace_bytes = std::max(plan->workspace_bytes, one.workspace_bytes);
+    ++panels;
+    return true;
+  });
+  const VendorTimes* const times = device_->times;
+  plan->time_us = times == nullptr ? std::numeric_limits<double>::infinity()
+                                   : std::max(plan->time_us + predict_diagonal_us(*times, product),
+                                              panels * panel_host_us);
+  return all;
 }
 
 kwStatus_t Lane::multiply(const Product& product, Arithmetic math) {

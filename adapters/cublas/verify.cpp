@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "driver.hpp"
 
@@ -64,7 +65,10 @@ class Copy {
   bool take(const void* from) const {
     return address_ != 0 && driver().copy(address_, address_of(from), bytes_) == 0;
   }
-  bool put_back(void* to) const { return driver().copy(address_of(to), address_, bytes_) == 0; }
+  bool put_back(void* to) const { return put_back(to, 0, bytes_); }
+  bool put_back(void* to, std::size_t offset, std::size_t bytes) const {
+    return driver().copy(address_of(to) + offset, address_ + offset, bytes) == 0;
+  }
 
  private:
   std::size_t bytes_;
@@ -77,6 +81,21 @@ std::size_t bytes_of_c(const Product& p) {
   const std::int64_t line = p.layout == KW_ROW_MAJOR ? p.n : p.m;
   const std::int64_t elements = (p.batch - 1) * p.stride_c + (lines - 1) * p.ldc + line;
   return static_cast<std::size_t>(elements) * sizeof(float);
+}
+
+// Of a triangle the columns of that alone: the other one may be in use for something else.
+bool put_back(const Copy& copy, const Product& p) {
+  if (p.triangle == Triangle::none) return copy.put_back(p.c);
+  bool ok = true;
+  for (std::int64_t col = 0; col < p.n; ++col) {
+    const bool lower = p.triangle == Triangle::lower;
+    const std::int64_t offset = col * p.ldc + (lower ? col : 0);
+    const std::int64_t count = lower ? p.n - col : col + 1;
+    ok = copy.put_back(p.c, sizeof(float) * static_cast<std::size_t>(offset),
+                       sizeof(float) * static_cast<std::size_t>(count)) &&
+         ok;
+  }
+  return ok;
 }
 
 void raise(std::atomic<std::uint64_t>* worst, double error) {
@@ -113,6 +132,10 @@ bool Verification::prepare(const Forward& forward) {
       return static_cast<std::int64_t>((mixed >> 20) % static_cast<std::uint64_t>(size));
     };
     Element element{place(p.batch, 1), place(p.m, 2), place(p.n, 3), 0, 0, 0};
+    if (p.triangle != Triangle::none &&
+        (element.i < element.j) == (p.triangle == Triangle::lower)) {
+      std::swap(element.i, element.j);
+    }
     if (!read_exact(&element)) return false;
     elements_.push_back(element);
   }
@@ -120,7 +143,7 @@ bool Verification::prepare(const Forward& forward) {
   if (!c.take(p.c) || pass_on(forward) != status_success) return false;
   bool ok = driver().synchronize(call_.stream) == 0;
   for (Element& element : elements_) ok = ok && read_result(element, &element.vendor);
-  return c.put_back(p.c) && ok;
+  return put_back(c, p) && ok;
 }
 
 bool Verification::read_exact(Element* element) const {

@@ -21,6 +21,7 @@ static_assert(status_success == CUBLAS_STATUS_SUCCESS);
 static_assert(status_not_initialized == CUBLAS_STATUS_NOT_INITIALIZED);
 static_assert(status_execution_failed == CUBLAS_STATUS_EXECUTION_FAILED);
 static_assert(op_n == CUBLAS_OP_N && op_t == CUBLAS_OP_T && op_c == CUBLAS_OP_C);
+static_assert(fill_lower == CUBLAS_FILL_MODE_LOWER && fill_upper == CUBLAS_FILL_MODE_UPPER);
 static_assert(pointer_mode_host == CUBLAS_POINTER_MODE_HOST);
 static_assert(pointer_mode_device == CUBLAS_POINTER_MODE_DEVICE);
 static_assert(data_r_32f == CUDA_R_32F);
@@ -84,6 +85,7 @@ constexpr bool same_call() {
 #define KW_COMPARE_strided KW_COMPARE_PLAIN
 #define KW_COMPARE_grouped KW_COMPARE_PLAIN
 #define KW_COMPARE_grouped_ex KW_COMPARE_PLAIN
+#define KW_COMPARE_syrk KW_COMPARE_PLAIN
 #define KW_COMPARE_lt_matmul KW_COMPARE_PLAIN
 #define KW_COMPARE_destroy KW_COMPARE_PLAIN
 #define KW_COMPARE_gemm_ex(symbol, form, integer)
