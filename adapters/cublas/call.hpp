@@ -79,8 +79,9 @@ enum class Triangle : std::uint8_t { none, lower, upper };
 
 enum class Form : std::uint8_t { one, strided, pointers };
 
-// C = alpha op(A) op(B) + beta C in FP32, `batch` times; with Form::pointers a, b and c are arrays
-// of pointers on the device.
+// C = activation(alpha op(A) op(B) + beta S + bias) in FP32, `batch` times, where S is C as it was
+// or a matrix beside it; with Form::pointers a, b and c are arrays of pointers on the device, and
+// there is nothing beside them.
 struct Product {
   kwLayout_t layout = KW_COL_MAJOR;
   kwOp_t op_a = KW_OP_NONE, op_b = KW_OP_NONE;
@@ -93,11 +94,22 @@ struct Product {
   const float* beta = nullptr;
   void* c = nullptr;
   std::int64_t ldc = 0, stride_c = 0;
+  const float* bias = nullptr;  // an element for each row of C; null: none
+  std::int64_t stride_bias = 0;
+  kwActivation_t activation = KW_ACTIVATION_NONE;
+  const float* source = nullptr;  // S, in C's layout; null: C
+  std::int64_t ld_source = 0, stride_source = 0;
   std::int64_t batch = 1;
   Form form = Form::one;
   Triangle triangle = Triangle::none;  // another: column-major, m = n and B = A, transposed
   bool scalars_on_device = false;
 };
+
+// What a product does beside multiplying, for keys: 0 is nothing. Less than 16.
+constexpr std::int64_t epilogue_kind(const Product& p) {
+  return (p.bias != nullptr ? 1 : 0) + (p.source != nullptr ? 2 : 0) + 4 * p.activation;
+}
+static_assert(KW_ACTIVATION_GELU_ERF == 3);
 
 struct Call {
   Symbol symbol = {};
