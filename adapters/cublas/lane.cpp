@@ -118,6 +118,7 @@ Lane::Key Lane::key_of(const Call& call) {
   put(static_cast<std::int64_t>(p.triangle), 2);
   put(kind_of(p.alpha, p.scalars_on_device), 2);
   put(kind_of(p.beta, p.scalars_on_device), 2);
+  put(epilogue_kind(p), 4);
   put(arrays ? 0 : last_bits(p.a), 4);
   put(arrays ? 0 : last_bits(p.b), 4);
   put(arrays ? 0 : last_bits(p.c), 4);
@@ -160,6 +161,8 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   return made;
 }
 
+// A plan depends on no epilogue, and what is wrong in one the product itself says: so that a bias
+// of one address does not decide for those of others.
 bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
   const KernelwrightLibrary& kw = library();
   const auto ask = [&](auto function) {
@@ -190,8 +193,30 @@ bool Lane::plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* pla
   return all;
 }
 
+bool Lane::set_epilogue(const Product& p) {
+  kwEpilogue epilogue = {};
+  epilogue.bias = p.bias;
+  epilogue.bias_of = KW_BIAS_OF_ROWS;
+  epilogue.stride_bias = p.stride_bias;
+  epilogue.activation = p.activation;
+  epilogue.source = p.source;
+  epilogue.ld_source = p.ld_source;
+  epilogue.stride_source = p.stride_source;
+  return library().kwSetEpilogue(handle_, &epilogue) == KW_STATUS_OK;
+}
+
+// An epilogue is the handle's for this product alone, whatever becomes of it. Taking it back, which
+// a handle cannot refuse, also clears the handle's last sentence.
 kwStatus_t Lane::multiply(const Product& product, Arithmetic math) {
+  const kwStatus_t status = compute(product, math);
+  if (status != KW_STATUS_OK) last_error_ = library().kwLastErrorMessage(handle_);
+  if (epilogue_kind(product) != 0) static_cast<void>(library().kwSetEpilogue(handle_, nullptr));
+  return status;
+}
+
+kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   if (!set(product, math)) return KW_STATUS_INTERNAL_ERROR;
+  if (epilogue_kind(product) != 0 && !set_epilogue(product)) return KW_STATUS_INTERNAL_ERROR;
   const KernelwrightLibrary& kw = library();
   const auto run = [&](auto function) {
     return [=, this](auto... arguments) { return function(handle_, arguments...); };

@@ -54,8 +54,16 @@ static_assert(lt::matmul_b_scale == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 static_assert(lt::matmul_c_scale == CUBLASLT_MATMUL_DESC_C_SCALE_POINTER);
 static_assert(lt::matmul_d_scale == CUBLASLT_MATMUL_DESC_D_SCALE_POINTER);
 static_assert(lt::matmul_amax_d == CUBLASLT_MATMUL_DESC_AMAX_D_POINTER);
+static_assert(lt::matmul_bias == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(lt::matmul_bias_stride == CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
+static_assert(lt::matmul_bias_type == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
 static_assert(lt::fill_mode_full == CUBLAS_FILL_MODE_FULL);
 static_assert(lt::epilogue_default == CUBLASLT_EPILOGUE_DEFAULT);
+static_assert(lt::epilogue_relu == CUBLASLT_EPILOGUE_RELU);
+static_assert(lt::epilogue_bias == CUBLASLT_EPILOGUE_BIAS);
+static_assert(lt::epilogue_relu_bias == CUBLASLT_EPILOGUE_RELU_BIAS);
+static_assert(lt::epilogue_gelu == CUBLASLT_EPILOGUE_GELU);
+static_assert(lt::epilogue_gelu_bias == CUBLASLT_EPILOGUE_GELU_BIAS);
 
 // As many parameters as NVIDIA's functions have, each as large.
 template <class Function>

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -179,6 +180,43 @@ TEST(AdapterJudge, NullsAndNegativeNumbers) {
   EXPECT_EQ(changed([](Product& p) { p.alpha = nullptr; }), Reason::arguments);
   EXPECT_EQ(changed([](Product& p) { p.k = 0; }), Reason::nothing_to_do);
   EXPECT_EQ(changed([](Product& p) { p.batch = 0; }), Reason::nothing_to_do);
+}
+
+TEST(AdapterJudge, WhatLiesBesideC) {
+  const auto changed = [](kwLayout_t layout, auto change) {
+    Product p = product(4, 4, 4);
+    p.layout = layout;
+    p.source = p.bias = static_cast<const float*>(p.a);
+    p.ld_source = 4;
+    change(p);
+    return check_arguments(p);
+  };
+  for (const kwLayout_t layout : {KW_ROW_MAJOR, KW_COL_MAJOR}) {
+    EXPECT_EQ(changed(layout, [](Product&) {}), Reason::none);
+    EXPECT_EQ(changed(layout, [](Product& p) { p.ld_source = 3; }), Reason::arguments);
+    EXPECT_EQ(changed(layout, [](Product& p) { p.stride_source = -1; }), Reason::arguments);
+    EXPECT_EQ(changed(layout, [](Product& p) { p.stride_bias = -1; }), Reason::arguments);
+  }
+}
+
+TEST(AdapterJudge, KindsOfEpiloguesDiffer) {
+  const float one = 1;
+  std::set<std::int64_t> kinds;
+  for (const float* bias : {static_cast<const float*>(nullptr), &one}) {
+    for (const float* source : {static_cast<const float*>(nullptr), &one}) {
+      for (const kwActivation_t activation : {KW_ACTIVATION_NONE, KW_ACTIVATION_RELU,
+                                              KW_ACTIVATION_GELU_TANH, KW_ACTIVATION_GELU_ERF}) {
+        Product p;
+        p.bias = bias;
+        p.source = source;
+        p.activation = activation;
+        kinds.insert(epilogue_kind(p));
+      }
+    }
+  }
+  EXPECT_EQ(kinds.size(), 16u);
+  EXPECT_EQ(*kinds.begin(), 0);
+  EXPECT_EQ(*kinds.rbegin(), 15);
 }
 
 TEST(AdapterVendorTime, OnlyTheModelsThatWereMeasured) {
