@@ -18,6 +18,7 @@ constexpr Status status_not_initialized = 1;
 constexpr Status status_execution_failed = 13;
 
 constexpr Enum op_n = 0, op_t = 1, op_c = 2;  // op_c of real numbers is op_t
+constexpr Enum fill_lower = 0, fill_upper = 1;
 constexpr Enum pointer_mode_host = 0, pointer_mode_device = 1;
 constexpr Enum data_r_32f = 0;
 
@@ -42,8 +43,12 @@ constexpr Enum matmul_compute_type = 0, matmul_scale_type = 1, matmul_pointer_mo
                matmul_op_a = 3, matmul_op_b = 4, matmul_op_c = 5, matmul_fill_mode = 6,
                matmul_epilogue = 7, matmul_a_scale = 17, matmul_b_scale = 18, matmul_c_scale = 19,
                matmul_d_scale = 20, matmul_amax_d = 21;
+constexpr Enum matmul_bias = 8, matmul_bias_stride = 10, matmul_bias_type = 26;
+constexpr Enum bias_type_of_d = -1;  // the default
 constexpr Enum fill_mode_full = 2;
-constexpr Enum epilogue_default = 1;
+// Those with a bit of 128 or above write or read more than D.
+constexpr Enum epilogue_default = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_relu_bias = 6,
+               epilogue_gelu = 32, epilogue_gelu_bias = 36;
 
 }  // namespace lt
 

@@ -30,6 +30,7 @@ enum class Reason : std::uint8_t {
   lt_pointer_mode,
   lt_shapes,
   lt_unknown,
+  few_columns,
   small,
   slower,
   unmeasured,
@@ -57,6 +58,7 @@ constexpr const char* reason_texts[] = {
     "vector of scalars",
     "shapes or batches of the descriptors do not fit each other",
     "descriptor with an attribute that the adapter does not know",
+    "triangle of too few columns to be cut into panels",
     "smaller than KERNELWRIGHT_SMALLEST",
     "predicted to be slower than cuBLAS",
     "GPU for which cuBLAS was never measured",
@@ -72,10 +74,14 @@ constexpr const char* text_of(Reason reason) {
   return reason_texts[static_cast<std::size_t>(reason)];
 }
 
+// What of C is computed: all of it, or the diagonal and what is below it or above it.
+enum class Triangle : std::uint8_t { none, lower, upper };
+
 enum class Form : std::uint8_t { one, strided, pointers };
 
-// C = alpha op(A) op(B) + beta C in FP32, `batch` times; with Form::pointers a, b and c are arrays
-// of pointers on the device.
+// C = activation(alpha op(A) op(B) + beta S + bias) in FP32, `batch` times, where S is C as it was
+// or a matrix beside it; with Form::pointers a, b and c are arrays of pointers on the device, and
+// there is nothing beside them.
 struct Product {
   kwLayout_t layout = KW_COL_MAJOR;
   kwOp_t op_a = KW_OP_NONE, op_b = KW_OP_NONE;
@@ -88,10 +94,22 @@ struct Product {
   const float* beta = nullptr;
   void* c = nullptr;
   std::int64_t ldc = 0, stride_c = 0;
+  const float* bias = nullptr;  // an element for each row of C; null: none
+  std::int64_t stride_bias = 0;
+  kwActivation_t activation = KW_ACTIVATION_NONE;
+  const float* source = nullptr;  // S, in C's layout; null: C
+  std::int64_t ld_source = 0, stride_source = 0;
   std::int64_t batch = 1;
   Form form = Form::one;
+  Triangle triangle = Triangle::none;  // another: column-major, m = n and B = A, transposed
   bool scalars_on_device = false;
 };
+
+// What a product does beside multiplying, for keys: 0 is nothing. Less than 16.
+constexpr std::int64_t epilogue_kind(const Product& p) {
+  return (p.bias != nullptr ? 1 : 0) + (p.source != nullptr ? 2 : 0) + 4 * p.activation;
+}
+static_assert(KW_ACTIVATION_GELU_ERF == 3);
 
 struct Call {
   Symbol symbol = {};

@@ -66,6 +66,11 @@
       Int groups, const Int *group_size, Enum compute
 #define KW_ARGUMENTS_grouped_ex KW_ARGUMENTS_sgemm_ex, groups, group_size, compute
 
+#define KW_PARAMETERS_syrk(Int)                                                                   \
+  Handle handle, Enum fill, Enum op_a, Int n, Int k, const float *alpha, const float *a, Int lda, \
+      const float *beta, float *c, Int ldc
+#define KW_ARGUMENTS_syrk handle, fill, op_a, n, k, alpha, a, lda, beta, c, ldc
+
 #define KW_PARAMETERS_lt_matmul(Int)                                                           \
   Handle handle, void *description, const void *alpha, const void *a, void *a_layout,          \
       const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, \

@@ -201,6 +201,17 @@ KW_DECODE(grouped_ex) {
   return call;
 }
 
+// C = alpha op(A) op(A)^T + beta C.
+KW_DECODE(syrk) {
+  const Enum op_b = op_a == op_n ? op_t : op_n;
+  Call call = to_call<Int>(symbol, vendor,
+                           {handle, op_a, op_b, n, n, k, alpha, a, lda, a, lda, beta, c, ldc});
+  call.product.triangle = fill == fill_lower ? Triangle::lower : Triangle::upper;
+  const bool has_parts = (sizeof(Int) == 8 ? vendor.sgemm_64 : vendor.sgemm) != nullptr;
+  if ((fill != fill_lower && fill != fill_upper) || !has_parts) call.reason = Reason::arguments;
+  return call;
+}
+
 KW_DECODE(lt_matmul) {
   KW_UNUSED(algorithm, workspace, workspace_bytes);
   Call call;
@@ -244,6 +255,40 @@ KW_SERVED(strided_ex)
 KW_SERVED(grouped)
 KW_SERVED(grouped_ex)
 KW_SERVED(lt_matmul)
+
+// A part of a call of syrk by cuBLAS: no larger than the call, so its sizes are of type Int, too.
+template <class Int>
+Status forward_part_of_syrk(const Vendor& vendor, Handle handle, const Product& part) {
+  const auto m = static_cast<Int>(part.m), n = static_cast<Int>(part.n);
+  const auto k = static_cast<Int>(part.k), lda = static_cast<Int>(part.lda);
+  const auto ldc = static_cast<Int>(part.ldc);
+  const auto* const a = static_cast<const float*>(part.a);
+  const auto* const b = static_cast<const float*>(part.b);
+  auto* const c = static_cast<float*>(part.c);
+  const Enum op_a = part.op_a == KW_OP_NONE ? op_n : op_t;
+  if (part.triangle == Triangle::none) {
+    const Enum op_b = part.op_b == KW_OP_NONE ? op_n : op_t;
+    void* const sgemm = sizeof(Int) == 8 ? vendor.sgemm_64 : vendor.sgemm;
+    return reinterpret_cast<Status (*)(KW_PARAMETERS_sgemm(Int))>(sgemm)(
+        handle, op_a, op_b, m, n, k, part.alpha, a, lda, b, lda, part.beta, c, ldc);
+  }
+  const Enum fill = part.triangle == Triangle::lower ? fill_lower : fill_upper;
+  return reinterpret_cast<Status (*)(KW_PARAMETERS_syrk(Int))>(vendor.function)(
+      handle, fill, op_a, n, k, part.alpha, a, lda, part.beta, c, ldc);
+}
+
+template <class Int>
+Status answer_syrk(Symbol symbol, const void* caller, KW_PARAMETERS_syrk(Int)) {
+  const auto answer = [&](const Vendor& vendor, const Forward& forward) {
+    Call call = decode_syrk<Int>(vendor, symbol, KW_ARGUMENTS_syrk);
+    const auto part = [&](const Product& of) {
+      return forward_part_of_syrk<Int>(vendor, handle, of);
+    };
+    const ForwardPart forward_part(part);
+    return serve(call, forward, &forward_part);
+  };
+  return hook(symbol, caller, answer, KW_ARGUMENTS_syrk);
+}
 
 // The end of a handle is followed, not decided.
 template <class Int>

@@ -9,8 +9,9 @@ namespace kw::cublas {
 
 Reason judge_times(const Policy& policy, bool measured, const Product& p, double time_us,
                    double vendor_time_us) {
-  const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
-                            static_cast<double>(p.k) * static_cast<double>(p.batch);
+  const double whole = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
+                       static_cast<double>(p.k) * static_cast<double>(p.batch);
+  const double operations = p.triangle == Triangle::none ? whole : whole / 2;
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
   const bool slower =
@@ -31,7 +32,13 @@ Reason check_arguments(const Product& p) {
       !fits(p.ldc, line(KW_OP_NONE, p.m, p.n))) {
     return Reason::arguments;
   }
-  if (p.stride_a < 0 || p.stride_b < 0 || p.stride_c < 0) return Reason::arguments;
+  if (p.source != nullptr && !fits(p.ld_source, line(KW_OP_NONE, p.m, p.n))) {
+    return Reason::arguments;
+  }
+  for (const std::int64_t stride :
+       {p.stride_a, p.stride_b, p.stride_c, p.stride_bias, p.stride_source}) {
+    if (stride < 0) return Reason::arguments;
+  }
   const bool alpha_is_zero = !p.scalars_on_device && *p.alpha == 0;
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0 || alpha_is_zero) {
     return Reason::nothing_to_do;

@@ -1,11 +1,13 @@
 // Contexts of the library, and what is decided for a shape.
 #include "lane.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "fork_lock.hpp"
 #include "judge.hpp"
+#include "panels.hpp"
 #include "session.hpp"
 
 namespace kw::cublas {
@@ -113,8 +115,10 @@ Lane::Key Lane::key_of(const Call& call) {
   put(p.op_b, 1);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
+  put(static_cast<std::int64_t>(p.triangle), 2);
   put(kind_of(p.alpha, p.scalars_on_device), 2);
   put(kind_of(p.beta, p.scalars_on_device), 2);
+  put(epilogue_kind(p), 4);
   put(arrays ? 0 : last_bits(p.a), 4);
   put(arrays ? 0 : last_bits(p.b), 4);
   put(arrays ? 0 : last_bits(p.c), 4);
@@ -141,12 +145,14 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   made.outlook.math = call.pedantic ? policy.pedantic : policy.math;
   made.reason = made.outlook.math == Arithmetic::off ? Reason::pedantic : Reason::none;
   kwSgemmPlan plan = {nullptr, 0, 0};
-  if (made.reason == Reason::none && !make_plan(p, made.outlook.math, &plan)) {
+  const bool is_whole = p.triangle == Triangle::none;
+  if (made.reason == Reason::none && !(is_whole ? make_plan(p, made.outlook.math, &plan)
+                                                : plan_panels(p, made.outlook.math, &plan))) {
     made.reason = Reason::refused;
   }
   if (made.reason != Reason::none) return made;
   const VendorTimes* const times = device_->times;
-  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, vendor_shape(p));
+  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, p);
   made.reason = judge_times(policy, times != nullptr || policy.on_cpu, p, plan.time_us,
                             made.outlook.vendor_time_us);
   if (plan.kernel != nullptr) made.outlook.kernel = plan.kernel;
@@ -155,6 +161,8 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   return made;
 }
 
+// A plan depends on no epilogue, and what is wrong in one the product itself says: so that a bias
+// of one address does not decide for those of others.
 bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
   const KernelwrightLibrary& kw = library();
   const auto ask = [&](auto function) {
@@ -166,8 +174,49 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
                    ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;
 }
 
+bool Lane::plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
+  int panels = 1;
+  const bool all = visit_parts(product, [&](const Product& part) {
+    if (part.triangle != Triangle::none) return true;
+    kwSgemmPlan one = {nullptr, 0, 0};
+    if (!make_plan(part, math, &one)) return false;
+    if (plan->kernel == nullptr) plan->kernel = one.kernel;
+    plan->time_us += one.time_us;
+    plan->workspace_bytes = std::max(plan->workspace_bytes, one.workspace_bytes);
+    ++panels;
+    return true;
+  });
+  const VendorTimes* const times = device_->times;
+  plan->time_us = times == nullptr ? std::numeric_limits<double>::infinity()
+                                   : std::max(plan->time_us + predict_diagonal_us(*times, product),
+                                              panels * panel_host_us);
+  return all;
+}
+
+bool Lane::set_epilogue(const Product& p) {
+  kwEpilogue epilogue = {};
+  epilogue.bias = p.bias;
+  epilogue.bias_of = KW_BIAS_OF_ROWS;
+  epilogue.stride_bias = p.stride_bias;
+  epilogue.activation = p.activation;
+  epilogue.source = p.source;
+  epilogue.ld_source = p.ld_source;
+  epilogue.stride_source = p.stride_source;
+  return library().kwSetEpilogue(handle_, &epilogue) == KW_STATUS_OK;
+}
+
+// An epilogue is the handle's for this product alone, whatever becomes of it. Taking it back, which
+// a handle cannot refuse, also clears the handle's last sentence.
 kwStatus_t Lane::multiply(const Product& product, Arithmetic math) {
+  const kwStatus_t status = compute(product, math);
+  if (status != KW_STATUS_OK) last_error_ = library().kwLastErrorMessage(handle_);
+  if (epilogue_kind(product) != 0) static_cast<void>(library().kwSetEpilogue(handle_, nullptr));
+  return status;
+}
+
+kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   if (!set(product, math)) return KW_STATUS_INTERNAL_ERROR;
+  if (epilogue_kind(product) != 0 && !set_epilogue(product)) return KW_STATUS_INTERNAL_ERROR;
   const KernelwrightLibrary& kw = library();
   const auto run = [&](auto function) {
     return [=, this](auto... arguments) { return function(handle_, arguments...); };

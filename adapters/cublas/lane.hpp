@@ -64,9 +64,10 @@ class Lane {
   // The decision for calls like this one; new ones are handed to `is_new`, if only for the record.
   template <class IsNew>
   Decision& decision(const Call& call, const Policy& policy, const IsNew& is_new);
-  // KW_STATUS_OK, or the library's word on why it did nothing.
+  // KW_STATUS_OK, or the library's word on why it did nothing, of which last_error has the
+  // sentence.
   kwStatus_t multiply(const Product& product, Arithmetic math);
-  std::string last_error() const { return library().kwLastErrorMessage(handle_); }
+  const std::string& last_error() const { return last_error_; }
 
  private:
   using Key = Words<11>;  // all that a decision may depend on
@@ -77,13 +78,19 @@ class Lane {
   static Key key_of(const Call& call);
   Decision decide(const Call& call, const Policy& policy);
   bool make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan);
+  // Of all panels in one: the sum of their times with cuBLAS's blocks, the most workspace, and the
+  // kernel of the largest.
+  bool plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan);
   bool set(const Product& product, Arithmetic math);
+  bool set_epilogue(const Product& product);
+  kwStatus_t compute(const Product& product, Arithmetic math);
 
   Device* device_;
   kwHandle_t handle_;
   std::mutex mutex_;
   kwPointerMode_t pointer_mode_ = KW_POINTER_MODE_HOST;
   Arithmetic math_ = Arithmetic::fp32;
+  std::string last_error_;
   std::unordered_map<Key, Decision, MixedWords> decisions_;
 };
 

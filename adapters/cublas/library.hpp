@@ -13,7 +13,7 @@ namespace kw::cublas {
 // clang-format off
 #define KW_LIBRARY_FUNCTIONS(row) \
   row(kwCreateCpu) row(kwCreateGpu) row(kwDestroy) row(kwSetStream) row(kwReserveWorkspace) \
-  row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSgemm) \
+  row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSetEpilogue) row(kwSgemm) \
   row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm) \
   row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)

@@ -7,14 +7,28 @@ namespace kw::cublas {
 
 namespace {
 
-// The epilogues that the library has. One that it is taught enters here.
-constexpr std::uint32_t epilogues[] = {static_cast<std::uint32_t>(lt::epilogue_default)};
+// The epilogues that the library has. One that it is taught enters here. cuBLASLt's GELU is the one
+// by tanh.
+struct Epilogue {
+  Enum value;
+  bool has_bias;
+  kwActivation_t activation;
+};
+constexpr Epilogue epilogues[] = {
+    {lt::epilogue_default, false, KW_ACTIVATION_NONE},
+    {lt::epilogue_relu, false, KW_ACTIVATION_RELU},
+    {lt::epilogue_bias, true, KW_ACTIVATION_NONE},
+    {lt::epilogue_relu_bias, true, KW_ACTIVATION_RELU},
+    {lt::epilogue_gelu, false, KW_ACTIVATION_GELU_TANH},
+    {lt::epilogue_gelu_bias, true, KW_ACTIVATION_GELU_TANH},
+};
 
-bool has_epilogue(std::uint32_t wanted) {
-  for (const std::uint32_t had : epilogues) {
-    if (had == wanted) return true;
+// Null where the library has none.
+const Epilogue* find_epilogue(std::uint32_t wanted) {
+  for (const Epilogue& had : epilogues) {
+    if (static_cast<std::uint32_t>(had.value) == wanted) return &had;
   }
-  return false;
+  return nullptr;
 }
 
 using Getter = Status (*)(void*, Enum, void*, std::size_t, std::size_t*);
@@ -55,7 +69,6 @@ struct Matrix {
   std::int64_t ld = 0, stride = 0, plane_offset = 0;
   bool known = false;
 
-  bool operator==(const Matrix&) const = default;
   bool by_rows() const { return order == lt::order_row; }
   bool is_plain() const {
     return (order == lt::order_col || order == lt::order_row) && batch_mode == 0 &&
@@ -82,7 +95,10 @@ Matrix read_matrix(Getter getter, void* layout) {
 
 struct Description {
   Enum compute = 0, scale = 0, pointer_mode = 0, op_a = 0, op_b = 0, op_c = 0, fill = 0;
-  std::uint32_t epilogue = 0;
+  const Epilogue* epilogue = nullptr;
+  const float* bias = nullptr;  // of an epilogue that has one
+  std::int64_t bias_stride = 0;
+  Enum bias_type = lt::bias_type_of_d;
   bool is_scaled = false, known = false;
 };
 
@@ -96,7 +112,12 @@ Description read_description(Getter getter, void* description) {
   read.op_b = asked.get<Enum>(lt::matmul_op_b);
   read.op_c = asked.get<Enum>(lt::matmul_op_c);
   read.fill = asked.get<Enum>(lt::matmul_fill_mode);
-  read.epilogue = asked.get<std::uint32_t>(lt::matmul_epilogue);
+  read.epilogue = find_epilogue(asked.get<std::uint32_t>(lt::matmul_epilogue));
+  if (read.epilogue != nullptr && read.epilogue->has_bias) {
+    read.bias = asked.get<const float*>(lt::matmul_bias);
+    read.bias_stride = asked.get_if_known<std::int64_t>(lt::matmul_bias_stride, 0);
+    read.bias_type = asked.get_if_known<Enum>(lt::matmul_bias_type, lt::bias_type_of_d);
+  }
   for (const Enum scale : {lt::matmul_a_scale, lt::matmul_b_scale, lt::matmul_c_scale,
                            lt::matmul_d_scale, lt::matmul_amax_d}) {
     read.is_scaled = read.is_scaled || asked.get_if_known<const void*>(scale, nullptr) != nullptr;
@@ -117,6 +138,14 @@ kwOp_t op_beside(Enum op, const Matrix& matrix, const Matrix& d) {
   return (op != op_n) != (matrix.by_rows() != d.by_rows()) ? KW_OP_TRANSPOSE : KW_OP_NONE;
 }
 
+Reason judge_epilogue(const Description& said) {
+  if (said.epilogue == nullptr) return Reason::lt_epilogue;
+  if (!said.epilogue->has_bias) return Reason::none;
+  const bool is_fp32 = said.bias_type == lt::bias_type_of_d || said.bias_type == data_r_32f;
+  if (!is_fp32) return Reason::types;
+  return said.bias == nullptr ? Reason::arguments : Reason::none;
+}
+
 Reason judge(const Description& said, const Matrix& a, const Matrix& b, const Matrix& c,
              const Matrix& d) {
   if (!said.known || !a.known || !b.known || !c.known || !d.known) return Reason::lt_unknown;
@@ -130,7 +159,7 @@ Reason judge(const Description& said, const Matrix& a, const Matrix& b, const Ma
   if (said.pointer_mode != pointer_mode_host && said.pointer_mode != pointer_mode_device) {
     return Reason::lt_pointer_mode;
   }
-  if (!has_epilogue(said.epilogue)) return Reason::lt_epilogue;
+  if (const Reason reason = judge_epilogue(said); reason != Reason::none) return reason;
   if (said.is_scaled) return Reason::lt_scale;
   if (said.op_c != op_n || said.fill != lt::fill_mode_full) return Reason::lt_output;
   if (!is_op(said.op_a) || !is_op(said.op_b)) return Reason::operation;
@@ -142,6 +171,19 @@ Reason judge(const Description& said, const Matrix& a, const Matrix& b, const Ma
   const bool fit = k == k_of_b && d.rows == m && d.cols == n && c.rows == m && c.cols == n &&
                    a.batch == d.batch && b.batch == d.batch && c.batch == d.batch;
   return fit ? Reason::none : Reason::lt_shapes;
+}
+
+// C, where it is read and is not D itself.
+Reason take_source(const LtMatmul& matmul, const Matrix& c, const Matrix& d, Product* p) {
+  const bool reads_c = p->scalars_on_device || p->beta == nullptr || *p->beta != 0;
+  if (!reads_c) return Reason::none;
+  if (c.by_rows() != d.by_rows()) return Reason::lt_output;
+  const bool is_d = matmul.c == matmul.d && c.ld == d.ld && (p->batch == 1 || c.stride == d.stride);
+  if (is_d) return Reason::none;
+  p->source = static_cast<const float*>(matmul.c);
+  p->ld_source = c.ld;
+  p->stride_source = p->batch == 1 ? 0 : c.stride;
+  return p->source == nullptr ? Reason::arguments : Reason::none;
 }
 
 }  // namespace
@@ -187,9 +229,10 @@ void decode(const LtMatmul& matmul, const LtGetters& getters, Call* call) {
   call->reason = judge(said, a, b, c, d);
   if (call->reason != Reason::none) return;
 
-  // C is read where beta is not 0; the library reads it where it writes D.
-  const bool reads_c = p.scalars_on_device || p.beta == nullptr || *p.beta != 0;
-  if (reads_c && (matmul.c != matmul.d || !(c == d))) call->reason = Reason::lt_output;
+  p.bias = said.bias;
+  p.stride_bias = p.batch == 1 ? 0 : said.bias_stride;
+  p.activation = said.epilogue->activation;
+  call->reason = take_source(matmul, c, d, &p);
 }
 
 }  // namespace kw::cublas

@@ -61,11 +61,26 @@ std::string command_line() {
 
 char letter(kwOp_t op) { return op == KW_OP_TRANSPOSE ? 't' : 'n'; }
 
+// What a product does beside multiplying: "source" is a C apart from what is written.
+std::string epilogue_of(const Product& p) {
+  std::string text;
+  const auto add = [&](bool has, const char* word) {
+    if (has && !text.empty()) text += '+';
+    if (has) text += word;
+  };
+  add(p.source != nullptr, "source");
+  add(p.bias != nullptr, "bias");
+  add(p.activation == KW_ACTIVATION_RELU, "relu");
+  add(p.activation == KW_ACTIVATION_GELU_TANH, "gelu");
+  return text;
+}
+
 std::string shape_of(const Product& p) {
   std::string shape = format("%c%c %" PRId64 "x%" PRId64 "x%" PRId64, letter(p.op_a),
                              letter(p.op_b), p.m, p.n, p.k);
   if (p.batch != 1) shape += format(" times %" PRId64, p.batch);
-  return shape;
+  const std::string epilogue = epilogue_of(p);
+  return epilogue.empty() ? shape : shape + " with " + epilogue;
 }
 
 double microseconds(const std::atomic<std::uint64_t>& ns) {
@@ -78,6 +93,7 @@ std::string row(const Tally& tally) {
   made += format(",\"op_a\":\"%c\",\"op_b\":\"%c\",\"m\":%" PRId64 ",\"n\":%" PRId64
                  ",\"k\":%" PRId64 ",\"batch\":%" PRId64,
                  tally.op_a, tally.op_b, tally.m, tally.n, tally.k, tally.batch);
+  made += ",\"epilogue\":" + quoted(tally.epilogue);
   made += format(",\"pedantic\":%s,\"taken\":%s", tally.pedantic ? "true" : "false",
                  taken ? "true" : "false");
   made += ",\"math\":" + quoted(name_of(tally.outlook.math));
@@ -105,7 +121,8 @@ Record::Key Record::key_of(const Call& call, Reason reason, bool shared) {
   const auto kind = static_cast<std::int64_t>(call.symbol) << 8 | static_cast<std::int64_t>(reason);
   if (shared) return {kind, 0, 0, 0, 0, -1};
   const Product& p = call.product;
-  const std::int64_t flags = call.pedantic << 3 | p.layout << 2 | p.op_a << 1 | p.op_b;
+  const std::int64_t flags =
+      epilogue_kind(p) << 4 | call.pedantic << 3 | p.layout << 2 | p.op_a << 1 | p.op_b;
   return {kind, p.m, p.n, p.k, p.batch, flags};
 }
 
@@ -129,6 +146,7 @@ Tally& Record::tally(const Call& call, Reason reason, const Outlook& outlook) {
     made.n = p.n;
     made.k = p.k;
     made.batch = p.batch;
+    made.epilogue = epilogue_of(p);
     made.outlook = outlook;
   }
   by_key_.emplace(key, &made);

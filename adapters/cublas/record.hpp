@@ -21,6 +21,7 @@ struct Tally {
   bool pedantic = false;
   char op_a = 'n', op_b = 'n';
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  std::string epilogue;  // "bias+gelu"; empty: none
   Outlook outlook;
   std::atomic<std::uint64_t> calls{0}, captured{0}, host_ns{0}, verified{0};
   // The largest errors seen, in 2^-24 |alpha| |op(A)| |op(B)|, in thousandths.

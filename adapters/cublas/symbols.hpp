@@ -27,6 +27,8 @@
   row(cublasSgemmGroupedBatched_64, grouped, std::int64_t, cublas)       \
   row(cublasGemmGroupedBatchedEx, grouped_ex, int, cublas)               \
   row(cublasGemmGroupedBatchedEx_64, grouped_ex, std::int64_t, cublas)   \
+  row(cublasSsyrk_v2, syrk, int, cublas)                                 \
+  row(cublasSsyrk_v2_64, syrk, std::int64_t, cublas)                     \
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)

@@ -24,11 +24,13 @@ struct LtGetters {
   bool complete() const { return matmul && layout; }
 };
 
-// The program's own function of a hooked symbol, and the getters beside it.
+// The program's own function of a hooked symbol, and what is beside it.
 struct Vendor {
   void* function = nullptr;
   Getters getters;
   LtGetters lt_getters;
+  void* sgemm = nullptr;     // cublasSgemm_v2 beside it,
+  void* sgemm_64 = nullptr;  // and the one of 64 bits
 };
 
 // For a call from `caller`, an address in the program's code: null where no cuBLAS is loaded. It is

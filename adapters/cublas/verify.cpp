@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "driver.hpp"
 
@@ -37,15 +38,31 @@ bool read_line(std::uintptr_t from, std::int64_t step, std::int64_t count,
                    : driver().copy_spaced_to_host(from, step_bytes, into->size(), into->data());
 }
 
-bool read_scalar(const float* scalar, bool on_device, double* value) {
+bool read_float(std::uintptr_t at, double* value) {
   float read = 0;
-  if (!on_device) {
-    read = *scalar;
-  } else if (driver().copy_to_host(&read, address_of(scalar), sizeof read) != 0) {
-    return false;
-  }
+  const bool ok = driver().copy_to_host(&read, at, sizeof read) == 0;
   *value = static_cast<double>(read);
+  return ok;
+}
+
+bool read_scalar(const float* scalar, bool on_device, double* value) {
+  if (on_device) return read_float(address_of(scalar), value);
+  *value = static_cast<double>(*scalar);
   return true;
+}
+
+std::uintptr_t offset_of(std::int64_t elements) {
+  return static_cast<std::uintptr_t>(elements) * sizeof(float);
+}
+
+// By the formulas of kernelwright/epilogue.hpp.
+double activated(kwActivation_t activation, double x) {
+  constexpr double sqrt_2_over_pi = 0.79788456080286535588;
+  if (activation == KW_ACTIVATION_RELU) return x < 0 ? 0 : x;
+  if (activation == KW_ACTIVATION_GELU_TANH) {
+    return x / (1 + std::exp(-2 * sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+  }
+  return x;
 }
 
 // Device memory for a copy of C.
@@ -64,7 +81,10 @@ class Copy {
   bool take(const void* from) const {
     return address_ != 0 && driver().copy(address_, address_of(from), bytes_) == 0;
   }
-  bool put_back(void* to) const { return driver().copy(address_of(to), address_, bytes_) == 0; }
+  bool put_back(void* to) const { return put_back(to, 0, bytes_); }
+  bool put_back(void* to, std::size_t offset, std::size_t bytes) const {
+    return driver().copy(address_of(to) + offset, address_ + offset, bytes) == 0;
+  }
 
  private:
   std::size_t bytes_;
@@ -77,6 +97,21 @@ std::size_t bytes_of_c(const Product& p) {
   const std::int64_t line = p.layout == KW_ROW_MAJOR ? p.n : p.m;
   const std::int64_t elements = (p.batch - 1) * p.stride_c + (lines - 1) * p.ldc + line;
   return static_cast<std::size_t>(elements) * sizeof(float);
+}
+
+// Of a triangle the columns of that alone: the other one may be in use for something else.
+bool put_back(const Copy& copy, const Product& p) {
+  if (p.triangle == Triangle::none) return copy.put_back(p.c);
+  bool ok = true;
+  for (std::int64_t col = 0; col < p.n; ++col) {
+    const bool lower = p.triangle == Triangle::lower;
+    const std::int64_t offset = col * p.ldc + (lower ? col : 0);
+    const std::int64_t count = lower ? p.n - col : col + 1;
+    ok = copy.put_back(p.c, sizeof(float) * static_cast<std::size_t>(offset),
+                       sizeof(float) * static_cast<std::size_t>(count)) &&
+         ok;
+  }
+  return ok;
 }
 
 void raise(std::atomic<std::uint64_t>* worst, double error) {
@@ -113,6 +148,10 @@ bool Verification::prepare(const Forward& forward) {
       return static_cast<std::int64_t>((mixed >> 20) % static_cast<std::uint64_t>(size));
     };
     Element element{place(p.batch, 1), place(p.m, 2), place(p.n, 3), 0, 0, 0};
+    if (p.triangle != Triangle::none &&
+        (element.i < element.j) == (p.triangle == Triangle::lower)) {
+      std::swap(element.i, element.j);
+    }
     if (!read_exact(&element)) return false;
     elements_.push_back(element);
   }
@@ -120,7 +159,7 @@ bool Verification::prepare(const Forward& forward) {
   if (!c.take(p.c) || pass_on(forward) != status_success) return false;
   bool ok = driver().synchronize(call_.stream) == 0;
   for (Element& element : elements_) ok = ok && read_result(element, &element.vendor);
-  return c.put_back(p.c) && ok;
+  return put_back(c, p) && ok;
 }
 
 bool Verification::read_exact(Element* element) const {
@@ -128,29 +167,42 @@ bool Verification::read_exact(Element* element) const {
   const bool by_rows = p.layout == KW_ROW_MAJOR;
   const Stored a = stored(p.a, element->entry * p.stride_a, p.lda, by_rows, p.op_a);
   const Stored b = stored(p.b, element->entry * p.stride_b, p.ldb, by_rows, p.op_b);
-  const auto bytes = [](std::int64_t elements) {
-    return static_cast<std::uintptr_t>(elements) * sizeof(float);
-  };
   std::vector<float> row, col;
-  double alpha = 0, beta = 0;
-  float c = 0;
-  if (!read_line(a.at + bytes(element->i * a.row_step), a.col_step, p.k, &row) ||
-      !read_line(b.at + bytes(element->j * b.col_step), b.row_step, p.k, &col) ||
-      !read_scalar(p.alpha, p.scalars_on_device, &alpha) ||
-      !read_scalar(p.beta, p.scalars_on_device, &beta)) {
+  double alpha = 0, of_c = 0, bias = 0;
+  if (!read_line(a.at + offset_of(element->i * a.row_step), a.col_step, p.k, &row) ||
+      !read_line(b.at + offset_of(element->j * b.col_step), b.row_step, p.k, &col) ||
+      !read_scalar(p.alpha, p.scalars_on_device, &alpha) || !read_addends(*element, &of_c, &bias)) {
     return false;
   }
-  if (beta != 0 && !read_result(*element, &c)) return false;
   double sum = 0, size = 0;
   for (std::size_t l = 0; l < row.size(); ++l) {
     const double product = static_cast<double>(row[l]) * static_cast<double>(col[l]);
     sum += product;
     size += std::abs(product);
   }
-  element->exact = alpha * sum + (beta == 0 ? 0 : beta * static_cast<double>(c));
-  element->scale =
-      std::abs(alpha) * size + (beta == 0 ? 0 : std::abs(beta * static_cast<double>(c)));
+  element->exact = activated(p.activation, alpha * sum + of_c + bias);
+  element->scale = std::abs(alpha) * size + std::abs(of_c) + std::abs(bias);
   return true;
+}
+
+// What beta makes of C, and the bias.
+bool Verification::read_addends(const Element& element, double* of_c, double* bias) const {
+  const Product& p = call_.product;
+  const bool is_apart = p.source != nullptr;
+  const Stored c =
+      stored(is_apart ? p.source : p.c, element.entry * (is_apart ? p.stride_source : p.stride_c),
+             is_apart ? p.ld_source : p.ldc, p.layout == KW_ROW_MAJOR, KW_OP_NONE);
+  double beta = 0;
+  if (!read_scalar(p.beta, p.scalars_on_device, &beta)) return false;
+  if (beta != 0) {
+    if (!read_float(c.at + offset_of(element.i * c.row_step + element.j * c.col_step), of_c)) {
+      return false;
+    }
+    *of_c *= beta;
+  }
+  if (p.bias == nullptr) return true;
+  return read_float(address_of(p.bias) + offset_of(element.entry * p.stride_bias + element.i),
+                    bias);
 }
 
 bool Verification::read_result(const Element& element, float* value) const {
@@ -158,8 +210,7 @@ bool Verification::read_result(const Element& element, float* value) const {
   const Stored c =
       stored(p.c, element.entry * p.stride_c, p.ldc, p.layout == KW_ROW_MAJOR, KW_OP_NONE);
   const std::int64_t offset = element.i * c.row_step + element.j * c.col_step;
-  return driver().copy_to_host(value, c.at + static_cast<std::uintptr_t>(offset) * sizeof(float),
-                               sizeof *value) == 0;
+  return driver().copy_to_host(value, c.at + offset_of(offset), sizeof *value) == 0;
 }
 
 void Verification::compare() const {

@@ -14,9 +14,9 @@ from .tables import Cell, Table
 
 # A call must carry these.
 FIELDS = {
-    "symbol": str, "op_a": str, "op_b": str, "m": int, "n": int, "k": int, "batch": int, "pedantic": bool, "taken": bool,
-    "math": str, "kernel": str, "reason": str, "calls": int, "captured": int, "host_us": NUMBER, "predicted_us": NUMBER,
-    "vendor_predicted_us": NUMBER, "gained_us": NUMBER, "verified": int, "error": NUMBER, "vendor_error": NUMBER,
+    "symbol": str, "op_a": str, "op_b": str, "m": int, "n": int, "k": int, "batch": int, "epilogue": str, "pedantic": bool,
+    "taken": bool, "math": str, "kernel": str, "reason": str, "calls": int, "captured": int, "host_us": NUMBER,
+    "predicted_us": NUMBER, "vendor_predicted_us": NUMBER, "gained_us": NUMBER, "verified": int, "error": NUMBER, "vendor_error": NUMBER,
 }  # fmt: skip
 TOP = {"program": str, "version": str, "devices": list, "processes": int, "exit_code": int, "wall_s": NUMBER}
 TAKEN = (
@@ -78,7 +78,8 @@ def _shape(call: dict) -> str:
     if not (call["m"] or call["n"] or call["k"]):
         return "other shapes"
     times = f" times {call['batch']}" if call["batch"] != 1 else ""
-    return f"{call['op_a']}{call['op_b']} {call['m']} × {call['n']} × {call['k']}{times}"
+    beside = f" with {call['epilogue']}" if call["epilogue"] else ""
+    return f"{call['op_a']}{call['op_b']} {call['m']} × {call['n']} × {call['k']}{times}{beside}"
 
 
 def _time(us: float) -> str:
@@ -117,7 +118,7 @@ def summary(report: RunReport) -> list[str]:
         vendor = max(call["vendor_error"] for call in report.data["calls"])
         lines.append(
             f"{verified} calls verified: the largest error against float64 was {worst:.3g}, cuBLAS's {vendor:.3g}, in units "
-            "of 2⁻²⁴ · (|α| |op(A)| |op(B)| + |β C|)."
+            "of 2⁻²⁴ · (|α| |op(A)| |op(B)| + |β C| + |bias|)."
         )
     lines.append(f"The program ended with exit code {report.data['exit_code']} after {report.data['wall_s']:.3g} s.")
     return lines

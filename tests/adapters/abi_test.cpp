@@ -21,6 +21,7 @@ static_assert(status_success == CUBLAS_STATUS_SUCCESS);
 static_assert(status_not_initialized == CUBLAS_STATUS_NOT_INITIALIZED);
 static_assert(status_execution_failed == CUBLAS_STATUS_EXECUTION_FAILED);
 static_assert(op_n == CUBLAS_OP_N && op_t == CUBLAS_OP_T && op_c == CUBLAS_OP_C);
+static_assert(fill_lower == CUBLAS_FILL_MODE_LOWER && fill_upper == CUBLAS_FILL_MODE_UPPER);
 static_assert(pointer_mode_host == CUBLAS_POINTER_MODE_HOST);
 static_assert(pointer_mode_device == CUBLAS_POINTER_MODE_DEVICE);
 static_assert(data_r_32f == CUDA_R_32F);
@@ -53,8 +54,16 @@ static_assert(lt::matmul_b_scale == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 static_assert(lt::matmul_c_scale == CUBLASLT_MATMUL_DESC_C_SCALE_POINTER);
 static_assert(lt::matmul_d_scale == CUBLASLT_MATMUL_DESC_D_SCALE_POINTER);
 static_assert(lt::matmul_amax_d == CUBLASLT_MATMUL_DESC_AMAX_D_POINTER);
+static_assert(lt::matmul_bias == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+static_assert(lt::matmul_bias_stride == CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE);
+static_assert(lt::matmul_bias_type == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
 static_assert(lt::fill_mode_full == CUBLAS_FILL_MODE_FULL);
 static_assert(lt::epilogue_default == CUBLASLT_EPILOGUE_DEFAULT);
+static_assert(lt::epilogue_relu == CUBLASLT_EPILOGUE_RELU);
+static_assert(lt::epilogue_bias == CUBLASLT_EPILOGUE_BIAS);
+static_assert(lt::epilogue_relu_bias == CUBLASLT_EPILOGUE_RELU_BIAS);
+static_assert(lt::epilogue_gelu == CUBLASLT_EPILOGUE_GELU);
+static_assert(lt::epilogue_gelu_bias == CUBLASLT_EPILOGUE_GELU_BIAS);
 
 // As many parameters as NVIDIA's functions have, each as large.
 template <class Function>
@@ -84,6 +93,7 @@ constexpr bool same_call() {
 #define KW_COMPARE_strided KW_COMPARE_PLAIN
 #define KW_COMPARE_grouped KW_COMPARE_PLAIN
 #define KW_COMPARE_grouped_ex KW_COMPARE_PLAIN
+#define KW_COMPARE_syrk KW_COMPARE_PLAIN
 #define KW_COMPARE_lt_matmul KW_COMPARE_PLAIN
 #define KW_COMPARE_destroy KW_COMPARE_PLAIN
 #define KW_COMPARE_gemm_ex(symbol, form, integer)

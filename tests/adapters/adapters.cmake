@@ -49,6 +49,11 @@ endforeach()
 # A library in the place of libkernelwright that says another version.
 add_library(kw_other_library MODULE adapters/other_library.cpp)
 set_target_properties(kw_other_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${stand_ins}")
+# One that refuses products, the library otherwise.
+add_library(kw_refusing_library MODULE adapters/refusing_library.cpp)
+target_link_libraries(kw_refusing_library PRIVATE kernelwright_shared ${CMAKE_DL_LIBS})
+target_link_options(kw_refusing_library PRIVATE LINKER:--no-as-needed)
+set_target_properties(kw_refusing_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${stand_ins}")
 
 add_executable(kw_cublas_client adapters/client.cpp)
 target_link_libraries(kw_cublas_client PRIVATE kw_common ${CMAKE_DL_LIBS})
@@ -64,9 +69,11 @@ target_link_libraries(kw_adapter_tests PRIVATE kw_common kw_stand_in_cublas kw_s
 target_link_options(kw_adapter_tests PRIVATE LINKER:--disable-new-dtags LINKER:--no-as-needed LINKER:--export-dynamic)
 target_compile_definitions(kw_adapter_tests PRIVATE KW_ADAPTER="$<TARGET_FILE:kernelwright_cublas>"
   KW_CLIENT="$<TARGET_FILE:kw_cublas_client>" KW_PROGRAM="$<TARGET_FILE:kernelwright_program>"
-  KW_STAND_INS="${stand_ins}" KW_OTHER_LIBRARY="$<TARGET_FILE:kw_other_library>")
+  KW_STAND_INS="${stand_ins}" KW_OTHER_LIBRARY="$<TARGET_FILE:kw_other_library>"
+  KW_REFUSING_LIBRARY="$<TARGET_FILE:kw_refusing_library>")
 kw_not_hot(kw_adapter_tests)
-add_dependencies(kw_adapter_tests kernelwright_cublas kernelwright_program kw_cublas_client kw_other_library)
+add_dependencies(kw_adapter_tests kernelwright_cublas kernelwright_program kw_cublas_client kw_other_library
+  kw_refusing_library)
 add_test(NAME adapter_cublas COMMAND kw_adapter_tests --gtest_brief=1)
 set_tests_properties(adapter_cublas PROPERTIES ENVIRONMENT "OPENBLAS_NUM_THREADS=1")
 

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -50,6 +51,28 @@ void use_looked_up(void* cublas) {
               find<const char*()>(cublas, "stand_in_version")());
 }
 
+// A triangle of four panels: each element is 1 * 2 + 3 * 1.
+void use_triangle(void* cublas) {
+  using Syrk =
+      int(void*, int, int, int, int, const float*, const float*, int, const float*, float*, int);
+  constexpr int n = 3700, k = 2;
+  void* handle = nullptr;
+  const std::vector<float> a(std::size_t{n} * k, 1);
+  std::vector<float> c(std::size_t{n} * n, 1);
+  const float one = 1, three = 3;
+  find<int(void**)>(cublas, "cublasCreate_v2")(&handle);
+  const int status = find<Syrk>(cublas, "cublasSsyrk_v2")(handle, 0, 0, n, k, &one, a.data(), n,
+                                                          &three, c.data(), n);
+  find<int(void*)>(cublas, "cublasDestroy_v2")(handle);
+  long wrong = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) wrong += c[i] != (i % n >= i / n ? 5.0f : 1.0f);
+  const auto calls = [&](const char* name) {
+    return find<long(const char*)>(cublas, "stand_in_calls")(name);
+  };
+  std::printf("status %d wrong %ld forwarded %ld and %ld\n", status, wrong, calls("cublasSsyrk_v2"),
+              calls("cublasSgemm_v2"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,6 +103,8 @@ int main(int argc, char** argv) {
     }
   } else if (way == "looked-up") {
     use_looked_up(open_or_end("libcublas.so.13", RTLD_NOW | RTLD_LOCAL));
+  } else if (way == "triangle") {
+    use_triangle(open_or_end("libcublas.so.13", RTLD_NOW | RTLD_LOCAL));
   } else if (way == "default-scope") {
     std::printf("before %d", dlsym(RTLD_DEFAULT, "cublasSgemm_v2") != nullptr);
     const char* const why = dlerror();

@@ -9,9 +9,12 @@ extern "C" {
 // Calls of a function that reached the stand-in since the last reset; of any with null.
 long stand_in_calls(const char* symbol);
 void stand_in_reset();
-// From now on the functions only count, and cublasSgemm_v2 calls cublasGemmEx as the program would.
+// From now on the functions only count, and cublasSgemm_v2 and cublasSsyrk_v2 call cublasGemmEx as
+// the program would.
 void stand_in_compute(bool computes);
 void stand_in_recurse(bool recurses);
+// So many calls of cublasSsyrk from now succeed, and later ones fail; fewer than 0: none fails.
+void stand_in_fail_syrk_after(long calls);
 // Which build of the stand-in this is.
 const char* stand_in_version();
 

@@ -27,6 +27,7 @@ struct StandInHandle {
 };
 
 std::atomic<bool> computes{true}, recurses{false};
+std::atomic<long> syrks_left{-1};
 std::mutex mutex;  // of counts; nobody's in a child of fork
 std::map<std::string, long>& counts() {
   static std::map<std::string, long> all;
@@ -90,6 +91,7 @@ void stand_in_reset() {
 }
 void stand_in_compute(bool on) { computes = on; }
 void stand_in_recurse(bool on) { recurses = on; }
+void stand_in_fail_syrk_after(long calls) { syrks_left = calls; }
 const char* stand_in_version() { return STAND_IN_VERSION; }
 
 int cublasCreate_v2(void** handle) { return *handle = new StandInHandle, 0; }
@@ -222,6 +224,33 @@ Status answer_grouped(KW_PARAMETERS_grouped(Int)) {
 KW_CUBLAS_SYMBOLS(KW_DECLARE)
 
 namespace {
+
+// A triangle, column by column.
+template <class Int>
+Status answer_syrk(KW_PARAMETERS_syrk(Int)) {
+  const Enum op_b = op_a == op_n ? op_t : op_n;
+  const Status status = judge(handle, op_a, op_b, n, n, k, alpha, lda, lda, beta, ldc);
+  if (status != status_success) return status;
+  if (fill != fill_lower && fill != fill_upper) return invalid_value;
+  if (syrks_left >= 0 && syrks_left-- == 0) return status_execution_failed;
+  for (Int col = 0; col < n; ++col) {
+    const Int row = fill == fill_lower ? col : 0;
+    const Int rows = fill == fill_lower ? n - col : col + 1;
+    const auto line = [&](Int index) {
+      return a + static_cast<std::int64_t>(index) * (op_a == op_n ? 1 : lda);
+    };
+    float* const into = c + row + static_cast<std::int64_t>(col) * ldc;
+    if constexpr (std::is_same_v<Int, int>) {
+      if (recurses) {
+        cublasGemmEx(handle, op_a, op_b, rows, 1, k, alpha, line(row), 0, lda, line(col), 0, lda,
+                     beta, into, 0, ldc, compute_32f, -1);
+        continue;
+      }
+    }
+    multiply(op_a, op_b, rows, Int{1}, k, alpha, line(row), lda, line(col), lda, beta, into, ldc);
+  }
+  return status_success;
+}
 
 template <class Int>
 Status answer_sgemm(KW_PARAMETERS_sgemm(Int)) {

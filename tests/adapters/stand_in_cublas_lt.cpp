@@ -1,5 +1,5 @@
 // A stand-in for libcublasLt: descriptors with attributes, and a product of FP32 that honours
-// orders, transposes, batches and C apart from D; of epilogues it knows bias and ReLU.
+// orders, transposes, batches and C apart from D; of epilogues it knows bias, ReLU and GELU.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -68,6 +68,31 @@ struct Matrix {
   std::int64_t rows, cols, ld, stride;
 };
 
+// Of those that also write or read a matrix beside D only what becomes of D.
+struct Epilogue {
+  explicit Epilogue(const Attributes& said)
+      : bits(get<std::uint32_t>(said, lt::matmul_epilogue)),
+        bias(get<const float*>(said, lt::matmul_bias)),
+        bias_stride(get<std::int64_t>(said, lt::matmul_bias_stride)),
+        bias_type(get<int>(said, lt::matmul_bias_type)) {}
+  bool has(Enum kind) const { return (bits & static_cast<std::uint32_t>(kind)) != 0; }
+  Status judge() const {
+    if (!has(lt::epilogue_bias)) return status_success;
+    if (bias == nullptr) return invalid_value;
+    const bool is_fp32 = bias_type == lt::bias_type_of_d || bias_type == data_r_32f;
+    return is_fp32 ? status_success : not_supported;
+  }
+  float finish(float value, std::int64_t entry, std::int64_t row) const {
+    if (has(lt::epilogue_bias)) value += bias[entry * bias_stride + row];
+    if (has(lt::epilogue_relu)) value = std::max(value, 0.0f);
+    return has(lt::epilogue_gelu) ? stand_in::gelu(value) : value;
+  }
+  std::uint32_t bits;
+  const float* bias;
+  std::int64_t bias_stride;
+  int bias_type;
+};
+
 template <class Int>
 Status answer_lt_matmul(KW_PARAMETERS_lt_matmul(Int)) {
   static_cast<void>(algorithm), static_cast<void>(workspace), static_cast<void>(workspace_bytes);
@@ -86,24 +111,23 @@ Status answer_lt_matmul(KW_PARAMETERS_lt_matmul(Int)) {
     return invalid_value;
   }
   if (ma.type != 0 || get<int>(said, lt::matmul_pointer_mode) > 1) return not_supported;
-  const auto epilogue = get<std::uint32_t>(said, lt::matmul_epilogue);
-  const auto* bias = get<const float*>(said, 8);
+  const void* const read = c == nullptr ? d : c;  // where beta is 0 there may be none
+  const Epilogue epilogue(said);
+  if (epilogue.judge() != status_success) return epilogue.judge();
   for (int entry = 0; entry < md.batch; ++entry) {
     float* const into = static_cast<float*>(d) + entry * md.stride;
     const stand_in::Steps out = md.steps(into, 0, false);
     for (std::int64_t i = 0; i < md.rows; ++i) {
       for (std::int64_t j = 0; j < md.cols; ++j) {
         const stand_in::Steps sa = ma.steps(a, entry, ta), sb = mb.steps(b, entry, tb);
-        const stand_in::Steps sc = mc.steps(c, entry, false);
+        const stand_in::Steps sc = mc.steps(read, entry, false);
         float value = 0;
         const float beta_value = *static_cast<const float*>(beta);
         stand_in::multiply(1, 1, k, *static_cast<const float*>(alpha),
                            {sa.data + i * sa.row, sa.row, sa.col},
                            {sb.data + j * sb.col, sb.row, sb.col}, beta_value,
                            {sc.data + i * sc.row + j * sc.col, sc.row, sc.col}, &value);
-        if (epilogue & 4u) value += bias[i];
-        if (epilogue & 2u) value = std::max(value, 0.0f);
-        into[i * out.row + j * out.col] = value;
+        into[i * out.row + j * out.col] = epilogue.finish(value, entry, i);
       }
     }
   }
@@ -130,9 +154,11 @@ int cublasLtMatmulDescCreate(void** description, int compute, int scale) {
     put<int>(*made, attribute, 0);
   }
   put<int>(*made, lt::matmul_fill_mode, lt::fill_mode_full);
-  put<std::uint32_t>(*made, lt::matmul_epilogue, 1);
-  for (const int attribute : {8, lt::matmul_a_scale, lt::matmul_b_scale, lt::matmul_c_scale,
-                              lt::matmul_d_scale, lt::matmul_amax_d}) {
+  put<std::uint32_t>(*made, lt::matmul_epilogue, lt::epilogue_default);
+  put<std::int64_t>(*made, lt::matmul_bias_stride, 0);
+  put<int>(*made, lt::matmul_bias_type, lt::bias_type_of_d);
+  for (const int attribute : {lt::matmul_bias, lt::matmul_a_scale, lt::matmul_b_scale,
+                              lt::matmul_c_scale, lt::matmul_d_scale, lt::matmul_amax_d}) {
     put<const void*>(*made, attribute, nullptr);
   }
   return *description = made, 0;

@@ -1,6 +1,8 @@
-// The product of the stand-ins, and of the tests that judge results: plain loops, sums in double.
+// The product of the stand-ins, and of the tests that judge results: plain loops, sums in double;
+// and GELU by tanh.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace stand_in {
@@ -26,6 +28,12 @@ inline void multiply(std::int64_t m, std::int64_t n, std::int64_t k, float alpha
       into[i * c.row + j * c.col] = static_cast<float>(value);
     }
   }
+}
+
+inline float gelu(float value) {
+  const auto x = static_cast<double>(value);
+  const double y = std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x);
+  return static_cast<float>(x / 2 * (1 + std::tanh(y)));
 }
 
 }  // namespace stand_in

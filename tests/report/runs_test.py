@@ -12,9 +12,9 @@ from kernelwright_report import page, results, runs
 
 def call(**changes):
     row = {
-        "symbol": "cublasSgemm_v2", "op_a": "n", "op_b": "t", "m": 512, "n": 256, "k": 128, "batch": 1, "pedantic": False,
-        "taken": True, "math": "fp32_split", "kernel": "hopper_fp16x3_128x128", "reason": "", "calls": 40, "captured": 0,
-        "host_us": 200.0, "predicted_us": 10.0, "vendor_predicted_us": 30.0, "gained_us": 800.0, "verified": 2,
+        "symbol": "cublasSgemm_v2", "op_a": "n", "op_b": "t", "m": 512, "n": 256, "k": 128, "batch": 1, "epilogue": "",
+        "pedantic": False, "taken": True, "math": "fp32_split", "kernel": "hopper_fp16x3_128x128", "reason": "", "calls": 40,
+        "captured": 0, "host_us": 200.0, "predicted_us": 10.0, "vendor_predicted_us": 30.0, "gained_us": 800.0, "verified": 2,
         "error": 0.31, "vendor_error": 1.25,
     }  # fmt: skip
     return {**row, **changes}
@@ -37,10 +37,10 @@ class Runs(InFolder):
         return path
 
     def test_the_page_says_what_was_taken_and_what_was_not(self):
-        path = self.written(report([call(), call(m=0, n=0, k=0, calls=3), FORWARDED]))
+        path = self.written(report([call(epilogue="bias+gelu"), call(m=0, n=0, k=0, calls=3), FORWARDED]))
         self.assertTrue(runs.is_run(path))
         text = page.write([runs.load(path)], self.folder / "out", None, [], False).read_text()
-        for part in ("43 calls of cuBLAS taken, 7 left to it", "nt 512 × 256 × 128", "hopper_fp16x3_128x128, fp32_split",
+        for part in ("43 calls of cuBLAS taken, 7 left to it", "nt 512 × 256 × 128 with bias+gelu", "hopper_fp16x3_128x128, fp32_split",
                      "types other than FP32", "other shapes", "was 0.31, cuBLAS&#x27;s 1.25", "python3 &lt;train&gt;.py"):  # fmt: skip
             self.assertIn(part, text)
         rows = (self.folder / "out/run.csv").read_text().splitlines()

@@ -26,8 +26,7 @@ extern "C" long stand_in_lt_calls();
 
 namespace kw::cublas {
 
-// The adapter's log of this process, a line a call.
-std::vector<std::string> log_lines();
+// The last call in the adapter's log of this process.
 std::string last_line();
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -26,6 +26,7 @@ void for_each_field(Row& row, const Visit& visit) {
   visit("n", row.n);
   visit("k", row.k);
   visit("batch", row.batch);
+  visit("epilogue", row.epilogue);
   visit("pedantic", row.pedantic);
   visit("taken", row.taken);
   visit("math", row.math);
@@ -48,8 +49,8 @@ RunRow row_of(const ordered_json& call) {
 }
 
 std::string key_of(const RunRow& row) {
-  return fmt::format("{} {}{} {} {} {} {} {} {} {}", row.symbol, row.op_a, row.op_b, row.m, row.n,
-                     row.k, row.batch, row.pedantic, row.kernel, row.reason);
+  return fmt::format("{} {}{} {} {} {} {} {} {} {} {}", row.symbol, row.op_a, row.op_b, row.m,
+                     row.n, row.k, row.batch, row.epilogue, row.pedantic, row.kernel, row.reason);
 }
 
 void add(const RunRow& from, RunRow* to) {
@@ -66,6 +67,7 @@ std::string shape_of(const RunRow& row) {
   if (row.m == 0 && row.n == 0 && row.k == 0) return "other shapes";
   std::string shape = fmt::format("{}{} {}x{}x{}", row.op_a, row.op_b, row.m, row.n, row.k);
   if (row.batch != 1) shape += fmt::format(" times {}", row.batch);
+  if (!row.epilogue.empty()) shape += " with " + row.epilogue;
   return shape;
 }
 
@@ -111,7 +113,7 @@ std::string verified_text(const RunSummary& summary) {
   if (verified == 0) return {};
   return fmt::format(
       "{} calls verified: the largest error against float64 was {:.3g}, cuBLAS's {:.3g}, in units "
-      "of 2^-24 |alpha| |op(A)| |op(B)| + |beta C|\n",
+      "of 2^-24 |alpha| |op(A)| |op(B)| + |beta C| + |bias|\n",
       verified, error, vendor_error);
 }
 

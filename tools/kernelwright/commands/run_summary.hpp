@@ -10,13 +10,13 @@ namespace kw {
 
 // Calls of one symbol and shape that went one way, of all processes together.
 struct RunRow {
-  std::string symbol, op_a, op_b, math, kernel, reason;
+  std::string symbol, op_a, op_b, epilogue, math, kernel, reason;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   bool taken = false, pedantic = false;
   std::int64_t calls = 0, captured = 0, verified = 0;
   double host_us = 0;                                // of all calls
   double predicted_us = 0, vendor_predicted_us = 0;  // a call; 0: not predicted
-  double error = 0, vendor_error = 0;  // the largest seen, in 2^-24 |alpha| |op(A)| |op(B)|
+  double error = 0, vendor_error = 0;                // the largest seen, in units of verified_text
 
   double gained_us() const;
 };
