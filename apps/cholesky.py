@@ -1,4 +1,4 @@
-"""The Cholesky factor of a covariance matrix."""
+"""The Cholesky factor of a covariance matrix, or of X X' + n I with random X of so many columns (features)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,21 @@ import torch
 from covariance import covariance, times
 from program import DEVICE, Program, main, relative
 
-SIZES = {"size": 16384}
+SIZES = {"size": 16384, "features": 0}  # 0: covariance
 PROBES = 16  # random vectors, by which the residual is estimated
 
 
+def matrix_of(size: int, features: int) -> torch.Tensor:
+    if features == 0:
+        return covariance(torch.rand(size, 3, device=DEVICE), length=0.2, noise=1.0)
+    x = torch.randn(size, features, device=DEVICE)
+    matrix = x @ x.mT
+    matrix.diagonal().add_(size)
+    return matrix
+
+
 def make(options) -> Program:
-    matrix = covariance(torch.rand(options.size, 3, device=DEVICE), length=0.2, noise=1.0)
+    matrix = matrix_of(options.size, options.features)
 
     def step():
         torch.linalg.cholesky(matrix)

@@ -43,6 +43,7 @@ APPS = {
     "cholesky_8192": ("cholesky", {"size": 8192}),
     "cholesky_16384": ("cholesky", {"size": 16384}),
     "cholesky_32768": ("cholesky", {"size": 32768}),
+    "cholesky_gram_32768": ("cholesky", {"size": 32768, "features": 256}),
     "lu_16384": ("lu", {"size": 16384}),
     "pca": ("pca", {}),
     "pinn": ("pinn", {}),

@@ -19,6 +19,16 @@ Reason judge_times(const Policy& policy, bool measured, const Product& p, double
   return slower && !policy.take_slower ? Reason::slower : Reason::none;
 }
 
+double epilogue_us(const Product& p) {
+  const bool has_none =
+      p.bias == nullptr && p.activation == KW_ACTIVATION_NONE && p.source == nullptr;
+  if (has_none) return 0;
+  constexpr double least_us = 2, bytes_per_us = 0.8e6;
+  const double elements =
+      static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.batch);
+  return least_us + 2 * sizeof(float) * elements / bytes_per_us;
+}
+
 Reason check_arguments(const Product& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0) return Reason::arguments;
   if (p.alpha == nullptr || p.beta == nullptr) return Reason::arguments;

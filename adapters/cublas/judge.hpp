@@ -12,6 +12,11 @@ namespace kw::cublas {
 Reason judge_times(const Policy& policy, bool measured, const Product& product, double time_us,
                    double vendor_time_us);
 
+// What a product's epilogue adds to its predicted time, rather too much than too little: the
+// library finishes stored elements, most of its kernels float by float
+// (results/h200/epilogue-time.json).
+double epilogue_us(const Product& product);
+
 // Why cuBLAS shall judge the arguments itself; none where they are in order.
 Reason check_arguments(const Product& product);
 

@@ -151,6 +151,7 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
     made.reason = Reason::refused;
   }
   if (made.reason != Reason::none) return made;
+  plan.time_us += epilogue_us(p);
   const VendorTimes* const times = device_->times;
   if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, p);
   made.reason = judge_times(policy, times != nullptr || policy.on_cpu, p, plan.time_us,

@@ -138,11 +138,13 @@ kwOp_t op_beside(Enum op, const Matrix& matrix, const Matrix& d) {
   return (op != op_n) != (matrix.by_rows() != d.by_rows()) ? KW_OP_TRANSPOSE : KW_OP_NONE;
 }
 
-Reason judge_epilogue(const Description& said) {
+// cuBLASLt has biases of column-major D alone: what it says to others is its own to say.
+Reason judge_epilogue(const Description& said, const Matrix& d) {
   if (said.epilogue == nullptr) return Reason::lt_epilogue;
   if (!said.epilogue->has_bias) return Reason::none;
   const bool is_fp32 = said.bias_type == lt::bias_type_of_d || said.bias_type == data_r_32f;
   if (!is_fp32) return Reason::types;
+  if (d.by_rows()) return Reason::lt_epilogue;
   return said.bias == nullptr ? Reason::arguments : Reason::none;
 }
 
@@ -159,7 +161,7 @@ Reason judge(const Description& said, const Matrix& a, const Matrix& b, const Ma
   if (said.pointer_mode != pointer_mode_host && said.pointer_mode != pointer_mode_device) {
     return Reason::lt_pointer_mode;
   }
-  if (const Reason reason = judge_epilogue(said); reason != Reason::none) return reason;
+  if (const Reason reason = judge_epilogue(said, d); reason != Reason::none) return reason;
   if (said.is_scaled) return Reason::lt_scale;
   if (said.op_c != op_n || said.fill != lt::fill_mode_full) return Reason::lt_output;
   if (!is_op(said.op_a) || !is_op(said.op_b)) return Reason::operation;

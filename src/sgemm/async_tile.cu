@@ -178,8 +178,8 @@ __global__ void __launch_bounds__(threads, 2) async_tile(__grid_constant__ const
                                                   tile.col + col + j / 4 * half_n, &acc[i][j]);
   if (!all.epilogue.any()) return;
   __syncthreads();  // all is stored
-  finish_stored<true>(all, {blockIdx.z, tile.row, tile.col, BM, BN}, static_cast<int>(threadIdx.x),
-                      threads);
+  finish_stored<4>(all, {blockIdx.z, tile.row, tile.col, BM, BN}, static_cast<int>(threadIdx.x),
+                   threads);
 }
 
 Access access_of(const Sgemm& p) {

@@ -183,9 +183,9 @@ __device__ __forceinline__ void finish_groups(const Finish& its, float* c, std::
   }
 }
 
-// Finishes a part of C that `threads` threads, `tid` among them, have stored and met since. Kernels
-// that have few registers have one element under way in a thread, and few outputs.
-template <bool has_registers>
+// Finishes a part of C that `threads` threads, `tid` among them, have stored and met since. Each
+// has `at_once` loads under way, as many as the kernel has registers for.
+template <int at_once>
 __device__ __forceinline__ void finish_part(const Sgemm& call, const StoredPart& part, int tid,
                                             int threads) {
   const float beta = call.beta_at != nullptr ? *call.beta_at : call.beta;
@@ -193,17 +193,16 @@ __device__ __forceinline__ void finish_part(const Sgemm& call, const StoredPart&
              call.epilogue.source == nullptr ? 0 : beta);
   its.rows = min(its.rows, part.rows), its.columns = min(its.columns, part.columns);
   float* const c = c_of(call, part.entry) + part.row * call.ldc + part.column;
-  if constexpr (has_registers) {
-    if (rows_aligned_16(c, call.ldc) && its.columns % 4 == 0)
-      return finish_groups<4, 4>(its, c, call.ldc, tid, threads);
-  }
-  finish_groups<1, has_registers ? 4 : 1>(its, c, call.ldc, tid, threads);
+  if (rows_aligned_16(c, call.ldc) && its.columns % 4 == 0)
+    finish_groups<4, at_once>(its, c, call.ldc, tid, threads);
+  else
+    finish_groups<1, at_once>(its, c, call.ldc, tid, threads);
 }
 // Out of line: what it needs it finds out anew, so that nothing of it is in registers before.
-template <bool has_registers>
+template <int at_once>
 [[gnu::noinline]] __device__ void finish_stored(const Sgemm& call, const StoredPart part, int tid,
                                                 int threads) {
-  finish_part<has_registers>(call, part, tid, threads);
+  finish_part<at_once>(call, part, tid, threads);
 }
 
 // Asks L2 for `rows` x `columns` elements. Out of line: producers, which call it, have few

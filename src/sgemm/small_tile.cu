@@ -297,10 +297,10 @@ __global__ void __launch_bounds__(small_tiles[row].config.threads(),
   }
   if (!all.epilogue.any()) return;
   __syncthreads();  // all is stored
-  finish_stored<false>(all,
-                       {position.entry, position.tile_row * std::int64_t{tile.bm},
-                        position.tile_col * std::int64_t{tile.bn}, tile.bm, tile.bn},
-                       static_cast<int>(threadIdx.x), tile.threads());
+  finish_stored<4>(all,
+                   {position.entry, position.tile_row * std::int64_t{tile.bm},
+                    position.tile_col * std::int64_t{tile.bn}, tile.bm, tile.bn},
+                   static_cast<int>(threadIdx.x), tile.threads());
 }
 
 template <int row>

@@ -159,10 +159,10 @@ struct BlockOutputs {
   const int wides = out.row_stride == 1 ? out.rows : 1, parts = out.rows / wides;
   for (int i = 0; i < parts; ++i) {
     const std::int64_t wide = out.first_row + i * std::int64_t{out.row_stride};
-    finish_part<false>(all,
-                       out.wide_is_b ? StoredPart{out.entry, 0, wide, out.width, wides}
-                                     : StoredPart{out.entry, wide, 0, wides, out.width},
-                       static_cast<int>(threadIdx.x), out.threads);
+    finish_part<1>(all,
+                   out.wide_is_b ? StoredPart{out.entry, 0, wide, out.width, wides}
+                                 : StoredPart{out.entry, wide, 0, wides, out.width},
+                   static_cast<int>(threadIdx.x), out.threads);
   }
 }
 

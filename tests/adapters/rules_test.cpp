@@ -132,6 +132,21 @@ TEST(AdapterJudge, PredictedTimes) {
   EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::small);
 }
 
+TEST(AdapterJudge, AnEpilogueTakesTime) {
+  Product p = product(8192, 3072, 768);
+  EXPECT_EQ(epilogue_us(p), 0);
+  p.activation = KW_ACTIVATION_RELU;
+  const double large = epilogue_us(p);
+  EXPECT_GT(large, 50);  // about what it takes where it was measured
+  p.m = p.n = 1;
+  EXPECT_GT(epilogue_us(p), 1);
+  EXPECT_LT(epilogue_us(p), large);
+  p.activation = KW_ACTIVATION_NONE;
+  static const float bias = 1;
+  p.bias = &bias;
+  EXPECT_GT(epilogue_us(p), 1);
+}
+
 TEST(AdapterJudge, ATriangleIsHalfTheOperations) {
   Policy policy;
   policy.smallest = 1e6;

@@ -279,11 +279,17 @@ def options() -> argparse.Namespace:
     return given
 
 
-def run_all(names: list[str], program: str, jobs: int) -> dict[str, Found]:
+def run_all(names: list[str], program: str, jobs: int, logs: Path | None) -> dict[str, Found]:
+    def run_logged(name: str, program: str, folder: Path) -> Found:
+        found = run(name, program, folder)
+        if logs:
+            (logs / f"{name}.txt").write_text(found.said, encoding="utf-8")
+        return found
+
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        together = {name: pool.submit(run, name, program, Path(folder)) for name in names if not CHECKS[name].alone}
+        together = {name: pool.submit(run_logged, name, program, Path(folder)) for name in names if not CHECKS[name].alone}
         every = {name: future.result() for name, future in together.items()}
-        every.update({name: run(name, program, Path(folder)) for name in names if CHECKS[name].alone})
+        every.update({name: run_logged(name, program, Path(folder)) for name in names if CHECKS[name].alone})
     return {name: every[name] for name in names}
 
 
@@ -303,12 +309,11 @@ def main() -> int:
     facts = facts_here()
     if "failed" in facts:
         raise Failure(f"{facts['failed']} Is there a GPU that nvidia-smi lists?")
-    every = run_all(names, str(program), given.jobs)
+    logs = Path(given.logs) if given.logs else None
+    if logs:
+        logs.mkdir(parents=True, exist_ok=True)
+    every = run_all(names, str(program), given.jobs, logs)
     rows = [judge(name, every) for name in names]
-    if given.logs:
-        Path(given.logs).mkdir(parents=True, exist_ok=True)
-        for name, found in every.items():
-            Path(given.logs, f"{name}.txt").write_text(found.said, encoding="utf-8")
     for row in rows:
         if not is_clean(row) and row["ended"]:
             tell(f"--- {row['check']}\n" + "\n".join(every[row["check"]].said.splitlines()[-25:]) + "\n")

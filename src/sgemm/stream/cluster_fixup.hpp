@@ -99,12 +99,12 @@ class ClusterFixup {
                                                       const StreamTileIndex& tile, int output) {
     static_assert(piece_outputs % S::BN == 0 || S::BN % piece_outputs == 0);
     __syncwarp();  // other lanes may have stored its elements
-    finish_stored<true>(call,
-                        {tile.entry, tile.row * std::int64_t{S::BM} + output / S::BN,
-                         tile.col * std::int64_t{S::BN} + output % S::BN,
-                         piece_outputs < S::BN ? 1 : piece_outputs / S::BN,
-                         piece_outputs < S::BN ? piece_outputs : S::BN},
-                        reread_thread_index() % 32, 32);
+    finish_stored<1>(call,
+                     {tile.entry, tile.row * std::int64_t{S::BM} + output / S::BN,
+                      tile.col * std::int64_t{S::BN} + output % S::BN,
+                      piece_outputs < S::BN ? 1 : piece_outputs / S::BN,
+                      piece_outputs < S::BN ? piece_outputs : S::BN},
+                     reread_thread_index() % 32, 32);
   }
 
   // A piece through the place of its first part, which nobody reads any more: each store of the

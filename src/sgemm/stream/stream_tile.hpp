@@ -89,8 +89,8 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
     store_tile<config>(shared, stored_first(entry_of(p, tile.entry)), tile, operands.c16, out);
     if (p.epilogue.any()) {
       sync_consumers<config>();
-      finish_stored<true>(p, part_of<config>(tile), OwnOutputs<config>().tid,
-                          Shape<config>::consumers);
+      finish_stored<4>(p, part_of<config>(tile), OwnOutputs<config>().tid,
+                       Shape<config>::consumers);
     }
   }
 }

@@ -22,6 +22,11 @@ constexpr struct {
 // As the log has a taken call of the kind.
 std::string in_line(const std::string& said) { return " with " + said + ", taken, "; }
 
+// cuBLASLt has no bias for them.
+bool is_row_major_with_bias(Enum order, const std::string& said) {
+  return order == lt::order_row && said.starts_with("bias");
+}
+
 TEST_F(LtEpilogue, EveryKindWithScalarsOrdersAndBatches) {
   for (const Enum mode : {pointer_mode_host, pointer_mode_device}) {
     for (const Enum order : {lt::order_col, lt::order_row}) {
@@ -34,6 +39,10 @@ TEST_F(LtEpilogue, EveryKindWithScalarsOrdersAndBatches) {
             make_ordered(order, batch);
             set<Enum>(lt::matmul_pointer_mode, mode);
             set_epilogue(kind.value, stride);
+            if (is_row_major_with_bias(order, kind.said)) {
+              expect(false, "epilogue that the library does not have");
+              continue;
+            }
             const bool reads_c = mode == pointer_mode_device;
             expect(true, in_line((reads_c ? "source+" : "") + std::string(kind.said)).c_str());
           }
@@ -50,6 +59,7 @@ TEST_F(LtEpilogue, EveryKindInPlaceAndWithCApart) {
       for (const auto& kind : kinds) {
         SCOPED_TRACE(std::string(kind.said) + " " + std::to_string(order) + std::to_string(batch));
         make_ordered(order, batch);
+        if (is_row_major_with_bias(order, kind.said)) continue;
         set_epilogue(kind.value, 9);
         in_place_ = false;
         expect(true, in_line("source+" + std::string(kind.said)).c_str());
@@ -193,13 +203,16 @@ TEST(LtEpilogueOfAProgram, IsVerifiedAndInTheReport) {
   unlink(path.c_str());
   unlink(log.c_str());
   // By shape and epilogue; those of the same kind but for strides count together.
-  EXPECT_GE(report["calls"].size(), 4 * std::size(kinds)) << report;
+  std::size_t taken = 0;
   for (const nlohmann::json& call : report["calls"]) {
+    if (!call["taken"]) continue;  // biases of row-major D
+    ++taken;
     EXPECT_NE(call["epilogue"], "");
     EXPECT_EQ(call["verified"], call["calls"]) << call;
     EXPECT_LT(call["error"], 10) << call;
     EXPECT_LT(call["vendor_error"], 10) << call;
   }
+  EXPECT_GE(taken, 2 * std::size(kinds)) << report;
 }
 
 }  // namespace
