@@ -1,15 +1,13 @@
 // What becomes of a product's elements beyond alpha * sum: beta times C or another source, a bias,
 // an activation (SgemmEpilogue). In one of two ways:
 //
-//   Finish           turns the sums that a thread holds into the finished elements in place, and
-//   the
-//                    kernel stores them with alpha 1. Nothing is stored between the loads, so that
-//                    they are under way together. For kernels with instances of their own for it.
-//   finish_stored    for all others. They store alpha * sum + beta * C as always (stored_first),
-//   and
-//                    threads that have met since finish those elements where they lie, in L2. What
-//                    the kernel does for a plain product stays as it is: with these formulas among
-//                    its own it is up to 15 % slower without an epilogue (docs/experiments.md).
+//   Finish         turns the sums that a thread holds into the finished elements in place, and the
+//                  kernel stores them with alpha 1. Nothing is stored between the loads, so that
+//                  they are under way together. For kernels with instances of their own for it.
+//   finish_stored  for all others. They store alpha * sum + beta * C as always (stored_first), and
+//                  threads that have met since finish those elements where they lie, in L2. What
+//                  the kernel does for a plain product stays as it is: with these formulas among
+//                  its own it is slower without an epilogue, too (docs/experiments.md).
 #pragma once
 
 #include "device/cache_hint.hpp"
@@ -58,10 +56,6 @@ struct Finish {
     }
     epilogue.move(row, column);
   }
-  // `one`: entry_of the call.
-  __device__ __forceinline__ Finish(const Sgemm& one, std::int64_t entry, std::int64_t row,
-                                    std::int64_t column)
-      : Finish(one, entry, row, column, one.alpha, one.beta) {}
 
   // each(body) calls body(i, j, x...) for all sums that the thread holds: `width` neighbours of a
   // row, i rows and j columns on. What is asked of all of them is decided once, and each case is
