@@ -23,7 +23,8 @@ TEST(LibraryCalls, ComputeWhatTheProblemSays) {
   LibraryCalls own(bench);
   const Kernel<Sgemm> kernel = own.row(Math::fp32);
   std::vector<check::SgemmCase> cases = check::sgemm_cases_of_shape(33, 17, 9, {}, 1);
-  for (const auto& more : {check::sgemm_transpose_cases(), check::sgemm_batch_cases()})
+  for (const auto& more :
+       {check::sgemm_transpose_cases(), check::sgemm_batch_cases(), check::sgemm_epilogue_cases()})
     cases.insert(cases.end(), more.begin(), more.end());
   for (const check::SgemmCase& c : cases) {
     if (c.m * c.n * c.k * c.batch > 100000) continue;

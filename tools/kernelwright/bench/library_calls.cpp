@@ -64,6 +64,15 @@ detail::SgemmCall call_of(const Sgemm& p, Math math) {
   call.beta = scalar(p.beta, p.beta_at);
   call.c = row_major(p.c, p.m, p.n, p.ldc);
   call.options.math = math;
+  Epilogue& epilogue = call.options.epilogue;
+  epilogue.bias = p.epilogue.bias;
+  epilogue.stride_bias = p.epilogue.stride_bias;
+  epilogue.bias_of = p.epilogue.bias_of_rows ? BiasOf::rows : BiasOf::columns;
+  epilogue.activation = p.epilogue.activation;
+  if (p.epilogue.source != nullptr) {
+    epilogue.source = row_major(p.epilogue.source, p.m, p.n, p.epilogue.ld_source);
+    epilogue.stride_source = p.epilogue.stride_source;
+  }
   call.batch = {p.batch,   p.stride_a, p.stride_b, p.stride_c, p.a_array != nullptr,
                 p.a_array, p.b_array,  p.c_array};
   return call;
