@@ -20,9 +20,7 @@ Reason judge_times(const Policy& policy, bool measured, const Product& p, double
 }
 
 double epilogue_us(const Product& p) {
-  const bool has_none =
-      p.bias == nullptr && p.activation == KW_ACTIVATION_NONE && p.source == nullptr;
-  if (has_none) return 0;
+  if (epilogue_kind(p) == 0) return 0;
   constexpr double least_us = 2, bytes_per_us = 0.8e6;
   const double elements =
       static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.batch);

@@ -61,12 +61,14 @@ Status check_source_numbers(const SgemmCall& call, const Operand& c) {
                  field("source"));
 }
 
-bool is_c_itself(const Operand& source, const Operand& c) {
-  return source.view.data == c.view.data && source.view.ld == c.view.ld &&
-         (source.entries <= 1 || source.stride == c.stride);
-}
-
 }  // namespace
+
+bool reads_other_source(const SgemmCall& call) {
+  const Epilogue& epilogue = call.options.epilogue;
+  const bool is_c = epilogue.source.data == call.c.data && epilogue.source.ld == call.c.ld &&
+                    (call.batch.count <= 1 || epilogue.stride_source == call.batch.stride_c);
+  return has_source(call) && !is_c;
+}
 
 bool has_epilogue(const SgemmCall& call) {
   const Epilogue& epilogue = call.options.epilogue;
@@ -113,7 +115,7 @@ Status check_epilogue_places(const SgemmCall& call, const Operand& c) {
   if (!has_source(call)) return Status::success();
   const Operand source = source_of(call);
   if (Status data = check_data(source); !data.ok()) return of_source(std::move(data));
-  if (is_c_itself(source, c)) return Status::success();
+  if (!reads_other_source(call)) return Status::success();
   Status apart = check_no_shared_element(c, source);
   if (apart.ok()) return apart;
   return invalid(text(options, "source is S: ", apart.message, ", or pass C itself"),

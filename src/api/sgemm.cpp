@@ -31,9 +31,7 @@ SgemmEpilogue canonical_epilogue(const SgemmCall& call, bool swapped) {
   epilogue.stride_bias = asked.stride_bias;
   epilogue.bias_of_rows = (asked.bias_of == BiasOf::rows) != swapped;
   epilogue.activation = asked.activation;
-  const bool is_c = asked.source.data == call.c.data && asked.source.ld == call.c.ld &&
-                    (call.batch.count == 1 || asked.stride_source == call.batch.stride_c);
-  if (asked.source.data != nullptr && !call.beta.is(0) && !is_c) {
+  if (reads_other_source(call)) {
     epilogue.source = asked.source.data;
     epilogue.ld_source = asked.source.ld;
     epilogue.stride_source = asked.stride_source;

@@ -75,6 +75,24 @@ SgemmCase make_case(const Shape& shape, Op op_a, Op op_b, std::size_t number, st
   return c;
 }
 
+// What the tables of variants have in common.
+template <class Variant>
+SgemmCase case_of(const Variant& v) {
+  SgemmCase c;
+  c.m = v.shape.m;
+  c.n = v.shape.n;
+  c.k = v.shape.k;
+  c.op_a = v.op_a;
+  c.op_b = v.op_b;
+  c.lda_pad = c.ldb_pad = c.ldc_pad = v.pad;
+  c.alpha = v.alpha;
+  c.beta = v.beta;
+  c.batch = v.batch;
+  c.by_pointers = v.by_pointers;
+  c.scalars_on_device = v.scalars_on_device;
+  return c;
+}
+
 }  // namespace
 
 std::vector<SgemmCase> sgemm_edge_cases(std::uint64_t seed) {
@@ -153,24 +171,13 @@ std::vector<SgemmCase> sgemm_batch_cases(std::uint64_t seed) {
   constexpr std::array<Input, 2> kinds = {Input::uniform, Input::integers};
   std::vector<SgemmCase> cases;
   for (const Variant& v : variants) {
-    SgemmCase c;
-    c.m = v.shape.m;
-    c.n = v.shape.n;
-    c.k = v.shape.k;
-    c.op_a = v.op_a;
-    c.op_b = v.op_b;
-    c.lda_pad = c.ldb_pad = c.ldc_pad = v.pad;
-    c.alpha = v.alpha;
-    c.beta = v.beta;
+    SgemmCase c = case_of(v);
     c.input = kinds[cases.size() % kinds.size()];
     c.seed = seed + cases.size();
     c.guard = guards[cases.size() / 2 % guards.size()];
-    c.batch = v.batch;
     c.gap = v.gap;
     c.shared_a = v.shared_a;
     c.shared_b = v.shared_b;
-    c.by_pointers = v.by_pointers;
-    c.scalars_on_device = v.scalars_on_device;
     cases.push_back(c);
   }
   return cases;
@@ -215,20 +222,9 @@ std::vector<SgemmCase> sgemm_epilogue_cases(std::uint64_t seed) {
   constexpr std::array<Input, 3> kinds = {Input::normal, Input::integers, Input::uniform};
   std::vector<SgemmCase> cases;
   for (const Variant& v : variants) {
-    SgemmCase c;
-    c.m = v.shape.m;
-    c.n = v.shape.n;
-    c.k = v.shape.k;
-    c.op_a = v.op_a;
-    c.op_b = v.op_b;
-    c.alpha = v.alpha;
-    c.beta = v.beta;
-    c.lda_pad = c.ldb_pad = c.ldc_pad = v.pad;
+    SgemmCase c = case_of(v);
     c.misalign_a = c.misalign_b = c.misalign_c = v.misalign;
-    c.batch = v.batch;
     c.gap = v.batch > 1 ? 3 : 0;
-    c.by_pointers = v.by_pointers;
-    c.scalars_on_device = v.scalars_on_device;
     c.epilogue = v.epilogue;
     c.input = kinds[cases.size() % kinds.size()];
     c.seed = seed + cases.size();

@@ -146,21 +146,30 @@ struct JudgeSgemm {
         epilogue.of_rows ? entry * m + row - in_memory * m : entry * n + element % n;
     return static_cast<double>(input_value(epilogue.bias, at));
   }
-  // Before the activation.
-  KW_HOST_DEVICE double sum(std::int64_t element) const {
-    return fma(alpha, product[element], beta * before(element)) + bias(element);
+  // What is added to alpha times the product of an element, and what comes of it.
+  struct Addends {
+    double of_c, bias;
+  };
+  KW_HOST_DEVICE Addends addends(std::int64_t element) const {
+    return {beta * before(element), bias(element)};
   }
-  KW_HOST_DEVICE double want(std::int64_t element) const {
-    return activated(epilogue.activation, sum(element));
+  // Before the activation.
+  KW_HOST_DEVICE double sum(double its_product, const Addends& added) const {
+    return fma(alpha, its_product, added.of_c) + added.bias;
+  }
+  KW_HOST_DEVICE double want(double its_product, const Addends& added) const {
+    return activated(epilogue.activation, sum(its_product, added));
   }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t row = element / n;  // of all entries
     const std::int64_t entry = row / m;
     const float stored = c[entry * stride_c + (row - entry * m) * ldc + element % n];
     const double got = stored;
-    const double wanted = want(element);
+    const Addends added = addends(element);
+    const double before_activation = sum(product[element], added);
+    const double wanted = activated(epilogue.activation, before_activation);
     const double product_part = unit_roundoff * fabs(alpha) * magnitude[element];
-    const double addend_part = unit_roundoff * (fabs(beta * before(element)) + fabs(bias(element)));
+    const double addend_part = unit_roundoff * (fabs(added.of_c) + fabs(added.bias));
     if (is_not_a_number(wanted) || is_infinite(wanted)) {
       judge_special(stored, wanted, element, found);
       return;
@@ -172,11 +181,11 @@ struct JudgeSgemm {
       if (epilogue.rounds_more) tolerance += 2 * (product_part + addend_part);
       // Nowhere steeper than 1.2; its own error is 2^-21 of what it is applied to.
       if (epilogue.is_smooth())
-        tolerance = 1.2 * tolerance + 8 * unit_roundoff * fabs(sum(element));
+        tolerance = 1.2 * tolerance + 8 * unit_roundoff * fabs(before_activation);
     }
     // What exceeds the largest float is infinite in a float, and a GELU of minus infinity is NaN.
     const bool becomes_nan = epilogue.is_smooth() && is_computed_nan(stored) &&
-                             tolerance - sum(element) >= float_overflow;
+                             tolerance - before_activation >= float_overflow;
     const bool overflows = becomes_nan || (is_infinite(got) && got * wanted > 0 &&
                                            fabs(wanted) + tolerance >= float_overflow);
     const double unit = product_part + addend_part;

@@ -275,9 +275,7 @@ std::string SgemmTrial::describe_failures(const JudgeSgemm& judge, VerifyResult&
   result.first_got =
       bench_.read(c_.data(in_memory) + result.first_row * c_.ld() + result.first_col);
   const double product = bench_.read(product_.as<double>() + element);
-  result.first_want = activated(
-      judge.epilogue.activation,
-      std::fma(judge.alpha, product, judge.beta * judge.before(element)) + judge.bias(element));
+  result.first_want = judge.want(product, judge.addends(element));
   return fmt::format(
       "{} of {} elements wrong, first {}C[{}][{}] = {:.9g}, want {:.9g} (largest error {:.3g} u, "
       "bound {:.3g} u)",

@@ -44,9 +44,8 @@ void finish_elements(const Sgemm& one) {
   if (epilogue.bias == nullptr && epilogue.activation == Activation::none) return;
   each_row(one, [&](float* c, std::int64_t i) {
     for (std::int64_t j = 0; j < one.n; ++j) {
-      const float bias =
-          epilogue.bias == nullptr ? 0 : epilogue.bias[epilogue.bias_of_rows ? i : j];
-      c[j] = activated(epilogue.activation, epilogue.bias == nullptr ? c[j] : c[j] + bias);
+      if (epilogue.bias != nullptr) c[j] += epilogue.bias[epilogue.bias_of_rows ? i : j];
+      c[j] = activated(epilogue.activation, c[j]);
     }
   });
 }

@@ -41,7 +41,6 @@ struct Finish {
   float alpha, beta;
   int rows, columns;  // of C, counted from there
 
-  // `call` has the call's epilogue, and either the call's C or that of the entry (entry_of).
   __device__ __forceinline__ Finish(const Sgemm& call, std::int64_t entry, std::int64_t row,
                                     std::int64_t column, float its_alpha, float its_beta)
       : epilogue(call.epilogue),

@@ -46,10 +46,10 @@ __device__ __forceinline__ void store_some(float* row, int j, int first, int end
   if (j + 3 >= first && j + 3 < end) row[j + 3] = four.w;
 }
 
-// Anywhere. Single elements take four times the stores, of 4 bytes in each
-// sector of 32. So each lane gets from its left neighbour what lies between an aligned address and
-// its own four elements, and all but the ends of a row are stored in rows of 16 bytes. Columns of
-// the tile count from the lane's first. All lanes of the warp call it.
+// Anywhere. Single elements take four times the stores, of 4 bytes in each sector of 32. So each
+// lane gets from its left neighbour what lies between an aligned address and its own four elements,
+// and all but the ends of a row are stored in rows of 16 bytes. Columns of the tile count from the
+// lane's first. All lanes of the warp call it.
 template <int blocks, int bn>
 __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, float* c,
                                               std::int64_t ldc, float alpha, int rows,
