@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <utility>
 
 #include "fork_lock.hpp"
 
@@ -68,6 +69,22 @@ std::size_t Session::Hash::operator()(const Key& key) const {
                                static_cast<std::int64_t>(key.capture)});
 }
 
+// Lanes to close once the session's lock is given back: who is in a call of such a lane holds its
+// lock, and may be waiting for the session's.
+class Session::Closing {
+ public:
+  Closing() = default;
+  ~Closing() {
+    for (const auto& lane : lanes_) lane->close();
+  }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+  void add(std::shared_ptr<Lane> lane) { lanes_.push_back(std::move(lane)); }
+
+ private:
+  std::vector<std::shared_ptr<Lane>> lanes_;
+};
+
 Lane* Session::lane_for(const Call& call, Reason* reason, bool* captured) {
   Key key{call.handle, call.stream, 0, 0};
   int ordinal = 0;
@@ -89,12 +106,13 @@ Lane* Session::lane_for(const Call& call, Reason* reason, bool* captured) {
     return recent.lane.get();
   }
   recent = {};
+  Closing closing;  // ends after the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = lanes_.find(key);
   std::shared_ptr<Lane> lane = found != lanes_.end() ? found->second : nullptr;
   if (lane == nullptr) {
     *reason = Reason::capture;
-    lane = *captured ? take_spare(key, capture) : open_lane(key, reason);
+    lane = *captured ? take_spare(key, capture) : open_lane(key, reason, closing);
   }
   if (lane == nullptr) return nullptr;
   *reason = Reason::none;
@@ -109,7 +127,7 @@ Device& Session::device(int ordinal) {
   return known;
 }
 
-std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason) {
+std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason, Closing& closing) {
   const std::string& no_library = library().why_not;
   Device& on = device(static_cast<int>(key.device));
   *reason = no_library.empty() ? Reason::no_device : Reason::no_library;
@@ -125,18 +143,18 @@ std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason) {
   }
   record_.set_device(on.name);
   fill_spares(on);
-  close_oldest_lane();
+  close_oldest_lane(closing);
   opened_.push_back(key);
   return lanes_.emplace(key, std::move(opened)).first->second;
 }
 
 // A program that makes ever new streams would gather lanes for all of them.
-void Session::close_oldest_lane() {
+void Session::close_oldest_lane(Closing& closing) {
   while (opened_.size() >= most_lanes) {
     const auto oldest = lanes_.find(opened_.front());
     opened_.pop_front();
     if (oldest == lanes_.end()) continue;
-    oldest->second->close();
+    closing.add(std::move(oldest->second));
     lanes_.erase(oldest);
     ++generation_;
   }
@@ -144,6 +162,7 @@ void Session::close_oldest_lane() {
 
 std::shared_ptr<Lane> Session::take_spare(const Key& key, const Capture& capture) {
   Device& on = device(static_cast<int>(key.device));
+  take_back_spares();
   short_of_spares_ = true;
   if (on.spares.empty() || !driver().keeps_with_graphs()) {
     on.spares_wanted = std::min<std::size_t>(on.spares_wanted + 1, 8);
@@ -158,18 +177,30 @@ std::shared_ptr<Lane> Session::take_spare(const Key& key, const Capture& capture
   return lanes_.emplace(key, std::move(lane)).first->second;
 }
 
-// Called by the driver, from any thread, once a graph and its instances are gone: the lane serves
-// another capture. No function of the driver may be called here.
+// Called by the driver, from any thread, once a graph and its instances are gone. The driver may
+// hold locks of its own meanwhile, so none is waited for here over which it is called.
 void Session::capture_is_gone(void* data) {
   auto* const gone = static_cast<Lane*>(data);
   Session& owner = *gone->device().session;
-  const std::lock_guard<std::mutex> lock(owner.mutex_);
-  const auto found = std::find_if(owner.lanes_.begin(), owner.lanes_.end(),
-                                  [&](const auto& entry) { return entry.second.get() == gone; });
-  if (found == owner.lanes_.end()) return;
-  gone->device().spares.push_back(std::move(found->second));
-  owner.lanes_.erase(found);
-  ++owner.generation_;
+  const std::lock_guard<std::mutex> lock(owner.gone_mutex_);
+  owner.gone_.push_back(gone);
+}
+
+// Lanes whose graphs are gone serve other captures.
+void Session::take_back_spares() {
+  std::vector<const Lane*> gone;
+  {
+    const std::lock_guard<std::mutex> lock(gone_mutex_);
+    gone.swap(gone_);
+  }
+  for (const Lane* lane : gone) {
+    const auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                                    [&](const auto& entry) { return entry.second.get() == lane; });
+    if (found == lanes_.end()) continue;
+    found->second->device().spares.push_back(std::move(found->second));
+    lanes_.erase(found);
+    ++generation_;
+  }
 }
 
 void Session::prepare_captures(Lane& lane, std::size_t workspace_bytes) {
@@ -184,6 +215,7 @@ void Session::prepare_captures(Lane& lane, std::size_t workspace_bytes) {
 void Session::fill_spares(Device& device) {
   short_of_spares_ = false;
   if (policy_.capture_bytes == 0 || !driver().keeps_with_graphs()) return;
+  take_back_spares();
   std::string why_not;
   while (device.spares.size() < device.spares_wanted) {
     std::shared_ptr<Lane> spare = Lane::open(device, policy_, &why_not);
@@ -196,12 +228,13 @@ void Session::fill_spares(Device& device) {
 }
 
 void Session::forget(Handle handle) {
+  Closing closing;  // ends after the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto at = lanes_.begin(); at != lanes_.end();) {
     // What a graph captured stays with the graph.
     const bool goes = at->first.handle == handle && at->first.capture == 0;
     if (goes) {
-      at->second->close();
+      closing.add(at->second);
       std::erase(opened_, at->first);
     }
     at = goes ? lanes_.erase(at) : std::next(at);

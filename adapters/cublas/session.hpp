@@ -63,16 +63,21 @@ class Session {
   static constexpr std::size_t most_lanes = 64;
 
   Device& device(int ordinal);
-  std::shared_ptr<Lane> open_lane(const Key& key, Reason* reason);
+  class Closing;
+  std::shared_ptr<Lane> open_lane(const Key& key, Reason* reason, Closing& closing);
   std::shared_ptr<Lane> take_spare(const Key& key, const Capture& capture);
-  void close_oldest_lane();
+  void close_oldest_lane(Closing& closing);
   void fill_spares(Device& device);
+  void take_back_spares();
   static void capture_is_gone(void* lane);
 
   const Policy policy_;
   const bool recording_;
   Record record_;
-  std::mutex mutex_;  // of all below
+  std::mutex gone_mutex_;
+  std::vector<const Lane*> gone_;  // whose graphs are gone, not yet among the spares
+  // Of all below. Who waits for it may hold a lane's lock; who has it waits for no lane's.
+  std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<Lane>, Hash> lanes_;
   std::deque<Key> opened_;  // those without a capture, oldest first
   std::map<int, Device> devices_;

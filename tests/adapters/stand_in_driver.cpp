@@ -3,11 +3,13 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "stand_in.hpp"
@@ -33,6 +35,8 @@ State& state() {
   return *made;
 }
 
+std::mutex destructors;
+std::atomic<bool> destroys{false};
 std::atomic<int> device{0};
 std::atomic<long> allocations{0};
 
@@ -52,6 +56,8 @@ void stand_in_end_capture(void* stream) {
   state().capturing.erase(stream);
 }
 void stand_in_break_capture(void* stream) { stand_in_begin_capture(stream, 0); }
+// As a driver may, this lets nobody else into the driver while destructors run: one that waits for
+// a thread which calls the driver waits for ever.
 int stand_in_destroy_graph(std::uint64_t id) {
   std::vector<Object*> objects;
   {
@@ -59,10 +65,14 @@ int stand_in_destroy_graph(std::uint64_t id) {
     objects.swap(state().graphs[id]);
     state().graphs.erase(id);
   }
+  const std::lock_guard<std::mutex> destruction(destructors);
+  destroys = true;
+  std::this_thread::sleep_for(std::chrono::microseconds(200));  // others come to wait
   for (Object* object : objects) {
     object->destroy(object->data);
     delete object;
   }
+  destroys = false;
   return static_cast<int>(objects.size());
 }
 long stand_in_allocations() { return allocations; }
@@ -79,6 +89,7 @@ int cuStreamGetCaptureInfo_v2(void* stream, int* status, std::uint64_t* id, void
   return 0;
 }
 int cuThreadExchangeStreamCaptureMode(int* mode) {
+  if (destroys) const std::lock_guard<std::mutex> wait(destructors);
   static thread_local int current = 0;
   std::swap(*mode, current);
   return 0;

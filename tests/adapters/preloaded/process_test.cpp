@@ -142,6 +142,56 @@ TEST_F(Adapter, TwoHandlesAndManyStreams) {
   EXPECT_TRUE(p.is_right());
 }
 
+// Each call has a new shape, so that a lane with its lock held asks the session, which at the same
+// time closes lanes for the new streams of other threads.
+TEST_F(Adapter, ThreadsWithEverNewStreamsAndShapes) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uintptr_t number = 0; number < 4; ++number) {
+    threads.emplace_back([&wrong, number] {
+      void* handle = nullptr;
+      cublasCreate_v2(&handle);
+      for (int turn = 0; turn < 400; ++turn) {
+        const auto one_of_100 = static_cast<std::uintptr_t>(turn % 100);
+        cublasSetStream_v2(handle, stream(10000 * (number + 1) + one_of_100));
+        Problem p(op_n, op_n, 1 + turn % 23, 1 + turn / 23, 3);
+        if (sgemm(p, handle) != status_success || !p.is_right()) ++wrong;
+      }
+      cublasDestroy_v2(handle);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(Adapter, GraphsThatEndWhileOthersOpenLanes) {
+  std::atomic<int> wrong{0};
+  std::atomic<bool> stops{false};
+  std::thread opener([&] {
+    void* handle = nullptr;
+    cublasCreate_v2(&handle);
+    for (std::uintptr_t turn = 0; !stops; ++turn) {
+      cublasSetStream_v2(handle, stream(60000 + turn % 1000));
+      Problem p(op_n, op_n, 3, 4, 5);
+      if (sgemm(p, handle) != status_success || !p.is_right()) ++wrong;
+    }
+    cublasDestroy_v2(handle);
+  });
+  cublasSetStream_v2(handle_, stream(66));
+  int taken = 0;
+  for (std::uint64_t id = 5000; id < 5200; ++id) {
+    stand_in_begin_capture(stream(66), id);
+    Problem p(op_n, op_n, 6, 7, 8);
+    if (sgemm(p) != status_success || !p.is_right()) ++wrong;
+    stand_in_end_capture(stream(66));
+    taken += stand_in_destroy_graph(id);
+  }
+  stops = true;
+  opener.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(taken, 0);
+}
+
 TEST_F(Adapter, SeveralDevices) {
   for (int turn = 0; turn < 3; ++turn) {
     for (int device = 0; device < 4; ++device) {
