@@ -1,5 +1,5 @@
 # Part of ./dev: the tests, and all that a change must pass.
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2030,SC2031,SC2034,SC2154
 
 run_tests() { # run_tests PRESET [TEST_PRESET]: a skipped test counts as failed
   local log=build/tests-$1.log code=0
@@ -27,12 +27,13 @@ count_tests() {
 
 # cpu_so_far: sets `cpu` to the seconds that all cores together spent on what this shell waited for.
 cpu_so_far() {
-  times >build/times # in this shell, of which it speaks
-  cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' build/times)
+  local file=build/stages/times.$BASHPID
+  times >"$file" # in this shell, of which it speaks
+  cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
 }
 
-# stage NAME COMMAND...: runs it, keeps its outcome, time and CPU time for the summary. A list of tests counts as many as
-# it has, anything else as one.
+# stage NAME COMMAND...: runs it, and keeps its outcome, time and CPU time for the summary, in a line of build/stages/. A
+# list of tests counts as many as it has, anything else as one.
 stage() {
   local name=$1 began=$SECONDS code bad=0 all=1 cpu cpu_before
   shift
@@ -48,10 +49,29 @@ stage() {
   set -e
   if [[ $1 == run_tests ]]; then read -r bad all < <(count_tests "$2") || all=1; fi
   if ((code != 0 && bad == 0)); then bad=1; fi
-  passed=$((passed + all - bad)) failed=$((failed + bad))
   cpu_so_far
-  summary+=("$(printf '%-6s %4d s, %4d s of CPU  %s' "$( ((code)) && echo FAILED || echo passed)" \
-    $((SECONDS - began)) $((cpu - cpu_before)) "$name")")
+  printf '%d %d %-6s %4d s, %4d s of CPU  %s\n' $((all - bad)) "$bad" "$( ((code)) && echo FAILED || echo passed)" \
+    $((SECONDS - began)) $((cpu - cpu_before)) "$name" >>"build/stages/$list"
+}
+
+# side_by_side LIST...: functions that run stages, side by side, each with its share of the cores; each line says whose it
+# is. A stage alone leaves cores idle at its end, and while one long file compiles.
+side_by_side() {
+  local list share=$((jobs / $#)) running=() process
+  if ((share < 1)); then # one after the other
+    for list in "$@"; do "$list"; done
+    return
+  fi
+  for list in "$@"; do
+    (
+      jobs=$share
+      "$list" 2>&1 | sed -u "s/^/${list#stages_} | /"
+    ) &
+    running+=($!)
+  done
+  for process in "${running[@]}"; do
+    wait "$process" || printf '0 1 FAILED  a list of stages ended early\n' >>build/stages/stages_checks
+  done
 }
 
 # trace_rungs PRESET: every rung at whole tiles and at edges; none may be wrong or have a race.
@@ -78,10 +98,25 @@ mutate() { # mutate [ID...]
   python3 tools/mutate.py "$@"
 }
 
+# The stages of `./dev test`, in two lists of about the same length. What they read is set by run_all_tests.
+stages_checks() {
+  stage "format" format --check
+  stage "documents" docs --check
+  stage "lint" lint "${quick[@]}"
+  if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
+  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
+  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
+}
+
+stages_tests() {
+  stage "tests, preset $main" run_tests "$main" "$main$beside"
+  if [[ -z $beside && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
+}
+
 # run_all_tests [--all]: what CI runs, where two presets would run a kernel on the same data in one of them; with --all
 # also what takes long, every test under sanitizers and every kernel for every architecture.
 run_all_tests() {
-  local passed=0 failed=0 summary=() main=cuda beside=-beside-asan asan=asan quick=(--quick) amd=()
+  local main=cuda beside=-beside-asan asan=asan quick=(--quick) amd=()
   case ${1:-} in
     "")
       local architectures
@@ -95,6 +130,18 @@ run_all_tests() {
     *) die "test: unknown argument '$1'; there is --all" ;;
   esac
   choose_seed
+  set_up_for_tests
+  rm -rf build/tests-*.log build/stages
+  mkdir -p build/stages
+  side_by_side stages_checks stages_tests
+  printf '\n=== summary, %s in all\n' "$(elapsed)"
+  awk '{ passed += $1; failed += $2; sub(/^[0-9]+ [0-9]+ /, ""); print }
+    END { printf "%d passed, %d failed\n", passed, failed; exit failed > 0 || NR == 0 }' \
+    build/stages/stages_checks build/stages/stages_tests
+}
+
+# set_up_for_tests: what the stages need is installed before they run side by side; without nvcc `main` is another preset.
+set_up_for_tests() {
   set_up_build
   if ! find_nvcc; then
     if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
@@ -103,20 +150,9 @@ run_all_tests() {
     if have hipcc && [[ -e /dev/kfd ]]; then main=hip beside=''; fi # AMD's driver is here
   fi
   find_python || true
+  set_up_clang clang-format || true
+  set_up_clang clang-tidy || true
+  if [[ ${CI:-} == true ]]; then set_up_hip || true; fi
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
   packages "tests of what is installed" pkg-config qemu-user man-db || warn "tests of what is installed: in part"
-  mkdir -p build
-  rm -f build/tests-*.log
-  stage "format" format --check
-  stage "documents" docs --check
-  stage "lint" lint "${quick[@]}"
-  if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
-  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
-  stage "tests, preset $main" run_tests "$main" "$main$beside"
-  if [[ -z $beside && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
-  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
-  printf '\n=== summary, %s in all\n' "$(elapsed)"
-  printf '%s\n' "${summary[@]}"
-  printf '%d passed, %d failed\n' "$passed" "$failed"
-  ((failed == 0))
 }
