@@ -199,7 +199,7 @@ TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
   for (const int count : {1, 256, 257}) {
     SCOPED_TRACE(count);
     a_ = ordinary;
-    for (int i = 0; i < count; ++i) a_.at(i % 60, missed_k + i / 60) *= 0x1p10f;
+    for (int i = 0; i < count; ++i) a_.at(i % 40, missed_k + i / 40) *= 0x1p10f;
     multiply();
     EXPECT_TRUE(is_in(in_fp16() && count <= 256 ? "hopper_fp16x3" : "hopper_bf16x6", path_))
         << path_;
@@ -210,6 +210,30 @@ TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
   multiply();
   EXPECT_EQ(path_, kernel().name) << "there is room for a factor of four";
   expect_product();
+}
+
+// A matrix whose diagonal outweighs the rest by a power of two.
+TestMatrix with_diagonal(std::int64_t size, unsigned seed, int exponent) {
+  TestMatrix made = random_matrix(size, size, seed);
+  for (std::int64_t i = 0; i < size; ++i) made.at(i, i) = std::ldexp(1.25f, exponent);
+  return made;
+}
+
+// Far more of a diagonal's elements than the list holds are where the sample is not.
+TEST_P(Hopper, DiagonalsThatOutweighTheirRows) {
+  if (!in_fp16()) return;
+  constexpr std::int64_t size = 450;
+  const TestMatrix narrow_a = random_matrix(20, size, 7), narrow_b = random_matrix(size, 20, 8);
+  for (const int exponent : {9, hopper::largest_diagonal, hopper::largest_diagonal + 2}) {
+    for (const bool in_a : {true, false}) {
+      SCOPED_TRACE(testing::Message() << "2^" << exponent << " in " << (in_a ? "A" : "B"));
+      a_ = in_a ? with_diagonal(size, 9, exponent) : narrow_a;
+      b_ = in_a ? narrow_b : with_diagonal(size, 9, exponent);
+      multiply();
+      EXPECT_EQ(path_ == kernel().name, exponent <= hopper::largest_diagonal) << path_;
+      expect_product();
+    }
+  }
 }
 
 TEST_P(Hopper, SameBitsWhereARowHasSeveralOutliers) {

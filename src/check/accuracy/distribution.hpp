@@ -38,6 +38,7 @@ struct DrawnOperand {
   int row_range = 0;   // each row times 2^e, e within +-row_range
   int k_range = 0;     // each place of k likewise
   int subnormals = 0;  // a million: 2^-149 to 2^-127
+  int diagonal = 0;    // elements whose place along k is their row's number, times 2^diagonal
 };
 
 struct Distribution {
@@ -146,6 +147,7 @@ class DrawnValue {
         exponent += e_.operand == Operand::a ? d : -d;
       }
       if (picks(5, own_.outliers, own_.outlier_pick)) exponent += own_.outlier_size;
+      if (e_.p == e_.outer) exponent += own_.diagonal;
       x = body(drawn) * reproducible_exp2(exponent);
     }
     return own_.one_sign != 0 && x < 0 ? -x : x;

@@ -46,6 +46,8 @@ constexpr OperandProperty operand_properties[] = {
     {"k_range", "each place of k times 2^e, e within it", &DrawnOperand::k_range, 0, 60},
     {"subnormals", "so many in a million are from 2^-149 to 2^-127", &DrawnOperand::subnormals, 0,
      million},
+    {"diagonal", "row i's (column j's) element at place i (j) of k is multiplied by 2^diagonal",
+     &DrawnOperand::diagonal, 0, 60},
 };
 
 struct SharedProperty {
@@ -147,7 +149,7 @@ int reach(const DrawnOperand& x) {
   const int of_body = body == Body::exponents  ? x.spread
                       : body == Body::longtail ? 2 * x.spread
                                                : 2;
-  return of_body + std::abs(x.outlier_size) + x.row_range + x.k_range;
+  return of_body + std::abs(x.outlier_size) + x.row_range + x.k_range + x.diagonal;
 }
 
 DrawnOperand draw_operand(Dice& dice) {
@@ -180,6 +182,13 @@ DrawnOperand draw_operand(Dice& dice) {
   return x;
 }
 
+// As Gram, covariance and kernel matrices have it.
+void draw_diagonal(Dice& dice, DrawnOperand& x) {
+  if (!dice.one_in(5)) return;
+  x.diagonal = static_cast<int>(dice.spread_out(1, 32));
+  if (reach(x) > 55) x.diagonal = 0;
+}
+
 std::int64_t draw_k(Dice& dice, double least, double most) {
   const std::int64_t k = dice.spread_out(least, most);
   return dice.one_in(3) ? k : k / 32 * 32;
@@ -199,13 +208,15 @@ FuzzCase draw_case(std::uint64_t seed, std::int64_t number, FuzzShapes shapes) {
     c.m = dice.from(33, 96);
     c.n = dice.from(33, 96);
     c.k = draw_k(dice, 64, 800);
-    return c;
+  } else {
+    // Half of them so large that the library takes its widest tiles.
+    const bool is_wide = dice.one_in(2);
+    c.m = is_wide ? dice.from(1480, 1600) : dice.spread_out(128, 1200);
+    c.n = is_wide ? dice.from(1480, 1600) : dice.spread_out(128, 1200);
+    c.k = draw_k(dice, 64, is_wide ? 4096 : 16384);
   }
-  // Half of them so large that the library takes its widest tiles.
-  const bool is_wide = dice.one_in(2);
-  c.m = is_wide ? dice.from(1480, 1600) : dice.spread_out(128, 1200);
-  c.n = is_wide ? dice.from(1480, 1600) : dice.spread_out(128, 1200);
-  c.k = draw_k(dice, 64, is_wide ? 4096 : 16384);
+  draw_diagonal(dice, c.data.a);
+  draw_diagonal(dice, c.data.b);
   return c;
 }
 

@@ -226,6 +226,7 @@ constexpr int split_blocks_per_sm = 3;
 constexpr int stages_at_once = 2;      // stages whose loads are under way together
 constexpr int sampled_stages = 4;      // of 32 along k, of each row
 constexpr int sample_room = 2;         // by so much a sample may miss a row's largest exponent
+constexpr int largest_diagonal = 11;   // by so much a row's diagonal may outweigh its sample
 constexpr int max_range_blocks = 512;  // blocks that write ranges
 constexpr unsigned max_outliers = 256;
 // The elements of C that terms.hpp looks at, at so many places of k each, and from which share of
