@@ -80,7 +80,7 @@ class PlanData {
   }
 
  private:
-  unsigned char bytes_[128] = {};
+  unsigned char bytes_[160] = {};
 };
 
 // How a kernel will compute one problem on one device. It is made once: the choice compares plans,

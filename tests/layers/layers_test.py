@@ -52,6 +52,21 @@ def is_allowed(file, included):
     return included in allowed or included.partition("/")[0] in allowed
 
 
+# Computed on the host alone.
+WITHOUT_DEVICE_CODE = ("cpu/", "api/", "host_simt/", "sgemm/thin_plan.hpp")
+
+
+def bit_functions(files):
+    """Uses of <bit> in device code which nvcc 13 compiles to a constant, whatever the argument; g++ and so host SIMT
+    do not."""
+    return [
+        f"src/{file} uses std::{function}: __ffs or __clz in device code"
+        for file, text in files
+        if not file.startswith(WITHOUT_DEVICE_CODE) and not file.endswith(".cpp")
+        for function in re.findall(r"std::(count[lr]_(?:zero|one)|bit_(?:width|ceil|floor)|has_single_bit)\b", text)
+    ]
+
+
 def violations(files):
     """`files`: (path relative to src, text)."""
     return [
@@ -90,6 +105,13 @@ class Layers(unittest.TestCase):
         self.assertEqual(adapter_violations(files), [])
         for included in ("kernelwright/sgemm.hpp", "api/calls.hpp", "sgemm/problem.hpp"):
             self.assertEqual(len(adapter_violations([("cublas/a.cpp", f'#include "{included}"\n')])), 1, included)
+
+    def test_device_code_has_no_bit_function_that_nvcc_takes_for_a_constant(self):
+        self.assertEqual(bit_functions(sources()), [])
+        for function in ("countr_zero", "bit_width", "countl_zero"):
+            self.assertEqual(len(bit_functions([("sgemm/thin.cu", f"int x = std::{function}(y);")])), 1, function)
+        for allowed in ("std::popcount(x)", "std::bit_cast<int>(x)"):
+            self.assertEqual(bit_functions([("sgemm/thin.cu", allowed)]), [])
 
     def test_no_file_includes_a_higher_or_a_sideways_one(self):
         self.assertEqual(violations(sources()), [])

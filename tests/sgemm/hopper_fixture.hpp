@@ -76,6 +76,26 @@ class Sampled {
   static inline bool apart_;
 };
 
+// A kernel that keeps how many outliers the data of its last product had.
+class Counted {
+ public:
+  static Kernel<Sgemm> row(const Kernel<Sgemm>& kernel) {
+    kernel_ = kernel;
+    Kernel<Sgemm> made = kernel;
+    made.path_taken = [](const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                         const PathWords& words) {
+      outliers_ = words[1];
+      return kernel_.path_taken(p, device, plan, words);
+    };
+    return made;
+  }
+  static std::uint32_t outliers() { return outliers_; }
+
+ private:
+  static inline Kernel<Sgemm> kernel_;
+  static inline std::uint32_t outliers_;
+};
+
 class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   Hopper() : before_(host_simt::options()) {}

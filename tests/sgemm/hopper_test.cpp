@@ -86,7 +86,7 @@ TEST_P(Hopper, EveryBlockOfTheSplitPassHasItsRowsScales) {
   for (std::int64_t i = 0; i < a_.rows; ++i)
     for (std::int64_t k = 0; k < a_.cols; ++k)
       a_.at(i, k) = std::ldexp(a_.at(i, k), static_cast<int>(i * 7 % 60 - 30));
-  constexpr int most = hopper::max_outliers;
+  constexpr int most = hopper::listed_outliers;
   for (int k = 0; k < most; ++k) a_.at(k % 60, 2 * k + 1) *= 0x1p-40f;
   for (const bool apart : {true, false}) {
     SCOPED_TRACE(apart);
@@ -96,7 +96,7 @@ TEST_P(Hopper, EveryBlockOfTheSplitPassHasItsRowsScales) {
   }
 }
 
-// Far more than 256 elements lie below 2^-25 of their row's or column's largest.
+// Far more elements than are listed lie below 2^-25 of their row's or column's largest.
 TEST_P(Hopper, GradedDataTakesBf16) {
   a_ = random_matrix(70, 50, 5, 60);
   b_ = random_matrix(50, 66, 6, 20);
@@ -105,8 +105,8 @@ TEST_P(Hopper, GradedDataTakesBf16) {
   expect_product();
 }
 
-TEST_P(Hopper, AsManyElementsAsTheListHolds) {
-  constexpr int most = hopper::max_outliers;
+TEST_P(Hopper, AsManyElementsAsAListHolds) {
+  constexpr int most = hopper::listed_outliers;
   for (const int count : {most, most + 1}) {
     a_ = random_matrix(70, 50, 5);
     for (int i = 0; i < count; ++i) a_.at(i % 60, 10 + i / 60) *= 0x1p-40f;
@@ -115,6 +115,39 @@ TEST_P(Hopper, AsManyElementsAsTheListHolds) {
         << path_;
     expect_product();
   }
+}
+
+// Lists of all row blocks, none of them full; each outlier meets three tiles.
+TEST_P(Hopper, AsManyElementsAsAllMayBe) {
+  if (!in_fp16()) return;
+  b_ = random_matrix(50, 300, 6);
+  b_.at(3, 7) = 1.7654321f * 0x1p-30f;
+  for (const int in_a : {hopper::few_outliers - 1, hopper::few_outliers}) {
+    a_ = random_matrix(64 * 6, 50, 5);
+    for (int i = 0; i < in_a; ++i) a_.at(i, 10 + i % 7) *= 0x1p-40f;
+    multiply();
+    EXPECT_EQ(path_ == kernel().name, in_a < hopper::few_outliers) << path_;
+    expect_product();
+  }
+}
+
+// Each tile adds what the lists of its own rows and columns have, more than a warp has lanes in
+// some.
+TEST_P(Hopper, OutliersOfManyTiles) {
+  if (!in_fp16()) return;
+  host_simt::options().workers = 32;  // many segments of k
+  std::mt19937 random(11);
+  const auto below = [&](std::int64_t end) { return static_cast<std::int64_t>(random()) % end; };
+  constexpr std::int64_t m = 140, n = 160, k = 1999;
+  a_ = random_matrix(m, k, 5);
+  b_ = random_matrix(k, n, 6);
+  for (int i = 0; i < 120; ++i) {
+    a_.at(i < 50 ? 70 + below(40) : below(m), below(k)) *= i % 2 == 0 ? 0x1p20f : 0x1p-40f;
+    b_.at(below(k), i < 50 ? 140 + below(9) : below(n)) *= i % 2 == 0 ? 0x1p20f : 0x1p-40f;
+  }
+  multiply();
+  EXPECT_EQ(path_, kernel().name);
+  expect_product();
 }
 
 TEST_P(Hopper, DataThatThePiecesDoNotHoldTakesFp32) {
@@ -196,12 +229,13 @@ constexpr std::int64_t sampled_k = 400, missed_k = 40;
 TEST_P(Hopper, LargeElementsThatTheSampleMisses) {
   const TestMatrix ordinary = random_matrix(70, sampled_k, 7);
   b_ = random_matrix(sampled_k, 66, 8);
-  for (const int count : {1, 256, 257}) {
+  constexpr int most = hopper::listed_outliers;
+  for (const int count : {1, most, most + 1}) {
     SCOPED_TRACE(count);
     a_ = ordinary;
     for (int i = 0; i < count; ++i) a_.at(i % 40, missed_k + i / 40) *= 0x1p10f;
     multiply();
-    EXPECT_TRUE(is_in(in_fp16() && count <= 256 ? "hopper_fp16x3" : "hopper_bf16x6", path_))
+    EXPECT_TRUE(is_in(in_fp16() && count <= most ? "hopper_fp16x3" : "hopper_bf16x6", path_))
         << path_;
     expect_product();
   }
@@ -219,20 +253,21 @@ TestMatrix with_diagonal(std::int64_t size, unsigned seed, int exponent) {
   return made;
 }
 
-// Far more of a diagonal's elements than the list holds are where the sample is not.
+// Most elements of a diagonal are where the sample is not.
 TEST_P(Hopper, DiagonalsThatOutweighTheirRows) {
   if (!in_fp16()) return;
-  constexpr std::int64_t size = 450;
-  const TestMatrix narrow_a = random_matrix(20, size, 7), narrow_b = random_matrix(size, 20, 8);
-  for (const int exponent : {9, hopper::largest_diagonal, hopper::largest_diagonal + 2}) {
-    for (const bool in_a : {true, false}) {
-      SCOPED_TRACE(testing::Message() << "2^" << exponent << " in " << (in_a ? "A" : "B"));
-      a_ = in_a ? with_diagonal(size, 9, exponent) : narrow_a;
-      b_ = in_a ? narrow_b : with_diagonal(size, 9, exponent);
-      multiply();
-      EXPECT_EQ(path_ == kernel().name, exponent <= hopper::largest_diagonal) << path_;
-      expect_product();
-    }
+  constexpr std::int64_t size = 256;
+  for (const auto& [exponent, in_a] : {std::pair{9, true},
+                                       {hopper::largest_diagonal, false},
+                                       {hopper::largest_diagonal + 2, true}}) {
+    SCOPED_TRACE(testing::Message() << "2^" << exponent << " in " << (in_a ? "A" : "B"));
+    a_ = in_a ? with_diagonal(size, 9, exponent) : random_matrix(20, size, 7);
+    b_ = in_a ? random_matrix(size, 20, 8) : with_diagonal(size, 9, exponent);
+    multiply_by(Counted::row(kernel()));
+    EXPECT_EQ(path_, kernel().name);
+    EXPECT_EQ(Counted::outliers() < 10, exponent <= hopper::largest_diagonal)
+        << Counted::outliers();
+    expect_product();
   }
 }
 

@@ -320,9 +320,9 @@ TEST(PiecesHold, LargestSum) {
 
 TEST(PiecesHold, MoreOutliersThanTheListHasAreForBf16) {
   EXPECT_EQ(path_of(false, 0), Path::fp16x3);
-  EXPECT_EQ(path_of(false, max_outliers), Path::fp16x3);
-  EXPECT_EQ(path_of(false, max_outliers + 1), Path::bf16x6);
-  EXPECT_EQ(path_of(true, max_outliers + 1), Path::fp32);
+  EXPECT_EQ(path_of(false, too_many - 1), Path::fp16x3);
+  EXPECT_EQ(path_of(false, too_many), Path::bf16x6);
+  EXPECT_EQ(path_of(true, too_many), Path::fp32);
   EXPECT_EQ(path_of(true, 0), Path::fp32);
 }
 

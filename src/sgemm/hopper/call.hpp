@@ -64,7 +64,18 @@ struct CallParams {
     product.control = reinterpret_cast<Control*>(base);
     product.split_k_sums = reinterpret_cast<float*>(base + plan.layout.split_k_sums);
     product.tickets = workspace.tickets;
-    product.outlier_ticket = workspace.tickets + ticket_count - 1;
+    product.outlier_totals = reinterpret_cast<OutlierTotals*>(
+        workspace.tickets + ticket_count - sizeof(OutlierTotals) / sizeof(unsigned));
+    product.most_visits = static_cast<unsigned long long>(plan.most_visits);
+    const auto lists = [&](int operand, std::size_t at,
+                           const PackedLayout& layout) -> OutlierLists {
+      const std::int64_t first = outlier_list_offset(p.batch * layout.blocks * plan.segments);
+      return {reinterpret_cast<unsigned*>(base + at), reinterpret_cast<Outlier*>(base + at + first),
+              static_cast<unsigned>(layout.blocks), plan.segments,
+              static_cast<unsigned long long>(plan.outlier_tiles[operand])};
+    };
+    product.outliers_a = lists(0, plan.layout.outliers_a, product.a);
+    product.outliers_b = lists(1, plan.layout.outliers_b, product.b);
     product.schedule = plan.schedule;
 
     split = {
@@ -75,7 +86,8 @@ struct CallParams {
                      base + plan.layout.packed_b, ints(plan.layout.scales_b)}},
         .items = {split_items(product.a, plan.segments), split_items(product.b, plan.segments)},
         .control = product.control,
-        .outlier_ticket = product.outlier_ticket};
+        .outliers = {product.outliers_a, product.outliers_b},
+        .outlier_totals = product.outlier_totals};
     product.second_split = split;
     product.range_blocks =
         static_cast<int>(split_blocks(SplitPass::bf16, p.batch, split.items, device));

@@ -1,5 +1,5 @@
 // What a thread of the split pass does with 8 elements along k: load them, split them into pieces,
-// set outliers apart, store the pieces where the packed operand wants them.
+// name outliers, store the pieces where the packed operand wants them.
 #pragma once
 
 #include "device/cache_hint.hpp"
@@ -65,34 +65,18 @@ __device__ __forceinline__ void split_chunk_bf16(const float (&x)[chunk_k], char
   store_chunk(stage, row, chunk, words);
 }
 
-// Where a chunk begins in its operand.
-struct ChunkOrigin {
-  int operand;
-  std::int64_t entry, row, k;
-};
-
-__device__ inline void append_outlier(const SplitParams& params, const ChunkOrigin& at, float x) {
-  // Once there are too many no more are counted: graded data would have all blocks wait for it.
-  if (*static_cast<volatile unsigned*>(params.outlier_ticket) > max_outliers) return;
-  const unsigned slot = atomicAdd(params.outlier_ticket, 1u);
-  if (slot >= max_outliers) return;
-  params.control->outliers[slot] = {at.operand, static_cast<std::int32_t>(at.entry),
-                                    static_cast<std::int32_t>(at.row),
-                                    static_cast<std::int32_t>(at.k), x};
-}
-
-// `of_chunk`: the range of x. Elements that a row's pieces of this scale cannot hold go to the list
-// of outliers.
+// `of_chunk`: the range of x. is_outlier(i, x[i]) is told of elements that the pieces of this scale
+// cannot hold.
+template <class IsOutlier>
 __device__ __forceinline__ void split_chunk_fp16(float (&x)[chunk_k], const SizeRange& of_chunk,
                                                  char* stage, int row, int chunk, int scale,
-                                                 const SplitParams& params,
-                                                 const ChunkOrigin& origin) {
+                                                 const IsOutlier& is_outlier) {
   if (!split::fp16_holds(of_chunk.largest, scale) ||
       !split::fp16_holds(of_chunk.smallest(), scale)) {
 #pragma unroll
     for (int i = 0; i < chunk_k; ++i) {
       if (split::fp16_holds(x[i], scale)) continue;
-      append_outlier(params, {origin.operand, origin.entry, origin.row, origin.k + i}, x[i]);
+      is_outlier(i, x[i]);
       x[i] = 0;
     }
   }

@@ -11,12 +11,17 @@
 
 namespace kw::hopper {
 
-// An element that its row's fp16 pieces cannot hold. The split pass replaces it by zero, and the
-// epilogue adds its products.
-struct Outlier {
-  std::int32_t operand;  // 0: A, 1: B
-  std::int32_t entry, row, k;
+// An element that its row's fp16 pieces cannot hold (outliers.hpp): row of A or column of B, k, and
+// the element.
+struct alignas(16) Outlier {
+  std::int32_t row, k;
   float x;
+};
+
+// Of all items of the split pass; zero before and after a call, among the workspace's tickets.
+struct alignas(16) OutlierTotals {
+  unsigned long long visits;  // of tiles that add an outlier's products; or too_many_outliers
+  unsigned count;
 };
 
 // Plain FP32's mean square error in an element of C over that of a path, as terms.hpp estimates
@@ -33,11 +38,12 @@ struct alignas(16) BlockRanges {
   std::uint32_t words[4];
 };
 
+constexpr unsigned too_many = ~0u;
+
 // At the start of the workspace. Host code may read it after the call.
 struct Control {
   unsigned takes_fp32;     // 1: the data, or alpha = 0, need the kernel in plain fp32
-  unsigned outlier_count;  // more than max_outliers: bf16x6
-  Outlier outliers[max_outliers];
+  unsigned outlier_count;  // in fp16's pieces; too_many where bf16x6 computes the product
   BlockRanges ranges[max_range_blocks];
   ElementWeight weights[sampled_elements];  // of some elements of C
   // The arrivals of a product's blocks (pace.hpp), in a cache line that is read for nothing else.
@@ -46,7 +52,7 @@ struct Control {
 
 KW_HOST_DEVICE inline Path path_of(bool takes_fp32, unsigned outlier_count) {
   if (takes_fp32) return Path::fp32;
-  return outlier_count > max_outliers ? Path::bf16x6 : Path::fp16x3;
+  return outlier_count == too_many ? Path::bf16x6 : Path::fp16x3;
 }
 
 // The larger of `most` and |x|; NaN, once there was one.
@@ -100,7 +106,11 @@ KW_HOST_DEVICE inline bool pieces_hold(const SizeRange& a, const SizeRange& b, s
   const int high_a = exponent(a.largest), high_b = exponent(b.largest);
   if (a.largest == 0 || b.largest == 0) return high_a < 126 && high_b < 126;
   const int low_a = exponent(a.smallest()), low_b = exponent(b.smallest());
-  const auto log2_k = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(k - 1)));
+  // Of the next power of two; from the exponent of a double (nvcc takes bit_width for 0).
+  const auto log2_k =
+      k <= 1
+          ? 0
+          : static_cast<int>(std::bit_cast<std::uint64_t>(static_cast<double>(k - 1)) >> 52) - 1022;
   return high_a < 126 && high_b < 126 && high_a + high_b + 2 + log2_k <= 127 && low_a >= -109 &&
          low_b >= -109 && low_a + low_b >= -100;
 }

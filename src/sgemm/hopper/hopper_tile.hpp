@@ -44,21 +44,21 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
                                               const ProductParams& params, int tid) {
   Control& control = *params.control;
   const bool is_first = !params.problem.overlaps_previous, writes = tid == 0 && blockIdx.x == 0;
-  [[maybe_unused]] unsigned outlier_count = max_outliers + 1;  // bf16x6 is the path
-  if constexpr (scheme.fp16) outlier_count = *params.outlier_ticket;
+  OutlierTotals outliers = {};
+  if constexpr (scheme.fp16) outliers = *params.outlier_totals;
   Path path;
   if (is_first) {
     path = select_path<consumer_threads>(params.problem, control, params.range_blocks,
-                                         outlier_count, tid, [] { sync_consumers(); });
+                                         !scheme.fp16 || outliers.visits > params.most_visits, tid,
+                                         [] { sync_consumers(); });
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;
-      control.outlier_count =
-          path == Path::bf16x6 ? max(outlier_count, max_outliers + 1) : outlier_count;
+      control.outlier_count = path == Path::bf16x6 ? too_many : outliers.count;
     }
   } else {
     wait_for_previous_kernel();
     path = path_of(control.takes_fp32 != 0, control.outlier_count);
-    if (writes) *params.outlier_ticket = 0;  // all of the first product's blocks have read it
+    if (writes) *params.outlier_totals = {};  // all of the first product's blocks have read it
   }
   const bool selected = path == path_of_scheme(scheme);
   if (tid == 0) {
@@ -67,9 +67,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   }
   if constexpr (scheme.fp16) {
     if (!selected) return path;
-    if (tid == 0) shared.outlier_count = outlier_count;
-    sort_outliers(control, outlier_count, shared.outliers, static_cast<unsigned>(tid),
-                  consumer_threads);
+    if (tid == 0) shared.has_outliers = outliers.count != 0;
     sync_consumers();
   }
   return path;
@@ -110,7 +108,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     const auto own = output_fragment<tile.m64_blocks, tile.bn>(output, row, thread, sums);
     if constexpr (scheme.fp16) {
       scales.wait();
-      unscale(params, own, scales, shared.outliers, shared.outlier_count);
+      unscale(params, own, scales, shared.has_outliers);
     }
     store<finishes>(params, own);
   }

@@ -4,6 +4,7 @@
 
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
+#include "sgemm/hopper/outliers.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/split_items.hpp"
@@ -27,7 +28,8 @@ struct SplitParams {
   Source sources[2];
   SplitItems items[2];
   Control* control;
-  unsigned* outlier_ticket;  // fp16: how many outliers were met; zero before and after a call
+  OutlierLists outliers[2];  // fp16
+  OutlierTotals* outlier_totals;
 };
 
 struct ProductParams {
@@ -36,10 +38,12 @@ struct ProductParams {
   const char *packed_a = nullptr, *packed_b = nullptr;
   const int *scales_a = nullptr, *scales_b = nullptr;  // fp16: [entry][row], powers of two
   Control* control = nullptr;
-  int range_blocks = 0;                // of the split pass, whose ranges select the path
-  float* split_k_sums = nullptr;       // where several blocks share a tile: the sums of each
-  unsigned* tickets = nullptr;         // two a cut tile, zero before and after
-  unsigned* outlier_ticket = nullptr;  // as in SplitParams
+  int range_blocks = 0;           // of the split pass, whose ranges select the path
+  float* split_k_sums = nullptr;  // where several blocks share a tile: the sums of each
+  unsigned* tickets = nullptr;    // two a cut tile, zero before and after
+  OutlierLists outliers_a = {}, outliers_b = {};  // fp16
+  OutlierTotals* outlier_totals = nullptr;
+  unsigned long long most_visits = 0;  // of outliers; with more, bf16x6 computes the product
   Schedule schedule = {};              // of the tile that is launched
   // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
   SplitParams second_split = {};

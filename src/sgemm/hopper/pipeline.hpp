@@ -34,8 +34,7 @@ struct Shared {
   bool comes_last[2];               // of the blocks that share the tile, with a warpgroup's rows
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
-  unsigned outlier_count;
-  Outlier outliers[scheme.fp16 ? max_outliers : 1];
+  bool has_outliers;
   WarpScales<tile.m64_blocks, tile.bn> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
 

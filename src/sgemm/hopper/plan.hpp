@@ -168,10 +168,16 @@ inline bool samples_apart(const TileRow& row, const Sgemm& p, const Device& devi
 
 // --- the workspace
 
+// Where the lists of outliers begin, behind their counts.
+inline std::int64_t outlier_list_offset(std::int64_t lists) {
+  return ceil_div(lists * static_cast<std::int64_t>(sizeof(unsigned)), 16) * 16;
+}
+
 // Offsets in bytes. The fp32 fallback's workspace begins at `end`. bf16x6 may follow fp16x3, and
 // then overwrites its packed operands.
 struct WorkspaceLayout {
   std::size_t scales_a = 0, scales_b = 0, packed_a = 0, packed_b = 0, split_k_sums = 0;
+  std::size_t outliers_a = 0, outliers_b = 0;  // their counts, then their lists
   std::size_t end = 0;
 
   WorkspaceLayout() = default;
@@ -186,6 +192,14 @@ struct WorkspaceLayout {
       constexpr std::int64_t word = sizeof(int);
       scales_a = take(p.batch * p.m * word);
       scales_b = take(p.batch * p.n * word);
+      const std::int64_t segments = split_segments(p, device);
+      const auto lists_of = [&](std::int64_t rows) {
+        const std::int64_t lists = p.batch * PackedLayout(rows, p.k).blocks * segments;
+        return outlier_list_offset(lists) +
+               lists * static_cast<std::int64_t>(listed_outliers * sizeof(Outlier));
+      };
+      outliers_a = take(lists_of(p.m));
+      outliers_b = take(lists_of(p.n));
     }
     packed_a = take(PackedLayout(p.m, p.k).bytes(p.batch, split::bf16_pieces));
     packed_b = take(PackedLayout(p.n, p.k).bytes(p.batch, split::bf16_pieces));
@@ -278,6 +292,22 @@ inline double predicted_cost(const TileRow& row, const Sgemm& p, const Device& d
                                          : std::numeric_limits<double>::infinity();
 }
 
+// --- outliers
+
+// One of A is visited by all tiles of its row, one of B by all of its column.
+inline int tiles_of_outlier(const Tile& tile, const Sgemm& p, int operand) {
+  return static_cast<int>(operand == 0 ? ceil_div(p.n, tile.bn) : ceil_div(p.m, tile.bm()));
+}
+
+// With how many visits fp16x3 is still far from bf16x6's time.
+inline std::int64_t most_outlier_visits(const TileRow& row, const Sgemm& p, const Device& device) {
+  const double us = outlier_share * fastest_schedule(row, p, device).us * device.sm_count;
+  const std::int64_t of_few =
+      std::int64_t{few_outliers} *
+      std::max(tiles_of_outlier(row.tile, p, 0), tiles_of_outlier(row.tile, p, 1));
+  return std::max(of_few, static_cast<std::int64_t>(us / outlier_us));
+}
+
 // --- what the launches of a call take from its plan
 
 struct CallPlan {
@@ -285,6 +315,8 @@ struct CallPlan {
   Schedule schedule;
   unsigned segments = 1;  // of the split pass
   bool samples_apart = false;
+  int outlier_tiles[2] = {0, 0};  // tiles_of_outlier
+  std::int64_t most_visits = 0;
   int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
   Schedule second_schedule;  // and its schedule
 
@@ -293,7 +325,9 @@ struct CallPlan {
       : layout(p, row.fp16, device),
         schedule(product_schedule(row, p, device)),
         segments(split_segments(p, device)),
-        samples_apart(hopper::samples_apart(row, p, device)) {}
+        samples_apart(hopper::samples_apart(row, p, device)),
+        outlier_tiles{tiles_of_outlier(row.tile, p, 0), tiles_of_outlier(row.tile, p, 1)},
+        most_visits(most_outlier_visits(row, p, device)) {}
 };
 
 }  // namespace kw::hopper

@@ -34,8 +34,7 @@ __device__ __forceinline__ void share_warp_maxima(std::uint32_t (&words)[range_w
 // sync(). `range_blocks`: how many blocks have written their ranges.
 template <int threads, class Sync>
 __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control& control,
-                                            int range_blocks, unsigned outlier_count, int tid,
-                                            Sync sync) {
+                                            int range_blocks, bool takes_bf16, int tid, Sync sync) {
   constexpr int warps = threads / warp_lanes;
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
@@ -54,9 +53,8 @@ __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control&
   // Below chosen_k the library takes plain FP32 anyway; whoever names the kernel means it.
   const bool takes_fp32 = !reads_operands(problem) || !pieces_hold(a, b, problem.k) ||
                           (are_light(weight.bf16x6) && problem.k >= bf16x6_scheme.chosen_k);
-  if (are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k)
-    outlier_count = max_outliers + 1;
-  return path_of(takes_fp32, outlier_count);
+  takes_bf16 |= are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k;
+  return path_of(takes_fp32, takes_bf16 ? too_many : 0);
 }
 
 }  // namespace KW_TARGET::hopper

@@ -10,6 +10,7 @@
 
 #include "device/overlap.hpp"
 #include "sgemm/hopper/chunk.hpp"
+#include "sgemm/hopper/outliers.hpp"
 #include "sgemm/hopper/sample.hpp"
 #include "sgemm/hopper/select_path.hpp"
 #include "sgemm/hopper/terms.hpp"
@@ -35,10 +36,17 @@ __device__ inline void write_ranges(const SplitParams& params, const SizeRange (
   params.control->ranges[block].words[tid] = most;
 }
 
-// Splits some stages of 64 rows, and adds what it reads to the range of the operand.
+// In shared memory, for the passes that meet any.
+__device__ inline FoundOutliers& found_outliers() {
+  __shared__ FoundOutliers found;
+  return found;
+}
+
+// Splits some stages of 64 rows, and adds what it reads to the range of the operand. `turn`: how
+// many items the block has split before.
 template <SplitPass pass>
 __device__ __forceinline__ void split_rows(const SplitParams& params, const SplitItem& item,
-                                           int tid, SizeRange& range) {
+                                           unsigned turn, int tid, SizeRange& range) {
   const Source& source = params.sources[item.operand];
   const auto [data, ld] = stored_operand(params, item);
   const ThreadChunk own(tid, source.along_k);
@@ -69,14 +77,21 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
       const SizeRange of_chunk = SizeRange::of(x[s]);
       range.add(of_chunk);
       if constexpr (is_fp16(pass)) {
-        const ChunkOrigin origin{item.operand, item.entry, row,
-                                 (stage + s) * stage_k + own.chunk * chunk_k};
-        split_chunk_fp16(x[s], of_chunk, to, packed_row, own.chunk, scale, params, origin);
+        const std::int64_t k = (stage + s) * stage_k + own.chunk * chunk_k;
+        split_chunk_fp16(x[s], of_chunk, to, packed_row, own.chunk, scale, [&](int i, float lost) {
+          found_outliers().add(
+              turn, {static_cast<std::int32_t>(row), static_cast<std::int32_t>(k + i), lost});
+        });
       } else {
         split_chunk_bf16(x[s], to, packed_row, own.chunk);
       }
     }
     packed += stages_at_once * block_bytes(pieces);
+  }
+  if constexpr (is_fp16(pass)) {
+    const OutlierLists& lists = params.outliers[item.operand];
+    found_outliers().write(turn, lists, lists.first_of(item.entry, item.row_block) + item.segment,
+                           *params.outlier_totals, tid);
   }
 }
 
@@ -85,7 +100,11 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
 template <SplitPass pass>
 __device__ __forceinline__ void split_operands(const SplitParams& params, unsigned block,
                                                unsigned blocks, int tid, SizeRange (&ranges)[2]) {
-  unsigned index = block;
+  unsigned index = block, turn = 0;
+  if constexpr (is_fp16(pass)) {
+    if (tid == 0) found_outliers().begin();
+    __syncthreads();
+  }
   const auto split_operand = [&](int operand, SizeRange& range) {
     const Source& source = params.sources[operand];
     SplitItems items = params.items[operand];
@@ -96,7 +115,7 @@ __device__ __forceinline__ void split_operands(const SplitParams& params, unsign
       if constexpr (pass == SplitPass::sample)
         sampled_scale(params, item, tid);
       else
-        split_rows<pass>(params, item, tid, range);
+        split_rows<pass>(params, item, turn++, tid, range);
     }
     index -= count;
   };
