@@ -28,7 +28,8 @@ struct HopperKernel {
             ? device.compute_capability == 90
             : device.kind == DeviceKind::host_simt && device.warp_size == 32;
     return has_instructions && device.shared_bytes_per_block_optin >= shared_bytes && has_work(p) &&
-           p.k >= scheme_of(fp16).min_k && p.only_if == nullptr && fits_ints(p);
+           p.k >= scheme_of(fp16).min_k && p.only_if == nullptr && fits_ints(p) &&
+           (p.is_full() || row.shaped);
   }
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     if (!supports(p, device)) return std::nullopt;
@@ -57,6 +58,9 @@ struct HopperKernel {
                                       .stream = stream,
                                       .overlap = true};
     const Sgemm& p = params.problem;
+    if constexpr (row.shaped) {
+      if (!p.is_full()) return gpu::launch(hopper_shaped<fp16, index>, config, params);
+    }
     const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
     return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
                        config, params);

@@ -17,6 +17,8 @@ struct OutputTile {
 template <Tile tile>
 class TileScheduler {
  public:
+  static constexpr bool shaped = false;
+
   __device__ __forceinline__ explicit TileScheduler(const ProductParams& params)
       : params_(params), work_(params.schedule.first(static_cast<int>(blockIdx.x))) {}
 
