@@ -16,14 +16,14 @@
 //            of strmm C may be B itself. What the addresses prove is an error.
 // Accuracy   as math.hpp has it for products. Systems are solved by blocks: substitution within,
 //            products between them; the residual of each element stays within that of sums of so
-//            many products. A singular A divides by zero, as in BLAS. In strmm and ssymm an
-//            infinity or NaN in B may also reach elements of C in the same 128 rows and columns.
+//            many products. A singular A divides by zero, as in BLAS. strmm may multiply the zeros
+//            of A's other side: an infinity or NaN in B then reaches elements of C that do not
+//            depend on it.
 // Same bits, errors, time, math   as sgemm.hpp has them. argument() may be "uplo", "side", "diag"
 //            too.
 // Workspace  strmm and ssymm: as many floats as A has, besides the product's.
-// Method     Updates are products whose tiles outside of the triangle are left out. Systems:
-// Higham,
-//            Accuracy and Stability of Numerical Algorithms (2002), chapter 8.
+// Method     Updates are products whose tiles outside of the triangle are left out. Systems by
+//            blocks: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 8.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,8 @@ Status to_call(const kwContext& context, const Level3Arguments& args, Level3Call
   const bool on_host = context.pointer_mode == KW_POINTER_MODE_HOST;
   Status status =
       first_failure({check_layout(args.layout, "layout"), check_op(args.op, "op"),
-                     check_size(args.m, "m"), check_size(args.n, "n"), check_size(args.k, "k")});
+                     args.updates() ? check_size(args.n, "n") : check_size(args.m, "m"),
+                     args.updates() ? check_size(args.k, "k") : check_size(args.n, "n")});
   if (status.ok() && on_host) status = check_scalar_of_host(args.alpha, "alpha");
   if (status.ok() && on_host && args.has_beta()) status = check_scalar_of_host(args.beta, "beta");
   if (!status.ok()) return status;

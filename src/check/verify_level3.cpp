@@ -303,9 +303,12 @@ void Level3Trial::judge_product(VerifyResult& result) {
   constexpr double parts = 4;
   const std::int64_t loop_k = c.alpha == 0 ? 0 : depth(c);
   const double beta = c.routine == Routine::trmm ? 0 : c.beta;
+  // On the diagonal of an update by A alone all products are positive.
+  const bool has_squares = c.routine == Routine::syrk && c.input != Input::integers;
+  const Input signs = has_squares ? Input::unit : c.input;
   const double factor = is_exact(c.input, depth(c), c.alpha, static_cast<float>(beta))
                             ? 0
-                            : product_tolerance(c.input, loop_k) + parts;
+                            : product_tolerance(signs, loop_k) + parts;
   const JudgeSgemm judge{c_.data(),
                          c.m,
                          c.n,

@@ -6,7 +6,7 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr int side = 32, rows_at_once = 8;
+constexpr int side = 64, rows_at_once = 4;
 constexpr unsigned threads = side * rows_at_once;
 
 __device__ __forceinline__ bool is_of_triangle(const TriangleCopy& c, std::int64_t row,

@@ -2,30 +2,29 @@
 #include "level3/solve_block.hpp"
 
 #include "arithmetic.hpp"
+#include "device/async_copy.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-// Neighbouring threads read neighbours in memory, whichever way the triangle lies.
-__device__ __forceinline__ void load_triangle(SolveShared& shared, const SolveBlock& b,
-                                              const float* a, int tid) {
+// Starts the copies of the triangle below the diagonal and on it. Neighbouring threads read
+// neighbours in memory, whichever way the triangle lies.
+__device__ __forceinline__ void copy_triangle_of(SolveShared& shared, const SolveBlock& b,
+                                                 const float* a, int tid) {
   const bool along_rows = b.a_row == 1 || b.a_row == -1;
-  for (int i = tid; i < solve_size * solve_size; i += solve_lines) {
-    const int inner = i % solve_size, outer = i / solve_size;
-    const int row = along_rows ? inner : outer, col = along_rows ? outer : inner;
-    float value = row == col ? 1.0f : 0.0f;
-    if (row < b.size && (col < row || (col == row && !b.unit_diagonal))) {
-      value = a[row * b.a_row + col * b.a_col];
-      if (col == row) value = 1.0f / value;
-    }
-    shared.a[col][row] = value;
+#pragma unroll 8
+  for (int outer = 0; outer < solve_size; ++outer) {
+    const int row = along_rows ? tid : outer, col = along_rows ? outer : tid;
+    const bool is_there = row < b.size && (col < row || (col == row && !b.unit_diagonal));
+    async_copy<4>(&shared.a[col][row], is_there ? a + row * b.a_row + col * b.a_col : a,
+                  is_there ? 4 : 0);
   }
 }
 
 // The sums of products of 16 unknowns with those that are known.
 __device__ __forceinline__ void subtract_known(const SolveShared& shared, int first, int tid,
                                                float (&x)[solve_at_once]) {
-#pragma unroll 2
+#pragma unroll 4
   for (int j = 0; j < first; ++j) {
     const float known = -shared.x[j][tid];
     const float4* const column = reinterpret_cast<const float4*>(&shared.a[j][first]);
@@ -59,17 +58,25 @@ __global__ void __launch_bounds__(solve_lines) solve_block_kernel(const SolveBlo
   const std::int64_t line = (blockIdx.x - entry * strips) * solve_lines + tid;
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
-  load_triangle(shared, b, b.a + entry * b.stride_a, tid);
-  float* const own = b.x + entry * b.stride_x + line * b.line_step;
+  static_assert(solve_size == solve_lines, "a thread a row of the triangle");
+  copy_triangle_of(shared, b, b.a + entry * b.stride_a, tid);
   const bool is_there = line < b.lines;
+  float* const own = b.x + entry * b.stride_x + (is_there ? line : 0) * b.line_step;
 #pragma unroll 8
-  for (int i = 0; i < b.size; ++i) shared.x[i][tid] = is_there ? alpha * own[i * b.x_step] : 0.0f;
+  for (int i = 0; i < solve_size; ++i) {
+    const bool reads = is_there && i < b.size;
+    async_copy<4>(&shared.x[i][tid], reads ? own + i * b.x_step : own, reads ? 4 : 0);
+  }
+  async_commit();
+  async_wait<0>();
+  __syncthreads();
+  float& diagonal = shared.a[tid][tid];
+  diagonal = b.unit_diagonal || tid >= b.size ? 1.0f : 1.0f / diagonal;
   __syncthreads();
   for (int first = 0; first < b.size; first += solve_at_once) {
     float x[solve_at_once];
 #pragma unroll
-    for (int i = 0; i < solve_at_once; ++i)
-      x[i] = first + i < b.size ? shared.x[first + i][tid] : 0;
+    for (int i = 0; i < solve_at_once; ++i) x[i] = alpha * shared.x[first + i][tid];
     subtract_known(shared, first, tid, x);
     solve_among(shared, first, x);
 #pragma unroll

@@ -37,8 +37,10 @@ struct SolveBlock {
   std::int64_t batch, stride_a, stride_x;
 };
 
+// With the padding, copies along a row of A go to 8 banks and not to one.
+constexpr int solve_pitch = solve_size + 4;
 struct SolveShared {
-  float a[solve_size][solve_size];   // [column][row], below the diagonal; on it the reciprocals
+  float a[solve_size][solve_pitch];  // [column][row], below the diagonal; on it the reciprocals
   float x[solve_size][solve_lines];  // [unknown][line]
 };
 

@@ -4,8 +4,8 @@
 //
 // Prediction  8192 cubed: the copy moves 0.54 GB in 0.13 ms. Split symm takes a product's 4.7 ms
 //             and that, trmm about half of them.
-// Limits      Zeros within a tile on the diagonal are multiplied: an infinity or a NaN in B meets
-//             the elements of C in its tile that do not depend on it, too.
+// Limits      Tiles are taken by strips of up to four rows of them, whose zeros are multiplied: 3 % of
+//             the work at 8192, more where tiles are few.
 #include <optional>
 
 #include "level3/copies.hpp"

@@ -49,34 +49,48 @@ KW_HOST_DEVICE constexpr bool is_wanted(Triangle triangle, std::int64_t row, std
          (triangle == Triangle::lower ? column <= row : row <= column);
 }
 
-// The steps along k, of `step` each, of a tile.
+// --- tiles with a range of k each
+
+KW_HOST_DEVICE constexpr bool is_by_row(KRange range) {
+  return range == KRange::to_row || range == KRange::from_row;
+}
+// Of so many rows of tiles (columns, where the range is of columns) so many are a strip, whose
+// tiles have one range together, that of its longest: blocks that run at the same time are then at
+// the same k, and share what they read. It is a few hundredths more work where tiles are many, and
+// where they are few each row is a strip.
+KW_HOST_DEVICE constexpr int range_strip(int tiles) {
+  const int rows = tiles / 16;
+  return rows < 1 ? 1 : rows > 4 ? 4 : rows;
+}
+
+// A tile, from the longest strip to the shortest, down the lines of a strip.
+KW_HOST_DEVICE constexpr TileIndex range_tile(KRange range, int index, int tiles_m, int tiles_n) {
+  const bool longest_last = range == KRange::to_row || range == KRange::to_column;
+  if (longest_last) index = tiles_m * tiles_n - 1 - index;
+  if (is_by_row(range)) return grouped_tile(index, tiles_m, tiles_n, range_strip(tiles_m));
+  const TileIndex turned = grouped_tile(index, tiles_n, tiles_m, range_strip(tiles_n));
+  return {turned.col, turned.row};
+}
+
+// The steps along k, of `step` each, of tile `line` of `lines` with `size` rows or columns each.
 struct StepRange {
   int first, end;
 };
-KW_HOST_DEVICE constexpr StepRange step_range(const Sgemm& p, std::int64_t row, int rows,
-                                              std::int64_t column, int columns, int step) {
-  const auto steps_to = [&](std::int64_t k) {
-    return static_cast<int>(ceil_div(k < p.k ? k : p.k, std::int64_t{step}));
-  };
-  switch (p.k_range) {
-    case KRange::to_row: return {0, steps_to(row + rows)};
-    case KRange::from_row: return {static_cast<int>(row / step), steps_to(p.k)};
-    case KRange::to_column: return {0, steps_to(column + columns)};
-    case KRange::from_column: return {static_cast<int>(column / step), steps_to(p.k)};
-    case KRange::all: break;
+KW_HOST_DEVICE constexpr StepRange step_range(KRange range, int line, int lines, int size, int step,
+                                              int steps) {
+  const int strip = range_strip(lines), begin = line / strip * strip, end = begin + strip;
+  if (range == KRange::from_row || range == KRange::from_column) {
+    const int first = begin * size / step;
+    return {first < steps ? first : steps - 1, steps};
   }
-  return {0, steps_to(p.k)};
+  const int last = ceil_div(end * size, step);
+  return {0, last < steps ? last : steps};
 }
 
-// Tiles with ranges of k are handed out from the longest to the shortest, forth and back over the
-// blocks, so that all have about as much: the tile that a block takes after `tile`.
-KW_HOST_DEVICE constexpr int tile_after(int tile, int blocks) {
-  const int round = tile / blocks, place = tile - round * blocks;
-  return (round + 1) * blocks + blocks - 1 - place;
-}
-// Whether the longest tiles are those in the last rows and columns.
-KW_HOST_DEVICE constexpr bool is_longest_last(KRange range) {
-  return range == KRange::to_row || range == KRange::to_column;
+// Of all tiles' steps, the share that is within their ranges.
+constexpr double share_in_range(int lines, int size, double k) {
+  const double share = 0.5 + 0.5 * range_strip(lines) * size / (k < 1 ? 1 : k);
+  return share < 1 ? share : 1;
 }
 
 }  // namespace kw

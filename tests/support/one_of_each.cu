@@ -33,7 +33,7 @@ static_assert(stream_tiles[shaped].config.shaped);
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),
       reinterpret_cast<const void*>(stream_tile::stream_shaped<shaped>),
-      reinterpret_cast<const void*>(hopper::hopper_shaped<true, 0>),
+      reinterpret_cast<const void*>(hopper::hopper_triangle<true, 0>),
       reinterpret_cast<const void*>(hopper::hopper_tile<false, 0, false>),
       reinterpret_cast<const void*>(hopper::hopper_tile<true, 0, false>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sample>),

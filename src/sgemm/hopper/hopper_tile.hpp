@@ -115,7 +115,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       scales.wait();
       unscale(params, own, scales, shared.outliers, shared.outlier_count);
     }
-    if constexpr (Scheduler::shaped) {
+    if constexpr (Scheduler::has_diagonal) {
       if (is_on_diagonal(params.problem, output)) {
         store_triangle(params, own);
         continue;
@@ -169,10 +169,14 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductPara
 
 // The same for problems that are not full.
 template <bool fp16, int row>
-__global__ __launch_bounds__(tile_threads,
-                             1) void hopper_shaped(const __grid_constant__ ProductParams params) {
+__global__ __launch_bounds__(tile_threads, 1) void hopper_triangle(const ProductParams params) {
   constexpr Tile tile = tile_row(fp16, row).tile;
-  multiply_tiles<scheme_of(fp16), tile, ShapedScheduler<tile>, true>(params);
+  multiply_tiles<scheme_of(fp16), tile, TriangleScheduler<tile>, true>(params);
+}
+template <bool fp16, int row>
+__global__ __launch_bounds__(tile_threads, 1) void hopper_range(const ProductParams params) {
+  constexpr Tile tile = tile_row(fp16, row).tile;
+  multiply_tiles<scheme_of(fp16), tile, RangeScheduler<tile>, true>(params);
 }
 
 }  // namespace KW_TARGET::hopper

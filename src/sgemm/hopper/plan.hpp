@@ -18,6 +18,7 @@
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/shape.hpp"
 #include "sgemm/sub_problems.hpp"
 
 namespace kw::hopper {
@@ -42,14 +43,6 @@ inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   const std::int64_t tiles_m = ceil_div(p.m, tile.bm());
   if (p.triangle != Triangle::none) return tiles_m * (tiles_m + 1) / 2 * p.batch;
   return tiles_m * ceil_div(p.n, tile.bn) * p.batch;
-}
-
-// Of the stages of all tiles, the share that the ranges of k leave.
-inline double share_of_k(const Tile& tile, const Sgemm& p) {
-  if (p.k_range == KRange::all) return 1;
-  const bool by_row = p.k_range == KRange::to_row || p.k_range == KRange::from_row;
-  const double size = by_row ? tile.bm() : tile.bn;
-  return std::min(1.0, 0.5 + 0.5 * size / static_cast<double>(std::max<std::int64_t>(p.k, 1)));
 }
 
 // The bytes of A and B as the caller stores them, and as packed operands.
@@ -108,11 +101,15 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   constexpr std::int64_t countable = std::numeric_limits<int>::max();
 
   // Where k has a range a tile has as many stages as its place says: cuts of equal shares would be
-  // in other places. Blocks take long and short tiles in turn.
-  if (p.k_range != KRange::all)
-    return {whole.schedule, us(rounds, 0) + share_of_k(row.tile, p) * static_cast<double>(tiles) /
-                                                static_cast<double>(std::min(tiles, sms)) *
-                                                static_cast<double>(stages) * row.stage_us};
+  // in other places.
+  if (p.k_range != KRange::all) {
+    const bool by_row = is_by_row(p.k_range);
+    const int size = by_row ? row.tile.bm() : row.tile.bn;
+    const double share =
+        share_in_range(as_int(ceil_div(by_row ? p.m : p.n, size)), size, static_cast<double>(p.k));
+    return {whole.schedule,
+            us(rounds, 0) + share * static_cast<double>(rounds * stages) * row.stage_us};
+  }
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
     if (!row.tile.shares_rows || parts < 2 || tiles * (stages + parts) > countable) return whole;

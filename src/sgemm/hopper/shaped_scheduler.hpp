@@ -1,6 +1,7 @@
 // A block's way through its share of a product that is not full: the tiles of a triangle of C, or
 // tiles with a range of k each (shape.hpp). Beside TileScheduler, so that plain products pay
-// nothing.
+// nothing; and apart from each other, since the root by which a triangle's tiles are found is
+// computed in registers of each thread, and a loop over stages whose end lies there is 16 % slower.
 #pragma once
 
 #include "sgemm/hopper/scheduler.hpp"
@@ -9,64 +10,67 @@
 namespace KW_TARGET::hopper {
 
 template <Tile tile>
-class ShapedScheduler {
+class TriangleScheduler : public TileScheduler<tile> {
  public:
-  static constexpr bool shaped = true;
+  static constexpr bool has_diagonal = true;
   static_assert(tile.bm() == tile.bn, "tiles on the diagonal begin on it");
 
-  __device__ __forceinline__ explicit ShapedScheduler(const ProductParams& params)
-      : params_(params), work_(params.schedule.first(static_cast<int>(blockIdx.x))) {
-    take_range();
-  }
+  __device__ __forceinline__ explicit TriangleScheduler(const ProductParams& params)
+      : TileScheduler<tile>(params) {}
 
-  __device__ __forceinline__ bool has_work() const { return work_.valid(); }
-  __device__ __forceinline__ void next() {
-    const Schedule& schedule = params_.schedule;
-    if (!has_ranges()) {
-      work_ = schedule.next(work_, static_cast<int>(blockIdx.x));
-      return;
-    }
-    work_.tile = tile_after(work_.tile, schedule.blocks);
-    if (work_.tile >= schedule.tiles)
-      work_ = {};
-    else
-      take_range();
-  }
-  __device__ __forceinline__ const Work& work() const { return work_; }
-  __device__ __forceinline__ int stages() const { return work_.end - work_.first; }
-  __device__ __forceinline__ bool is_whole() const {
-    return has_ranges() || params_.schedule.is_whole(work_);
-  }
-  __device__ __forceinline__ OutputTile output_tile() const { return place(params_, work_.tile); }
-
- private:
-  // In line: across a call the accumulators would have to be kept in memory.
-  __device__ __forceinline__ static OutputTile place(const ProductParams& params, int index) {
-    const Sgemm& p = params.problem;
-    const int tiles_m = static_cast<int>(ceil_div(p.m, tile.bm()));
-    const int tiles_n = static_cast<int>(ceil_div(p.n, tile.bn));
-    const bool is_triangle = p.triangle != Triangle::none;
-    if (!is_triangle && is_longest_last(p.k_range)) index = params.schedule.tiles - 1 - index;
-    const int of_entry = is_triangle ? triangle_tiles(tiles_m) : tiles_m * tiles_n;
-    const int entry = index / of_entry, in_entry = index - entry * of_entry;
-    const TileIndex at = is_triangle
-                             ? triangle_tile(p.triangle, in_entry, tiles_m, tile.strip_tiles())
-                             : grouped_tile(in_entry, tiles_m, tiles_n, tile.strip_tiles());
+  __device__ __forceinline__ OutputTile output_tile() const {
+    const int side = this->tiles_m(), of_entry = triangle_tiles(side);
+    const int entry = this->work_.tile / of_entry;
+    const TileIndex at =
+        triangle_tile(this->params_.problem.triangle, this->work_.tile - entry * of_entry, side,
+                      tile.strip_tiles());
     return {entry, at.row * std::int64_t{tile.bm()}, at.col * std::int64_t{tile.bn}};
   }
-  __device__ __forceinline__ bool has_ranges() const {
-    return params_.problem.k_range != KRange::all;
+};
+
+template <Tile tile>
+class RangeScheduler : public TileScheduler<tile> {
+  using Base = TileScheduler<tile>;
+
+ public:
+  __device__ __forceinline__ explicit RangeScheduler(const ProductParams& params) : Base(params) {
+    take_range();
   }
-  __device__ __forceinline__ void take_range() {
-    if (!has_ranges() || !work_.valid()) return;
-    const OutputTile at = output_tile();
-    const StepRange range = step_range(params_.problem, at.i0, tile.bm(), at.j0, tile.bn, stage_k);
-    work_.first = range.first;
-    work_.end = range.end;
+  __device__ __forceinline__ void next() {
+    Base::next();
+    take_range();
+  }
+  // All of its tile that counts.
+  __device__ __forceinline__ bool is_whole() const { return true; }
+  __device__ __forceinline__ OutputTile output_tile() const {
+    const Place place = this->place();
+    return {place.entry, place.at.row * std::int64_t{tile.bm()},
+            place.at.col * std::int64_t{tile.bn}};
   }
 
-  const ProductParams& params_;
-  Work work_;
+ private:
+  struct Place {
+    int entry;
+    TileIndex at;
+  };
+  __device__ __forceinline__ Place place() const {
+    const int tiles_m = this->tiles_m(), tiles_n = this->tiles_n(), of_entry = tiles_m * tiles_n;
+    const int entry = this->work_.tile / of_entry;
+    return {entry, range_tile(this->params_.problem.k_range, this->work_.tile - entry * of_entry,
+                              tiles_m, tiles_n)};
+  }
+  __device__ __forceinline__ void take_range() {
+    Work& work = this->work_;
+    if (!work.valid()) return;
+    const KRange range = this->params_.problem.k_range;
+    const TileIndex at = place().at;
+    const StepRange steps = is_by_row(range) ? step_range(range, at.row, this->tiles_m(), tile.bm(),
+                                                          stage_k, this->params_.schedule.stages)
+                                             : step_range(range, at.col, this->tiles_n(), tile.bn,
+                                                          stage_k, this->params_.schedule.stages);
+    work.first = steps.first;
+    work.end = steps.end;
+  }
 };
 
 }  // namespace KW_TARGET::hopper

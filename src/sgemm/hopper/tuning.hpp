@@ -118,8 +118,9 @@ struct TileRow {
   double stage_us;   // 32 of k
   double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
-  bool fp16 = false;    // the scheme
-  bool shaped = false;  // has an instance for problems that are not full (shaped_scheduler.hpp)
+  bool fp16 = false;  // the scheme
+  // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
+  bool triangles = false, ranges = false;
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
@@ -136,7 +137,8 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .stage_us = 0.917,
      .shift_us = 1.25,
      .best_tflops = 128.0,  // 8192
-     .shaped = true},
+     .triangles = true,
+     .ranges = true},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true},
      .launch_us = 3.9,
@@ -151,7 +153,7 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .stage_us = 0.296,
      .shift_us = 0.25,
      .best_tflops = 89.7,  // 3072
-     .shaped = true},
+     .triangles = true},
     {.name = "hopper_bf16x6_64x32",
      .tile = {.m64_blocks = 1, .bn = 32, .stages = 8, .shares_rows = true},
      .launch_us = 4.8,
@@ -170,7 +172,8 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .shift_us = 0.6,
      .best_tflops = 232.7,  // 8192
      .fp16 = true,
-     .shaped = true},
+     .triangles = true,
+     .ranges = true},
     {.name = "hopper_fp16x3_128x144",
      .tile = {.m64_blocks = 1, .bn = 144, .stages = 6, .window = 2},
      .launch_us = 10.2,

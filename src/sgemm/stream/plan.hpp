@@ -17,6 +17,7 @@
 #include "arithmetic.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/shape.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/clusters.hpp"
 #include "sgemm/stream/schedule.hpp"
@@ -158,11 +159,12 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
   return s.in_clusters() ? blocks_in_clusters(sms, 1, s.cluster) : sms;
 }
 
-// Of a schedule of whole tiles whose k has a range each: blocks take long and short tiles in turn.
+// Of a schedule of whole tiles whose k has a range each.
 inline double predict_ranges_us(const StreamTile& tile, const StreamSchedule& s,
                                 const StreamSteps& steps, const Sgemm& p, int sms) {
-  const double per_block = static_cast<double>(s.tiles) / s.blocks, k = static_cast<double>(p.k);
-  const double share = std::min(1.0, 0.5 + 0.5 * tile.config.bm / std::max(k, 1.0));
+  const double per_block = ceil_div(s.tiles, s.blocks);
+  const double share = share_in_range(is_by_row(p.k_range) ? s.tiles_m : s.tiles_n, tile.config.bm,
+                                      static_cast<double>(p.k));
   return steps.start_us + steps.store_us + (per_block - 1) * steps.tile_us +
          share * per_block * s.iterations *
              (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);

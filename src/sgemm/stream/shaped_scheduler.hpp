@@ -21,9 +21,7 @@ class ShapedScheduler : public Scheduler<config> {
 
   __device__ __forceinline__ StreamWork first() const { return with_range(Base::first()); }
   __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
-    if (p_.k_range == KRange::all) return Base::next(work);
-    const int tile = tile_after(work.tile, this->schedule_.blocks);
-    return tile < this->schedule_.tiles ? with_range({tile, 0, 0}) : StreamWork{};
+    return with_range(Base::next(work));
   }
   __device__ __forceinline__ StreamTileIndex tile(const StreamWork& work) const {
     return place(this->schedule_, p_, work.tile);
@@ -36,8 +34,12 @@ class ShapedScheduler : public Scheduler<config> {
   // In line: across a call the accumulators would have to be kept in memory.
   __device__ __forceinline__ static StreamTileIndex place(const StreamSchedule& schedule,
                                                           const Sgemm& p, int index) {
-    if (p.triangle == Triangle::none)
-      return schedule.place(is_longest_last(p.k_range) ? schedule.tiles - 1 - index : index);
+    if (p.triangle == Triangle::none) {
+      const int of_entry = schedule.tiles_m * schedule.tiles_n, entry = index / of_entry;
+      const TileIndex at =
+          range_tile(p.k_range, index - entry * of_entry, schedule.tiles_m, schedule.tiles_n);
+      return {entry, at.row, at.col};
+    }
     constexpr int group_rows = 8;
     const int of_entry = triangle_tiles(schedule.tiles_m), entry = index / of_entry;
     const TileIndex at =
@@ -47,8 +49,10 @@ class ShapedScheduler : public Scheduler<config> {
   __device__ __forceinline__ StreamWork with_range(StreamWork work) const {
     if (p_.k_range == KRange::all || !work.valid()) return work;
     const StreamTileIndex at = tile(work);
-    const StepRange range = step_range(p_, at.row * std::int64_t{config.bm}, config.bm,
-                                       at.col * std::int64_t{config.bn}, config.bn, config.bk);
+    const bool by_row = is_by_row(p_.k_range);
+    const StepRange range = step_range(p_.k_range, by_row ? at.row : at.col,
+                                       by_row ? this->schedule_.tiles_m : this->schedule_.tiles_n,
+                                       config.bm, config.bk, this->schedule_.iterations);
     return {work.tile, range.first, range.end};
   }
 
