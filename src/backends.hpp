@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpu/runtime.hpp"
+#include "level3/problem.hpp"
 #include "reduce/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
@@ -17,6 +18,7 @@ struct Backend {
   int (*device_count)();
   Status (*open)(int ordinal, std::unique_ptr<Runtime>* runtime);
   KernelList<Sgemm> (*sgemm)();
+  KernelList<Level3> (*level3)();
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
 };

@@ -83,6 +83,13 @@ class PlanData {
   unsigned char bytes_[160] = {};
 };
 
+// Whose kernels those of a problem may call: its own; or, where an operation is made of another
+// one, that one's.
+template <class Problem>
+struct PartsOf {
+  using Type = Problem;
+};
+
 // How a kernel will compute one problem on one device. It is made once: the choice compares plans,
 // and the chosen one goes to the launch.
 template <class Problem>
@@ -97,7 +104,7 @@ struct Plan {
   std::optional<std::size_t> min_workspace_bytes = {};
   PlanData data = {};
   // The kernels that this one calls, with their plans.
-  std::vector<Choice<Problem>> parts = {};
+  std::vector<Choice<typename PartsOf<Problem>::Type>> parts = {};
 
   std::size_t needed_workspace_bytes() const {
     return min_workspace_bytes.value_or(workspace_bytes);

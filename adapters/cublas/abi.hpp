@@ -19,6 +19,8 @@ constexpr Status status_execution_failed = 13;
 
 constexpr Enum op_n = 0, op_t = 1, op_c = 2;  // op_c of real numbers is op_t
 constexpr Enum fill_lower = 0, fill_upper = 1;
+constexpr Enum side_left = 0, side_right = 1;
+constexpr Enum diagonal_of_any = 0, diagonal_of_ones = 1;
 constexpr Enum pointer_mode_host = 0, pointer_mode_device = 1;
 constexpr Enum data_r_32f = 0;
 

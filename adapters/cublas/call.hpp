@@ -30,7 +30,6 @@ enum class Reason : std::uint8_t {
   lt_pointer_mode,
   lt_shapes,
   lt_unknown,
-  few_columns,
   small,
   slower,
   unmeasured,
@@ -58,7 +57,6 @@ constexpr const char* reason_texts[] = {
     "vector of scalars",
     "shapes or batches of the descriptors do not fit each other",
     "descriptor with an attribute that the adapter does not know",
-    "triangle of too few columns to be cut into panels",
     "smaller than KERNELWRIGHT_SMALLEST",
     "predicted to be slower than cuBLAS",
     "GPU for which cuBLAS was never measured",
@@ -74,8 +72,14 @@ constexpr const char* text_of(Reason reason) {
   return reason_texts[static_cast<std::size_t>(reason)];
 }
 
-// What of C is computed: all of it, or the diagonal and what is below it or above it.
+// The diagonal and what is below it or above it: of C, which alone is computed, or of an A that is
+// symmetric or triangular.
 enum class Triangle : std::uint8_t { none, lower, upper };
+
+// What is computed: a product, or a routine of level 3 (kernelwright/level3.hpp). Those are column-
+// major. Updates have m = n, and B, which ssyrk has as A, transposed as A is; of the others k is
+// the size of A; strsm has its B as C.
+enum class Routine : std::uint8_t { gemm, syrk, syrkx, syr2k, symm, trmm, trsm };
 
 enum class Form : std::uint8_t { one, strided, pointers };
 
@@ -101,7 +105,9 @@ struct Product {
   std::int64_t ld_source = 0, stride_source = 0;
   std::int64_t batch = 1;
   Form form = Form::one;
-  Triangle triangle = Triangle::none;  // another: column-major, m = n and B = A, transposed
+  Routine routine = Routine::gemm;
+  Triangle triangle = Triangle::none;
+  bool on_right = false, unit_diagonal = false;  // A
   bool scalars_on_device = false;
 };
 

@@ -71,6 +71,28 @@
       const float *beta, float *c, Int ldc
 #define KW_ARGUMENTS_syrk handle, fill, op_a, n, k, alpha, a, lda, beta, c, ldc
 
+#define KW_PARAMETERS_syrkx(Int)                                                                  \
+  Handle handle, Enum fill, Enum op_a, Int n, Int k, const float *alpha, const float *a, Int lda, \
+      const float *b, Int ldb, const float *beta, float *c, Int ldc
+#define KW_ARGUMENTS_syrkx handle, fill, op_a, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define KW_PARAMETERS_syr2k(Int) KW_PARAMETERS_syrkx(Int)
+#define KW_ARGUMENTS_syr2k KW_ARGUMENTS_syrkx
+
+#define KW_PARAMETERS_symm(Int)                                                                   \
+  Handle handle, Enum side, Enum fill, Int m, Int n, const float *alpha, const float *a, Int lda, \
+      const float *b, Int ldb, const float *beta, float *c, Int ldc
+#define KW_ARGUMENTS_symm handle, side, fill, m, n, alpha, a, lda, b, ldb, beta, c, ldc
+
+#define KW_PARAMETERS_trmm(Int)                                                                    \
+  Handle handle, Enum side, Enum fill, Enum op_a, Enum diagonal, Int m, Int n, const float *alpha, \
+      const float *a, Int lda, const float *b, Int ldb, float *c, Int ldc
+#define KW_ARGUMENTS_trmm handle, side, fill, op_a, diagonal, m, n, alpha, a, lda, b, ldb, c, ldc
+
+#define KW_PARAMETERS_trsm(Int)                                                                    \
+  Handle handle, Enum side, Enum fill, Enum op_a, Enum diagonal, Int m, Int n, const float *alpha, \
+      const float *a, Int lda, float *b, Int ldb
+#define KW_ARGUMENTS_trsm handle, side, fill, op_a, diagonal, m, n, alpha, a, lda, b, ldb
+
 #define KW_PARAMETERS_lt_matmul(Int)                                                           \
   Handle handle, void *description, const void *alpha, const void *a, void *a_layout,          \
       const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, \

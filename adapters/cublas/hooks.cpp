@@ -201,14 +201,70 @@ KW_DECODE(grouped_ex) {
   return call;
 }
 
-// C = alpha op(A) op(A)^T + beta C.
+// What all routines of level 3 have.
+void take_triangle(Routine routine, Enum fill, Call* call) {
+  call->product.routine = routine;
+  call->product.triangle = fill == fill_lower ? Triangle::lower : Triangle::upper;
+  if (fill != fill_lower && fill != fill_upper) call->reason = Reason::arguments;
+}
+void take_side(Enum side, Call* call) {
+  Product& p = call->product;
+  p.on_right = side == side_right;
+  p.k = p.on_right ? p.n : p.m;
+  if (side != side_left && side != side_right) call->reason = Reason::arguments;
+}
+void take_diagonal(Enum diagonal, Call* call) {
+  call->product.unit_diagonal = diagonal == diagonal_of_ones;
+  if (diagonal != diagonal_of_any && diagonal != diagonal_of_ones) call->reason = Reason::arguments;
+}
+Enum other(Enum op) { return op == op_n ? op_t : op_n; }
+
+// No function of theirs takes a beta.
+const float no_beta = 0;
+
 KW_DECODE(syrk) {
-  const Enum op_b = op_a == op_n ? op_t : op_n;
+  Call call = to_call<Int>(
+      symbol, vendor, {handle, op_a, other(op_a), n, n, k, alpha, a, lda, a, lda, beta, c, ldc});
+  take_triangle(Routine::syrk, fill, &call);
+  return call;
+}
+
+KW_DECODE(syrkx) {
+  Call call = to_call<Int>(
+      symbol, vendor, {handle, op_a, other(op_a), n, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
+  take_triangle(Routine::syrkx, fill, &call);
+  return call;
+}
+
+KW_DECODE(syr2k) {
+  Call call = decode_syrkx<Int>(vendor, symbol, KW_ARGUMENTS_syrkx);
+  call.product.routine = Routine::syr2k;
+  return call;
+}
+
+KW_DECODE(symm) {
   Call call = to_call<Int>(symbol, vendor,
-                           {handle, op_a, op_b, n, n, k, alpha, a, lda, a, lda, beta, c, ldc});
-  call.product.triangle = fill == fill_lower ? Triangle::lower : Triangle::upper;
-  const bool has_parts = (sizeof(Int) == 8 ? vendor.sgemm_64 : vendor.sgemm) != nullptr;
-  if ((fill != fill_lower && fill != fill_upper) || !has_parts) call.reason = Reason::arguments;
+                           {handle, op_n, op_n, m, n, 0, alpha, a, lda, b, ldb, beta, c, ldc});
+  take_triangle(Routine::symm, fill, &call);
+  take_side(side, &call);
+  return call;
+}
+
+KW_DECODE(trmm) {
+  Call call = to_call<Int>(symbol, vendor,
+                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, &no_beta, c, ldc});
+  take_triangle(Routine::trmm, fill, &call);
+  take_side(side, &call);
+  take_diagonal(diagonal, &call);
+  return call;
+}
+
+KW_DECODE(trsm) {
+  Call call = to_call<Int>(symbol, vendor,
+                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, &no_beta, b, ldb});
+  take_triangle(Routine::trsm, fill, &call);
+  take_side(side, &call);
+  take_diagonal(diagonal, &call);
   return call;
 }
 
@@ -254,41 +310,13 @@ KW_SERVED(strided)
 KW_SERVED(strided_ex)
 KW_SERVED(grouped)
 KW_SERVED(grouped_ex)
+KW_SERVED(syrk)
+KW_SERVED(syrkx)
+KW_SERVED(syr2k)
+KW_SERVED(symm)
+KW_SERVED(trmm)
+KW_SERVED(trsm)
 KW_SERVED(lt_matmul)
-
-// A part of a call of syrk by cuBLAS: no larger than the call, so its sizes are of type Int, too.
-template <class Int>
-Status forward_part_of_syrk(const Vendor& vendor, Handle handle, const Product& part) {
-  const auto m = static_cast<Int>(part.m), n = static_cast<Int>(part.n);
-  const auto k = static_cast<Int>(part.k), lda = static_cast<Int>(part.lda);
-  const auto ldc = static_cast<Int>(part.ldc);
-  const auto* const a = static_cast<const float*>(part.a);
-  const auto* const b = static_cast<const float*>(part.b);
-  auto* const c = static_cast<float*>(part.c);
-  const Enum op_a = part.op_a == KW_OP_NONE ? op_n : op_t;
-  if (part.triangle == Triangle::none) {
-    const Enum op_b = part.op_b == KW_OP_NONE ? op_n : op_t;
-    void* const sgemm = sizeof(Int) == 8 ? vendor.sgemm_64 : vendor.sgemm;
-    return reinterpret_cast<Status (*)(KW_PARAMETERS_sgemm(Int))>(sgemm)(
-        handle, op_a, op_b, m, n, k, part.alpha, a, lda, b, lda, part.beta, c, ldc);
-  }
-  const Enum fill = part.triangle == Triangle::lower ? fill_lower : fill_upper;
-  return reinterpret_cast<Status (*)(KW_PARAMETERS_syrk(Int))>(vendor.function)(
-      handle, fill, op_a, n, k, part.alpha, a, lda, part.beta, c, ldc);
-}
-
-template <class Int>
-Status answer_syrk(Symbol symbol, const void* caller, KW_PARAMETERS_syrk(Int)) {
-  const auto answer = [&](const Vendor& vendor, const Forward& forward) {
-    Call call = decode_syrk<Int>(vendor, symbol, KW_ARGUMENTS_syrk);
-    const auto part = [&](const Product& of) {
-      return forward_part_of_syrk<Int>(vendor, handle, of);
-    };
-    const ForwardPart forward_part(part);
-    return serve(call, forward, &forward_part);
-  };
-  return hook(symbol, caller, answer, KW_ARGUMENTS_syrk);
-}
 
 // The end of a handle is followed, not decided.
 template <class Int>

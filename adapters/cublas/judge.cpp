@@ -11,7 +11,9 @@ Reason judge_times(const Policy& policy, bool measured, const Product& p, double
                    double vendor_time_us) {
   const double whole = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
                        static_cast<double>(p.k) * static_cast<double>(p.batch);
-  const double operations = p.triangle == Triangle::none ? whole : whole / 2;
+  const bool is_half =
+      p.routine != Routine::gemm && p.routine != Routine::syr2k && p.routine != Routine::symm;
+  const double operations = is_half ? whole / 2 : whole;
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
   const bool slower =
@@ -36,7 +38,9 @@ Reason check_arguments(const Product& p) {
     return by_rows != (op == KW_OP_TRANSPOSE) ? cols : rows;
   };
   const auto fits = [](std::int64_t ld, std::int64_t length) { return ld >= length && ld >= 1; };
-  if (!fits(p.lda, line(p.op_a, p.m, p.k)) || !fits(p.ldb, line(p.op_b, p.k, p.n)) ||
+  const bool has_square_a = p.routine >= Routine::symm;
+  if (!fits(p.lda, has_square_a ? p.k : line(p.op_a, p.m, p.k)) ||
+      !fits(p.ldb, has_square_a ? line(KW_OP_NONE, p.m, p.n) : line(p.op_b, p.k, p.n)) ||
       !fits(p.ldc, line(KW_OP_NONE, p.m, p.n))) {
     return Reason::arguments;
   }

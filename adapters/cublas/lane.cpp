@@ -7,7 +7,6 @@
 
 #include "fork_lock.hpp"
 #include "judge.hpp"
-#include "panels.hpp"
 #include "session.hpp"
 
 namespace kw::cublas {
@@ -33,22 +32,65 @@ const T* as(const void* data) {
   return static_cast<const T*>(data);
 }
 
+// The functions of the library for calls: those that compute, or those that plan.
+template <class Sgemm, class Strided, class Pointers, class Syrk, class Syrkx, class Symm,
+          class Trmm, class Trsm>
+struct Functions {
+  Sgemm sgemm;
+  Strided strided;
+  Pointers pointers;
+  Syrk syrk;
+  Syrkx syrkx, syr2k;
+  Symm symm;
+  Trmm trmm;
+  Trsm trsm;
+};
+
+// A routine of level 3, by one of these.
+template <class Library, class Call>
+kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {
+  const kwUplo_t uplo = p.triangle == Triangle::lower ? KW_LOWER : KW_UPPER;
+  const kwSide_t side = p.on_right ? KW_RIGHT : KW_LEFT;
+  const kwDiag_t diag = p.unit_diagonal ? KW_UNIT : KW_NON_UNIT;
+  const auto *a = as<float>(p.a), *b = as<float>(p.b);
+  auto* const c = static_cast<float*>(p.c);
+  switch (p.routine) {
+    case Routine::syrk:
+      return call(kw.syrk, p.layout, uplo, p.op_a, p.n, p.k, p.alpha, a, p.lda, p.beta, c, p.ldc);
+    case Routine::syrkx:
+    case Routine::syr2k:
+      return call(p.routine == Routine::syrkx ? kw.syrkx : kw.syr2k, p.layout, uplo, p.op_a, p.n,
+                  p.k, p.alpha, a, p.lda, b, p.ldb, p.beta, c, p.ldc);
+    case Routine::symm:
+      return call(kw.symm, p.layout, side, uplo, p.m, p.n, p.alpha, a, p.lda, b, p.ldb, p.beta, c,
+                  p.ldc);
+    case Routine::trmm:
+      return call(kw.trmm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, p.alpha, a, p.lda, b,
+                  p.ldb, c, p.ldc);
+    case Routine::trsm:
+      return call(kw.trsm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, p.alpha, a, p.lda, c,
+                  p.ldc);
+    case Routine::gemm: break;
+  }
+  return KW_STATUS_UNSUPPORTED;
+}
+
 // The three forms of a product are one list of arguments each.
-template <class One, class Strided, class Pointers>
-kwStatus_t with_form(const Product& p, const One& one, const Strided& strided,
-                     const Pointers& pointers) {
+template <class Library, class Call>
+kwStatus_t with_form(const Product& p, const Library& kw, const Call& call) {
+  if (p.routine != Routine::gemm) return with_routine(p, kw, call);
   if (p.form == Form::one) {
-    return one(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-               as<float>(p.b), p.ldb, p.beta, static_cast<float*>(p.c), p.ldc);
+    return call(kw.sgemm, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
+                as<float>(p.b), p.ldb, p.beta, static_cast<float*>(p.c), p.ldc);
   }
   if (p.form == Form::strided) {
-    return strided(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-                   p.stride_a, as<float>(p.b), p.ldb, p.stride_b, p.beta, static_cast<float*>(p.c),
-                   p.ldc, p.stride_c, p.batch);
+    return call(kw.strided, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
+                p.stride_a, as<float>(p.b), p.ldb, p.stride_b, p.beta, static_cast<float*>(p.c),
+                p.ldc, p.stride_c, p.batch);
   }
-  return pointers(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<const float*>(p.a), p.lda,
-                  as<const float*>(p.b), p.ldb, p.beta, static_cast<float* const*>(p.c), p.ldc,
-                  p.batch);
+  return call(kw.pointers, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<const float*>(p.a),
+              p.lda, as<const float*>(p.b), p.ldb, p.beta, static_cast<float* const*>(p.c), p.ldc,
+              p.batch);
 }
 
 }  // namespace
@@ -115,7 +157,9 @@ Lane::Key Lane::key_of(const Call& call) {
   put(p.op_b, 1);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
+  put(static_cast<std::int64_t>(p.routine), 3);
   put(static_cast<std::int64_t>(p.triangle), 2);
+  put((p.on_right ? 2 : 0) + (p.unit_diagonal ? 1 : 0), 2);
   put(kind_of(p.alpha, p.scalars_on_device), 2);
   put(kind_of(p.beta, p.scalars_on_device), 2);
   put(epilogue_kind(p), 4);
@@ -145,9 +189,7 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   made.outlook.math = call.pedantic ? policy.pedantic : policy.math;
   made.reason = made.outlook.math == Arithmetic::off ? Reason::pedantic : Reason::none;
   kwSgemmPlan plan = {nullptr, 0, 0};
-  const bool is_whole = p.triangle == Triangle::none;
-  if (made.reason == Reason::none && !(is_whole ? make_plan(p, made.outlook.math, &plan)
-                                                : plan_panels(p, made.outlook.math, &plan))) {
+  if (made.reason == Reason::none && !make_plan(p, made.outlook.math, &plan)) {
     made.reason = Reason::refused;
   }
   if (made.reason != Reason::none) return made;
@@ -166,32 +208,16 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
 // of one address does not decide for those of others.
 bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
   const KernelwrightLibrary& kw = library();
-  const auto ask = [&](auto function) {
-    return [=, this](auto... arguments) { return function(handle_, arguments..., plan); };
+  const Functions functions = {kw.kwPlanSgemm,        kw.kwPlanSgemmStridedBatched,
+                               kw.kwPlanSgemmBatched, kw.kwPlanSsyrk,
+                               kw.kwPlanSsyrkx,       kw.kwPlanSsyr2k,
+                               kw.kwPlanSsymm,        kw.kwPlanStrmm,
+                               kw.kwPlanStrsm};
+  const auto ask = [&](auto function, auto... arguments) {
+    return function(handle_, arguments..., plan);
   };
   const auto lock = lock_over_forks();
-  return set(product, math) &&
-         with_form(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
-                   ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;
-}
-
-bool Lane::plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
-  int panels = 1;
-  const bool all = visit_parts(product, [&](const Product& part) {
-    if (part.triangle != Triangle::none) return true;
-    kwSgemmPlan one = {nullptr, 0, 0};
-    if (!make_plan(part, math, &one)) return false;
-    if (plan->kernel == nullptr) plan->kernel = one.kernel;
-    plan->time_us += one.time_us;
-    plan->workspace_bytes = std::max(plan->workspace_bytes, one.workspace_bytes);
-    ++panels;
-    return true;
-  });
-  const VendorTimes* const times = device_->times;
-  plan->time_us = times == nullptr ? std::numeric_limits<double>::infinity()
-                                   : std::max(plan->time_us + predict_diagonal_us(*times, product),
-                                              panels * panel_host_us);
-  return all;
+  return set(product, math) && with_form(product, functions, ask) == KW_STATUS_OK;
 }
 
 bool Lane::set_epilogue(const Product& p) {
@@ -219,10 +245,14 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   if (!set(product, math)) return KW_STATUS_INTERNAL_ERROR;
   if (epilogue_kind(product) != 0 && !set_epilogue(product)) return KW_STATUS_INTERNAL_ERROR;
   const KernelwrightLibrary& kw = library();
-  const auto run = [&](auto function) {
-    return [=, this](auto... arguments) { return function(handle_, arguments...); };
-  };
-  return with_form(product, run(kw.kwSgemm), run(kw.kwSgemmStridedBatched), run(kw.kwSgemmBatched));
+  const Functions functions = {kw.kwSgemm,        kw.kwSgemmStridedBatched,
+                               kw.kwSgemmBatched, kw.kwSsyrk,
+                               kw.kwSsyrkx,       kw.kwSsyr2k,
+                               kw.kwSsymm,        kw.kwStrmm,
+                               kw.kwStrsm};
+  return with_form(product, functions, [&](auto function, auto... arguments) {
+    return function(handle_, arguments...);
+  });
 }
 
 }  // namespace kw::cublas

@@ -78,9 +78,6 @@ class Lane {
   static Key key_of(const Call& call);
   Decision decide(const Call& call, const Policy& policy);
   bool make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan);
-  // Of all panels in one: the sum of their times with cuBLAS's blocks, the most workspace, and the
-  // kernel of the largest.
-  bool plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan);
   bool set(const Product& product, Arithmetic math);
   bool set_epilogue(const Product& product);
   kwStatus_t compute(const Product& product, Arithmetic math);

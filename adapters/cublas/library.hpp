@@ -15,7 +15,9 @@ namespace kw::cublas {
   row(kwCreateCpu) row(kwCreateGpu) row(kwDestroy) row(kwSetStream) row(kwReserveWorkspace) \
   row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSetEpilogue) row(kwSgemm) \
   row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm) \
-  row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwDeviceName) row(kwStatusString) \
+  row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwSsyrk) row(kwSsyrkx) row(kwSsyr2k) \
+  row(kwSsymm) row(kwStrmm) row(kwStrsm) row(kwPlanSsyrk) row(kwPlanSsyrkx) row(kwPlanSsyr2k) \
+  row(kwPlanSsymm) row(kwPlanStrmm) row(kwPlanStrsm) row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)
 // clang-format on
 

@@ -2,7 +2,6 @@
 #include "serve.hpp"
 
 #include "judge.hpp"
-#include "panels.hpp"
 #include "session.hpp"
 #include "verify.hpp"
 
@@ -21,11 +20,10 @@ class Nested {
 };
 
 struct Outcome {
-  Reason reason = Reason::none;  // none: computed, and `status` is the program's
+  Reason reason = Reason::none;  // none: computed
   bool captured = false;
   Tally* tally = nullptr;
   Outlook outlook = {};
-  Status status = status_success;
 };
 
 void warn_of_refusal(Session& in, const Lane& lane, const Call& call, kwStatus_t said) {
@@ -34,38 +32,15 @@ void warn_of_refusal(Session& in, const Lane& lane, const Call& call, kwStatus_t
                                   library().kwStatusString(said) + ": " + lane.last_error());
 }
 
-bool multiply_whole(Session& in, Lane& lane, const Call& call, Arithmetic math) {
+bool compute(Session& in, Lane& lane, const Call& call, Arithmetic math) {
   const kwStatus_t said = lane.multiply(call.product, math);
   if (said != KW_STATUS_OK) warn_of_refusal(in, lane, call, said);
   return said == KW_STATUS_OK;
 }
 
-// The library computes the rectangles and cuBLAS what is on the diagonal, and also each rectangle
-// that the library refuses: so beta is applied once everywhere. False where the first is refused,
-// when nothing is written yet.
-bool multiply_panels(Session& in, Lane& lane, const Call& call, Arithmetic math,
-                     const ForwardPart& forward_part, Status* status) {
-  bool has_begun = false;
-  visit_parts(call.product, [&](const Product& part) {
-    kwStatus_t said = KW_STATUS_UNSUPPORTED;
-    if (part.triangle == Triangle::none) {
-      said = lane.multiply(part, math);
-      if (said != KW_STATUS_OK) warn_of_refusal(in, lane, call, said);
-      if (said != KW_STATUS_OK && !has_begun) return false;
-    }
-    has_begun = true;
-    if (said == KW_STATUS_OK) return true;
-    const Nested nested;
-    *status = forward_part(part);
-    return *status == status_success;
-  });
-  return has_begun;
-}
-
 // After a refusal nothing was written, and cuBLAS computes the call. A device that failed while
 // the library launched fails cuBLAS as well.
-Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward,
-                 const ForwardPart* forward_part, bool captured) {
+Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forward, bool captured) {
   const std::lock_guard<std::mutex> lock(lane.mutex());
   if (!lane.is_open()) return {Reason::refused, captured};
   Decision& decision = lane.decision(call, in.policy(), [&](Decision& made) {
@@ -79,27 +54,18 @@ Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forwa
   if (decision.reason != Reason::none)
     return {decision.reason, captured, decision.tally, decision.outlook};
   const Verification verification(in, call, decision.tally, captured, forward);
-  Status status = status_success;
-  const Arithmetic math = decision.outlook.math;
-  const bool computed = forward_part == nullptr
-                            ? multiply_whole(in, lane, call, math)
-                            : multiply_panels(in, lane, call, math, *forward_part, &status);
-  if (!computed) return {Reason::refused, captured};
-  if (status == status_success) verification.compare();
-  return {Reason::none, captured, decision.tally, decision.outlook, status};
+  if (!compute(in, lane, call, decision.outlook.math)) return {Reason::refused, captured};
+  verification.compare();
+  return {Reason::none, captured, decision.tally, decision.outlook};
 }
 
-Outcome take(Session& in, const Call& call, const Forward& forward,
-             const ForwardPart* forward_part) {
+Outcome take(Session& in, const Call& call, const Forward& forward) {
   Outcome outcome{call.reason};
   if (outcome.reason == Reason::none) outcome.reason = check_arguments(call.product);
-  if (outcome.reason == Reason::none && forward_part != nullptr && !is_cut(call.product.n)) {
-    outcome.reason = Reason::few_columns;
-  }
   if (outcome.reason != Reason::none) return outcome;
   Lane* const lane = in.lane_for(call, &outcome.reason, &outcome.captured);
   if (lane == nullptr) return outcome;
-  return multiply(in, *lane, call, forward, forward_part, outcome.captured);
+  return multiply(in, *lane, call, forward, outcome.captured);
 }
 
 void count(Session& in, const Call& call, Outcome& outcome, std::int64_t host_ns) {
@@ -124,12 +90,12 @@ Status pass_on(const Forward& forward) {
   return forward();
 }
 
-Status serve(Call& call, const Forward& forward, const ForwardPart* forward_part) {
+Status serve(Call& call, const Forward& forward) {
   Session& in = session();
   const bool recording = in.is_recording();
   const std::int64_t began = recording ? now_ns() : 0;
-  Outcome outcome = take(in, call, forward, forward_part);
-  const Status status = outcome.reason == Reason::none ? outcome.status : pass_on(forward);
+  Outcome outcome = take(in, call, forward);
+  const Status status = outcome.reason == Reason::none ? status_success : pass_on(forward);
   if (recording) count(in, call, outcome, now_ns() - began);
   return status;
 }

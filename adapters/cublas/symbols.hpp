@@ -29,6 +29,16 @@
   row(cublasGemmGroupedBatchedEx_64, grouped_ex, std::int64_t, cublas)   \
   row(cublasSsyrk_v2, syrk, int, cublas)                                 \
   row(cublasSsyrk_v2_64, syrk, std::int64_t, cublas)                     \
+  row(cublasSsyrkx, syrkx, int, cublas)                                  \
+  row(cublasSsyrkx_64, syrkx, std::int64_t, cublas)                      \
+  row(cublasSsyr2k_v2, syr2k, int, cublas)                               \
+  row(cublasSsyr2k_v2_64, syr2k, std::int64_t, cublas)                   \
+  row(cublasSsymm_v2, symm, int, cublas)                                 \
+  row(cublasSsymm_v2_64, symm, std::int64_t, cublas)                     \
+  row(cublasStrmm_v2, trmm, int, cublas)                                 \
+  row(cublasStrmm_v2_64, trmm, std::int64_t, cublas)                     \
+  row(cublasStrsm_v2, trsm, int, cublas)                                 \
+  row(cublasStrsm_v2_64, trsm, std::int64_t, cublas)                     \
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)

@@ -124,8 +124,6 @@ Vendor find(Symbol symbol, const void* caller) {
   get(&found.getters.math_mode, path, "cublasGetMathMode");
   get(&found.lt_getters.matmul, path, "cublasLtMatmulDescGetAttribute");
   get(&found.lt_getters.layout, path, "cublasLtMatrixLayoutGetAttribute");
-  get(&found.sgemm, path, "cublasSgemm_v2");
-  get(&found.sgemm_64, path, "cublasSgemm_v2_64");
   return found;
 }
 

@@ -29,8 +29,6 @@ struct Vendor {
   void* function = nullptr;
   Getters getters;
   LtGetters lt_getters;
-  void* sgemm = nullptr;     // cublasSgemm_v2 beside it,
-  void* sgemm_64 = nullptr;  // and the one of 64 bits
 };
 
 // For a call from `caller`, an address in the program's code: null where no cuBLAS is loaded. It is

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "panels.hpp"
-
 namespace kw::cublas {
 
 namespace {
@@ -140,19 +138,7 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
 }
 
 double predict_vendor_us(const VendorTimes& times, const Product& product) {
-  const double all_us = predict_vendor_us(times, vendor_shape(product));
-  return product.triangle == Triangle::none ? all_us : least_share_of_triangle * all_us;
-}
-
-double predict_diagonal_us(const VendorTimes& times, const Product& product) {
-  double sum_us = 0;
-  visit_parts(product, [&](const Product& part) {
-    if (part.triangle != Triangle::none) {
-      sum_us += most_share_of_triangle * predict_vendor_us(times, vendor_shape(part));
-    }
-    return true;
-  });
-  return sum_us;
+  return least_share(product.routine) * predict_vendor_us(times, vendor_shape(product));
 }
 
 }  // namespace kw::cublas

@@ -23,18 +23,25 @@ const VendorTimes* vendor_times_of(const std::string& device_name);
 
 double predict_vendor_us(const VendorTimes& times, const VendorShape& shape);
 
-// For one triangle of C cuBLAS takes a share of its time for all of C: 0.62 of it where n is large,
-// more where it is a few hundred. Nobody has measured it shape by shape, so a call is judged by the
-// least share for what cuBLAS takes for all of it, and the most for each block that is left to it.
-constexpr double least_share_of_triangle = 0.6, most_share_of_triangle = 0.8;
-// Of the whole product, or its triangle. An epilogue is taken to cost cuBLASLt nothing: its kernels
-// apply it to what they store, as the library's do.
+// For a routine of level 3 cuBLAS takes a share of its time for the product of that size: of one
+// triangle of C 0.62 where n is large, more where it is a few hundred; of a system more the fewer
+// the right-hand sides are. Nobody has measured that shape by shape, so a call is judged by the
+// least share.
+constexpr double least_share(Routine routine) {
+  switch (routine) {
+    case Routine::syrk:
+    case Routine::syrkx: return 0.6;
+    case Routine::syr2k: return 1.2;
+    case Routine::trmm:
+    case Routine::trsm: return 0.55;
+    case Routine::gemm:
+    case Routine::symm: break;
+  }
+  return 1;
+}
+// Of the whole call. An epilogue is taken to cost cuBLASLt nothing: its kernels apply it to what
+// they store, as the library's do.
 double predict_vendor_us(const VendorTimes& times, const Product& product);
-// Of the blocks on the diagonal of a triangle that is taken in panels.
-double predict_diagonal_us(const VendorTimes& times, const Product& product);
-// The host launches the two parts of a panel in such a time (results/h200/host-time.json: about 16
-// us by the library, 12 by cuBLAS), and a device that is quicker waits for it.
-constexpr double panel_host_us = 30;
 
 // A call is taken where so many times the library's predicted time is within cuBLAS's.
 constexpr double vendor_margin = 1.12;

@@ -128,6 +128,8 @@ Verification::Verification(Session& session, const Call& call, Tally* tally, boo
     : session_(session), call_(call), tally_(tally) {
   const std::int64_t every = session.policy().verify_every;
   if (every == 0 || tally == nullptr || captured || call.product.form == Form::pointers) return;
+  // Of the others an element is no row times a column.
+  if (call.product.routine > Routine::syrkx) return;
   if (!session.is_turn_to_verify() || !driver().copies()) return;
   if (!prepare(forward)) {
     elements_.clear();

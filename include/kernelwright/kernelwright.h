@@ -205,6 +205,79 @@ KW_API kwStatus_t kwPlanSgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_
                                      int64_t ldb, const float* beta, float* const* c, int64_t ldc,
                                      int64_t batch, kwSgemmPlan* plan);
 
+/* Level 3 beside the product; level3.hpp has the whole contract. All matrices are stored in
+ * `layout`. Of a triangle the other side is never read or written. Arithmetic and pointer mode are
+ * the handle's (kwSetMath, kwSetPointerMode), its epilogue is not used. */
+typedef int32_t kwUplo_t;
+enum { KW_LOWER = 0, KW_UPPER = 1 };
+typedef int32_t kwSide_t;
+enum { KW_LEFT = 0, KW_RIGHT = 1 };
+typedef int32_t kwDiag_t;
+enum { KW_NON_UNIT = 0, KW_UNIT = 1 };
+
+/* C = alpha op(A) op(A)^T + beta C of one triangle; op(A) is n x k, C n x n. */
+KW_API kwStatus_t kwSsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                          int64_t k, const float* alpha, const float* a, int64_t lda,
+                          const float* beta, float* c, int64_t ldc);
+/* C = alpha op(A) op(B)^T + beta C of one triangle; op(A) and op(B) are n x k. */
+KW_API kwStatus_t kwSsyrkx(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                           int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
+                           const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
+/* C = alpha (op(A) op(B)^T + op(B) op(A)^T) + beta C of one triangle. */
+KW_API kwStatus_t kwSsyr2k(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                           int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
+                           const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
+/* C = alpha A B + beta C (KW_LEFT) or alpha B A + beta C, C m x n, A symmetric, of which the
+ * triangle `uplo` is read. */
+KW_API kwStatus_t kwSsymm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                          int64_t m, int64_t n, const float* alpha, const float* a, int64_t lda,
+                          const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc);
+/* C = alpha op(A) B (KW_LEFT) or alpha B op(A), C m x n, A triangular; C may be B. */
+KW_API kwStatus_t kwStrmm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                          kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const float* alpha,
+                          const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                          int64_t ldc);
+/* B = alpha op(A)^-1 B (KW_LEFT) or alpha B op(A)^-1, B m x n, A triangular. */
+KW_API kwStatus_t kwStrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                          kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const float* alpha,
+                          const float* a, int64_t lda, float* b, int64_t ldb);
+/* `batch` systems of one shape, stride_a and stride_b elements apart; stride_a may be 0. */
+KW_API kwStatus_t kwStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                        kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                        int64_t n, const float* alpha, const float* a, int64_t lda,
+                                        int64_t stride_a, float* b, int64_t ldb, int64_t stride_b,
+                                        int64_t batch);
+/* How the same call would be computed, as kwPlanSgemm; its workspace_bytes are those that the call
+ * has use for within the handle's limit. */
+KW_API kwStatus_t kwPlanSsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                              int64_t n, int64_t k, const float* alpha, const float* a, int64_t lda,
+                              const float* beta, float* c, int64_t ldc, kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanSsyrkx(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                               int64_t n, int64_t k, const float* alpha, const float* a,
+                               int64_t lda, const float* b, int64_t ldb, const float* beta,
+                               float* c, int64_t ldc, kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanSsyr2k(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                               int64_t n, int64_t k, const float* alpha, const float* a,
+                               int64_t lda, const float* b, int64_t ldb, const float* beta,
+                               float* c, int64_t ldc, kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanSsymm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                              int64_t m, int64_t n, const float* alpha, const float* a, int64_t lda,
+                              const float* b, int64_t ldb, const float* beta, float* c, int64_t ldc,
+                              kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanStrmm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                              kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const float* alpha,
+                              const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                              int64_t ldc, kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanStrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                              kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const float* alpha,
+                              const float* a, int64_t lda, float* b, int64_t ldb,
+                              kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                            kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                            int64_t n, const float* alpha, const float* a,
+                                            int64_t lda, int64_t stride_a, float* b, int64_t ldb,
+                                            int64_t stride_b, int64_t batch, kwSgemmPlan* plan);
+
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
  * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */
 KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, int64_t n,

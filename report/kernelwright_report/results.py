@@ -206,7 +206,7 @@ def _check_unique(path: Path, rows: Iterable[Row]) -> None:
     for number, row in enumerate(rows):
         if row.median_us is None:
             continue
-        key = (row.op, row.kernel, row.shape, row.input, row.l2, row.math)
+        key = (row.op, row.kernel, row.shape, row.uplo, row.side, row.unit_diagonal, row.input, row.l2, row.math)
         if key in seen:
             raise ResultError(
                 f"{path}: rows {seen[key]} and {number} are the same measurement "

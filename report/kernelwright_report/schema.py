@@ -9,7 +9,9 @@ import re
 from pathlib import Path
 
 SCHEMA = 1
-OPS = ("sgemm", "scale_add", "reduce", "app")
+LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm")
+PRODUCTS = ("sgemm", *LEVEL3)  # whose rate is of operations
+OPS = (*PRODUCTS, "scale_add", "reduce", "app")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
 SUSTAINED_TIMING = "sustained"  # one kernel back to back for seconds
@@ -38,7 +40,7 @@ REQUIRED = {"op": str, "kernel": str, "role": str, "verified": bool}
 OPTIONAL = {
     "m": int, "n": int, "k": int, "batch": int,
     "lda": int, "ldb": int, "ldc": int,
-    "op_a": str, "op_b": str, "layout": str, "math": str, "path": str, "input": str,
+    "op_a": str, "op_b": str, "uplo": str, "side": str, "unit_diagonal": bool, "layout": str, "math": str, "path": str, "input": str,
     "l2": str, "timing": str, "peer": str,
     "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
     "segments": int, "lengths": str, "misalign": int, "correction": int,

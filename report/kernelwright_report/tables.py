@@ -12,6 +12,7 @@ from . import text
 from .reductions import Reduction
 from .results import ResultFile
 from .rows import Row, Shape
+from .schema import PRODUCTS
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ def less_exact(result: ResultFile, kernels: list[str]) -> str:
 
 def sweep(result: ResultFile, linked: bool = False) -> Table:
     """Kernel x size, in TFLOP/s or GFLOP/s, of others in GB/s; best of each size marked."""
-    unit, scale = text.rate_unit(result.rows) if result.op == "sgemm" else ("GB/s", 1.0)
-    rate = "gflops" if result.op == "sgemm" else "gbs"
+    unit, scale = text.rate_unit(result.rows) if result.op in PRODUCTS else ("GB/s", 1.0)
+    rate = "gflops" if result.op in PRODUCTS else "gbs"
     best = {shape: best_of(result, shape) for shape in result.timed_shapes}
     rows = []
     for kernel in result.timed_kernels:
@@ -134,7 +135,7 @@ def short_labels(shapes: list) -> tuple[list[str], str]:
 
 def beside(result: ResultFile, most: int = 3) -> Table | None:
     """A line a size: the library's kernels and the vendor's, each with its spread; nothing where either is missing."""
-    unit, scale = text.rate_unit(result.rows) if result.op == "sgemm" else ("GB/s", 1.0)
+    unit, scale = text.rate_unit(result.rows) if result.op in PRODUCTS else ("GB/s", 1.0)
     own = [kernel for kernel in result.timed_kernels if result.role(kernel) == "production"][:most]
     peers = [kernel for kernel in result.timed_kernels if result.role(kernel) == "peer"]
     if not own or not peers:
@@ -143,7 +144,7 @@ def beside(result: ResultFile, most: int = 3) -> Table | None:
     def rate(row: Row | None, best: str | None) -> Cell:
         if row is None:
             return Cell(text.NONE)
-        value = row.gflops / scale if result.op == "sgemm" else row.gbs
+        value = row.gflops / scale if result.op in PRODUCTS else row.gbs
         shown = text.number(value) + (f" {text.plus_minus(row.spread)}" if row.spread is not None else "")
         return Cell(shown, "best" if row.kernel == best else "")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import text
 from .curves import curves_of
 from .results import ResultFile
+from .schema import PRODUCTS
 from .rows import Row
 from .tables import Cell, Table, short_labels
 
@@ -18,8 +19,10 @@ def _outcome(rows: list[Row]) -> Cell:
     return Cell(shown) if all(row.verified for row in rows) else Cell(f"✗ {shown if errors else 'failed'}", "fail")
 
 
+OF_PRODUCTS = "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴"
 UNITS = {
-    "sgemm": "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴",
+    **dict.fromkeys(PRODUCTS, OF_PRODUCTS),
+    "strsm": "u·(|A||X| + |αB|) of the residual, u = 2⁻²⁴",
     "scale_add": "the last place",
     "reduce": "u = 2⁻²⁴ of the sum of |x| for a sum or mean, of the result otherwise",
 }

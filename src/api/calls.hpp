@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/context_state.hpp"
+#include "kernelwright/level3.hpp"
 #include "kernelwright/matrix.hpp"
 #include "kernelwright/reduce.hpp"
 #include "kernelwright/sgemm.hpp"
@@ -45,6 +46,26 @@ struct SgemmOutlook {
 };
 // Keeps the plan for the call itself. Neither allocates device memory nor waits.
 Status sgemm_outlook(ContextState& state, const SgemmCall& call, SgemmOutlook* outlook);
+
+// strsm writes `c`, its B.
+struct Level3Call {
+  Routine routine = Routine::syrk;
+  Side side = Side::left;
+  Uplo uplo = Uplo::lower;
+  Diag diag = Diag::non_unit;
+  Scalar alpha = 1;
+  MatrixView<const float> a, b;
+  Scalar beta = 0;
+  MatrixView<float> c;
+  Level3Options options;
+  std::int64_t batch = 1, stride_a = 0, stride_c = 0;
+};
+
+Status level3(ContextState& state, const Level3Call& call);
+Status level3_workspace_bytes(const ContextState& state, const Level3Call& call,
+                              std::size_t* bytes);
+// As sgemm_outlook.
+Status level3_outlook(ContextState& state, const Level3Call& call, SgemmOutlook* outlook);
 
 struct ScaleAddCall {
   float scale = 1;

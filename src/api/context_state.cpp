@@ -29,6 +29,7 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   if (!status.ok()) return status;
   std::unique_ptr<ContextState> opened(new ContextState(std::move(runtime)));
   opened->sgemm_ = backend.sgemm();
+  opened->level3_ = backend.level3();
   opened->scale_add_ = backend.scale_add();
   opened->reduce_ = backend.reduce();
   opened->load_tune_cache_of_environment();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/level3_plans.hpp"
 #include "api/plan_cache.hpp"
 #include "backends.hpp"
 #include "kernelwright/context.hpp"
@@ -32,12 +33,14 @@ class ContextState {
   Runtime& runtime() { return *runtime_; }
   const Device& device() const { return runtime_->device(); }
   const KernelList<Sgemm>& sgemm_kernels() const { return sgemm_; }
+  const KernelList<Level3>& level3_kernels() const { return level3_; }
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
   const TuneCache& tune_cache() const { return tune_cache_; }
   const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
   PlanCache& plans() { return plans_; }
+  Level3Plans& level3_plans() { return level3_plans_; }
 
   Status synchronize();
   Status set_stream(void* handle);
@@ -66,10 +69,12 @@ class ContextState {
 
   std::unique_ptr<Runtime> runtime_;
   KernelList<Sgemm> sgemm_;
+  KernelList<Level3> level3_;
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
   TuneCache tune_cache_;
   PlanCache plans_;  // made for this device, these kernels and this tune cache
+  Level3Plans level3_plans_;
   std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;

@@ -10,6 +10,7 @@
 #include "check/input.hpp"
 #include "check/partial.hpp"
 #include "kernelwright/epilogue.hpp"
+#include "sgemm/problem.hpp"
 
 namespace kw::check {
 
@@ -44,20 +45,50 @@ struct Placement {
   }
 };
 
+// Which elements of a matrix a call may read or write.
+struct Region {
+  Triangle triangle = Triangle::none;  // none: all
+  bool without_diagonal = false;
+
+  KW_HOST_DEVICE constexpr bool has(std::int64_t row, std::int64_t col) const {
+    if (row == col) return !without_diagonal;
+    return triangle == Triangle::none || (triangle == Triangle::lower ? col < row : row < col);
+  }
+};
+
 // Every word of an allocation: the input's values within the matrix, or canaries there too where
-// nothing may read it; canaries elsewhere.
+// nothing may read it; canaries elsewhere, and beside the matrix's region.
 struct FillMatrix {
   float* base;
   Placement place;
   InputStream values;
   bool inside_is_canary;
+  Region region = {};
+  // Of a triangle that is to be solved: so large are the elements beside the diagonal, and those on
+  // it lie about 1, or are 1 where the others are next to nothing.
+  float beside_diagonal = 0;  // 0: as they come
+
+  KW_HOST_DEVICE bool is_of_region(std::int64_t element) const {
+    const std::int64_t row = element / place.cols;
+    return region.has(row % place.rows, element - row * place.cols);
+  }
+  KW_HOST_DEVICE float value(std::int64_t element) const {
+    const float x = input_value(values, element);
+    if (beside_diagonal == 0) return x;
+    const std::int64_t row = element / place.cols;
+    if (row % place.rows != element - row * place.cols) return beside_diagonal * x;
+    return beside_diagonal < 0x1p-16f ? 1.0f : 1.0f + 0.25f * x / (1 + fabsf(x));
+  }
+  KW_HOST_DEVICE std::uint32_t word_of(std::int64_t element) const {
+    return element < 0 || inside_is_canary || !is_of_region(element)
+               ? canary_word
+               : std::bit_cast<std::uint32_t>(value(element));
+  }
 
   KW_HOST_DEVICE std::int64_t size() const { return place.total; }
   KW_HOST_DEVICE void operator()(std::int64_t word) const {
-    const std::int64_t element = inside_is_canary ? -1 : place.element_at(word);
     // Written as bits: a signalling NaN may not survive a move through a float register.
-    reinterpret_cast<std::uint32_t*>(base)[word] =
-        element < 0 ? canary_word : std::bit_cast<std::uint32_t>(input_value(values, element));
+    reinterpret_cast<std::uint32_t*>(base)[word] = word_of(place.element_at(word));
   }
 };
 
@@ -69,12 +100,9 @@ struct JudgeUnchanged {
   KW_HOST_DEVICE std::int64_t size() const { return filled.place.total; }
   KW_HOST_DEVICE void operator()(std::int64_t word, Partial& found) const {
     const std::int64_t element = filled.place.element_at(word);
-    if (element >= 0 && skip_inside) return;
-    const std::uint32_t want =
-        element < 0 || filled.inside_is_canary
-            ? canary_word
-            : std::bit_cast<std::uint32_t>(input_value(filled.values, element));
-    if (reinterpret_cast<const std::uint32_t*>(filled.base)[word] != want) add_failure(found, word);
+    if (element >= 0 && skip_inside && filled.is_of_region(element)) return;
+    if (reinterpret_cast<const std::uint32_t*>(filled.base)[word] != filled.word_of(element))
+      add_failure(found, word);
   }
 };
 
@@ -130,6 +158,7 @@ struct JudgeSgemm {
   double product_factor;  // the tolerance in u |alpha| magnitude
   std::int64_t batch = 1, stride_c = 0;
   JudgeEpilogue epilogue = {};
+  Region region = {};  // of C
 
   KW_HOST_DEVICE std::int64_t size() const { return batch * m * n; }
 
@@ -163,6 +192,7 @@ struct JudgeSgemm {
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t row = element / n;  // of all entries
     const std::int64_t entry = row / m;
+    if (!region.has(row - entry * m, element % n)) return;
     const float stored = c[entry * stride_c + (row - entry * m) * ldc + element % n];
     const double got = stored;
     const Addends added = addends(element);

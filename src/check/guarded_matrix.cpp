@@ -36,8 +36,9 @@ GuardedMatrix::GuardedMatrix(Workbench& bench, const Placement& place)
       place_(place),
       buffer_(bench.runtime(), static_cast<std::size_t>(place_.total) * sizeof(float)) {}
 
-void GuardedMatrix::fill(const InputStream& values, bool readable) {
-  filled_ = {buffer_.as<float>(), place_, values, !readable};
+void GuardedMatrix::fill(const InputStream& values, bool readable, Region region,
+                         float beside_diagonal) {
+  filled_ = {buffer_.as<float>(), place_, values, !readable, region, beside_diagonal};
   require(bench_.tools().fill_matrix(filled_, bench_.stream()));
 }
 
@@ -48,9 +49,10 @@ std::string GuardedMatrix::find_change(const char* name, bool is_output) {
   const std::int64_t element = place_.element_at(found.first_failure);
   if (element >= 0) {
     const std::int64_t row = element / place_.cols;  // of all entries
-    return fmt::format("input {} was written: {} words, first at {}row {}, column {}", name,
-                       found.failures, entry_text(row / place_.rows), row % place_.rows,
-                       element % place_.cols);
+    return fmt::format(
+        "{} was written: {} words, first at {}row {}, column {}",
+        is_output ? fmt::format("the other side of {}", name) : fmt::format("input {}", name),
+        found.failures, entry_text(row / place_.rows), row % place_.rows, element % place_.cols);
   }
   std::int64_t word = found.first_failure - place_.offset;
   std::int64_t entry = 0;

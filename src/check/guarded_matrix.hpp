@@ -27,7 +27,8 @@ class GuardedMatrix {
   std::int64_t stride() const { return place_.stride; }
 
   // Writes canaries everywhere, then the values over the matrix itself unless nothing may read it.
-  void fill(const InputStream& values, bool readable);
+  void fill(const InputStream& values, bool readable, Region region = {},
+            float beside_diagonal = 0);
   // Empty where no word changed since `fill` (of an output: none outside of the matrix), else a
   // sentence that says which did.
   std::string find_change(const char* name, bool is_output);

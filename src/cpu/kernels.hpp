@@ -1,6 +1,7 @@
 // The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
 #pragma once
 
+#include "level3/problem.hpp"
 #include "reduce/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
@@ -9,12 +10,15 @@ namespace kw::cpu {
 
 KernelLaunch<Sgemm> cpu_loop;
 KernelLaunch<ScaleAdd> cpu_scale_add;
+KernelLaunch<Level3> cpu_level3_loop;
 KernelLaunch<Reduce> cpu_reduce;
 std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
 
 // Where this build has a CBLAS.
 KernelLaunch<Sgemm> cpu_cblas;
 bool cpu_cblas_supports(const Sgemm& problem, const Device& device);
+KernelLaunch<Level3> cpu_level3_cblas;
+bool cpu_level3_cblas_supports(const Level3& problem, const Device& device);
 
 // A plain product with the largest size that one call of the CBLAS is given; larger ones are
 // sliced.

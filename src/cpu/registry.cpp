@@ -1,5 +1,6 @@
 // The CPU's lists, fastest first.
 #include "cpu/kernels.hpp"
+#include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
@@ -23,6 +24,16 @@ KernelList<Sgemm> sgemm_production() {
 #endif
       {"cpu_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
        always<Sgemm>, no_workspace<Sgemm>, cpu_loop}};
+}
+
+KernelList<Level3> level3_production() {
+  return {
+#ifdef KW_HAVE_CBLAS
+      {"cpu_level3_cblas", nullptr, "the machine's CBLAS, all threads", Role::production,
+       Math::fp32, cpu_level3_cblas_supports, no_workspace<Level3>, cpu_level3_cblas},
+#endif
+      {"cpu_level3_loop", nullptr, "plain loops, an element or a line a thread", Role::production,
+       Math::fp32, always<Level3>, no_workspace<Level3>, cpu_level3_loop}};
 }
 
 KernelList<ScaleAdd> scale_add_production() {

@@ -2,6 +2,7 @@
 #include "host_simt/backend.hpp"
 
 #include "host_simt/runtime.hpp"
+#include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
@@ -10,8 +11,9 @@ namespace kw::host_simt {
 
 const Backend& backend() {
   static const Backend backend{
-      DeviceKind::host_simt,         [] { return 1; },          open, on_host::sgemm_production,
-      on_host::scale_add_production, on_host::reduce_production};
+      DeviceKind::host_simt,     [] { return 1; },           open,
+      on_host::sgemm_production, on_host::level3_production, on_host::scale_add_production,
+      on_host::reduce_production};
   return backend;
 }
 

@@ -222,8 +222,8 @@ Status async_tile_launch(const Sgemm& problem, const Device&, Workspace, Stream 
   return Status::success();
 }
 
-bool async_tile_supports(const Sgemm&, const Device& device) {
-  return device.shared_bytes_per_block_optin >= stages * sizeof(Stage);
+bool async_tile_supports(const Sgemm& p, const Device& device) {
+  return p.is_full() && device.shared_bytes_per_block_optin >= stages * sizeof(Stage);
 }
 
 }  // namespace KW_TARGET

@@ -58,6 +58,14 @@ struct SgemmEpilogue {
   }
 };
 
+// Which elements of C a product has: all, or those of a triangle of a square C with its diagonal.
+// The others are neither read nor written.
+enum class Triangle : std::uint8_t { none, lower, upper };
+
+// Which k count for an element in row i and column j: all; or those up to i or j, or from there on,
+// where op(A) or op(B) is a triangle. The others are zeros, whoever multiplies by them.
+enum class KRange : std::uint8_t { all, to_row, from_row, to_column, from_column };
+
 // A call: a batch of products.
 struct Sgemm : PlainSgemm {
   // Products of one shape. The matrices of entry i start at a + i * stride_a and so on (0 for an
@@ -85,12 +93,18 @@ struct Sgemm : PlainSgemm {
   bool overlaps_previous = false;
   bool next_overlaps = false;
 
+  // Of level 3 (src/level3). Kernels that do not know them refuse such a problem.
+  Triangle triangle = Triangle::none;
+  KRange k_range = KRange::all;
+
   // Whether this is one product whose scalars are known on the host, and nothing else: the form
   // that rungs and most peers take.
   bool plain() const {
     return batch == 1 && a_array == nullptr && alpha_at == nullptr && beta_at == nullptr &&
-           only_if == nullptr && !epilogue.any();
+           only_if == nullptr && !epilogue.any() && is_full();
   }
+  // Whether all of C is wanted, over all of k.
+  bool is_full() const { return triangle == Triangle::none && k_range == KRange::all; }
   double flops() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
            static_cast<double>(batch);

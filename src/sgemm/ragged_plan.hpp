@@ -28,7 +28,7 @@ inline std::int64_t ragged_left_over(std::int64_t size) {
 }
 
 inline bool is_ragged(const Sgemm& p) {
-  return p.batch == 1 && p.a_array == nullptr && p.loop_k() > 0 &&
+  return p.batch == 1 && p.a_array == nullptr && p.loop_k() > 0 && p.is_full() &&
          std::max(p.m, p.n) <= ragged_tuning.max_size &&
          (ragged_left_over(p.m) > 0 || ragged_left_over(p.n) > 0);
 }

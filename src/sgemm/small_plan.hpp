@@ -46,7 +46,8 @@ inline std::size_t small_shared_bytes_asked(const SmallTileConfig& tile, const S
 inline bool small_tile_supports(const SmallTileConfig& tile, const Sgemm& p, const Device& device) {
   constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
   const std::int64_t tiles = small_tile_count(tile, p);
-  return tiles <= most_blocks && p.batch <= most_blocks / std::max<std::int64_t>(1, tiles) &&
+  return p.is_full() && tiles <= most_blocks &&
+         p.batch <= most_blocks / std::max<std::int64_t>(1, tiles) &&
          small_shared_bytes(tile, p) <= device.shared_bytes_per_block_optin;
 }
 

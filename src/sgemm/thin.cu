@@ -272,7 +272,7 @@ ThinKernel instance_of(const ThinPlan& plan, std::index_sequence<row...>) {
 }  // namespace
 
 std::optional<Plan<Sgemm>> thin_make_plan(const Sgemm& problem, const Device& device) {
-  if (!is_thin(problem)) return std::nullopt;
+  if (!is_thin(problem) || !problem.is_full()) return std::nullopt;
   const ThinPlan own = thin_plan(problem, device);
   if (!thin_counts(problem, own)) return std::nullopt;
   const double us = predict_us(own, problem, device);

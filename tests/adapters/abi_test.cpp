@@ -94,6 +94,11 @@ constexpr bool same_call() {
 #define KW_COMPARE_grouped KW_COMPARE_PLAIN
 #define KW_COMPARE_grouped_ex KW_COMPARE_PLAIN
 #define KW_COMPARE_syrk KW_COMPARE_PLAIN
+#define KW_COMPARE_syrkx KW_COMPARE_PLAIN
+#define KW_COMPARE_syr2k KW_COMPARE_PLAIN
+#define KW_COMPARE_symm KW_COMPARE_PLAIN
+#define KW_COMPARE_trmm KW_COMPARE_PLAIN
+#define KW_COMPARE_trsm KW_COMPARE_PLAIN
 #define KW_COMPARE_lt_matmul KW_COMPARE_PLAIN
 #define KW_COMPARE_destroy KW_COMPARE_PLAIN
 #define KW_COMPARE_gemm_ex(symbol, form, integer)

@@ -51,7 +51,7 @@ void use_looked_up(void* cublas) {
               find<const char*()>(cublas, "stand_in_version")());
 }
 
-// A triangle of four panels: each element is 1 * 2 + 3 * 1.
+// A triangle: each element is 1 * 2 + 3 * 1.
 void use_triangle(void* cublas) {
   using Syrk =
       int(void*, int, int, int, int, const float*, const float*, int, const float*, float*, int);

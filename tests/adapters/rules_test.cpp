@@ -11,7 +11,6 @@
 #include <string>
 
 #include "judge.hpp"
-#include "panels.hpp"
 #include "policy.hpp"
 #include "vendor_time.hpp"
 
@@ -151,6 +150,7 @@ TEST(AdapterJudge, ATriangleIsHalfTheOperations) {
   Policy policy;
   policy.smallest = 1e6;
   Product p = product(100, 100, 100);
+  p.routine = Routine::syrk;
   p.triangle = Triangle::upper;
   EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
   policy.smallest = 1.1e6;
@@ -280,97 +280,33 @@ TEST(AdapterVendorTime, ARowMajorProductIsTheOtherWayRound) {
   EXPECT_FALSE(shape.aligned);
 }
 
-// C = A A^T or A^T A, its addresses counted in elements from null.
-Product triangle_of(std::int64_t n, Triangle triangle, kwOp_t op) {
-  Product p = product(n, n, 7);
-  p.triangle = triangle;
-  p.op_a = op;
-  p.op_b = op == KW_OP_NONE ? KW_OP_TRANSPOSE : KW_OP_NONE;
-  p.a = p.b = p.c = nullptr;
-  p.lda = p.ldb = op == KW_OP_NONE ? n + 5 : 9;
-  p.ldc = n + 3;
-  return p;
-}
-std::int64_t index_of(const void* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) / sizeof(float));
-}
-
-// Rows of op(A) and places in C are found back from addresses.
-TEST(AdapterPanels, EachElementOfTheTriangleIsOfOnePart) {
-  for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
-    for (const kwOp_t op : {KW_OP_NONE, KW_OP_TRANSPOSE}) {
-      for (const std::int64_t n : {1, 1535, 1536, 2559, 2560, 4097, 24575, 24576, 50000}) {
-        const Product whole = triangle_of(n, triangle, op);
-        const auto row_of_a = [&](const void* at) {
-          return op == KW_OP_NONE ? index_of(at) : index_of(at) / whole.lda;
-        };
-        std::int64_t elements = 0, diagonal = 0;
-        EXPECT_TRUE(visit_parts(whole, [&](const Product& part) {
-          const std::int64_t row = index_of(part.c) % whole.ldc;
-          const std::int64_t col = index_of(part.c) / whole.ldc;
-          EXPECT_EQ(row_of_a(part.a), row);
-          EXPECT_EQ(row_of_a(part.b), col);
-          EXPECT_TRUE(part.k == whole.k && part.lda == whole.lda && part.ldc == whole.ldc);
-          if (part.triangle == triangle) {
-            EXPECT_TRUE(row == diagonal && col == row && part.m == part.n);
-            diagonal += part.n;
-            elements += part.n * (part.n + 1) / 2;
-            return true;
-          }
-          EXPECT_EQ(part.triangle, Triangle::none);
-          EXPECT_TRUE(part.m > 0 && part.n > 0 && row + part.m <= n && col + part.n <= n);
-          // Strictly on its side, and beside the block that comes next.
-          const bool below = triangle == Triangle::lower;
-          EXPECT_EQ(below ? col : row, diagonal);
-          EXPECT_EQ(below ? row : col, diagonal + (below ? part.n : part.m));
-          EXPECT_EQ(below ? row + part.m : col + part.n, n);
-          elements += part.m * part.n;
-          return true;
-        }));
-        EXPECT_EQ(diagonal, n);
-        EXPECT_EQ(elements, n * (n + 1) / 2);
-      }
-    }
-  }
-}
-
-TEST(AdapterPanels, AreOfTheWidthButForTheLast) {
-  for (std::int64_t n = 1; n < 60000; n += 97) {
-    EXPECT_EQ(is_cut(n), n >= 1536);
-    for (std::int64_t begin = 0, end = 0; begin < n; begin = end) {
-      end = panel_end(n, begin);
-      const std::int64_t width = end - begin;
-      if (end < n) {
-        EXPECT_EQ(width, panel_width(n));
-      } else if (is_cut(n)) {
-        EXPECT_TRUE(2 * width >= panel_width(n) && 2 * width < 3 * panel_width(n)) << n;
-      }
-    }
-  }
-}
-
-TEST(AdapterPanels, EndWhereTheVisitorSaysSo) {
-  int visited = 0;
-  const Product whole = triangle_of(5000, Triangle::lower, KW_OP_NONE);
-  EXPECT_FALSE(visit_parts(whole, [&](const Product&) { return ++visited < 3; }));
-  EXPECT_EQ(visited, 3);
-}
-
-// What is left to cuBLAS must leave something to gain, and more of a larger triangle.
-TEST(AdapterVendorTime, TheDiagonalIsTheLesserPartOfALargeTriangle) {
+TEST(AdapterVendorTime, ATriangleTakesAShareOfTheProduct) {
   const VendorTimes& times = *vendor_times_of("NVIDIA H200");
-  double share = 1;
-  for (const std::int64_t n : {2048, 4096, 8192, 16384}) {
-    Product p = triangle_of(n, Triangle::lower, KW_OP_NONE);
-    p.k = 4096;
-    const double whole = predict_vendor_us(times, p), diagonal = predict_diagonal_us(times, p);
-    EXPECT_LT(diagonal / whole, share) << n;
-    share = diagonal / whole;
-    p.triangle = Triangle::none;
-    EXPECT_LT(whole, predict_vendor_us(times, p));
-    EXPECT_GT(2 * whole, predict_vendor_us(times, p));
+  Product p = product(4096, 4096, 4096);
+  const double whole = predict_vendor_us(times, p);
+  for (const Routine routine : {Routine::syrk, Routine::syrkx, Routine::trmm, Routine::trsm}) {
+    p.routine = routine;
+    EXPECT_LT(predict_vendor_us(times, p), 0.65 * whole);
+    EXPECT_GT(predict_vendor_us(times, p), 0.5 * whole);
   }
-  EXPECT_LT(share, 0.15);
+  p.routine = Routine::syr2k;
+  EXPECT_GT(predict_vendor_us(times, p), whole);
+}
+
+TEST(AdapterJudge, ASquareAHasItsSizeAsItsLine) {
+  Product p = product(30, 40, 30);
+  p.layout = KW_COL_MAJOR;
+  p.op_a = p.op_b = KW_OP_NONE;
+  p.routine = Routine::trmm;
+  p.lda = 30, p.ldb = 30, p.ldc = 30;
+  EXPECT_EQ(check_arguments(p), Reason::none);
+  p.on_right = true;
+  p.k = 40;
+  EXPECT_EQ(check_arguments(p), Reason::arguments);
+  p.lda = 40;
+  EXPECT_EQ(check_arguments(p), Reason::none);
+  p.ldb = 29;
+  EXPECT_EQ(check_arguments(p), Reason::arguments);
 }
 
 }  // namespace

@@ -13,8 +13,6 @@ void stand_in_reset();
 // the program would.
 void stand_in_compute(bool computes);
 void stand_in_recurse(bool recurses);
-// So many calls of cublasSsyrk from now succeed, and later ones fail; fewer than 0: none fails.
-void stand_in_fail_syrk_after(long calls);
 // Which build of the stand-in this is.
 const char* stand_in_version();
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 
 #include "forms.hpp"
 #include "stand_in.hpp"
@@ -27,7 +28,6 @@ struct StandInHandle {
 };
 
 std::atomic<bool> computes{true}, recurses{false};
-std::atomic<long> syrks_left{-1};
 std::mutex mutex;  // of counts; nobody's in a child of fork
 std::map<std::string, long>& counts() {
   static std::map<std::string, long> all;
@@ -91,7 +91,6 @@ void stand_in_reset() {
 }
 void stand_in_compute(bool on) { computes = on; }
 void stand_in_recurse(bool on) { recurses = on; }
-void stand_in_fail_syrk_after(long calls) { syrks_left = calls; }
 const char* stand_in_version() { return STAND_IN_VERSION; }
 
 int cublasCreate_v2(void** handle) { return *handle = new StandInHandle, 0; }
@@ -232,7 +231,6 @@ Status answer_syrk(KW_PARAMETERS_syrk(Int)) {
   const Status status = judge(handle, op_a, op_b, n, n, k, alpha, lda, lda, beta, ldc);
   if (status != status_success) return status;
   if (fill != fill_lower && fill != fill_upper) return invalid_value;
-  if (syrks_left >= 0 && syrks_left-- == 0) return status_execution_failed;
   for (Int col = 0; col < n; ++col) {
     const Int row = fill == fill_lower ? col : 0;
     const Int rows = fill == fill_lower ? n - col : col + 1;
@@ -250,6 +248,39 @@ Status answer_syrk(KW_PARAMETERS_syrk(Int)) {
     multiply(op_a, op_b, rows, Int{1}, k, alpha, line(row), lda, line(col), lda, beta, into, ldc);
   }
   return status_success;
+}
+
+template <class Int>
+Status judge_level3(Handle handle, Enum fill, Int m, Int n, const float* alpha) {
+  if (handle == nullptr) return status_not_initialized;
+  if (m < 0 || n < 0 || alpha == nullptr) return invalid_value;
+  return fill == fill_lower || fill == fill_upper ? status_success : invalid_value;
+}
+
+// The stand-in's part in the others is to be called and to say so.
+template <class Int>
+Status answer_syrkx(KW_PARAMETERS_syrkx(Int)) {
+  static_cast<void>(std::make_tuple(op_a, a, lda, b, ldb, beta, c, ldc));
+  return judge_level3(handle, fill, n, k, alpha);
+}
+template <class Int>
+Status answer_syr2k(KW_PARAMETERS_syr2k(Int)) {
+  return answer_syrkx<Int>(KW_ARGUMENTS_syr2k);
+}
+template <class Int>
+Status answer_symm(KW_PARAMETERS_symm(Int)) {
+  static_cast<void>(std::make_tuple(side, a, lda, b, ldb, beta, c, ldc));
+  return judge_level3(handle, fill, m, n, alpha);
+}
+template <class Int>
+Status answer_trmm(KW_PARAMETERS_trmm(Int)) {
+  static_cast<void>(std::make_tuple(side, op_a, diagonal, a, lda, b, ldb, c, ldc));
+  return judge_level3(handle, fill, m, n, alpha);
+}
+template <class Int>
+Status answer_trsm(KW_PARAMETERS_trsm(Int)) {
+  static_cast<void>(std::make_tuple(side, op_a, diagonal, a, lda, b, ldb));
+  return judge_level3(handle, fill, m, n, alpha);
 }
 
 template <class Int>

@@ -1,8 +1,9 @@
-# BLAS's own test program for SGEMM, run over this library. A sanitizer's runtime would have to come
+# BLAS's own test program for level 3, run over this library. A sanitizer's runtime would have to come
 # before the program's, which was built without: other tests run under sanitizers.
 find_program(KW_XBLAT3S NAMES xblat3s PATHS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/blas)
 if(KW_XBLAT3S AND NOT KW_SANITIZE)
-  add_library(kw_sgemm_adapter MODULE conformance/sgemm_adapter.cpp)
+  add_library(kw_sgemm_adapter MODULE conformance/sgemm_adapter.cpp conformance/level3_adapter.cpp)
+  target_include_directories(kw_sgemm_adapter PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(kw_sgemm_adapter PRIVATE kw_common kernelwright)
   add_test(NAME blas_conformance COMMAND "${CMAKE_COMMAND}"
     "-DPROGRAM=${KW_XBLAT3S}" "-DADAPTER=$<TARGET_FILE:kw_sgemm_adapter>"

@@ -35,8 +35,8 @@ expect "devices list verify accuracy bench tune report" ""
 expect "devices" d
 offers_nothing_else 1 dev
 expect "bench verify" help ""
-expect "sgemm reduce scale_add" bench ""
-expect "sgemm reduce scale_add" verify ""
+expect "sgemm level3 reduce scale_add" bench ""
+expect "sgemm level3 reduce scale_add" verify ""
 expect "--shape --sweep --json --kernel" bench sgemm --
 offers_nothing_else 1 bench sgemm --js
 expect "--out" report --

@@ -177,6 +177,27 @@ TEST(JsonSchema, BenchScaleAddOnTheCpu) {
   }
 }
 
+TEST(JsonSchema, BenchLevel3OnTheCpu) {
+  const ordered_json file = run_json(
+      "bench level3 --device cpu --no-ceilings --op ssyrk,strsm --shape 40x30x20 --uplo upper "
+      "--diag u --budget-ms 3");
+  std::set<std::string> seen;
+  for (const ordered_json& row : file["rows"]) {
+    expect_error(row);
+    expect_timed(row);
+    const bool solves = row["op"] == "strsm";
+    seen.insert(row["op"].get<std::string>());
+    EXPECT_EQ(row["uplo"], "upper");
+    EXPECT_EQ(row["side"].is_null(), !solves);
+    EXPECT_EQ(row["unit_diagonal"], solves);
+    EXPECT_EQ(row["m"], 40);
+    EXPECT_EQ(row["n"], solves ? 30 : 40);
+    EXPECT_EQ(row["k"], solves ? 40 : 20);
+    EXPECT_TRUE(row["gflops"].is_number());
+  }
+  EXPECT_EQ(seen, (std::set<std::string>{"ssyrk", "strsm"}));
+}
+
 TEST(JsonSchema, BenchReduceOnTheCpu) {
   for (const char* l2 : {"hot", "cold"}) {
     const ordered_json file = run_json(

@@ -16,6 +16,8 @@ namespace KW_TARGET {
 // A tile that moves no registers: elsewhere than on sm_90a the kernels of the others are empty.
 constexpr int on_every_architecture = 15;
 static_assert(!stream_tiles[on_every_architecture].config.moves_registers());
+constexpr int shaped = 16;
+static_assert(stream_tiles[shaped].config.shaped);
 #endif
 
 // What is named here is compiled.
@@ -30,6 +32,8 @@ static_assert(!stream_tiles[on_every_architecture].config.moves_registers());
 #if !defined(__HIP__)
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),
+      reinterpret_cast<const void*>(stream_tile::stream_shaped<shaped>),
+      reinterpret_cast<const void*>(hopper::hopper_triangle<true, 0>),
       reinterpret_cast<const void*>(hopper::hopper_tile<false, 0, false>),
       reinterpret_cast<const void*>(hopper::hopper_tile<true, 0, false>),
       reinterpret_cast<const void*>(hopper::split_pass<hopper::SplitPass::sample>),

@@ -14,21 +14,22 @@ namespace kw {
 namespace {
 
 // Made once a kind of device: a launch must not allocate.
-const KernelList<Sgemm>& production(DeviceKind kind) {
+template <class Problem>
+const KernelList<Problem>& production(DeviceKind kind, KernelList<Problem> (*Backend::*list)()) {
   static std::mutex mutex;
-  static std::map<DeviceKind, KernelList<Sgemm>> lists;
+  static std::map<DeviceKind, KernelList<Problem>> lists;
   const std::lock_guard<std::mutex> lock(mutex);
   const auto known = lists.find(kind);
   if (known != lists.end()) return known->second;
   const Backend* backend = find_backend(kind);
-  return lists[kind] = backend != nullptr ? backend->sgemm() : KernelList<Sgemm>{};
+  return lists[kind] = backend != nullptr ? (backend->*list)() : KernelList<Problem>{};
 }
 
 // The plan has one part: the kernel chosen, and its own plan.
 template <Math math>
 struct LibraryChoice {
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& problem, const Device& device) {
-    auto chosen = select_kernel(problem, device, production(device.kind), math);
+    auto chosen = select_kernel(problem, device, production(device.kind, &Backend::sgemm), math);
     if (!chosen) return std::nullopt;
     Plan<Sgemm> plan = {.time_us = chosen->plan.time_us,
                         .cost = chosen->plan.cost,
@@ -60,7 +61,47 @@ struct LibraryChoice {
   }
 };
 
+// The plan is the chosen kernel's own; which one that was is found out anew.
+template <Math math>
+struct Level3Choice {
+  static std::optional<Choice<Level3>> chosen(const Level3& problem, const Device& device) {
+    return select_kernel(problem, device, production(device.kind, &Backend::level3), math);
+  }
+  static std::optional<Plan<Level3>> make_plan(const Level3& problem, const Device& device) {
+    auto choice = chosen(problem, device);
+    if (!choice) return std::nullopt;
+    return std::move(choice->plan);
+  }
+  static Status launch_plan(const Level3& problem, const Device& device, const Plan<Level3>& plan,
+                            Workspace workspace, Stream stream) {
+    return launch_planned(*chosen(problem, device)->kernel, problem, device, plan, workspace,
+                          stream);
+  }
+  static const char* path_taken(const Level3& problem, const Device& device,
+                                const Plan<Level3>& plan, const PathWords& words) {
+    const Kernel<Level3>* const kernel = chosen(problem, device)->kernel;
+    return kernel->path_taken != nullptr ? kernel->path_taken(problem, device, plan, words)
+                                         : kernel->name;
+  }
+  static Kernel<Level3> row(const char* name, const char* idea) {
+    return {.name = name,
+            .parent = nullptr,
+            .idea = idea,
+            .role = Role::production,
+            .math = math,
+            .make_plan = make_plan,
+            .launch_plan = launch_plan,
+            .path_taken = path_taken};
+  }
+};
+
 }  // namespace
+
+KernelList<Level3> level3_choices() {
+  return {Level3Choice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
+          Level3Choice<Math::fp32_split>::row("kernelwright_split",
+                                              "the library's choice in fp32_split")};
+}
 
 KernelList<Sgemm> sgemm_choices() {
   return {LibraryChoice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernel.hpp"
+#include "level3/problem.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw {
@@ -11,6 +12,7 @@ namespace kw {
 // A row an arithmetic, "kernelwright" and "kernelwright_split": each call goes to the kernel that
 // the library's rule chooses.
 KernelList<Sgemm> sgemm_choices();
+KernelList<Level3> level3_choices();
 
 // Whether a row of that name is one of them.
 bool is_choice(std::string_view name);

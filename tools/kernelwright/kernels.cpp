@@ -8,6 +8,7 @@
 #include <charconv>
 
 #include "choice.hpp"
+#include "level3/kernels.hpp"
 #include "program.hpp"
 #include "reduce/kernels.hpp"
 #include "sgemm/kernels.hpp"
@@ -30,6 +31,7 @@ KernelList<Sgemm> joined(KernelList<Sgemm> ladder, const KernelList<Sgemm>& anot
 }
 
 KernelList<Sgemm> production(const Backend& backend, const Sgemm&) { return backend.sgemm(); }
+KernelList<Level3> production(const Backend& backend, const Level3&) { return backend.level3(); }
 KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
   return backend.scale_add();
 }
@@ -55,6 +57,7 @@ KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
 #endif
   return {};
 }
+KernelList<Level3> rungs(DeviceKind, const Level3&) { return {}; }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 
 KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
@@ -76,6 +79,10 @@ KernelList<Sgemm> choices(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return sgemm_choices();
 }
+KernelList<Level3> choices(DeviceKind kind, const Level3&) {
+  if (kind == DeviceKind::cpu) return {};
+  return level3_choices();
+}
 KernelList<ScaleAdd> choices(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }
 
@@ -83,6 +90,10 @@ KernelList<Sgemm> peers_of(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return peers::sgemm_cpu();
   if (kind == DeviceKind::cuda) return peers::sgemm_cuda();
   if (kind == DeviceKind::hip) return peers::sgemm_hip();
+  return {};
+}
+KernelList<Level3> peers_of(DeviceKind kind, const Level3&) {
+  if (kind == DeviceKind::cuda) return peers::level3_cuda();
   return {};
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
@@ -194,9 +205,11 @@ KernelList<Problem> select_kernels(const KernelList<Problem>& all, const std::st
 }
 
 template KernelList<Sgemm> all_kernels(DeviceKind);
+template KernelList<Level3> all_kernels(DeviceKind);
 template KernelList<ScaleAdd> all_kernels(DeviceKind);
 template KernelList<Reduce> all_kernels(DeviceKind);
 template KernelList<Sgemm> select_kernels(const KernelList<Sgemm>&, const std::string&);
+template KernelList<Level3> select_kernels(const KernelList<Level3>&, const std::string&);
 template KernelList<ScaleAdd> select_kernels(const KernelList<ScaleAdd>&, const std::string&);
 template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std::string&);
 

@@ -7,8 +7,8 @@
 //                                            |  that the first one wrote:  |
 //                                            |  too many outliers          |
 //
-// Where the workspace is too small for the whole call, launch_call enters again for two
-// sub-problems one after the other.
+// Where the workspace is too small for the whole call, launch_call enters again for sub-problems
+// one after the other.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -154,21 +154,22 @@ inline Status launch_call(const TileRow& row, LaunchProduct* launch_product, con
         select_in_one_launch(p, device, workspace.bytes - call.layout.end);
     return launch_chain(row.fp16, launch_product, p, call, smaller, device, workspace, stream);
   }
-  const auto parts = sub_problems(p);
-  if (!parts) {
+  const SubProblems parts = sub_problems(p);
+  if (parts.count == 0) {
     return Status::failure(StatusCode::workspace_too_small,
                            text("the split kernels need a larger workspace: ", call.layout.end,
                                 " bytes for ", p.m, " x ", p.n, " x ", p.k, ", given ",
                                 workspace.bytes, "; give more, or a smaller batch"),
                            "workspace");
   }
-  const auto launch_part = [&](const Sgemm& part) {
+  for (int i = 0; i < parts.count; ++i) {
     Plan<Sgemm> own;
-    complete_call_plan(row, part, device, own);
-    return launch_call(row, launch_product, part, device, own, workspace, stream);
-  };
-  return launch_in_order([&] { return launch_part(parts->first); },
-                         [&] { return launch_part(parts->second); });
+    complete_call_plan(row, parts.part[i], device, own);
+    const Status status =
+        launch_call(row, launch_product, parts.part[i], device, own, workspace, stream);
+    if (!status.ok()) return status;
+  }
+  return Status::success();
 }
 
 }  // namespace KW_TARGET::hopper

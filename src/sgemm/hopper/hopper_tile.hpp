@@ -10,7 +10,8 @@
 // Method   Ootomo and Yokota 2022 (error-corrected products, sums outside the tensor core); Henry,
 //          Tang, Heinecke 2019 (bf16x3 splits and which products count).
 //
-// The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages),
+// The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages; of a
+// triangle, or where k has a range, shaped_scheduler.hpp and epilogue_triangle.hpp),
 // pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, split_k.hpp (sums of
 // several blocks), unscale.hpp (fp16x3's scales and outliers), epilogue.hpp (to C).
 #pragma once
@@ -19,10 +20,12 @@
 #include "sgemm/finish.hpp"
 #include "sgemm/hopper/consumer.hpp"
 #include "sgemm/hopper/epilogue.hpp"
+#include "sgemm/hopper/epilogue_triangle.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 #include "sgemm/hopper/producer.hpp"
 #include "sgemm/hopper/scheduler.hpp"
 #include "sgemm/hopper/select_path.hpp"
+#include "sgemm/hopper/shaped_scheduler.hpp"
 #include "sgemm/hopper/split.hpp"
 #include "sgemm/hopper/split_k.hpp"
 #include "sgemm/hopper/tuning.hpp"
@@ -73,7 +76,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   return path;
 }
 
-template <Scheme scheme, Tile tile, bool finishes>
+template <Scheme scheme, Tile tile, class Scheduler, bool finishes>
 __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const ProductParams& params,
                                         bool is_second) {
   const int group = any_of_warp(is_second) ? 1 : 0;
@@ -86,7 +89,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
   Consumer<scheme, tile> consumer;
   Pipeline<scheme, tile> pipeline(shared);
-  for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next()) {
+  for (Scheduler scheduler(params); scheduler.has_work(); scheduler.next()) {
     const OutputTile output = scheduler.output_tile();
     consumer.clear();
     if constexpr (finishes) {
@@ -110,6 +113,12 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       scales.wait();
       unscale(params, own, scales, shared.has_outliers);
     }
+    if constexpr (Scheduler::has_diagonal) {
+      if (is_on_diagonal(params.problem, output)) {
+        store_triangle(params, own);
+        continue;
+      }
+    }
     store<finishes>(params, own);
   }
 }
@@ -123,12 +132,9 @@ __device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, i
   split_operands<SplitPass::bf16>(params.second_split, blockIdx.x, gridDim.x, tid, ranges);
 }
 
-// `row` of the scheme's table of tiles. `finishes`: an instance for calls that read C or have an
-// epilogue; what it takes would make the others slower.
-template <bool fp16, int row, bool finishes>
-__global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductParams params) {
-  constexpr Scheme scheme = scheme_of(fp16);
-  constexpr Tile tile = tile_row(fp16, row).tile;
+// What a kernel does, by the way through its tiles.
+template <Scheme scheme, Tile tile, class Scheduler, bool finishes>
+__device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductParams& params) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto& shared = *gpu::dynamic_shared<Shared<scheme, tile>>();
   if (threadIdx.x == 0) shared.init_barriers();
@@ -137,17 +143,38 @@ __global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductPara
   const int tid = static_cast<int>(threadIdx.x), group = tid / warpgroup;
   if (group == 0) {
     setmaxnreg_dealloc<40>();
-    if (tid / warp_lanes == 0) produce<true, scheme, tile>(shared, params);
-    if (tid / warp_lanes == 1) produce<false, scheme, tile>(shared, params);
+    if (tid / warp_lanes == 0) produce<true, scheme, tile, Scheduler>(shared, params);
+    if (tid / warp_lanes == 1) produce<false, scheme, tile, Scheduler>(shared, params);
   } else {
     setmaxnreg_alloc<232>();
     const Path path = selected_path(shared, params, tid - warpgroup);
-    if (path == path_of_scheme(scheme)) consume<scheme, tile, finishes>(shared, params, group == 2);
+    if (path == path_of_scheme(scheme))
+      consume<scheme, tile, Scheduler, finishes>(shared, params, group == 2);
     if (scheme.fp16 && path == Path::bf16x6) write_bf16_pieces(params, tid - warpgroup);
   }
   end_concurrent(params.problem);
   let_next_kernel_start();
 #endif
+}
+
+// `row` of the scheme's table of tiles. `finishes`: an instance for calls that read C or have an
+// epilogue; what it takes would make the others slower.
+template <bool fp16, int row, bool finishes>
+__global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductParams params) {
+  constexpr Tile tile = tile_row(fp16, row).tile;
+  multiply_tiles<scheme_of(fp16), tile, TileScheduler<tile>, finishes>(params);
+}
+
+// The same for problems that are not full.
+template <bool fp16, int row>
+__global__ __launch_bounds__(tile_threads, 1) void hopper_triangle(const ProductParams params) {
+  constexpr Tile tile = tile_row(fp16, row).tile;
+  multiply_tiles<scheme_of(fp16), tile, TriangleScheduler<tile>, true>(params);
+}
+template <bool fp16, int row>
+__global__ __launch_bounds__(tile_threads, 1) void hopper_range(const ProductParams params) {
+  constexpr Tile tile = tile_row(fp16, row).tile;
+  multiply_tiles<scheme_of(fp16), tile, RangeScheduler<tile>, true>(params);
 }
 
 }  // namespace KW_TARGET::hopper

@@ -9,8 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <utility>
 
 #include "arithmetic.hpp"
 #include "gpu/device.hpp"
@@ -20,6 +18,8 @@
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/shape.hpp"
+#include "sgemm/sub_problems.hpp"
 
 namespace kw::hopper {
 
@@ -40,7 +40,9 @@ inline bool fits_ints(const Sgemm& p) {
 // --- which block computes which tiles, and which parts of k (schedule.hpp)
 
 inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
-  return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn) * p.batch;
+  const std::int64_t tiles_m = ceil_div(p.m, tile.bm());
+  if (p.triangle != Triangle::none) return tiles_m * (tiles_m + 1) / 2 * p.batch;
+  return tiles_m * ceil_div(p.n, tile.bn) * p.batch;
 }
 
 // The bytes of A and B as the caller stores them, and as packed operands.
@@ -98,6 +100,16 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
                                us(rounds, rounds * stages)};
   constexpr std::int64_t countable = std::numeric_limits<int>::max();
 
+  // Where k has a range a tile has as many stages as its place says: cuts of equal shares would be
+  // in other places.
+  if (p.k_range != KRange::all) {
+    const bool by_row = is_by_row(p.k_range);
+    const int size = by_row ? row.tile.bm() : row.tile.bn;
+    const double share =
+        share_in_range(as_int(ceil_div(by_row ? p.m : p.n, size)), size, static_cast<double>(p.k));
+    return {whole.schedule,
+            us(rounds, 0) + share * static_cast<double>(rounds * stages) * row.stage_us};
+  }
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
     if (!row.tile.shares_rows || parts < 2 || tiles * (stages + parts) > countable) return whole;
@@ -123,7 +135,8 @@ inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Devic
   const std::int64_t columns = std::min(ceil_div(schedule.blocks, rows), ceil_div(p.n, bn));
   const std::int64_t stage = rows * stage_bytes(bm, pieces) + columns * stage_bytes(bn, pieces);
   const double in_flight = static_cast<double>(schedule.stages) * static_cast<double>(stage);
-  if (keeps_pace(row.tile) && in_flight > cut_l2_share * l2_bytes_of(device))
+  if (keeps_pace(row.tile) && p.k_range == KRange::all &&
+      in_flight > cut_l2_share * l2_bytes_of(device))
     schedule.paced_tiles = schedule.whole_tiles / schedule.blocks * schedule.blocks;
   return schedule;
 }
@@ -225,22 +238,17 @@ inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& 
   return WorkspaceLayout(least, fp16, device).end;
 }
 
-// The problem as two sub-problems of about half the workspace each: half the batch, else half of m
-// or n, whichever is longer. None where it is one block of rows of A and of B, or where pointers in
-// the device's memory would have to be moved.
-inline std::optional<std::pair<Sgemm, Sgemm>> sub_problems(const Sgemm& p) {
+// The problem as sub-problems of about half the workspace each: half the batch, else half of m or
+// n, whichever is longer (sub_problems.hpp). None where it is one block of rows of A and of B, or
+// where pointers in the device's memory would have to be moved.
+inline SubProblems sub_problems(const Sgemm& p) {
   if (p.batch > 1) {
     const std::int64_t taken = p.batch / 2;
-    return std::pair{some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
+    return {some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
   }
-  if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return std::nullopt;
+  if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return {};
   const auto half = [](std::int64_t size) { return ceil_div(size / 2, block_rows) * block_rows; };
-  if (p.m >= p.n) {
-    const std::int64_t taken = half(p.m);
-    return std::pair{some_rows(p, 0, taken), some_rows(p, taken, p.m - taken)};
-  }
-  const std::int64_t taken = half(p.n);
-  return std::pair{some_columns(p, 0, taken), some_columns(p, taken, p.n - taken)};
+  return p.m >= p.n ? cut_rows(p, half(p.m)) : cut_columns(p, half(p.n));
 }
 
 // --- the choice
@@ -270,8 +278,9 @@ inline double split_pass_us(const TileRow& row, const Sgemm& p, const Device& de
 inline double waves_that_shift(const Tile& tile, const Sgemm& p, const Device& device) {
   const std::int64_t waves = ceil_div(output_tiles(tile, p), device.sm_count);
   if (rows_by_4(p, p.ldc, p.stride_c)) return static_cast<double>(waves);
+  const bool has_diagonal = p.triangle != Triangle::none;
   const std::int64_t at_edges = (p.m % tile.bm() != 0 ? ceil_div(p.n, tile.bn) : 0) +
-                                (p.n % tile.bn != 0 ? ceil_div(p.m, tile.bm()) : 0);
+                                (p.n % tile.bn != 0 || has_diagonal ? ceil_div(p.m, tile.bm()) : 0);
   return edge_wave_share *
          static_cast<double>(std::min(waves, ceil_div(at_edges * p.batch, device.sm_count)));
 }

@@ -108,10 +108,10 @@ class Producer {
   bool knows_path_ = false;  // and it is this kernel's
 };
 
-template <bool is_a, Scheme scheme, Tile tile>
+template <bool is_a, Scheme scheme, Tile tile, class Scheduler>
 __device__ __forceinline__ void produce(Shared<scheme, tile>& shared, const ProductParams& params) {
   Producer<is_a, scheme, tile> producer(shared, params);
-  for (TileScheduler<tile> scheduler(params); scheduler.has_work(); scheduler.next())
+  for (Scheduler scheduler(params); scheduler.has_work(); scheduler.next())
     producer.copy(scheduler.output_tile(), scheduler.work());
   producer.end();
 }

@@ -22,13 +22,16 @@ struct HopperKernel {
   static constexpr Tile tile = row.tile;
   static constexpr std::size_t shared_bytes = sizeof(Shared<scheme_of(fp16), tile>);
 
+  static bool has_shape(const Sgemm& p) {
+    return p.is_full() || (p.triangle != Triangle::none ? row.triangles : row.ranges);
+  }
   static bool supports(const Sgemm& p, const Device& device) {
     const bool has_instructions =
         device.kind == DeviceKind::cuda
             ? device.compute_capability == 90
             : device.kind == DeviceKind::host_simt && device.warp_size == 32;
     return has_instructions && device.shared_bytes_per_block_optin >= shared_bytes && has_work(p) &&
-           p.k >= scheme_of(fp16).min_k && p.only_if == nullptr && fits_ints(p);
+           p.k >= scheme_of(fp16).min_k && p.only_if == nullptr && fits_ints(p) && has_shape(p);
   }
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     if (!supports(p, device)) return std::nullopt;
@@ -57,6 +60,13 @@ struct HopperKernel {
                                       .stream = stream,
                                       .overlap = true};
     const Sgemm& p = params.problem;
+    if constexpr (row.triangles) {
+      if (p.triangle != Triangle::none)
+        return gpu::launch(hopper_triangle<fp16, index>, config, params);
+    }
+    if constexpr (row.ranges) {
+      if (p.k_range != KRange::all) return gpu::launch(hopper_range<fp16, index>, config, params);
+    }
     const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
     return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
                        config, params);

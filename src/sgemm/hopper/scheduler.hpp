@@ -17,6 +17,8 @@ struct OutputTile {
 template <Tile tile>
 class TileScheduler {
  public:
+  static constexpr bool has_diagonal = false;
+
   __device__ __forceinline__ explicit TileScheduler(const ProductParams& params)
       : params_(params), work_(params.schedule.first(static_cast<int>(blockIdx.x))) {}
 
@@ -40,7 +42,7 @@ class TileScheduler {
     return {entry, i * tile.bm(), j * tile.bn};
   }
 
- private:
+ protected:
   static constexpr int strip_tiles = tile.strip_tiles();
 
   __device__ __forceinline__ int tiles_m() const {

@@ -119,6 +119,8 @@ struct TileRow {
   double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
   bool fp16 = false;  // the scheme
+  // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
+  bool triangles = false, ranges = false;
 };
 
 inline constexpr TileRow bf16x6_tiles[] = {
@@ -134,7 +136,9 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .tile_us = 2.1,
      .stage_us = 0.917,
      .shift_us = 1.25,
-     .best_tflops = 128.0},  // 8192
+     .best_tflops = 128.0,  // 8192
+     .triangles = true,
+     .ranges = true},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true},
      .launch_us = 3.9,
@@ -148,7 +152,8 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .tile_us = 1.32,
      .stage_us = 0.296,
      .shift_us = 0.25,
-     .best_tflops = 89.7},  // 3072
+     .best_tflops = 89.7,  // 3072
+     .triangles = true},
     {.name = "hopper_bf16x6_64x32",
      .tile = {.m64_blocks = 1, .bn = 32, .stages = 8, .shares_rows = true},
      .launch_us = 4.8,
@@ -166,7 +171,9 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .stage_us = 0.448,
      .shift_us = 0.6,
      .best_tflops = 232.7,  // 8192
-     .fp16 = true},
+     .fp16 = true,
+     .triangles = true,
+     .ranges = true},
     {.name = "hopper_fp16x3_128x144",
      .tile = {.m64_blocks = 1, .bn = 144, .stages = 6, .window = 2},
      .launch_us = 10.2,

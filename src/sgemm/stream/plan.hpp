@@ -17,6 +17,7 @@
 #include "arithmetic.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/shape.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/clusters.hpp"
 #include "sgemm/stream/schedule.hpp"
@@ -43,10 +44,12 @@ inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config
       tiles_m * tiles_n > stream_limit / std::max<std::int64_t>(1, p.batch) ||
       iterations > stream_limit / config.bk)
     return std::nullopt;
+  if (!p.is_full() && !config.shaped) return std::nullopt;
   StreamSchedule shape;
   shape.tiles_m = static_cast<int>(tiles_m);
   shape.tiles_n = static_cast<int>(tiles_n);
-  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
+  shape.tiles = static_cast<int>(
+      (p.triangle == Triangle::none ? tiles_m * tiles_n : tiles_m * (tiles_m + 1) / 2) * p.batch);
   shape.iterations = static_cast<int>(iterations);
   return shape;
 }
@@ -156,6 +159,17 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
   return s.in_clusters() ? blocks_in_clusters(sms, 1, s.cluster) : sms;
 }
 
+// Of a schedule of whole tiles whose k has a range each.
+inline double predict_ranges_us(const StreamTile& tile, const StreamSchedule& s,
+                                const StreamSteps& steps, const Sgemm& p, int sms) {
+  const double per_block = ceil_div(s.tiles, s.blocks);
+  const double share = share_in_range(is_by_row(p.k_range) ? s.tiles_m : s.tiles_n, tile.config.bm,
+                                      static_cast<double>(p.k));
+  return steps.start_us + steps.store_us + (per_block - 1) * steps.tile_us +
+         share * per_block * s.iterations *
+             (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);
+}
+
 inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
                                 const StreamSteps& steps, int sms) {
   const StreamTileTimes& t = tile.times;
@@ -208,12 +222,19 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
     const double us = detail::predict_stream_us(tile, schedule, steps, sms);
     if (!best || us < best->time_us) best = {.schedule = schedule, .time_us = us};
   };
+  if (p.k_range != KRange::all) {
+    const auto whole = detail::cut_stream(*shape, std::min<std::int64_t>(slots, shape->tiles), 0);
+    best = {.schedule = *whole, .time_us = detail::predict_ranges_us(tile, *whole, steps, p, sms)};
+    detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
+    return best;
+  }
   detail::each_stream_cut(*shape, slots, [&](std::int64_t blocks, std::int64_t shared) {
     if (const auto schedule = detail::cut_stream(*shape, blocks, shared)) consider(*schedule);
   });
-  detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
-    consider(detail::cut_stream_by_clusters(*shape, parts));
-  });
+  if (p.is_full())
+    detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
+      consider(detail::cut_stream_by_clusters(*shape, parts));
+    });
   if (best) detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
   return best;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/cluster.hpp"
+#include "sgemm/problem.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
 
@@ -12,7 +13,9 @@ namespace KW_TARGET::stream_tile {
 template <StreamTileConfig config>
 class Scheduler {
  public:
-  __device__ __forceinline__ explicit Scheduler(const StreamSchedule& schedule)
+  static constexpr bool shaped = false;
+
+  __device__ __forceinline__ Scheduler(const StreamSchedule& schedule, const Sgemm&)
       : schedule_(schedule), block_(static_cast<int>(blockIdx.x)) {}
 
   __device__ __forceinline__ StreamWork first() const {
@@ -58,7 +61,7 @@ class Scheduler {
     return schedule_.ticket(level, slot);
   }
 
- private:
+ protected:
   const StreamSchedule& schedule_;
   const int block_;
 };

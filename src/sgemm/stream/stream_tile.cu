@@ -60,7 +60,11 @@ struct Row {
     auto schedule = plan.data.get<StreamSchedule>();
     if (workspace.bytes < plan.workspace_bytes) schedule = without_totals(schedule);
     const std::size_t needed = stream_tile::shared_bytes<tile.config>(schedule.in_clusters());
-    return gpu::launch(stream_tile::stream_tile<row>,
+    auto* kernel = stream_tile::stream_tile<row>;
+    if constexpr (tile.config.shaped) {
+      if (!p.is_full()) kernel = stream_tile::stream_shaped<row>;
+    }
+    return gpu::launch(kernel,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
                         .shared_bytes = stream_shared_bytes(tile, schedule, device, needed),

@@ -22,10 +22,12 @@
 #include "sgemm/finish.hpp"
 #include "sgemm/stream/cluster_fixup.hpp"
 #include "sgemm/stream/epilogue.hpp"
+#include "sgemm/stream/epilogue_triangle.hpp"
 #include "sgemm/stream/fixup.hpp"
 #include "sgemm/stream/pieces.hpp"
 #include "sgemm/stream/producer.hpp"
 #include "sgemm/stream/scheduler.hpp"
+#include "sgemm/stream/shaped_scheduler.hpp"
 
 namespace KW_TARGET::stream_tile {
 
@@ -47,11 +49,11 @@ __device__ __forceinline__ StoredPart part_of(const StreamTileIndex& tile) {
   return {tile.entry, tile.row * std::int64_t{S::BM}, tile.col * std::int64_t{S::BN}, S::BM, S::BN};
 }
 
-template <StreamTileConfig config>
+template <StreamTileConfig config, class Scheduler>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule) {
   if (!reads_operands(p)) return;
-  const Scheduler<config> scheduler(schedule);
+  const Scheduler scheduler(schedule, p);
   Producer<config> producer(shared);
   const bool reads_c = reads_source(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
@@ -65,11 +67,11 @@ __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
   let_next_kernel_start();
 }
 
-template <StreamTileConfig config>
+template <StreamTileConfig config, class Scheduler>
 __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule,
                                         const Workspace& workspace) {
-  const Scheduler<config> scheduler(schedule);
+  const Scheduler scheduler(schedule, p);
   Pieces<config> pieces(shared, scheduler, workspace);
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
@@ -86,6 +88,12 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
         !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
       continue;
     const StreamTileIndex tile = scheduler.tile(work);
+    if constexpr (Scheduler::shaped) {
+      if (p.triangle != Triangle::none && tile.row == tile.col) {
+        store_triangle<config>(entry_of(p, tile.entry), tile, out);
+        continue;
+      }
+    }
     store_tile<config>(shared, stored_first(entry_of(p, tile.entry)), tile, operands.c16, out);
     if (p.epilogue.any()) {
       sync_consumers<config>();
@@ -95,18 +103,15 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
   }
 }
 
-// `row` of tuning.hpp's table.
-template <int row>
-__global__ void __launch_bounds__(stream_tiles[row].config.threads(),
-                                  stream_tiles[row].config.blocks_per_sm)
-    stream_tile([[maybe_unused]] __grid_constant__ const Sgemm p,
-                [[maybe_unused]] __grid_constant__ const Operands operands,
-                [[maybe_unused]] __grid_constant__ const StreamSchedule schedule,
-                [[maybe_unused]] __grid_constant__ const Workspace workspace) {
-  constexpr StreamTileConfig config = stream_tiles[row].config;
+// What a kernel does, by the way through its tiles.
+template <StreamTileConfig config, class Scheduler>
+__device__ __forceinline__ void multiply_tiles([[maybe_unused]] const Sgemm& p,
+                                               [[maybe_unused]] const Operands& operands,
+                                               [[maybe_unused]] const StreamSchedule& schedule,
+                                               [[maybe_unused]] const Workspace& workspace) {
   if constexpr (runs_here(config)) {
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
-    const bool in_clusters = Scheduler<config>(schedule).in_clusters();
+    const bool in_clusters = Scheduler(schedule, p).in_clusters();
     init_pipeline(shared);
     if constexpr (config.clusters)
       if (in_clusters) ClusterFixup<config>::open(shared);
@@ -117,14 +122,36 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
       if (in_clusters) wait_for_cluster();
     } else if (threadIdx.x < Shape<config>::producers) {
       if constexpr (config.moves_registers()) setmaxnreg_dealloc<config.producer_registers>();
-      produce<config>(shared, p, operands, schedule);
+      produce<config, Scheduler>(shared, p, operands, schedule);
       if (in_clusters) wait_for_cluster();
     } else {
       if constexpr (config.moves_registers()) setmaxnreg_alloc<config.consumer_registers>();
-      consume<config>(shared, p, operands, schedule, workspace);
+      consume<config, Scheduler>(shared, p, operands, schedule, workspace);
     }
     end_concurrent(p);
   }
+}
+
+// `row` of tuning.hpp's table.
+template <int row>
+__global__ void __launch_bounds__(stream_tiles[row].config.threads(),
+                                  stream_tiles[row].config.blocks_per_sm)
+    stream_tile(__grid_constant__ const Sgemm p, __grid_constant__ const Operands operands,
+                __grid_constant__ const StreamSchedule schedule,
+                __grid_constant__ const Workspace workspace) {
+  constexpr StreamTileConfig config = stream_tiles[row].config;
+  multiply_tiles<config, Scheduler<config>>(p, operands, schedule, workspace);
+}
+
+// The same for problems that are not full.
+template <int row>
+__global__ void __launch_bounds__(stream_tiles[row].config.threads(),
+                                  stream_tiles[row].config.blocks_per_sm)
+    stream_shaped(__grid_constant__ const Sgemm p, __grid_constant__ const Operands operands,
+                  __grid_constant__ const StreamSchedule schedule,
+                  __grid_constant__ const Workspace workspace) {
+  constexpr StreamTileConfig config = stream_tiles[row].config.shaped_config();
+  multiply_tiles<config, ShapedScheduler<config>>(p, operands, schedule, workspace);
 }
 
 }  // namespace KW_TARGET::stream_tile

@@ -20,9 +20,17 @@ struct StreamTileConfig {
   // kernel moves none.
   int producer_registers = 0, consumer_registers = 0;
   bool clusters = false;  // whether the blocks of a cluster can share a tile
+  // Whether there is an instance for problems that are not full (shaped_scheduler.hpp): without
+  // clusters, whose fixup stores rectangles.
+  bool shaped = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
+  constexpr StreamTileConfig shaped_config() const {
+    StreamTileConfig config = *this;
+    config.clusters = false;
+    return config;
+  }
   constexpr bool moves_registers() const { return consumer_registers > 0; }
   // Whether all stages are multiplied as a whole, also one that has less of k, and zeros behind it.
   // With code for parts of a stage, ptxas makes the loops of the largest tiles 1 to 4 % slower.
@@ -118,7 +126,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .stages = 2,
                 .blocks_per_sm = 2,
                 .producer_registers = 40,
-                .consumer_registers = 216},
+                .consumer_registers = 216,
+                .shaped = true},
      .times = {.start_us = 5.115,
                .tile_us = 1.823,
                .iteration_us = 2.447,
@@ -281,7 +290,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 64,
                 .consumer_registers = 184,
-                .clusters = true},
+                .clusters = true,
+                .shaped = true},
      .times = {.start_us = 3.986,
                .tile_us = 1.614,
                .iteration_us = 0.810,
@@ -454,7 +464,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tn = 8,
                 .stages = 4,
                 .blocks_per_sm = 1,
-                .clusters = true},
+                .clusters = true,
+                .shaped = true},
      .times = {.start_us = 2.910,
                .tile_us = 0.999,
                .iteration_us = 0.556,

@@ -18,6 +18,7 @@ namespace {
 
 // A problem's name in messages.
 std::string name_of(const check::SgemmCase& c) { return size_text(c); }
+std::string name_of(const check::Level3Case& c) { return size_text(c); }
 std::string name_of(const check::ScaleAddCase& c) { return size_text(c); }
 std::string name_of(const check::ReduceCase& c) {
   return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
@@ -278,6 +279,10 @@ std::vector<Row> Bench::run_any(const KernelList<Problem>& kernels, const Case& 
 
 std::vector<Row> Bench::run(const KernelList<Sgemm>& kernels, const check::SgemmCase& c) {
   return run_any<Sgemm, check::SgemmTrial>(kernels, c);
+}
+
+std::vector<Row> Bench::run(const KernelList<Level3>& kernels, const check::Level3Case& c) {
+  return run_any<Level3, check::Level3Trial>(kernels, c);
 }
 
 std::vector<Row> Bench::run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c) {

@@ -16,6 +16,7 @@
 #include "bench/row.hpp"
 #include "bench/telemetry.hpp"
 #include "check/verify.hpp"
+#include "check/verify_level3.hpp"
 
 namespace kw::bench {
 
@@ -39,6 +40,7 @@ class Bench {
   // Rows in the order of `kernels`, ratios filled. A kernel that fails has a row without times; one
   // that refuses the problem, or a problem that does not fit in memory, is said.
   std::vector<Row> run(const KernelList<Sgemm>& kernels, const check::SgemmCase& c);
+  std::vector<Row> run(const KernelList<Level3>& kernels, const check::Level3Case& c);
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "arithmetic.hpp"
+#include "bench/roofline.hpp"
 
 namespace kw::bench {
 
@@ -38,6 +39,16 @@ std::vector<Operand> operands(const Sgemm& p) {
           all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c)};
 }
 
+std::vector<Operand> operands(const Level3& p) {
+  const bool updates = p.updates_triangle();
+  const Operand a = updates
+                        ? matrix(p.op_a, p.a, p.m, p.k, p.lda)
+                        : all_entries(matrix(Op::none, p.a, p.k, p.k, p.lda), p.batch, p.stride_a);
+  const Operand b =
+      p.reads_b() ? matrix(p.op_b, p.b, p.m, updates ? p.k : p.n, p.ldb) : Operand{p.c, 0};
+  return {a, b, all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c)};
+}
+
 std::vector<Operand> operands(const ScaleAdd& p) {
   return {matrix(Op::none, p.a, p.rows, p.cols, p.lda),
           matrix(Op::none, p.b, p.rows, p.cols, p.ldb)};
@@ -53,6 +64,13 @@ std::vector<Operand> operands(const Reduce& p) {
 }
 
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
+  problem.a = sets.data<float>(set, 0);
+  problem.b = sets.data<float>(set, 1);
+  problem.c = sets.data<float>(set, 2);
+  return problem;
+}
+
+Level3 on_set(Level3 problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
   problem.c = sets.data<float>(set, 2);
@@ -75,6 +93,32 @@ Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set) {
 double work(const check::SgemmCase& c) {
   return 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) *
          static_cast<double>(c.batch);
+}
+
+double work(const check::Level3Case& c) {
+  Level3 p;
+  p.routine = c.routine;
+  p.m = c.m;
+  p.n = c.n;
+  p.k = c.k;
+  p.batch = c.batch;
+  return p.flops();
+}
+
+double roofline_us(const check::Level3Case& c) {
+  const auto elements = [](std::int64_t rows, std::int64_t cols) {
+    return static_cast<double>(rows) * static_cast<double>(cols);
+  };
+  const bool updates = c.routine <= Routine::syr2k;
+  const double of_a = updates ? elements(c.m, c.k) : 0.5 * elements(c.k, c.k);
+  const double of_c = (updates ? 0.5 : 1) * elements(c.m, c.n);
+  const double of_b = c.routine == Routine::syrk ? 0
+                      : updates                  ? elements(c.m, c.k)
+                                                 : elements(c.m, c.n);
+  const double bytes = sizeof(float) * (of_a + of_b + of_c);
+  const Roofline& r = reference_roofline;
+  const double gbs = bytes <= static_cast<double>(r.cache_bytes) ? r.cache_gbs : r.memory_gbs;
+  return std::max({work(c) * 1e-6 / r.fp32_tflops, bytes * 1e-3 / gbs, r.launch_us});
 }
 
 double work(const check::ScaleAddCase& c) {
@@ -101,6 +145,14 @@ check::SgemmCase probe(check::SgemmCase c) {
   return c;
 }
 
+check::Level3Case probe(check::Level3Case c) {
+  constexpr std::int64_t edge = 160;
+  c.m = std::min(c.m, edge);
+  c.n = std::min(c.n, edge);
+  c.k = std::min(c.k, edge);
+  return c;
+}
+
 check::ScaleAddCase probe(check::ScaleAddCase c) {
   constexpr std::int64_t edge = 512;
   c.rows = std::min(c.rows, edge);
@@ -124,6 +176,14 @@ void fill_rates(Row& row, const Sgemm& p, const Ceilings& ceilings) {
                        c_passes * static_cast<double>(p.m) * static_cast<double>(p.n);
   row.gflops = p.flops() * 1e-3 / row.time_us->median;
   row.gbs = gbs(4.0 * words * static_cast<double>(p.batch), row);
+  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+}
+
+void fill_rates(Row& row, const Level3& p, const Ceilings& ceilings) {
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  double bytes = 0;
+  for (const Operand& operand : operands(p)) bytes += static_cast<double>(operand.bytes);
+  row.gbs = gbs(bytes, row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 

@@ -107,6 +107,13 @@ std::string batch_text(std::int64_t batch) {
   return batch == 1 ? std::string() : fmt::format(" (batch {})", batch);
 }
 
+// What tells a call of level 3 from others of its size: " ssyrk lower N".
+std::string form_text(const Row& row) {
+  const Level3Row& form = *row.level3;
+  return fmt::format(" {} {}{}{} {}{}", row.op, form.side, form.side.empty() ? "" : " ", form.uplo,
+                     row.op_a.value_or("N"), form.unit_diagonal ? "U" : "");
+}
+
 // "2^20" for a power of two that is long to read.
 std::string length_text(std::int64_t n) {
   const auto length = static_cast<std::uint64_t>(n);
@@ -132,6 +139,9 @@ ordered_json sustained_json(const SustainedRow& row) {
 std::string size_text(const check::SgemmCase& c) {
   return fmt::format("{}x{}x{}{}", c.m, c.n, c.k, batch_text(c.batch));
 }
+std::string size_text(const check::Level3Case& c) {
+  return fmt::format("{} {}x{}x{}{}", to_string(c.routine), c.m, c.n, c.k, batch_text(c.batch));
+}
 std::string size_text(const check::ScaleAddCase& c) { return fmt::format("{}x{}", c.rows, c.cols); }
 
 std::string size_text(const check::ReduceCase& c) {
@@ -151,7 +161,7 @@ std::string Row::shape() const {
   if (!k) return m == n ? fmt::format("{}", m) : fmt::format("{}x{}", m, n);
   const std::string size =
       m == n && n == *k ? fmt::format("{}", m) : fmt::format("{}x{}x{}", m, n, *k);
-  return size + batch_text(batch);
+  return size + batch_text(batch) + (level3 ? form_text(*this) : std::string());
 }
 
 Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
@@ -169,6 +179,29 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::Sge
   row.batch = problem.batch;
   row.alpha = c.alpha;
   row.beta = c.beta;
+  return row;
+}
+
+Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::Level3Case& c,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, c.input, result);
+  row.op = to_string(problem.routine);
+  row.m = problem.m;
+  row.n = problem.n;
+  row.k = problem.k;
+  row.op_a = letter(problem.op_a);
+  if (problem.reads_b()) row.op_b = letter(problem.op_b);
+  row.lda = problem.lda;
+  if (problem.reads_b()) row.ldb = problem.ldb;
+  row.ldc = problem.ldc;
+  row.batch = problem.batch;
+  row.alpha = c.alpha;
+  row.beta = c.beta;
+  row.level3 = {problem.triangle == Triangle::lower ? "lower" : "upper",
+                problem.updates_triangle() ? ""
+                : problem.on_left          ? "left"
+                                           : "right",
+                problem.unit_diagonal};
   return row;
 }
 
@@ -229,6 +262,12 @@ void fill_ratios(std::vector<Row>& rows) {
 ordered_json to_json(const Row& row) {
   ordered_json json = {{"op", row.op}, {"kernel", row.kernel}, {"role", row.role}};
   json.update(row.reduction ? reduction_json(row) : product_json(row));
+  if (row.level3) {
+    const Level3Row& form = *row.level3;
+    json.update({{"uplo", form.uplo},
+                 {"side", form.side.empty() ? ordered_json() : ordered_json(form.side)},
+                 {"unit_diagonal", form.unit_diagonal}});
+  }
   json.update({{"math", row.math},
                {"path", row.path},
                {"input", row.input},

@@ -13,6 +13,7 @@
 #include "bench/statistics.hpp"
 #include "check/reduce/case.hpp"
 #include "check/verify.hpp"
+#include "check/verify_level3.hpp"
 #include "kernel.hpp"
 
 namespace kw::bench {
@@ -26,6 +27,12 @@ struct ReductionRow {
   std::optional<std::string> lengths;      // of segments
   std::int64_t misalign = 0;               // elements past a 256-byte boundary
   std::optional<std::int64_t> correction;  // of variance
+};
+
+// What level 3 adds.
+struct Level3Row {
+  std::string uplo, side;  // side is empty where there is none
+  bool unit_diagonal = false;
 };
 
 // What the accuracy suite adds: errors are pooled over several seeds, and beside the peer's.
@@ -81,6 +88,7 @@ struct Row {
   std::string op, kernel, role, parent;
   std::string path;                       // the kernel that really computes
   std::optional<ReductionRow> reduction;  // of reduce alone
+  std::optional<Level3Row> level3;        // of level 3 alone
   std::optional<SuiteRow> suite;          // of the accuracy suite alone
   std::optional<FuzzRow> fuzz;            // of accuracy --fuzz alone
   std::optional<SweepRow> sweep;          // of --sweep random and programs alone
@@ -112,11 +120,14 @@ struct Row {
 // A problem's size in few characters: "129x65x33", "100x200"; a reduction's as "2^20", "1000+1"
 // (misaligned by one element), "64x4096 rows", "4000000 one_to_32 segments".
 std::string size_text(const check::SgemmCase& c);
+std::string size_text(const check::Level3Case& c);
 std::string size_text(const check::ScaleAddCase& c);
 std::string size_text(const check::ReduceCase& c);
 
 // The fields that come from a problem and its verification.
 Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
+             const check::VerifyResult& result);
+Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::Level3Case& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const check::ScaleAddCase& c,
              const check::VerifyResult& result);

@@ -25,7 +25,7 @@ std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-bool is_bandwidth(const Row& row) { return row.op != "sgemm"; }
+bool is_bandwidth(const Row& row) { return row.reduction || row.op == "scale_add"; }
 
 std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs : row.gflops; }
 
@@ -86,6 +86,8 @@ std::string heading(const Row& row) {
   if (row.op == "scale_add") {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }
+  if (row.level3)
+    return fmt::format("{}, alpha {}, beta {}{}", row.shape(), row.alpha, row.beta, place(row));
   const std::string batch = row.batch == 1 ? std::string() : fmt::format(", batch {}", row.batch);
   return fmt::format("sgemm {} x {} x {} {}{}{}{}, alpha {}, beta {}{}", row.m, row.n,
                      row.k.value_or(0), row.op_a.value_or(""), row.op_b.value_or(""), batch,
@@ -159,6 +161,7 @@ namespace {
 // tell them apart.
 std::string family(const Row& row) {
   if (row.reduction) return fmt::format("{} {}, ", row.reduction->reduce_op, row.reduction->dtype);
+  if (row.level3) return row.op + ", ";
   const std::string ops = row.op_a.value_or("N") + row.op_b.value_or("N");
   return ops == "NN" ? std::string() : ops + ", ";
 }

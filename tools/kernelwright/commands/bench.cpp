@@ -13,6 +13,7 @@
 #include "choice.hpp"
 #include "commands/bench_sustain.hpp"
 #include "commands/commands.hpp"
+#include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
 #include "commands/session.hpp"
@@ -28,6 +29,7 @@ struct BenchOptions : CommonOptions {
   ProductChoice product;               // of sgemm
   float scale = 1.25f, shift = -0.5f;  // of scale_add
   ReduceChoice reduce;                 // of reduce
+  Level3Choice level3;                 // of level3
   std::string timing = "auto";
   bool quick = false, no_peer = false, no_ceilings = false;
   double sustain_s = 0;  // of sgemm
@@ -111,6 +113,12 @@ Chosen<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device&
   return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
 }
 
+Chosen<check::Level3Case> chosen_cases(const BenchOptions& options, const Device& device,
+                                       const Level3&) {
+  ChosenLevel3 chosen = chosen_level3(options.level3, device, options.parsed_input(), options.seed);
+  return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
+}
+
 Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
                                          const ScaleAdd& scale_add) {
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
@@ -130,8 +138,10 @@ Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device
 
 // The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
 // the library's choice alone, never the best of its kernels.
+template <class Problem>
 std::string asked_kernels(const BenchOptions& options, const Device& device) {
   if (!options.kernel.empty()) return options.kernel;
+  if (std::is_same_v<Problem, Level3> && device.kind != DeviceKind::cpu) return "kernelwright*";
   if (options.product.is_of_products()) return kernel_of_choice(device);
   if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
   return options.timing == "enqueue" ? "kernelwright*" : "";
@@ -152,7 +162,7 @@ void check_whole_calls(const KernelList<Problem>& kernels) {
 template <class Problem>
 KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
   const KernelList<Problem> all = all_kernels<Problem>(device.kind);
-  KernelList<Problem> chosen = select_kernels(all, asked_kernels(options, device));
+  KernelList<Problem> chosen = select_kernels(all, asked_kernels<Problem>(options, device));
   if (options.timing == "enqueue") check_whole_calls(chosen);
   const auto is_chosen = [&](const Kernel<Problem>& kernel) {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {
@@ -204,8 +214,8 @@ int run(const BenchOptions& options, const std::string& command) {
   const auto chosen = chosen_cases(options, device, Problem{});
   const auto& cases = chosen.cases;
   // What a sweep has beyond this device is left out; what was asked for by name is refused.
-  const bool is_typed =
-      !options.shape.empty() || !options.product.shape.empty() || !options.reduce.shape.empty();
+  const bool is_typed = !options.shape.empty() || !options.product.shape.empty() ||
+                        !options.reduce.shape.empty() || !options.level3.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   Session session(options.json);
   mention_broken_tune_cache(device);
@@ -221,7 +231,9 @@ int run(const BenchOptions& options, const std::string& command) {
       progress.clear();
     }
     session.begin(command, device, ceilings);
-    if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
+    if (!options.quiet())
+      print_heading(device, ceilings, timing,
+                    std::is_same_v<Problem, Sgemm> || std::is_same_v<Problem, Level3>);
     flush_output();
     if (!chosen.left_out.empty()) progress.say(chosen.left_out);
     const auto roofline =
@@ -379,6 +391,26 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_level3(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand(
+      "level3", "Updates of a triangle, products with a symmetric or triangular matrix, solutions");
+  command->footer(
+      "Measures the library's choice in both arithmetics beside the vendor's library.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench level3 --json level3.json\n"
+      "  kernelwright bench level3 --op ssyrk,strsm --shape 8192,8192x8192x1024 --uplo "
+      "lower,upper\n"
+      "  kernelwright bench level3 --sweep random --seed 7 --count 60");
+  auto options = std::make_shared<BenchOptions>();
+  options->level3.add_options(*command);
+  add_timing_options(*command, *options);
+  add_timing(*command, *options);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Level3, check::Level3Trial>(*options, invocation.command);
+  });
+}
+
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("scale_add", "B = scale A + shift, elementwise");
   command->footer(
@@ -475,6 +507,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright bench reduce --shape 2^20 --op sum,max\n"
       "  kernelwright bench scale_add --shape 8192");
   add_bench_sgemm(*command, invocation);
+  add_level3(*command, invocation);
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
 }

@@ -13,6 +13,7 @@
 #include "bench/table.hpp"
 #include "check/cases.hpp"
 #include "commands/commands.hpp"
+#include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
 #include "commands/session.hpp"
@@ -216,6 +217,18 @@ std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, b
   return cases;
 }
 
+std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool input_given) {
+  const std::vector<Routine> routines = parse_routines(options.reduce_op);
+  if (!options.shape.empty())
+    return level3_of_shapes(options.shape, routines, options.parsed_input(), options.seed);
+  std::vector<check::Level3Case> cases = check::level3_edge_cases(options.seed);
+  std::erase_if(cases, [&](const check::Level3Case& c) {
+    return std::count(routines.begin(), routines.end(), c.routine) == 0;
+  });
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
 // Operations and types choose among the edge cases, or multiply the shapes.
 std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given) {
   const std::vector<ReduceOp> ops = parse_reduce_ops(options.reduce_op);
@@ -297,6 +310,10 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
       all_verified &= verify_op<check::SgemmTrial, Sgemm>(
           workbench, options, sgemm_cases(options, input_given), "sgemm", session);
     }
+    if (is_meant("level3")) {
+      all_verified &= verify_op<check::Level3Trial, Level3>(
+          workbench, options, level3_cases(options, input_given), "level3", session);
+    }
     if (is_meant("reduce")) {
       all_verified &= verify_op<check::ReduceTrial, Reduce>(
           workbench, options, reduce_cases(options, input_given), "reduce", session);
@@ -329,12 +346,13 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
       "  kernelwright verify sgemm --sweep random --seed 7 --count 100 --kernel 'kernelwright*'\n"
       "  kernelwright verify sgemm --leave-free 100 --shape 8192,4096x16384x4096\n"
+      "  kernelwright verify level3 --op ssyrk,strsm --shape 300x200x100\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("op", options->op, "sgemm, reduce or scale_add")
-      ->check(CLI::IsMember({"sgemm", "reduce", "scale_add"}));
+  command->add_option("op", options->op, "sgemm, level3, reduce or scale_add")
+      ->check(CLI::IsMember({"sgemm", "level3", "reduce", "scale_add"}));
   CLI::Option* kernel = options->add_kernel(*command);
   CLI::Option* shape =
       command
@@ -371,7 +389,12 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       ->type_name("MIB")
       ->check(number_from_zero(false))
       ->excludes(kernel);
-  command->add_option("--op", options->reduce_op, "Of reduce: all, or some of " + reduce_op_names())
+  command
+      ->add_option(
+          "--op", options->reduce_op,
+          "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm; of reduce: "
+          "all, or some of " +
+              reduce_op_names())
       ->type_name("LIST")
       ->capture_default_str();
   command->add_option("--dtype", options->dtype, "Of reduce: all, or some of " + data_type_names())

@@ -1,0 +1,105 @@
+// The kernels of copies.hpp.
+#include "level3/copies.hpp"
+
+#include <algorithm>
+
+namespace KW_TARGET {
+namespace {
+
+constexpr int side = 64, rows_at_once = 4;
+constexpr unsigned threads = side * rows_at_once;
+
+__device__ __forceinline__ bool is_of_triangle(const TriangleCopy& c, std::int64_t row,
+                                               std::int64_t col) {
+  if (row == col) return !c.unit_diagonal;
+  return c.triangle == Triangle::lower ? col < row : row < col;
+}
+
+// A square of the copy a block: the stored one, or the stored one on the other side of the diagonal
+// turned over in shared memory. Nothing beside the triangle is read.
+__global__ void __launch_bounds__(threads) triangle_copy_kernel(const TriangleCopy c) {
+  __shared__ float square[side][side + 1];
+  const int squares = static_cast<int>(ceil_div(c.size, std::int64_t{side}));
+  const int i = static_cast<int>(blockIdx.x) / squares, j = static_cast<int>(blockIdx.x) % squares;
+  const bool is_stored = c.triangle == Triangle::lower ? j <= i : i <= j;
+  const bool reads = is_stored || c.beside == BesideTriangle::mirrored;
+  const int tx = static_cast<int>(threadIdx.x) % side, ty = static_cast<int>(threadIdx.x) / side;
+  const std::int64_t from_row = (is_stored ? i : j) * std::int64_t{side};
+  const std::int64_t from_col = (is_stored ? j : i) * std::int64_t{side};
+#pragma unroll
+  for (int r = ty; r < side; r += rows_at_once) {
+    const std::int64_t row = from_row + r, col = from_col + tx;
+    const bool is_there = reads && row < c.size && col < c.size && is_of_triangle(c, row, col);
+    square[r][tx] = is_there ? c.from[row * c.ld_from + col] : 0.0f;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = ty; r < side; r += rows_at_once) {
+    const std::int64_t row = i * std::int64_t{side} + r, col = j * std::int64_t{side} + tx;
+    if (row >= c.size || col >= c.size) continue;
+    float x = c.unit_diagonal && row == col ? 1.0f : 0.0f;
+    if (is_of_triangle(c, row, col))
+      x = square[r][tx];
+    else if (c.beside == BesideTriangle::mirrored)
+      x = square[tx][r];
+    c.to[row * c.ld_to + col] = x;
+  }
+}
+
+struct MatrixCopy {
+  const float* from;
+  std::int64_t ld_from;
+  float* to;
+  std::int64_t ld_to, rows, cols;
+};
+__global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c) {
+  const std::int64_t count = c.rows * c.cols, step = static_cast<std::int64_t>(gridDim.x) * threads;
+  for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; at < count;
+       at += step) {
+    const std::int64_t row = at / c.cols, col = at - row * c.cols;
+    c.to[row * c.ld_to + col] = c.from[row * c.ld_from + col];
+  }
+}
+
+__global__ void __launch_bounds__(threads) clear_kernel(const Level3 p) {
+  if (p.alpha_at != nullptr && *p.alpha_at != 0) return;
+  const std::int64_t of_entry = p.m * p.n, count = p.batch * of_entry;
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
+  for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; at < count;
+       at += step) {
+    const std::int64_t entry = at / of_entry, row = (at - entry * of_entry) / p.n;
+    p.c[entry * p.stride_c + row * p.ldc + at % p.n] = 0;
+  }
+}
+
+unsigned blocks_for(std::int64_t elements) {
+  constexpr std::int64_t most = 1 << 16;
+  return static_cast<unsigned>(std::min(ceil_div(elements, std::int64_t{threads}), most));
+}
+
+}  // namespace
+
+Status copy_triangle(const TriangleCopy& copy, Stream stream) {
+  const std::int64_t squares = ceil_div(copy.size, std::int64_t{side});
+  return gpu::launch(triangle_copy_kernel,
+                     {.grid = dim3(static_cast<unsigned>(squares * squares)),
+                      .block = dim3(threads),
+                      .stream = stream},
+                     copy);
+}
+
+Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
+                   std::int64_t rows, std::int64_t cols, Stream stream) {
+  const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
+  return gpu::launch(
+      matrix_copy_kernel,
+      {.grid = dim3(blocks_for(rows * cols)), .block = dim3(threads), .stream = stream}, copy);
+}
+
+Status clear_where_zero(const Level3& p, Stream stream) {
+  return gpu::launch(
+      clear_kernel,
+      {.grid = dim3(blocks_for(p.batch * p.m * p.n)), .block = dim3(threads), .stream = stream}, p);
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,48 @@
+// Copies of operands in the workspace, in the form that the product's kernels take: a triangle as a
+// whole matrix, and a matrix that the call is about to overwrite. Bound by memory; rows of a copy
+// are multiples of 16 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arithmetic.hpp"
+#include "gpu/gpu.hpp"
+#include "level3/problem.hpp"
+
+namespace KW_TARGET {
+
+// What lies beside a triangle: its mirror image, or zeros.
+enum class BesideTriangle { mirrored, zeros };
+
+struct TriangleCopy {
+  const float* from;
+  std::int64_t ld_from;
+  float* to;
+  std::int64_t ld_to, size;
+  Triangle triangle;
+  bool unit_diagonal;
+  BesideTriangle beside;
+};
+// The copy of a triangle as a whole matrix, stored as the triangle is.
+Status copy_triangle(const TriangleCopy& copy, Stream stream);
+
+// to[i][j] = from[i][j].
+Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
+                   std::int64_t rows, std::int64_t cols, Stream stream);
+
+// Zeros where alpha is 0: where that lies in the device's memory, the kernel finds out.
+Status clear_where_zero(const Level3& p, Stream stream);
+
+constexpr std::int64_t ld_of_copy(std::int64_t cols) { return ceil_div(cols, 4) * std::int64_t{4}; }
+constexpr std::size_t bytes_of_copy(std::int64_t rows, std::int64_t cols) {
+  const auto bytes = static_cast<std::size_t>(rows * ld_of_copy(cols)) * sizeof(float);
+  return (bytes + 255) / 256 * 256;
+}
+
+// The workspace behind so many bytes.
+inline Workspace behind(Workspace workspace, std::size_t bytes) {
+  return {static_cast<char*>(workspace.data) + bytes, workspace.bytes - bytes, workspace.tickets};
+}
+
+}  // namespace KW_TARGET

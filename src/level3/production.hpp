@@ -1,0 +1,17 @@
+// What the files of the level-3 kernels give to registry.cu.
+#pragma once
+
+#include "gpu/gpu.hpp"
+#include "level3/problem.hpp"
+
+namespace KW_TARGET {
+
+// Each for both arithmetics, the split one first.
+KernelList<Level3> rank_update_rows();       // rank_update.cu: syrk, syrkx, syr2k
+KernelList<Level3> triangle_product_rows();  // triangle_product.cu: symm, trmm
+KernelList<Level3> triangle_solve_rows();    // triangle_solve.cu: trsm
+
+KernelLaunch<Level3> level3_loop_launch;
+bool level3_loop_supports(const Level3& problem, const Device& device);
+
+}  // namespace KW_TARGET

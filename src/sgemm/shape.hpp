@@ -1,0 +1,96 @@
+// Where the tiles of a problem lie that is not full: those of a triangle of C in an order in which
+// neighbours share rows and columns, and the part of k that a tile has.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "arithmetic.hpp"
+#include "host_device.hpp"
+#include "sgemm/problem.hpp"
+#include "sgemm/tile_order.hpp"
+
+namespace kw {
+
+// Tiles of a triangle of `side` rows of them.
+KW_HOST_DEVICE constexpr int triangle_tiles(int side) { return side * (side + 1) / 2; }
+
+// The row that tile `index` of a triangle lies in, if they are counted row after row.
+KW_HOST_DEVICE inline int triangle_row(int index) {
+  int row = static_cast<int>((sqrtf(8.0f * static_cast<float>(index) + 1.0f) - 1.0f) * 0.5f);
+  while (triangle_tiles(row) > index) --row;  // a float's root may err
+  while (triangle_tiles(row + 1) <= index) ++row;
+  return row;
+}
+
+// A tile of a lower triangle: down the columns of a group of `group_rows` rows, group after group,
+// as grouped_tile has those of a rectangle. A group ends in a small triangle.
+KW_HOST_DEVICE inline TileIndex triangle_tile(int index, int side, int group_rows) {
+  const int first = triangle_row(index) / group_rows * group_rows;
+  const int rows = side - first < group_rows ? side - first : group_rows;
+  int left = index - triangle_tiles(first);
+  if (left < first * rows) return {first + left % rows, left / rows};
+  left -= first * rows;
+  int column = 0;
+  while (left >= rows - column) left -= rows - column++;
+  return {first + column + left, first + column};
+}
+
+// The same of either triangle.
+KW_HOST_DEVICE inline TileIndex triangle_tile(Triangle triangle, int index, int side,
+                                              int group_rows) {
+  const TileIndex lower = triangle_tile(index, side, group_rows);
+  return triangle == Triangle::lower ? lower : TileIndex{lower.col, lower.row};
+}
+
+// Whether an element of C is wanted.
+KW_HOST_DEVICE constexpr bool is_wanted(Triangle triangle, std::int64_t row, std::int64_t column) {
+  return triangle == Triangle::none ||
+         (triangle == Triangle::lower ? column <= row : row <= column);
+}
+
+// --- tiles with a range of k each
+
+KW_HOST_DEVICE constexpr bool is_by_row(KRange range) {
+  return range == KRange::to_row || range == KRange::from_row;
+}
+// Of so many rows of tiles (columns, where the range is of columns) so many are a strip, whose
+// tiles have one range together, that of its longest: blocks that run at the same time are then at
+// the same k, and share what they read. It is a few hundredths more work where tiles are many, and
+// where they are few each row is a strip.
+KW_HOST_DEVICE constexpr int range_strip(int tiles) {
+  const int rows = tiles / 16;
+  return rows < 1 ? 1 : rows > 4 ? 4 : rows;
+}
+
+// A tile, from the longest strip to the shortest, down the lines of a strip.
+KW_HOST_DEVICE constexpr TileIndex range_tile(KRange range, int index, int tiles_m, int tiles_n) {
+  const bool longest_last = range == KRange::to_row || range == KRange::to_column;
+  if (longest_last) index = tiles_m * tiles_n - 1 - index;
+  if (is_by_row(range)) return grouped_tile(index, tiles_m, tiles_n, range_strip(tiles_m));
+  const TileIndex turned = grouped_tile(index, tiles_n, tiles_m, range_strip(tiles_n));
+  return {turned.col, turned.row};
+}
+
+// The steps along k, of `step` each, of tile `line` of `lines` with `size` rows or columns each.
+struct StepRange {
+  int first, end;
+};
+KW_HOST_DEVICE constexpr StepRange step_range(KRange range, int line, int lines, int size, int step,
+                                              int steps) {
+  const int strip = range_strip(lines), begin = line / strip * strip, end = begin + strip;
+  if (range == KRange::from_row || range == KRange::from_column) {
+    const int first = begin * size / step;
+    return {first < steps ? first : steps - 1, steps};
+  }
+  const int last = ceil_div(end * size, step);
+  return {0, last < steps ? last : steps};
+}
+
+// Of all tiles' steps, the share that is within their ranges.
+constexpr double share_in_range(int lines, int size, double k) {
+  const double share = 0.5 + 0.5 * range_strip(lines) * size / (k < 1 ? 1 : k);
+  return share < 1 ? share : 1;
+}
+
+}  // namespace kw

@@ -1,0 +1,263 @@
+// Problems that are not full, of a triangle of C or with a range of k for each element, on host
+// SIMT: by every kernel of the product's list that takes them. And where their tiles lie.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "check/run_kernel.hpp"
+#include "hopper_subjects.hpp"
+#include "host_simt/host_simt.hpp"
+#include "sgemm/shape.hpp"
+#include "sgemm/sub_problems.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+TEST(ShapedTiles, EachTileOfATriangleOnce) {
+  for (const int side : {1, 2, 5, 12, 13, 24, 31, 100}) {
+    for (const int group : {1, 8, 12}) {
+      std::set<std::pair<int, int>> seen;
+      for (int i = 0; i < triangle_tiles(side); ++i) {
+        const TileIndex at = triangle_tile(i, side, group);
+        ASSERT_TRUE(at.col >= 0 && at.col <= at.row && at.row < side) << side << " " << i;
+        seen.emplace(at.row, at.col);
+        const TileIndex upper = triangle_tile(Triangle::upper, i, side, group);
+        ASSERT_TRUE(upper.row == at.col && upper.col == at.row);
+      }
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(triangle_tiles(side)));
+    }
+  }
+  for (const int row : {0, 1, 2, 1000, 23169, 32766}) {
+    EXPECT_EQ(triangle_row(triangle_tiles(row)), row);
+    EXPECT_EQ(triangle_row(triangle_tiles(row + 1) - 1), row);
+  }
+}
+
+// Each tile once, from the longest to the shortest, and each with all of k that counts.
+TEST(ShapedTiles, RangesHoldWhatCounts) {
+  constexpr int size = 128, step = 32;
+  for (const KRange range :
+       {KRange::to_row, KRange::from_row, KRange::to_column, KRange::from_column}) {
+    const bool by_row = is_by_row(range);
+    for (const int lines : {1, 3, 16, 33, 64, 70}) {
+      const int tiles_m = by_row ? lines : 5, tiles_n = by_row ? 5 : lines;
+      const int steps = lines * size / step - 1;  // k ends within the last tile
+      std::set<std::pair<int, int>> seen;
+      int before = steps;
+      double sum = 0;
+      for (int i = 0; i < tiles_m * tiles_n; ++i) {
+        const TileIndex at = range_tile(range, i, tiles_m, tiles_n);
+        seen.emplace(at.row, at.col);
+        const int line = by_row ? at.row : at.col;
+        const StepRange own = step_range(range, line, lines, size, step, steps);
+        const bool starts = range == KRange::from_row || range == KRange::from_column;
+        EXPECT_LE(own.first * step, starts ? line * size : 0);
+        EXPECT_GE(own.end * step,
+                  starts ? steps * step : std::min((line + 1) * size, steps * step));
+        EXPECT_LT(own.first, own.end);
+        EXPECT_LE(own.end - own.first, before);
+        before = own.end - own.first;
+        sum += before;
+      }
+      EXPECT_EQ(seen.size(), static_cast<std::size_t>(tiles_m * tiles_n));
+      EXPECT_NEAR(sum / (steps * tiles_m * tiles_n),
+                  share_in_range(lines, size, static_cast<double>(steps * step)), 0.03);
+    }
+  }
+}
+
+class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
+ protected:
+  Shaped() { host_simt::options().multiprocessors = 5; }
+  ~Shaped() override { host_simt::options() = before_; }
+
+  struct Form {
+    std::int64_t m, n, k;
+    Triangle triangle;
+    KRange range;
+    float beta = 0;
+    Op op_a = Op::none, op_b = Op::none;
+    std::int64_t batch = 1;
+  };
+  static bool has(const Form& f, std::int64_t i, std::int64_t j, std::int64_t l) {
+    switch (f.range) {
+      case KRange::to_row: return l <= i;
+      case KRange::from_row: return l >= i;
+      case KRange::to_column: return l <= j;
+      case KRange::from_column: return l >= j;
+      case KRange::all: break;
+    }
+    return true;
+  }
+  static bool of_row(KRange range) { return range == KRange::to_row || range == KRange::from_row; }
+  static bool of_column(KRange range) {
+    return range == KRange::to_column || range == KRange::from_column;
+  }
+
+  // False where the kernel does not take the problem. `workspace_share`: of what it asks for.
+  void compute(const Form& f, double workspace_share = 1) {
+    const Op none = Op::none;
+    const std::int64_t lda = (f.op_a == none ? f.k : f.m) + 1,
+                       ldb = (f.op_b == none ? f.n : f.k) + 4, ldc = f.n + 3;
+    const auto count = [&](std::int64_t lines, std::int64_t ld) {
+      return static_cast<std::size_t>(f.batch * lines * ld);
+    };
+    std::vector<float> a(count(f.op_a == none ? f.m : f.k, lda)),
+        b(count(f.op_b == none ? f.k : f.n, ldb)), c(count(f.m, ldc)), before;
+    std::mt19937 engine(seed_of(static_cast<unsigned>(f.m + 3 * f.k)));
+    std::uniform_real_distribution<float> values(-1, 1);
+    for (auto* all : {&a, &b, &c})
+      for (float& x : *all) x = values(engine);
+    const std::int64_t stride_a = count(f.op_a == none ? f.m : f.k, lda) / f.batch,
+                       stride_b = count(f.op_b == none ? f.k : f.n, ldb) / f.batch,
+                       stride_c = count(f.m, ldc) / f.batch;
+    const auto a_at = [&](std::int64_t e, std::int64_t i, std::int64_t l) -> float& {
+      return a[static_cast<std::size_t>(e * stride_a +
+                                        (f.op_a == none ? i * lda + l : l * lda + i))];
+    };
+    const auto b_at = [&](std::int64_t e, std::int64_t l, std::int64_t j) -> float& {
+      return b[static_cast<std::size_t>(e * stride_b +
+                                        (f.op_b == none ? l * ldb + j : j * ldb + l))];
+    };
+    for (std::int64_t e = 0; e < f.batch; ++e) {
+      for (std::int64_t l = 0; l < f.k; ++l) {
+        for (std::int64_t i = 0; of_row(f.range) && i < f.m; ++i)
+          if (!has(f, i, 0, l)) a_at(e, i, l) = 0;
+        for (std::int64_t j = 0; of_column(f.range) && j < f.n; ++j)
+          if (!has(f, 0, j, l)) b_at(e, l, j) = 0;
+      }
+      for (std::int64_t i = 0; i < f.m; ++i)
+        for (std::int64_t j = 0; j < f.n; ++j)
+          if (!is_wanted(f.triangle, i, j) || f.beta == 0)
+            c[static_cast<std::size_t>(e * stride_c + i * ldc + j)] = canary_;
+    }
+    before = c;
+    Sgemm p;
+    p.m = f.m, p.n = f.n, p.k = f.k, p.op_a = f.op_a, p.op_b = f.op_b;
+    p.alpha = 0.5f, p.beta = f.beta;
+    p.lda = lda, p.ldb = ldb, p.ldc = ldc;
+    p.batch = f.batch;
+    if (f.batch > 1) p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;
+    p.triangle = f.triangle, p.k_range = f.range;
+    const check::DeviceBuffer on_a = put(a), on_b = put(b), on_c = put(c);
+    p.a = on_a.as<float>(), p.b = on_b.as<float>(), p.c = on_c.as<float>();
+    const auto plan = plan_for(GetParam(), p, bench_.device());
+    ASSERT_TRUE(plan.has_value());
+    const auto bytes = std::max(
+        static_cast<std::size_t>(workspace_share * static_cast<double>(plan->workspace_bytes)),
+        plan->needed_workspace_bytes());
+    const check::DeviceBuffer scratch(*runtime_, bytes);
+    check::require(launch_planned(GetParam(), p, bench_.device(), *plan,
+                                  {scratch.data(), bytes, bench_.tickets()}, bench_.stream()));
+    EXPECT_EQ(bench_.find_left_ticket(), "");
+    check::require(
+        runtime_->copy(c.data(), on_c.data(), c.size() * sizeof(float), bench_.stream()));
+    std::size_t wrong = 0;
+    for (std::int64_t e = 0; e < f.batch; ++e) {
+      for (std::int64_t i = 0; i < f.m; ++i) {
+        for (std::int64_t j = 0; j < ldc; ++j) {
+          const auto at = static_cast<std::size_t>(e * stride_c + i * ldc + j);
+          if (j >= f.n || !is_wanted(f.triangle, i, j)) {
+            wrong += std::memcmp(&c[at], &before[at], sizeof(float)) != 0 ? 1u : 0u;
+            continue;
+          }
+          double sum = 0, size = 0;
+          for (std::int64_t l = 0; l < f.k; ++l) {
+            const double term = static_cast<double>(a_at(e, i, l)) * b_at(e, l, j);
+            sum += term, size += std::fabs(term);
+          }
+          const double added = f.beta == 0 ? 0.0 : static_cast<double>(f.beta) * before[at];
+          const double want = 0.5 * sum + added;
+          const double tolerance =
+              0x1p-24 * ((static_cast<double>(f.k) + 9) * 0.5 * size + 4 * std::fabs(added)) +
+              1e-30;
+          wrong += !(std::fabs(c[at] - want) <= tolerance) ? 1u : 0u;
+        }
+      }
+    }
+    EXPECT_EQ(wrong, 0u) << f.m << "x" << f.n << "x" << f.k;
+  }
+
+  bool takes_ranges() const {
+    Sgemm p;
+    p.m = p.n = p.k = 64;
+    p.k_range = KRange::to_row;
+    return supports(GetParam(), p, runtime_->device());
+  }
+
+  template <class T>
+  check::DeviceBuffer put(const std::vector<T>& values) {
+    check::DeviceBuffer buffer(*runtime_, values.size() * sizeof(T));
+    check::require(
+        runtime_->copy(buffer.data(), values.data(), values.size() * sizeof(T), bench_.stream()));
+    return buffer;
+  }
+
+  const host_simt::Options before_ = host_simt::options();
+  const float canary_ = std::numeric_limits<float>::signaling_NaN();
+  std::unique_ptr<Runtime> runtime_ = open_host_simt();
+  check::Workbench bench_{*runtime_};
+};
+
+TEST_P(Shaped, Triangles) {
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+    compute({70, 70, 40, triangle, KRange::all, 0});
+    compute({129, 129, 33, triangle, KRange::all, 1, Op::transpose, Op::none});
+    compute({300, 300, 64, triangle, KRange::all, -1.5f, Op::none, Op::transpose});
+  }
+  compute({140, 140, 40, Triangle::lower, KRange::all, 1, Op::none, Op::none, 2});
+  // few tiles and a long k: blocks share them
+  compute({130, 130, 700, Triangle::upper, KRange::all, 1});
+}
+
+TEST_P(Shaped, RangesOfK) {
+  if (!takes_ranges()) return;
+  for (const KRange range :
+       {KRange::to_row, KRange::from_row, KRange::to_column, KRange::from_column}) {
+    const bool by_row = range == KRange::to_row || range == KRange::from_row;
+    compute({by_row ? 290 : 70, by_row ? 70 : 290, 290, Triangle::none, range});
+  }
+  compute({140, 130, 140, Triangle::none, KRange::to_row, 0, Op::transpose, Op::transpose});
+}
+
+// In sub-problems, where they have some.
+TEST_P(Shaped, InLessWorkspace) {
+  compute({200, 200, 64, Triangle::lower, KRange::all, 1}, 0.5);
+  compute({200, 200, 64, Triangle::upper, KRange::all, 0}, 0.2);
+  if (!takes_ranges()) return;
+  for (const KRange range :
+       {KRange::to_row, KRange::from_row, KRange::to_column, KRange::from_column})
+    compute({200, 200, 200, Triangle::none, range}, 0.4);
+}
+
+KernelList<Sgemm> shaped_kernels(Triangle triangle, KRange range) {
+  const std::unique_ptr<Runtime> runtime = open_host_simt();
+  Sgemm small;
+  small.m = small.n = small.k = 64;
+  small.triangle = triangle;
+  small.k_range = range;
+  KernelList<Sgemm> found = find_backend(DeviceKind::host_simt)->sgemm();
+  std::erase_if(found, [&](const Kernel<Sgemm>& kernel) {
+    return !supports(kernel, small, runtime->device());
+  });
+  return found;
+}
+
+TEST(ShapedKernels, AreThoseOfBothFamilies) {
+  EXPECT_GE(shaped_kernels(Triangle::lower, KRange::all).size(), 6u);
+  EXPECT_GE(shaped_kernels(Triangle::none, KRange::to_row).size(), 5u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Shaped,
+                         testing::ValuesIn(shaped_kernels(Triangle::lower, KRange::all)),
+                         kernel_name);
+
+}  // namespace
+}  // namespace kw

@@ -1,0 +1,198 @@
+// From words to problems of level 3.
+#include "commands/level3_options.hpp"
+
+#include <algorithm>
+#include <random>
+
+#include "bench/problems.hpp"
+#include "bench/roofline.hpp"
+#include "shapes.hpp"
+#include "sweeps/draws.hpp"
+#include "sweeps/random_products.hpp"
+
+namespace kw {
+namespace {
+
+constexpr Routine all_routines[] = {Routine::syrk, Routine::syrkx, Routine::syr2k,
+                                    Routine::symm, Routine::trmm,  Routine::trsm};
+constexpr std::int64_t default_problems = 120;
+
+// What is measured where no shape is asked for.
+const char* default_sizes(const Device& device) {
+  if (device.kind == DeviceKind::host_simt) return "64,130x70x50";
+  if (device.kind == DeviceKind::cpu) return "256,1024";
+  return "256,512,1024,2048,4096,8192,16384x1024x1024";
+}
+
+void finish(const Level3Choice& choice, check::Input input, std::uint64_t seed,
+            check::Level3Case& c) {
+  c.input = input;
+  c.seed = seed;
+  c.alpha = choice.alpha;
+  c.beta = choice.beta;
+  c.is_timed = true;
+}
+
+// Sizes log-uniform, as random products have them; all else of a routine at random.
+check::Level3Case draw(std::mt19937_64& engine) {
+  const Routine routine = all_routines[below(engine, 6)];
+  const std::int64_t m = random_extent(engine), n = random_extent(engine),
+                     k = random_extent(engine);
+  check::Level3Case c = check::level3_case(routine, m, n, k, below(engine, 2) == 0);
+  c.triangle = below(engine, 2) == 0 ? Triangle::lower : Triangle::upper;
+  const Op op = below(engine, 2) == 0 ? Op::none : Op::transpose;
+  if (routine != Routine::symm) c.op_a = op;
+  if (routine <= Routine::syr2k) c.op_b = op;
+  c.unit_diagonal = routine >= Routine::trmm && below(engine, 2) == 0;
+  const auto padding = [&] {
+    return leading_paddings[static_cast<std::size_t>(
+        below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
+  };
+  c.lda_pad = padding();
+  c.ldb_pad = padding();
+  c.ldc_pad = padding();
+  return c;
+}
+
+bool is_within_bounds(const check::Level3Case& c, double most) {
+  const double operations = bench::work(c);
+  const std::int64_t of_a = c.routine <= Routine::syr2k ? c.m * c.k : c.k * c.k;
+  return operations >= least_operations && operations <= most &&
+         std::max(of_a, c.m * c.n) <= largest_operand;
+}
+
+double most_operations_of(const Device& device) {
+  if (device.is_gpu()) return most_operations;
+  return device.kind == DeviceKind::cpu ? 2e9 : 1e7;
+}
+
+ChosenLevel3 at_random(const Level3Choice& choice, const Device& device, check::Input input,
+                       std::uint64_t seed) {
+  ChosenLevel3 chosen;
+  const auto asked = parse_routines(choice.ops);
+  std::mt19937_64 engine(seed);
+  const std::int64_t count = choice.count.value_or(default_problems);
+  for (std::int64_t number = 0; number < count;) {
+    check::Level3Case c = draw(engine);
+    if (std::count(asked.begin(), asked.end(), c.routine) == 0) continue;
+    const bench::Third third = bench::third_of_us(bench::roofline_us(c));
+    if (!is_within_bounds(c, most_operations)) continue;
+    if (static_cast<std::int64_t>(third) != number % bench::thirds) continue;
+    const std::int64_t own = number++;
+    if (!is_within_bounds(c, most_operations_of(device))) {
+      chosen.left_out = "problems that take this device long are left out";
+      continue;
+    }
+    finish(choice, input, seed, c);
+    chosen.cases.push_back(c);
+    bench::SweepRow& label = chosen.labels.emplace_back();
+    label.sweep = "random";
+    label.seed = seed;
+    label.number = own;
+    label.third = bench::to_string(third);
+  }
+  return chosen;
+}
+
+template <class T>
+std::vector<T> parse_words(const char* option, const std::string& text,
+                           const std::vector<std::pair<std::string, T>>& known) {
+  std::vector<T> found;
+  for (const std::string& word : split(text, ',')) {
+    const auto it = std::find_if(known.begin(), known.end(),
+                                 [&](const auto& entry) { return entry.first == word; });
+    if (it == known.end()) {
+      std::string names;
+      for (const auto& entry : known) names += (names.empty() ? "" : ", ") + entry.first;
+      throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, word, names));
+    }
+    found.push_back(it->second);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<Routine> parse_routines(const std::string& text) {
+  if (text == "all") return {std::begin(all_routines), std::end(all_routines)};
+  std::vector<std::pair<std::string, Routine>> known;
+  for (const Routine routine : all_routines) known.emplace_back(to_string(routine), routine);
+  return parse_words("--op", text, known);
+}
+
+void Level3Choice::add_options(CLI::App& to) {
+  to.add_option("--op", ops, "all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm")
+      ->type_name("LIST")
+      ->capture_default_str();
+  CLI::Option* shape_option = to.add_option(
+      "--shape", shape, "MxNxK,... (N is a cube): updates have m and k, the others m and n");
+  shape_option->type_name("LIST")->check(not_empty());
+  CLI::Option* sweep_option =
+      to.add_option("--sweep", sweep, "random")->check(CLI::IsMember({"random"}));
+  sweep_option->excludes(shape_option);
+  to.add_option("--count", count,
+                fmt::format("Of --sweep random: problems, a third each under 4 us, 4 to 50 and "
+                            "over 50 by an H200's roofline (default: {}); --seed draws them",
+                            default_problems))
+      ->check(whole_number(1, 100000))
+      ->needs(sweep_option);
+  to.add_option("--uplo", uplo, "lower, upper or both: lower,upper")->capture_default_str();
+  to.add_option("--side", side, "left, right or both: left,right")->capture_default_str();
+  to.add_option("--trans", trans, "n, t or both: n,t")->capture_default_str();
+  to.add_option("--diag", diag, "n, u or both: n,u (unit)")->capture_default_str();
+  to.add_option("--alpha", alpha)->capture_default_str();
+  to.add_option("--beta", beta)->capture_default_str();
+}
+
+ChosenLevel3 chosen_level3(const Level3Choice& choice, const Device& device, check::Input input,
+                           std::uint64_t seed) {
+  if (choice.is_random()) return at_random(choice, device, input, seed);
+  const auto triangles = parse_words<Triangle>(
+      "--uplo", choice.uplo, {{"lower", Triangle::lower}, {"upper", Triangle::upper}});
+  const auto sides = parse_words<bool>("--side", choice.side, {{"left", true}, {"right", false}});
+  const auto ops =
+      parse_words<Op>("--trans", choice.trans, {{"n", Op::none}, {"t", Op::transpose}});
+  const auto units = parse_words<bool>("--diag", choice.diag, {{"n", false}, {"u", true}});
+  ChosenLevel3 chosen;
+  const std::string shapes = choice.shape.empty() ? default_sizes(device) : choice.shape;
+  for (const Routine routine : parse_routines(choice.ops)) {
+    const bool updates = routine <= Routine::syr2k, has_a = routine >= Routine::trmm;
+    for (const Shape& shape : parse_shapes(shapes, 3, 1)) {
+      for (const Triangle triangle : triangles) {
+        for (const bool on_left : sides) {
+          if (updates && on_left != sides.front()) continue;
+          for (const Op op : ops) {
+            if (routine == Routine::symm && op != ops.front()) continue;
+            for (const bool unit : units) {
+              if (!has_a && unit != units.front()) continue;
+              check::Level3Case c = check::level3_case(routine, shape.m, shape.n, shape.k, on_left);
+              c.triangle = triangle;
+              if (routine != Routine::symm) c.op_a = op;
+              if (updates) c.op_b = op;
+              c.unit_diagonal = has_a && unit;
+              finish(choice, input, seed, c);
+              chosen.cases.push_back(c);
+            }
+          }
+        }
+      }
+    }
+  }
+  return chosen;
+}
+
+std::vector<check::Level3Case> level3_of_shapes(const std::string& shapes,
+                                                const std::vector<Routine>& asked,
+                                                check::Input input, std::uint64_t seed) {
+  std::vector<check::Level3Case> cases;
+  for (const Shape& s : parse_shapes(shapes, 3, 0)) {
+    for (const Routine routine : asked) {
+      for (const check::Level3Case& c :
+           check::level3_cases_of_shape(routine, s.m, s.n, s.k, input, seed))
+        cases.push_back(c);
+    }
+  }
+  return cases;
+}
+
+}  // namespace kw
