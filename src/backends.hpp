@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cgemm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "reduce/problem.hpp"
 #include "scale_add/problem.hpp"
@@ -19,6 +20,7 @@ struct Backend {
   KernelList<Sgemm> (*sgemm)();
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
+  KernelList<Cgemm> (*cgemm)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

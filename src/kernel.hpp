@@ -62,6 +62,13 @@ struct Kernel;
 template <class Problem>
 struct Choice;
 
+// The problems that a kernel of Problem hands to kernels that it calls: of the same operation,
+// unless the operation is made of another one.
+template <class Problem>
+struct PartOf {
+  using type = Problem;
+};
+
 // What a kernel puts into its plan for its own launch, for instance how it cuts the problem.
 class PlanData {
  public:
@@ -97,7 +104,7 @@ struct Plan {
   std::optional<std::size_t> min_workspace_bytes = {};
   PlanData data = {};
   // The kernels that this one calls, with their plans.
-  std::vector<Choice<Problem>> parts = {};
+  std::vector<Choice<typename PartOf<Problem>::type>> parts = {};
 
   std::size_t needed_workspace_bytes() const {
     return min_workspace_bytes.value_or(workspace_bytes);

@@ -20,7 +20,7 @@ constexpr Status status_execution_failed = 13;
 constexpr Enum op_n = 0, op_t = 1, op_c = 2;  // op_c of real numbers is op_t
 constexpr Enum fill_lower = 0, fill_upper = 1;
 constexpr Enum pointer_mode_host = 0, pointer_mode_device = 1;
-constexpr Enum data_r_32f = 0;
+constexpr Enum data_r_32f = 0, data_c_32f = 4;
 
 // Before cuBLAS 11 a compute type was a data type.
 constexpr Enum compute_as_data_r_32f = data_r_32f;

@@ -16,8 +16,9 @@ namespace {
 
 // What a plan may depend on: whether a scalar is 0, 1 or another, and how far an address is a
 // multiple of 16.
-std::int64_t kind_of(const float* scalar, bool on_device) {
-  if (on_device) return 3;
+std::int64_t kind_of(const float* scalar, const Product& p) {
+  if (p.scalars_on_device) return 3;
+  if (p.is_complex && scalar[1] != 0) return 4;
   return *scalar == 0 ? 0 : *scalar == 1 ? 1 : 2;
 }
 std::int64_t last_bits(const void* address) {
@@ -33,22 +34,22 @@ const T* as(const void* data) {
   return static_cast<const T*>(data);
 }
 
-// The three forms of a product are one list of arguments each.
-template <class One, class Strided, class Pointers>
+// The three forms of a product are one list of arguments each, of real elements or complex ones.
+template <class T, class One, class Strided, class Pointers>
 kwStatus_t with_form(const Product& p, const One& one, const Strided& strided,
                      const Pointers& pointers) {
+  const T *const alpha = as<T>(p.alpha), *const beta = as<T>(p.beta);
   if (p.form == Form::one) {
-    return one(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-               as<float>(p.b), p.ldb, p.beta, static_cast<float*>(p.c), p.ldc);
+    return one(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<T>(p.a), p.lda, as<T>(p.b), p.ldb,
+               beta, static_cast<T*>(p.c), p.ldc);
   }
   if (p.form == Form::strided) {
-    return strided(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-                   p.stride_a, as<float>(p.b), p.ldb, p.stride_b, p.beta, static_cast<float*>(p.c),
-                   p.ldc, p.stride_c, p.batch);
+    return strided(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<T>(p.a), p.lda, p.stride_a,
+                   as<T>(p.b), p.ldb, p.stride_b, beta, static_cast<T*>(p.c), p.ldc, p.stride_c,
+                   p.batch);
   }
-  return pointers(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<const float*>(p.a), p.lda,
-                  as<const float*>(p.b), p.ldb, p.beta, static_cast<float* const*>(p.c), p.ldc,
-                  p.batch);
+  return pointers(p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<const T*>(p.a), p.lda,
+                  as<const T*>(p.b), p.ldb, beta, static_cast<T* const*>(p.c), p.ldc, p.batch);
 }
 
 }  // namespace
@@ -111,13 +112,14 @@ Lane::Key Lane::key_of(const Call& call) {
   std::int64_t small = static_cast<std::int64_t>(call.symbol);
   const auto put = [&](std::int64_t value, int bits) { small = small << bits | value; };
   put(p.layout, 1);
-  put(p.op_a, 1);
-  put(p.op_b, 1);
+  put(p.op_a, 2);
+  put(p.op_b, 2);
+  put(p.is_complex ? 1 : 0, 1);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
   put(static_cast<std::int64_t>(p.triangle), 2);
-  put(kind_of(p.alpha, p.scalars_on_device), 2);
-  put(kind_of(p.beta, p.scalars_on_device), 2);
+  put(kind_of(p.alpha, p), 3);
+  put(kind_of(p.beta, p), 3);
   put(epilogue_kind(p), 4);
   put(arrays ? 0 : last_bits(p.a), 4);
   put(arrays ? 0 : last_bits(p.b), 4);
@@ -170,9 +172,14 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
     return [=, this](auto... arguments) { return function(handle_, arguments..., plan); };
   };
   const auto lock = lock_over_forks();
-  return set(product, math) &&
-         with_form(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
-                   ask(kw.kwPlanSgemmBatched)) == KW_STATUS_OK;
+  if (!set(product, math)) return false;
+  const kwStatus_t status =
+      product.is_complex
+          ? with_form<kwComplex>(product, ask(kw.kwPlanCgemm), ask(kw.kwPlanCgemmStridedBatched),
+                                 ask(kw.kwPlanCgemmBatched))
+          : with_form<float>(product, ask(kw.kwPlanSgemm), ask(kw.kwPlanSgemmStridedBatched),
+                             ask(kw.kwPlanSgemmBatched));
+  return status == KW_STATUS_OK;
 }
 
 bool Lane::plan_panels(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
@@ -222,7 +229,11 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   const auto run = [&](auto function) {
     return [=, this](auto... arguments) { return function(handle_, arguments...); };
   };
-  return with_form(product, run(kw.kwSgemm), run(kw.kwSgemmStridedBatched), run(kw.kwSgemmBatched));
+  if (product.is_complex)
+    return with_form<kwComplex>(product, run(kw.kwCgemm), run(kw.kwCgemmStridedBatched),
+                                run(kw.kwCgemmBatched));
+  return with_form<float>(product, run(kw.kwSgemm), run(kw.kwSgemmStridedBatched),
+                          run(kw.kwSgemmBatched));
 }
 
 }  // namespace kw::cublas

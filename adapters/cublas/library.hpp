@@ -15,7 +15,9 @@ namespace kw::cublas {
   row(kwCreateCpu) row(kwCreateGpu) row(kwDestroy) row(kwSetStream) row(kwReserveWorkspace) \
   row(kwSetWorkspaceLimit) row(kwSetPointerMode) row(kwSetMath) row(kwSetEpilogue) row(kwSgemm) \
   row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm) \
-  row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwDeviceName) row(kwStatusString) \
+  row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwCgemm) row(kwCgemmStridedBatched) \
+  row(kwCgemmBatched) row(kwPlanCgemm) row(kwPlanCgemmStridedBatched) row(kwPlanCgemmBatched) \
+  row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)
 // clang-format on
 

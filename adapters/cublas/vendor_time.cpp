@@ -100,7 +100,7 @@ double tile_time(const VendorTimes& t, const VendorShape& p, std::size_t which, 
 
 VendorShape vendor_shape(const Product& p) {
   VendorShape shape;
-  const bool ta = p.op_a == KW_OP_TRANSPOSE, tb = p.op_b == KW_OP_TRANSPOSE;
+  const bool ta = p.op_a != KW_OP_NONE, tb = p.op_b != KW_OP_NONE;
   // A row-major product is the column-major one of B and A.
   const bool swapped = p.layout == KW_ROW_MAJOR;
   shape.transposed_a = swapped ? tb : ta;
@@ -110,6 +110,8 @@ VendorShape vendor_shape(const Product& p) {
   shape.k = static_cast<double>(p.k);
   shape.batch = static_cast<double>(p.batch);
   shape.aligned = p.lda % 4 == 0 && p.ldb % 4 == 0;
+  // A complex product has the operations of a real one with twice the rows and columns.
+  if (p.is_complex) shape.m *= 2, shape.n *= 2;
   return shape;
 }
 
@@ -140,7 +142,8 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
 }
 
 double predict_vendor_us(const VendorTimes& times, const Product& product) {
-  const double all_us = predict_vendor_us(times, vendor_shape(product));
+  const double real_us = predict_vendor_us(times, vendor_shape(product));
+  const double all_us = product.is_complex ? complex_share * real_us : real_us;
   return product.triangle == Triangle::none ? all_us : least_share_of_triangle * all_us;
 }
 

@@ -27,6 +27,8 @@ double predict_vendor_us(const VendorTimes& times, const VendorShape& shape);
 // more where it is a few hundred. Nobody has measured it shape by shape, so a call is judged by the
 // least share for what cuBLAS takes for all of it, and the most for each block that is left to it.
 constexpr double least_share_of_triangle = 0.6, most_share_of_triangle = 0.8;
+// For a complex product, of what the real one with as many operations takes: rather too little.
+constexpr double complex_share = 0.9;
 // Of the whole product, or its triangle. An epilogue is taken to cost cuBLASLt nothing: its kernels
 // apply it to what they store, as the library's do.
 double predict_vendor_us(const VendorTimes& times, const Product& product);

@@ -128,6 +128,7 @@ Verification::Verification(Session& session, const Call& call, Tally* tally, boo
     : session_(session), call_(call), tally_(tally) {
   const std::int64_t every = session.policy().verify_every;
   if (every == 0 || tally == nullptr || captured || call.product.form == Form::pointers) return;
+  if (call.product.is_complex) return;
   if (!session.is_turn_to_verify() || !driver().copies()) return;
   if (!prepare(forward)) {
     elements_.clear();

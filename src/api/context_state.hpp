@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/cgemm_plans.hpp"
 #include "api/plan_cache.hpp"
 #include "backends.hpp"
 #include "kernelwright/context.hpp"
@@ -34,10 +35,12 @@ class ContextState {
   const KernelList<Sgemm>& sgemm_kernels() const { return sgemm_; }
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
+  const KernelList<Cgemm>& cgemm_kernels() const { return cgemm_; }
   const TuneCache& tune_cache() const { return tune_cache_; }
   const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
   PlanCache& plans() { return plans_; }
+  CgemmPlans& cgemm_plans() { return cgemm_plans_; }
 
   Status synchronize();
   Status set_stream(void* handle);
@@ -55,6 +58,8 @@ class ContextState {
   // What a call in that arithmetic may plan with: the caller's whole workspace; else what the
   // context's own may grow to, in fp32_split up to a size from which sub-problems are as fast.
   std::size_t workspace_limit(Math math) const;
+  // The same for a complex product, which has a real copy of an operand there too.
+  std::size_t complex_workspace_limit(Math math) const;
 
  private:
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
@@ -68,8 +73,10 @@ class ContextState {
   KernelList<Sgemm> sgemm_;
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
+  KernelList<Cgemm> cgemm_;
   TuneCache tune_cache_;
   PlanCache plans_;  // made for this device, these kernels and this tune cache
+  CgemmPlans cgemm_plans_;
   std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;

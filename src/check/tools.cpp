@@ -123,7 +123,8 @@ const Tools& cpu_tools() {
   static const Tools table = {run_each<FillMatrix>,      oracle,
                               run_judge<JudgeUnchanged>, run_judge<JudgeSgemm>,
                               run_judge<JudgeScaleAdd>,  run_each<FillDrawn>,
-                              run_each<OneSum>,          run_judge<JudgeDrawn>};
+                              run_each<OneSum>,          run_judge<JudgeDrawn>,
+                              run_judge<JudgeCgemm>};
   return table;
 }
 

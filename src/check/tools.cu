@@ -90,7 +90,8 @@ const kw::check::Tools& tools() {
       run_each<kw::check::FillMatrix>,      oracle,
       run_judge<kw::check::JudgeUnchanged>, run_judge<kw::check::JudgeSgemm>,
       run_judge<kw::check::JudgeScaleAdd>,  run_each<kw::check::FillDrawn>,
-      run_each<kw::check::OneSum>,          run_judge<kw::check::JudgeDrawn>};
+      run_each<kw::check::OneSum>,          run_judge<kw::check::JudgeDrawn>,
+      run_judge<kw::check::JudgeCgemm>};
   return table;
 }
 

@@ -6,6 +6,7 @@
 
 #include "check/accuracy/drawn_elements.hpp"
 #include "check/elementwise.hpp"
+#include "check/elementwise_complex.hpp"
 #include "gpu/device.hpp"
 #include "kernel.hpp"
 #include "sgemm/problem.hpp"
@@ -41,6 +42,7 @@ struct Tools {
   Status (*fill_drawn)(const FillDrawn&, Stream);
   Status (*one_sum)(const OneSum&, Stream);
   Status (*judge_drawn)(const JudgeDrawn&, Partial* partials, Stream);
+  Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
 };
 
 const Tools& cpu_tools();

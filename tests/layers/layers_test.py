@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATIONS = {"sgemm", "reduce", "scale_add"}
+OPERATIONS = {"sgemm", "reduce", "scale_add", "cgemm"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
 BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp"}
@@ -25,6 +25,8 @@ MAY_INCLUDE = {
     "gpu": BASE | {"host_simt/simt.hpp"},  # gpu.hpp, in a build for host SIMT
     "device": BASE | {"gpu", "host_simt/simt.hpp"},
     **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},
+    # A complex product is a real one (src/cgemm/real_product.hpp).
+    "cgemm": BASE | {"device", "gpu", "sgemm"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},
@@ -32,7 +34,7 @@ MAY_INCLUDE = {
     "backends.cpp": BASE | {"backends.hpp", "cpu/runtime_cpu.hpp", "gpu"} | {f"{o}/kernels.hpp" for o in OPERATIONS},
     "host_simt/backend.hpp": {"backends.hpp"},
     "host_simt/backend.cpp": BASE | {"backends.hpp", "gpu"} | {f"{operation}/kernels.hpp" for operation in OPERATIONS},
-    "api": BASE | {"backends.hpp", "tune_cache.hpp", "gpu"} | {"reduce/problem.hpp", "scale_add/problem.hpp", "sgemm/problem.hpp"},
+    "api": BASE | {"backends.hpp", "tune_cache.hpp", "gpu"} | {f"{operation}/problem.hpp" for operation in OPERATIONS},
     "check": BASE | {"gpu", "backends.hpp"} | OPERATIONS,
 }
 

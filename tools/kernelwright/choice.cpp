@@ -14,21 +14,22 @@ namespace kw {
 namespace {
 
 // Made once a kind of device: a launch must not allocate.
-const KernelList<Sgemm>& production(DeviceKind kind) {
+template <class Problem>
+const KernelList<Problem>& production(DeviceKind kind, KernelList<Problem> (*Backend::*list)()) {
   static std::mutex mutex;
-  static std::map<DeviceKind, KernelList<Sgemm>> lists;
+  static std::map<DeviceKind, KernelList<Problem>> lists;
   const std::lock_guard<std::mutex> lock(mutex);
   const auto known = lists.find(kind);
   if (known != lists.end()) return known->second;
   const Backend* backend = find_backend(kind);
-  return lists[kind] = backend != nullptr ? backend->sgemm() : KernelList<Sgemm>{};
+  return lists[kind] = backend != nullptr ? (backend->*list)() : KernelList<Problem>{};
 }
 
 // The plan has one part: the kernel chosen, and its own plan.
 template <Math math>
 struct LibraryChoice {
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& problem, const Device& device) {
-    auto chosen = select_kernel(problem, device, production(device.kind), math);
+    auto chosen = select_kernel(problem, device, production(device.kind, &Backend::sgemm), math);
     if (!chosen) return std::nullopt;
     Plan<Sgemm> plan = {.time_us = chosen->plan.time_us,
                         .cost = chosen->plan.cost,
@@ -60,7 +61,49 @@ struct LibraryChoice {
   }
 };
 
+// The parts of a complex product's plan are real ones, so the kernel is chosen again at the launch.
+template <Math math>
+struct ComplexChoice {
+  static std::optional<Choice<Cgemm>> choose(const Cgemm& problem, const Device& device) {
+    return select_kernel(problem, device, production(device.kind, &Backend::cgemm), math);
+  }
+  static std::optional<Plan<Cgemm>> make_plan(const Cgemm& problem, const Device& device) {
+    auto chosen = choose(problem, device);
+    if (!chosen) return std::nullopt;
+    return std::move(chosen->plan);
+  }
+  static Status launch_plan(const Cgemm& problem, const Device& device, const Plan<Cgemm>&,
+                            Workspace workspace, Stream stream) {
+    return launch_planned(*choose(problem, device), problem, device, workspace, stream);
+  }
+  static const char* path_taken(const Cgemm& problem, const Device& device, const Plan<Cgemm>&,
+                                const PathWords& words) {
+    const auto chosen = choose(problem, device);
+    const Kernel<Cgemm>& kernel = *chosen->kernel;
+    return kernel.path_taken != nullptr
+               ? kernel.path_taken(problem, device, chosen->plan, words)
+               : kernel.name;
+  }
+
+  static Kernel<Cgemm> row(const char* name, const char* idea) {
+    return {.name = name,
+            .parent = nullptr,
+            .idea = idea,
+            .role = Role::production,
+            .math = math,
+            .make_plan = make_plan,
+            .launch_plan = launch_plan,
+            .path_taken = path_taken};
+  }
+};
+
 }  // namespace
+
+KernelList<Cgemm> cgemm_choices() {
+  return {ComplexChoice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
+          ComplexChoice<Math::fp32_split>::row("kernelwright_split",
+                                               "the library's choice in fp32_split")};
+}
 
 KernelList<Sgemm> sgemm_choices() {
   return {LibraryChoice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),

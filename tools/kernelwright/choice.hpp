@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "cgemm/problem.hpp"
 #include "kernel.hpp"
 #include "sgemm/problem.hpp"
 
@@ -11,6 +12,7 @@ namespace kw {
 // A row an arithmetic, "kernelwright" and "kernelwright_split": each call goes to the kernel that
 // the library's rule chooses.
 KernelList<Sgemm> sgemm_choices();
+KernelList<Cgemm> cgemm_choices();
 
 // Whether a row of that name is one of them.
 bool is_choice(std::string_view name);

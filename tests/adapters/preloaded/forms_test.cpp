@@ -95,7 +95,7 @@ struct Subject {
   std::function<Status(Problem&, const Spoiled&)> call;
 };
 
-// Triangles, cublasLt and handles have tests of their own.
+// Triangles, complex products, cublasLt and handles have tests of their own.
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
 // NOLINTBEGIN(bugprone-macro-parentheses): names of functions and types
@@ -114,6 +114,9 @@ std::vector<Subject> subjects() {
 #define KW_SUBJECT_grouped(symbol, integer) KW_PLAIN(symbol, grouped, integer)
 #define KW_SUBJECT_grouped_ex(symbol, integer) KW_PLAIN(symbol, grouped_ex, integer)
 #define KW_SUBJECT_syrk(symbol, integer)
+#define KW_SUBJECT_cgemm(symbol, integer)
+#define KW_SUBJECT_cgemm_batched(symbol, integer)
+#define KW_SUBJECT_cgemm_strided(symbol, integer)
 #define KW_SUBJECT_lt_matmul(symbol, integer)
 #define KW_SUBJECT_destroy(symbol, integer)
   KW_CUBLAS_SYMBOLS(KW_SUBJECT)

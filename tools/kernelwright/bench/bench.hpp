@@ -16,6 +16,7 @@
 #include "bench/row.hpp"
 #include "bench/telemetry.hpp"
 #include "check/verify.hpp"
+#include "check/verify_cgemm.hpp"
 
 namespace kw::bench {
 
@@ -41,6 +42,7 @@ class Bench {
   std::vector<Row> run(const KernelList<Sgemm>& kernels, const check::SgemmCase& c);
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
+  std::vector<Row> run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c);
 
  private:
   template <class Problem>

@@ -16,15 +16,17 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, std::int64_t ld, 
   return static_cast<std::size_t>((rows - 1) * ld + cols) * size;
 }
 
-Operand matrix(Op op, const float* data, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+template <class Element>
+Operand matrix(Op op, const Element* data, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
   if (op == Op::transpose) std::swap(rows, cols);
-  return {data, matrix_bytes(rows, cols, ld, sizeof(float))};
+  return {data, matrix_bytes(rows, cols, ld, sizeof(Element))};
 }
 
 // Of a batch by strides: from the first element of the first entry to the last of the last.
-Operand all_entries(Operand first, std::int64_t batch, std::int64_t stride) {
+Operand all_entries(Operand first, std::int64_t batch, std::int64_t stride,
+                    std::size_t element_bytes = sizeof(float)) {
   if (batch == 0 || first.bytes == 0) return {first.from, 0};
-  first.bytes += static_cast<std::size_t>((batch - 1) * stride) * sizeof(float);
+  first.bytes += static_cast<std::size_t>((batch - 1) * stride) * element_bytes;
   return first;
 }
 
@@ -52,10 +54,24 @@ std::vector<Operand> operands(const Reduce& p) {
           {p.out, out}};
 }
 
+std::vector<Operand> operands(const Cgemm& p) {
+  constexpr std::size_t bytes = sizeof(Complex);
+  return {all_entries(matrix(p.op_a, p.a, p.m, p.k, p.lda), p.batch, p.stride_a, bytes),
+          all_entries(matrix(p.op_b, p.b, p.k, p.n, p.ldb), p.batch, p.stride_b, bytes),
+          all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c, bytes)};
+}
+
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
   problem.c = sets.data<float>(set, 2);
+  return problem;
+}
+
+Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set) {
+  problem.a = sets.data<Complex>(set, 0);
+  problem.b = sets.data<Complex>(set, 1);
+  problem.c = sets.data<Complex>(set, 2);
   return problem;
 }
 
@@ -75,6 +91,10 @@ Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set) {
 double work(const check::SgemmCase& c) {
   return 2.0 * static_cast<double>(c.m) * static_cast<double>(c.n) * static_cast<double>(c.k) *
          static_cast<double>(c.batch);
+}
+
+double work(const check::CgemmCase& c) {
+  return 4 * work(static_cast<const check::SgemmCase&>(c));
 }
 
 double work(const check::ScaleAddCase& c) {
@@ -101,6 +121,11 @@ check::SgemmCase probe(check::SgemmCase c) {
   return c;
 }
 
+check::CgemmCase probe(check::CgemmCase c) {
+  static_cast<check::SgemmCase&>(c) = probe(static_cast<const check::SgemmCase&>(c));
+  return c;
+}
+
 check::ScaleAddCase probe(check::ScaleAddCase c) {
   constexpr std::int64_t edge = 512;
   c.rows = std::min(c.rows, edge);
@@ -124,6 +149,15 @@ void fill_rates(Row& row, const Sgemm& p, const Ceilings& ceilings) {
                        c_passes * static_cast<double>(p.m) * static_cast<double>(p.n);
   row.gflops = p.flops() * 1e-3 / row.time_us->median;
   row.gbs = gbs(4.0 * words * static_cast<double>(p.batch), row);
+  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+}
+
+void fill_rates(Row& row, const Cgemm& p, const Ceilings& ceilings) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.loop_k());
+  const double elements = m * k + k * n + (is_zero(p.beta) ? 1 : 2) * m * n;
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  row.gbs = gbs(8.0 * elements * static_cast<double>(p.batch), row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 

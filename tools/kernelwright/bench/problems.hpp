@@ -6,6 +6,7 @@
 #include "bench/ceilings.hpp"
 #include "bench/operand_sets.hpp"
 #include "bench/row.hpp"
+#include "check/verify_cgemm.hpp"
 
 namespace kw::bench {
 
@@ -13,26 +14,31 @@ namespace kw::bench {
 std::vector<Operand> operands(const Sgemm& problem);
 std::vector<Operand> operands(const ScaleAdd& problem);
 std::vector<Operand> operands(const Reduce& problem);
+std::vector<Operand> operands(const Cgemm& problem);
 
 // The same problem on one of the rotating sets.
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set);
 ScaleAdd on_set(ScaleAdd problem, const OperandSets& sets, std::int64_t set);
 Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set);
+Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set);
 
 // What a call's time grows with: operations, bytes.
 double work(const check::SgemmCase& c);
 double work(const check::ScaleAddCase& c);
 double work(const check::ReduceCase& c);
+double work(const check::CgemmCase& c);
 
 // The same problem, small enough to find out how fast a slow kernel is.
 check::SgemmCase probe(check::SgemmCase c);
 check::ScaleAddCase probe(check::ScaleAddCase c);
 check::ReduceCase probe(check::ReduceCase c);
+check::CgemmCase probe(check::CgemmCase c);
 
 // GFLOP/s, GB/s of compulsory traffic (each operand once) and share of the limit that applies, from
 // the row's median time. A reduction has GB/s alone: what an addition is depends on the operation.
 void fill_rates(Row& row, const Sgemm& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const ScaleAdd& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Reduce& problem, const Ceilings& ceilings);
+void fill_rates(Row& row, const Cgemm& problem, const Ceilings& ceilings);
 
 }  // namespace kw::bench

@@ -111,6 +111,13 @@ Chosen<check::SgemmCase> chosen_cases(const BenchOptions& options, const Device&
   return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
 }
 
+Chosen<check::CgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                      const Cgemm&) {
+  ChosenComplexProducts products =
+      complex_products(options.product, device, options.parsed_input(), options.seed);
+  return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
+}
+
 Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
                                          const ScaleAdd& scale_add) {
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
@@ -130,8 +137,10 @@ Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device
 
 // The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
 // the library's choice alone, never the best of its kernels.
-std::string asked_kernels(const BenchOptions& options, const Device& device) {
+std::string asked_kernels(const BenchOptions& options, const Device& device, bool is_complex) {
   if (!options.kernel.empty()) return options.kernel;
+  if (options.product.is_of_products() && is_complex && device.kind == DeviceKind::cpu)
+    return "cpu_cgemm*";
   if (options.product.is_of_products()) return kernel_of_choice(device);
   if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
   return options.timing == "enqueue" ? "kernelwright*" : "";
@@ -152,7 +161,7 @@ void check_whole_calls(const KernelList<Problem>& kernels) {
 template <class Problem>
 KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
   const KernelList<Problem> all = all_kernels<Problem>(device.kind);
-  KernelList<Problem> chosen = select_kernels(all, asked_kernels(options, device));
+  KernelList<Problem> chosen = select_kernels(all, asked_kernels(options, device, std::is_same_v<Problem, Cgemm>));
   if (options.timing == "enqueue") check_whole_calls(chosen);
   const auto is_chosen = [&](const Kernel<Problem>& kernel) {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {
@@ -194,6 +203,9 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   fmt::print("\n");
 }
 
+template <class Problem>
+constexpr bool is_product = std::is_same_v<Problem, Sgemm> || std::is_same_v<Problem, Cgemm>;
+
 template <class Problem, class Trial>
 int run(const BenchOptions& options, const std::string& command) {
   static_cast<void>(options.parsed_input());
@@ -221,7 +233,7 @@ int run(const BenchOptions& options, const std::string& command) {
       progress.clear();
     }
     session.begin(command, device, ceilings);
-    if (!options.quiet()) print_heading(device, ceilings, timing, std::is_same_v<Problem, Sgemm>);
+    if (!options.quiet()) print_heading(device, ceilings, timing, is_product<Problem>);
     flush_output();
     if (!chosen.left_out.empty()) progress.say(chosen.left_out);
     const auto roofline =
@@ -233,7 +245,7 @@ int run(const BenchOptions& options, const std::string& command) {
         bench::parts_of(cases, static_cast<double>(kernels.size()) * timing.budget_ms * 1e-3));
     for (std::size_t i = 0; i < cases.size(); ++i) {
       std::vector<bench::Row> found = bench.run(kernels, cases[i]);
-      if constexpr (std::is_same_v<Problem, Sgemm>) {
+      if constexpr (is_product<Problem>) {
         if (!chosen.labels.empty()) label_rows(found, chosen.labels[i], cases[i], roofline);
       } else if (!chosen.labels.empty()) {
         for (bench::Row& row : found) row.sweep = chosen.labels[i];
@@ -379,6 +391,31 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_bench_cgemm(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command =
+      bench.add_subcommand("cgemm", "C = alpha op(A) op(B) + beta C of complex matrices");
+  command->footer(
+      "Sizes count complex elements, and a product has 8mnk operations. Sweeps as of sgemm.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench cgemm --shape 1024,4096 --kernel 'kernelwright*' --json cgemm.json\n"
+      "  kernelwright bench cgemm --sweep random --seed 7 --count 60\n"
+      "  kernelwright bench cgemm --shape 16 --batch 1000 --ops nn,tn --conjugate");
+  auto options = std::make_shared<BenchOptions>();
+  options->product.add_bench_options(*command);
+  options->product.add_complex_options(*command);
+  command
+      ->add_option("--within", options->within,
+                   "Of the kernels that predict their times only those whose prediction is at most "
+                   "so many times the least; rows then state predicted_us and workspace_bytes")
+      ->check(number_from_zero(false));
+  add_timing_options(*command, *options);
+  add_timing(*command, *options);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Cgemm, check::CgemmTrial>(*options, invocation.command);
+  });
+}
+
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("scale_add", "B = scale A + shift, elementwise");
   command->footer(
@@ -475,6 +512,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright bench reduce --shape 2^20 --op sum,max\n"
       "  kernelwright bench scale_add --shape 8192");
   add_bench_sgemm(*command, invocation);
+  add_bench_cgemm(*command, invocation);
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
 }
