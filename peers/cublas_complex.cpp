@@ -1,4 +1,5 @@
-// NVIDIA's cuBLAS as a row of cgemm's list: true FP32 (pedantic), its handle made before any timing.
+// NVIDIA's cuBLAS as a row of cgemm's list: true FP32 (pedantic), its handle made before any
+// timing.
 #include "cgemm/kernels.hpp"
 
 #ifdef KW_HAVE_CUDA
@@ -41,10 +42,10 @@ Status multiply(cublasHandle_t handle, const Cgemm& p, const cuComplex* alpha,
         "cublasCgemmBatched_64");
   }
   if (p.batch != 1) {
-    return check(cublasCgemmStridedBatched_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, b, p.ldb,
-                                              p.stride_b, a, p.lda, p.stride_a, beta, c, p.ldc,
-                                              p.stride_c, p.batch),
-                 "cublasCgemmStridedBatched_64");
+    return check(
+        cublasCgemmStridedBatched_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, b, p.ldb, p.stride_b,
+                                     a, p.lda, p.stride_a, beta, c, p.ldc, p.stride_c, p.batch),
+        "cublasCgemmStridedBatched_64");
   }
   return check(cublasCgemm_v2_64(handle, op_b, op_a, p.n, p.m, p.k, alpha, b, p.ldb, a, p.lda, beta,
                                  c, p.ldc),

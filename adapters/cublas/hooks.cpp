@@ -55,7 +55,8 @@ void take_types(Enum a, Enum b, Enum c, Call* call) {
   if (a != data_r_32f || b != data_r_32f || c != data_r_32f) call->reason = Reason::types;
 }
 
-// The same where the call may be of complex numbers. Before cuBLAS 11 their compute type was theirs.
+// The same where the call may be of complex numbers. Before cuBLAS 11 their compute type was
+// theirs.
 void take_types(Enum a, Enum b, Enum c, Enum op_a, Enum op_b, Call* call) {
   if (a != data_c_32f || b != data_c_32f || c != data_c_32f) return take_types(a, b, c, call);
   make_complex(op_a, op_b, call);
@@ -199,11 +200,11 @@ KW_DECODE(strided_ex) {
   return call;
 }
 
-#define KW_DECODE_COMPLEX(form, real_form)                                          \
-  KW_DECODE(form) {                                                                 \
+#define KW_DECODE_COMPLEX(form, real_form)                                         \
+  KW_DECODE(form) {                                                                \
     Call call = decode_##real_form<Int>(vendor, symbol, KW_ARGUMENTS_##real_form); \
-    make_complex(op_a, op_b, &call);                                                \
-    return call;                                                                    \
+    make_complex(op_a, op_b, &call);                                               \
+    return call;                                                                   \
   }
 KW_DECODE_COMPLEX(cgemm, sgemm)
 KW_DECODE_COMPLEX(cgemm_batched, batched)

@@ -9,8 +9,9 @@ namespace kw::cublas {
 
 Reason judge_times(const Policy& policy, bool measured, const Product& p, double time_us,
                    double vendor_time_us) {
-  const double whole = (p.is_complex ? 8.0 : 2.0) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-                       static_cast<double>(p.k) * static_cast<double>(p.batch);
+  const double whole = (p.is_complex ? 8.0 : 2.0) * static_cast<double>(p.m) *
+                       static_cast<double>(p.n) * static_cast<double>(p.k) *
+                       static_cast<double>(p.batch);
   const double operations = p.triangle == Triangle::none ? whole : whole / 2;
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;

@@ -59,9 +59,7 @@ std::string command_line() {
   return command;
 }
 
-char letter(kwOp_t op) {
-  return op == KW_OP_NONE ? 'n' : op == KW_OP_TRANSPOSE ? 't' : 'c';
-}
+char letter(kwOp_t op) { return op == KW_OP_NONE ? 'n' : op == KW_OP_TRANSPOSE ? 't' : 'c'; }
 
 // What a product does beside multiplying: "source" is a C apart from what is written.
 std::string epilogue_of(const Product& p) {

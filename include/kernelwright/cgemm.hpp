@@ -17,8 +17,8 @@
 // Null, overlap, same bits, errors, time, math
 //            as sgemm.hpp has them.
 // Workspace  Large products take a real copy of an operand, twice that operand's memory; with less
-//            they are computed in parts, or by a kernel that takes none. beta with an imaginary part
-//            is multiplied into C before.
+//            they are computed in parts, or by a kernel that takes none. beta with an imaginary
+//            part is multiplied into C before.
 #pragma once
 
 #include <complex>

@@ -116,8 +116,7 @@ SgemmBatch by_pointers(std::int64_t batch, const kwComplex* const* a, const kwCo
 
 }  // namespace
 
-#define ONE(a, b, c) \
-  layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+#define ONE(a, b, c) layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
 
 kwStatus_t kwCgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
                    int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a, int64_t lda,

@@ -148,8 +148,8 @@ Status prepare(ContextState& state, const Cgemm& problem, Math math, const Plann
     Status status = plan_of(state, problem, math, planned);
     if (!status.ok()) return status;
     status = state.workspace((*planned)->workspace_bytes, workspace);
-    const bool can_do_with_less = status.code == StatusCode::out_of_memory &&
-                                  state.complex_workspace_limit(math) < limit;
+    const bool can_do_with_less =
+        status.code == StatusCode::out_of_memory && state.complex_workspace_limit(math) < limit;
     if (!can_do_with_less) return status;
   }
 }
@@ -231,8 +231,12 @@ using OutPointers = MatrixPointers<std::complex<float>>;
 detail::CgemmCall by_pointers(const ComplexScalar& alpha, const Pointers& a, const Pointers& b,
                               const ComplexScalar& beta, const OutPointers& c, std::int64_t batch,
                               const CgemmOptions& options) {
-  return {alpha,   a.shape, b.shape,
-          beta,    c.shape, options,
+  return {alpha,
+          a.shape,
+          b.shape,
+          beta,
+          c.shape,
+          options,
           detail::complex_pointers(batch, a.pointers, b.pointers, c.pointers)};
 }
 

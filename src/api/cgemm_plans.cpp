@@ -54,9 +54,9 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
   put(p.beta_at != nullptr, 1);
   put(p.by_pointers(), 1);
   for (const std::int64_t bits : {bits_of(p.a), bits_of(p.b), bits_of(p.c)}) put(bits, 4);
-  words_ = {p.m,          p.n,          p.k,          p.lda, p.ldb, p.ldc, p.batch, key.stride_a,
-            key.stride_b, key.stride_c, small,
-            static_cast<std::int64_t>(workspace_limit)};
+  words_ = {p.m,          p.n,          p.k,     p.lda,
+            p.ldb,        p.ldc,        p.batch, key.stride_a,
+            key.stride_b, key.stride_c, small,   static_cast<std::int64_t>(workspace_limit)};
 }
 
 std::size_t CgemmKey::hash() const {

@@ -130,11 +130,11 @@ Status check_data(const Operand& operand) {
   }
   const auto alignment = static_cast<std::uintptr_t>(operand.element_bytes);
   if (address % alignment != 0) {
-    return invalid(text(operand.argument(), " lies ", address % alignment,
-                        " bytes past a multiple of ", alignment, ": a ",
-                        operand.is_complex() ? "complex element" : "float",
-                        "'s address is a multiple of ", alignment),
-                   operand.argument());
+    return invalid(
+        text(operand.argument(), " lies ", address % alignment, " bytes past a multiple of ",
+             alignment, ": a ", operand.is_complex() ? "complex element" : "float",
+             "'s address is a multiple of ", alignment),
+        operand.argument());
   }
   std::int64_t elements = 0;
   if (!span_elements(operand, &elements) ||
@@ -198,10 +198,11 @@ Status check_scalar(const Scalar& scalar, const char* argument, int element_byte
   const auto address = reinterpret_cast<std::uintptr_t>(scalar.address());
   const auto alignment = static_cast<std::uintptr_t>(element_bytes);
   if (address != 0 && address % alignment == 0) return Status::success();
-  return invalid(text(argument, address == 0 ? " is null" : text(" is no multiple of ", alignment),
-                      ": pass the address of a ", alignment == alignof(float) ? "float" : "complex number",
-                      " in the device's memory"),
-                 argument);
+  return invalid(
+      text(argument, address == 0 ? " is null" : text(" is no multiple of ", alignment),
+           ": pass the address of a ", alignment == alignof(float) ? "float" : "complex number",
+           " in the device's memory"),
+      argument);
 }
 
 Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output) {

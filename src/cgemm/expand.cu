@@ -195,13 +195,13 @@ __global__ void __launch_bounds__(threads) expand(__grid_constant__ const Expand
 }  // namespace
 
 Status launch_expand(const ExpandParams& params, Stream stream) {
-  const std::int64_t tiles = walk_of_b(params).tiles() + walk_of_a(params).tiles() +
-                             walk_of_c(params).tiles();
+  const std::int64_t tiles =
+      walk_of_b(params).tiles() + walk_of_a(params).tiles() + walk_of_c(params).tiles();
   // One block at least, for the factors.
   const auto blocks = static_cast<unsigned>(std::max<std::int64_t>(tiles, 1));
   return gpu::launch(
-      expand,
-      {.grid = dim3(blocks), .block = dim3(threads), .stream = stream, .overlap = true}, params);
+      expand, {.grid = dim3(blocks), .block = dim3(threads), .stream = stream, .overlap = true},
+      params);
 }
 
 }  // namespace KW_TARGET

@@ -1,11 +1,12 @@
 // The complex tiles: a product of complex matrices as they are stored, in one launch.
 //
-// Idea        A block computes a tile of C from tiles of A and B that cp.async brings, an element of
+// Idea        A block computes a tile of C from tiles of A and B that cp.async brings, an element
+// of
 //             8 bytes a copy, into a ring of stages, both k-major. Four FFMAs a pair of elements: a
 //             thread with 8 x 4 outputs reads 24 floats of shared memory for 128 FFMAs. Conjugates
 //             cost nothing: conj(A) conj(B) is conj(A B), and A conj(B) is conj(conj(A) B), so the
-//             loop knows two cases and the store turns a sign. Where tiles are few each is cut along
-//             k, and the block that comes last adds up the parts in their order.
+//             loop knows two cases and the store turns a sign. Where tiles are few each is cut
+//             along k, and the block that comes last adds up the parts in their order.
 // Prediction  48 TFLOP/s where tiles fill the SMs, as sgemm's async_tile has it; a product of 32
 //             cubed in 3 us.
 // Limits      One block a tile and part, no rows of tiles that take turns: sgemm's larger kernels,

@@ -56,8 +56,7 @@ inline double predict_complex_us(const ComplexTile& tile, const Cgemm& p, const 
                                  const Device& device) {
   const ComplexTileTimes& t = tile.times;
   const double sms = std::max(device.sm_count, 1);
-  const auto blocks =
-      static_cast<double>(complex_tile_count(tile.config, p) * p.batch * cut.parts);
+  const auto blocks = static_cast<double>(complex_tile_count(tile.config, p) * p.batch * cut.parts);
   const double most = std::ceil(blocks / sms);  // on one SM
   const double turns = std::ceil(most / tile.config.blocks_per_sm);
   const auto stages = static_cast<double>(p.loop_k() == 0 ? 0 : cut.share);
@@ -65,13 +64,14 @@ inline double predict_complex_us(const ComplexTile& tile, const Cgemm& p, const 
   const double alone = turns * (stages * t.alone_us + t.block_us);
   const ComplexSplitTuning& split = complex_split_tuning;
   const double sum_us =
-      cut.parts == 1 ? 0
-                     : split.parts_us + split.each_part_us * static_cast<double>(cut.parts) *
-                                            std::max(1.0, std::ceil(most / static_cast<double>(cut.parts)));
+      cut.parts == 1
+          ? 0
+          : split.parts_us + split.each_part_us * static_cast<double>(cut.parts) *
+                                 std::max(1.0, std::ceil(most / static_cast<double>(cut.parts)));
   const double bytes = complex_operand_bytes(p);
-  const double memory = share_lost(bytes, device, memory_tuning.kept_share,
-                                   memory_tuning.lost_share) *
-                        bytes / memory_bytes_per_us(device);
+  const double memory =
+      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes /
+      memory_bytes_per_us(device);
   return t.first_us + std::max({busy, alone, memory}) + sum_us;
 }
 
@@ -89,8 +89,7 @@ inline TimedComplexCut fastest_complex_cut(const ComplexTile& tile, const Cgemm&
   const std::int64_t most =
       tiles > static_cast<std::int64_t>(ticket_count)
           ? 1
-          : std::max(fewest,
-                     std::min<std::int64_t>(p.loop_k() / split.least_k, split.most_parts));
+          : std::max(fewest, std::min<std::int64_t>(p.loop_k() / split.least_k, split.most_parts));
   TimedComplexCut best;
   for (std::int64_t parts = std::min(fewest, most); parts <= most;
        parts += std::max<std::int64_t>(parts / 8, 1)) {

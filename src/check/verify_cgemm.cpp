@@ -150,17 +150,23 @@ void CgemmTrial::make_oracle_products() {
       const int a_part = part == imag_imag || part == imag_real ? 1 : 0;
       const int b_part = part == imag_imag || part == real_imag ? 1 : 0;
       const std::int64_t at = part * step + slot_of(c, c_, true, i) * c.m * c.n;
-      require(bench_.tools().oracle({c.m, c.n, k, a + a_part, a_plain ? a_.ld() : 2,
-                                     a_plain ? 2 : a_.ld(), b + b_part, b_plain ? b_.ld() : 2,
-                                     b_plain ? 2 : b_.ld(), products_.as<double>() + at,
-                                     magnitudes_.as<double>() + at},
-                                    bench_.stream()));
+      require(bench_.tools().oracle(
+          {c.m, c.n, k, a + a_part, a_plain ? a_.ld() : 2, a_plain ? 2 : a_.ld(), b + b_part,
+           b_plain ? b_.ld() : 2, b_plain ? 2 : b_.ld(), products_.as<double>() + at,
+           magnitudes_.as<double>() + at},
+          bench_.stream()));
     }
   }
 }
 
 VerifyResult CgemmTrial::verify(const Kernel<Cgemm>& kernel) {
   return guarded([&] {
+    if (may_refuse(kernel.role, case_) && kernel.role == Role::peer) {
+      VerifyResult refused;
+      refused.outcome = Outcome::unsupported;
+      refused.message = fmt::format("{} does not have this call", kernel.name);
+      return refused;
+    }
     c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_));
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;
@@ -206,8 +212,8 @@ VerifyResult CgemmTrial::judge() {
         "{:.3g} u)",
         result.failures, judge.size(), result.first_col, result.first_row, result.error.max,
         factor);
-  for (const std::string& change : {c_.find_change("C", true), a_.find_change("A", false),
-                                    b_.find_change("B", false)}) {
+  for (const std::string& change :
+       {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
     if (change.empty()) continue;
     result.outcome = Outcome::failed;
     result.message += (result.message.empty() ? "" : "; ") + change;
@@ -277,9 +283,16 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
       add({sizes[i], sizes[(3 * i + 2 + 4 * pass) % sizes.size()],
            sizes[(7 * i + 5 * pass) % sizes.size()]});
   }
-  for (const ComplexShape& shape :
-       {ComplexShape{1, 1, 1}, {0, 5, 3}, {5, 0, 3}, {4, 6, 0}, {129, 66, 9}, {5, 130, 40},
-        {130, 3, 33}, {8, 9, 300}, {2, 3, 2100}, {64, 128, 32}})
+  for (const ComplexShape& shape : {ComplexShape{1, 1, 1},
+                                    {0, 5, 3},
+                                    {5, 0, 3},
+                                    {4, 6, 0},
+                                    {129, 66, 9},
+                                    {5, 130, 40},
+                                    {130, 3, 33},
+                                    {8, 9, 300},
+                                    {2, 3, 2100},
+                                    {64, 128, 32}})
     add(shape);
   return cases;
 }

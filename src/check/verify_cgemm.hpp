@@ -53,10 +53,11 @@ std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std:
                                             Input input, std::uint64_t seed);
 
 inline bool may_refuse(Role role, const CgemmCase& c) {
-  // A vendor's call has no conjugate without a transpose.
-  return role == Role::production ||
-         (role == Role::peer &&
-          ((c.conj_a && c.op_a == Op::none) || (c.conj_b && c.op_b == Op::none)));
+  // A vendor's call has no conjugate without a transpose, and may read A and B where an alpha on
+  // the device is 0.
+  const bool conjugates = (c.conj_a && c.op_a == Op::none) || (c.conj_b && c.op_b == Op::none);
+  const bool reads_nothing = c.scalars_on_device && c.alpha == 0 && c.alpha_im == 0;
+  return role == Role::production || (role == Role::peer && (conjugates || reads_nothing));
 }
 
 }  // namespace kw::check

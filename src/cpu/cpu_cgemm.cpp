@@ -113,21 +113,20 @@ std::int64_t ld_of_b(const Cgemm& p) {
 }
 std::int64_t ld_of_c(const Cgemm& p) { return complex_ld(p.m, p.n, p.ldc); }
 
-// The part from (i, j, l) on, at most_complex `largest` in each direction. Later slices of k add to what
-// the first left.
+// The part from (i, j, l) on, at most_complex `largest` in each direction. Later slices of k add to
+// what the first left.
 void one_slice(const Cgemm& p, std::int64_t i, std::int64_t j, std::int64_t l,
                std::int64_t largest) {
   const auto size = [&](std::int64_t extent, std::int64_t first) {
     return static_cast<int>(std::min(largest, extent - first));
   };
   const Complex one{1, 0};
-  cblas_cgemm(CblasRowMajor, to_cblas(p.op_a, p.conj_a), to_cblas(p.op_b, p.conj_b), size(p.m, i),
-              size(p.n, j), size(p.k, l), &p.alpha,
-              p.a + (p.op_a == Op::none ? i * p.lda + l : l * p.lda + i),
-              static_cast<int>(ld_of_a(p)),
-              p.b + (p.op_b == Op::none ? l * p.ldb + j : j * p.ldb + l),
-              static_cast<int>(ld_of_b(p)), l > 0 ? &one : &p.beta, p.c + i * p.ldc + j,
-              static_cast<int>(ld_of_c(p)));
+  cblas_cgemm(
+      CblasRowMajor, to_cblas(p.op_a, p.conj_a), to_cblas(p.op_b, p.conj_b), size(p.m, i),
+      size(p.n, j), size(p.k, l), &p.alpha,
+      p.a + (p.op_a == Op::none ? i * p.lda + l : l * p.lda + i), static_cast<int>(ld_of_a(p)),
+      p.b + (p.op_b == Op::none ? l * p.ldb + j : j * p.ldb + l), static_cast<int>(ld_of_b(p)),
+      l > 0 ? &one : &p.beta, p.c + i * p.ldc + j, static_cast<int>(ld_of_c(p)));
 }
 
 }  // namespace
@@ -143,8 +142,7 @@ void cblas_in_slices(const Cgemm& p, std::int64_t largest) {
 }
 
 bool cpu_cgemm_cblas_supports(const Cgemm& p, const Device&) {
-  const bool has_op =
-      !(p.conj_a && p.op_a == Op::none) && !(p.conj_b && p.op_b == Op::none);
+  const bool has_op = !(p.conj_a && p.op_a == Op::none) && !(p.conj_b && p.op_b == Op::none);
   return has_op && std::max({ld_of_a(p), ld_of_b(p), ld_of_c(p)}) <= most_complex;
 }
 

@@ -10,9 +10,13 @@
 namespace kw::host_simt {
 
 const Backend& backend() {
-  static const Backend backend{
-      DeviceKind::host_simt,         [] { return 1; },          open, on_host::sgemm_production,
-      on_host::scale_add_production, on_host::reduce_production, on_host::cgemm_production};
+  static const Backend backend{DeviceKind::host_simt,
+                               [] { return 1; },
+                               open,
+                               on_host::sgemm_production,
+                               on_host::scale_add_production,
+                               on_host::reduce_production,
+                               on_host::cgemm_production};
   return backend;
 }
 

@@ -157,9 +157,8 @@ template <class Int>
 Status judge_types(Status so_far, Int batch, Enum type_a, Enum type_b, Enum type_c, Enum compute) {
   if (so_far != status_success) return so_far;
   if (batch < 0) return invalid_value;
-  const bool known =
-      (is_fp32(type_a, type_b, type_c) || is_complex(type_a, type_b, type_c)) &&
-      is_fp32_compute(compute);
+  const bool known = (is_fp32(type_a, type_b, type_c) || is_complex(type_a, type_b, type_c)) &&
+                     is_fp32_compute(compute);
   return known ? status_success : not_supported;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using Element = std::complex<float>;
 using Exact = std::complex<double>;
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float infinite = std::numeric_limits<float>::infinity();
 
 std::vector<Element> random_elements(std::int64_t count, unsigned seed) {
   const std::vector<float> parts = random_floats(2 * count, seed);
@@ -169,7 +169,7 @@ TEST_P(ApiCgemm, BetaZeroOverwritesNanAndAlphaZeroReadsNothing) {
   const ComplexMatrix b = make_complex(5, 8, Layout::row_major, Op::none, 0, 2);
   ComplexMatrix c = make_complex(7, 8, Layout::row_major, Op::none, 0, 3);
   ComplexMatrix of_nan = a;
-  std::fill(of_nan.values.begin(), of_nan.values.end(), Element(nan, infinity));
+  std::fill(of_nan.values.begin(), of_nan.values.end(), Element(nan, infinite));
   for (const Element beta : {Element(1), Element(0), Element(2, -1)})
     for (const Element& value : compute(of_nan, b, c, 0.0f, beta))
       EXPECT_TRUE(std::isfinite(value.real()) && std::isfinite(value.imag()));
@@ -182,7 +182,7 @@ TEST_P(ApiCgemm, BetaZeroOverwritesNanAndAlphaZeroReadsNothing) {
 TEST_P(ApiCgemm, NanAndInfinityStayInTheirRowsAndColumns) {
   const ComplexMatrix b = make_complex(5, 8, Layout::row_major, Op::none, 0, 2);
   const ComplexMatrix c = make_complex(7, 8, Layout::row_major, Op::none, 0, 3);
-  for (const Element special : {Element(nan, 1), Element(infinity, 1), Element(1, -infinity)}) {
+  for (const Element special : {Element(nan, 1), Element(infinite, 1), Element(1, -infinite)}) {
     for (const Element alpha : {Element(1), Element(0.5f, 0.25f)}) {
       ComplexMatrix a = make_complex(7, 5, Layout::row_major, Op::none, 0, 1);
       a.values[a.index(0, 3, 2)] = special;

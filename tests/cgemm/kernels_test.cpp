@@ -18,7 +18,8 @@ TEST_P(CgemmKernels, EdgeCases) {
   int verified = 0;
   for (const check::CgemmCase& c : check::cgemm_edge_cases(run_seed())) {
     const check::VerifyResult result = check::CgemmTrial(bench, c).verify(kernel);
-    if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c)) continue;
+    if (result.outcome == check::Outcome::unsupported && check::may_refuse(kernel.role, c))
+      continue;
     EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
     ++verified;
   }

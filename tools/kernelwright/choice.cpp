@@ -80,9 +80,8 @@ struct ComplexChoice {
                                 const PathWords& words) {
     const auto chosen = choose(problem, device);
     const Kernel<Cgemm>& kernel = *chosen->kernel;
-    return kernel.path_taken != nullptr
-               ? kernel.path_taken(problem, device, chosen->plan, words)
-               : kernel.name;
+    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, chosen->plan, words)
+                                        : kernel.name;
   }
 
   static Kernel<Cgemm> row(const char* name, const char* idea) {

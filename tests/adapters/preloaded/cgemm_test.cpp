@@ -88,32 +88,31 @@ struct ComplexSubject {
   std::function<Status(ComplexProblem&, void*)> call;
 };
 
-#define KW_COMPLEX_HEAD                                                      \
-  handle, p.op_a, p.op_b, Int(p.m), Int(p.n), Int(p.k), p.floats(p.alpha)
-#define KW_ONE(symbol, integer)                                                             \
-  {                                                                                         \
-    #symbol, 1, [](ComplexProblem& p, void* handle) {                                       \
+#define KW_COMPLEX_HEAD handle, p.op_a, p.op_b, Int(p.m), Int(p.n), Int(p.k), p.floats(p.alpha)
+#define KW_ONE(symbol, integer)                                                           \
+  {                                                                                       \
+#symbol, 1, [](ComplexProblem& p, void* handle) {                                       \
       using Int = integer;                                                                  \
       return symbol(KW_COMPLEX_HEAD, p.floats(p.a), Int(p.lda), p.floats(p.b), Int(p.ldb),  \
                     p.floats(p.beta), p.floats(p.c), Int(p.ldc));                           \
-    }                                                                                       \
+    } \
   }
-#define KW_STRIDED(symbol, integer)                                                            \
-  {                                                                                            \
-    #symbol, 3, [](ComplexProblem& p, void* handle) {                                          \
+#define KW_STRIDED(symbol, integer)                                                          \
+  {                                                                                          \
+#symbol, 3, [](ComplexProblem& p, void* handle) {                                          \
       using Int = integer;                                                                     \
       return symbol(KW_COMPLEX_HEAD, p.floats(p.a), Int(p.lda), p.stride_a, p.floats(p.b),     \
                     Int(p.ldb), p.stride_b, p.floats(p.beta), p.floats(p.c), Int(p.ldc),       \
                     p.stride_c, Int(p.batch));                                                 \
-    }                                                                                          \
+    } \
   }
-#define KW_POINTERS(symbol, integer)                                                          \
-  {                                                                                           \
-    #symbol, 3, [](ComplexProblem& p, void* handle) {                                         \
+#define KW_POINTERS(symbol, integer)                                                        \
+  {                                                                                         \
+#symbol, 3, [](ComplexProblem& p, void* handle) {                                         \
       using Int = integer;                                                                    \
       return symbol(KW_COMPLEX_HEAD, p.a_array.data(), Int(p.lda), p.b_array.data(),          \
                     Int(p.ldb), p.floats(p.beta), p.c_array.data(), Int(p.ldc), Int(p.batch)); \
-    }                                                                                         \
+    } \
   }
 
 Status gemm_ex(ComplexProblem& p, void* handle, Enum type, Enum compute) {

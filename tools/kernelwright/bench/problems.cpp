@@ -93,9 +93,7 @@ double work(const check::SgemmCase& c) {
          static_cast<double>(c.batch);
 }
 
-double work(const check::CgemmCase& c) {
-  return 4 * work(static_cast<const check::SgemmCase&>(c));
-}
+double work(const check::CgemmCase& c) { return 4 * work(static_cast<const check::SgemmCase&>(c)); }
 
 double work(const check::ScaleAddCase& c) {
   return 8.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols);

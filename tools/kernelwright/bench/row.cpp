@@ -75,17 +75,17 @@ ordered_json error_json(const check::ErrorSummary& error) {
 // What describes the problem of sgemm, cgemm and scale_add.
 ordered_json product_json(const Row& row) {
   ordered_json json = {{"m", row.m},
-          {"n", row.n},
-          {"k", or_null(row.k)},
-          {"op_a", or_null(row.op_a)},
-          {"op_b", or_null(row.op_b)},
-          {"lda", row.lda},
-          {"ldb", or_null(row.ldb)},
-          {"ldc", or_null(row.ldc)},
-          {"alpha", float_or_null(row.alpha)},
-          {"beta", float_or_null(row.beta)},
-          {"batch", row.batch},
-          {"layout", "row_major"}};
+                       {"n", row.n},
+                       {"k", or_null(row.k)},
+                       {"op_a", or_null(row.op_a)},
+                       {"op_b", or_null(row.op_b)},
+                       {"lda", row.lda},
+                       {"ldb", or_null(row.ldb)},
+                       {"ldc", or_null(row.ldc)},
+                       {"alpha", float_or_null(row.alpha)},
+                       {"beta", float_or_null(row.beta)},
+                       {"batch", row.batch},
+                       {"layout", "row_major"}};
   if (row.alpha_im)
     json.update({{"alpha_im", float_or_null(*row.alpha_im)},
                  {"beta_im", float_or_null(row.beta_im.value_or(0))}});

@@ -91,7 +91,7 @@ struct Row {
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;
   std::int64_t lda = 0, batch = 1;
-  float alpha = 1, beta = 0;  // of scale_add: scale and shift; of cgemm: real parts
+  float alpha = 1, beta = 0;               // of scale_add: scale and shift; of cgemm: real parts
   std::optional<float> alpha_im, beta_im;  // of cgemm alone
   std::string math, input;
   std::optional<std::string> l2, timing;

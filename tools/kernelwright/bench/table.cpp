@@ -59,7 +59,8 @@ std::string rate_text(double value) {
 std::string padding(const Row& row) {
   const std::int64_t k = row.k.value_or(0);
   const bool dense = row.lda == (row.op_a == "T" || row.op_a == "C" ? row.m : k) &&
-                     row.ldb == (row.op_b == "T" || row.op_b == "C" ? k : row.n) && row.ldc == row.n;
+                     row.ldb == (row.op_b == "T" || row.op_b == "C" ? k : row.n) &&
+                     row.ldc == row.n;
   return dense ? std::string()
                : fmt::format(", lda {}, ldb {}, ldc {}", row.lda, row.ldb.value_or(0),
                              row.ldc.value_or(0));

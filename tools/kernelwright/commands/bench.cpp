@@ -161,7 +161,8 @@ void check_whole_calls(const KernelList<Problem>& kernels) {
 template <class Problem>
 KernelList<Problem> chosen_kernels(const BenchOptions& options, const Device& device) {
   const KernelList<Problem> all = all_kernels<Problem>(device.kind);
-  KernelList<Problem> chosen = select_kernels(all, asked_kernels(options, device, std::is_same_v<Problem, Cgemm>));
+  KernelList<Problem> chosen =
+      select_kernels(all, asked_kernels(options, device, std::is_same_v<Problem, Cgemm>));
   if (options.timing == "enqueue") check_whole_calls(chosen);
   const auto is_chosen = [&](const Kernel<Problem>& kernel) {
     return std::any_of(chosen.begin(), chosen.end(), [&](const Kernel<Problem>& other) {

@@ -24,7 +24,7 @@ struct ProductChoice {
   float alpha = 1, beta = 0;
   float alpha_im = 0, beta_im = 0;  // of cgemm
   bool conjugate = false;           // of cgemm: operands that are transposed
-  std::string default_sweep;  // where neither shape nor sweep is given; empty: classic
+  std::string default_sweep;        // where neither shape nor sweep is given; empty: classic
 
   // Whether the sweep is one of products with ops of their own, of which rows say more (SweepRow).
   bool is_of_products() const { return sweep == "random" || sweep == "programs"; }
