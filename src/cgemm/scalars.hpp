@@ -21,9 +21,10 @@ KW_HOST_DEVICE constexpr Complex conjugate(const Complex& z, bool does) {
 }
 
 // alpha as the factor of a real product times a number that can be multiplied into an operand: that
-// number is 1 or i where alpha is real or imaginary, and exact; else its larger part is at least 1
-// and less than 2, and the factor a power of two, so that nothing overflows or underflows that
-// alpha times the sum would not.
+// number is 1 or i where alpha is real or imaginary; else its larger part is at least 1 and less
+// than 2, and the factor a power of two, so that nothing overflows or underflows that alpha times
+// the sum would not. Both are exact: where the parts are more than 2^126 apart, the factor is
+// smaller.
 struct SplitScalar {
   Complex unit;
   float factor;
@@ -33,10 +34,12 @@ KW_HOST_DEVICE inline SplitScalar split_scalar(const Complex& alpha) {
   if (alpha.im == 0) return {{1, 0}, alpha.re};
   if (alpha.re == 0) return {{0, 1}, alpha.im};
   const float re = fabsf(alpha.re), im = fabsf(alpha.im);
-  const float larger = re > im ? re : im;
   constexpr std::uint32_t exponent = 0x7F800000u, one = 0x00800000u;
-  std::uint32_t bits = std::bit_cast<std::uint32_t>(larger) & exponent;
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(re > im ? re : im) & exponent;
   if (bits == exponent || re != re || im != im) return {alpha, 1};
+  const std::uint32_t most =
+      (std::bit_cast<std::uint32_t>(re > im ? im : re) & exponent) + 126 * one;
+  if (bits > most) bits = most;
   if (bits < one) bits = one;
   if (bits > 253 * one) bits = 253 * one;
   const float inverse = std::bit_cast<float>(254 * one - bits);

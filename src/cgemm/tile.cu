@@ -37,7 +37,8 @@ struct TileOf {
   static constexpr int threads_m = BM / TM, threads_n = BN / TN;
   static constexpr int warp_m = threads_m < 8 ? threads_m : 8, warp_n = 32 / warp_m;
   static_assert(TM % 2 == 0 && TN % 2 == 0 && threads_n % warp_n == 0 && threads_m % warp_m == 0);
-  static_assert(threads % BM == 0 && threads % BN == 0 && threads % BK == 0);
+  static_assert(threads % BM == 0 && threads % BN == 0 && BK % 8 == 0 && threads / 8 <= BM &&
+                BM % (threads / 8) == 0 && BN % (threads / 8) == 0);
 
   struct Stage {
     float2 a[BK][BM + padding], b[BK][BN + padding];
@@ -53,54 +54,83 @@ struct TileParams {
 };
 
 // This thread's copies of one operand's tiles, stage after stage along k; zeros beyond the edges.
+// How an operand lies in memory decides which of its elements a thread copies:
+//   along k          x[i * ld + k]; 8 of k side by side, so that a half-warp writes to all banks
+//   across, pairs    x[k * ld + i], where each line begins at 16 bytes: two elements a copy
+//   across           the same, where lines begin anywhere
 template <int Extent, int BK, int threads>
 class ElementCopy {
  public:
-  // along_k: x[i * ld + k], i along m or n; else x[k * ld + i]. `k`: up to where the part goes.
+  // `k`: up to where the part goes.
   __device__ __forceinline__ ElementCopy(const Complex* x, std::int64_t ld, bool along_k,
                                          std::int64_t extent, std::int64_t i0, std::int64_t k0,
-                                         std::int64_t k) {
+                                         std::int64_t k)
+      : k_left_(k - k0), along_k_(along_k) {
     const int tid = static_cast<int>(threadIdx.x);
-    first_i_ = along_k ? tid / BK : tid % Extent;
-    first_k_ = along_k ? tid % BK : tid / Extent;
-    step_i_ = along_k ? threads / BK : 0;
-    step_k_ = along_k ? 0 : threads / Extent;
+    pairs_ = !along_k && ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+    const int lanes = along_k ? 8 : pairs_ ? Extent / 2 : Extent;  // that stand along memory
+    const int along = tid % lanes * (pairs_ ? 2 : 1), across = tid / lanes;
+    i_ = along_k ? across : along;
+    k_ = along_k ? along : across;
     const std::int64_t left = extent - i0;
     i_left_ = left < Extent ? static_cast<int>(left) : Extent;
-    k_left_ = k - k0;
-    const std::int64_t i_ld = along_k ? ld : 1, k_ld = along_k ? 1 : ld;
-    from_ = x + (i0 + first_i_) * i_ld + (k0 + first_k_) * k_ld;
-    step_ = step_i_ * i_ld + step_k_ * k_ld;
-    stage_step_ = BK * k_ld;
+    step_ = threads / lanes * ld;
+    from_ = x + (along_k ? (i0 + i_) * ld + k0 + k_ : (k0 + k_) * ld + i0 + i_);
+    stage_step_ = along_k ? BK : BK * ld;
   }
 
   __device__ __forceinline__ void next(float2 (&to)[BK][Extent + padding]) {
     const int k_here = k_left_ < BK ? static_cast<int>(k_left_) : BK;
-    const Complex* from = from_;
-    int i = first_i_, kk = first_k_;
-#pragma unroll
-    for (int each = 0; each < Extent * BK / threads; ++each) {
-      const bool inside = i < i_left_ && kk < k_here;
-      async_copy<8>(&to[kk][i].x, &from->re, inside ? 8 : 0);
-      from += step_;
-      i += step_i_;
-      kk += step_k_;
+    if (along_k_) {
+      turn(to, k_here);
+    } else if (pairs_) {
+      copy<2>(to, k_here);
+    } else {
+      copy<1>(to, k_here);
     }
     from_ += stage_step_;
     k_left_ -= BK;
   }
 
  private:
+  __device__ __forceinline__ void turn(float2 (&to)[BK][Extent + padding], int k_here) const {
+#pragma unroll
+    for (int k = 0; k < BK; k += 8) {
+      const Complex* from = from_ + k;
+#pragma unroll
+      for (int i = 0; i < Extent; i += threads / 8) {
+        const bool inside = i_ + i < i_left_ && k_ + k < k_here;
+        async_copy<8>(&to[k_ + k][i_ + i].x, &from->re, inside ? 8 : 0);
+        from += step_;
+      }
+    }
+  }
+  template <int width>
+  __device__ __forceinline__ void copy(float2 (&to)[BK][Extent + padding], int k_here) const {
+    constexpr int lines = threads * width / Extent;  // of k, at a time
+    const int valid = i_left_ - i_ < width ? (i_left_ - i_) * 8 : width * 8;
+    const Complex* from = from_;
+#pragma unroll
+    for (int k = 0; k < BK; k += lines) {
+      const bool inside = i_ < i_left_ && k_ + k < k_here;
+      // More lines than a stage has leave threads without any.
+      if (lines <= BK || k_ < BK)
+        async_copy<width * 8, false>(&to[k_ + k][i_].x, &from->re, inside ? valid : 0);
+      from += step_;
+    }
+  }
+
   const Complex* from_;
   std::int64_t step_, stage_step_, k_left_;
-  int first_i_, first_k_, step_i_, step_k_, i_left_;
+  int i_, k_, i_left_;  // this thread's first element of a stage
+  bool along_k_, pairs_;
 };
 
 // acc += a b over a stage, or, where they differ in their conjugates, acc += conj(a) b.
 template <class T, bool differ>
 __device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
                                                const typename T::Stage& s, int row, int col) {
-#pragma unroll
+#pragma unroll(T::TM* T::TN >= 32 ? 2 : 4)
   for (int kk = 0; kk < T::BK; ++kk) {
     __align__(16) float2 a[T::TM], b[T::TN];
 #pragma unroll
@@ -111,15 +141,20 @@ __device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
     for (int j = 0; j < T::TN; j += 2)
       *reinterpret_cast<float4*>(&b[j]) =
           *reinterpret_cast<const float4*>(&s.b[kk][col + j * T::threads_n]);
+      // A sum waits for the one before it: those of one real or imaginary part in turn.
 #pragma unroll
-    for (int i = 0; i < T::TM; ++i)
+    for (int i = 0; i < T::TM; ++i) {
 #pragma unroll
       for (int j = 0; j < T::TN; ++j) {
         acc[i][j].x = fmaf(a[i].x, b[j].x, acc[i][j].x);
         acc[i][j].y = fmaf(a[i].x, b[j].y, acc[i][j].y);
+      }
+#pragma unroll
+      for (int j = 0; j < T::TN; ++j) {
         acc[i][j].x = fmaf(differ ? a[i].y : -a[i].y, b[j].y, acc[i][j].x);
         acc[i][j].y = fmaf(differ ? -a[i].y : a[i].y, b[j].x, acc[i][j].y);
       }
+    }
   }
 }
 
@@ -186,15 +221,14 @@ __device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::TM][T::TN], const 
   return true;
 }
 
-__device__ __forceinline__ void finish(Complex* to, const float2& sum, bool conj, bool has_sum,
-                                       const Complex& alpha, const Complex& beta) {
+__device__ __forceinline__ Complex finished(const Complex* before, const float2& sum, bool conj,
+                                            bool has_sum, const Complex& alpha,
+                                            const Complex& beta) {
   Complex value{0, 0};
   if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
-  if (!is_zero(beta)) {
-    const Complex before = times(beta, *to);
-    value = {value.re + before.re, value.im + before.im};
-  }
-  *to = value;
+  if (is_zero(beta)) return value;
+  const Complex added = times(beta, *before);
+  return {value.re + added.re, value.im + added.im};
 }
 
 template <class T>
@@ -203,14 +237,25 @@ __device__ __forceinline__ void store(const float2 (&acc)[T::TM][T::TN], const C
                                       bool has_sum, const Complex& alpha) {
   const Complex beta = beta_of(p);
   Complex* const c = c_of(p, entry);
+  const bool pairs = reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && p.ldc % 2 == 0;
 #pragma unroll
   for (int i = 0; i < T::TM; ++i) {
     const std::int64_t row = row0 + i / 2 * 2 * T::threads_m + i % 2;
     if (row >= p.m) continue;
 #pragma unroll
-    for (int j = 0; j < T::TN; ++j) {
-      const std::int64_t col = col0 + j / 2 * 2 * T::threads_n + j % 2;
-      if (col < p.n) finish(c + row * p.ldc + col, acc[i][j], p.conj_b, has_sum, alpha, beta);
+    for (int j = 0; j < T::TN; j += 2) {
+      const std::int64_t col = col0 + j * T::threads_n;
+      Complex* const to = c + row * p.ldc + col;
+      const auto value = [&](int next) {
+        return finished(to + next, acc[i][j + next], p.conj_b, has_sum, alpha, beta);
+      };
+      if (pairs && col + 1 < p.n) {
+        const Complex x = value(0), y = value(1);
+        *reinterpret_cast<float4*>(to) = make_float4(x.re, x.im, y.re, y.im);
+        continue;
+      }
+      if (col < p.n) to[0] = value(0);
+      if (col + 1 < p.n) to[1] = value(1);
     }
   }
 }
