@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "cgemm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
@@ -21,6 +22,7 @@ struct Backend {
   KernelList<Level3> (*level3)();
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
+  KernelList<Cgemm> (*cgemm)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

@@ -22,7 +22,7 @@ constexpr Enum fill_lower = 0, fill_upper = 1;
 constexpr Enum side_left = 0, side_right = 1;
 constexpr Enum diagonal_of_any = 0, diagonal_of_ones = 1;
 constexpr Enum pointer_mode_host = 0, pointer_mode_device = 1;
-constexpr Enum data_r_32f = 0;
+constexpr Enum data_r_32f = 0, data_c_32f = 4;
 
 // Before cuBLAS 11 a compute type was a data type.
 constexpr Enum compute_as_data_r_32f = data_r_32f;

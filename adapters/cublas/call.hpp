@@ -109,7 +109,14 @@ struct Product {
   Triangle triangle = Triangle::none;
   bool on_right = false, unit_diagonal = false;  // A
   bool scalars_on_device = false;
+  // Matrices and scalars are complex: sizes and strides count complex elements, pointers lead to
+  // their real parts, and there is nothing beside them.
+  bool is_complex = false;
 };
+
+constexpr std::size_t element_bytes(const Product& p) {
+  return p.is_complex ? 2 * sizeof(float) : sizeof(float);
+}
 
 // What a product does beside multiplying, for keys: 0 is nothing. Less than 16.
 constexpr std::int64_t epilogue_kind(const Product& p) {

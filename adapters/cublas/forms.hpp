@@ -66,6 +66,14 @@
       Int groups, const Int *group_size, Enum compute
 #define KW_ARGUMENTS_grouped_ex KW_ARGUMENTS_sgemm_ex, groups, group_size, compute
 
+// Pointers to complex numbers, which are pointers all the same.
+#define KW_PARAMETERS_cgemm(Int) KW_PARAMETERS_sgemm(Int)
+#define KW_ARGUMENTS_cgemm KW_ARGUMENTS_sgemm
+#define KW_PARAMETERS_cgemm_batched(Int) KW_PARAMETERS_batched(Int)
+#define KW_ARGUMENTS_cgemm_batched KW_ARGUMENTS_batched
+#define KW_PARAMETERS_cgemm_strided(Int) KW_PARAMETERS_strided(Int)
+#define KW_ARGUMENTS_cgemm_strided KW_ARGUMENTS_strided
+
 #define KW_PARAMETERS_syrk(Int)                                                                   \
   Handle handle, Enum fill, Enum op_a, Int n, Int k, const float *alpha, const float *a, Int lda, \
       const float *beta, float *c, Int ldc

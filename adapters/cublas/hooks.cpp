@@ -18,6 +18,13 @@ kwOp_t to_op(Enum op, Call* call) {
   return op == op_n ? KW_OP_NONE : KW_OP_TRANSPOSE;
 }
 
+// Of complex numbers a conjugate is one.
+void make_complex(Enum op_a, Enum op_b, Call* call) {
+  call->product.is_complex = true;
+  if (op_a == op_c) call->product.op_a = KW_OP_CONJUGATE_TRANSPOSE;
+  if (op_b == op_c) call->product.op_b = KW_OP_CONJUGATE_TRANSPOSE;
+}
+
 // Stream, pointer mode and math mode, as the handle has them now.
 void ask_handle(const Vendor& vendor, Handle handle, Call* call) {
   const Getters& getters = vendor.getters;
@@ -46,6 +53,13 @@ void take_compute_type(Enum type, Call* call) {
 
 void take_types(Enum a, Enum b, Enum c, Call* call) {
   if (a != data_r_32f || b != data_r_32f || c != data_r_32f) call->reason = Reason::types;
+}
+
+// The same where the call may be of complex numbers. Before cuBLAS 11 their compute type was
+// theirs.
+void take_types(Enum a, Enum b, Enum c, Enum op_a, Enum op_b, Call* call) {
+  if (a != data_c_32f || b != data_c_32f || c != data_c_32f) return take_types(a, b, c, call);
+  make_complex(op_a, op_b, call);
 }
 
 // What all forms of gemm have.
@@ -143,7 +157,7 @@ KW_DECODE(gemm_ex) {
   static_cast<void>(algorithm);
   Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
   take_compute_type(compute, &call);
-  take_types(type_a, type_b, type_c, &call);
+  take_types(type_a, type_b, type_c, op_a, op_b, &call);
   return call;
 }
 
@@ -166,7 +180,7 @@ KW_DECODE(batched_ex) {
   static_cast<void>(algorithm);
   Call call = to_call<Int>(symbol, vendor, KW_GEMM_OF_POINTERS);
   take_compute_type(compute, &call);
-  take_types(type_a, type_b, type_c, &call);
+  take_types(type_a, type_b, type_c, op_a, op_b, &call);
   make_pointers(batch, &call);
   return call;
 }
@@ -181,10 +195,20 @@ KW_DECODE(strided_ex) {
   static_cast<void>(algorithm);
   Call call = to_call<Int>(symbol, vendor, KW_ONE_GEMM);
   take_compute_type(compute, &call);
-  take_types(type_a, type_b, type_c, &call);
+  take_types(type_a, type_b, type_c, op_a, op_b, &call);
   make_strided(stride_a, stride_b, stride_c, batch, &call);
   return call;
 }
+
+#define KW_DECODE_COMPLEX(form, real_form)                                         \
+  KW_DECODE(form) {                                                                \
+    Call call = decode_##real_form<Int>(vendor, symbol, KW_ARGUMENTS_##real_form); \
+    make_complex(op_a, op_b, &call);                                               \
+    return call;                                                                   \
+  }
+KW_DECODE_COMPLEX(cgemm, sgemm)
+KW_DECODE_COMPLEX(cgemm_batched, batched)
+KW_DECODE_COMPLEX(cgemm_strided, strided)
 
 #define KW_UNUSED(...) static_cast<void>(std::make_tuple(__VA_ARGS__))
 
@@ -308,6 +332,9 @@ KW_SERVED(batched)
 KW_SERVED(batched_ex)
 KW_SERVED(strided)
 KW_SERVED(strided_ex)
+KW_SERVED(cgemm)
+KW_SERVED(cgemm_batched)
+KW_SERVED(cgemm_strided)
 KW_SERVED(grouped)
 KW_SERVED(grouped_ex)
 KW_SERVED(syrk)

@@ -9,8 +9,9 @@ namespace kw::cublas {
 
 Reason judge_times(const Policy& policy, bool measured, const Product& p, double time_us,
                    double vendor_time_us) {
-  const double whole = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
-                       static_cast<double>(p.k) * static_cast<double>(p.batch);
+  const double whole = (p.is_complex ? 8.0 : 2.0) * static_cast<double>(p.m) *
+                       static_cast<double>(p.n) * static_cast<double>(p.k) *
+                       static_cast<double>(p.batch);
   const bool is_half =
       p.routine != Routine::gemm && p.routine != Routine::syr2k && p.routine != Routine::symm;
   const double operations = is_half ? whole / 2 : whole;
@@ -35,7 +36,7 @@ Reason check_arguments(const Product& p) {
   // The matrices as they are stored: so many elements between lines of so many.
   const bool by_rows = p.layout == KW_ROW_MAJOR;
   const auto line = [&](kwOp_t op, std::int64_t rows, std::int64_t cols) {
-    return by_rows != (op == KW_OP_TRANSPOSE) ? cols : rows;
+    return by_rows != (op != KW_OP_NONE) ? cols : rows;
   };
   const auto fits = [](std::int64_t ld, std::int64_t length) { return ld >= length && ld >= 1; };
   const bool has_square_a = p.routine >= Routine::symm;
@@ -51,7 +52,8 @@ Reason check_arguments(const Product& p) {
        {p.stride_a, p.stride_b, p.stride_c, p.stride_bias, p.stride_source}) {
     if (stride < 0) return Reason::arguments;
   }
-  const bool alpha_is_zero = !p.scalars_on_device && *p.alpha == 0;
+  const bool alpha_is_zero =
+      !p.scalars_on_device && p.alpha[0] == 0 && (!p.is_complex || p.alpha[1] == 0);
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0 || alpha_is_zero) {
     return Reason::nothing_to_do;
   }

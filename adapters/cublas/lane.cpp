@@ -15,8 +15,9 @@ namespace {
 
 // What a plan may depend on: whether a scalar is 0, 1 or another, and how far an address is a
 // multiple of 16.
-std::int64_t kind_of(const float* scalar, bool on_device) {
-  if (on_device) return 3;
+std::int64_t kind_of(const float* scalar, const Product& p) {
+  if (p.scalars_on_device) return 3;
+  if (p.is_complex && scalar[1] != 0) return 4;
   return *scalar == 0 ? 0 : *scalar == 1 ? 1 : 2;
 }
 std::int64_t last_bits(const void* address) {
@@ -32,13 +33,16 @@ const T* as(const void* data) {
   return static_cast<const T*>(data);
 }
 
-// The functions of the library for calls: those that compute, or those that plan.
-template <class Sgemm, class Strided, class Pointers, class Syrk, class Syrkx, class Symm,
-          class Trmm, class Trsm>
-struct Functions {
-  Sgemm sgemm;
+// The functions of the library for products of one type, and for level 3: those that compute, or
+// those that plan.
+template <class One, class Strided, class Pointers>
+struct Products {
+  One one;
   Strided strided;
   Pointers pointers;
+};
+template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm>
+struct Routines {
   Syrk syrk;
   Syrkx syrkx, syr2k;
   Symm symm;
@@ -75,22 +79,28 @@ kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {
   return KW_STATUS_UNSUPPORTED;
 }
 
-// The three forms of a product are one list of arguments each.
-template <class Library, class Call>
+// The three forms of a product are one list of arguments each, of real elements or complex ones.
+template <class T, class Library, class Call>
 kwStatus_t with_form(const Product& p, const Library& kw, const Call& call) {
-  if (p.routine != Routine::gemm) return with_routine(p, kw, call);
+  const T *const alpha = as<T>(p.alpha), *const beta = as<T>(p.beta);
   if (p.form == Form::one) {
-    return call(kw.sgemm, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-                as<float>(p.b), p.ldb, p.beta, static_cast<float*>(p.c), p.ldc);
+    return call(kw.one, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<T>(p.a), p.lda,
+                as<T>(p.b), p.ldb, beta, static_cast<T*>(p.c), p.ldc);
   }
   if (p.form == Form::strided) {
-    return call(kw.strided, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<float>(p.a), p.lda,
-                p.stride_a, as<float>(p.b), p.ldb, p.stride_b, p.beta, static_cast<float*>(p.c),
-                p.ldc, p.stride_c, p.batch);
+    return call(kw.strided, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<T>(p.a), p.lda,
+                p.stride_a, as<T>(p.b), p.ldb, p.stride_b, beta, static_cast<T*>(p.c), p.ldc,
+                p.stride_c, p.batch);
   }
-  return call(kw.pointers, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, p.alpha, as<const float*>(p.a),
-              p.lda, as<const float*>(p.b), p.ldb, p.beta, static_cast<float* const*>(p.c), p.ldc,
-              p.batch);
+  return call(kw.pointers, p.layout, p.op_a, p.op_b, p.m, p.n, p.k, alpha, as<const T*>(p.a), p.lda,
+              as<const T*>(p.b), p.ldb, beta, static_cast<T* const*>(p.c), p.ldc, p.batch);
+}
+
+template <class Real, class Complex, class Level3, class Call>
+kwStatus_t with_functions(const Product& p, const Real& real, const Complex& complex,
+                          const Level3& level3, const Call& call) {
+  if (p.routine != Routine::gemm) return with_routine(p, level3, call);
+  return p.is_complex ? with_form<kwComplex>(p, complex, call) : with_form<float>(p, real, call);
 }
 
 }  // namespace
@@ -153,15 +163,16 @@ Lane::Key Lane::key_of(const Call& call) {
   std::int64_t small = static_cast<std::int64_t>(call.symbol);
   const auto put = [&](std::int64_t value, int bits) { small = small << bits | value; };
   put(p.layout, 1);
-  put(p.op_a, 1);
-  put(p.op_b, 1);
+  put(p.op_a, 2);
+  put(p.op_b, 2);
+  put(p.is_complex ? 1 : 0, 1);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
   put(static_cast<std::int64_t>(p.routine), 3);
   put(static_cast<std::int64_t>(p.triangle), 2);
   put((p.on_right ? 2 : 0) + (p.unit_diagonal ? 1 : 0), 2);
-  put(kind_of(p.alpha, p.scalars_on_device), 2);
-  put(kind_of(p.beta, p.scalars_on_device), 2);
+  put(kind_of(p.alpha, p), 3);
+  put(kind_of(p.beta, p), 3);
   put(epilogue_kind(p), 4);
   put(arrays ? 0 : last_bits(p.a), 4);
   put(arrays ? 0 : last_bits(p.b), 4);
@@ -208,16 +219,16 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
 // of one address does not decide for those of others.
 bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan) {
   const KernelwrightLibrary& kw = library();
-  const Functions functions = {kw.kwPlanSgemm,        kw.kwPlanSgemmStridedBatched,
-                               kw.kwPlanSgemmBatched, kw.kwPlanSsyrk,
-                               kw.kwPlanSsyrkx,       kw.kwPlanSsyr2k,
-                               kw.kwPlanSsymm,        kw.kwPlanStrmm,
-                               kw.kwPlanStrsm};
+  const Products real = {kw.kwPlanSgemm, kw.kwPlanSgemmStridedBatched, kw.kwPlanSgemmBatched};
+  const Products complex = {kw.kwPlanCgemm, kw.kwPlanCgemmStridedBatched, kw.kwPlanCgemmBatched};
+  const Routines routines = {kw.kwPlanSsyrk, kw.kwPlanSsyrkx, kw.kwPlanSsyr2k,
+                             kw.kwPlanSsymm, kw.kwPlanStrmm,  kw.kwPlanStrsm};
   const auto ask = [&](auto function, auto... arguments) {
     return function(handle_, arguments..., plan);
   };
   const auto lock = lock_over_forks();
-  return set(product, math) && with_form(product, functions, ask) == KW_STATUS_OK;
+  return set(product, math) &&
+         with_functions(product, real, complex, routines, ask) == KW_STATUS_OK;
 }
 
 bool Lane::set_epilogue(const Product& p) {
@@ -245,12 +256,11 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   if (!set(product, math)) return KW_STATUS_INTERNAL_ERROR;
   if (epilogue_kind(product) != 0 && !set_epilogue(product)) return KW_STATUS_INTERNAL_ERROR;
   const KernelwrightLibrary& kw = library();
-  const Functions functions = {kw.kwSgemm,        kw.kwSgemmStridedBatched,
-                               kw.kwSgemmBatched, kw.kwSsyrk,
-                               kw.kwSsyrkx,       kw.kwSsyr2k,
-                               kw.kwSsymm,        kw.kwStrmm,
-                               kw.kwStrsm};
-  return with_form(product, functions, [&](auto function, auto... arguments) {
+  const Products real = {kw.kwSgemm, kw.kwSgemmStridedBatched, kw.kwSgemmBatched};
+  const Products complex = {kw.kwCgemm, kw.kwCgemmStridedBatched, kw.kwCgemmBatched};
+  const Routines routines = {kw.kwSsyrk, kw.kwSsyrkx, kw.kwSsyr2k,
+                             kw.kwSsymm, kw.kwStrmm,  kw.kwStrsm};
+  return with_functions(product, real, complex, routines, [&](auto function, auto... arguments) {
     return function(handle_, arguments...);
   });
 }

@@ -59,7 +59,7 @@ std::string command_line() {
   return command;
 }
 
-char letter(kwOp_t op) { return op == KW_OP_TRANSPOSE ? 't' : 'n'; }
+char letter(kwOp_t op) { return op == KW_OP_NONE ? 'n' : op == KW_OP_TRANSPOSE ? 't' : 'c'; }
 
 // What a product does beside multiplying: "source" is a C apart from what is written.
 std::string epilogue_of(const Product& p) {
@@ -122,7 +122,7 @@ Record::Key Record::key_of(const Call& call, Reason reason, bool shared) {
   if (shared) return {kind, 0, 0, 0, 0, -1};
   const Product& p = call.product;
   const std::int64_t flags =
-      epilogue_kind(p) << 4 | call.pedantic << 3 | p.layout << 2 | p.op_a << 1 | p.op_b;
+      epilogue_kind(p) << 6 | call.pedantic << 5 | p.layout << 4 | p.op_a << 2 | p.op_b;
   return {kind, p.m, p.n, p.k, p.batch, flags};
 }
 

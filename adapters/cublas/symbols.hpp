@@ -39,6 +39,14 @@
   row(cublasStrmm_v2_64, trmm, std::int64_t, cublas)                     \
   row(cublasStrsm_v2, trsm, int, cublas)                                 \
   row(cublasStrsm_v2_64, trsm, std::int64_t, cublas)                     \
+  row(cublasCgemm_v2, cgemm, int, cublas)                                \
+  row(cublasCgemm_v2_64, cgemm, std::int64_t, cublas)                    \
+  row(cublasCgemm3m, cgemm, int, cublas)                                 \
+  row(cublasCgemm3m_64, cgemm, std::int64_t, cublas)                     \
+  row(cublasCgemmBatched, cgemm_batched, int, cublas)                    \
+  row(cublasCgemmBatched_64, cgemm_batched, std::int64_t, cublas)        \
+  row(cublasCgemmStridedBatched, cgemm_strided, int, cublas)             \
+  row(cublasCgemmStridedBatched_64, cgemm_strided, std::int64_t, cublas) \
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)

@@ -98,7 +98,7 @@ double tile_time(const VendorTimes& t, const VendorShape& p, std::size_t which, 
 
 VendorShape vendor_shape(const Product& p) {
   VendorShape shape;
-  const bool ta = p.op_a == KW_OP_TRANSPOSE, tb = p.op_b == KW_OP_TRANSPOSE;
+  const bool ta = p.op_a != KW_OP_NONE, tb = p.op_b != KW_OP_NONE;
   // A row-major product is the column-major one of B and A.
   const bool swapped = p.layout == KW_ROW_MAJOR;
   shape.transposed_a = swapped ? tb : ta;
@@ -108,6 +108,8 @@ VendorShape vendor_shape(const Product& p) {
   shape.k = static_cast<double>(p.k);
   shape.batch = static_cast<double>(p.batch);
   shape.aligned = p.lda % 4 == 0 && p.ldb % 4 == 0;
+  // A complex product has the operations of a real one with twice the rows and columns.
+  if (p.is_complex) shape.m *= 2, shape.n *= 2;
   return shape;
 }
 
@@ -138,7 +140,8 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
 }
 
 double predict_vendor_us(const VendorTimes& times, const Product& product) {
-  return least_share(product.routine) * predict_vendor_us(times, vendor_shape(product));
+  const double real_us = predict_vendor_us(times, vendor_shape(product));
+  return (product.is_complex ? complex_share : least_share(product.routine)) * real_us;
 }
 
 }  // namespace kw::cublas

@@ -39,6 +39,8 @@ constexpr double least_share(Routine routine) {
   }
   return 1;
 }
+// For a complex product, of what the real one with as many operations takes: rather too little.
+constexpr double complex_share = 0.9;
 // Of the whole call. An epilogue is taken to cost cuBLASLt nothing: its kernels apply it to what
 // they store, as the library's do.
 double predict_vendor_us(const VendorTimes& times, const Product& product);

@@ -129,7 +129,7 @@ Verification::Verification(Session& session, const Call& call, Tally* tally, boo
   const std::int64_t every = session.policy().verify_every;
   if (every == 0 || tally == nullptr || captured || call.product.form == Form::pointers) return;
   // Of the others an element is no row times a column.
-  if (call.product.routine > Routine::syrkx) return;
+  if (call.product.routine > Routine::syrkx || call.product.is_complex) return;
   if (!session.is_turn_to_verify() || !driver().copies()) return;
   if (!prepare(forward)) {
     elements_.clear();

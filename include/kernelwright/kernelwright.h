@@ -36,7 +36,11 @@ enum {
 };
 
 typedef int32_t kwOp_t;
-enum { KW_OP_NONE = 0, KW_OP_TRANSPOSE = 1 };
+enum {
+  KW_OP_NONE = 0,
+  KW_OP_TRANSPOSE = 1,
+  KW_OP_CONJUGATE_TRANSPOSE = 2 /* of complex matrices only */
+};
 
 /* One device, one stream of work on it, and the scratch memory of the calls made there. */
 typedef struct kwContext* kwHandle_t;
@@ -277,6 +281,63 @@ KW_API kwStatus_t kwPlanStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout
                                             int64_t n, const float* alpha, const float* a,
                                             int64_t lda, int64_t stride_a, float* b, int64_t ldb,
                                             int64_t stride_b, int64_t batch, kwSgemmPlan* plan);
+/* A complex number, as cuComplex and C's float _Complex lie in memory. */
+typedef struct kwComplex {
+  float re, im;
+} kwComplex;
+
+/* Complex products: as the functions above whose names have an S in place of the C, of complex
+ * matrices at multiples of 8 bytes, counted in complex elements, with KW_OP_CONJUGATE_TRANSPOSE; in
+ * the handle's arithmetic and pointer mode, and without its epilogue. cgemm.hpp has the whole
+ * contract. */
+KW_API kwStatus_t kwCgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
+                          int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a,
+                          int64_t lda, const kwComplex* b, int64_t ldb, const kwComplex* beta,
+                          kwComplex* c, int64_t ldc);
+KW_API kwStatus_t kwCgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                        kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                        const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                        const kwComplex* b, int64_t ldb, const kwComplex* beta,
+                                        kwComplex* c, int64_t ldc, size_t* bytes);
+KW_API kwStatus_t kwPlanCgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                              int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                              const kwComplex* a, int64_t lda, const kwComplex* b, int64_t ldb,
+                              const kwComplex* beta, kwComplex* c, int64_t ldc, kwSgemmPlan* plan);
+KW_API kwStatus_t kwCgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                        kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                        const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                        int64_t stride_a, const kwComplex* b, int64_t ldb,
+                                        int64_t stride_b, const kwComplex* beta, kwComplex* c,
+                                        int64_t ldc, int64_t stride_c, int64_t batch);
+KW_API kwStatus_t kwCgemmStridedBatchedWorkspaceBytes(
+    kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+    const kwComplex* alpha, const kwComplex* a, int64_t lda, int64_t stride_a, const kwComplex* b,
+    int64_t ldb, int64_t stride_b, const kwComplex* beta, kwComplex* c, int64_t ldc,
+    int64_t stride_c, int64_t batch, size_t* bytes);
+KW_API kwStatus_t kwPlanCgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                            kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                            const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                            int64_t stride_a, const kwComplex* b, int64_t ldb,
+                                            int64_t stride_b, const kwComplex* beta, kwComplex* c,
+                                            int64_t ldc, int64_t stride_c, int64_t batch,
+                                            kwSgemmPlan* plan);
+KW_API kwStatus_t kwCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                 int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                                 const kwComplex* const* a, int64_t lda, const kwComplex* const* b,
+                                 int64_t ldb, const kwComplex* beta, kwComplex* const* c,
+                                 int64_t ldc, int64_t batch);
+KW_API kwStatus_t kwCgemmBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                               kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                               const kwComplex* alpha, const kwComplex* const* a,
+                                               int64_t lda, const kwComplex* const* b, int64_t ldb,
+                                               const kwComplex* beta, kwComplex* const* c,
+                                               int64_t ldc, int64_t batch, size_t* bytes);
+KW_API kwStatus_t kwPlanCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                     int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                                     const kwComplex* const* a, int64_t lda,
+                                     const kwComplex* const* b, int64_t ldb, const kwComplex* beta,
+                                     kwComplex* const* c, int64_t ldc, int64_t batch,
+                                     kwSgemmPlan* plan);
 
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
  * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */

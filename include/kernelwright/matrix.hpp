@@ -14,7 +14,11 @@ enum class Layout : int {
 };
 
 /// What a product does with a stored matrix before it uses it.
-enum class Op : int { none = 0, transpose = 1 };
+enum class Op : int {
+  none = 0,
+  transpose = 1,
+  conjugate_transpose = 2,  ///< of complex matrices only (cgemm.hpp)
+};
 
 /// `rows` x `cols` elements as they are stored, before `op`. Sizes and `ld` count elements.
 template <class T>
@@ -74,7 +78,7 @@ struct MatrixPointers {
   }
 };
 
-/// The same memory, used transposed.
+/// The same memory, used transposed; of a view whose op is none or transpose.
 template <class T>
 MatrixView<T> transposed(MatrixView<T> view) {
   view.op = view.op == Op::none ? Op::transpose : Op::none;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 SCHEMA = 1
 LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm")
-PRODUCTS = ("sgemm", *LEVEL3)  # whose rate is of operations
+PRODUCTS = ("sgemm", "cgemm", *LEVEL3)  # whose rate is of operations
 OPS = (*PRODUCTS, "scale_add", "reduce", "app")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
@@ -44,7 +44,7 @@ OPTIONAL = {
     "l2": str, "timing": str, "peer": str,
     "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
     "segments": int, "lengths": str, "misalign": int, "correction": int,
-    "alpha": NUMBER, "beta": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
+    "alpha": NUMBER, "beta": NUMBER, "alpha_im": NUMBER, "beta_im": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
     "sweep": str, "seed": int, "number": int, "program": str, "third": str, "roofline_us": NUMBER,
@@ -63,9 +63,9 @@ REDUCTION = ("n", "dtype", "reduce_op", "shape")
 OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), "segments": ("segments",)}
 # Numbers of the device that plots and tables compute with.
 CEILINGS = ("measured_fp32_tflops", "measured_read_gbs", "measured_copy_gbs", "measured_cache_gbs")
-SIGNED = {"loss", "alpha", "beta", "c_first", "c_last", "error.mean_signed", "excess"}
+SIGNED = {"loss", "alpha", "beta", "alpha_im", "beta_im", "c_first", "c_last", "error.mean_signed", "excess"}
 POSITIVE = {"beside_us", "time_us.median", "vs_peer", "vs_previous", "roofline_us", "sustained_s", "rested_gflops", "gflop_per_joule", "loss_every"}
-UNBOUNDED = {"alpha", "beta", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
+UNBOUNDED = {"alpha", "beta", "alpha_im", "beta_im", "c_first", "c_last"}  # any float of the data; errors are as large as a wrong result
 
 
 def _need(condition: bool, message: str) -> None:
@@ -159,7 +159,7 @@ def _check_time(where: str, fields: dict) -> None:
     )
     if fields.get("timing") == HOST_TIMING or fields["op"] == "app":
         return
-    rate = "gflops" if fields["op"] == "sgemm" else "gbs"
+    rate = "gflops" if fields["op"] in ("sgemm", "cgemm") else "gbs"
     _need(fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
 
 

@@ -33,6 +33,7 @@ static_assert(KW_ROW_MAJOR == static_cast<int>(Layout::row_major));
 static_assert(KW_COL_MAJOR == static_cast<int>(Layout::col_major));
 static_assert(KW_OP_NONE == static_cast<int>(Op::none));
 static_assert(KW_OP_TRANSPOSE == static_cast<int>(Op::transpose));
+static_assert(KW_OP_CONJUGATE_TRANSPOSE == static_cast<int>(Op::conjugate_transpose));
 
 template <class Open>
 kwStatus_t create(kwHandle_t* handle, const Open& open) noexcept {

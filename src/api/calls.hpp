@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/context_state.hpp"
+#include "kernelwright/cgemm.hpp"
 #include "kernelwright/level3.hpp"
 #include "kernelwright/matrix.hpp"
 #include "kernelwright/reduce.hpp"
@@ -66,6 +67,22 @@ Status level3_workspace_bytes(const ContextState& state, const Level3Call& call,
                               std::size_t* bytes);
 // As sgemm_outlook.
 Status level3_outlook(ContextState& state, const Level3Call& call, SgemmOutlook* outlook);
+// The batch has the addresses of complex matrices.
+struct CgemmCall {
+  ComplexScalar alpha = 1;
+  MatrixView<const std::complex<float>> a, b;
+  ComplexScalar beta = 0;
+  MatrixView<std::complex<float>> c;
+  CgemmOptions options;
+  SgemmBatch batch = {};
+};
+
+Status cgemm(ContextState& state, const CgemmCall& call);
+Status cgemm_workspace_bytes(const ContextState& state, const CgemmCall& call, std::size_t* bytes);
+Status cgemm_outlook(ContextState& state, const CgemmCall& call, SgemmOutlook* outlook);
+// The batch of arrays of pointers to complex matrices.
+SgemmBatch complex_pointers(std::int64_t batch, const std::complex<float>* const* a,
+                            const std::complex<float>* const* b, std::complex<float>* const* c);
 
 struct ScaleAddCall {
   float scale = 1;

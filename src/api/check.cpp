@@ -12,8 +12,6 @@ namespace kw::detail {
 
 namespace {
 
-constexpr std::int64_t float_bytes = sizeof(float);
-
 // Elements from the first to one past the last, of the last entry; false where their bytes do not
 // fit 64 bits.
 bool span_elements(const Operand& operand, std::int64_t* elements) {
@@ -25,7 +23,7 @@ bool span_elements(const Operand& operand, std::int64_t* elements) {
          !__builtin_add_overflow(*elements, operand.width(), elements) &&
          !__builtin_mul_overflow(operand.entries - 1, operand.stride, &entries) &&
          !__builtin_add_overflow(*elements, entries, elements) &&
-         !__builtin_mul_overflow(*elements, float_bytes, &bytes);
+         !__builtin_mul_overflow(*elements, operand.element_bytes, &bytes);
 }
 
 // A failed check's sentence and argument, with the operand's letter before both: "rows" becomes
@@ -54,21 +52,22 @@ bool is_layout(int layout) {
   return layout == static_cast<int>(Layout::row_major) ||
          layout == static_cast<int>(Layout::col_major);
 }
-bool is_op(int op) {
-  return op == static_cast<int>(Op::none) || op == static_cast<int>(Op::transpose);
+bool is_op(int op, bool is_complex) {
+  return op == static_cast<int>(Op::none) || op == static_cast<int>(Op::transpose) ||
+         (is_complex && op == static_cast<int>(Op::conjugate_transpose));
 }
 
 Footprint footprint(const Operand& operand) {
   if (operand.empty()) return {};
-  const std::int64_t width = operand.width() * float_bytes;
+  const std::int64_t width = operand.width() * operand.element_bytes;
   return {reinterpret_cast<std::uintptr_t>(operand.view.data), operand.lines(), width,
-          operand.lines() == 1 ? width : operand.view.ld * float_bytes};
+          operand.lines() == 1 ? width : operand.view.ld * operand.element_bytes};
 }
 
 Footprints footprints(const Operand& operand) {
   // Entries at the same place take the memory of one.
   return {footprint(operand), operand.stride == 0 ? 1 : operand.entries,
-          operand.stride * float_bytes};
+          operand.stride * operand.element_bytes};
 }
 
 }  // namespace
@@ -94,9 +93,12 @@ Status check_layout(int layout, const char* argument) {
                  argument);
 }
 
-Status check_op(int op, const char* argument) {
-  if (is_op(op)) return Status::success();
-  return invalid(text(argument, " is ", op, ": pass 0 (none) or 1 (transpose)"), argument);
+Status check_op(int op, const char* argument, bool is_complex) {
+  if (is_op(op, is_complex)) return Status::success();
+  return invalid(text(argument, " is ", op,
+                      is_complex ? ": pass 0 (none), 1 (transpose) or 2 (conjugate transpose)"
+                                 : ": pass 0 (none) or 1 (transpose)"),
+                 argument);
 }
 
 Status check_size(std::int64_t size, const char* argument) {
@@ -110,7 +112,8 @@ Status check_view(const Operand& operand) {
   const int layout = static_cast<int>(view.layout), op = static_cast<int>(view.op);
   std::int64_t elements = 0;
   if (!is_layout(layout)) return of_operand(operand, check_layout(layout, "layout"));
-  if (!is_op(op)) return of_operand(operand, check_op(op, "op"));
+  if (!is_op(op, operand.is_complex()))
+    return of_operand(operand, check_op(op, "op", operand.is_complex()));
   if (view.rows < 0) return of_operand(operand, check_size(view.rows, "rows"));
   if (view.cols < 0) return of_operand(operand, check_size(view.cols, "cols"));
   if (view.ld < operand.width()) return ld_too_small(operand);
@@ -125,15 +128,17 @@ Status check_data(const Operand& operand) {
                         " is not empty: pass its first element"),
                    operand.argument());
   }
-  if (address % alignof(float) != 0) {
+  const auto alignment = static_cast<std::uintptr_t>(operand.element_bytes);
+  if (address % alignment != 0) {
     return invalid(
-        text(operand.argument(), " lies ", address % alignof(float), " bytes past a multiple of ",
-             alignof(float), ": a float's address is a multiple of ", alignof(float)),
+        text(operand.argument(), " lies ", address % alignment, " bytes past a multiple of ",
+             alignment, ": a ", operand.is_complex() ? "complex element" : "float",
+             "'s address is a multiple of ", alignment),
         operand.argument());
   }
   std::int64_t elements = 0;
   if (!span_elements(operand, &elements) ||
-      static_cast<std::uintptr_t>(elements * float_bytes) >
+      static_cast<std::uintptr_t>(elements * operand.element_bytes) >
           std::numeric_limits<std::uintptr_t>::max() - address) {
     return invalid(
         text(operand.description(), " with ", operand.steps(), " from address ", address,
@@ -146,8 +151,9 @@ Status check_data(const Operand& operand) {
 
 Status check_not_transposed(const Operand& output) {
   if (output.view.op == Op::none) return Status::success();
-  return invalid(text(output.argument(),
-                      ".op is 1 (transpose), but an output is written as it is "
+  return invalid(text(output.argument(), ".op is ", static_cast<int>(output.view.op),
+                      output.view.op == Op::transpose ? " (transpose)" : " (conjugate transpose)",
+                      ", but an output is written as it is "
                       "stored: pass 0 (none), and the other layout for ",
                       output.name(), "'s transpose"),
                  output.argument() + ".op");
@@ -171,7 +177,7 @@ Status check_stride(const Operand& operand) {
 Status check_entries_apart(const Operand& output) {
   if (output.empty() || output.entries == 1) return Status::success();
   const Footprint first = footprint(output);
-  const std::int64_t stride = output.stride * float_bytes;
+  const std::int64_t stride = output.stride * output.element_bytes;
   // All of them side by side within a line: a common case, decided without a look at each.
   const bool side_by_side =
       stride >= first.width && (output.entries - 1) * stride + first.width <= first.ld;
@@ -187,19 +193,22 @@ Status check_entries_apart(const Operand& output) {
                  name);
 }
 
-Status check_scalar(const Scalar& scalar, const char* argument) {
+Status check_scalar(const Scalar& scalar, const char* argument, int element_bytes) {
   if (!scalar.is_on_device()) return Status::success();
   const auto address = reinterpret_cast<std::uintptr_t>(scalar.address());
-  if (address != 0 && address % alignof(float) == 0) return Status::success();
-  return invalid(text(argument, address == 0 ? " is null" : " is no multiple of 4",
-                      ": pass the address of a float in the device's memory"),
-                 argument);
+  const auto alignment = static_cast<std::uintptr_t>(element_bytes);
+  if (address != 0 && address % alignment == 0) return Status::success();
+  return invalid(
+      text(argument, address == 0 ? " is null" : text(" is no multiple of ", alignment),
+           ": pass the address of a ", alignment == alignof(float) ? "float" : "complex number",
+           " in the device's memory"),
+      argument);
 }
 
 Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output) {
   if (!scalar.is_on_device()) return Status::success();
-  const Footprint place{reinterpret_cast<std::uintptr_t>(scalar.address()), 1, float_bytes,
-                        float_bytes};
+  const std::int64_t bytes = output.element_bytes;
+  const Footprint place{reinterpret_cast<std::uintptr_t>(scalar.address()), 1, bytes, bytes};
   if (!any_shares_byte({place}, footprints(output))) return Status::success();
   return invalid(
       text(argument, " at ", static_cast<const void*>(scalar.address()), " is an element of ",

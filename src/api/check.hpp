@@ -18,7 +18,9 @@ struct Operand {
   // Of a batch: how many such matrices, this many elements apart.
   std::int64_t entries = 1;
   std::int64_t stride = 0;
+  int element_bytes = sizeof(float);  // twice that of a complex matrix
 
+  bool is_complex() const { return element_bytes > static_cast<int>(sizeof(float)); }
   std::string argument() const { return {letter}; }
   std::string ld_argument() const { return std::string("ld") + letter; }
   std::string stride_argument() const { return std::string("stride_") + letter; }
@@ -38,7 +40,7 @@ Status invalid(std::string message, std::string argument);
 
 // Numbers in place of enumerators, as only C or a cast can pass them.
 Status check_layout(int layout, const char* argument);
-Status check_op(int op, const char* argument);
+Status check_op(int op, const char* argument, bool is_complex = false);
 // "m is -1: pass 0 or more"
 Status check_size(std::int64_t size, const char* argument);
 
@@ -55,7 +57,7 @@ Status check_entries_apart(const Operand& output);
 // Not negative.
 Status check_stride(const Operand& operand);
 // Of a scalar on the device: that its address is one, and that `output` does not hold it.
-Status check_scalar(const Scalar& scalar, const char* argument);
+Status check_scalar(const Scalar& scalar, const char* argument, int element_bytes = sizeof(float));
 Status check_scalar_outside(const Scalar& scalar, const char* argument, const Operand& output);
 // Of an array of pointers in device memory, one per entry.
 Status check_pointers(const void* pointers, std::int64_t entries, const char* argument);

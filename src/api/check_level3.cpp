@@ -36,11 +36,11 @@ Status check_rows_of_c(const Operand& input, const Operand& c) {
       input.argument());
 }
 
-struct Operands {
+struct Level3Operands {
   Operand a, b, c;
 };
 
-Status check_shapes(const Level3Call& call, const Operands& on) {
+Status check_shapes(const Level3Call& call, const Level3Operands& on) {
   const MatrixView<const float>&a = on.a.view, &b = on.b.view, &c = on.c.view;
   if (updates(call)) {
     Status status = check_square(on.c);
@@ -68,7 +68,7 @@ Status check_shapes(const Level3Call& call, const Operands& on) {
                  "b");
 }
 
-Status check_numbers(const Level3Call& call, const Operands& on) {
+Status check_numbers(const Level3Call& call, const Level3Operands& on) {
   Status status = check_math(call.options.math, "options.math");
   const auto next = [&](const auto& check) {
     if (status.ok()) status = check();
@@ -95,7 +95,7 @@ bool is_same_matrix(const Operand& b, const Operand& c) {
          b.view.op == Op::none;
 }
 
-Status check_places(const Level3Call& call, const Operands& on) {
+Status check_places(const Level3Call& call, const Level3Operands& on) {
   Status status = check_data(on.c);
   const auto next = [&](const auto& check) {
     if (status.ok()) status = check();
@@ -121,7 +121,7 @@ bool may_read_inputs(const Level3Call& call) {
 }
 
 Status check_level3(const Level3Call& call) {
-  const Operands on{{'a', call.a, call.batch, call.stride_a},
+  const Level3Operands on{{'a', call.a, call.batch, call.stride_a},
                     {'b', call.b},
                     {letter_of_c(call), call.c, call.batch, call.stride_c}};
   Status status = check_numbers(call, on);

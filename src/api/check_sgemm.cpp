@@ -51,8 +51,9 @@ struct Operands {
 // All that needs no matrix's address.
 Status check_numbers(const SgemmCall& call, const Operands& on) {
   if (Status math = check_math(call.options.math, "options.math"); !math.ok()) return math;
-  if (Status alpha = check_scalar(call.alpha, "alpha"); !alpha.ok()) return alpha;
-  if (Status beta = check_scalar(call.beta, "beta"); !beta.ok()) return beta;
+  const int bytes = on.c.element_bytes;
+  if (Status alpha = check_scalar(call.alpha, "alpha", bytes); !alpha.ok()) return alpha;
+  if (Status beta = check_scalar(call.beta, "beta", bytes); !beta.ok()) return beta;
   if (Status batch = check_size(call.batch.count, "batch"); !batch.ok()) return batch;
   for (const Operand* operand : {&on.a, &on.b, &on.c}) {
     if (Status stride = check_stride(*operand); !stride.ok()) return stride;
@@ -100,11 +101,11 @@ bool may_read_inputs(const SgemmCall& call) {
          call.batch.count > 0;
 }
 
-Status check_sgemm(const SgemmCall& call) {
+Status check_sgemm(const SgemmCall& call, int element_bytes) {
   const SgemmBatch& batch = call.batch;
-  const Operands on{{'a', call.a, batch.count, batch.stride_a},
-                    {'b', call.b, batch.count, batch.stride_b},
-                    {'c', call.c, batch.count, batch.stride_c}};
+  const Operands on{{'a', call.a, batch.count, batch.stride_a, element_bytes},
+                    {'b', call.b, batch.count, batch.stride_b, element_bytes},
+                    {'c', call.c, batch.count, batch.stride_c, element_bytes}};
   Status status = check_numbers(call, on);
   if (!status.ok()) return status;
   status = batch.by_pointers ? check_arrays(call, on) : check_places(call, on);

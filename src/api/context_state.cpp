@@ -32,6 +32,7 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   opened->level3_ = backend.level3();
   opened->scale_add_ = backend.scale_add();
   opened->reduce_ = backend.reduce();
+  opened->cgemm_ = backend.cgemm();
   opened->load_tune_cache_of_environment();
   if (stream) opened->stream_ = *stream;
   status = opened->runtime_->with_device([&] {
@@ -180,6 +181,11 @@ void ContextState::load_tune_cache_of_environment() {
 std::size_t ContextState::workspace_limit(Math math) const {
   if (callers_workspace_) return callers_workspace_->bytes;
   return math == Math::fp32 ? own_limit_ : std::min(own_limit_, largest_sub_problem_workspace);
+}
+
+std::size_t ContextState::complex_workspace_limit(Math math) const {
+  if (callers_workspace_ || math == Math::fp32) return workspace_limit(math);
+  return std::min(own_limit_, 2 * largest_sub_problem_workspace);
 }
 
 Status ContextState::workspace(std::size_t bytes, Workspace* found) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/cgemm_plans.hpp"
 #include "api/level3_plans.hpp"
 #include "api/plan_cache.hpp"
 #include "backends.hpp"
@@ -36,11 +37,13 @@ class ContextState {
   const KernelList<Level3>& level3_kernels() const { return level3_; }
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
+  const KernelList<Cgemm>& cgemm_kernels() const { return cgemm_; }
   const TuneCache& tune_cache() const { return tune_cache_; }
   const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
   PlanCache& plans() { return plans_; }
   Level3Plans& level3_plans() { return level3_plans_; }
+  CgemmPlans& cgemm_plans() { return cgemm_plans_; }
 
   Status synchronize();
   Status set_stream(void* handle);
@@ -58,6 +61,8 @@ class ContextState {
   // What a call in that arithmetic may plan with: the caller's whole workspace; else what the
   // context's own may grow to, in fp32_split up to a size from which sub-problems are as fast.
   std::size_t workspace_limit(Math math) const;
+  // The same for a complex product, which has a real copy of an operand there too.
+  std::size_t complex_workspace_limit(Math math) const;
 
  private:
   explicit ContextState(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
@@ -72,9 +77,11 @@ class ContextState {
   KernelList<Level3> level3_;
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
+  KernelList<Cgemm> cgemm_;
   TuneCache tune_cache_;
   PlanCache plans_;  // made for this device, these kernels and this tune cache
   Level3Plans level3_plans_;
+  CgemmPlans cgemm_plans_;
   std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;

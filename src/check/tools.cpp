@@ -124,7 +124,8 @@ const Tools& cpu_tools() {
                               run_judge<JudgeUnchanged>, run_judge<JudgeSgemm>,
                               run_judge<JudgeScaleAdd>,  run_each<FillDrawn>,
                               run_each<OneSum>,          run_judge<JudgeDrawn>,
-                              run_each<CopyWhole>,       run_judge<JudgeSolve>};
+                              run_each<CopyWhole>,       run_judge<JudgeSolve>,
+                              run_judge<JudgeCgemm>};
   return table;
 }
 

@@ -6,6 +6,7 @@
 
 #include "check/accuracy/drawn_elements.hpp"
 #include "check/elementwise.hpp"
+#include "check/elementwise_complex.hpp"
 #include "check/triangular.hpp"
 #include "gpu/device.hpp"
 #include "kernel.hpp"
@@ -44,6 +45,7 @@ struct Tools {
   Status (*judge_drawn)(const JudgeDrawn&, Partial* partials, Stream);
   Status (*copy_whole)(const CopyWhole&, Stream);
   Status (*judge_solve)(const JudgeSolve&, Partial* partials, Stream);
+  Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
 };
 
 const Tools& cpu_tools();

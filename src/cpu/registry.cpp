@@ -1,4 +1,5 @@
 // The CPU's lists, fastest first.
+#include "cgemm/kernels.hpp"
 #include "cpu/kernels.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
@@ -44,6 +45,16 @@ KernelList<ScaleAdd> scale_add_production() {
 KernelList<Reduce> reduce_production() {
   return {{"cpu_reduce", nullptr, "lanes in vectors, chunks over the threads", Role::production,
            Math::fp32, always<Reduce>, cpu_reduce_workspace_bytes, cpu_reduce}};
+}
+
+KernelList<Cgemm> cgemm_production() {
+  return {
+#ifdef KW_HAVE_CBLAS
+      {"cpu_cgemm_cblas", nullptr, "the machine's CBLAS, all threads", Role::production, Math::fp32,
+       cpu_cgemm_cblas_supports, no_workspace<Cgemm>, cpu_cgemm_cblas},
+#endif
+      {"cpu_cgemm_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
+       always<Cgemm>, no_workspace<Cgemm>, cpu_cgemm_loop}};
 }
 
 }  // namespace kw::cpu

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -57,6 +58,7 @@ Status judge(Handle handle, Enum op_a, Enum op_b, Int m, Int n, Int k, const voi
 }
 
 bool is_fp32(Enum a, Enum b, Enum c) { return a == 0 && b == 0 && c == 0; }
+bool is_complex(Enum a, Enum b, Enum c) { return a == 4 && b == 4 && c == 4; }
 bool is_fp32_compute(Enum compute) {
   return compute == compute_32f || compute == compute_32f_pedantic ||
          compute == compute_as_data_r_32f || compute == 77;
@@ -73,6 +75,31 @@ void multiply(Enum op_a, Enum op_b, Int m, Int n, Int k, const void* alpha, cons
   stand_in::multiply(m, n, k, *static_cast<const float*>(alpha), element(a, op_a, lda),
                      element(b, op_b, ldb), *static_cast<const float*>(beta), element(c, op_n, ldc),
                      static_cast<float*>(c));
+}
+
+// A complex product is two real ones of twice the k: A's parts one after the other, B's turned.
+template <class Int>
+void multiply_complex(Enum op_a, Enum op_b, Int m, Int n, Int k, const void* alpha, const void* a,
+                      Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {
+  if (!computes) return;
+  using Complex = std::complex<double>;
+  const auto element = [](const void* data, Enum op, std::int64_t ld, std::int64_t row,
+                          std::int64_t col) {
+    const auto* const parts =
+        static_cast<const float*>(data) + 2 * (op == op_n ? row + col * ld : row * ld + col);
+    return Complex(parts[0], op == op_c ? -parts[1] : parts[1]);
+  };
+  const Complex by = element(alpha, op_n, 1, 0, 0), old = element(beta, op_n, 1, 0, 0);
+  for (Int i = 0; i < m; ++i) {
+    for (Int j = 0; j < n; ++j) {
+      Complex sum = 0;
+      for (Int l = 0; l < k; ++l) sum += element(a, op_a, lda, i, l) * element(b, op_b, ldb, l, j);
+      float* const to = static_cast<float*>(c) + 2 * (i + static_cast<std::int64_t>(j) * ldc);
+      const Complex value = by * sum + (old == 0.0 ? 0.0 : old * element(to, op_n, 1, 0, 0));
+      to[0] = static_cast<float>(value.real());
+      to[1] = static_cast<float>(value.imag());
+    }
+  }
 }
 
 }  // namespace
@@ -129,7 +156,8 @@ template <class Int>
 Status judge_types(Status so_far, Int batch, Enum type_a, Enum type_b, Enum type_c, Enum compute) {
   if (so_far != status_success) return so_far;
   if (batch < 0) return invalid_value;
-  const bool known = is_fp32(type_a, type_b, type_c) && is_fp32_compute(compute);
+  const bool known = (is_fp32(type_a, type_b, type_c) || is_complex(type_a, type_b, type_c)) &&
+                     is_fp32_compute(compute);
   return known ? status_success : not_supported;
 }
 
@@ -138,7 +166,37 @@ Status answer_gemm_ex(KW_PARAMETERS_gemm_ex(Int)) {
   static_cast<void>(algorithm);
   const Status status = judge_types(KW_JUDGE, 1, type_a, type_b, type_c, compute);
   if (status != status_success) return status;
-  multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  if (is_complex(type_a, type_b, type_c))
+    multiply_complex(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  else
+    multiply(op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  return status_success;
+}
+
+template <class Int>
+Status answer_cgemm(KW_PARAMETERS_cgemm(Int)) {
+  return answer_gemm_ex<Int>(handle, op_a, op_b, m, n, k, alpha, a, 4, lda, b, 4, ldb, beta, c, 4,
+                             ldc, compute_32f, -1);
+}
+
+template <class Int>
+Status answer_cgemm_batched(KW_PARAMETERS_cgemm_batched(Int)) {
+  for (Int entry = 0; entry < batch; ++entry) {
+    const Status status = answer_cgemm<Int>(handle, op_a, op_b, m, n, k, alpha, a[entry], lda,
+                                            b[entry], ldb, beta, c[entry], ldc);
+    if (status != status_success) return status;
+  }
+  return status_success;
+}
+
+template <class Int>
+Status answer_cgemm_strided(KW_PARAMETERS_cgemm_strided(Int)) {
+  for (Int entry = 0; entry < batch; ++entry) {
+    const Status status =
+        answer_cgemm<Int>(handle, op_a, op_b, m, n, k, alpha, a + 2 * entry * stride_a, lda,
+                          b + 2 * entry * stride_b, ldb, beta, c + 2 * entry * stride_c, ldc);
+    if (status != status_success) return status;
+  }
   return status_success;
 }
 

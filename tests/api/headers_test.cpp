@@ -1,5 +1,6 @@
 // The public headers bring in no vendor's header. That each compiles alone is tested by compiling
 // each alone (public_interface.cmake).
+#include "kernelwright/cgemm.hpp"
 #include "kernelwright/context.hpp"
 #include "kernelwright/device.hpp"
 #include "kernelwright/export.h"

@@ -21,9 +21,10 @@ bool has_gpu() {
 
 TEST(Cli, HelpEverywhereWithExamples) {
   for (const char* command :
-       {"", "devices", "list", "verify", "accuracy", "accuracy sgemm", "bench", "bench sgemm",
-        "bench level3", "bench reduce", "bench scale_add", "tune", "tune sgemm", "choice",
-        "compare", "run", "trace", "report", "help"}) {
+       {"",       "devices",     "list",         "verify",      "accuracy",     "accuracy sgemm",
+        "bench",  "bench sgemm", "bench level3", "bench cgemm", "bench reduce", "bench scale_add",
+        "tune",   "tune sgemm",  "choice",       "compare",     "run",          "trace",
+        "report", "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -45,7 +46,7 @@ struct Misuse {
 TEST(Cli, WrongUsageIsToldAndExitsTwo) {
   const Misuse misuses[] = {
       {"frobnicate", "frobnicate"},
-      {"bench", "bench: name one of sgemm, level3, reduce, scale_add"},
+      {"bench", "bench: name one of sgemm, level3, cgemm, reduce, scale_add"},
       {"bench gemv", "gemv"},
       {"run", "program is required"},
       {"run --math tf32 -- ls", "--math: tf32 not in {fp32_split,fp32,off}"},

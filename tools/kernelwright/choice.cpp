@@ -61,29 +61,31 @@ struct LibraryChoice {
   }
 };
 
-// The plan is the chosen kernel's own; which one that was is found out anew.
-template <Math math>
-struct Level3Choice {
-  static std::optional<Choice<Level3>> chosen(const Level3& problem, const Device& device) {
-    return select_kernel(problem, device, production(device.kind, &Backend::level3), math);
+// Of an operation that is made of products: the parts of its plan are theirs, so the kernel is
+// chosen again at the launch.
+template <class Problem, auto list, Math math>
+struct MadeOfProducts {
+  static std::optional<Choice<Problem>> choose(const Problem& problem, const Device& device) {
+    return select_kernel(problem, device, production(device.kind, list), math);
   }
-  static std::optional<Plan<Level3>> make_plan(const Level3& problem, const Device& device) {
-    auto choice = chosen(problem, device);
-    if (!choice) return std::nullopt;
-    return std::move(choice->plan);
+  static std::optional<Plan<Problem>> make_plan(const Problem& problem, const Device& device) {
+    auto chosen = choose(problem, device);
+    if (!chosen) return std::nullopt;
+    return std::move(chosen->plan);
   }
-  static Status launch_plan(const Level3& problem, const Device& device, const Plan<Level3>& plan,
+  static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>&,
                             Workspace workspace, Stream stream) {
-    return launch_planned(*chosen(problem, device)->kernel, problem, device, plan, workspace,
-                          stream);
+    return launch_planned(*choose(problem, device), problem, device, workspace, stream);
   }
-  static const char* path_taken(const Level3& problem, const Device& device,
-                                const Plan<Level3>& plan, const PathWords& words) {
-    const Kernel<Level3>* const kernel = chosen(problem, device)->kernel;
-    return kernel->path_taken != nullptr ? kernel->path_taken(problem, device, plan, words)
-                                         : kernel->name;
+  static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>&,
+                                const PathWords& words) {
+    const auto chosen = choose(problem, device);
+    const Kernel<Problem>& kernel = *chosen->kernel;
+    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, chosen->plan, words)
+                                        : kernel.name;
   }
-  static Kernel<Level3> row(const char* name, const char* idea) {
+
+  static Kernel<Problem> row(const char* name, const char* idea) {
     return {.name = name,
             .parent = nullptr,
             .idea = idea,
@@ -98,9 +100,17 @@ struct Level3Choice {
 }  // namespace
 
 KernelList<Level3> level3_choices() {
-  return {Level3Choice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
-          Level3Choice<Math::fp32_split>::row("kernelwright_split",
-                                              "the library's choice in fp32_split")};
+  return {MadeOfProducts<Level3, &Backend::level3, Math::fp32>::row(
+              "kernelwright", "the library's choice among its kernels"),
+          MadeOfProducts<Level3, &Backend::level3, Math::fp32_split>::row(
+              "kernelwright_split", "the library's choice in fp32_split")};
+}
+
+KernelList<Cgemm> cgemm_choices() {
+  return {MadeOfProducts<Cgemm, &Backend::cgemm, Math::fp32>::row(
+              "kernelwright", "the library's choice among its kernels"),
+          MadeOfProducts<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
+              "kernelwright_split", "the library's choice in fp32_split")};
 }
 
 KernelList<Sgemm> sgemm_choices() {

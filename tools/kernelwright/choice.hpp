@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "cgemm/problem.hpp"
 #include "kernel.hpp"
 #include "level3/problem.hpp"
 #include "sgemm/problem.hpp"
@@ -13,6 +14,7 @@ namespace kw {
 // the library's rule chooses.
 KernelList<Sgemm> sgemm_choices();
 KernelList<Level3> level3_choices();
+KernelList<Cgemm> cgemm_choices();
 
 // Whether a row of that name is one of them.
 bool is_choice(std::string_view name);

@@ -95,7 +95,7 @@ struct Subject {
   std::function<Status(Problem&, const Spoiled&)> call;
 };
 
-// Level 3, cublasLt and handles have tests of their own.
+// Level 3, complex products, cublasLt and handles have tests of their own.
 std::vector<Subject> subjects() {
   std::vector<Subject> all;
 // NOLINTBEGIN(bugprone-macro-parentheses): names of functions and types
@@ -119,6 +119,9 @@ std::vector<Subject> subjects() {
 #define KW_SUBJECT_symm(symbol, integer)
 #define KW_SUBJECT_trmm(symbol, integer)
 #define KW_SUBJECT_trsm(symbol, integer)
+#define KW_SUBJECT_cgemm(symbol, integer)
+#define KW_SUBJECT_cgemm_batched(symbol, integer)
+#define KW_SUBJECT_cgemm_strided(symbol, integer)
 #define KW_SUBJECT_lt_matmul(symbol, integer)
 #define KW_SUBJECT_destroy(symbol, integer)
   KW_CUBLAS_SYMBOLS(KW_SUBJECT)

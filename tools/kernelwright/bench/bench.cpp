@@ -293,4 +293,8 @@ std::vector<Row> Bench::run(const KernelList<Reduce>& kernels, const check::Redu
   return run_any<Reduce, check::ReduceTrial>(kernels, c);
 }
 
+std::vector<Row> Bench::run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c) {
+  return run_any<Cgemm, check::CgemmTrial>(kernels, c);
+}
+
 }  // namespace kw::bench

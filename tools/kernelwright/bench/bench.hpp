@@ -16,6 +16,7 @@
 #include "bench/row.hpp"
 #include "bench/telemetry.hpp"
 #include "check/verify.hpp"
+#include "check/verify_cgemm.hpp"
 #include "check/verify_level3.hpp"
 
 namespace kw::bench {
@@ -43,6 +44,7 @@ class Bench {
   std::vector<Row> run(const KernelList<Level3>& kernels, const check::Level3Case& c);
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
+  std::vector<Row> run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c);
 
  private:
   template <class Problem>

@@ -17,15 +17,17 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t cols, std::int64_t ld, 
   return static_cast<std::size_t>((rows - 1) * ld + cols) * size;
 }
 
-Operand matrix(Op op, const float* data, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+template <class Element>
+Operand matrix(Op op, const Element* data, std::int64_t rows, std::int64_t cols, std::int64_t ld) {
   if (op == Op::transpose) std::swap(rows, cols);
-  return {data, matrix_bytes(rows, cols, ld, sizeof(float))};
+  return {data, matrix_bytes(rows, cols, ld, sizeof(Element))};
 }
 
 // Of a batch by strides: from the first element of the first entry to the last of the last.
-Operand all_entries(Operand first, std::int64_t batch, std::int64_t stride) {
+Operand all_entries(Operand first, std::int64_t batch, std::int64_t stride,
+                    std::size_t element_bytes = sizeof(float)) {
   if (batch == 0 || first.bytes == 0) return {first.from, 0};
-  first.bytes += static_cast<std::size_t>((batch - 1) * stride) * sizeof(float);
+  first.bytes += static_cast<std::size_t>((batch - 1) * stride) * element_bytes;
   return first;
 }
 
@@ -63,6 +65,13 @@ std::vector<Operand> operands(const Reduce& p) {
           {p.out, out}};
 }
 
+std::vector<Operand> operands(const Cgemm& p) {
+  constexpr std::size_t bytes = sizeof(Complex);
+  return {all_entries(matrix(p.op_a, p.a, p.m, p.k, p.lda), p.batch, p.stride_a, bytes),
+          all_entries(matrix(p.op_b, p.b, p.k, p.n, p.ldb), p.batch, p.stride_b, bytes),
+          all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c, bytes)};
+}
+
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
@@ -74,6 +83,13 @@ Level3 on_set(Level3 problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
   problem.c = sets.data<float>(set, 2);
+  return problem;
+}
+
+Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set) {
+  problem.a = sets.data<Complex>(set, 0);
+  problem.b = sets.data<Complex>(set, 1);
+  problem.c = sets.data<Complex>(set, 2);
   return problem;
 }
 
@@ -121,6 +137,8 @@ double roofline_us(const check::Level3Case& c) {
   return std::max({work(c) * 1e-6 / r.fp32_tflops, bytes * 1e-3 / gbs, r.launch_us});
 }
 
+double work(const check::CgemmCase& c) { return 4 * work(static_cast<const check::SgemmCase&>(c)); }
+
 double work(const check::ScaleAddCase& c) {
   return 8.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols);
 }
@@ -150,6 +168,11 @@ check::Level3Case probe(check::Level3Case c) {
   c.m = std::min(c.m, edge);
   c.n = std::min(c.n, edge);
   c.k = std::min(c.k, edge);
+  return c;
+}
+
+check::CgemmCase probe(check::CgemmCase c) {
+  static_cast<check::SgemmCase&>(c) = probe(static_cast<const check::SgemmCase&>(c));
   return c;
 }
 
@@ -184,6 +207,15 @@ void fill_rates(Row& row, const Level3& p, const Ceilings& ceilings) {
   double bytes = 0;
   for (const Operand& operand : operands(p)) bytes += static_cast<double>(operand.bytes);
   row.gbs = gbs(bytes, row);
+  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+}
+
+void fill_rates(Row& row, const Cgemm& p, const Ceilings& ceilings) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.loop_k());
+  const double elements = m * k + k * n + (is_zero(p.beta) ? 1 : 2) * m * n;
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  row.gbs = gbs(8.0 * elements * static_cast<double>(p.batch), row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 

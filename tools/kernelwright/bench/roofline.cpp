@@ -16,11 +16,17 @@ double compulsory_bytes(const check::SgemmCase& c) {
 }
 
 double Roofline::time_us(const check::SgemmCase& c) const {
-  const double bytes = compulsory_bytes(c);
+  return time_us(work(c), compulsory_bytes(c));
+}
+double Roofline::time_us(const check::CgemmCase& c) const {
+  return time_us(work(c), 2 * compulsory_bytes(c));
+}
+
+double Roofline::time_us(double operations, double bytes) const {
   const bool fits = bytes <= static_cast<double>(cache_bytes);
   const double gbs = fits ? cache_gbs : memory_gbs;
   const double bytes_us = gbs > 0 ? bytes / (gbs * 1e3) : 0;
-  return std::max({work(c) / (fp32_tflops * 1e6), bytes_us, launch_us});
+  return std::max({operations / (fp32_tflops * 1e6), bytes_us, launch_us});
 }
 
 std::optional<Roofline> roofline_of(const Ceilings& ceilings, const Device& device, bool alone) {
@@ -36,6 +42,8 @@ Third third_of_us(double us) {
 }
 
 Third third_of(const check::SgemmCase& c) { return third_of_us(reference_roofline.time_us(c)); }
+
+Third third_of(const check::CgemmCase& c) { return third_of_us(reference_roofline.time_us(c)); }
 
 const char* to_string(Third third) {
   switch (third) {

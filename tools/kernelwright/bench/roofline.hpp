@@ -7,6 +7,7 @@
 
 #include "bench/ceilings.hpp"
 #include "check/verify.hpp"
+#include "check/verify_cgemm.hpp"
 
 namespace kw::bench {
 
@@ -19,6 +20,8 @@ struct Roofline {
 
   // Each operand counts once, C twice where beta is not 0.
   double time_us(const check::SgemmCase& c) const;
+  double time_us(const check::CgemmCase& c) const;
+  double time_us(double operations, double bytes) const;
 };
 
 // What the thirds of a sweep are told apart by, the same on every device: an H200, rounded.
@@ -33,6 +36,7 @@ enum class Third { shortest, middle, longest };
 inline constexpr int thirds = 3;
 
 Third third_of(const check::SgemmCase& c);
+Third third_of(const check::CgemmCase& c);
 Third third_of_us(double us);
 const char* to_string(Third third);  // "short", "middle", "long"
 

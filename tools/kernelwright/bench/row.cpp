@@ -72,20 +72,24 @@ ordered_json error_json(const check::ErrorSummary& error) {
           {"bound", number_or_null(error.bound)}};
 }
 
-// What describes the problem of sgemm and scale_add.
+// What describes the problem of sgemm, cgemm and scale_add.
 ordered_json product_json(const Row& row) {
-  return {{"m", row.m},
-          {"n", row.n},
-          {"k", or_null(row.k)},
-          {"op_a", or_null(row.op_a)},
-          {"op_b", or_null(row.op_b)},
-          {"lda", row.lda},
-          {"ldb", or_null(row.ldb)},
-          {"ldc", or_null(row.ldc)},
-          {"alpha", float_or_null(row.alpha)},
-          {"beta", float_or_null(row.beta)},
-          {"batch", row.batch},
-          {"layout", "row_major"}};
+  ordered_json json = {{"m", row.m},
+                       {"n", row.n},
+                       {"k", or_null(row.k)},
+                       {"op_a", or_null(row.op_a)},
+                       {"op_b", or_null(row.op_b)},
+                       {"lda", row.lda},
+                       {"ldb", or_null(row.ldb)},
+                       {"ldc", or_null(row.ldc)},
+                       {"alpha", float_or_null(row.alpha)},
+                       {"beta", float_or_null(row.beta)},
+                       {"batch", row.batch},
+                       {"layout", "row_major"}};
+  if (row.alpha_im)
+    json.update({{"alpha_im", float_or_null(*row.alpha_im)},
+                 {"beta_im", float_or_null(row.beta_im.value_or(0))}});
+  return json;
 }
 
 ordered_json reduction_json(const Row& row) {
@@ -202,6 +206,26 @@ Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::L
                 : problem.on_left          ? "left"
                                            : "right",
                 problem.unit_diagonal};
+  return row;
+}
+
+Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::CgemmCase& c,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, c.input, result);
+  row.op = "cgemm";
+  row.m = problem.m;
+  row.n = problem.n;
+  row.k = problem.k;
+  row.op_a = std::string(1, check::op_letter(problem.op_a, problem.conj_a));
+  row.op_b = std::string(1, check::op_letter(problem.op_b, problem.conj_b));
+  row.lda = problem.lda;
+  row.ldb = problem.ldb;
+  row.ldc = problem.ldc;
+  row.batch = problem.batch;
+  row.alpha = c.alpha;
+  row.beta = c.beta;
+  row.alpha_im = c.alpha_im;
+  row.beta_im = c.beta_im;
   return row;
 }
 

@@ -13,6 +13,7 @@
 #include "bench/statistics.hpp"
 #include "check/reduce/case.hpp"
 #include "check/verify.hpp"
+#include "check/verify_cgemm.hpp"
 #include "check/verify_level3.hpp"
 #include "kernel.hpp"
 
@@ -98,7 +99,8 @@ struct Row {
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;
   std::int64_t lda = 0, batch = 1;
-  float alpha = 1, beta = 0;  // of scale_add: scale and shift
+  float alpha = 1, beta = 0;               // of scale_add: scale and shift; of cgemm: real parts
+  std::optional<float> alpha_im, beta_im;  // of cgemm alone
   std::string math, input;
   std::optional<std::string> l2, timing;
   gpu::LaunchShape launch;
@@ -130,6 +132,8 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::Sge
 Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::Level3Case& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const check::ScaleAddCase& c,
+             const check::VerifyResult& result);
+Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::CgemmCase& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::ReduceCase& c,
              const check::VerifyResult& result);

@@ -58,8 +58,9 @@ std::string rate_text(double value) {
 // Where rows are further apart than they must be.
 std::string padding(const Row& row) {
   const std::int64_t k = row.k.value_or(0);
-  const bool dense = row.lda == (row.op_a == "T" ? row.m : k) &&
-                     row.ldb == (row.op_b == "T" ? k : row.n) && row.ldc == row.n;
+  const bool dense = row.lda == (row.op_a == "T" || row.op_a == "C" ? row.m : k) &&
+                     row.ldb == (row.op_b == "T" || row.op_b == "C" ? k : row.n) &&
+                     row.ldc == row.n;
   return dense ? std::string()
                : fmt::format(", lda {}, ldb {}, ldc {}", row.lda, row.ldb.value_or(0),
                              row.ldc.value_or(0));
@@ -89,9 +90,13 @@ std::string heading(const Row& row) {
   if (row.level3)
     return fmt::format("{}, alpha {}, beta {}{}", row.shape(), row.alpha, row.beta, place(row));
   const std::string batch = row.batch == 1 ? std::string() : fmt::format(", batch {}", row.batch);
-  return fmt::format("sgemm {} x {} x {} {}{}{}{}, alpha {}, beta {}{}", row.m, row.n,
+  const auto scalar = [](float re, const std::optional<float>& im) {
+    return im && *im != 0 ? fmt::format("{}{:+}i", re, *im) : fmt::format("{}", re);
+  };
+  return fmt::format("{} {} x {} x {} {}{}{}{}, alpha {}, beta {}{}", row.op, row.m, row.n,
                      row.k.value_or(0), row.op_a.value_or(""), row.op_b.value_or(""), batch,
-                     padding(row), row.alpha, row.beta, place(row));
+                     padding(row), scalar(row.alpha, row.alpha_im), scalar(row.beta, row.beta_im),
+                     place(row));
 }
 
 template <class T>

@@ -119,6 +119,13 @@ Chosen<check::Level3Case> chosen_cases(const BenchOptions& options, const Device
   return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
 }
 
+Chosen<check::CgemmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                      const Cgemm&) {
+  ChosenComplexProducts products =
+      complex_products(options.product, device, options.parsed_input(), options.seed);
+  return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
+}
+
 Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
                                          const ScaleAdd& scale_add) {
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
@@ -142,6 +149,9 @@ template <class Problem>
 std::string asked_kernels(const BenchOptions& options, const Device& device) {
   if (!options.kernel.empty()) return options.kernel;
   if (std::is_same_v<Problem, Level3> && device.kind != DeviceKind::cpu) return "kernelwright*";
+  if (std::is_same_v<Problem, Cgemm> && options.product.is_of_products() &&
+      device.kind == DeviceKind::cpu)
+    return "cpu_cgemm*";
   if (options.product.is_of_products()) return kernel_of_choice(device);
   if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
   return options.timing == "enqueue" ? "kernelwright*" : "";
@@ -204,6 +214,9 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
   fmt::print("\n");
 }
 
+template <class Problem>
+constexpr bool is_product = std::is_same_v<Problem, Sgemm> || std::is_same_v<Problem, Cgemm>;
+
 template <class Problem, class Trial>
 int run(const BenchOptions& options, const std::string& command) {
   static_cast<void>(options.parsed_input());
@@ -231,9 +244,7 @@ int run(const BenchOptions& options, const std::string& command) {
       progress.clear();
     }
     session.begin(command, device, ceilings);
-    if (!options.quiet())
-      print_heading(device, ceilings, timing,
-                    std::is_same_v<Problem, Sgemm> || std::is_same_v<Problem, Level3>);
+    if (!options.quiet()) print_heading(device, ceilings, timing, is_product<Problem>);
     flush_output();
     if (!chosen.left_out.empty()) progress.say(chosen.left_out);
     const auto roofline =
@@ -245,7 +256,7 @@ int run(const BenchOptions& options, const std::string& command) {
         bench::parts_of(cases, static_cast<double>(kernels.size()) * timing.budget_ms * 1e-3));
     for (std::size_t i = 0; i < cases.size(); ++i) {
       std::vector<bench::Row> found = bench.run(kernels, cases[i]);
-      if constexpr (std::is_same_v<Problem, Sgemm>) {
+      if constexpr (is_product<Problem>) {
         if (!chosen.labels.empty()) label_rows(found, chosen.labels[i], cases[i], roofline);
       } else if (!chosen.labels.empty()) {
         for (bench::Row& row : found) row.sweep = chosen.labels[i];
@@ -411,6 +422,31 @@ void add_level3(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_bench_cgemm(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command =
+      bench.add_subcommand("cgemm", "C = alpha op(A) op(B) + beta C of complex matrices");
+  command->footer(
+      "Sizes count complex elements, and a product has 8mnk operations. Sweeps as of sgemm.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench cgemm --shape 1024,4096 --kernel 'kernelwright*' --json cgemm.json\n"
+      "  kernelwright bench cgemm --sweep random --seed 7 --count 60\n"
+      "  kernelwright bench cgemm --shape 16 --batch 1000 --ops nn,tn --conjugate");
+  auto options = std::make_shared<BenchOptions>();
+  options->product.add_bench_options(*command);
+  options->product.add_complex_options(*command);
+  command
+      ->add_option("--within", options->within,
+                   "Of the kernels that predict their times only those whose prediction is at most "
+                   "so many times the least; rows then state predicted_us and workspace_bytes")
+      ->check(number_from_zero(false));
+  add_timing_options(*command, *options);
+  add_timing(*command, *options);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Cgemm, check::CgemmTrial>(*options, invocation.command);
+  });
+}
+
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("scale_add", "B = scale A + shift, elementwise");
   command->footer(
@@ -508,6 +544,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright bench scale_add --shape 8192");
   add_bench_sgemm(*command, invocation);
   add_level3(*command, invocation);
+  add_bench_cgemm(*command, invocation);
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
 }

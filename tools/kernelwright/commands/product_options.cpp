@@ -167,6 +167,12 @@ void ProductChoice::add_bench_options(CLI::App& to) {
       ->excludes(b);
 }
 
+void ProductChoice::add_complex_options(CLI::App& to) {
+  to.add_option("--alpha-im", alpha_im, "alpha's imaginary part")->capture_default_str();
+  to.add_option("--beta-im", beta_im, "beta's imaginary part")->capture_default_str();
+  to.add_flag("--conjugate", conjugate, "Operands that are transposed are conjugated too");
+}
+
 void ProductChoice::add_sweep_limits(CLI::App& to, CLI::Option* sweep_option) {
   to.add_option("--count", count,
                 fmt::format("Of --sweep random: products, a third each under 4 us, 4 to 50 and "
@@ -217,6 +223,30 @@ std::string kernel_of_choice(const Device& device) {
 
 void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
                 const check::SgemmCase& c, const std::optional<bench::Roofline>& roofline) {
+  for (bench::Row& row : rows) {
+    row.sweep = label;
+    if (roofline) row.sweep->roofline_us = roofline->time_us(c);
+  }
+}
+
+ChosenComplexProducts complex_products(const ProductChoice& choice, const Device& device,
+                                       check::Input input, std::uint64_t seed) {
+  ChosenProducts real = chosen_products(choice, device, input, seed);
+  ChosenComplexProducts products{{}, std::move(real.labels), std::move(real.left_out)};
+  for (std::size_t i = 0; i < real.cases.size(); ++i) {
+    check::CgemmCase& c = products.cases.emplace_back(check::CgemmCase{real.cases[i]});
+    const bool random = choice.is_of_products();
+    c.conj_a = c.op_a == Op::transpose && (random ? i % 2 == 0 : choice.conjugate);
+    c.conj_b = c.op_b == Op::transpose && (random ? i / 2 % 2 == 0 : choice.conjugate);
+    c.alpha_im = choice.alpha_im;
+    c.beta_im = choice.beta_im;
+    if (random) products.labels[i].third = bench::to_string(bench::third_of(c));
+  }
+  return products;
+}
+
+void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
+                const check::CgemmCase& c, const std::optional<bench::Roofline>& roofline) {
   for (bench::Row& row : rows) {
     row.sweep = label;
     if (roofline) row.sweep->roofline_us = roofline->time_us(c);

@@ -9,6 +9,7 @@
 #include "bench/roofline.hpp"
 #include "bench/row.hpp"
 #include "check/verify.hpp"
+#include "check/verify_cgemm.hpp"
 #include "commands/commands.hpp"
 
 namespace kw {
@@ -21,13 +22,17 @@ struct ProductChoice {
   std::optional<std::int64_t> count;
   std::optional<double> max_work;
   float alpha = 1, beta = 0;
-  std::string default_sweep;  // where neither shape nor sweep is given; empty: classic
+  float alpha_im = 0, beta_im = 0;  // of cgemm
+  bool conjugate = false;           // of cgemm: operands that are transposed
+  std::string default_sweep;        // where neither shape nor sweep is given; empty: classic
 
   // Whether the sweep is one of products with ops of their own, of which rows say more (SweepRow).
   bool is_of_products() const { return sweep == "random" || sweep == "programs"; }
 
   // All options of `bench sgemm` that choose products.
   void add_bench_options(CLI::App& to);
+  // Those of `bench cgemm` besides.
+  void add_complex_options(CLI::App& to);
   // --count and --max-work, which need --sweep.
   void add_sweep_limits(CLI::App& to, CLI::Option* sweep_option);
 };
@@ -52,6 +57,18 @@ std::string kernel_of_choice(const Device& device);
 // Puts a product's label, and its roofline where that is known, into its rows.
 void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
                 const check::SgemmCase& c, const std::optional<bench::Roofline>& roofline);
+
+// The same of complex products; of every two operands of a random sweep that are transposed, one is
+// conjugated too.
+struct ChosenComplexProducts {
+  std::vector<check::CgemmCase> cases;
+  std::vector<bench::SweepRow> labels;
+  std::string left_out;
+};
+ChosenComplexProducts complex_products(const ProductChoice& choice, const Device& device,
+                                       check::Input input, std::uint64_t seed);
+void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
+                const check::CgemmCase& c, const std::optional<bench::Roofline>& roofline);
 
 // The names of all sweeps, for help texts and messages.
 std::string product_sweep_names();

@@ -12,6 +12,7 @@
 #include "bench/room.hpp"
 #include "bench/table.hpp"
 #include "check/cases.hpp"
+#include "check/verify_cgemm.hpp"
 #include "commands/commands.hpp"
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
@@ -229,6 +230,17 @@ std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool i
   return cases;
 }
 
+std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given) {
+  if (!options.shape.empty()) {
+    return cases_of<check::CgemmCase>(options, 3, [&](const Shape& s, check::Input input) {
+      return check::cgemm_cases_of_shape(s.m, s.n, s.k, input, options.seed);
+    });
+  }
+  std::vector<check::CgemmCase> cases = check::cgemm_edge_cases(options.seed);
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
 // Operations and types choose among the edge cases, or multiply the shapes.
 std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given) {
   const std::vector<ReduceOp> ops = parse_reduce_ops(options.reduce_op);
@@ -314,6 +326,10 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
       all_verified &= verify_op<check::Level3Trial, Level3>(
           workbench, options, level3_cases(options, input_given), "level3", session);
     }
+    if (is_meant("cgemm")) {
+      all_verified &= verify_op<check::CgemmTrial, Cgemm>(
+          workbench, options, cgemm_cases(options, input_given), "cgemm", session);
+    }
     if (is_meant("reduce")) {
       all_verified &= verify_op<check::ReduceTrial, Reduce>(
           workbench, options, reduce_cases(options, input_given), "reduce", session);
@@ -351,8 +367,8 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
       "  kernelwright verify scale_add --shape 1000x3000");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("op", options->op, "sgemm, level3, reduce or scale_add")
-      ->check(CLI::IsMember({"sgemm", "level3", "reduce", "scale_add"}));
+  command->add_option("op", options->op, "sgemm, level3, cgemm, reduce or scale_add")
+      ->check(CLI::IsMember({"sgemm", "level3", "cgemm", "reduce", "scale_add"}));
   CLI::Option* kernel = options->add_kernel(*command);
   CLI::Option* shape =
       command

@@ -1,0 +1,196 @@
+// The C interface: cgemm, one and many.
+#include <complex>
+#include <utility>
+
+#include "api/c_handle.hpp"
+#include "api/calls.hpp"
+#include "api/check.hpp"
+#include "text.hpp"
+
+namespace {
+
+using kw::ComplexScalar;
+using kw::Layout;
+using kw::MatrixView;
+using kw::Op;
+using kw::Status;
+using kw::c_abi::first_failure;
+using kw::c_abi::with_handle;
+using kw::detail::CgemmCall;
+using kw::detail::invalid;
+using kw::detail::SgemmBatch;
+using Element = std::complex<float>;
+
+static_assert(sizeof(kwComplex) == sizeof(Element));
+
+struct CgemmArguments {
+  kwLayout_t layout;
+  kwOp_t op_a, op_b;
+  std::int64_t m, n, k;
+  const kwComplex* alpha;
+  const kwComplex* a;
+  std::int64_t lda;
+  const kwComplex* b;
+  std::int64_t ldb;
+  const kwComplex* beta;
+  kwComplex* c;
+  std::int64_t ldc;
+  SgemmBatch batch = {};
+};
+
+// A matrix that is rows x cols once `op` was applied.
+template <class To, class From>
+MatrixView<To> view(From* data, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                    kwLayout_t layout, kwOp_t op) {
+  if (op != KW_OP_NONE) std::swap(rows, cols);
+  return {reinterpret_cast<To*>(data), rows, cols, ld, static_cast<Layout>(layout),
+          static_cast<Op>(op)};
+}
+
+Status scalar(const kwContext& context, const kwComplex* from, const char* argument,
+              ComplexScalar* to) {
+  if (context.pointer_mode != KW_POINTER_MODE_HOST) {
+    *to = ComplexScalar::at(reinterpret_cast<const Element*>(from));
+    return Status::success();
+  }
+  if (from == nullptr)
+    return invalid(kw::text(argument, " is null: pass the address of a kwComplex in host memory"),
+                   argument);
+  *to = Element(from->re, from->im);
+  return Status::success();
+}
+
+Status to_call(const kwContext& context, const CgemmArguments& args, CgemmCall* call) {
+  using namespace kw::detail;
+  Status status = first_failure(
+      {check_layout(args.layout, "layout"), check_op(args.op_a, "op_a", true),
+       check_op(args.op_b, "op_b", true), check_size(args.m, "m"), check_size(args.n, "n"),
+       check_size(args.k, "k"), scalar(context, args.alpha, "alpha", &call->alpha),
+       scalar(context, args.beta, "beta", &call->beta)});
+  if (!status.ok()) return status;
+  call->a = view<const Element>(args.a, args.m, args.k, args.lda, args.layout, args.op_a);
+  call->b = view<const Element>(args.b, args.k, args.n, args.ldb, args.layout, args.op_b);
+  call->c = view<Element>(args.c, args.m, args.n, args.ldc, args.layout, KW_OP_NONE);
+  call->options.math = context.sgemm_options.math;
+  call->batch = args.batch;
+  return status;
+}
+
+kwStatus_t cgemm(kwHandle_t handle, const CgemmArguments& args) {
+  return with_handle(handle, [&](kwContext& context) {
+    CgemmCall call;
+    Status status = to_call(context, args, &call);
+    return status.ok() ? kw::detail::cgemm(*context.state, call) : status;
+  });
+}
+
+kwStatus_t cgemm_workspace_bytes(kwHandle_t handle, const CgemmArguments& args, size_t* bytes) {
+  return with_handle(handle, [&](kwContext& context) {
+    if (bytes == nullptr) return invalid("bytes is null: pass the address of a size_t", "bytes");
+    *bytes = 0;
+    CgemmCall call;
+    Status status = to_call(context, args, &call);
+    return status.ok() ? kw::detail::cgemm_workspace_bytes(*context.state, call, bytes) : status;
+  });
+}
+
+kwStatus_t plan_cgemm(kwHandle_t handle, const CgemmArguments& args, kwSgemmPlan* plan) {
+  return with_handle(handle, [&](kwContext& context) {
+    if (plan == nullptr) return invalid("plan is null: pass the address of a kwSgemmPlan", "plan");
+    *plan = {nullptr, 0, 0};
+    CgemmCall call;
+    Status status = to_call(context, args, &call);
+    kw::detail::SgemmOutlook outlook;
+    if (status.ok()) status = kw::detail::cgemm_outlook(*context.state, call, &outlook);
+    if (status.ok()) *plan = {outlook.kernel, outlook.time_us, outlook.workspace_bytes};
+    return status;
+  });
+}
+
+SgemmBatch by_pointers(std::int64_t batch, const kwComplex* const* a, const kwComplex* const* b,
+                       kwComplex* const* c) {
+  return kw::detail::complex_pointers(batch, reinterpret_cast<const Element* const*>(a),
+                                      reinterpret_cast<const Element* const*>(b),
+                                      reinterpret_cast<Element* const*>(c));
+}
+
+}  // namespace
+
+#define ONE(a, b, c) layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
+
+kwStatus_t kwCgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
+                   int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                   const kwComplex* b, int64_t ldb, const kwComplex* beta, kwComplex* c,
+                   int64_t ldc) {
+  return cgemm(handle, {ONE(a, b, c)});
+}
+
+kwStatus_t kwCgemmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                 int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                                 const kwComplex* a, int64_t lda, const kwComplex* b, int64_t ldb,
+                                 const kwComplex* beta, kwComplex* c, int64_t ldc, size_t* bytes) {
+  return cgemm_workspace_bytes(handle, {ONE(a, b, c)}, bytes);
+}
+
+kwStatus_t kwPlanCgemm(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
+                       int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a,
+                       int64_t lda, const kwComplex* b, int64_t ldb, const kwComplex* beta,
+                       kwComplex* c, int64_t ldc, kwSgemmPlan* plan) {
+  return plan_cgemm(handle, {ONE(a, b, c)}, plan);
+}
+
+kwStatus_t kwCgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                 int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                                 const kwComplex* a, int64_t lda, int64_t stride_a,
+                                 const kwComplex* b, int64_t ldb, int64_t stride_b,
+                                 const kwComplex* beta, kwComplex* c, int64_t ldc, int64_t stride_c,
+                                 int64_t batch) {
+  return cgemm(handle, {ONE(a, b, c), {batch, stride_a, stride_b, stride_c}});
+}
+
+kwStatus_t kwCgemmStridedBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                               kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                               const kwComplex* alpha, const kwComplex* a,
+                                               int64_t lda, int64_t stride_a, const kwComplex* b,
+                                               int64_t ldb, int64_t stride_b, const kwComplex* beta,
+                                               kwComplex* c, int64_t ldc, int64_t stride_c,
+                                               int64_t batch, size_t* bytes) {
+  return cgemm_workspace_bytes(handle, {ONE(a, b, c), {batch, stride_a, stride_b, stride_c}},
+                               bytes);
+}
+
+kwStatus_t kwPlanCgemmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                     int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                                     const kwComplex* a, int64_t lda, int64_t stride_a,
+                                     const kwComplex* b, int64_t ldb, int64_t stride_b,
+                                     const kwComplex* beta, kwComplex* c, int64_t ldc,
+                                     int64_t stride_c, int64_t batch, kwSgemmPlan* plan) {
+  return plan_cgemm(handle, {ONE(a, b, c), {batch, stride_a, stride_b, stride_c}}, plan);
+}
+
+kwStatus_t kwCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b, int64_t m,
+                          int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* const* a,
+                          int64_t lda, const kwComplex* const* b, int64_t ldb,
+                          const kwComplex* beta, kwComplex* const* c, int64_t ldc, int64_t batch) {
+  return cgemm(handle, {ONE(nullptr, nullptr, nullptr), by_pointers(batch, a, b, c)});
+}
+
+kwStatus_t kwCgemmBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a,
+                                        kwOp_t op_b, int64_t m, int64_t n, int64_t k,
+                                        const kwComplex* alpha, const kwComplex* const* a,
+                                        int64_t lda, const kwComplex* const* b, int64_t ldb,
+                                        const kwComplex* beta, kwComplex* const* c, int64_t ldc,
+                                        int64_t batch, size_t* bytes) {
+  return cgemm_workspace_bytes(
+      handle, {ONE(nullptr, nullptr, nullptr), by_pointers(batch, a, b, c)}, bytes);
+}
+
+kwStatus_t kwPlanCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                              int64_t m, int64_t n, int64_t k, const kwComplex* alpha,
+                              const kwComplex* const* a, int64_t lda, const kwComplex* const* b,
+                              int64_t ldb, const kwComplex* beta, kwComplex* const* c, int64_t ldc,
+                              int64_t batch, kwSgemmPlan* plan) {
+  return plan_cgemm(handle, {ONE(nullptr, nullptr, nullptr), by_pointers(batch, a, b, c)}, plan);
+}
+
+#undef ONE

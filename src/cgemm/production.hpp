@@ -1,0 +1,12 @@
+// What the files of cgemm's kernels give to registry.cu.
+#pragma once
+
+#include "cgemm/problem.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+KernelList<Cgemm> cgemm_real_rows();  // real_product.cu: plain FP32 and split
+KernelList<Cgemm> cgemm_tile_rows();  // tile.cu: one per configuration
+
+}  // namespace KW_TARGET

@@ -1,0 +1,79 @@
+// What the check of a complex product does to each component of an element, as elementwise.hpp does
+// it to the elements of real ones.
+#pragma once
+
+#include <cstdint>
+
+#include "check/elementwise.hpp"
+
+namespace kw::check {
+
+// The real products of op(A)'s and op(B)'s real and imaginary parts, before conjugates.
+inline constexpr int real_real = 0, imag_imag = 1, real_imag = 2, imag_real = 3, complex_parts = 4;
+
+// C against float64, real and imaginary parts each against their own sum of sizes. `products` and
+// `magnitudes` have these parts one after the other, dense batch x m x n, in the order in which
+// C lies in memory. C's elements are floats: 2 n of them a row, ldc and stride_c count them too.
+struct JudgeCgemm {
+  const float* c;
+  std::int64_t m, n, ldc;
+  const double* products;
+  const double* magnitudes;
+  bool conj_a, conj_b;
+  double alpha[2], beta[2];
+  InputStream c_before;  // not consulted when beta is 0
+  double product_factor;
+  std::int64_t batch, stride_c;
+
+  KW_HOST_DEVICE std::int64_t size() const { return batch * m * 2 * n; }
+
+  struct Parts {
+    double re, im;
+  };
+  KW_HOST_DEVICE Parts parts_of(const double* of, std::int64_t at, bool sizes) const {
+    const std::int64_t step = batch * m * n;
+    const double a = conj_a && !sizes ? -1 : 1, b = conj_b && !sizes ? -1 : 1;
+    const double minus = sizes ? 1 : -a * b;
+    return {of[real_real * step + at] + minus * of[imag_imag * step + at],
+            b * of[real_imag * step + at] + a * of[imag_real * step + at]};
+  }
+  // Component `imaginary` of s z, or of |s| |z|; a scalar without one part is the other one alone.
+  KW_HOST_DEVICE static double times(const double (&s)[2], const Parts& z, bool imaginary,
+                                     bool sizes) {
+    const double re = sizes ? fabs(s[0]) : s[0], im = sizes ? fabs(s[1]) : s[1];
+    const double cross = imaginary ? im * z.re : (sizes ? im : -im) * z.im;
+    const double straight = re * (imaginary ? z.im : z.re);
+    return s[1] == 0 ? straight : s[0] == 0 ? cross : straight + cross;
+  }
+  KW_HOST_DEVICE Parts before(std::int64_t at, bool sizes) const {
+    if (beta[0] == 0 && beta[1] == 0) return {0, 0};
+    const double re = input_value(c_before, 2 * at), im = input_value(c_before, 2 * at + 1);
+    return {sizes ? fabs(re) : re, sizes ? fabs(im) : im};
+  }
+  // `element` counts floats.
+  KW_HOST_DEVICE double want(std::int64_t element) const {
+    const std::int64_t at = element / 2;
+    const bool imaginary = element % 2 != 0;
+    return times(alpha, parts_of(products, at, false), imaginary, false) +
+           times(beta, before(at, false), imaginary, false);
+  }
+  KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
+    const std::int64_t at = element / 2, row = element / (2 * n), entry = row / m;
+    const bool imaginary = element % 2 != 0;
+    const double got = c[entry * stride_c + (row - entry * m) * ldc + element % (2 * n)];
+    const double wanted = want(element);
+    const double product_part =
+        unit_roundoff * times(alpha, parts_of(magnitudes, at, true), imaginary, true);
+    const double addend_part = unit_roundoff * times(beta, before(at, true), imaginary, true);
+    const double error = got - wanted, unit = product_part + addend_part;
+    // Exact where no tolerance is given.
+    const double tolerance =
+        product_factor > 0 && unit > 0
+            ? fma(product_factor, product_part, fma(5.0, addend_part, smallest_subnormal))
+            : 0;
+    add_error(found, error == 0 ? 0.0 : error / unit);
+    if (!(fabs(error) <= tolerance)) add_failure(found, element);
+  }
+};
+
+}  // namespace kw::check

@@ -1,0 +1,319 @@
+// Verification of a complex product. Its float64 product is four real ones, of the parts.
+#include "check/verify_cgemm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "check/draw.hpp"
+#include "check/run_kernel.hpp"
+#include "check/tolerance.hpp"
+
+namespace kw::check {
+
+char op_letter(Op op, bool conj) {
+  return op == Op::none ? (conj ? 'J' : 'N') : (conj ? 'C' : 'T');
+}
+
+std::string describe(const CgemmCase& c) {
+  const std::string real = describe(static_cast<const SgemmCase&>(c));
+  // "NT" is right but for conjugates.
+  const std::size_t ops = real.find(' ') + 1;
+  std::string text = real;
+  text[ops] = op_letter(c.op_a, c.conj_a);
+  text[ops + 1] = op_letter(c.op_b, c.conj_b);
+  return fmt::format("{} alpha-im={} beta-im={}", text, c.alpha_im, c.beta_im);
+}
+
+namespace {
+
+// A matrix of complex elements as GuardedMatrix sees it.
+Placement place_complex(const CgemmCase& c, Op op, std::int64_t rows, std::int64_t cols,
+                        std::int64_t pad, bool shared, std::int64_t misalign) {
+  if (op == Op::transpose) std::swap(rows, cols);
+  const std::int64_t ld = std::max<std::int64_t>(cols, 1) + pad;
+  return GuardedMatrix::placement(rows, 2 * cols, 2 * ld, c.guard, 2 * misalign,
+                                  shared ? 1 : c.batch, 2 * c.gap);
+}
+Placement place_a(const CgemmCase& c) {
+  return place_complex(c, c.op_a, c.m, c.k, c.lda_pad, c.shared_a, c.misalign_a);
+}
+Placement place_b(const CgemmCase& c) {
+  return place_complex(c, c.op_b, c.k, c.n, c.ldb_pad, c.shared_b, c.misalign_b);
+}
+Placement place_c(const CgemmCase& c) {
+  return place_complex(c, Op::none, c.m, c.n, c.ldc_pad, false, c.misalign_c);
+}
+
+std::size_t parts_bytes(const CgemmCase& c) {
+  return static_cast<std::size_t>(c.batch * c.m * c.n) * complex_parts * sizeof(double);
+}
+
+bool reads_inputs(const CgemmCase& c) { return (c.alpha != 0 || c.alpha_im != 0) && c.k > 0; }
+bool reads_c(const CgemmCase& c) { return c.beta != 0 || c.beta_im != 0; }
+
+// Pointers lead to A and C in descending order, to B in ascending order.
+std::int64_t slot_of(const CgemmCase& c, const GuardedMatrix& matrix, bool descending,
+                     std::int64_t entry) {
+  if (matrix.entries() == 1) return 0;
+  return c.by_pointers && descending ? c.batch - 1 - entry : entry;
+}
+
+template <class T>
+DeviceBuffer put_values(Workbench& bench, const std::vector<T>& values) {
+  DeviceBuffer buffer(bench.runtime(), values.size() * sizeof(T));
+  require(bench.runtime().copy(buffer.data(), values.data(), values.size() * sizeof(T),
+                               bench.stream()));
+  return buffer;
+}
+
+Complex* complex_at(const GuardedMatrix& matrix, std::int64_t entry = 0) {
+  return reinterpret_cast<Complex*>(matrix.data(entry));
+}
+
+}  // namespace
+
+double CgemmTrial::bytes(const CgemmCase& c, const Device& device) {
+  double words = 0;
+  for (const Placement& place : {place_a(c), place_b(c), place_c(c)})
+    words += GuardedMatrix::words(place.rows, place.cols, place.ld, c.guard, 0, place.entries,
+                                  2 * c.gap);
+  return words * sizeof(float) +
+         2.0 * complex_parts * sizeof(double) * static_cast<double>(c.batch) *
+             static_cast<double>(c.m) * static_cast<double>(c.n) +
+         (device.is_gpu() ? 0.0 : cpu_oracle_bytes(c.m, c.n, c.k));
+}
+
+CgemmTrial::CgemmTrial(Workbench& bench, const CgemmCase& c)
+    : bench_(bench),
+      case_(c),
+      a_(bench, place_a(c)),
+      b_(bench, place_b(c)),
+      c_(bench, place_c(c)),
+      products_(bench.runtime(), parts_bytes(c)),
+      magnitudes_(bench.runtime(), parts_bytes(c)) {
+  a_.fill({c.input, c.seed, Operand::a}, reads_inputs(c));
+  b_.fill({c.input, c.seed, Operand::b}, reads_inputs(c));
+  make_problem();
+  make_oracle_products();
+  bench.synchronize();
+}
+
+void CgemmTrial::make_problem() {
+  const CgemmCase& c = case_;
+  const auto stride = [](const GuardedMatrix& matrix) {
+    return matrix.entries() > 1 ? matrix.stride() / 2 : 0;
+  };
+  Cgemm& p = problem_;
+  p.m = c.m, p.n = c.n, p.k = c.k;
+  p.op_a = c.op_a, p.op_b = c.op_b;
+  p.conj_a = c.conj_a, p.conj_b = c.conj_b;
+  p.alpha = {c.alpha, c.alpha_im}, p.beta = {c.beta, c.beta_im};
+  p.a = complex_at(a_), p.b = complex_at(b_), p.c = complex_at(c_);
+  p.lda = a_.ld() / 2, p.ldb = b_.ld() / 2, p.ldc = c_.ld() / 2;
+  p.batch = c.batch;
+  p.stride_a = stride(a_), p.stride_b = stride(b_), p.stride_c = stride(c_);
+  if (c.by_pointers) {
+    std::vector<Complex*> pointers;
+    for (const auto& [matrix, descending] :
+         {std::pair{&a_, true}, std::pair{&b_, false}, std::pair{&c_, true}}) {
+      for (std::int64_t i = 0; i < c.batch; ++i)
+        pointers.push_back(complex_at(*matrix, slot_of(c, *matrix, descending, i)));
+    }
+    pointers_ = put_values(bench_, pointers);
+    p.a_array = pointers_.as<const Complex*>();
+    p.b_array = pointers_.as<const Complex*>() + c.batch;
+    p.c_array = pointers_.as<Complex*>() + 2 * c.batch;
+    p.a = p.b = nullptr;
+    p.c = nullptr;
+  }
+  if (c.scalars_on_device) {
+    scalars_ = put_values(bench_, std::vector<Complex>{p.alpha, p.beta});
+    p.alpha_at = scalars_.as<Complex>();
+    p.beta_at = scalars_.as<Complex>() + 1;
+    // Whoever takes these for the scalars is found out.
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    p.alpha = p.beta = {nan, nan};
+  }
+}
+
+void CgemmTrial::make_oracle_products() {
+  const CgemmCase& c = case_;
+  const bool a_plain = c.op_a == Op::none, b_plain = c.op_b == Op::none;
+  const std::int64_t step = c.batch * c.m * c.n, k = reads_inputs(c) ? c.k : 0;
+  for (std::int64_t i = 0; i < c.batch; ++i) {
+    const float* const a = a_.data(slot_of(c, a_, true, i));
+    const float* const b = b_.data(slot_of(c, b_, false, i));
+    for (int part = 0; part < complex_parts; ++part) {
+      const int a_part = part == imag_imag || part == imag_real ? 1 : 0;
+      const int b_part = part == imag_imag || part == real_imag ? 1 : 0;
+      const std::int64_t at = part * step + slot_of(c, c_, true, i) * c.m * c.n;
+      require(bench_.tools().oracle(
+          {c.m, c.n, k, a + a_part, a_plain ? a_.ld() : 2, a_plain ? 2 : a_.ld(), b + b_part,
+           b_plain ? b_.ld() : 2, b_plain ? 2 : b_.ld(), products_.as<double>() + at,
+           magnitudes_.as<double>() + at},
+          bench_.stream()));
+    }
+  }
+}
+
+VerifyResult CgemmTrial::verify(const Kernel<Cgemm>& kernel) {
+  return guarded([&] {
+    if (may_refuse(kernel.role, case_) && kernel.role == Role::peer) {
+      VerifyResult refused;
+      refused.outcome = Outcome::unsupported;
+      refused.message = fmt::format("{} does not have this call", kernel.name);
+      return refused;
+    }
+    c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_));
+    VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
+    if (!run.ok()) return run;
+    VerifyResult result = judge();
+    result.first_call_us = run.first_call_us;
+    result.path = run.path;
+    result.launch = run.launch;
+    return result;
+  });
+}
+
+VerifyResult CgemmTrial::judge() {
+  const CgemmCase& c = case_;
+  VerifyResult result;
+  result.outcome = Outcome::verified;
+  const bool is_real = c.alpha_im == 0 && c.beta_im == 0;
+  const bool is_exact_here = is_real && is_exact(c.input, 2 * c.k, c.alpha, c.beta);
+  // A complex alpha is one more product and sum for each element of an operand or of C.
+  const double factor =
+      is_exact_here ? 0 : product_tolerance(c.input, reads_inputs(c) ? 2 * c.k : 0) + 4;
+  const JudgeCgemm judge{c_.data(),
+                         c.m,
+                         c.n,
+                         c_.ld(),
+                         products_.as<double>(),
+                         magnitudes_.as<double>(),
+                         c.conj_a,
+                         c.conj_b,
+                         {c.alpha, c.alpha_im},
+                         {c.beta, c.beta_im},
+                         {c.input, c.seed, Operand::c},
+                         factor,
+                         c.batch,
+                         c_.stride()};
+  summarise(bench_.find(bench_.tools().judge_cgemm, judge), factor, 2 * c.n, result);
+  if (judge.size() > 0) {
+    result.c_first = bench_.read(c_.data());
+    result.c_last = bench_.read(c_.data(c.batch - 1) + (c.m - 1) * c_.ld() + 2 * c.n - 1);
+  }
+  if (result.failures > 0)
+    result.message = fmt::format(
+        "{} of {} floats of C wrong, first float {} of row {} (largest error {:.3g} u, bound "
+        "{:.3g} u)",
+        result.failures, judge.size(), result.first_col, result.first_row, result.error.max,
+        factor);
+  for (const std::string& change :
+       {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
+    if (change.empty()) continue;
+    result.outcome = Outcome::failed;
+    result.message += (result.message.empty() ? "" : "; ") + change;
+  }
+  return result;
+}
+
+VerifyResult verify_cgemm(Runtime& runtime, const Kernel<Cgemm>& kernel, const CgemmCase& c) {
+  return guarded([&] {
+    Workbench bench(runtime);
+    return CgemmTrial(bench, c).verify(kernel);
+  });
+}
+
+namespace {
+
+struct ComplexShape {
+  std::int64_t m, n, k;
+};
+
+CgemmCase make_complex_case(const ComplexShape& shape, std::size_t number, std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 3> pads = {0, 1, 4};
+  constexpr std::array<std::int64_t, 3> misalignments = {0, 0, 1};
+  constexpr std::array<std::array<float, 2>, 5> scalars = {
+      {{1, 0}, {0, 0}, {-1.5f, 0}, {0, 0.75f}, {1.25f, -0.5f}}};
+  constexpr std::array<Input, 4> inputs = {Input::uniform, Input::normal, Input::unit,
+                                           Input::integers};
+  constexpr std::array<std::int64_t, 2> guards = {1024, 0};
+  constexpr std::array<bool, 2> either = {false, true};
+  constexpr std::array<bool, 4> rarely = {false, false, false, true};
+  constexpr std::array<std::int64_t, 4> batches = {1, 1, 1, 3};
+  Draw draw(number);
+  CgemmCase c;
+  c.m = shape.m, c.n = shape.n, c.k = shape.k;
+  const auto op = [&] { return draw.from(either) ? Op::transpose : Op::none; };
+  c.op_a = op(), c.op_b = op();
+  c.conj_a = draw.from(either), c.conj_b = draw.from(either);
+  c.lda_pad = draw.from(pads), c.ldb_pad = draw.from(pads), c.ldc_pad = draw.from(pads);
+  c.misalign_a = draw.from(misalignments), c.misalign_b = draw.from(misalignments);
+  c.misalign_c = draw.from(misalignments);
+  const auto alpha = draw.from(scalars), beta = draw.from(scalars);
+  c.alpha = alpha[0], c.alpha_im = alpha[1], c.beta = beta[0], c.beta_im = beta[1];
+  c.input = draw.from(inputs);
+  c.guard = draw.from(guards);
+  c.batch = draw.from(batches);
+  if (c.batch > 1) {
+    c.gap = 3;
+    c.by_pointers = draw.from(either);
+    c.shared_a = draw.from(rarely);
+    c.shared_b = draw.from(rarely);
+  }
+  c.scalars_on_device = draw.from(rarely);
+  c.seed = seed + number;
+  return c;
+}
+
+}  // namespace
+
+std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 11> sizes = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65};
+  std::vector<CgemmCase> cases;
+  const auto add = [&](const ComplexShape& shape) {
+    cases.push_back(make_complex_case(shape, cases.size(), seed));
+  };
+  for (std::size_t pass = 0; pass < 3; ++pass) {
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      add({sizes[i], sizes[(3 * i + 2 + 4 * pass) % sizes.size()],
+           sizes[(7 * i + 5 * pass) % sizes.size()]});
+  }
+  for (const ComplexShape& shape : {ComplexShape{1, 1, 1},
+                                    {0, 5, 3},
+                                    {5, 0, 3},
+                                    {4, 6, 0},
+                                    {129, 66, 9},
+                                    {5, 130, 40},
+                                    {130, 3, 33},
+                                    {8, 9, 300},
+                                    {2, 3, 2100},
+                                    {64, 128, 32}})
+    add(shape);
+  return cases;
+}
+
+std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
+                                            Input input, std::uint64_t seed) {
+  std::vector<CgemmCase> cases;
+  for (std::size_t number = 0; number < 6; ++number) {
+    CgemmCase c = make_complex_case({m, n, k}, 100 + number, seed);
+    c.input = input;
+    c.batch = 1;
+    c.gap = 0;
+    c.by_pointers = c.shared_a = c.shared_b = false;
+    if (number == 0) {
+      c.op_a = c.op_b = Op::none;
+      c.conj_a = c.conj_b = false;
+      c.alpha = 1, c.alpha_im = c.beta = c.beta_im = 0;
+    }
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+}  // namespace kw::check

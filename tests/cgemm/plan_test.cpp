@@ -1,0 +1,134 @@
+// How complex products are planned: which are real products and which are tiles, what they ask of
+// the workspace, and the parts that they become with less.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "cgemm/real_product.hpp"
+#include "cgemm/tile_plan.hpp"
+
+#ifdef KW_HAVE_HOST_SIMT
+#include "cgemm/kernels.hpp"
+#include "select.hpp"
+#include "support/h200.hpp"
+#endif
+
+namespace kw {
+namespace {
+
+Cgemm complex_product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  Cgemm p;
+  p.m = m, p.n = n, p.k = k;
+  p.lda = k, p.ldb = p.ldc = n;
+  p.a = p.b = reinterpret_cast<const Complex*>(std::uintptr_t{256});
+  p.c = reinterpret_cast<Complex*>(std::uintptr_t{256});
+  return p;
+}
+
+TEST(ComplexPlan, TheRealProductHasTheSameOperations) {
+  for (const Op op_a : {Op::none, Op::transpose}) {
+    for (const Op op_b : {Op::none, Op::transpose}) {
+      Cgemm p = complex_product(30, 41, 17);
+      p.op_a = op_a, p.op_b = op_b;
+      p.lda = op_a == Op::none ? 17 : 30;
+      const Sgemm real = real_product_to_plan(p);
+      EXPECT_EQ(real.flops(), p.flops());
+      EXPECT_EQ(real.op_a, op_a);  // A is stored as it was, or line by line taken apart
+      EXPECT_EQ(real.op_b, op_b);
+      EXPECT_EQ(real.lda, op_a == Op::none ? 34 : 32);
+      EXPECT_EQ(real.ldb, op_b == Op::none ? 84 : 36);
+      EXPECT_EQ(real.ldc, 82);
+    }
+  }
+}
+
+TEST(ComplexPlan, NothingOfTheWorkspaceOverlaps) {
+  Cgemm p = complex_product(30, 41, 17);
+  p.op_a = Op::transpose;
+  p.lda = 30;
+  p.batch = 3;
+  p.stride_a = 1000, p.stride_b = 0, p.stride_c = 2000;
+  p.alpha_at = p.beta_at = p.a;
+  const RealLayout at(p);
+  EXPECT_GE(at.a_pointers, at.factors + 8);
+  EXPECT_GE(at.b, at.a + 3 * 34 * 32 * sizeof(float));
+  EXPECT_GE(at.end, at.b + 34 * 84 * sizeof(float)) << "one B for all";
+  const Sgemm real = real_product_to_plan(p);
+  EXPECT_EQ(real.stride_a, 34 * 32);
+  EXPECT_EQ(real.stride_b, 0);
+  EXPECT_NE(real.alpha_at, nullptr);
+  EXPECT_EQ(real.beta_at, real.alpha_at + 1);
+}
+
+// Each step is smaller, and the last is as small as the least workspace says.
+TEST(ComplexPlan, PartsShrinkToTheLeastWorkspace) {
+  for (const std::int64_t batch : {1, 5}) {
+    for (const std::int64_t n : {1, 100, 257, 5000}) {
+      Cgemm p = complex_product(64, n, 100);
+      p.batch = batch;
+      p.stride_a = p.stride_b = p.stride_c = 1000000;
+      RealParts parts{p.batch, p.n};
+      std::size_t bytes = RealLayout(parts.first_of(p)).end;
+      for (int steps = 0; steps < 100; ++steps) {
+        const RealParts less = smaller(p, parts);
+        if (less.entries == parts.entries && less.columns == parts.columns) break;
+        const std::size_t now = RealLayout(less.first_of(p)).end;
+        EXPECT_LT(now, bytes);
+        parts = less;
+        bytes = now;
+      }
+      EXPECT_EQ(bytes, least_workspace_bytes(p)) << n;
+      EXPECT_EQ(parts.entries, 1);
+    }
+  }
+}
+
+TEST(ComplexPlan, ScalarsSplitExactly) {
+  for (const Complex& alpha :
+       {Complex{3, -5}, {1e30f, 2e-30f}, {1e-38f, -1e-40f}, {0, 7}, {-2, 0}, {3e38f, 3e38f}}) {
+    const SplitScalar s = split_scalar(alpha);
+    EXPECT_EQ(s.unit.re * s.factor, alpha.re);
+    EXPECT_EQ(s.unit.im * s.factor, alpha.im);
+    const float larger = std::max(std::abs(s.unit.re), std::abs(s.unit.im));
+    EXPECT_TRUE(larger < 4 || alpha.im == 2e-30f) << larger;
+  }
+}
+
+TEST(ComplexPlan, CutsCoverAllOfKAndKeepSumsShort) {
+  Device device;
+  device.sm_count = 132;
+  for (const ComplexTile& tile : complex_tiles) {
+    for (const std::int64_t k : {1, 7, 64, 1000, 2048, 2049, 16384}) {
+      const Cgemm p = complex_product(70, 33, k);
+      const ComplexTileCut cut = fastest_complex_cut(tile, p, device).cut;
+      const std::int64_t stages = ceil_div(k, tile.config.bk);
+      EXPECT_GE(cut.parts * cut.share, stages);
+      EXPECT_LT((cut.parts - 1) * cut.share, stages) << "no part is empty";
+      EXPECT_LE(cut.share * tile.config.bk, complex_split_tuning.longest_sum + tile.config.bk);
+    }
+  }
+}
+
+#ifdef KW_HAVE_HOST_SIMT
+std::string chosen(const Cgemm& p, Math math) {
+  Device device = test::h200();
+  device.kind = DeviceKind::host_simt;
+  static const KernelList<Cgemm> kernels = on_host::cgemm_production();
+  return select_kernel(p, device, kernels, math)->kernel->name;
+}
+
+TEST(ComplexPlan, LargeProductsAreRealOnesAndSmallOnesTiles) {
+  for (const std::int64_t n : {2048, 4096, 8192}) {
+    EXPECT_EQ(chosen(complex_product(n, n, n), Math::fp32_split), "cgemm_real_split") << n;
+  }
+  for (const Math math : {Math::fp32, Math::fp32_split}) {
+    for (const std::int64_t n : {1, 8, 32, 64}) {
+      const std::string name = chosen(complex_product(n, n, n), math);
+      EXPECT_EQ(name.find("real"), std::string::npos) << n << " " << name;
+    }
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace kw
