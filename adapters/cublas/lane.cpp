@@ -50,6 +50,11 @@ struct Routines {
   Trsm trsm;
 };
 
+template <class Sgemm, class Strided, class Pointers, class Syrk, class Syrkx, class Symm,
+          class Trmm, class Trsm>
+Functions(Sgemm, Strided, Pointers, Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm)
+    -> Functions<Sgemm, Strided, Pointers, Syrk, Syrkx, Symm, Trmm, Trsm>;
+
 // A routine of level 3, by one of these.
 template <class Library, class Call>
 kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {

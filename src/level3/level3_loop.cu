@@ -1,5 +1,7 @@
 // level3_loop: an element of C, or a line of it, a thread. It takes every problem on every device
 // and needs no workspace, and is chosen where nothing else is.
+#include <algorithm>
+
 #include "gpu/gpu.hpp"
 #include "level3/loop.hpp"
 #include "level3/production.hpp"

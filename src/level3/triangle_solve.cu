@@ -4,7 +4,7 @@
 // Each element of A is read by one of these once.
 //
 // Prediction  16384 with 16384 lines, split: products of 22 ms at 200 TFLOP/s, and 128 blocks of
-//             10 us each that wait for each other; with 1024 lines the blocks are a third.
+//             10 to 20 us each that wait for each other; with 1024 lines the blocks are a third.
 // Method      Substitution by blocks: Higham 2002, section 8; its residual is that of a sum.
 #include <algorithm>
 #include <optional>
@@ -18,7 +18,9 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr double solve_block_us = 9;  // with as many lines as a round of blocks takes
+// Of a block of unknowns, with as many lines as a round of blocks takes: an upper estimate, so that
+// whoever compares it with another's time does not choose it too soon.
+constexpr double solve_block_us = 20;
 
 // A system from its first unknown to its last, which may be the last row or column of A.
 class Solve {
