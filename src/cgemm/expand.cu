@@ -194,6 +194,14 @@ __global__ void __launch_bounds__(threads) expand(__grid_constant__ const Expand
 
 }  // namespace
 
+bool fits_one_expansion(const Cgemm& p) {
+  const auto tiles = [&](std::int64_t rows, std::int64_t cols) {
+    return static_cast<double>(Walk{rows, cols, 1}.tiles()) * static_cast<double>(p.batch);
+  };
+  const double b = p.op_b == Op::none ? tiles(p.k, p.n) : tiles(p.n, p.k);
+  return b + tiles(p.k, p.m) + tiles(p.m, p.n) < 2e9;
+}
+
 Status launch_expand(const ExpandParams& params, Stream stream) {
   const std::int64_t tiles =
       walk_of_b(params).tiles() + walk_of_a(params).tiles() + walk_of_c(params).tiles();

@@ -33,6 +33,8 @@ struct ExpandParams {
   float* factors = nullptr;  // [2], not null: alpha's factor and the product's beta go here
 };
 
+// Whether one launch has the blocks for all of it.
+bool fits_one_expansion(const Cgemm& problem);
 Status launch_expand(const ExpandParams& params, Stream stream);
 
 }  // namespace KW_TARGET

@@ -35,7 +35,7 @@ bool needs_no_product(const Cgemm& p) {
 template <Math math>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   auto product = select_kernel(real_product_to_plan(p), device, real_kernels<math>(), math);
-  if (!product) return std::nullopt;
+  if (!product || !fits_one_expansion(p)) return std::nullopt;
   Plan<Cgemm> plan;
   const double pass_us = expand_us(p, device);
   plan.time_us = pass_us + product->plan.time_us;

@@ -296,14 +296,13 @@ __global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.
 
 // --- the rows of the registry
 
+constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
+
 template <int index>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   constexpr ComplexTile tile = complex_tiles[index];
-  constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
-  const std::int64_t tiles = complex_tile_count(tile.config, p);
-  if (p.batch > most_blocks / std::max<std::int64_t>(tiles, 1)) return std::nullopt;
+  if (complex_tile_count(tile.config, p) > most_blocks) return std::nullopt;
   const TimedComplexCut fastest = fastest_complex_cut(tile, p, device);
-  if (tiles * p.batch * fastest.cut.parts > most_blocks) return std::nullopt;
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = fastest.us;
   plan.workspace_bytes = complex_sums_bytes(tile.config, p, fastest.cut);
@@ -319,14 +318,22 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Works
   auto cut = plan.data.get<ComplexTileCut>();
   while (complex_sums_bytes(tile, p, cut) > workspace.bytes)
     cut = complex_cut(tile, p, cut.parts / 2);
-  const std::int64_t blocks = complex_tile_count(tile, p) * p.batch * cut.parts;
-  return gpu::launch(complex_tile<index>,
-                     {.grid = dim3(static_cast<unsigned>(blocks)),
-                      .block = dim3(tile.threads()),
-                      .shared_bytes = static_cast<std::size_t>(tile.shared_bytes()),
-                      .stream = stream,
-                      .overlap = true},
-                     {p, cut, static_cast<float2*>(workspace.data), workspace.tickets});
+  // A batch of more blocks than a launch has is one of short sums, and goes in several.
+  const std::int64_t an_entry = complex_tile_count(tile, p) * cut.parts;
+  const std::int64_t at_once = most_blocks / std::max<std::int64_t>(an_entry, 1);
+  for (std::int64_t first = 0; first < p.batch; first += at_once) {
+    const Cgemm part = some_entries(p, first, std::min(at_once, p.batch - first));
+    const Status status =
+        gpu::launch(complex_tile<index>,
+                    {.grid = dim3(static_cast<unsigned>(an_entry * part.batch)),
+                     .block = dim3(tile.threads()),
+                     .shared_bytes = static_cast<std::size_t>(tile.shared_bytes()),
+                     .stream = stream,
+                     .overlap = true},
+                    {part, cut, static_cast<float2*>(workspace.data), workspace.tickets});
+    if (!status.ok()) return status;
+  }
+  return Status::success();
 }
 
 template <int... i>

@@ -116,11 +116,11 @@ void CgemmTrial::make_problem() {
   p.batch = c.batch;
   p.stride_a = stride(a_), p.stride_b = stride(b_), p.stride_c = stride(c_);
   if (c.by_pointers) {
-    std::vector<Complex*> pointers;
+    std::vector<float*> pointers;
     for (const auto& [matrix, descending] :
          {std::pair{&a_, true}, std::pair{&b_, false}, std::pair{&c_, true}}) {
       for (std::int64_t i = 0; i < c.batch; ++i)
-        pointers.push_back(complex_at(*matrix, slot_of(c, *matrix, descending, i)));
+        pointers.push_back(matrix->data(slot_of(c, *matrix, descending, i)));
     }
     pointers_ = put_values(bench_, pointers);
     p.a_array = pointers_.as<const Complex*>();

@@ -5,6 +5,7 @@
 
 #include "check/cases.hpp"
 #include "check/reduce/case.hpp"
+#include "check/verify_cgemm.hpp"
 #include "host_simt/host_simt.hpp"
 #include "support/registry_subjects.hpp"
 
@@ -38,6 +39,8 @@ class SgemmWavefronts : public Wavefronts, public testing::WithParamInterface<Su
 class ReduceWavefronts : public Wavefronts, public testing::WithParamInterface<Subject<Reduce>> {};
 class ScaleAddWavefronts : public Wavefronts,
                            public testing::WithParamInterface<Subject<ScaleAdd>> {};
+
+class CgemmWavefronts : public Wavefronts, public testing::WithParamInterface<Subject<Cgemm>> {};
 
 // A kernel that takes a problem where warps have 32 lanes, and not here, is for those alone: all of
 // its problems are refused.
@@ -90,6 +93,18 @@ TEST_P(ScaleAddWavefronts, EdgeCases) {
   }
 }
 
+TEST_P(CgemmWavefronts, EdgeCases) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const std::vector<check::CgemmCase> cases = check::cgemm_edge_cases();
+  for (std::size_t i = 0; i < cases.size(); i += every_case) {
+    const check::VerifyResult result = check::verify_cgemm(*runtime, GetParam().kernel, cases[i]);
+    EXPECT_TRUE(result.ok()) << GetParam().kernel.name << " " << describe(cases[i]) << ": "
+                             << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, CgemmWavefronts, testing::ValuesIn(in_host_simt<Cgemm>()),
+                         subject_name<Cgemm>);
 INSTANTIATE_TEST_SUITE_P(Registry, SgemmWavefronts, testing::ValuesIn(in_host_simt<Sgemm>()),
                          subject_name<Sgemm>);
 INSTANTIATE_TEST_SUITE_P(Registry, ReduceWavefronts, testing::ValuesIn(in_host_simt<Reduce>()),
