@@ -42,7 +42,7 @@ class OutlierProducts {
   // Of some of B's outliers with those elements of A that are none.
   template <class Scales>
   __device__ __forceinline__ void add_of_b(const Outlier& held, int count, const Scales& scales) {
-    constexpr int at_once = 4, halves = 2, rows = warp_lanes / halves;
+    constexpr int at_once = 2, halves = 2, rows = warp_lanes / halves;
     for (int first = 0; first < count; first += at_once) {
       float partners[at_once / halves][blocks];
 #pragma unroll
