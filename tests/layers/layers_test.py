@@ -33,6 +33,7 @@ MAY_INCLUDE = {
     "host_simt/backend.hpp": {"backends.hpp"},
     "host_simt/backend.cpp": BASE | {"backends.hpp", "gpu"} | {f"{operation}/kernels.hpp" for operation in OPERATIONS},
     "api": BASE | {"backends.hpp", "tune_cache.hpp", "gpu"} | {"reduce/problem.hpp", "scale_add/problem.hpp", "sgemm/problem.hpp"},
+    "distributed": BASE | {"api", "backends.hpp", "gpu"},  # above the operations' calls, beside no other
     "check": BASE | {"gpu", "backends.hpp"} | OPERATIONS,
 }
 
