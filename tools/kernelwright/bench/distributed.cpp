@@ -1,0 +1,234 @@
+// Ranks that check and time together.
+#include "bench/distributed.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "bench/distributed_rank.hpp"
+#include "bench/statistics.hpp"
+#include "check/tolerance.hpp"
+
+namespace kw::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+// What the ranks leave for each other between two meetings.
+struct Board {
+  explicit Board(int ranks)
+      : us(static_cast<std::size_t>(ranks)), errors(us.size()), first(us.size()), last(us.size()) {}
+
+  std::vector<double> us;
+  std::vector<SampleError> errors;
+  std::vector<float> first, last;
+  int repeats[measured_count] = {1, 1, 1, 1};
+  std::vector<double> samples[measured_count];  // of the slowest rank
+  std::vector<std::vector<double>> one_each;    // of the one-device call, a rank
+};
+
+class Contest {
+ public:
+  Contest(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
+          const DistributedOptions& options)
+      : group_(group),
+        m_(m),
+        n_(n),
+        k_(k),
+        options_(options),
+        meeting_(group.grid().ranks(), group.rendezvous().limit_s()),
+        board_(group.grid().ranks()) {
+    board_.one_each.resize(board_.us.size());
+  }
+
+  void run() {
+    std::vector<std::string> failures(board_.us.size());
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < group_.grid().ranks(); ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          check::require(group_.seat(rank).state().runtime().with_device([&] {
+            run_rank(rank);
+            return Status::success();
+          }));
+        } catch (const std::exception& error) {
+          failures[static_cast<std::size_t>(rank)] = error.what();
+          const Status why = Status::failure(StatusCode::device_error, error.what());
+          meeting_.abort(rank, why);
+          group_.rendezvous().abort(rank, why);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& failure : failures) {
+      if (!failure.empty()) throw std::runtime_error(failure);
+    }
+  }
+
+  const Board& board() const { return board_; }
+
+ private:
+  void meet(int rank) { check::require(meeting_.arrive(rank)); }
+
+  // All ranks begin together; the time of each is on the board.
+  void time(DistributedRank& its, int rank, Measured what, int times) {
+    meet(rank);
+    const Clock::time_point begin = Clock::now();
+    its.call(what, times);
+    board_.us[static_cast<std::size_t>(rank)] = us_since(begin) / times;
+    meet(rank);
+  }
+
+  void run_rank(int rank) {
+    DistributedRank its(group_, rank, m_, n_, k_, options_);
+    its.fill();
+    SampleError& error = board_.errors[static_cast<std::size_t>(rank)];
+    for (Measured what : {Measured::one, Measured::distributed}) {
+      time(its, rank, what, 1);
+      its.check(what, &error);
+    }
+    its.ends(&board_.first[static_cast<std::size_t>(rank)],
+             &board_.last[static_cast<std::size_t>(rank)]);
+    warm_up(its, rank);
+    for (int round = 0; round < options_.rounds; ++round) {
+      for (int kind = 0; kind < measured_count; ++kind) {
+        time(its, rank, static_cast<Measured>(kind), board_.repeats[kind]);
+        if (rank == 0) keep(kind);
+        if (kind == static_cast<int>(Measured::one)) {
+          board_.one_each[static_cast<std::size_t>(rank)].push_back(
+              board_.us[static_cast<std::size_t>(rank)]);
+        }
+        meet(rank);
+      }
+    }
+  }
+
+  // Until the clock is what it stays at; and how many calls a sample has.
+  void warm_up(DistributedRank& its, int rank) {
+    for (int kind = 0; kind < measured_count; ++kind) {
+      time(its, rank, static_cast<Measured>(kind), 1);
+      if (rank == 0) {
+        const double slowest = *std::max_element(board_.us.begin(), board_.us.end());
+        board_.repeats[kind] = std::clamp(
+            static_cast<int>(std::ceil(1e3 * options_.sample_ms / std::max(1.0, slowest))), 1,
+            1000);
+      }
+      meet(rank);
+    }
+    const double sample_us =
+        std::max(1e3 * options_.sample_ms, board_.us[0] * board_.repeats[measured_count - 1]);
+    const int times = static_cast<int>(std::ceil(1e3 * options_.warm_ms / sample_us / 2));
+    meet(rank);
+    for (int i = 0; i < times; ++i) {
+      for (Measured what : {Measured::one, Measured::distributed}) {
+        time(its, rank, what, board_.repeats[static_cast<int>(what)]);
+      }
+    }
+  }
+
+  void keep(int kind) {
+    const bool is_one = kind == static_cast<int>(Measured::one);
+    const double all = std::accumulate(board_.us.begin(), board_.us.end(), 0.0);
+    board_.samples[kind].push_back(is_one ? all / static_cast<double>(board_.us.size())
+                                          : *std::max_element(board_.us.begin(), board_.us.end()));
+  }
+
+  detail::GroupState& group_;
+  std::int64_t m_, n_, k_;
+  const DistributedOptions& options_;
+  distributed::Rendezvous meeting_;
+  Board board_;
+};
+
+double median_of(const std::vector<double>& samples) { return quantile(samples, 0.5); }
+
+DistributedRow figures(const Board& board, const Grid& grid, double time_us,
+                       const distributed::Prediction& prediction) {
+  DistributedRow row;
+  row.gpus = grid.ranks();
+  row.grid = fmt::format("{}x{}", grid.p, grid.q);
+  row.panel_k = prediction.panel_k;
+  row.one_gpu_us = median_of(board.samples[static_cast<int>(Measured::one)]);
+  for (const std::vector<double>& each : board.one_each) {
+    row.one_gpu_us_each.push_back(median_of(each));
+  }
+  row.speedup = row.one_gpu_us / time_us;
+  row.products_us = median_of(board.samples[static_cast<int>(Measured::products)]);
+  row.transfers_us = median_of(board.samples[static_cast<int>(Measured::copies)]);
+  if (grid.ranks() > 1) {
+    const double exposed = time_us - row.products_us;
+    row.overlap = std::clamp(1 - exposed / row.transfers_us, 0.0, 1.0);
+  }
+  row.peer_bytes = prediction.peer_bytes;
+  row.memory_bytes = prediction.memory_bytes;
+  return row;
+}
+
+void fill_error(const Board& board, const DistributedOptions& options, std::int64_t k, Row* row) {
+  SampleError all;
+  for (const SampleError& error : board.errors) {
+    all.max = std::max(all.max, error.max);
+    all.sum += error.sum;
+    all.sum_squares += error.sum_squares;
+    all.elements += error.elements;
+    if (all.failures == 0) all.message = error.message;
+    all.failures += error.failures;
+  }
+  const double elements = std::max(1.0, all.elements);
+  row->error = {all.max, std::sqrt(all.sum_squares / elements), all.sum / elements,
+                check::product_tolerance(options.input, k)};
+  row->verified = all.failures == 0;
+  row->message = all.message;
+}
+
+}  // namespace
+
+Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
+                    const DistributedOptions& options) {
+  Contest contest(group, m, n, k, options);
+  contest.run();
+  const Board& board = contest.board();
+  Row row;
+  row.op = "sgemm";
+  row.kernel = row.path = options.math == Math::fp32_split ? "kernelwright_split" : "kernelwright";
+  row.role = to_string(Role::production);
+  row.math = to_string(options.math);
+  row.input = to_string(options.input);
+  row.m = m;
+  row.n = n;
+  row.k = row.lda = k;
+  row.ldb = row.ldc = n;
+  row.op_a = row.op_b = "N";
+  row.l2 = "hot";
+  row.timing = "alone";
+  fill_error(board, options, k, &row);
+  row.c_first = board.first.front();
+  row.c_last = board.last.back();
+  const distributed::Prediction prediction = distributed::simulate(
+      {group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k, options.panel_k, {});
+  const auto& samples = board.samples[static_cast<int>(Measured::distributed)];
+  DistributedRow its = figures(board, group.grid(), median_of(samples), prediction);
+  if (row.verified) {
+    row.time_us = summarise_times(samples);
+    row.gflops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) /
+                 row.time_us->median * 1e-3;
+  }
+  if (group.seat(0).state().device().is_gpu()) {
+    its.predicted_us = prediction.time_us;
+    its.predicted_speedup = prediction.speedup();
+  }
+  row.distributed = std::move(its);
+  return row;
+}
+
+}  // namespace kw::bench
