@@ -33,6 +33,7 @@ struct Board {
   std::vector<SampleError> errors;
   std::vector<float> first, last;
   int repeats[measured_count] = {1, 1, 1, 1};
+  int warm_samples = 1;
   std::vector<double> samples[measured_count];  // of the slowest rank
   std::vector<std::vector<double>> one_each;    // of the one-device call, a rank
 };
@@ -100,17 +101,24 @@ class Contest {
     its.ends(&board_.first[static_cast<std::size_t>(rank)],
              &board_.last[static_cast<std::size_t>(rank)]);
     warm_up(its, rank);
+    // Copies alone let the device rest, so they come after all that follow each other warm.
     for (int round = 0; round < options_.rounds; ++round) {
-      for (int kind = 0; kind < measured_count; ++kind) {
-        time(its, rank, static_cast<Measured>(kind), board_.repeats[kind]);
-        if (rank == 0) keep(kind);
-        if (kind == static_cast<int>(Measured::one)) {
-          board_.one_each[static_cast<std::size_t>(rank)].push_back(
-              board_.us[static_cast<std::size_t>(rank)]);
-        }
-        meet(rank);
+      for (Measured what : {Measured::one, Measured::distributed, Measured::products}) {
+        sample(its, rank, what);
       }
     }
+    for (int round = 0; round < options_.rounds; ++round) sample(its, rank, Measured::copies);
+  }
+
+  void sample(DistributedRank& its, int rank, Measured what) {
+    const int kind = static_cast<int>(what);
+    time(its, rank, what, board_.repeats[kind]);
+    if (rank == 0) keep(kind);
+    if (what == Measured::one) {
+      const auto r = static_cast<std::size_t>(rank);
+      board_.one_each[r].push_back(board_.us[r]);
+    }
+    meet(rank);
   }
 
   // Until the clock is what it stays at; and how many calls a sample has.
@@ -122,14 +130,14 @@ class Contest {
         board_.repeats[kind] = std::clamp(
             static_cast<int>(std::ceil(1e3 * options_.sample_ms / std::max(1.0, slowest))), 1,
             1000);
+        if (kind == 0) {
+          const double sample_us = slowest * board_.repeats[0];
+          board_.warm_samples = static_cast<int>(std::ceil(1e3 * options_.warm_ms / sample_us));
+        }
       }
       meet(rank);
     }
-    const double sample_us =
-        std::max(1e3 * options_.sample_ms, board_.us[0] * board_.repeats[measured_count - 1]);
-    const int times = static_cast<int>(std::ceil(1e3 * options_.warm_ms / sample_us / 2));
-    meet(rank);
-    for (int i = 0; i < times; ++i) {
+    for (int i = 0; i < board_.warm_samples; ++i) {
       for (Measured what : {Measured::one, Measured::distributed}) {
         time(its, rank, what, board_.repeats[static_cast<int>(what)]);
       }
