@@ -32,7 +32,12 @@ std::int64_t evened(std::int64_t length, std::int64_t tile) {
 double predicted_us(const Tiling& t, Math math) {
   const double rate =
       product_tflops(math, as_double(t.tile_m), as_double(t.tile_n), as_double(t.tile_k));
-  const double products = 2 * as_double(t.m) * as_double(t.n) * as_double(t.k) / (rate * 1e6);
+  const double c_bytes = float_bytes * as_double(t.m) * as_double(t.n);
+  const auto passes = as_double(parts(t.k, t.tile_k));  // over C, each but the first reads it too
+  const double steps = passes * as_double(parts(t.m, t.tile_m)) * as_double(parts(t.n, t.tile_n));
+  const double products = 2 * as_double(t.m) * as_double(t.n) * as_double(t.k) / (rate * 1e6) +
+                          2 * (passes - 1) * c_bytes / (memory_gbs.value * 1e3) +
+                          steps * step_us.value;
   const double first = float_bytes * as_double(t.tile_k) * as_double(t.tile_m + t.tile_n);
   const double last = float_bytes * as_double(t.tile_m) * as_double(t.tile_n);
   return std::max({products, t.bytes_in() / link_bytes_per_us, t.bytes_out() / link_bytes_per_us}) +

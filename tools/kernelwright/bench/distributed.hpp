@@ -28,4 +28,9 @@ struct DistributedOptions {
 Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
                     const DistributedOptions& options);
 
+// A product of matrices in host memory, of which the device may hold so many bytes, beside the
+// library's call on the same matrices in its memory, which has to hold them for that.
+Row run_out_of_core(detail::GroupState& one_rank, std::int64_t m, std::int64_t n, std::int64_t k,
+                    const DistributedOptions& options, double device_bytes);
+
 }  // namespace kw::bench

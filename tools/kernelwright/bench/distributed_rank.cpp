@@ -32,11 +32,13 @@ std::int64_t sample_step(std::int64_t count) {
 }  // namespace
 
 DistributedRank::DistributedRank(detail::GroupState& group, int rank, std::int64_t m,
-                                 std::int64_t n, std::int64_t k, const DistributedOptions& options)
+                                 std::int64_t n, std::int64_t k, const DistributedOptions& options,
+                                 bool parts)
     : group_(group),
       seat_(group.seat(rank)),
       runtime_(seat_.state().runtime()),
       rank_(rank),
+      has_parts_(parts),
       m_(m),
       n_(n),
       k_(k),
@@ -47,9 +49,9 @@ DistributedRank::DistributedRank(detail::GroupState& group, int rank, std::int64
       a_(runtime_, float_bytes(m * k)),
       b_(runtime_, float_bytes(k * n)),
       c_(runtime_, float_bytes(m * n)),
-      part_a_(runtime_, float_bytes(elements_of(da_, group.grid(), rank))),
-      part_b_(runtime_, float_bytes(elements_of(db_, group.grid(), rank))),
-      part_c_(runtime_, float_bytes(elements_of(dc_, group.grid(), rank))) {}
+      part_a_(runtime_, float_bytes(parts ? elements_of(da_, group.grid(), rank) : 0)),
+      part_b_(runtime_, float_bytes(parts ? elements_of(db_, group.grid(), rank) : 0)),
+      part_c_(runtime_, float_bytes(parts ? elements_of(dc_, group.grid(), rank) : 0)) {}
 
 void DistributedRank::fill() {
   const check::Tools& tools = check::tools_for(runtime_.device());
@@ -66,6 +68,8 @@ void DistributedRank::fill() {
   fill(a_.as<float>(), m_, k_, check::Operand::a);
   fill(b_.as<float>(), k_, n_, check::Operand::b);
   check::require(runtime_.fill(c_.data(), 0xFF, c_.bytes(), stream));  // NaN
+  check::require(runtime_.synchronize(stream));
+  if (!has_parts_) return;
   check::require(runtime_.fill(part_c_.data(), 0xFF, part_c_.bytes(), stream));
   deal_out(da_, a_.as<float>(), part_a_.as<float>());
   deal_out(db_, b_.as<float>(), part_b_.as<float>());
@@ -129,12 +133,19 @@ void DistributedRank::check(Measured what, SampleError* error) {
   const std::int64_t row0 = is_one ? 0 : grid.row(rank_) * dc_.block_rows;
   const std::int64_t col0 = is_one ? 0 : grid.col(rank_) * dc_.block_cols;
   const float* c = is_one ? c_.as<float>() : part_c_.as<float>();
-  compare({row0, sample_step(rows), sample_count(rows), col0, 1, cols}, c, cols, error);
-  compare({row0, 1, rows, col0, sample_step(cols), sample_count(cols)}, c, cols, error);
+  compare({row0, sample_step(rows), sample_count(rows), col0, 1, cols}, c,
+          runtime_.device().ordinal, cols, error);
+  compare({row0, 1, rows, col0, sample_step(cols), sample_count(cols)}, c,
+          runtime_.device().ordinal, cols, error);
+}
+
+void DistributedRank::check_host(const float* c, SampleError* error) {
+  compare({0, sample_step(m_), sample_count(m_), 0, 1, n_}, c, -1, n_, error);
+  compare({0, 1, m_, 0, sample_step(n_), sample_count(n_)}, c, -1, n_, error);
 }
 
 // `c` begins at (row0, col0) of the whole.
-void DistributedRank::compare(const Sample& s, const float* c, std::int64_t ld,
+void DistributedRank::compare(const Sample& s, const float* c, int c_device, std::int64_t ld,
                               SampleError* error) {
   const auto elements = static_cast<std::size_t>(s.rows * s.cols);
   const Stream stream = seat_.state().stream();
@@ -154,7 +165,8 @@ void DistributedRank::compare(const Sample& s, const float* c, std::int64_t ld,
     lines.from_pitch = float_bytes(s.row_step * ld);
     lines.to = gathered.as<float>() + j;
     lines.to_pitch = float_bytes(s.cols);
-    lines.from_device = lines.to_device = runtime_.device().ordinal;
+    lines.from_device = c_device;
+    lines.to_device = runtime_.device().ordinal;
     lines.width = float_bytes(by_column ? 1 : s.cols);
     lines.height = static_cast<std::size_t>(s.rows);
     check::require(seat_.transfer().copy(lines, stream));

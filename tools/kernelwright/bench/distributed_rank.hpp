@@ -22,8 +22,9 @@ struct SampleError {
 
 class DistributedRank {
  public:
+  // Without `parts` there are only the whole matrices.
   DistributedRank(detail::GroupState& group, int rank, std::int64_t m, std::int64_t n,
-                  std::int64_t k, const DistributedOptions& options);
+                  std::int64_t k, const DistributedOptions& options, bool parts = true);
 
   // Fills the operands on the device; deals out A and B.
   void fill();
@@ -31,6 +32,10 @@ class DistributedRank {
   void call(Measured what, int times);
   // Compares what `call` left in C.
   void check(Measured what, SampleError* error);
+  // The same of a whole product in host memory.
+  void check_host(const float* c, SampleError* error);
+  const float* a() const { return a_.as<float>(); }
+  const float* b() const { return b_.as<float>(); }
   void ends(float* first, float* last);
 
  private:
@@ -38,7 +43,8 @@ class DistributedRank {
   struct Sample {
     std::int64_t row0, row_step, rows, col0, col_step, cols;
   };
-  void compare(const Sample& sample, const float* c, std::int64_t ld, SampleError* error);
+  void compare(const Sample& sample, const float* c, int c_device, std::int64_t ld,
+               SampleError* error);
   detail::DistributedCall distributed_call() const;
   void deal_out(const Distribution& d, const float* whole, float* part);
 
@@ -46,6 +52,7 @@ class DistributedRank {
   detail::Seat& seat_;
   Runtime& runtime_;
   int rank_;
+  bool has_parts_;
   std::int64_t m_, n_, k_;
   DistributedOptions options_;
   Distribution da_, db_, dc_;

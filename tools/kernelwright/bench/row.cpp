@@ -294,6 +294,14 @@ ordered_json to_json(const Row& row) {
   }
   if (row.sustained) json.update(sustained_json(*row.sustained));
   if (row.distributed) json.update(distributed_json(*row.distributed));
+  if (row.out_of_core) {
+    json.update({{"device_bytes", row.out_of_core->device_bytes},
+                 {"in_memory_us", row.out_of_core->in_memory_us},
+                 {"of_in_memory", row.out_of_core->of_in_memory},
+                 {"bytes_in", row.out_of_core->bytes_in},
+                 {"bytes_out", row.out_of_core->bytes_out},
+                 {"tiles", row.out_of_core->tiles}});
+  }
   return json;
 }
 

@@ -90,6 +90,15 @@ struct DistributedRow {
   double peer_bytes = 0, memory_bytes = 0;  // of a rank, at most
 };
 
+// What a product of matrices in host memory adds.
+struct OutOfCoreRow {
+  double device_bytes = 0;  // allowed
+  double in_memory_us = 0;  // the library's own call on the same matrices in the device's memory
+  double of_in_memory = 0;  // its time by this one's
+  double bytes_in = 0, bytes_out = 0;
+  std::string tiles;  // "16384x32768x16384"
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
@@ -101,6 +110,7 @@ struct Row {
   std::optional<PlanRow> plan;                // of --within alone
   std::optional<SustainedRow> sustained;      // of --sustain alone
   std::optional<DistributedRow> distributed;  // of bench distributed alone
+  std::optional<OutOfCoreRow> out_of_core;    // of bench out_of_core alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

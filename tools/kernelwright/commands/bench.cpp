@@ -479,6 +479,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
   add_bench_distributed(*command, invocation);
+  add_bench_out_of_core(*command, invocation);
 }
 
 }  // namespace kw
