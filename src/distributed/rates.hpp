@@ -18,21 +18,42 @@ struct ProductRate {
   const char* source;
 };
 
-// NVIDIA H200, the library's choice; at 700 W the split kernels' clock falls to 1.4 GHz, so that
-// rates of short runs are higher.
+// NVIDIA H200, the library's choice, a whole call. At 700 W the split kernels' clock falls to
+// 1.4 GHz, so that rates of short runs are higher; from 24576 on a call works in slices.
 inline constexpr std::array split_rates = {
     ProductRate{1024, 73.5, "results/h200/sgemm-squares.json"},
     ProductRate{2048, 160, "two H200, version 0.1.0, sustained for 5 s"},
     ProductRate{4096, 190, "results/h200/sgemm-sustained.json"},
-    ProductRate{8192, 210, "results/h200/sgemm-sustained.json"},
-    ProductRate{16384, 213, "two H200, version 0.1.0: 201 beside 198 at 8192"},
+    ProductRate{8192, 206, "results/h200x2/first-run.json, one_gpu_us"},
+    ProductRate{16384, 213, "results/h200x2/first-run.json, one_gpu_us"},
+    ProductRate{24576, 200, "results/h200x2/first-run.json, one_gpu_us"},
+    ProductRate{32768, 192, "results/h200x2/first-run.json, one_gpu_us"},
 };
 inline constexpr std::array fp32_rates = {
     ProductRate{1024, 43.6, "results/h200/sgemm-squares.json"},
     ProductRate{2048, 52.1, "results/h200/sgemm-squares.json"},
     ProductRate{4096, 56.0, "results/h200/sgemm-squares.json"},
-    ProductRate{8192, 56.4, "results/h200/sgemm-squares.json"},
-    ProductRate{16384, 56.9, "results/h200/sgemm-squares.json"},
+    ProductRate{8192, 55.3, "results/h200x2/first-run-fp32.json, one_gpu_us"},
+    ProductRate{16384, 54.2, "results/h200x2/first-run-fp32.json, one_gpu_us"},
+    ProductRate{32768, 55.2, "results/h200x2/first-run-fp32.json, one_gpu_us"},
+};
+// One of several products that follow each other in a distributed call: products_us of both files,
+// less what the model counts apart.
+inline constexpr std::array split_step_rates = {
+    ProductRate{1024, 73.5, "as a whole call"},
+    ProductRate{2048, 160, "as a whole call"},
+    ProductRate{4096, 188, "results/h200x2/first-run.json, of 5160"},
+    ProductRate{5160, 194, "results/h200x2/first-run.json, 8192 on two"},
+    ProductRate{10321, 204, "results/h200x2/first-run.json, 16384 on two"},
+    ProductRate{16384, 203, "results/h200x2/first-run.json, 16384x65536x16384 and others on two"},
+    ProductRate{32768, 203, "results/h200x2/first-run.json, 65536x65536x32768 on two"},
+};
+inline constexpr std::array fp32_step_rates = {
+    ProductRate{1024, 43.6, "as a whole call"},
+    ProductRate{2048, 52.1, "as a whole call"},
+    ProductRate{5160, 54.0, "results/h200x2/first-run-fp32.json, 8192 on two"},
+    ProductRate{10321, 54.0, "results/h200x2/first-run-fp32.json, 16384 and others on two"},
+    ProductRate{20643, 55.2, "results/h200x2/first-run-fp32.json, 32768 on two"},
 };
 
 struct Rate {
@@ -45,7 +66,7 @@ inline constexpr Rate peer_gbs = {389, "two H200, copies of 1 GiB"};
 // From host to host, for each GPU.
 inline constexpr Rate network_gbs = {45, "not measured: one adapter of 400 Gbit/s a GPU"};
 // Of the time of a copy, so much is lost to the products beside it, for memory and power.
-inline constexpr Rate copy_share = {0.5, "two H200, version 0.1.0: 8 ms of 11 at 8192, 5 of 5.5"};
+inline constexpr Rate copy_share = {0.7, "results/h200x2/first-run.json: 29 ms of 39, all shapes"};
 // A second product into the same C reads and writes it; half of that is hidden.
 inline constexpr Rate memory_gbs = {4000, "results/h200: read bandwidth"};
 // Of a step on the host and the device: events, launches.
@@ -65,10 +86,12 @@ double interpolated(const std::array<ProductRate, N>& table, double edge) {
   return table.back().tflops;
 }
 
-inline double product_tflops(Math math, double m, double n, double k) {
+inline double product_tflops(Math math, double m, double n, double k, bool is_step = false) {
   const double edge = std::cbrt(m * n * k);
-  return math == Math::fp32_split ? interpolated(split_rates, edge)
-                                  : interpolated(fp32_rates, edge);
+  if (math == Math::fp32_split) {
+    return is_step ? interpolated(split_step_rates, edge) : interpolated(split_rates, edge);
+  }
+  return is_step ? interpolated(fp32_step_rates, edge) : interpolated(fp32_rates, edge);
 }
 
 }  // namespace kw::distributed

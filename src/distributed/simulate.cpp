@@ -9,9 +9,10 @@ namespace {
 
 constexpr double float_bytes = 4;
 
-double product_us(Math math, double m, double n, double k, bool adds, const Speeds& speeds) {
+double product_us(Math math, double m, double n, double k, bool is_step, bool adds,
+                  const Speeds& speeds) {
   const double flop = 2 * m * n * k;
-  const double us = flop / (product_tflops(math, m, n, k) * speeds.scale * 1e6);
+  const double us = flop / (product_tflops(math, m, n, k, is_step) * speeds.scale * 1e6);
   return us + (adds ? 0.5 * 2 * m * n * float_bytes / (memory_gbs.value * 1e3) : 0.0);
 }
 
@@ -29,8 +30,9 @@ class RankTime {
       const double begin = std::max({product_end_, a, b});
       const bool is_first = ends.empty();
       const auto m = static_cast<double>(schedule.rows), n = static_cast<double>(schedule.cols);
-      const double alone =
-          product_us(math_, m, n, static_cast<double>(step.k), !is_first, speeds_) + step_us.value;
+      const double alone = product_us(math_, m, n, static_cast<double>(step.k),
+                                      schedule.steps.size() > 1, !is_first, speeds_) +
+                           step_us.value;
       // A first panel's copies have no product beside them.
       const double beside = is_first ? 0 : copies_us - copies_before;
       products_us += alone;
@@ -106,7 +108,7 @@ std::vector<int> looked_at(const Grid& grid) {
 }  // namespace
 
 double one_gpu_us(Math math, double m, double n, double k, const Speeds& speeds) {
-  return product_us(math, m, n, k, false, speeds);
+  return product_us(math, m, n, k, false, false, speeds);
 }
 
 Prediction simulate(const Cluster& cluster, Math math, std::int64_t m, std::int64_t n,

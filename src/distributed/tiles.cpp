@@ -31,7 +31,7 @@ std::int64_t evened(std::int64_t length, std::int64_t tile) {
 
 double predicted_us(const Tiling& t, Math math) {
   const double rate =
-      product_tflops(math, as_double(t.tile_m), as_double(t.tile_n), as_double(t.tile_k));
+      product_tflops(math, as_double(t.tile_m), as_double(t.tile_n), as_double(t.tile_k), true);
   const double c_bytes = float_bytes * as_double(t.m) * as_double(t.n);
   const auto passes = as_double(parts(t.k, t.tile_k));  // over C, each but the first reads it too
   const double steps = passes * as_double(parts(t.m, t.tile_m)) * as_double(parts(t.n, t.tile_n));
