@@ -25,8 +25,7 @@ TEST(Simulate, OneRankTakesAsLongAsOneCall) {
 
 TEST(Simulate, TwoRanksReceiveHalfOfAnOperandUnderTheFirstProduct) {
   const double n = 32768;
-  const Prediction two =
-      simulate({Grid{2, 1}, 2, 1}, Math::fp32_split, 32768, 32768, 32768, 0, Speeds{});
+  const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 32768, 32768, 32768, 0, Speeds{});
   EXPECT_EQ(two.peer_bytes, 4 * n * n / 2);
   EXPECT_NEAR(two.copies_us, two.peer_bytes / (peer_gbs.value * 1e3), 1e-6);
   EXPECT_NEAR(two.time_us, two.products_us + copy_share.value * two.copies_us, 1e-6);

@@ -44,7 +44,7 @@ TEST(DistributedCommands, ChecksFailWhereNothingWasComputed) {
     bench::SampleError before, after;
     rank.check(what, &before);
     EXPECT_EQ(before.failures, 2 * 16 * 30 - 16 * (30 - 20));  // 16 rows and 16 columns of NaN
-    EXPECT_TRUE(contains(before.message, "rank 0: C(0, 0) is nan")) << before.message;
+    EXPECT_TRUE(contains(before.message, "rank 0: C(0, 0) is ")) << before.message;
     rank.call(what, 1);
     rank.check(what, &after);
     EXPECT_EQ(after.failures, 0) << after.message;
