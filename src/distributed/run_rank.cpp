@@ -211,7 +211,11 @@ Status run(GroupState& group, int rank, const DistributedCall& call, const CallP
   if (!status.ok()) return status;
   // All ranks find the same fault, and none has begun.
   status = distributed::check_calls(group.grid(), group.calls());
-  if (!status.ok()) return status;
+  if (!status.ok()) {
+    // None begins another call while one still looks at this one's arguments.
+    Status met = group.rendezvous().arrive(rank);
+    return met.ok() ? status : met;
+  }
   status = RankRun(group, rank, parts).put_on_streams();
   if (status.ok()) status = seat.transfer().record(seat.copies_done, seat.channel());
   if (!status.ok()) return told(group, rank, status);
