@@ -222,6 +222,7 @@ TEST(DistributedErrors, GroupsAreChecked) {
       },
       invalid, "a", "a has 1 entries, but the grid has 2 ranks");
   Group moved = std::move(group);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that it is an error is the point
   expect_error([&] { group.synchronize(0); }, invalid, "group", "moved from");
 }
 

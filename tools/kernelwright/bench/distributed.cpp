@@ -60,6 +60,7 @@ class Contest {
   void run() {
     std::vector<std::string> failures(board_.us.size());
     std::vector<std::thread> threads;
+    threads.reserve(failures.size());
     for (int rank = 0; rank < group_.grid().ranks(); ++rank) {
       threads.emplace_back([&, rank] {
         try {
