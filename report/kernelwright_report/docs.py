@@ -15,6 +15,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE sweep-summary | sweep-products            of random products and those of programs
     table: FILE host-time          of the host's times
     table: FILE sustained          of rates that last
+    table: FILE distributed        of products over several devices
     table: FILE apps               of whole programs under the drop-in
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
@@ -46,7 +47,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, apps, check, counters, guard, host_times, library, marks
+from . import amd, apps, check, counters, distributed, guard, host_times, library, marks
 from . import pictures as plots
 from . import rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
@@ -240,6 +241,7 @@ TABLES = {
     "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
     "host-time": ("sgemm", lambda project, result, size: host_times.table(result)),
     "sustained": ("sgemm", lambda project, result, size: sustained.table(result)),
+    "distributed": ("sgemm", lambda project, result, size: distributed.table(result)),
     "apps": ("app", lambda project, result, size: apps.table(result)),
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),

@@ -122,8 +122,8 @@ bool may_read_inputs(const Level3Call& call) {
 
 Status check_level3(const Level3Call& call) {
   const Level3Operands on{{'a', call.a, call.batch, call.stride_a},
-                    {'b', call.b},
-                    {letter_of_c(call), call.c, call.batch, call.stride_c}};
+                          {'b', call.b},
+                          {letter_of_c(call), call.c, call.batch, call.stride_c}};
   Status status = check_numbers(call, on);
   return status.ok() ? check_places(call, on) : status;
 }

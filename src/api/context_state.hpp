@@ -51,6 +51,7 @@ class ContextState {
   // The context's own workspace: at least so large from now on; never larger, unless it is already.
   Status reserve_workspace(std::size_t bytes);
   void limit_workspace(std::size_t bytes);
+  std::size_t asked_workspace_limit() const { return asked_limit_; }
   // After a failure the context has no tune cache.
   Status load_tune_cache(const std::string& path);
   // Scratch memory of at least that size, and the context's tickets. The memory is the caller's

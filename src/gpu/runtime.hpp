@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "gpu/device.hpp"
+#include "gpu/transfer.hpp"
 #include "kernel.hpp"
 #include "status.hpp"
 
@@ -46,6 +47,9 @@ class Runtime {
   };
   virtual Status capture(const std::function<Status(Stream)>& work, Stream stream,
                          std::unique_ptr<Graph>* graph);
+
+  // Copies beside the products, of and to this device.
+  virtual std::unique_ptr<Transfer> open_transfer() { return host_transfer(); }
 };
 
 }  // namespace kw

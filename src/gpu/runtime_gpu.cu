@@ -2,6 +2,7 @@
 #include "gpu/runtime_gpu.hpp"
 
 #include "gpu/gpu_api.hpp"
+#include "gpu/transfer_gpu.hpp"
 #include "text.hpp"
 
 #if defined(__CUDACC__)
@@ -215,6 +216,8 @@ class GpuRuntime final : public Runtime {
       return status;
     });
   }
+
+  std::unique_ptr<Transfer> open_transfer() override { return gpu_transfer(device_.ordinal); }
 
  private:
   template <class Work>

@@ -37,6 +37,7 @@ MAY_INCLUDE = {
     "host_simt/backend.hpp": {"backends.hpp"},
     "host_simt/backend.cpp": BASE | {"backends.hpp", "gpu"} | {f"{operation}/kernels.hpp" for operation in OPERATIONS},
     "api": BASE | {"backends.hpp", "tune_cache.hpp", "gpu"} | {f"{operation}/problem.hpp" for operation in OPERATIONS},
+    "distributed": BASE | {"api", "backends.hpp", "gpu"},  # above the operations' calls, beside no other
     "check": BASE | {"gpu", "backends.hpp"} | OPERATIONS,
 }
 

@@ -1,5 +1,6 @@
 """The report: the page, its pictures, and the results that are committed."""
 
+import json
 import re
 import unittest
 from unittest import mock
@@ -122,10 +123,20 @@ class Committed(unittest.TestCase):
             with self.subTest(path=path.name):
                 if path.name.startswith(("conformance", "epilogue-time")):
                     continue  # conformance_test.py reads the one, tools/epilogue_time.py writes the other
-                if path.name.startswith("guard"):
+                if path.name.startswith(("plan", "scaling")):
+                    self.check_plan(json.loads(path.read_text(encoding="utf-8")))
+                elif path.name.startswith("guard"):
                     guard.table(path.read_text(encoding="utf-8"))
                 else:
                     results.load(path)
+
+    def check_plan(self, plan):
+        """Predictions name the rates that they stand on, and where these come from."""
+        self.assertGreater(len(plan["rows"]), 0)
+        for row in plan["rows"]:
+            self.assertGreater(row["predicted_us"], 0)
+        for rate in plan["rates"]:
+            self.assertTrue(rate["value"] > 0 and rate["source"], rate)
 
     def test_every_rung_has_its_idea(self):
         for op in ("sgemm", "reduce"):

@@ -109,6 +109,7 @@ int run_checked(int argc, const char* const* argv) {
   add_bench_command(app, invocation);
   add_tune_command(app, invocation);
   add_choice_command(app, invocation);
+  add_plan_command(app, invocation);
   add_compare_command(app, invocation);
   add_run_command(app, invocation);
   add_trace_command(app, invocation);

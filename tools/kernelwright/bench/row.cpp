@@ -138,6 +138,22 @@ ordered_json sustained_json(const SustainedRow& row) {
           {"of_fp16_third", or_null(row.of_fp16_third)}};
 }
 
+ordered_json distributed_json(const DistributedRow& row) {
+  return {{"gpus", row.gpus},
+          {"grid", row.grid},
+          {"panel_k", row.panel_k},
+          {"one_gpu_us", row.one_gpu_us},
+          {"one_gpu_us_each", row.one_gpu_us_each},
+          {"speedup", row.speedup},
+          {"products_us", row.products_us},
+          {"transfers_us", row.transfers_us},
+          {"overlap", or_null(row.overlap)},
+          {"predicted_us", or_null(row.predicted_us)},
+          {"predicted_speedup", or_null(row.predicted_speedup)},
+          {"peer_bytes", row.peer_bytes},
+          {"memory_bytes", row.memory_bytes}};
+}
+
 }  // namespace
 
 std::string size_text(const check::SgemmCase& c) {
@@ -340,6 +356,15 @@ ordered_json to_json(const Row& row) {
                  {"workspace_bytes", row.plan->workspace_bytes}});
   }
   if (row.sustained) json.update(sustained_json(*row.sustained));
+  if (row.distributed) json.update(distributed_json(*row.distributed));
+  if (row.out_of_core) {
+    json.update({{"device_bytes", row.out_of_core->device_bytes},
+                 {"in_memory_us", row.out_of_core->in_memory_us},
+                 {"of_in_memory", row.out_of_core->of_in_memory},
+                 {"bytes_in", row.out_of_core->bytes_in},
+                 {"bytes_out", row.out_of_core->bytes_out},
+                 {"tiles", row.out_of_core->tiles}});
+  }
   return json;
 }
 

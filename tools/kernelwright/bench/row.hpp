@@ -84,17 +84,42 @@ struct SustainedRow {
   std::optional<double> of_fp16_third;  // of a split product: its rate by a third of FP16's
 };
 
+// What a product over several devices adds.
+struct DistributedRow {
+  int gpus = 1;
+  std::string grid;  // "2x1"
+  std::int64_t panel_k = 0;
+  double one_gpu_us = 0;                // the library's own call, the mean of all devices
+  std::vector<double> one_gpu_us_each;  // of each
+  double speedup = 0;
+  double products_us = 0, transfers_us = 0;  // each without the other, of the slowest rank
+  std::optional<double> overlap;             // the part of the transfers' time that is hidden
+  std::optional<double> predicted_us, predicted_speedup;
+  double peer_bytes = 0, memory_bytes = 0;  // of a rank, at most
+};
+
+// What a product of matrices in host memory adds.
+struct OutOfCoreRow {
+  double device_bytes = 0;  // allowed
+  double in_memory_us = 0;  // the library's own call on the same matrices in the device's memory
+  double of_in_memory = 0;  // its time by this one's
+  double bytes_in = 0, bytes_out = 0;
+  std::string tiles;  // "16384x32768x16384"
+};
+
 // Empty optionals are null in JSON: not measured, or without meaning for the operation.
 struct Row {
   std::string op, kernel, role, parent;
-  std::string path;                       // the kernel that really computes
-  std::optional<ReductionRow> reduction;  // of reduce alone
-  std::optional<Level3Row> level3;        // of level 3 alone
-  std::optional<SuiteRow> suite;          // of the accuracy suite alone
-  std::optional<FuzzRow> fuzz;            // of accuracy --fuzz alone
-  std::optional<SweepRow> sweep;          // of --sweep random and programs alone
-  std::optional<PlanRow> plan;            // of --within alone
-  std::optional<SustainedRow> sustained;  // of --sustain alone
+  std::string path;                           // the kernel that really computes
+  std::optional<ReductionRow> reduction;      // of reduce alone
+  std::optional<Level3Row> level3;            // of level 3 alone
+  std::optional<SuiteRow> suite;              // of the accuracy suite alone
+  std::optional<FuzzRow> fuzz;                // of accuracy --fuzz alone
+  std::optional<SweepRow> sweep;              // of --sweep random and programs alone
+  std::optional<PlanRow> plan;                // of --within alone
+  std::optional<SustainedRow> sustained;      // of --sustain alone
+  std::optional<DistributedRow> distributed;  // of bench distributed alone
+  std::optional<OutOfCoreRow> out_of_core;    // of bench out_of_core alone
   std::int64_t m = 0, n = 0;
   std::optional<std::int64_t> k, ldb, ldc;
   std::optional<std::string> op_a, op_b;

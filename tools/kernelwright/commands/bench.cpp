@@ -11,6 +11,7 @@
 #include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
 #include "choice.hpp"
+#include "commands/bench_distributed.hpp"
 #include "commands/bench_sustain.hpp"
 #include "commands/commands.hpp"
 #include "commands/level3_options.hpp"
@@ -547,6 +548,8 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_bench_cgemm(*command, invocation);
   add_reduce(*command, invocation);
   add_scale_add(*command, invocation);
+  add_bench_distributed(*command, invocation);
+  add_bench_out_of_core(*command, invocation);
 }
 
 }  // namespace kw

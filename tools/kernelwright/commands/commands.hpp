@@ -25,6 +25,7 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation);
 void add_bench_command(CLI::App& app, Invocation& invocation);
 void add_tune_command(CLI::App& app, Invocation& invocation);
 void add_choice_command(CLI::App& app, Invocation& invocation);
+void add_plan_command(CLI::App& app, Invocation& invocation);
 void add_compare_command(CLI::App& app, Invocation& invocation);
 void add_trace_command(CLI::App& app, Invocation& invocation);
 void add_report_command(CLI::App& app, Invocation& invocation);

@@ -1,0 +1,130 @@
+// The ranks of a group: a context, a stream of copies, events and buffers each; where they meet;
+// and what they pass to a call.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/context_state.hpp"
+#include "distributed/rendezvous.hpp"
+#include "distributed/schedule.hpp"
+#include "gpu/transfer.hpp"
+#include "kernelwright/distributed.hpp"
+
+namespace kw::detail {
+
+constexpr int most_ranks = 4096;  // of one process
+
+// What a rank passes to a call.
+struct DistributedCall {
+  float alpha = 1, beta = 0;
+  DistributedMatrix<const float> a, b;
+  DistributedMatrix<float> c;
+  DistributedOptions options;
+
+  distributed::Product product(const Grid& grid) const {
+    return {grid, a.whole, b.whole, c.whole, a.op, b.op};
+  }
+};
+
+// For measurements: a call that only copies, or only multiplies what lies in the buffers.
+struct CallParts {
+  bool copies = true, products = true;
+};
+
+// The place of one rank; only its own thread changes it.
+class Seat {
+ public:
+  Seat(Context context, int rank) : context_(std::move(context)), rank_(rank) {}
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+  ~Seat();
+
+  Status open(const std::vector<int>& peers);
+
+  Context& context() { return context_; }
+  ContextState& state() { return ContextAccess::state(context_); }
+  Transfer& transfer() { return *transfer_; }
+  Stream channel() const { return channel_; }
+  int rank() const { return rank_; }
+
+  // One of two buffers of an operand, at least so large. A larger one takes the place of the one
+  // before once nothing uses that.
+  enum class Operand { a = 0, b = 1 };
+  Status reserve(Operand operand, int buffer, std::size_t bytes);
+  float* buffer(Operand operand, int number) const {
+    return static_cast<float*>(slot(operand, number).data);
+  }
+  Event filled(Operand operand, int number) const { return slot(operand, number).filled; }
+
+  // The end of the product of a step.
+  Status product_event(int step, Event* event);
+
+  Event inputs_ready, copies_done, all_done;
+
+ private:
+  struct Slot {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    Event filled;
+  };
+  const Slot& slot(Operand operand, int number) const {
+    return slots_[2 * static_cast<int>(operand) + number];
+  }
+  Status wait_for_own_streams();
+
+  Context context_;
+  int rank_;
+  std::unique_ptr<Transfer> transfer_;
+  Stream channel_;
+  bool has_channel_ = false;
+  Slot slots_[4];
+  std::vector<Event> products_;
+  std::vector<Event> events_;  // all that were made
+  Status make_event(Event* event);
+};
+
+class GroupState {
+ public:
+  // `ordinals` are devices of the kind, one a rank.
+  static Status open(DeviceKind kind, const Grid& grid, const std::vector<int>& ordinals,
+                     const GroupOptions& options, std::unique_ptr<GroupState>* state);
+
+  const Grid& grid() const { return grid_; }
+  Seat& seat(int rank) { return *seats_[static_cast<std::size_t>(rank)]; }
+  distributed::Rendezvous& rendezvous() { return rendezvous_; }
+  // Written by its rank before it arrives, read by all after that.
+  std::vector<DistributedCall>& calls() { return calls_; }
+
+  Status check_rank(int rank) const;
+  Status synchronize(int rank);
+
+  // For tests: what happens to a rank before its step; a failure or an exception ends the rank.
+  std::function<Status(int rank, int step)> before_step;
+
+ private:
+  GroupState(const Grid& grid, double limit_s)
+      : grid_(grid),
+        rendezvous_(grid.ranks(), limit_s),
+        calls_(static_cast<std::size_t>(grid.ranks())) {}
+
+  Grid grid_;
+  distributed::Rendezvous rendezvous_;
+  std::vector<DistributedCall> calls_;
+  std::vector<std::unique_ptr<Seat>> seats_;
+};
+
+struct GroupAccess {
+  static Group make(std::unique_ptr<GroupState> state) { return Group(std::move(state)); }
+  static GroupState& state(const Group& group);
+};
+
+// The whole call of one rank (run_rank.cpp). Whatever fails, the other ranks learn of it.
+Status sgemm_distributed(GroupState& group, int rank, const DistributedCall& call,
+                         const CallParts& parts = {});
+// The first failure among `statuses`, by preference one that is no consequence of another rank's.
+Status first_cause(const std::vector<Status>& statuses);
+
+}  // namespace kw::detail

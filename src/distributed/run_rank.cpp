@@ -1,0 +1,244 @@
+// One rank's part of a distributed product: the steps of its schedule, put on its two streams.
+//
+// Order between streams and devices, all by events, so that the host waits for no device:
+//   before the first copy   the copies wait for the streams of all ranks (inputs_ready)
+//   before a buffer is read  the product waits for its copies (filled)
+//   before it is written    the copies wait for the product that read it last (product_event)
+//   after the last step     every rank's stream waits for the copies of all ranks (copies_done)
+#include <exception>
+
+#include "api/calls.hpp"
+#include "distributed/checks.hpp"
+#include "distributed/group_state.hpp"
+#include "distributed/orientation.hpp"
+#include "text.hpp"
+
+namespace kw::detail {
+
+namespace {
+
+using distributed::Orientation;
+using distributed::Panel;
+using distributed::Piece;
+using distributed::Schedule;
+using distributed::Step;
+
+struct Side {
+  Seat::Operand operand;
+  Orientation order;
+  std::int64_t lines;  // of the rank's part of C
+  DistributedMatrix<const float> DistributedCall::*matrix;
+};
+
+class RankRun {
+ public:
+  RankRun(GroupState& group, int rank, const CallParts& parts)
+      : group_(group),
+        seat_(group.seat(rank)),
+        rank_(rank),
+        parts_(parts),
+        call_(group.calls()[static_cast<std::size_t>(rank)]) {}
+
+  Status put_on_streams() {
+    const distributed::Product product = call_.product(group_.grid());
+    const std::int64_t panel_k =
+        call_.options.panel_k > 0 ? call_.options.panel_k : distributed::default_panel_k(product);
+    if (call_.alpha != 0) schedule_ = make_schedule(product, rank_, panel_k);
+    if (schedule_.steps.empty()) return only_scale();
+    const Side a{Seat::Operand::a,
+                 {call_.a.op == Op::none, call_.a.layout},
+                 schedule_.rows,
+                 &DistributedCall::a};
+    const Side b{Seat::Operand::b,
+                 {call_.b.op != Op::none, call_.b.layout},
+                 schedule_.cols,
+                 &DistributedCall::b};
+    Status status = reserve(a, schedule_.buffers_a, schedule_.longest_a);
+    if (status.ok()) status = reserve(b, schedule_.buffers_b, schedule_.longest_b);
+    if (status.ok()) status = wait_for_inputs();
+    for (std::size_t i = 0; status.ok() && i < schedule_.steps.size(); ++i) {
+      status = take_step(static_cast<int>(i), a, b);
+    }
+    return status;
+  }
+
+ private:
+  Status reserve(const Side& side, int buffers, std::int64_t longest) {
+    // Panels of several lengths have several leading dimensions.
+    const std::int64_t elements = (side.lines + 3) * (longest + 3);
+    for (int i = 0; i < buffers; ++i) {
+      Status status =
+          seat_.reserve(side.operand, i, static_cast<std::size_t>(elements) * sizeof(float));
+      if (!status.ok()) return status;
+    }
+    return Status::success();
+  }
+
+  Status wait_for_inputs() {
+    for (int other = 0; other < group_.grid().ranks(); ++other) {
+      Status status = seat_.transfer().wait(seat_.channel(), group_.seat(other).inputs_ready);
+      if (!status.ok()) return status;
+    }
+    return Status::success();
+  }
+
+  Status take_step(int number, const Side& a, const Side& b) {
+    const Step& step = schedule_.steps[static_cast<std::size_t>(number)];
+    Status status = group_.rendezvous().failure(rank_);
+    if (status.ok() && group_.before_step) status = group_.before_step(rank_, number);
+    MatrixView<const float> view_a, view_b;
+    if (status.ok()) status = gather(step.a, step.k, a, &view_a);
+    if (status.ok()) status = gather(step.b, step.k, b, &view_b);
+    if (status.ok()) status = multiply(number, view_a, view_b);
+    return status;
+  }
+
+  // Puts the copies on their stream, and lets the products wait for them.
+  Status gather(const Panel& panel, std::int64_t k, const Side& side,
+                MatrixView<const float>* view) {
+    const DistributedMatrix<const float>& matrix = call_.*side.matrix;
+    if (panel.in_place) {
+      const float* data = matrix.data + side.order.offset(panel.from_line, panel.from_k, matrix.ld);
+      *view = view_of(data, matrix.ld, k, side, matrix);
+      return Status::success();
+    }
+    float* buffer = seat_.buffer(side.operand, panel.buffer);
+    const std::int64_t ld = side.order.ld_for(side.lines, k);
+    *view = view_of(buffer, ld, k, side, matrix);
+    if (!parts_.copies) return Status::success();
+    Transfer& transfer = seat_.transfer();
+    Status status;
+    if (panel.after >= 0) {
+      Event product;
+      status = seat_.product_event(panel.after, &product);
+      if (status.ok()) status = transfer.wait(seat_.channel(), product);
+    }
+    for (const Piece& piece : panel.pieces) {
+      if (status.ok()) status = copy(piece, side, buffer, ld);
+    }
+    const Event filled = seat_.filled(side.operand, panel.buffer);
+    if (status.ok()) status = transfer.record(filled, seat_.channel());
+    return status.ok() ? transfer.wait(seat_.state().stream(), filled) : status;
+  }
+
+  MatrixView<const float> view_of(const float* data, std::int64_t ld, std::int64_t k,
+                                  const Side& side,
+                                  const DistributedMatrix<const float>& matrix) const {
+    const bool by_rows = side.order.lines_are_rows;
+    return {data, by_rows ? side.lines : k, by_rows ? k : side.lines, ld, matrix.layout, matrix.op};
+  }
+
+  Status copy(const Piece& piece, const Side& side, float* buffer, std::int64_t ld) {
+    const DistributedCall& theirs = group_.calls()[static_cast<std::size_t>(piece.owner)];
+    const DistributedMatrix<const float>& matrix = theirs.*side.matrix;
+    const bool along_k = side.order.lies_along_k();
+    CopyLines lines;
+    lines.to = buffer + side.order.offset(piece.to_line, piece.to_k, ld);
+    lines.to_pitch = static_cast<std::size_t>(ld) * sizeof(float);
+    lines.to_device = seat_.state().device().ordinal;
+    lines.from = matrix.data + side.order.offset(piece.from_line, piece.from_k, matrix.ld);
+    lines.from_pitch = static_cast<std::size_t>(matrix.ld) * sizeof(float);
+    lines.from_device = group_.seat(piece.owner).state().device().ordinal;
+    lines.width = static_cast<std::size_t>(along_k ? piece.k : piece.lines) * sizeof(float);
+    lines.height = static_cast<std::size_t>(along_k ? piece.lines : piece.k);
+    return seat_.transfer().copy(lines, seat_.channel());
+  }
+
+  MatrixView<float> own_c() const {
+    const Distribution& whole = call_.c.whole;
+    return {call_.c.data,
+            local_rows(whole, group_.grid(), rank_),
+            local_cols(whole, group_.grid(), rank_),
+            call_.c.ld,
+            call_.c.layout,
+            Op::none};
+  }
+
+  Status multiply(int number, MatrixView<const float> a, MatrixView<const float> b) {
+    if (parts_.products) {
+      SgemmCall product{call_.alpha, a, b, number == 0 ? call_.beta : 1.0f, own_c(), {}};
+      product.options.math = call_.options.math;
+      Status status = detail::sgemm(seat_.state(), product);
+      if (!status.ok()) return status;
+    }
+    Event event;
+    Status status = seat_.product_event(number, &event);
+    return status.ok() ? seat_.transfer().record(event, seat_.state().stream()) : status;
+  }
+
+  // C = beta C.
+  Status only_scale() {
+    const MatrixView<float> c = own_c();
+    if (c.rows == 0 || c.cols == 0 || !parts_.products) return Status::success();
+    return detail::sgemm(seat_.state(), {call_.alpha,
+                                         {nullptr, c.rows, 0, 1, Layout::row_major, Op::none},
+                                         {nullptr, 0, c.cols, c.cols, Layout::row_major, Op::none},
+                                         call_.beta,
+                                         c,
+                                         {}});
+  }
+
+  GroupState& group_;
+  Seat& seat_;
+  const int rank_;
+  const CallParts parts_;
+  const DistributedCall& call_;
+  Schedule schedule_;
+};
+
+// What follows on the rank's stream waits for all who copy from it.
+Status wait_for_copies(GroupState& group, int rank) {
+  Seat& seat = group.seat(rank);
+  for (int other = 0; other < group.grid().ranks(); ++other) {
+    Status status = seat.transfer().wait(seat.state().stream(), group.seat(other).copies_done);
+    if (!status.ok()) return status;
+  }
+  return Status::success();
+}
+
+// The other ranks learn of the failure.
+Status told(GroupState& group, int rank, const Status& status) {
+  group.rendezvous().abort(rank, status);
+  return status;
+}
+
+Status run(GroupState& group, int rank, const DistributedCall& call, const CallParts& parts) {
+  Seat& seat = group.seat(rank);
+  group.calls()[static_cast<std::size_t>(rank)] = call;
+  Status status = seat.transfer().record(seat.inputs_ready, seat.state().stream());
+  if (!status.ok()) return told(group, rank, status);
+  status = group.rendezvous().arrive(rank);
+  if (!status.ok()) return status;
+  // All ranks find the same fault, and none has begun.
+  status = distributed::check_calls(group.grid(), group.calls());
+  if (!status.ok()) {
+    // None begins another call while one still looks at this one's arguments.
+    Status met = group.rendezvous().arrive(rank);
+    return met.ok() ? status : met;
+  }
+  status = RankRun(group, rank, parts).put_on_streams();
+  if (status.ok()) status = seat.transfer().record(seat.copies_done, seat.channel());
+  if (!status.ok()) return told(group, rank, status);
+  status = group.rendezvous().arrive(rank);
+  if (!status.ok()) return status;
+  status = wait_for_copies(group, rank);
+  return status.ok() ? status : told(group, rank, status);
+}
+
+}  // namespace
+
+Status sgemm_distributed(GroupState& group, int rank, const DistributedCall& call,
+                         const CallParts& parts) {
+  Status status = group.check_rank(rank);
+  if (!status.ok()) return status;
+  try {
+    return group.seat(rank).state().runtime().with_device(
+        [&] { return run(group, rank, call, parts); });
+  } catch (const std::exception& error) {
+    return told(
+        group, rank,
+        Status::failure(StatusCode::internal_error, text("rank ", rank, ": ", error.what())));
+  }
+}
+
+}  // namespace kw::detail

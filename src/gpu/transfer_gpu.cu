@@ -1,0 +1,167 @@
+// Copies by the copy engines of GPUs, and the events that order them.
+#include "gpu/gpu_api.hpp"
+#include "gpu/transfer_gpu.hpp"
+#include "text.hpp"
+
+#if defined(__CUDACC__)
+#pragma nv_diag_suppress 2810  // nvcc takes `status = f()` for a Status thrown away
+#endif
+
+namespace KW_TARGET {
+namespace {
+
+// A failed call's error is told here and taken away from who asks next.
+Status check(Error error, const char* what) {
+  if (error == success) return Status::success();
+  (void)KW_GPU_API(GetLastError)();
+  return Status::failure(StatusCode::device_error,
+                         text(what, ": ", KW_GPU_API(GetErrorString)(error)));
+}
+
+KW_GPU_API(Stream_t) native(Stream stream) {
+  return static_cast<KW_GPU_API(Stream_t)>(stream.handle);
+}
+KW_GPU_API(Event_t) native(Event event) { return static_cast<KW_GPU_API(Event_t)>(event.handle); }
+
+bool is_one_line(const CopyLines& c) {
+  return c.height == 1 || (c.width == c.to_pitch && c.width == c.from_pitch);
+}
+
+// Between two devices, also where neither reaches the other.
+Error copy_between(const CopyLines& c, KW_GPU_API(Stream_t) stream) {
+  if (is_one_line(c)) {
+    return KW_GPU_API(MemcpyPeerAsync)(c.to, c.to_device, c.from, c.from_device, c.width * c.height,
+                                       stream);
+  }
+#if defined(__CUDACC__)
+  cudaMemcpy3DPeerParms params = {};
+  params.srcDevice = c.from_device;
+  params.srcPtr = make_cudaPitchedPtr(const_cast<void*>(c.from), c.from_pitch, c.width, c.height);
+  params.dstDevice = c.to_device;
+  params.dstPtr = make_cudaPitchedPtr(c.to, c.to_pitch, c.width, c.height);
+  params.extent = make_cudaExtent(c.width, c.height, 1);
+  return cudaMemcpy3DPeerAsync(&params, stream);
+#else
+  return hipMemcpy2DAsync(c.to, c.to_pitch, c.from, c.from_pitch, c.width, c.height,
+                          hipMemcpyDefault, stream);
+#endif
+}
+
+class GpuTransfer final : public Transfer {
+ public:
+  explicit GpuTransfer(int ordinal) : ordinal_(ordinal) {}
+
+  Status create_channel(Stream* channel) override {
+    return on_device([&] {
+      KW_GPU_API(Stream_t) made = nullptr;
+      Status status = check(KW_GPU_API(StreamCreateWithFlags)(&made, KW_GPU_API(StreamNonBlocking)),
+                            "stream creation");
+      channel->handle = made;
+      return status;
+    });
+  }
+  void destroy_channel(Stream channel) noexcept override {
+    (void)KW_GPU_API(SetDevice)(ordinal_);
+    (void)KW_GPU_API(StreamDestroy)(native(channel));
+  }
+  Status create_event(Event* event) override {
+    return on_device([&] {
+      KW_GPU_API(Event_t) made = nullptr;
+      Status status = check(KW_GPU_API(EventCreateWithFlags)(&made, KW_GPU_API(EventDisableTiming)),
+                            "event creation");
+      event->handle = made;
+      return status;
+    });
+  }
+  void destroy_event(Event event) noexcept override {
+    (void)KW_GPU_API(SetDevice)(ordinal_);
+    (void)KW_GPU_API(EventDestroy)(native(event));
+  }
+  Status record(Event event, Stream stream) override {
+    return on_device([&] {
+      return check(KW_GPU_API(EventRecord)(native(event), native(stream)), "event record");
+    });
+  }
+  Status wait(Stream stream, Event event) override {
+    return on_device([&] {
+      return check(KW_GPU_API(StreamWaitEvent)(native(stream), native(event), 0), "event wait");
+    });
+  }
+  Status has_passed(Event event, bool* passed) override {
+    return on_device([&] {
+      const Error error = KW_GPU_API(EventQuery)(native(event));
+      *passed = error == success;
+      if (error != KW_GPU_API(ErrorNotReady)) return check(error, "work on the device");
+      (void)KW_GPU_API(GetLastError)();
+      return Status::success();
+    });
+  }
+
+  Status open_peer(int ordinal) override {
+    if (ordinal == ordinal_) return Status::success();
+    return on_device([&] {
+      int can = 0;
+      Status status =
+          check(KW_GPU_API(DeviceCanAccessPeer)(&can, ordinal_, ordinal), "peer access");
+      if (!status.ok() || can == 0) return status;
+      const Error error = KW_GPU_API(DeviceEnablePeerAccess)(ordinal, 0);
+      if (error != KW_GPU_API(ErrorPeerAccessAlreadyEnabled)) return check(error, "peer access");
+      (void)KW_GPU_API(GetLastError)();
+      return Status::success();
+    });
+  }
+  Status copy(const CopyLines& c, Stream channel) override {
+    if (c.width == 0 || c.height == 0) return Status::success();
+    return on_device([&] {
+      if (c.to_device >= 0 && c.from_device >= 0 && c.to_device != c.from_device) {
+        return check(copy_between(c, native(channel)), "copy between devices");
+      }
+      const Error error =
+          is_one_line(c)
+              ? KW_GPU_API(MemcpyAsync)(c.to, c.from, c.width * c.height, KW_GPU_API(MemcpyDefault),
+                                        native(channel))
+              : KW_GPU_API(Memcpy2DAsync)(c.to, c.to_pitch, c.from, c.from_pitch, c.width, c.height,
+                                          KW_GPU_API(MemcpyDefault), native(channel));
+      return check(error, "copy");
+    });
+  }
+
+  Status allocate_pinned(void** data, std::size_t bytes) override {
+    return on_device([&] {
+#if defined(__CUDACC__)
+      const Error error = cudaHostAlloc(data, bytes, cudaHostAllocPortable);
+#else
+      const Error error = hipHostMalloc(data, bytes, hipHostMallocPortable);
+#endif
+      if (error != KW_GPU_API(ErrorMemoryAllocation)) return check(error, "pinned memory");
+      (void)KW_GPU_API(GetLastError)();
+      return Status::failure(StatusCode::out_of_memory,
+                             text("no ", bytes, " bytes of pinned host memory to be had"));
+    });
+  }
+  void release_pinned(void* data) noexcept override {
+    (void)KW_GPU_API(SetDevice)(ordinal_);
+#if defined(__CUDACC__)
+    (void)cudaFreeHost(data);
+#else
+    (void)hipHostFree(data);
+#endif
+  }
+
+ private:
+  template <class Work>
+  Status on_device(const Work& work) {
+    Status status = check(KW_GPU_API(SetDevice)(ordinal_), "device selection");
+    return status.ok() ? work() : status;
+  }
+
+  int ordinal_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transfer> gpu_transfer(int ordinal) {
+  return std::make_unique<GpuTransfer>(ordinal);
+}
+
+}  // namespace KW_TARGET

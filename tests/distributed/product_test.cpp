@@ -1,0 +1,224 @@
+// Distributed products over threads with the CPU backend: against float64, and bit for bit against
+// one context that adds up in the same order.
+#include <thread>
+
+#include "distributed/support.hpp"
+
+namespace kw {
+namespace {
+
+using test::Dealing;
+using test::DistributedProblem;
+
+// Element (i, p) of op(X).
+float element(Dealing& x, Op op, std::int64_t i, std::int64_t p) {
+  return op == Op::none ? x.at(i, p) : x.at(p, i);
+}
+
+void expect_near_float64(DistributedProblem& p, const std::vector<float>& found) {
+  const std::int64_t k = p.product().k();
+  for (std::int64_t i = 0; i < p.c.d.rows; ++i) {
+    for (std::int64_t j = 0; j < p.c.d.cols; ++j) {
+      double sum = 0, magnitude = 0;
+      for (std::int64_t t = 0; t < k; ++t) {
+        const double term = static_cast<double>(element(p.a, p.op_a, i, t)) *
+                            static_cast<double>(element(p.b, p.op_b, t, j));
+        sum += term;
+        magnitude += std::fabs(term);
+      }
+      const double old = p.beta == 0 ? 0 : static_cast<double>(p.beta) * p.c.at(i, j);
+      const double want = static_cast<double>(p.alpha) * sum + old;
+      const double bound = (static_cast<double>(k) + 4) * 0x1p-24 *
+                           (std::fabs(static_cast<double>(p.alpha)) * magnitude + std::fabs(old));
+      const double got = found[static_cast<std::size_t>(i * p.c.d.cols + j)];
+      ASSERT_TRUE(std::fabs(got - want) <= bound + 1e-30) << i << ", " << j << ": " << got;
+    }
+  }
+}
+
+// The elements of `line_of` lines and of_k k in the storage of a panel, packed.
+std::vector<float> packed(Dealing& x, const std::vector<std::int64_t>& rows,
+                          const std::vector<std::int64_t>& cols) {
+  std::vector<float> values;
+  const bool by_rows = x.layout == Layout::row_major;
+  for (std::int64_t outer : by_rows ? rows : cols) {
+    for (std::int64_t inner : by_rows ? cols : rows) {
+      values.push_back(by_rows ? x.at(outer, inner) : x.at(inner, outer));
+    }
+  }
+  return values;
+}
+
+MatrixView<const float> view(const std::vector<float>& data, const Dealing& x, std::size_t rows,
+                             std::size_t cols, Op op) {
+  const auto r = static_cast<std::int64_t>(rows), c = static_cast<std::int64_t>(cols);
+  return {data.data(), r, c, x.layout == Layout::row_major ? c : r, x.layout, op};
+}
+
+std::vector<std::int64_t> own_indices(std::int64_t length, std::int64_t block, int first, int ranks,
+                                      int coordinate) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t i = 0; i < length; ++i) {
+    if ((i / block + first) % ranks == coordinate) found.push_back(i);
+  }
+  return found;
+}
+
+// Each rank's part of C by one context, in the order of the rank's steps, as the whole.
+std::vector<float> in_the_same_order(DistributedProblem& p) {
+  Context context = Context::cpu();
+  std::vector<float> whole = p.c.whole;
+  const Distribution& d = p.c.d;
+  for (int rank = 0; rank < p.grid.ranks(); ++rank) {
+    const auto rows = own_indices(d.rows, d.block_rows, d.first_row, p.grid.p, p.grid.row(rank));
+    const auto cols = own_indices(d.cols, d.block_cols, d.first_col, p.grid.q, p.grid.col(rank));
+    std::vector<float> part = packed(p.c, rows, cols);
+    const auto c_view = view(part, p.c, rows.size(), cols.size(), Op::none);
+    const MatrixView<float> c{part.data(), c_view.rows,   c_view.cols,
+                              c_view.ld,   c_view.layout, Op::none};
+    float beta = p.beta;
+    for (const distributed::Step& step :
+         make_schedule(p.product(), rank, p.options.panel_k).steps) {
+      std::vector<std::int64_t> ks;
+      for (const distributed::Run& run : step.of_k) {
+        for (std::int64_t i = 0; i < run.length; ++i) ks.push_back(run.index + i);
+      }
+      const auto& a_rows = p.op_a == Op::none ? rows : ks;
+      const auto& a_cols = p.op_a == Op::none ? ks : rows;
+      const auto& b_rows = p.op_b == Op::none ? ks : cols;
+      const auto& b_cols = p.op_b == Op::none ? cols : ks;
+      const std::vector<float> a = packed(p.a, a_rows, a_cols), b = packed(p.b, b_rows, b_cols);
+      sgemm(context, p.alpha, view(a, p.a, a_rows.size(), a_cols.size(), p.op_a),
+            view(b, p.b, b_rows.size(), b_cols.size(), p.op_b), beta, c, {p.options.math, {}});
+      beta = 1;
+    }
+    std::size_t next = 0;
+    const bool by_rows = p.c.layout == Layout::row_major;
+    for (std::int64_t outer : by_rows ? rows : cols) {
+      for (std::int64_t inner : by_rows ? cols : rows) {
+        const std::int64_t i = by_rows ? outer : inner, j = by_rows ? inner : outer;
+        whole[static_cast<std::size_t>(i * d.cols + j)] = part[next++];
+      }
+    }
+  }
+  return whole;
+}
+
+void check(DistributedProblem p) {
+  SCOPED_TRACE(testing::Message() << "grid " << p.grid.p << " x " << p.grid.q);
+  Group group = Group::cpu(p.grid);
+  p.deal();
+  p.multiply(group);
+  for (int rank = 0; rank < p.grid.ranks(); ++rank) group.synchronize(rank);
+  const std::vector<float> found = p.c.collected(p.grid);
+  expect_near_float64(p, found);
+  const std::vector<float> want = in_the_same_order(p);
+  EXPECT_EQ(std::memcmp(found.data(), want.data(), found.size() * sizeof(float)), 0)
+      << "other bits than one rank's same order";
+}
+
+constexpr Grid grids[] = {{1, 1}, {1, 2}, {2, 1}, {3, 1}, {2, 2}, {3, 2}, {1, 6}, {4, 2}};
+
+TEST(SgemmDistributed, BlocksOfOddSizes) {
+  for (const Grid& grid : grids) {
+    check({grid,
+           {block_distribution(67, 101, grid), Layout::row_major, 1},
+           {block_distribution(101, 53, grid), Layout::row_major, 2},
+           {block_distribution(67, 53, grid), Layout::row_major, 3},
+           Op::none,
+           Op::none,
+           1.0f,
+           0.0f,
+           {Math::fp32, 16}});
+  }
+}
+
+TEST(SgemmDistributed, BlockCyclicTransposedInBothLayouts) {
+  for (const Grid& grid : grids) {
+    const int last_row = grid.p - 1, last_col = grid.q - 1;
+    for (Layout layout : {Layout::row_major, Layout::col_major}) {
+      check({grid,
+             {{83, 45, 7, 5, last_row, 0}, layout, 4},
+             {{39, 83, 6, 9, 0, last_col}, Layout::row_major, 5},
+             {{45, 39, 5, 4, last_row, last_col}, layout, 6},
+             Op::transpose,
+             Op::transpose,
+             -1.5f,
+             0.75f,
+             {Math::fp32_split, 11}});
+    }
+  }
+}
+
+TEST(SgemmDistributed, DefaultPanels) {
+  const Grid grid{2, 2};
+  DistributedProblem p{grid,
+                       {{40, 60, 8, 8, 0, 0}, Layout::col_major, 7},
+                       {{60, 50, 8, 8, 1, 1}, Layout::col_major, 8},
+                       {{40, 50, 8, 8, 0, 1}, Layout::row_major, 9},
+                       Op::none,
+                       Op::none,
+                       2.0f,
+                       1.0f,
+                       {}};
+  Group group = Group::cpu(grid);
+  p.deal();
+  p.multiply(group);
+  expect_near_float64(p, p.c.collected(grid));
+}
+
+TEST(SgemmDistributed, NothingToAddUpScalesC) {
+  const Grid grid{2, 2};
+  for (float alpha : {0.0f, 1.0f}) {
+    const std::int64_t k = alpha == 0 ? 20 : 0;
+    DistributedProblem p{grid,
+                         {block_distribution(10, k, grid), Layout::row_major, 1},
+                         {block_distribution(k, 6, grid), Layout::row_major, 2},
+                         {block_distribution(10, 6, grid), Layout::row_major, 3},
+                         Op::none,
+                         Op::none,
+                         alpha,
+                         3.0f,
+                         {}};
+    Group group = Group::cpu(grid);
+    p.deal();
+    p.multiply(group);
+    const std::vector<float> found = p.c.collected(grid);
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], 3.0f * p.c.whole[i]);
+  }
+}
+
+TEST(SgemmDistributed, RanksWithoutElementsTakePart) {
+  const Grid grid{4, 2};
+  check({grid,
+         {block_distribution(3, 9, grid), Layout::row_major, 1},
+         {block_distribution(9, 1, grid), Layout::row_major, 2},
+         {block_distribution(3, 1, grid), Layout::row_major, 3},
+         Op::none,
+         Op::none,
+         1.0f,
+         0.0f,
+         {Math::fp32, 4}});
+}
+
+TEST(SgemmDistributed, SecondCallWithLargerPanelsUsesTheSameGroup) {
+  const Grid grid{2, 1};
+  Group group = Group::cpu(grid);
+  for (std::int64_t n : {20, 50, 30}) {
+    DistributedProblem p{grid,
+                         {block_distribution(n, n, grid), Layout::row_major, 1},
+                         {block_distribution(n, n, grid), Layout::row_major, 2},
+                         {block_distribution(n, n, grid), Layout::row_major, 3},
+                         Op::none,
+                         Op::none,
+                         1.0f,
+                         0.5f,
+                         {}};
+    p.deal();
+    p.multiply(group);
+    expect_near_float64(p, p.c.collected(grid));
+  }
+}
+
+}  // namespace
+}  // namespace kw

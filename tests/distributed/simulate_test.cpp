@@ -1,0 +1,64 @@
+// Predictions of distributed products: bounds that hold for any rates, and the model's own numbers.
+#include "distributed/simulate.hpp"
+
+#include <gtest/gtest.h>
+
+namespace kw::distributed {
+namespace {
+
+TEST(Simulate, RatesAreTheTablesAtTheirEdges) {
+  for (const ProductRate& rate : split_rates) {
+    EXPECT_NEAR(product_tflops(Math::fp32_split, rate.edge, rate.edge, rate.edge), rate.tflops,
+                1e-9 * rate.tflops);
+  }
+  EXPECT_NEAR(product_tflops(Math::fp32, 2896.31, 2896.31, 2896.31), (52.1 + 56.0) / 2, 1e-3);
+  EXPECT_NEAR(product_tflops(Math::fp32, 512, 512, 512), 43.6 / 2, 1e-9);
+  EXPECT_NEAR(product_tflops(Math::fp32, 1e5, 1e5, 1e5), 55.2, 1e-9);
+}
+
+TEST(Simulate, OneRankTakesAsLongAsOneCall) {
+  const Prediction one = simulate({Grid{1, 1}, 1, 1}, Math::fp32, 4096, 8192, 2048, 0, Speeds{});
+  EXPECT_NEAR(one.time_us, one.one_us + step_us.value, 1e-6);
+  EXPECT_EQ(one.copies_us, 0);
+  EXPECT_EQ(one.peer_bytes, 0);
+}
+
+TEST(Simulate, TwoRanksReceiveHalfOfAnOperandUnderTheFirstProduct) {
+  const double n = 32768;
+  const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 32768, 32768, 32768, 0, Speeds{});
+  EXPECT_EQ(two.peer_bytes, 4 * n * n / 2);
+  EXPECT_NEAR(two.copies_us, two.peer_bytes / (peer_gbs.value * 1e3), 1e-6);
+  EXPECT_NEAR(two.time_us, two.products_us + copy_share.value * two.copies_us, 1e-6);
+  EXPECT_LT(two.speedup(), 2);
+  EXPECT_GT(two.speedup(), 1.9);
+}
+
+TEST(Simulate, ASlowLinkShows) {
+  Speeds slow;
+  slow.peer_gbs = 1;
+  const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 8192, 8192, 8192, 0, slow);
+  EXPECT_GE(two.time_us, two.copies_us);
+  EXPECT_GT(two.time_us, two.one_us);
+}
+
+TEST(Simulate, NodesShareWhatComesOverTheNetwork) {
+  const auto all = plan(4, 4, Math::fp32_split, 65536, 65536, 65536, Speeds{});
+  ASSERT_FALSE(all.empty());
+  for (const Prediction& p : all) {
+    EXPECT_EQ(p.cluster.grid.ranks(), 16);
+    EXPECT_EQ(p.cluster.node_p * p.cluster.node_q, 4);
+    EXPECT_GE(p.time_us, all.front().time_us);
+    EXPECT_GT(p.network_bytes, 0);
+    EXPECT_LE(p.speedup(), 16);
+  }
+  // A rank of a 4 x 4 grid needs three quarters of a row of A and of a column of B from others. Of
+  // nodes of 2 x 2, two ranks share what comes from the other half of the row.
+  const Prediction square =
+      simulate({Grid{4, 4}, 2, 2}, Math::fp32_split, 65536, 65536, 65536, 0, Speeds{});
+  const double part = 4.0 * 16384 * 65536;  // of A in a row of ranks
+  EXPECT_NEAR(square.network_bytes, 2 * part / 2 / 2, 1);
+  EXPECT_NEAR(square.peer_bytes, 2 * (part / 4 + part / 2 / 2), 1);
+}
+
+}  // namespace
+}  // namespace kw::distributed

@@ -1,0 +1,309 @@
+// kernelwright bench distributed: a product over several devices beside the library's own call on
+// one of them.
+#include "commands/bench_distributed.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "bench/distributed.hpp"
+#include "commands/session.hpp"
+#include "interrupt.hpp"
+#include "shapes.hpp"
+
+namespace kw {
+namespace {
+
+struct DistributedChoice : CommonOptions {
+  std::string grid, math = "fp32,fp32_split";
+  int gpus = 0, rounds = 3;
+  std::int64_t panel_k = 0;
+  double limit_s = 600;
+};
+
+// Ends the process where a device does not answer; what was measured is in the result file by then.
+class Limit {
+ public:
+  explicit Limit(double seconds)
+      : watcher_([this, seconds] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          const auto limit = std::chrono::duration<double>(seconds);
+          if (is_over_.wait_for(lock, limit, [this] { return done_; })) return;
+          std::fprintf(stderr, "kernelwright: the limit of %g s is over (--limit)\n", seconds);
+          std::fflush(nullptr);
+          std::_Exit(exit_failed);
+        }) {}
+  ~Limit() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    is_over_.notify_all();
+    watcher_.join();
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable is_over_;
+  bool done_ = false;
+  std::thread watcher_;
+};
+
+std::vector<Math> parse_math(const std::string& text) {
+  std::vector<Math> all;
+  for (const std::string& name : split(text, ',')) {
+    if (name == "fp32") {
+      all.push_back(Math::fp32);
+    } else if (name == "fp32_split") {
+      all.push_back(Math::fp32_split);
+    } else {
+      throw UsageError(fmt::format("--math: \"{}\" is neither fp32 nor fp32_split", name));
+    }
+  }
+  return all;
+}
+
+// Tall grids first: a row-major panel of B is one piece of memory.
+Grid chosen_grid(const DistributedChoice& options, bool is_cpu) {
+  if (!options.grid.empty()) return parse_grid(options.grid);
+  int ranks = options.gpus;
+  if (ranks == 0) {
+    const Backend* backend = find_backend(DeviceKind::cuda);
+    if (backend == nullptr) backend = find_backend(DeviceKind::hip);
+    ranks = is_cpu || backend == nullptr ? 2 : std::max(1, backend->device_count());
+  }
+  int q = 1;
+  for (int i = 1; i * i <= ranks; ++i) {
+    if (ranks % i == 0) q = i;
+  }
+  return {ranks / q, q};
+}
+
+std::string row_text(const bench::Row& row) {
+  const bench::DistributedRow& its = *row.distributed;
+  if (!row.verified) return fmt::format("{}: {}", row.shape(), row.message);
+  const double tflops = 1e-3 * *row.gflops;
+  std::string text = fmt::format(
+      "{:>18} {:<10} {:>5}  {:>10.3f} ms  {:>7.4g} TFLOP/s  {:.3f} x one ({:.3f} ms)  products "
+      "{:.3f}  transfers {:.3f} ms",
+      row.shape(), row.math, its.grid, 1e-3 * row.time_us->median, tflops, its.speedup,
+      1e-3 * its.one_gpu_us, 1e-3 * its.products_us, 1e-3 * its.transfers_us);
+  if (its.overlap) text += fmt::format(", {:.0f} % hidden", 100 * *its.overlap);
+  if (its.predicted_us) {
+    text += fmt::format("; predicted {:.3f} ms, {:.3f} x", 1e-3 * *its.predicted_us,
+                        *its.predicted_speedup);
+  }
+  return text + fmt::format("; error {:.2g} of {:.2g} u", row.error.max, row.error.bound);
+}
+
+int run(const DistributedChoice& options, const std::string& command) {
+  const bool is_cpu = options.device == "cpu";
+  if (!is_cpu && options.device != "gpu" && options.device != "auto") {
+    throw UsageError(fmt::format(
+        "--device: \"{}\" is neither gpu nor cpu; the grid takes GPUs 0, 1, ...", options.device));
+  }
+  const std::vector<Math> maths = parse_math(options.math);
+  const std::vector<Shape> shapes = parse_shapes(
+      options.shape.empty() ? (is_cpu ? "256" : "8192,16384,32768") : options.shape, 3, 1);
+  bench::DistributedOptions measured;
+  measured.input = options.parsed_input();
+  measured.seed = options.seed;
+  measured.panel_k = options.panel_k;
+  measured.rounds = options.rounds;
+  if (is_cpu) measured.warm_ms = measured.sample_ms = 1;
+  const Grid grid = chosen_grid(options, is_cpu);
+  const Limit limit(options.limit_s);
+  const GroupOptions waits{options.limit_s};
+  Group group = is_cpu ? Group::cpu(grid, waits) : Group::gpus(grid, {}, waits);
+  detail::GroupState& state = detail::GroupAccess::state(group);
+  Session session(options.json);
+  bool all_verified = true;
+  const auto work = [&] {
+    session.begin(command, state.seat(0).state().device(), {});
+    if (!options.quiet()) {
+      fmt::print("{} x {} of {}; cuBLASMp is not beside them: this program does not call it\n",
+                 grid.p, grid.q, state.seat(0).state().device().name);
+    }
+    for (Math math : maths) {
+      measured.math = math;
+      for (const Shape& shape : shapes) {
+        stop_where_interrupted();
+        const bench::Row row = bench::run_distributed(state, shape.m, shape.n, shape.k, measured);
+        session.add({row});
+        all_verified = all_verified && row.verified;
+        if (!options.quiet()) fmt::print("{}\n", row_text(row));
+        flush_output();
+      }
+    }
+  };
+  return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
+}
+
+struct OutOfCoreChoice : CommonOptions {
+  std::string math = "fp32_split", memory = "24GiB";
+  int rounds = 3;
+  double limit_s = 600;
+};
+
+// "24GiB", "512MiB", "1000000".
+double parse_bytes(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const std::string unit(stop, end);
+  const double factor = unit.empty()    ? 1
+                        : unit == "KiB" ? 1024.0
+                        : unit == "MiB" ? 1048576.0
+                        : unit == "GiB" ? 1073741824.0
+                                        : 0;
+  if (error != std::errc() || !(value > 0 && value <= 1e15) || factor == 0) {
+    throw UsageError(fmt::format(
+        "--device-memory: \"{}\" is no number of bytes; write 24GiB, 512MiB or 1000000", text));
+  }
+  return value * factor;
+}
+
+int run_out_of_core(const OutOfCoreChoice& options, const std::string& command) {
+  const bool is_cpu = options.device == "cpu";
+  if (!is_cpu && options.device != "gpu" && options.device != "auto") {
+    throw UsageError(fmt::format("--device: \"{}\" is neither gpu nor cpu", options.device));
+  }
+  const double bytes = parse_bytes(options.memory);
+  const std::vector<Shape> shapes =
+      parse_shapes(options.shape.empty() ? (is_cpu ? "256" : "32768") : options.shape, 3, 1);
+  bench::DistributedOptions measured;
+  measured.input = options.parsed_input();
+  measured.seed = options.seed;
+  measured.rounds = options.rounds;
+  const Limit limit(options.limit_s);
+  const GroupOptions waits{options.limit_s};
+  Group group = is_cpu ? Group::cpu({1, 1}, waits) : Group::gpus({1, 1}, {}, waits);
+  detail::GroupState& state = detail::GroupAccess::state(group);
+  Session session(options.json);
+  bool all_verified = true;
+  const auto work = [&] {
+    session.begin(command, state.seat(0).state().device(), {});
+    for (Math math : parse_math(options.math)) {
+      measured.math = math;
+      for (const Shape& shape : shapes) {
+        stop_where_interrupted();
+        const bench::Row row =
+            bench::run_out_of_core(state, shape.m, shape.n, shape.k, measured, bytes);
+        session.add({row});
+        all_verified = all_verified && row.verified;
+        if (options.quiet()) continue;
+        const bench::OutOfCoreRow& its = *row.out_of_core;
+        fmt::print(
+            "{} {}: {}, in memory {:.3f} ms, {:.3f} of that rate; tiles {}, {:.1f} GB in, "
+            "{:.1f} GB out; error {:.2g} of {:.2g} u\n",
+            row.shape(), row.math,
+            row.verified ? fmt::format("{:.3f} ms, {:.4g} TFLOP/s", 1e-3 * row.time_us->median,
+                                       1e-3 * *row.gflops)
+                         : row.message,
+            1e-3 * its.in_memory_us, its.of_in_memory, its.tiles, 1e-9 * its.bytes_in,
+            1e-9 * its.bytes_out, row.error.max, row.error.bound);
+        flush_output();
+      }
+    }
+  };
+  return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
+}
+
+}  // namespace
+
+Grid parse_grid(const std::string& text) {
+  const std::vector<Extents> parts = parse_extents(text, 2, 1, "PxQ");
+  if (parts.size() != 1 || parts[0].values.size() != 2 || parts[0].values[0] > 4096 ||
+      parts[0].values[1] > 4096) {
+    throw UsageError(fmt::format("--grid: \"{}\" is not of the form PxQ, 4096 each at most", text));
+  }
+  return {static_cast<int>(parts[0].values[0]), static_cast<int>(parts[0].values[1])};
+}
+
+void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand(
+      "distributed", "One product over several GPUs, beside the library's call on one");
+  command->footer(
+      "Every rank's part of C is compared with float64 in 16 whole rows and 16 whole columns of "
+      "it\n"
+      "before a time counts. The same call on one GPU runs on all of them at once, in turn with "
+      "the\n"
+      "distributed one; then products and transfers each alone. `kernelwright plan` predicts.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench distributed --gpus 2 --shape 32768 --json distributed.json\n"
+      "  kernelwright bench distributed --grid 1x2 --math fp32 --shape 16384x16384x32768\n"
+      "  kernelwright bench distributed --device cpu --grid 2x2 --shape 100x90x80");
+  auto options = std::make_shared<DistributedChoice>();
+  command->add_option("--device", options->device, "gpu, or cpu: ranks are threads")
+      ->capture_default_str();
+  CLI::Option* gpus = command->add_option("--gpus", options->gpus, "How many (default: all)");
+  gpus->check(whole_number(1, 4096));
+  command->add_option("--grid", options->grid, "Rows and columns of ranks, in place of --gpus")
+      ->type_name("PxQ")
+      ->excludes(gpus);
+  command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)")
+      ->type_name("LIST")
+      ->check(not_empty());
+  command->add_option("--math", options->math, "fp32, fp32_split or both")->capture_default_str();
+  command
+      ->add_option("--panel", options->panel_k,
+                   "The most of k that is copied at a time (default: the library's choice)")
+      ->check(whole_number(1, largest_extent));
+  command->add_option("--rounds", options->rounds, "Samples of each")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options->limit_s,
+                   "End after so many seconds, with what is measured by then")
+      ->check(number_from_zero(false))
+      ->capture_default_str();
+  options->add_input(*command);
+  options->add_json(*command);
+  command->callback(
+      [options, &invocation] { invocation.exit_code = run(*options, invocation.command); });
+}
+
+void add_bench_out_of_core(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand(
+      "out_of_core", "A product of matrices in host memory, larger than the device may hold");
+  command->footer(
+      "Beside it, in turn, the library's call on the same matrices in the device's memory, which "
+      "has\n"
+      "to hold them for that. Both are compared with float64 in 16 whole rows and columns.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench out_of_core --shape 131072x65536x32768 --device-memory 24GiB\n"
+      "  kernelwright bench out_of_core --device cpu --shape 300 --device-memory 1MiB");
+  auto options = std::make_shared<OutOfCoreChoice>();
+  command->add_option("--device", options->device, "gpu or cpu")->capture_default_str();
+  command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)")
+      ->type_name("LIST")
+      ->check(not_empty());
+  command->add_option("--device-memory", options->memory, "What the call may take of the device")
+      ->type_name("SIZE")
+      ->capture_default_str();
+  command->add_option("--math", options->math, "fp32, fp32_split or both")->capture_default_str();
+  command->add_option("--rounds", options->rounds, "Samples of each")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--limit", options->limit_s,
+                   "End after so many seconds, with what is measured by then")
+      ->check(number_from_zero(false))
+      ->capture_default_str();
+  options->add_input(*command);
+  options->add_json(*command);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run_out_of_core(*options, invocation.command);
+  });
+}
+
+}  // namespace kw
