@@ -103,6 +103,7 @@ run_all_tests() {
     if have hipcc && [[ -e /dev/kfd ]]; then main=hip beside=''; fi # AMD's driver is here
   fi
   find_python || true
+  find_python_package || true
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
   packages "tests of what is installed" pkg-config qemu-user man-db || warn "tests of what is installed: in part"
   mkdir -p build
