@@ -5,14 +5,15 @@ import warnings
 from ._errors import CopyWarning
 
 
-def dense_copy(array, name, order):
+def dense_copy(array, name, order, quiet):
     """A dense copy of `array`, its dimensions in `order` (None: as they are), by its own package."""
-    warnings.warn(
-        f"{name} is copied: its strides are none that a call can express. Pass a dense array, or make this an error by "
-        'warnings.simplefilter("error", kernelwright.CopyWarning)',
-        CopyWarning,
-        stacklevel=3,
-    )
+    if not quiet:
+        warnings.warn(
+            f"{name} is copied: its strides are none that a call can express. Pass a dense array, or make this an "
+            'error by warnings.simplefilter("error", kernelwright.CopyWarning)',
+            CopyWarning,
+            stacklevel=3,
+        )
     package = type(array).__module__.partition(".")[0]
     if package == "torch":
         array = array.detach()

@@ -129,6 +129,7 @@ void Array::swap(Array& other) noexcept {
   std::swap(type_text_, other.type_text_);
   std::swap(ordinal_, other.ordinal_);
   std::swap(read_only_, other.read_only_);
+  std::swap(trusted_, other.trusted_);
   std::swap(stream_, other.stream_);
   std::swap(object_, other.object_);
   std::swap(exchange_, other.exchange_);
@@ -307,13 +308,14 @@ bool Array::take_capsule(std::optional<Stream> work) {
   return true;  // the capsule, not renamed, frees the tensor when it goes
 }
 
-Array Array::of(nb::handle object, const char* name, std::optional<Stream> work, bool with_grad) {
+Array Array::of(nb::handle object, const char* name, std::optional<Stream> work, bool trusted) {
   Array array;
   array.name_ = name;
+  array.trusted_ = trusted;
   array.object_ = nb::borrow(object);
   const dlpack::Exchange* const exchange = exchange_of(Py_TYPE(object.ptr()));
   if (exchange != nullptr) {
-    if (!with_grad && nb::hasattr(object, "requires_grad") &&
+    if (!trusted && nb::hasattr(object, "requires_grad") &&
         PyObject_IsTrue(nb::object(object.attr("requires_grad")).ptr()) == 1) {
       refuse(name, " requires a gradient, which this function does not record: call the one of "
                    "kernelwright.torch, or pass ", name, ".detach()");
@@ -384,7 +386,7 @@ Array Array::dense_copy(const std::vector<int>* order) const {
     permutation = nb::tuple(list);
   }
   const nb::object copy =
-      nb::module_::import_("kernelwright._arrays").attr("dense_copy")(object_, name_, permutation);
+      nb::module_::import_("kernelwright._arrays").attr("dense_copy")(object_, name_, permutation, trusted_);
   return of(copy, name_.c_str(), stream_, true);
 }
 

@@ -45,8 +45,9 @@ class Array {
   bool is_same_kind(const Array& other) const;
 
   // Its description. `work` is the stream that a package without a current one is told.
-  // requires_grad is refused unless `with_grad`.
-  static Array of(nb::handle object, const char* name, std::optional<Stream> work, bool with_grad);
+  // Unless `trusted`, as PyTorch's own kernels are, a tensor that requires a gradient is refused and
+  // a copy is warned of.
+  static Array of(nb::handle object, const char* name, std::optional<Stream> work, bool trusted);
   // A new array of `like`'s package and device, dense, of these sizes.
   static Array made(const Array& like, const Strided& sizes, kwDataType_t type);
   // A dense copy, with its dimensions in this order; warns (kernelwright.CopyWarning).
@@ -71,6 +72,7 @@ class Array {
   std::string type_text_;
   int ordinal_ = on_cpu;
   bool read_only_ = false;
+  bool trusted_ = false;
   std::optional<Stream> stream_;
   nb::object object_;
   const dlpack::Exchange* exchange_ = nullptr;

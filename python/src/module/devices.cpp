@@ -1,5 +1,6 @@
 // Devices and the contexts that the process keeps on them, for Python.
 #include "core/error.hpp"
+#include "core/service.hpp"
 #include "module/functions.hpp"
 #include "module/operands.hpp"
 
@@ -64,6 +65,7 @@ void add_devices(nb::module_& module) {
   module.def("synchronize", synchronize, nb::arg("ordinal"), nb::arg("stream").none());
   module.def("plan", plan, nb::arg("m"), nb::arg("n"), nb::arg("k"), nb::arg("math").none(),
              nb::arg("ordinal"), nb::arg("stream").none());
+  module.def("service", [] { return reinterpret_cast<std::uintptr_t>(&service()); });
   module.def("contexts", [] { return nb::make_tuple(pool().size(), pool().spares()); });
   module.def("release", [] { pool().clear(); });
 }

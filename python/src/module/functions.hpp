@@ -5,9 +5,12 @@
 
 namespace kw::python {
 
-void add_products(nanobind::module_& module);
-void add_reductions(nanobind::module_& module);
-void add_scale_add(nanobind::module_& module);
-void add_devices(nanobind::module_& module);
+namespace nb = nanobind;
+
+void add_products(nb::module_& module);
+void add_reductions(nb::module_& module);
+void add_scale_add(nb::module_& module);
+void add_devices(nb::module_& module);
+void add_xla_calls(nb::module_& module);  // where the build has jaxlib's headers
 
 }  // namespace kw::python

@@ -29,4 +29,7 @@ NB_MODULE(_core, module) {
   kw::python::add_reductions(module);
   kw::python::add_scale_add(module);
   kw::python::add_devices(module);
+#ifdef KW_HAVE_XLA
+  kw::python::add_xla_calls(module);
+#endif
 }

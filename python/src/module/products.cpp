@@ -25,7 +25,7 @@ struct Request {
   nb::handle a, b, out, source, bias, activation, math, stream;
   float alpha = 1, beta = 0;
   bool bias_of_rows = false;
-  bool with_grad = false;  // tensors that require a gradient: someone else records it
+  bool trusted = false;
 };
 
 struct Operands {
@@ -65,7 +65,7 @@ Strided with_both(const Strided& view, const Strided& a, const Strided& b) {
 void take_bias(const Request& request, const ProductSize& size, std::optional<Stream> work,
                Operands* operands) {
   if (request.bias.is_none()) return;
-  operands->bias = Array::of(request.bias, "bias", work, request.with_grad);
+  operands->bias = Array::of(request.bias, "bias", work, request.trusted);
   const Strided& view = operands->bias->view();
   const std::int64_t wanted = request.bias_of_rows ? size.m : size.n;
   if (operands->bias->type() != KW_FLOAT32 || view.dimensions != 1 || view.size[0] != wanted) {
@@ -79,7 +79,7 @@ void take_bias(const Request& request, const ProductSize& size, std::optional<St
 void take_source(const Request& request, const Strided& sizes, std::optional<Stream> work,
                  Operands* operands) {
   if (request.source.is_none()) return;
-  operands->source = Array::of(request.source, "source", work, request.with_grad);
+  operands->source = Array::of(request.source, "source", work, request.trusted);
   if (operands->source->type() != KW_FLOAT32) refuse("source must have float32 elements");
   const Strided& view = operands->source->view();
   bool same = view.dimensions == sizes.dimensions;
@@ -97,9 +97,9 @@ void check_type(const Array& array) {
 nb::object compute(const Request& request) {
   const std::optional<Stream> asked = asked_stream(request.stream);
   Operands operands;
-  operands.a = Array::of(request.a, "a", asked, request.with_grad);
+  operands.a = Array::of(request.a, "a", asked, request.trusted);
   const std::optional<Stream> work = asked ? asked : operands.a.stream();
-  operands.b = Array::of(request.b, "b", work, request.with_grad);
+  operands.b = Array::of(request.b, "b", work, request.trusted);
   check_type(operands.a);
   check_type(operands.b);
   const ProductSize size = product_size(operands.a.view(), operands.b.view());
@@ -113,7 +113,7 @@ nb::object compute(const Request& request) {
   if (request.out.is_none()) {
     operands.out = Array::made(operands.a, size.result, KW_FLOAT32);
   } else {
-    operands.out = Array::of(request.out, "out", work, request.with_grad);
+    operands.out = Array::of(request.out, "out", work, request.trusted);
     check_out(*operands.out, size.result, KW_FLOAT32);
   }
   const Place place = place_of({&operands.a, &operands.b, given(operands.bias),
@@ -145,7 +145,7 @@ nb::object compute(const Request& request) {
 }
 
 nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle bias,
-                  nb::handle activation, nb::handle math, nb::handle stream, bool with_grad) {
+                  nb::handle activation, nb::handle math, nb::handle stream, bool trusted) {
   Request request;
   request.a = a;
   request.b = b;
@@ -155,13 +155,13 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle bias,
   request.activation = activation;
   request.math = math;
   request.stream = stream;
-  request.with_grad = with_grad;
+  request.trusted = trusted;
   return compute(request);
 }
 
 nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle out,
                 nb::handle source, nb::handle bias, bool bias_of_rows, nb::handle activation,
-                nb::handle math, nb::handle stream, bool with_grad) {
+                nb::handle math, nb::handle stream, bool trusted) {
   Request request;
   request.a = a;
   request.b = b;
@@ -174,7 +174,7 @@ nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
   request.alpha = alpha;
   request.beta = beta;
   request.bias_of_rows = bias_of_rows;
-  request.with_grad = with_grad;
+  request.trusted = trusted;
   if (beta != 0 && out.is_none() && source.is_none()) {
     refuse("beta is ", beta, ", but there is nothing that it multiplies: pass out or source");
   }
@@ -186,11 +186,11 @@ nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
 void add_products(nb::module_& module) {
   module.def("matmul", matmul, nb::arg("a").none(), nb::arg("b").none(), nb::arg("out").none(),
              nb::arg("bias").none(), nb::arg("activation").none(), nb::arg("math").none(),
-             nb::arg("stream").none(), nb::arg("with_grad"));
+             nb::arg("stream").none(), nb::arg("trusted"));
   module.def("gemm", gemm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("beta"), nb::arg("out").none(), nb::arg("source").none(),
              nb::arg("bias").none(), nb::arg("bias_of_rows"), nb::arg("activation").none(),
-             nb::arg("math").none(), nb::arg("stream").none(), nb::arg("with_grad"));
+             nb::arg("math").none(), nb::arg("stream").none(), nb::arg("trusted"));
 }
 
 }  // namespace kw::python
