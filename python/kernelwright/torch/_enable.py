@@ -11,7 +11,6 @@ import torch
 from .. import _core
 from .._errors import InvalidArgumentError
 
-_FLOAT32 = torch.float32
 _precision = torch._C._get_fp32_precision_getter
 
 
@@ -21,6 +20,7 @@ class _Setting:
     def __init__(self, math, smallest):
         self.math = math
         self.smallest = smallest
+        self.taken = self.left = 0  # calls so far
 
 
 class _Override:
@@ -42,7 +42,9 @@ class _Override:
         def replaced(*arguments, **keywords):
             result = serve(*arguments, **keywords)
             if result is not None:
+                _now.taken += 1
                 return result
+            _now.left += 1
             return original.call_boxed(keyset, *arguments, **keywords)
 
         return replaced
@@ -56,70 +58,29 @@ _overrides = []
 _now = None  # the setting that counts; a call that is under way when the last one ends still finds it
 
 
-def _is_product(a, b, dimensions, work):
-    """Whether these are taken: FP32 in memory of the same device, as large as asked, and no wish for TF32."""
-    return (
-        a.dtype is _FLOAT32
-        and b.dtype is _FLOAT32
-        and a.dim() == b.dim() == dimensions
-        and a.device == b.device
-        and work >= _now.smallest
-        and _precision("cuda", "matmul") != "tf32"
-    )
+# Each gets what its operator gets; None: PyTorch's own kernel shall do it. The module decides by types and sizes.
 
 
-def _work(a, b):
-    """Multiplications; 0 where the sizes do not fit, so that PyTorch says so, or where there is nothing to do."""
-    if a.shape[-1] != b.shape[-2] or (a.dim() > 2 and a.shape[0] != b.shape[0]):
-        return 0
-    return a.numel() * b.shape[-1]
-
-
-def _fits(out, shape):
-    return out is None or (out.dtype is _FLOAT32 and out.shape == shape and not out.is_conj() and not out.is_neg())
-
-
-def _compute(a, b, out, alpha=1.0, beta=0.0, source=None, bias=None, bias_of_rows=False, activation=None):
-    try:
-        return _core.gemm(
-            alpha, a, b, beta, out, source, bias, bias_of_rows, activation, _now.math, None, True
-        )
-    except (ValueError, NotImplementedError):
-        return None  # nothing was written: PyTorch computes it, or says what is wrong
+def _wishes_tf32():
+    return _precision("cuda", "matmul") == "tf32"
 
 
 def _mm(a, b, *, out=None):
-    work = _work(a, b) if a.dim() == b.dim() == 2 else 0
-    if work == 0 or not _is_product(a, b, 2, work) or not _fits(out, (a.shape[0], b.shape[1])):
+    if _wishes_tf32():
         return None
-    return _compute(a, b, out)
+    return _core.serve(a, b, None, out, 2, 1.0, 0.0, 0, _now.math, _now.smallest)
 
 
 def _bmm(a, b, *, out=None):
-    work = _work(a, b) if a.dim() == b.dim() == 3 else 0
-    if work == 0 or not _is_product(a, b, 3, work) or not _fits(out, (a.shape[0], a.shape[1], b.shape[2])):
+    if _wishes_tf32():
         return None
-    return _compute(a, b, out)
+    return _core.serve(a, b, None, out, 3, 1.0, 0.0, 0, _now.math, _now.smallest)
 
 
-def _added(c, a, b, dimensions, beta, alpha, out, activation=None):
-    """alpha · a @ b + beta · c, where c is broadcast: by rows it is a bias, whole it is a source."""
-    work = _work(a, b) if a.dim() == b.dim() == dimensions else 0
-    if work == 0 or not _is_product(a, b, dimensions, work) or c.dtype is not _FLOAT32 or c.device != a.device:
+def _added(c, a, b, dimensions, beta, alpha, out, activation=0):
+    if type(alpha) is complex or type(beta) is complex or _wishes_tf32():
         return None
-    shape = (*a.shape[:-1], b.shape[-1])
-    if not _fits(out, shape) or isinstance(alpha, complex) or isinstance(beta, complex):
-        return None
-    if beta == 0:
-        return _compute(a, b, out, alpha, activation=activation)
-    if c.shape == shape and not (dimensions == 2 and shape[0] > 1 and c.stride(0) == 0):
-        if out is not None and c.data_ptr() == out.data_ptr() and c.stride() == out.stride():
-            return _compute(a, b, out, alpha, beta, activation=activation)
-        return _compute(a, b, out, alpha, beta, source=c, activation=activation)
-    if beta == 1 and c.dim() <= 2 and c.shape[-1:] == shape[-1:] and (c.dim() == 1 or c.shape[0] == 1 or c.stride(0) == 0):
-        row = c if c.dim() == 1 else c[0]
-        return _compute(a, b, out, alpha, bias=row, activation=activation)
-    return None
+    return _core.serve(a, b, c, out, dimensions, alpha, beta, activation, _now.math, _now.smallest)
 
 
 def _addmm(c, a, b, *, beta=1, alpha=1, out=None):
@@ -130,8 +91,8 @@ def _baddbmm(c, a, b, *, beta=1, alpha=1, out=None):
     return _added(c, a, b, 3, beta, alpha, out)
 
 
-def _addmm_activation(c, a, b, *, beta=1, alpha=1, use_gelu=False, out=None):
-    return _added(c, a, b, 2, beta, alpha, out, "gelu_tanh" if use_gelu else "relu")
+def _addmm_activation(c, a, b, *, beta=1, alpha=1, use_gelu=False):
+    return _added(c, a, b, 2, beta, alpha, None, 2 if use_gelu else 1)
 
 
 _SERVED = {
@@ -145,6 +106,7 @@ _SERVED = {
     "baddbmm.out": _baddbmm,
     "_addmm_activation": _addmm_activation,
 }
+_MATHS = {"fp32": 0, "fp32_split": 1}
 
 
 class enable:
@@ -167,12 +129,12 @@ class enable:
     """
 
     def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",)):
-        if math not in ("fp32", "fp32_split"):
+        if math not in _MATHS:
             raise InvalidArgumentError(f"math is {math!r}: pass 'fp32' or 'fp32_split'")
         unknown = set(devices) - {"cuda", "cpu"}
         if unknown:
             raise InvalidArgumentError(f"devices has {', '.join(sorted(unknown))}: pass 'cuda' or 'cpu'")
-        self._setting = _Setting(math, smallest)
+        self._setting = _Setting(_MATHS[math], smallest)
         global _now
         _settings.append(self._setting)
         _now = self._setting
@@ -180,6 +142,10 @@ class enable:
             key = device.upper()
             if all(override.key != key for override in _overrides):
                 _overrides.append(_Override(key))
+
+    def served(self) -> dict:
+        """How many calls were computed by Kernelwright, and how many by PyTorch's own kernels, while this one counted."""
+        return {"taken": self._setting.taken, "left": self._setting.left}
 
     def disable(self) -> None:
         """Ends what this call began; a second time it does nothing."""

@@ -81,6 +81,21 @@ def _number(table, name, value):
     return table[value]
 
 
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_is_compiling = torch.compiler.is_compiling
+_transforms = torch._C._functorch.peek_interpreter_stack
+_modes = torch._C._len_torch_dispatch_stack
+
+
+def _is_plain(a, b, bias):
+    """Whether nobody but this call has to know of it: no gradient, no tracing, no transform, no mode, no subclass."""
+    if type(a) not in _TENSORS or type(b) not in _TENSORS or not (bias is None or type(bias) in _TENSORS):
+        return False
+    if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (bias is not None and bias.requires_grad)):
+        return False
+    return not _is_compiling() and _transforms() is None and _modes() == 0
+
+
 def matmul(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -98,8 +113,10 @@ def matmul(
     math        "fp32_split" or "fp32"; the gradients' products take the same.
 
     Runs on PyTorch's current stream. Under autocast it computes in float32, as its inputs must be.
-    RuntimeError (InvalidArgumentError for names): sizes, types or devices that do not fit.
+    RuntimeError (mostly InvalidArgumentError), TypeError: sizes, types or devices that do not fit.
     """
+    if _is_plain(a, b, bias):  # past the dispatcher, whose Python part takes longer than the call
+        return _core.matmul(a, b, None, bias, activation, math, None, True)
     one_row, one_column = a.dim() == 1, b.dim() == 1
     if one_row:
         a = a.unsqueeze(0)

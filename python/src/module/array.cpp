@@ -54,18 +54,6 @@ int to_type(char kind, std::int64_t bytes) {
   return -1;
 }
 
-dlpack::DataType to_dlpack(kwDataType_t type) {
-  switch (type) {
-    case KW_FLOAT32: return {dlpack::kind_float, 32, 1};
-    case KW_FLOAT64: return {dlpack::kind_float, 64, 1};
-    case KW_FLOAT16: return {dlpack::kind_float, 16, 1};
-    case KW_BFLOAT16: return {dlpack::kind_bfloat, 16, 1};
-    case KW_INT8: return {dlpack::kind_int, 8, 1};
-    case KW_INT32: return {dlpack::kind_int, 32, 1};
-    default: return {dlpack::kind_int, 64, 1};
-  }
-}
-
 const char* to_numpy(kwDataType_t type) {
   switch (type) {
     case KW_FLOAT32: return "float32";
@@ -89,23 +77,58 @@ bool is_of(const std::string& module, const char* package) {
          (module.size() == length || module[length] == '.');
 }
 
-void check_dimensions(const std::string& name, std::int64_t dimensions) {
+void check_dimensions(const char* name, std::int64_t dimensions) {
   if (dimensions > most_dimensions) {
     refuse(name, " has ", dimensions, " dimensions, more than ", most_dimensions,
            ": reshape it to fewer");
   }
 }
 
-nb::tuple to_tuple(const Strided& sizes) {
-  nb::list list;
-  for (int i = 0; i < sizes.dimensions; ++i) list.append(sizes.size[i]);
-  return nb::tuple(list);
+// A type with the table of functions, as PyTorch's is: does it make tensors as those are made?
+bool makes_tensors(nb::handle object) {
+  static PyTypeObject* known = nullptr;
+  PyTypeObject* const type = Py_TYPE(object.ptr());
+  if (type == known) return true;
+  if (!nb::hasattr(object, "new_empty_strided")) return false;
+  known = type;
+  return true;
 }
 
-void set_allocation_error(void*, const char* kind, const char* message) {
-  const nb::gil_scoped_acquire gil;
-  PyErr_SetString(std::strcmp(kind, "MemoryError") == 0 ? PyExc_MemoryError : PyExc_RuntimeError,
-                  message);
+bool requires_grad(nb::handle object) {
+  static PyObject* const name = PyUnicode_InternFromString("requires_grad");
+  PyObject* const found = PyObject_GetAttr(object.ptr(), name);
+  if (found == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  Py_DECREF(found);
+  return found == Py_True;
+}
+
+nb::tuple tuple_of(const std::int64_t* numbers, int count) {
+  nb::tuple made = nb::steal<nb::tuple>(PyTuple_New(count));
+  for (int i = 0; i < count; ++i) {
+    PyTuple_SetItem(made.ptr(), i, PyLong_FromLongLong(numbers[i]));
+  }
+  return made;
+}
+
+// A tensor of `like`'s device: PyTorch's own, which it may resize and record for streams. With
+// strides it takes PyTorch half the time.
+nb::object new_tensor(nb::handle like, const Strided& sizes, bool of_same_type, const char* type) {
+  static PyObject* const name = PyUnicode_InternFromString("new_empty_strided");
+  Strided dense = sizes;
+  dense.make_dense();
+  const nb::tuple size = tuple_of(dense.size.data(), dense.dimensions);
+  const nb::tuple stride = tuple_of(dense.stride.data(), dense.dimensions);
+  if (!of_same_type) {
+    return like.attr("new_empty_strided")(
+        size, stride, nb::arg("dtype") = nb::module_::import_("torch").attr(type));
+  }
+  const nb::object made =
+      nb::steal(PyObject_CallMethodObjArgs(like.ptr(), name, size.ptr(), stride.ptr(), nullptr));
+  if (!made.is_valid()) throw nb::python_error();
+  return made;
 }
 
 }  // namespace
@@ -119,7 +142,9 @@ kwDataType_t Array::type() const {
           .c_str());
 }
 
-bool Array::is_same_kind(const Array& other) const { return ordinal_ == other.ordinal_; }
+bool Array::has_exchange(nb::handle object) {
+  return exchange_of(Py_TYPE(object.ptr())) != nullptr;
+}
 
 void Array::swap(Array& other) noexcept {
   std::swap(name_, other.name_);
@@ -315,8 +340,7 @@ Array Array::of(nb::handle object, const char* name, std::optional<Stream> work,
   array.object_ = nb::borrow(object);
   const dlpack::Exchange* const exchange = exchange_of(Py_TYPE(object.ptr()));
   if (exchange != nullptr) {
-    if (!trusted && nb::hasattr(object, "requires_grad") &&
-        PyObject_IsTrue(nb::object(object.attr("requires_grad")).ptr()) == 1) {
+    if (!trusted && requires_grad(object)) {
       refuse(name, " requires a gradient, which this function does not record: call the one of "
                    "kernelwright.torch, or pass ", name, ".detach()");
     }
@@ -332,43 +356,14 @@ Array Array::of(nb::handle object, const char* name, std::optional<Stream> work,
 
 Array Array::made(const Array& like, const Strided& sizes, kwDataType_t type) {
   nb::object object;
-  if (like.exchange_ != nullptr) {
-    Strided dense = sizes;
-    dense.make_dense();
-    dlpack::Tensor prototype = {};
-    prototype.device = {like.ordinal_ == on_cpu ? dlpack::cpu : dlpack::cuda,
-                        like.ordinal_ == on_cpu ? 0 : like.ordinal_};
-    prototype.dimensions = dense.dimensions;
-    prototype.type = to_dlpack(type);
-    prototype.size = dense.size.data();
-    prototype.stride = dense.stride.data();
-    dlpack::ManagedVersioned* tensor = nullptr;
-    if (like.exchange_->allocate(&prototype, &tensor, nullptr, set_allocation_error) != 0) {
-      throw nb::python_error();
-    }
-    const Strided view = [&] {
-      Strided made = dense;
-      made.data = static_cast<char*>(tensor->tensor.data) + tensor->tensor.byte_offset;
-      return made;
-    }();
-    void* made = nullptr;
-    if (like.exchange_->import_managed(tensor, &made) != 0) throw nb::python_error();
-    Array array;
-    array.name_ = "out";
-    array.source_ = Source::exchange;
-    array.object_ = nb::steal(static_cast<PyObject*>(made));
-    array.exchange_ = like.exchange_;
-    array.ordinal_ = like.ordinal_;
-    array.stream_ = like.stream_;
-    array.type_ = type;
-    array.view_ = view;
-    return array;
-  }
-  const std::string module = module_of(like.object_);
-  if (is_of(module, "cupy")) {
-    object = nb::module_::import_("cupy").attr("empty")(to_tuple(sizes), to_numpy(type));
+  const bool is_tensor = like.exchange_ != nullptr && makes_tensors(like.object_);
+  const std::string module = is_tensor ? "" : module_of(like.object_);
+  if (is_tensor) {
+    object = new_tensor(like.object_, sizes, like.is(type), to_numpy(type));
+  } else if (is_of(module, "cupy")) {
+    object = nb::module_::import_("cupy").attr("empty")(tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
   } else if (like.ordinal_ == on_cpu) {
-    object = nb::module_::import_("numpy").attr("empty")(to_tuple(sizes), to_numpy(type));
+    object = nb::module_::import_("numpy").attr("empty")(tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
   } else {
     throw nb::type_error(sentence(like.name_, " is an array of ", module,
                                   ", in which no result can be made: pass out, or use "
@@ -387,7 +382,7 @@ Array Array::dense_copy(const std::vector<int>* order) const {
   }
   const nb::object copy =
       nb::module_::import_("kernelwright._arrays").attr("dense_copy")(object_, name_, permutation, trusted_);
-  return of(copy, name_.c_str(), stream_, true);
+  return of(copy, name_, stream_, true);
 }
 
 }  // namespace kw::python

@@ -33,21 +33,23 @@ class Array {
   Array(const Array&) = delete;
   Array& operator=(const Array&) = delete;
 
-  const std::string& name() const { return name_; }
+  const char* name() const { return name_; }
   const Strided& view() const { return view_; }
   // Throws a TypeError where the library has no such type.
   kwDataType_t type() const;
+  bool is(kwDataType_t type) const { return type_ == type; }
   int ordinal() const { return ordinal_; }  // a GPU's, or on_cpu
   bool is_read_only() const { return read_only_; }
   // The stream on which the package that it belongs to works now, where that can be asked.
   std::optional<Stream> stream() const { return stream_; }
   nb::handle object() const { return object_; }
-  bool is_same_kind(const Array& other) const;
 
   // Its description. `work` is the stream that a package without a current one is told.
   // Unless `trusted`, as PyTorch's own kernels are, a tensor that requires a gradient is refused and
   // a copy is warned of.
   static Array of(nb::handle object, const char* name, std::optional<Stream> work, bool trusted);
+  // Whether its type has DLPack's table of functions, as PyTorch's tensors do.
+  static bool has_exchange(nb::handle object);
   // A new array of `like`'s package and device, dense, of these sizes.
   static Array made(const Array& like, const Strided& sizes, kwDataType_t type);
   // A dense copy, with its dimensions in this order; warns (kernelwright.CopyWarning).
@@ -65,7 +67,7 @@ class Array {
   void take(const dlpack::Tensor& tensor);
   bool take_type(char kind, std::int64_t bytes);
 
-  std::string name_;
+  const char* name_ = "";  // of static storage
   Source source_ = Source::none;
   Strided view_;
   int type_ = -1;  // a kwDataType_t; -1: the library has none

@@ -29,6 +29,8 @@ NB_MODULE(_core, module) {
   kw::python::add_reductions(module);
   kw::python::add_scale_add(module);
   kw::python::add_devices(module);
+  kw::python::add_serving(module);
+  kw::python::add_call_loop(module);
 #ifdef KW_HAVE_XLA
   kw::python::add_xla_calls(module);
 #endif

@@ -82,11 +82,14 @@ void check_out(const Array& out, const Strided& sizes, kwDataType_t type) {
 }
 
 kwMath_t to_math(nb::handle math) {
-  if (math.is_none()) return KW_MATH_FP32;
-  const std::string asked = nb::cast<std::string>(nb::str(math));
-  if (asked == "fp32") return KW_MATH_FP32;
-  if (asked == "fp32_split") return KW_MATH_FP32_SPLIT;
-  refuse("math is '", asked, "': pass 'fp32' or 'fp32_split'");
+  if (math.is_none() || is_text(math, "fp32")) return KW_MATH_FP32;
+  if (is_text(math, "fp32_split")) return KW_MATH_FP32_SPLIT;
+  refuse("math is '", nb::str(math).c_str(), "': pass 'fp32' or 'fp32_split'");
+}
+
+bool is_text(nb::handle object, const char* text) {
+  return PyUnicode_Check(object.ptr()) != 0 &&
+         PyUnicode_CompareWithASCIIString(object.ptr(), text) == 0;
 }
 
 }  // namespace kw::python

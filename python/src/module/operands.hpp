@@ -25,5 +25,6 @@ Place place_of(std::initializer_list<const Array*> arrays, std::optional<Stream>
 void check_out(const Array& out, const Strided& sizes, kwDataType_t type);
 
 kwMath_t to_math(nb::handle math);
+bool is_text(nb::handle object, const char* text);
 
 }  // namespace kw::python

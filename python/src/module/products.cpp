@@ -13,11 +13,11 @@ namespace {
 
 kwActivation_t to_activation(nb::handle activation) {
   if (activation.is_none()) return KW_ACTIVATION_NONE;
-  const std::string asked = nb::cast<std::string>(nb::str(activation));
-  if (asked == "relu") return KW_ACTIVATION_RELU;
-  if (asked == "gelu_tanh") return KW_ACTIVATION_GELU_TANH;
-  if (asked == "gelu" || asked == "gelu_erf") return KW_ACTIVATION_GELU_ERF;
-  refuse("activation is '", asked, "': pass 'relu', 'gelu' (by erf) or 'gelu_tanh'");
+  if (is_text(activation, "relu")) return KW_ACTIVATION_RELU;
+  if (is_text(activation, "gelu_tanh")) return KW_ACTIVATION_GELU_TANH;
+  if (is_text(activation, "gelu")) return KW_ACTIVATION_GELU_ERF;
+  refuse("activation is '", nb::str(activation).c_str(),
+         "': pass 'relu', 'gelu' (by erf) or 'gelu_tanh'");
 }
 
 // What Python passes beside the operands.
@@ -109,7 +109,7 @@ nb::object compute(const Request& request) {
   take_source(request, size.result, work, &operands);
   const auto given = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
   // Before the result is made: what lies elsewhere is refused first.
-  place_of({&operands.a, &operands.b, given(operands.bias), given(operands.source)}, asked);
+  if (operands.b.ordinal() != operands.a.ordinal()) place_of({&operands.a, &operands.b}, asked);
   if (request.out.is_none()) {
     operands.out = Array::made(operands.a, size.result, KW_FLOAT32);
   } else {
