@@ -23,6 +23,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     table: FILE.csv isa            a file of tools/amd_isa.py
     table: FILE guard              a file of tools/guard_trips.py
+    table: FILE python host | python products | python programs     of a file of python/measure/measure.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE roofline            of random products and those of programs
@@ -48,7 +49,7 @@ from pathlib import Path
 
 from . import amd, apps, check, counters, guard, host_times, library, marks
 from . import pictures as plots
-from . import rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import python_times, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -108,6 +109,8 @@ class Project:
                 how = f"Write it with `kernelwright bench sgemm --sustain 5 --json {name}` on that device."
             if "apps" in path.name:
                 how = f"Write it with `apps/measure.py --adapter libkernelwright_cublas.so --json {name}` on that device."
+            if "python" in path.name:
+                how = f"Write it with `python/measure/measure.py --json {name}` on that device."
             if "guard" in path.name:
                 how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
             if "amd-ladder" in name:
@@ -163,6 +166,9 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
     if "library" in words:
         table = library.table(_library(project, words))
         return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
+    if words[1:2] == ["python"]:
+        table = python_times.table(project.find(words[0]).read_text(encoding="utf-8"), " ".join(words[2:]))
+        return f"{tables.to_markdown(table)}\n\n{table.caption}"
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))

@@ -87,8 +87,8 @@ int device_of(const void* data) {
   const Driver* const driver = find();
   int ordinal = 0;
   if (driver == nullptr || driver->pointer_attribute == nullptr ||
-      driver->pointer_attribute(&ordinal, device_ordinal,
-                                reinterpret_cast<std::uintptr_t>(data)) != 0) {
+      driver->pointer_attribute(&ordinal, device_ordinal, reinterpret_cast<std::uintptr_t>(data)) !=
+          0) {
     return 0;
   }
   return ordinal;

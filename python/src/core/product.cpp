@@ -212,8 +212,9 @@ void multiply(Context& context, const Product& product) {
              expressed(c, "out"),
              product.source ? expressed(*product.source, "source") : Matrix{}};
   if (product.source && one.in_source.op != one.in_c.op) {
-    refuse("source and out have their elements in different order: pass both by rows, or both by "
-           "columns");
+    refuse(
+        "source and out have their elements in different order: pass both by rows, or both by "
+        "columns");
   }
   context.use_math(product.math);
   walk(context, product, batch_of(product), one, 0);

@@ -17,7 +17,7 @@
 namespace kw::python {
 
 struct Product {
-  Strided a, b, c;           // [..., m, k], [..., k, n], [..., m, n]; c's batch is the full one
+  Strided a, b, c;  // [..., m, k], [..., k, n], [..., m, n]; c's batch is the full one
   std::optional<Strided> source;  // what beta multiplies, of c's size; none: c itself
   float alpha = 1, beta = 0;
   const float* bias = nullptr;  // one element a column of c, or a row

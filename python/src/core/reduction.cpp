@@ -106,16 +106,15 @@ void reduce(Context& context, const Reduction& reduction) {
   const auto* data = static_cast<const char*>(reduction.kept.data);
   auto* out = static_cast<char*>(reduction.out);
   const std::int64_t data_step = walk.step * static_cast<std::int64_t>(bytes_of(reduction.type));
-  const std::int64_t out_step = walk.sequences * results_each(reduction.op) *
-                                static_cast<std::int64_t>(bytes_of(result));
+  const std::int64_t out_step =
+      walk.sequences * results_each(reduction.op) * static_cast<std::int64_t>(bytes_of(result));
   const kwHandle_t handle = context.handle;
   for (std::int64_t i = 0; i < walk.times; ++i, data += data_step, out += out_step) {
     if (walk.by_columns) {
       context.check(kwReduceColumns(handle, KW_ROW_MAJOR, reduction.op, reduction.type, walk.length,
                                     walk.sequences, data, walk.ld, out));
     } else if (walk.sequences == 1) {
-      context.check(
-          kwReduceArray(handle, reduction.op, reduction.type, walk.length, data, out));
+      context.check(kwReduceArray(handle, reduction.op, reduction.type, walk.length, data, out));
     } else {
       context.check(kwReduceRows(handle, KW_ROW_MAJOR, reduction.op, reduction.type, walk.sequences,
                                  walk.length, data, walk.ld, out));

@@ -1,5 +1,5 @@
-// The product as a call from XLA: kernelwright._core.xla_matmul is the capsule that kernelwright.jax
-// registers.
+// The product as a call from XLA: kernelwright._core.xla_matmul is the capsule that
+// kernelwright.jax registers.
 #include <xla/ffi/api/ffi.h>
 
 #include <nanobind/nanobind.h>
@@ -32,8 +32,7 @@ Strided view_of(void* data, ffi::Span<const std::int64_t> sizes, bool turned) {
 }
 
 ffi::Error multiply_arrays(int ordinal, Stream stream, ffi::AnyBuffer a, ffi::AnyBuffer b,
-                           ffi::Result<ffi::AnyBuffer> c, std::int64_t turned,
-                           std::int64_t math) {
+                           ffi::Result<ffi::AnyBuffer> c, std::int64_t turned, std::int64_t math) {
   const auto wrong = [](const char* text) { return ffi::Error::InvalidArgument(text); };
   if (a.element_type() != ffi::F32 || b.element_type() != ffi::F32 ||
       c->element_type() != ffi::F32) {
@@ -70,8 +69,7 @@ ffi::Error multiply_on_cpu(ffi::AnyBuffer a, ffi::AnyBuffer b, ffi::Result<ffi::
 }
 
 ffi::Error multiply_on_gpu(void* stream, std::int32_t ordinal, ffi::AnyBuffer a, ffi::AnyBuffer b,
-                           ffi::Result<ffi::AnyBuffer> c, std::int64_t turned,
-                           std::int64_t math) {
+                           ffi::Result<ffi::AnyBuffer> c, std::int64_t turned, std::int64_t math) {
   return multiply_arrays(ordinal, stream, a, b, c, turned, math);
 }
 

@@ -22,9 +22,8 @@ const dlpack::Exchange* exchange_of(PyTypeObject* type) {
   if (entry != known->end()) {
     found = entry->second;
   } else {
-    const nb::object capsule =
-        nb::getattr(nb::handle(reinterpret_cast<PyObject*>(type)), "__dlpack_c_exchange_api__",
-                    nb::none());
+    const nb::object capsule = nb::getattr(nb::handle(reinterpret_cast<PyObject*>(type)),
+                                           "__dlpack_c_exchange_api__", nb::none());
     if (PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api") != 0) {
       const auto* offered = static_cast<const dlpack::Exchange*>(
           PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
@@ -272,8 +271,8 @@ bool Array::take_cuda_interface() {
   if (!take_type(is_native && type.size() > 2 ? type[1] : '?', bytes)) type_text_ = type;
   view_.dimensions = static_cast<int>(shape.size());
   for (int i = 0; i < view_.dimensions; ++i) view_.size[i] = nb::cast<std::int64_t>(shape[i]);
-  const nb::object strides = description.contains("strides") ? nb::object(description["strides"])
-                                                             : nb::none();
+  const nb::object strides =
+      description.contains("strides") ? nb::object(description["strides"]) : nb::none();
   if (strides.is_none()) {
     view_.make_dense();
   } else {
@@ -325,8 +324,8 @@ bool Array::take_capsule(std::optional<Stream> work) {
     read_only_ = (held->flags & dlpack::flag_read_only) != 0;
     take(held->tensor);
   } else {
-    const auto* held = static_cast<const dlpack::Managed*>(
-        PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
+    const auto* held =
+        static_cast<const dlpack::Managed*>(PyCapsule_GetPointer(capsule_.ptr(), "dltensor"));
     if (held == nullptr) throw nb::python_error();
     take(held->tensor);
   }
@@ -341,14 +340,17 @@ Array Array::of(nb::handle object, const char* name, std::optional<Stream> work,
   const dlpack::Exchange* const exchange = exchange_of(Py_TYPE(object.ptr()));
   if (exchange != nullptr) {
     if (!trusted && requires_grad(object)) {
-      refuse(name, " requires a gradient, which this function does not record: call the one of "
-                   "kernelwright.torch, or pass ", name, ".detach()");
+      refuse(name,
+             " requires a gradient, which this function does not record: call the one of "
+             "kernelwright.torch, or pass ",
+             name, ".detach()");
     }
     array.take_exchange(*exchange);
     return array;
   }
   if (array.take_buffer() || array.take_cuda_interface() || array.take_capsule(work)) return array;
-  throw nb::type_error(sentence(name, " is a ", nb::cast<std::string>(nb::str(object.type().attr("__name__"))),
+  throw nb::type_error(sentence(name, " is a ",
+                                nb::cast<std::string>(nb::str(object.type().attr("__name__"))),
                                 ", no array: pass one with DLPack, __cuda_array_interface__ or the "
                                 "buffer protocol")
                            .c_str());
@@ -361,9 +363,11 @@ Array Array::made(const Array& like, const Strided& sizes, kwDataType_t type) {
   if (is_tensor) {
     object = new_tensor(like.object_, sizes, like.is(type), to_numpy(type));
   } else if (is_of(module, "cupy")) {
-    object = nb::module_::import_("cupy").attr("empty")(tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
+    object = nb::module_::import_("cupy").attr("empty")(
+        tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
   } else if (like.ordinal_ == on_cpu) {
-    object = nb::module_::import_("numpy").attr("empty")(tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
+    object = nb::module_::import_("numpy").attr("empty")(
+        tuple_of(sizes.size.data(), sizes.dimensions), to_numpy(type));
   } else {
     throw nb::type_error(sentence(like.name_, " is an array of ", module,
                                   ", in which no result can be made: pass out, or use "
@@ -380,8 +384,8 @@ Array Array::dense_copy(const std::vector<int>* order) const {
     for (const int i : *order) list.append(i);
     permutation = nb::tuple(list);
   }
-  const nb::object copy =
-      nb::module_::import_("kernelwright._arrays").attr("dense_copy")(object_, name_, permutation, trusted_);
+  const nb::object copy = nb::module_::import_("kernelwright._arrays")
+                              .attr("dense_copy")(object_, name_, permutation, trusted_);
   return of(copy, name_, stream_, true);
 }
 

@@ -45,8 +45,8 @@ class Array {
   nb::handle object() const { return object_; }
 
   // Its description. `work` is the stream that a package without a current one is told.
-  // Unless `trusted`, as PyTorch's own kernels are, a tensor that requires a gradient is refused and
-  // a copy is warned of.
+  // Unless `trusted`, as PyTorch's own kernels are, a tensor that requires a gradient is refused
+  // and a copy is warned of.
   static Array of(nb::handle object, const char* name, std::optional<Stream> work, bool trusted);
   // Whether its type has DLPack's table of functions, as PyTorch's tensors do.
   static bool has_exchange(nb::handle object);

@@ -116,9 +116,9 @@ nb::object compute(const Request& request) {
     operands.out = Array::of(request.out, "out", work, request.trusted);
     check_out(*operands.out, size.result, KW_FLOAT32);
   }
-  const Place place = place_of({&operands.a, &operands.b, given(operands.bias),
-                                given(operands.source), given(operands.out)},
-                               asked);
+  const Place place = place_of(
+      {&operands.a, &operands.b, given(operands.bias), given(operands.source), given(operands.out)},
+      asked);
   Product product;
   product.a = as_rows(operands.a.view());
   product.b = as_columns(operands.b.view());

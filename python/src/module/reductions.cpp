@@ -1,7 +1,6 @@
 // Reductions, for Python.
 #include "core/reduction.hpp"
 
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -80,7 +79,7 @@ Array rearranged(const Array& a, std::vector<bool>* goes) {
 }
 
 nb::object reduce_array(const std::string& op, nb::handle a, nb::handle axis, nb::handle out,
-                  bool keepdims, std::int64_t correction, nb::handle stream) {
+                        bool keepdims, std::int64_t correction, nb::handle stream) {
   const std::optional<Stream> asked = asked_stream(stream);
   Array array = Array::of(a, "a", asked, false);
   Reduction reduction;

@@ -39,16 +39,16 @@ nb::object scale_add(float scale, nb::handle a, float shift, nb::handle out, nb:
   if (array.type() != KW_FLOAT32) {
     throw nb::type_error("a must have elements of type float32: convert it");
   }
-  Array result = out.is_none()
-                     ? Array::made(array, array.view(), KW_FLOAT32)
-                     : Array::of(out, "out", asked ? asked : array.stream(), false);
+  Array result = out.is_none() ? Array::made(array, array.view(), KW_FLOAT32)
+                               : Array::of(out, "out", asked ? asked : array.stream(), false);
   if (!out.is_none()) check_out(result, array.view(), KW_FLOAT32);
   Matrices matrices;
   if (!express(array.view(), result.view(), &matrices)) {
     array = array.dense_copy();
     if (!express(array.view(), result.view(), &matrices)) {
-      refuse("out's elements lie at strides that no call can write: pass a dense array, or a "
-             "matrix whose rows are dense");
+      refuse(
+          "out's elements lie at strides that no call can write: pass a dense array, or a "
+          "matrix whose rows are dense");
     }
   }
   const Place place = place_of({&array, &result}, asked);

@@ -86,8 +86,8 @@ bool take_added(float beta, ServedOperands* operands, Product* product) {
   const Strided& view = c.view();
   const std::int64_t cols = operands->sizes.size[operands->sizes.dimensions - 1];
   const bool is_vector = view.dimensions == 1 && view.size[0] == cols;
-  const bool repeats = view.dimensions == 2 && view.size[1] == cols &&
-                       (view.size[0] == 1 || view.stride[0] == 0);
+  const bool repeats =
+      view.dimensions == 2 && view.size[1] == cols && (view.size[0] == 1 || view.stride[0] == 0);
   if ((is_vector || repeats) && beta == 1) {
     const std::int64_t step = view.stride[view.dimensions - 1];
     if (step != 1 && cols > 1) return false;
@@ -126,7 +126,8 @@ nb::object serve(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int d
     multiply(*call, product);
   } catch (const Failure& failure) {
     // Of others something may have been written.
-    if (failure.status() == KW_STATUS_DEVICE_ERROR || failure.status() == KW_STATUS_INTERNAL_ERROR) {
+    if (failure.status() == KW_STATUS_DEVICE_ERROR ||
+        failure.status() == KW_STATUS_INTERNAL_ERROR) {
       throw;
     }
     return nb::none();

@@ -71,8 +71,9 @@ Strided Tensor::view() const {
 Tensor Tensor::contiguous() const {
   AtenTensorHandle dense = nullptr;
   check(aoti_torch_new_tensor_handle(handle_, &dense), "aoti_torch_new_tensor_handle");
-  StableIValue stack[2] = {torch::stable::detail::from(dense),
-                           torch::stable::detail::from(torch::headeronly::MemoryFormat::Contiguous)};
+  StableIValue stack[2] = {
+      torch::stable::detail::from(dense),
+      torch::stable::detail::from(torch::headeronly::MemoryFormat::Contiguous)};
   check(torch_call_dispatcher("aten::contiguous", "", stack, TORCH_ABI_VERSION), "contiguous");
   return Tensor(torch::stable::detail::to<AtenTensorHandle>(stack[0]));
 }
