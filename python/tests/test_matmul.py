@@ -180,6 +180,7 @@ def test_dlpack(rng):
     gc.collect()
 
 
+@pytest.mark.filterwarnings("ignore::kernelwright.CopyWarning")
 def test_what_is_wrong_is_said(rng):
     a, b = draw(rng, 3, 4), draw(rng, 4, 5)
     wrong = [

@@ -76,6 +76,7 @@ def test_strides(rng):
     assert kw.sum(x, 1, out=out) is out and np.allclose(out, x.sum(1))
 
 
+@pytest.mark.filterwarnings("ignore::kernelwright.CopyWarning")
 def test_what_is_wrong_is_said():
     x = np.ones((2, 3), np.float32)
     for call, kind, text in [

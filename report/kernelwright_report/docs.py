@@ -109,10 +109,8 @@ class Project:
                 how = f"Write it with `kernelwright bench sgemm --sustain 5 --json {name}` on that device."
             if "apps" in path.name:
                 how = f"Write it with `apps/measure.py --adapter libkernelwright_cublas.so --json {name}` on that device."
-            if "python" in path.name:
-                how = f"Write it with `python/measure/measure.py --json {name}` on that device."
-            if "guard" in path.name:
-                how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
+            for word, tool in (("guard", "tools/guard_trips.py LIBRARY"), ("python", "python/measure/measure.py")):
+                how = f"Write it with `{tool} --json {name}` on that device." if word in path.name else how
             if "amd-ladder" in name:
                 how = f"Write it with `kernelwright bench sgemm --kernel 'amd_*' --sweep classic --json {name}` on that device."
             raise NoFile(f"{name}: no such file. {how}")
@@ -167,15 +165,13 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         table = library.table(_library(project, words))
         return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
     if words[1:2] == ["python"]:
-        table = python_times.table(project.find(words[0]).read_text(encoding="utf-8"), " ".join(words[2:]))
-        return f"{tables.to_markdown(table)}\n\n{table.caption}"
+        return tables.with_caption(python_times.table(project.find(words[0]).read_text(encoding="utf-8"), words[2:]))
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
         return tables.to_markdown(table, _linker(project, document, "sgemm"))
     if kind == "guard":
-        table = guard.table(project.find(words[0]).read_text(encoding="utf-8"))
-        return f"{tables.to_markdown(table)}\n\n{table.caption}"
+        return tables.with_caption(guard.table(project.find(words[0]).read_text(encoding="utf-8")))
     if kind == "counters":
         op = "reduce" if "reduce" in Path(words[0]).name else "sgemm"
         raw = project.find(words[0]).read_text(encoding="utf-8")

@@ -68,9 +68,10 @@ def _machine(data: dict) -> str:
     return ", ".join(parts) + f". Command: `{data['command']}`."
 
 
-def table(content: str, part: str) -> Table:
+def table(content: str, parts: list[str]) -> Table:
     """One part of the file; raises ResultError for a file of another kind."""
-    makers = dict(zip(PARTS, (_host, _products, _programs)))
+    makers = dict(zip(PARTS, (_host, _products, _programs), strict=True))
+    part = " ".join(parts)
     if part not in makers:
         raise ResultError(f"table 'python {part}' is unknown; there are: {', '.join(f'python {name}' for name in PARTS)}.")
     try:

@@ -124,7 +124,7 @@ nb::object new_tensor(nb::handle like, const Strided& sizes, bool of_same_type, 
     return like.attr("new_empty_strided")(
         size, stride, nb::arg("dtype") = nb::module_::import_("torch").attr(type));
   }
-  const nb::object made =
+  nb::object made =
       nb::steal(PyObject_CallMethodObjArgs(like.ptr(), name, size.ptr(), stride.ptr(), nullptr));
   if (!made.is_valid()) throw nb::python_error();
   return made;
@@ -214,11 +214,11 @@ void Array::take_exchange(const dlpack::Exchange& exchange) {
   if (exchange.export_view(object_.ptr(), &tensor) != 0) throw nb::python_error();
   take(tensor);
   if (ordinal_ == on_cpu) return;
-  Stream current = nullptr;
-  if (exchange.current_stream(tensor.device.type, tensor.device.id, &current) != 0) {
+  Stream now = nullptr;
+  if (exchange.current_stream(tensor.device.type, tensor.device.id, &now) != 0) {
     throw nb::python_error();
   }
-  stream_ = current;
+  stream_ = now;
 }
 
 // A format is a letter of the module struct, after an optional mark of native byte order.
