@@ -1,9 +1,11 @@
 """The package as a whole: examples in its documents, its command line, children of fork, types."""
 
 import doctest
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +33,17 @@ def test_devices_and_plans():
     kw.synchronize(cpu)
     with pytest.raises(kw.NoDeviceError):
         kw.synchronize(kw.Device("cuda", 77, ""))
+
+
+def test_the_notebook_runs_from_top_to_bottom():
+    notebook = Path(__file__).resolve().parents[2] / "docs" / "python.ipynb"
+    if not notebook.is_file():
+        pytest.skip("no notebook beside these tests")
+    cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    names = {}
+    for number, cell in enumerate(cells):
+        exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
+    assert len(cells) > 5 and names["y"].shape == (8, 128, 32)
 
 
 def run(*arguments):

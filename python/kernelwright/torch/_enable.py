@@ -5,6 +5,7 @@ PyTorch's formulas whose products are served in turn. A call that is not served 
 """
 
 import warnings
+from typing import Any, Dict, List
 
 import torch
 
@@ -53,9 +54,9 @@ class _Override:
         self.library._destroy()
 
 
-_settings = []  # of all calls of enable that are on
-_overrides = []
-_now = None  # the setting that counts; a call that is under way when the last one ends still finds it
+_settings: List["_Setting"] = []  # of all calls of enable that are on
+_overrides: List["_Override"] = []
+_now: Any = None  # the setting that counts; a call that is under way when the last one ends still finds it
 
 
 # Each gets what its operator gets; None: PyTorch's own kernel shall do it. The module decides by types and sizes.
@@ -143,7 +144,7 @@ class enable:
             if all(override.key != key for override in _overrides):
                 _overrides.append(_Override(key))
 
-    def served(self) -> dict:
+    def served(self) -> Dict[str, int]:
         """How many calls were computed by Kernelwright, and how many by PyTorch's own kernels, while this one counted."""
         return {"taken": self._setting.taken, "left": self._setting.left}
 
