@@ -69,7 +69,7 @@ def device_us(calls: dict, group: int, turns: int = 15) -> dict:
 
 def close(found, exact, addends) -> float:
     error = float((found.double() - exact).abs().max() / addends**0.5)
-    if not error <= 1e-5:
+    if not error <= 5e-5:
         raise SystemExit(f"an error of {error} of sqrt(k): nothing is measured")
     return error
 
@@ -92,6 +92,7 @@ def host_times() -> dict:
         "kernelwright.torch.matmul": lambda: kt.matmul(a, b),
         "torch.ops.kernelwright.matmul": lambda: operator(a, b),
         "kernelwright.sum": lambda: kw.sum(a, 1),
+        "torch.empty_like": lambda: torch.empty_like(a),
     }
     found = host_us(plain)
     times = []
@@ -99,15 +100,18 @@ def host_times() -> dict:
         torch.cuda.synchronize()
         times.append(loop.seconds(QUEUED) * 1e6 / QUEUED)
     found["C interface"] = round(statistics.median(times), 3)
+    half = a.half()
+    others = {
+        "torch.mm, inference mode": lambda: torch.mm(a, b),
+        "torch.ops.kernelwright.matmul, inference mode": lambda: operator(a, b),
+    }
     with torch.inference_mode():
-        found["torch.ops.kernelwright.matmul, inference mode"] = host_us({"x": lambda: operator(a, b)})["x"]
-        found["torch.mm, inference mode"] = host_us({"x": lambda: torch.mm(a, b)})["x"]
+        found.update(host_us(others))
+    found["torch.mm of float16"] = host_us({"x": lambda: torch.mm(half, half)})["x"]
     with kt.enable(math="fp32"):
         found["torch.mm, enabled"] = host_us({"x": lambda: torch.mm(a, b)})["x"]
         found["torch.addmm, enabled"] = host_us({"x": lambda: torch.addmm(row, a, b)})["x"]
-        half = a.half()
         found["torch.mm of float16, enabled"] = host_us({"x": lambda: torch.mm(half, half)})["x"]
-    found["torch.mm of float16"] = host_us({"x": lambda: torch.mm(half, half)})["x"]
     return found
 
 
@@ -161,7 +165,7 @@ def jax_products(size: int) -> dict:
     exact = np.asarray(a[:64], np.float64) @ np.asarray(b, np.float64)
     for name, form in forms.items():
         error = np.abs(np.asarray(form(a, b)[:64], np.float64) - exact).max() / size**0.5
-        if not error <= 1e-5:
+        if not error <= 5e-5:
             raise SystemExit(f"{name}: an error of {error} of sqrt(k)")
     found: dict[str, list[float]] = {name: [] for name in forms}
     for _ in range(12):
@@ -252,9 +256,9 @@ def main() -> int:
     keep("products", lambda: products(4096))
     torch.cuda.empty_cache()
     size = ["--layers", str(options.layers)]
+    keep("jax", lambda: jax_products(4096))
     keep("eager", lambda: programs(options.adapter, options.seconds, False, size))
     keep("compiled", lambda: programs(options.adapter, options.seconds, True, size))
-    keep("jax", lambda: jax_products(4096))
     return 0
 
 
