@@ -60,7 +60,7 @@ wheel() {
     options+=(-C cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache -C cmake.define.CMAKE_CUDA_COMPILER_LAUNCHER=ccache)
   fi
   options+=(-C "cmake.define.KW_CUDA=${KW_WHEEL_CUDA:-$(have nvcc && echo ON || echo OFF)}")
-  rm -rf build/wheels build/wheel/raw
+  rm -rf build/wheels build/wheel/raw build/wheel/tree/CMakeCache.txt # in which the options of before would stay
   PATH=$PWD/$wheel_venv/bin:$PATH "$wheel_venv/bin/python" -m build --wheel --no-isolation -o build/wheel/raw python \
     -C build-dir="$PWD/build/wheel/tree" "${options[@]}" "$@"
   # What PyTorch brings is PyTorch's.

@@ -93,7 +93,8 @@ def _baddbmm(c, a, b, *, beta=1, alpha=1, out=None):
 
 
 def _addmm_activation(c, a, b, *, beta=1, alpha=1, use_gelu=False):
-    return _added(c, a, b, 2, beta, alpha, None, 2 if use_gelu else 1)
+    gelu = 2 if a.is_cuda else 3  # as PyTorch's own: by tanh on CUDA, by erf on the CPU
+    return _added(c, a, b, 2, beta, alpha, None, gelu if use_gelu else 1)
 
 
 _SERVED = {
