@@ -28,7 +28,7 @@ def _host(data: dict) -> Table:
     rows = []
     for name, us in times.items():
         beside = BESIDE.get(name)
-        more = f"{us - times[beside]:+.1f} µs over {beside}" if beside else ""
+        more = f"{us - times[beside]:+.1f} µs against {beside}" if beside else ""
         rows.append([Cell(name), Cell(f"{us:.2f} µs"), Cell(more)])
     caption = "What the host takes for a call with tensors on the GPU, medians; the device has the same small product to do."
     return Table(f"{caption} {_machine(data)}", ["call", "time", "beside"], rows)

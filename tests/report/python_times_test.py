@@ -29,8 +29,8 @@ class PythonTimes(InFolder):
     def test_host_times_are_beside_what_they_are_for(self):
         code, text = self.page("host")
         self.assertEqual(code, 0)
-        self.assertIn("| kernelwright.matmul | 5.50 µs | +2.5 µs over C interface |", text)
-        self.assertIn("| torch.mm, enabled | 8.00 µs | +3.8 µs over torch.mm |", text)
+        self.assertIn("| kernelwright.matmul | 5.50 µs | +2.5 µs against C interface |", text)
+        self.assertIn("| torch.mm, enabled | 8.00 µs | +3.8 µs against torch.mm |", text)
         self.assertIn("Test device, driver 1.2, PyTorch 2.11, Python 3.12.", text)
 
     def test_products_are_beside_their_peer(self):
