@@ -115,6 +115,8 @@ endif()
 
 find_package(Threads REQUIRED)
 
+include(KernelwrightPython)
+
 if(KW_DEVELOPER)
   set(Boost_USE_STATIC_LIBS ON)
   find_package(Boost 1.74 COMPONENTS context)

@@ -24,6 +24,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     table: FILE.csv isa            a file of tools/amd_isa.py
     table: FILE guard              a file of tools/guard_trips.py
+    table: FILE python host | python products | python programs     of a file of python/measure/measure.py
     plot: FILE by-size | lines | of-peak | steps [SIZE] | bandwidth | accuracy
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE roofline            of random products and those of programs
@@ -49,7 +50,7 @@ from pathlib import Path
 
 from . import amd, apps, check, counters, distributed, guard, host_times, library, marks
 from . import pictures as plots
-from . import rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import python_times, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -109,8 +110,8 @@ class Project:
                 how = f"Write it with `kernelwright bench sgemm --sustain 5 --json {name}` on that device."
             if "apps" in path.name:
                 how = f"Write it with `apps/measure.py --adapter libkernelwright_cublas.so --json {name}` on that device."
-            if "guard" in path.name:
-                how = f"Write it with `tools/guard_trips.py LIBRARY --json {name}` on that device."
+            for word, tool in (("guard", "tools/guard_trips.py LIBRARY"), ("python", "python/measure/measure.py")):
+                how = f"Write it with `{tool} --json {name}` on that device." if word in path.name else how
             if "amd-ladder" in name:
                 how = f"Write it with `kernelwright bench sgemm --kernel 'amd_*' --sweep classic --json {name}` on that device."
             raise NoFile(f"{name}: no such file. {how}")
@@ -164,13 +165,14 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
     if "library" in words:
         table = library.table(_library(project, words))
         return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
+    if words[1:2] == ["python"]:
+        return tables.with_caption(python_times.table(project.find(words[0]).read_text(encoding="utf-8"), words[2:]))
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
         return tables.to_markdown(table, _linker(project, document, "sgemm"))
     if kind == "guard":
-        table = guard.table(project.find(words[0]).read_text(encoding="utf-8"))
-        return f"{tables.to_markdown(table)}\n\n{table.caption}"
+        return tables.with_caption(guard.table(project.find(words[0]).read_text(encoding="utf-8")))
     if kind == "counters":
         op = "reduce" if "reduce" in Path(words[0]).name else "sgemm"
         raw = project.find(words[0]).read_text(encoding="utf-8")

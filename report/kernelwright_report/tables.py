@@ -63,6 +63,11 @@ def to_markdown(table: Table, linker: Linker = lambda name: "") -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def with_caption(table: Table) -> str:
+    """Markdown of a table whose rows link nowhere."""
+    return f"{to_markdown(table)}\n\n{table.caption}"
+
+
 def rows_csv(result: ResultFile) -> str:
     """Every row, every field; nested ones as time_us.median."""
 

@@ -88,6 +88,21 @@ def sources():
             yield file.relative_to(ROOT / "src").as_posix(), file.read_text()
 
 
+# Of the Python package: core knows no Python, the others stand on it; all of them on the public C interface.
+PYTHON_ROOMS = {"core": set(), "module": {"core"}, "torch": {"core"}, "jax": {"core", "module"}}
+
+
+def python_violations(files):
+    """`files`: (path relative to python/src, text)."""
+    found = []
+    for file, text in files:
+        room = file.partition("/")[0]
+        for included in includes(text):
+            if included != "kernelwright/kernelwright.h" and included.partition("/")[0] not in PYTHON_ROOMS.get(room, set()) | {room}:
+                found.append(f"python/src/{file} includes {included}: it is not below {room}")
+    return found
+
+
 def adapter_violations(files):
     """The adapters stand on the public C interface and on themselves. `files`: (path relative to adapters, text)."""
     found = []
@@ -117,6 +132,18 @@ class Layers(unittest.TestCase):
             self.assertEqual(len(bit_functions([("sgemm/thin.cu", f"int x = std::{function}(y);")])), 1, function)
         for allowed in ("std::popcount(x)", "std::bit_cast<int>(x)"):
             self.assertEqual(bit_functions([("sgemm/thin.cu", allowed)]), [])
+
+    def test_the_python_package_stands_on_the_c_interface(self):
+        root = ROOT / "python" / "src"
+        files = [
+            (file.relative_to(root).as_posix(), file.read_text())
+            for file in sorted(root.rglob("*"))
+            if file.suffix in {".hpp", ".cpp"}
+        ]
+        self.assertGreater(len(files), 10)
+        self.assertEqual(python_violations(files), [])
+        for file, included in (("core/a.cpp", "module/b.hpp"), ("torch/a.cpp", "module/b.hpp"), ("module/a.cpp", "kernelwright/sgemm.hpp")):
+            self.assertEqual(len(python_violations([(file, f'#include "{included}"\n')])), 1, included)
 
     def test_no_file_includes_a_higher_or_a_sideways_one(self):
         self.assertEqual(violations(sources()), [])

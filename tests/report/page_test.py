@@ -19,7 +19,7 @@ from report_support import (
     untimed,
 )
 
-from kernelwright_report import docs, guard, pictures, results, theme
+from kernelwright_report import docs, guard, pictures, python_times, results, theme
 
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "needs matplotlib")
@@ -127,6 +127,9 @@ class Committed(unittest.TestCase):
                     self.check_plan(json.loads(path.read_text(encoding="utf-8")))
                 elif path.name.startswith("guard"):
                     guard.table(path.read_text(encoding="utf-8"))
+                elif path.name == "python.json":
+                    for part in python_times.PARTS:
+                        python_times.table(path.read_text(encoding="utf-8"), [part])
                 else:
                     results.load(path)
 

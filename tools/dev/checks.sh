@@ -23,11 +23,11 @@ format() {
 
 lint() { # lint [--quick]
   set_up_clang clang-tidy || return 1
-  local tool skipped='build/lint/\(host_simt\|tests/headers\)/'
+  local tool skipped='\(\.venv\|build/lint/\(host_simt\|tests/headers\)\)/'
   if [[ ${1:-} == --quick ]]; then skipped="\($skipped\|build/lint/tests/\|tests/\)"; fi
   tool=$(clang_tool clang-tidy)
   configure cpu -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null || return 1 # g++'s, not clang's
-  # Not the generated wrappers around kernel files, whose sources are for GPU compilers, and around single headers.
+  # Not the generated wrappers around kernel files, whose sources are for GPU compilers, and around single headers, nor nanobind's sources.
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/lint/compile_commands.json | grep -v "^$PWD/$skipped" | sort -u |
     tr '\n' '\0' | xargs -0 -r -P "$jobs" -n 1 "$tool" -p build/lint --quiet 2>build/lint.log || return 1
   if have shellcheck; then shellcheck dev .ci/run tools/*.sh tools/dev/*.sh packaging/*.sh packaging/*.bash tests/*/*.sh; fi

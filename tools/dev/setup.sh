@@ -75,6 +75,17 @@ find_python() { # a Python for the report; with matplotlib where that can be had
   return 1
 }
 
+# What builds and tests the Python package, beside what the report takes.
+find_python_package() {
+  local has='import nanobind, numpy, pytest, sysconfig; open(sysconfig.get_paths()["include"] + "/Python.h").close()'
+  if [[ -n $python ]] && "$python" -c "$has" 2>/dev/null; then return 0; fi
+  if venv "Python package" matplotlib nanobind numpy pytest; then python=.venv/bin/python; fi
+  if [[ -n $python ]] && ! "$python" -c "$has" 2>/dev/null; then packages "Python package" python3-dev || true; fi
+  [[ -n $python ]] && "$python" -c "$has" 2>/dev/null && return 0
+  warn "Python package: off. It takes Python's headers and, from PyPI, nanobind, numpy and pytest: ./dev setup"
+  return 1
+}
+
 have_compiler() { have c++ || have g++ || have clang++; }
 
 set_up_build() {

@@ -153,6 +153,7 @@ set_up_for_tests() {
   set_up_clang clang-format || true
   set_up_clang clang-tidy || true
   if [[ ${CI:-} == true ]]; then set_up_hip || true; fi
+  find_python_package || true
   packages "BLAS's test program" libblas-test || warn "BLAS's test program: off, sgemm is not run through it"
   packages "tests of what is installed" pkg-config qemu-user man-db || warn "tests of what is installed: in part"
 }

@@ -1,0 +1,273 @@
+"""kernelwright.torch: operators, gradients, tracing, and PyTorch's own products served. On the CPU, and on a GPU where
+one is; KW_TEST_DEVICE=cuda tests there alone."""
+
+import os
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import kernelwright as kw  # noqa: E402
+
+kt = pytest.importorskip("kernelwright.torch")
+
+from torch_support import MATHS, ON_GPU, Count, served, within  # noqa: E402
+
+DEVICES = (["cuda"] if ON_GPU else []) + (["cpu"] if os.environ.get("KW_TEST_DEVICE") != "cuda" else [])
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    torch.manual_seed(1)
+    return request.param
+
+
+def test_arrays_are_tensors(device):
+    a, b = torch.randn(30, 40, device=device), torch.randn(20, 40, device=device).t()
+    c = kw.matmul(a, b)
+    assert type(c) is torch.Tensor and c.device == a.device
+    within(c, a.double() @ b.double(), 40)
+    assert kw.sum(a, axis=1).device == a.device
+    within(kw.sum(a, axis=0), a.double().sum(0), 30)
+    half = a.to(torch.bfloat16)
+    within(kw.mean(half, axis=1), half.double().mean(1))
+    assert torch.equal(kw.max(half, axis=1), half.max(1).values) and kw.argmax(a).item() == a.argmax().item()
+    out = torch.empty_like(c)
+    assert kw.matmul(a, b, out=out) is out and torch.equal(out, c)
+    assert kw.scale_add(2, a, 1).sub(2 * a + 1).abs().max() == 0
+
+
+def test_gradients_are_not_lost_in_silence(device):
+    a = torch.randn(3, 3, device=device, requires_grad=True)
+    with pytest.raises(kw.InvalidArgumentError, match="requires a gradient"):
+        kw.matmul(a, a)
+    kw.matmul(a.detach(), a.detach())
+
+
+@pytest.mark.parametrize("lay", ["expanded", "strided", "flipped", "channels"])
+def test_tensors_that_are_not_dense(device, lay):
+    a = {
+        "expanded": lambda: torch.randn(1, 16, device=device).expand(12, 16),
+        "strided": lambda: torch.randn(12, 32, device=device)[:, ::2],
+        "flipped": lambda: torch.randn(12, 16, device=device).flip(0),
+        "channels": lambda: torch.randn(12, 4, 2, 2, device=device).to(memory_format=torch.channels_last).flatten(1),
+    }[lay]()
+    b = torch.randn(16, 7, device=device)
+    within(kt.matmul(a, b), a.double() @ b.double(), 16)
+    if lay in ("expanded", "strided"):
+        with pytest.warns(kw.CopyWarning):
+            within(kw.matmul(a, b), a.double() @ b.double(), 16)
+
+
+CASES = [((5, 4), (4, 3)), ((2, 5, 4), (4, 3)), ((2, 5, 4), (2, 4, 3)), ((2, 1, 5, 4), (3, 4, 3)), ((5, 4), (2, 4, 3)), ((4,), (4, 3)), ((5, 4), (4,)), ((4,), (4,))]
+
+
+@pytest.mark.parametrize("shapes", CASES)
+@pytest.mark.parametrize("math", MATHS)
+@pytest.mark.parametrize("activation", [None, "relu", "gelu", "gelu_tanh"])
+def test_gradients_beside_float64(device, shapes, math, activation):
+    a, b = (torch.randn(shape, device=device, requires_grad=True) for shape in shapes)
+    bias = torch.randn(shapes[1][-1], device=device, requires_grad=True) if len(shapes[1]) > 1 else None
+    leaves = [x for x in (a, b, bias) if x is not None]
+    exact = [x.detach().double().requires_grad_() for x in leaves]
+    x = exact[0] @ exact[1] + (exact[2] if bias is not None else 0)
+    F = torch.nn.functional
+    x = {None: lambda: x, "relu": lambda: F.relu(x), "gelu": lambda: F.gelu(x), "gelu_tanh": lambda: F.gelu(x, approximate="tanh")}[activation]()
+    y = kt.matmul(a, b, bias, activation=activation, math=math)
+    within(y, x, 4)
+    weights = torch.randn_like(y)
+    (y * weights).sum().backward()
+    (x * weights.double()).sum().backward()
+    for ours, theirs in zip(leaves, exact):
+        within(ours.grad, theirs.grad, 40)
+
+
+def test_second_gradients(device):
+    a, b = (torch.randn(4, 4, device=device, requires_grad=True) for _ in range(2))
+    first = torch.autograd.grad(kt.matmul(a, b).pow(2).sum(), a, create_graph=True)[0]
+    first.sum().backward()
+    x, y = (t.detach().double().requires_grad_() for t in (a, b))
+    torch.autograd.grad((x @ y).pow(2).sum(), x, create_graph=True)[0].sum().backward()
+    within(b.grad, y.grad, 64)
+
+
+def test_opcheck(device):
+    a, b = (torch.randn(4, 4, device=device, requires_grad=True) for _ in range(2))
+    bias = torch.randn(4, device=device, requires_grad=True)
+    for arguments in [(a, b), (a, b, bias, 1, 1), (a, b, bias, 3, 0), (a.expand(3, 4, 4), b)]:
+        torch.library.opcheck(torch.ops.kernelwright.matmul.default, arguments)
+
+
+def test_compiled_without_a_break(device):
+    weight = torch.randn(6, 8, device=device, requires_grad=True)
+
+    def model(x):
+        return kt.linear(x, weight, activation="relu").sum(-1)
+
+    compiled = torch.compile(model, fullgraph=True, backend="inductor" if device == "cuda" else "aot_eager")
+    x = torch.randn(5, 8, device=device)
+    within(compiled(x), torch.relu(x.double() @ weight.double().t()).sum(-1), 8)
+    compiled(x).sum().backward()
+    assert weight.grad is not None
+
+
+@pytest.mark.parametrize("shape", [((0, 4), (4, 3)), ((3, 0), (0, 4)), ((0, 3, 4), (4, 2)), ((3, 4), (4, 0))])
+def test_no_element(device, shape):
+    a, b = (torch.randn(s, device=device) for s in shape)
+    assert torch.equal(kt.matmul(a, b), a @ b) and torch.equal(kw.matmul(a, b), a @ b)
+    with kt.enable(devices=(device,)):
+        c = torch.matmul(a, b)
+    assert torch.equal(c, a @ b)
+
+
+PRODUCTS = {
+    "mm": lambda a, b, c, v: torch.mm(a[0], b[0]),
+    "matmul": lambda a, b, c, v: a @ b[0],
+    "bmm": lambda a, b, c, v: torch.bmm(a, b),
+    "addmm of a row": lambda a, b, c, v: torch.addmm(v, a[0], b[0]),
+    "addmm of a row, alpha": lambda a, b, c, v: torch.addmm(v, a[0], b[0], alpha=2),
+    "addmm": lambda a, b, c, v: torch.addmm(c[0], a[0], b[0], beta=0.5, alpha=2),
+    "addmm without c": lambda a, b, c, v: torch.addmm(c[0] * float("nan"), a[0], b[0], beta=0),
+    "baddbmm": lambda a, b, c, v: torch.baddbmm(c, a, b, beta=2),
+    "linear": lambda a, b, c, v: torch.nn.functional.linear(a, b[0].t(), v),
+    "relu": lambda a, b, c, v: torch.ops.aten._addmm_activation(v, a[0], b[0]),
+    "gelu": lambda a, b, c, v: torch.ops.aten._addmm_activation(v, a[0], b[0], use_gelu=True),
+    "cdist": lambda a, b, c, v: torch.cdist(a[0], b[0].t(), compute_mode="use_mm_for_euclid_dist"),
+    "transposed": lambda a, b, c, v: torch.mm(b[0].t(), a[0].t()),
+    "einsum": lambda a, b, c, v: torch.einsum("bij,bjk->bik", a, b),
+    "attention": lambda a, b, c, v: torch.softmax(a @ a.transpose(1, 2), -1) @ a,
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("math", MATHS)
+def test_products_are_served(device, name, math):
+    a, b, c = torch.randn(2, 17, 24, device=device), torch.randn(2, 24, 11, device=device), torch.randn(2, 17, 11, device=device)
+    v = torch.randn(11, device=device)
+    exact = PRODUCTS[name](a.double(), b.double(), c.double(), v.double())
+    with served(device, math=math) as enabled, Count() as count:
+        result = PRODUCTS[name](a, b, c, v)
+    assert count.calls >= 1 and enabled.served() == {"taken": count.calls, "left": 0}
+    within(result, exact, 24)
+    with Count() as count:
+        PRODUCTS[name](a, b, c, v)
+    assert count.calls == 0 and not kt.is_enabled()
+
+
+@pytest.mark.parametrize("name", ["mm", "addmm", "bmm", "baddbmm"])
+def test_out_is_served(device, name):
+    batch = (2,) if "b" in name[:3] and name != "addmm" else ()
+    a, b, c = torch.randn(*batch, 9, 8, device=device), torch.randn(*batch, 8, 7, device=device), torch.randn(*batch, 9, 7, device=device)
+    arguments = (c, a, b) if "add" in name else (a, b)
+    exact = getattr(torch, name)(*(x.double() for x in arguments))
+    out = torch.empty_like(c)
+    with served(device), Count() as count:
+        assert getattr(torch, name)(*arguments, out=out) is out
+        assert count.calls == 1
+        grown = torch.empty(0, device=device)
+        getattr(torch, name)(*arguments, out=grown)
+    within(out, exact, 8)
+    within(grown, exact, 8)
+
+
+def test_gradients_are_served(device):
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).to(device)
+    exact = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4)).to(device).double()
+    exact.load_state_dict({k: v.double() for k, v in model.state_dict().items()})
+    x = torch.randn(3, 5, 8, device=device)
+    with served(device), Count() as count:
+        model(x).square().sum().backward()
+        assert count.calls >= 5
+    exact(x.double()).square().sum().backward()
+    for ours, theirs in zip(model.parameters(), exact.parameters()):
+        within(ours.grad, theirs.grad, 60)
+
+
+def test_what_is_not_served(device):
+    a = torch.randn(6, 6, device=device)
+    others = [a.double(), a.to(torch.bfloat16), a.to(torch.float16), a.to(torch.complex64)]
+    expected = [(x @ x, torch.addmm(x[0], x, x), torch.bmm(x[None], x[None])) for x in others]
+    with served(device), Count() as count:
+        for x, (mm, addmm, bmm) in zip(others, expected):
+            assert torch.equal(x @ x, mm) and torch.equal(torch.addmm(x[0], x, x), addmm)
+            assert torch.equal(torch.bmm(x[None], x[None]), bmm)
+        with torch.autocast(device, dtype=torch.bfloat16):
+            assert (a @ a).dtype == torch.bfloat16
+        assert count.calls == 0
+        with pytest.raises(RuntimeError, match="cannot be multiplied|size"):
+            torch.mm(a, a[:3])
+        with pytest.raises(RuntimeError):
+            torch.mm(a, a.double())
+        with pytest.raises(RuntimeError):
+            torch.bmm(a, a)
+    with served(device, smallest=10**6), Count() as count:
+        a @ a
+        assert count.calls == 0
+    for wrong in (dict(math="tf32"), dict(devices=("xpu",))):
+        with pytest.raises(kw.InvalidArgumentError):
+            kt.enable(**wrong)
+    assert not kt.is_enabled()
+
+
+def test_tf32_is_left_to_pytorch(device):
+    a = torch.randn(6, 6, device=device)
+    before = torch.backends.cuda.matmul.fp32_precision
+    try:
+        torch.backends.cuda.matmul.fp32_precision = "tf32"
+        with served(device), Count() as count:
+            a @ a
+            assert count.calls == 0
+            torch.backends.cuda.matmul.fp32_precision = "ieee"
+            a @ a
+            assert count.calls == 1
+    finally:
+        torch.backends.cuda.matmul.fp32_precision = before
+
+
+def test_enable_within_enable(device):
+    a = torch.randn(6, 6, device=device)
+    outer = served(device, math="fp32")
+    with served(device, smallest=10**9), Count() as count:
+        a @ a
+        assert count.calls == 0
+    with Count() as count:
+        a @ a
+    assert count.calls == 1 and kt.is_enabled()
+    outer.disable()
+    outer.disable()
+    assert not kt.is_enabled()
+
+
+def test_functions_over_tensors(device):
+    """vmap and a compiled function go through the replaced kernels, too."""
+    a = torch.randn(3, 5, 5, device=device)
+    with served(device), Count() as count:
+        result = torch.func.vmap(lambda x: x @ x)(a)
+        assert count.calls == 1
+    within(result, a.double() @ a.double(), 5)
+    within(torch.func.vmap(lambda x: kt.matmul(x, x))(a), a.double() @ a.double(), 5)
+
+
+def test_threads(device):
+    a = torch.randn(64, 64, device=device)
+    with served(device):
+        expected = a @ a
+        results = [None] * 6
+
+        def work(i):
+            stream = torch.cuda.Stream() if device == "cuda" else None
+            with torch.cuda.stream(stream):
+                if stream is not None:
+                    stream.wait_stream(torch.cuda.default_stream())
+                for _ in range(20):
+                    results[i] = a @ a
+                if stream is not None:
+                    stream.synchronize()
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(torch.equal(result, expected) for result in results)
