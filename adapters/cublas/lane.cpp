@@ -41,6 +41,8 @@ struct Products {
   Strided strided;
   Pointers pointers;
 };
+template <class One, class Strided, class Pointers>
+Products(One, Strided, Pointers) -> Products<One, Strided, Pointers>;
 template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm>
 struct Routines {
   Syrk syrk;
@@ -50,10 +52,8 @@ struct Routines {
   Trsm trsm;
 };
 
-template <class Sgemm, class Strided, class Pointers, class Syrk, class Syrkx, class Symm,
-          class Trmm, class Trsm>
-Functions(Sgemm, Strided, Pointers, Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm)
-    -> Functions<Sgemm, Strided, Pointers, Syrk, Syrkx, Symm, Trmm, Trsm>;
+template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm>
+Routines(Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm) -> Routines<Syrk, Syrkx, Symm, Trmm, Trsm>;
 
 // A routine of level 3, by one of these.
 template <class Library, class Call>

@@ -11,7 +11,7 @@ namespace kw::distributed {
 
 namespace {
 
-constexpr double float_bytes = 4;
+constexpr double tile_float_bytes = 4;
 // From host to device through pinned buffers, and back at the same time: a fraction of what the
 // link has, for the host's memory is read and written twice.
 constexpr double link_bytes_per_us = 25e3;
@@ -32,14 +32,14 @@ std::int64_t evened(std::int64_t length, std::int64_t tile) {
 double predicted_us(const Tiling& t, Math math) {
   const double rate =
       product_tflops(math, as_double(t.tile_m), as_double(t.tile_n), as_double(t.tile_k), true);
-  const double c_bytes = float_bytes * as_double(t.m) * as_double(t.n);
+  const double c_bytes = tile_float_bytes * as_double(t.m) * as_double(t.n);
   const auto passes = as_double(parts(t.k, t.tile_k));  // over C, each but the first reads it too
   const double steps = passes * as_double(parts(t.m, t.tile_m)) * as_double(parts(t.n, t.tile_n));
   const double products = 2 * as_double(t.m) * as_double(t.n) * as_double(t.k) / (rate * 1e6) +
                           2 * (passes - 1) * c_bytes / (memory_gbs.value * 1e3) +
                           steps * step_us.value;
-  const double first = float_bytes * as_double(t.tile_k) * as_double(t.tile_m + t.tile_n);
-  const double last = float_bytes * as_double(t.tile_m) * as_double(t.tile_n);
+  const double first = tile_float_bytes * as_double(t.tile_k) * as_double(t.tile_m + t.tile_n);
+  const double last = tile_float_bytes * as_double(t.tile_m) * as_double(t.tile_n);
   return std::max({products, t.bytes_in() / link_bytes_per_us, t.bytes_out() / link_bytes_per_us}) +
          (first + last) / link_bytes_per_us;
 }
@@ -89,7 +89,7 @@ class Slots {
 }  // namespace
 
 double Tiling::bytes() const {
-  return float_bytes * (slots_a * as_double(tile_m) * as_double(tile_k) +
+  return tile_float_bytes * (slots_a * as_double(tile_m) * as_double(tile_k) +
                         slots_b * as_double(tile_k) * as_double(tile_n) +
                         2 * as_double(tile_m) * as_double(tile_n)) +
          static_cast<double>(workspace_bytes);
@@ -97,11 +97,11 @@ double Tiling::bytes() const {
 
 double Tiling::bytes_in() const {
   const std::int64_t times_b = slots_b >= parts(k, tile_k) ? 1 : parts(m, tile_m);
-  return float_bytes * as_double(k) *
+  return tile_float_bytes * as_double(k) *
          (as_double(m) * as_double(parts(n, tile_n)) + as_double(n) * as_double(times_b));
 }
 
-double Tiling::bytes_out() const { return float_bytes * as_double(m) * as_double(n); }
+double Tiling::bytes_out() const { return tile_float_bytes * as_double(m) * as_double(n); }
 
 std::optional<Tiling> choose_tiling(std::int64_t m, std::int64_t n, std::int64_t k, Math math,
                                     double device_bytes) {
