@@ -41,34 +41,35 @@ struct ComplexSplitTuning {
   double parts_us, each_part_us;  // what the sum over parts takes
 };
 inline constexpr ComplexSplitTuning complex_split_tuning = {
-    .longest_sum = 2048, .least_k = 64, .most_parts = 64, .parts_us = 1.5, .each_part_us = 0.12};
+    .longest_sum = 2048, .least_k = 64, .most_parts = 64, .parts_us = 1.4, .each_part_us = 0.33};
 
-// Estimates from batches and squares on an NVIDIA H100; no sweep has been fitted yet.
+// Fitted to squares, batches and random products (seed 11) on an NVIDIA H200; off by a tenth on
+// average.
 inline constexpr ComplexTile complex_tiles[] = {
     {.name = "cgemm_16x16",
      .idea = "complex tile of two warps, 2 x 2 outputs a thread",
      .config = {.bm = 16, .bn = 16, .bk = 16, .tm = 2, .tn = 2, .stages = 3, .blocks_per_sm = 16},
-     .times = {.first_us = 2.0, .alone_us = 0.30, .busy_us = 0.13, .block_us = 0.15}},
+     .times = {.first_us = 1.98, .alone_us = 0.43, .busy_us = 0.156, .block_us = 0.13}},
     {.name = "cgemm_32x32",
      .idea = "complex tile of two warps, 4 x 4 outputs a thread",
      .config = {.bm = 32, .bn = 32, .bk = 16, .tm = 4, .tn = 4, .stages = 3, .blocks_per_sm = 6},
-     .times = {.first_us = 2.1, .alone_us = 0.60, .busy_us = 0.40, .block_us = 0.4}},
+     .times = {.first_us = 3.98, .alone_us = 0.15, .busy_us = 0.475, .block_us = 0.46}},
     {.name = "cgemm_16x64",
      .idea = "complex tile of two warps, 4 x 4 outputs a thread, few rows",
      .config = {.bm = 16, .bn = 64, .bk = 16, .tm = 4, .tn = 4, .stages = 3, .blocks_per_sm = 6},
-     .times = {.first_us = 2.1, .alone_us = 0.65, .busy_us = 0.42, .block_us = 0.4}},
+     .times = {.first_us = 3.01, .alone_us = 1.04, .busy_us = 0.487, .block_us = 0.39}},
     {.name = "cgemm_64x16",
      .idea = "complex tile of two warps, 4 x 4 outputs a thread, few columns",
      .config = {.bm = 64, .bn = 16, .bk = 16, .tm = 4, .tn = 4, .stages = 3, .blocks_per_sm = 6},
-     .times = {.first_us = 2.1, .alone_us = 0.65, .busy_us = 0.42, .block_us = 0.4}},
+     .times = {.first_us = 2.83, .alone_us = 1.14, .busy_us = 0.465, .block_us = 0.48}},
     {.name = "cgemm_64x64",
      .idea = "complex tile of four warps, 8 x 4 outputs a thread",
      .config = {.bm = 64, .bn = 64, .bk = 8, .tm = 8, .tn = 4, .stages = 3, .blocks_per_sm = 3},
-     .times = {.first_us = 2.3, .alone_us = 0.95, .busy_us = 0.73, .block_us = 0.8}},
+     .times = {.first_us = 3.72, .alone_us = 0.91, .busy_us = 0.819, .block_us = 1.44}},
     {.name = "cgemm_128x64",
      .idea = "complex tile of eight warps, 8 x 4 outputs a thread",
      .config = {.bm = 128, .bn = 64, .bk = 8, .tm = 8, .tn = 4, .stages = 3, .blocks_per_sm = 2},
-     .times = {.first_us = 2.5, .alone_us = 1.5, .busy_us = 1.5, .block_us = 1.6}},
+     .times = {.first_us = 1.34, .alone_us = 1.86, .busy_us = 1.553, .block_us = 3.32}},
 };
 
 }  // namespace kw

@@ -90,8 +90,8 @@ class Slots {
 
 double Tiling::bytes() const {
   return tile_float_bytes * (slots_a * as_double(tile_m) * as_double(tile_k) +
-                        slots_b * as_double(tile_k) * as_double(tile_n) +
-                        2 * as_double(tile_m) * as_double(tile_n)) +
+                             slots_b * as_double(tile_k) * as_double(tile_n) +
+                             2 * as_double(tile_m) * as_double(tile_n)) +
          static_cast<double>(workspace_bytes);
 }
 

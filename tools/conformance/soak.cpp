@@ -78,6 +78,7 @@ namespace {
 constexpr int type_f32 = 0, compute_32f = 68, algo_default = -1, on_device = 1;
 constexpr int to_device = 1, to_host = 2, within_device = 3;
 constexpr unsigned non_blocking = 1;
+constexpr int relaxed = 2;
 constexpr int attribute_op_a = 3, attribute_op_b = 4, attribute_epilogue = 7, attribute_bias = 8;
 constexpr int epilogue_bias = 4;
 constexpr int largest = 512, large = 2048, batch = 8, arrays = 64, streams = 3;
@@ -199,14 +200,16 @@ class Thread {
     CHECK(cudaStreamCreateWithFlags(&stream, non_blocking));
   }
 
-  // cuBLAS's own workspace is given to it, so that it allocates none in a capture.
+  // cuBLAS's own workspace is given to it, so that it allocates none in a capture. Captures are
+  // relaxed: where other threads make handles, those of the stricter modes fail now and then with
+  // cuBLAS alone, too.
   void graph() {
     on_ = static_cast<int>(random_() % streams);
     void *graph = nullptr, *instance = nullptr;
     CHECK(cublasSetStream_v2(handle_, streams_[on_]));
     CHECK(cublasSetWorkspace_v2(handle_, workspace_, lt_workspace_bytes));
     CHECK(cudaStreamSynchronize(streams_[on_]));
-    CHECK(cudaStreamBeginCapture(streams_[on_], 1));
+    CHECK(cudaStreamBeginCapture(streams_[on_], relaxed));
     for (int i = 0; i < 4; ++i) {
       Shape s = shared_.pool[random_() % shared_.pool.size()];
       if (s.kind == pointers) s.kind = strided;  // a copy from the host has no place in a graph

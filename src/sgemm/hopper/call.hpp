@@ -66,13 +66,13 @@ struct CallParams {
     product.tickets = workspace.tickets;
     product.outlier_totals = reinterpret_cast<OutlierTotals*>(
         workspace.tickets + ticket_count - sizeof(OutlierTotals) / sizeof(unsigned));
-    product.most_visits = static_cast<unsigned long long>(plan.most_visits);
+    product.most_outlier_ns = static_cast<unsigned long long>(plan.most_outlier_ns);
     const auto lists = [&](int operand, std::size_t at,
                            const PackedLayout& layout) -> OutlierLists {
       const std::int64_t first = outlier_list_offset(p.batch * layout.blocks * plan.segments);
       return {reinterpret_cast<unsigned*>(base + at), reinterpret_cast<Outlier*>(base + at + first),
               static_cast<unsigned>(layout.blocks), plan.segments,
-              static_cast<unsigned long long>(plan.outlier_tiles[operand])};
+              static_cast<unsigned long long>(plan.outlier_ns[operand])};
     };
     product.outliers_a = lists(0, plan.layout.outliers_a, product.a);
     product.outliers_b = lists(1, plan.layout.outliers_b, product.b);

@@ -20,7 +20,7 @@ struct alignas(16) Outlier {
 
 // Of all items of the split pass; zero before and after a call, among the workspace's tickets.
 struct alignas(16) OutlierTotals {
-  unsigned long long visits;  // of tiles that add an outlier's products; or too_many_outliers
+  unsigned long long ns;  // that tiles take for them, summed over tiles; or too_many_outliers
   unsigned count;
 };
 

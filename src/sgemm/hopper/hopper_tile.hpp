@@ -52,7 +52,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   Path path;
   if (is_first) {
     path = select_path<consumer_threads>(params.problem, control, params.range_blocks,
-                                         !scheme.fp16 || outliers.visits > params.most_visits, tid,
+                                         !scheme.fp16 || outliers.ns > params.most_outlier_ns, tid,
                                          [] { sync_consumers(); });
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;

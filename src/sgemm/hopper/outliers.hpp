@@ -17,7 +17,7 @@ struct OutlierLists {
   unsigned* counts;   // [entry][row block][segment]
   Outlier* elements;  // listed_outliers of each
   unsigned row_blocks, segments;
-  unsigned long long tiles;  // that add the products of each
+  unsigned long long ns;  // that all tiles take for the products of each
 
   __device__ __forceinline__ std::int64_t first_of(std::int64_t entry,
                                                    std::int64_t row_block) const {
@@ -57,7 +57,7 @@ class FoundOutliers {
       to.counts[list] = listed;
       if (count > 0) {
         atomicAdd(&totals.count, count);
-        atomicAdd(&totals.visits, count > listed ? too_many_outliers : count * to.tiles);
+        atomicAdd(&totals.ns, count > listed ? too_many_outliers : count * to.ns);
       }
     }
     if (tid >= static_cast<int>(listed)) return;

@@ -43,8 +43,8 @@ struct ProductParams {
   unsigned* tickets = nullptr;    // two a cut tile, zero before and after
   OutlierLists outliers_a = {}, outliers_b = {};  // fp16
   OutlierTotals* outlier_totals = nullptr;
-  unsigned long long most_visits = 0;  // of outliers; with more, bf16x6 computes the product
-  Schedule schedule = {};              // of the tile that is launched
+  unsigned long long most_outlier_ns = 0;  // with more, bf16x6 computes the product
+  Schedule schedule = {};                  // of the tile that is launched
   // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
   SplitParams second_split = {};
 };

@@ -303,18 +303,21 @@ inline double predicted_cost(const TileRow& row, const Sgemm& p, const Device& d
 
 // --- outliers
 
-// One of A is visited by all tiles of its row, one of B by all of its column.
-inline int tiles_of_outlier(const Tile& tile, const Sgemm& p, int operand) {
-  return static_cast<int>(operand == 0 ? ceil_div(p.n, tile.bn) : ceil_div(p.m, tile.bm()));
+// What all tiles take for one: of A those of its row, of B those of its column.
+inline int time_of_outlier(const Tile& tile, const Sgemm& p, int operand) {
+  const std::int64_t tiles = operand == 0 ? ceil_div(p.n, tile.bn) : ceil_div(p.m, tile.bm());
+  return static_cast<int>(
+      std::min<std::int64_t>(tiles * outlier_ns[operand], std::numeric_limits<int>::max()));
 }
 
-// With how many visits fp16x3 is still far from bf16x6's time.
-inline std::int64_t most_outlier_visits(const TileRow& row, const Sgemm& p, const Device& device) {
+// With how much of it fp16x3 is still far from bf16x6's time.
+inline std::int64_t most_time_of_outliers(const TileRow& row, const Sgemm& p,
+                                          const Device& device) {
   const double us = outlier_share * fastest_schedule(row, p, device).us * device.sm_count;
   const std::int64_t of_few =
       std::int64_t{few_outliers} *
-      std::max(tiles_of_outlier(row.tile, p, 0), tiles_of_outlier(row.tile, p, 1));
-  return std::max(of_few, static_cast<std::int64_t>(us / outlier_us));
+      std::max(time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1));
+  return std::max(of_few, static_cast<std::int64_t>(1e3 * us));
 }
 
 // --- what the launches of a call take from its plan
@@ -324,8 +327,8 @@ struct CallPlan {
   Schedule schedule;
   unsigned segments = 1;  // of the split pass
   bool samples_apart = false;
-  int outlier_tiles[2] = {0, 0};  // tiles_of_outlier
-  std::int64_t most_visits = 0;
+  int outlier_ns[2] = {0, 0};  // time_of_outlier
+  std::int64_t most_outlier_ns = 0;
   int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
   Schedule second_schedule;  // and its schedule
 
@@ -335,8 +338,8 @@ struct CallPlan {
         schedule(product_schedule(row, p, device)),
         segments(split_segments(p, device)),
         samples_apart(hopper::samples_apart(row, p, device)),
-        outlier_tiles{tiles_of_outlier(row.tile, p, 0), tiles_of_outlier(row.tile, p, 1)},
-        most_visits(most_outlier_visits(row, p, device)) {}
+        outlier_ns{time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1)},
+        most_outlier_ns(most_time_of_outliers(row, p, device)) {}
 };
 
 }  // namespace kw::hopper
