@@ -163,7 +163,7 @@ def _check_time(where: str, fields: dict) -> None:
     )
     if fields.get("timing") == HOST_TIMING or fields["op"] == "app":
         return
-    rate = "gflops" if fields["op"] in ("sgemm", "cgemm") else "gbs"
+    rate = "gflops" if fields["op"] in PRODUCTS else "gbs"
     _need(fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
 
 
