@@ -151,10 +151,13 @@ class Thread {
     open();
   }
 
-  // Ends with nothing under way; whoever comes next may run in another thread.
+  // Ends with nothing under way; whoever comes next may run in another thread. Handles are made
+  // anew, and what the drop-in keeps for them goes: else the device's memory would be that of
+  // whichever streams were used last.
   void make_calls(long number) {
     while (number > 0) number -= one_of(number);
     for (void* stream : streams_) CHECK(cudaStreamSynchronize(stream));
+    begin_anew();
   }
 
  private:
