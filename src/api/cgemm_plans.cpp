@@ -15,14 +15,16 @@ std::int64_t word_of(const Complex& kind) {
 }
 
 // What is left of an address: an address that is a multiple of no more than its last bits say.
-constexpr std::uintptr_t alignment = 16;
+constexpr std::uintptr_t complex_plan_alignment = 16;
 template <class T>
 T* kept(T* address) {
-  return reinterpret_cast<T*>(alignment + reinterpret_cast<std::uintptr_t>(address) % alignment);
+  return reinterpret_cast<T*>(complex_plan_alignment +
+                              reinterpret_cast<std::uintptr_t>(address) % complex_plan_alignment);
 }
 template <class T>
 std::int64_t bits_of(T* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % alignment);
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
+                                   complex_plan_alignment);
 }
 
 }  // namespace
@@ -36,11 +38,12 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
   key.b = kept(p.b);
   key.c = kept(p.c);
   if (p.by_pointers()) {
-    key.a_array = key.b_array = reinterpret_cast<const Complex* const*>(alignment);
-    key.c_array = reinterpret_cast<Complex* const*>(alignment);
+    key.a_array = key.b_array = reinterpret_cast<const Complex* const*>(complex_plan_alignment);
+    key.c_array = reinterpret_cast<Complex* const*>(complex_plan_alignment);
   }
-  if (p.alpha_at != nullptr) key.alpha_at = reinterpret_cast<const Complex*>(alignment);
-  if (p.beta_at != nullptr) key.beta_at = reinterpret_cast<const Complex*>(alignment);
+  if (p.alpha_at != nullptr)
+    key.alpha_at = reinterpret_cast<const Complex*>(complex_plan_alignment);
+  if (p.beta_at != nullptr) key.beta_at = reinterpret_cast<const Complex*>(complex_plan_alignment);
   std::int64_t small = 0;
   const auto put = [&](std::int64_t value, int bits) { small = small << bits | value; };
   put(static_cast<std::int64_t>(math), 1);

@@ -12,13 +12,13 @@ int kind_of(float value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
 
 // What is left of an address: its last bits, in an address that is a multiple of no more than they
 // say.
-constexpr std::uintptr_t alignment = 16;
+constexpr std::uintptr_t plan_alignment = 16;
 std::uintptr_t last_bits(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % alignment;
+  return reinterpret_cast<std::uintptr_t>(address) % plan_alignment;
 }
 template <class T>
 T* address_with(std::uint64_t bits) {
-  return reinterpret_cast<T*>(alignment + static_cast<std::uintptr_t>(bits));
+  return reinterpret_cast<T*>(plan_alignment + static_cast<std::uintptr_t>(bits));
 }
 
 // Small numbers one after the other in a word, `bits` bits each, put in and taken out in the same
