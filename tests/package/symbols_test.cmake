@@ -18,7 +18,7 @@ foreach(line IN LISTS lines)
   if(line MATCHES " A KERNELWRIGHT_${SOVERSION}")
     continue() # the version itself
   endif()
-  if(NOT line MATCHES "^[0-9a-f]+ [A-Z] (kw[A-Z][A-Za-z]*|(vtable for |typeinfo for |typeinfo name for )?kw::.*)@@KERNELWRIGHT_${SOVERSION}$")
+  if(NOT line MATCHES "^[0-9a-f]+ [A-Z] (kw[A-Z][A-Za-z0-9]*|(vtable for |typeinfo for |typeinfo name for )?kw::.*)@@KERNELWRIGHT_${SOVERSION}$")
     message(FATAL_ERROR "not a public name of this version: ${line}")
   endif()
   math(EXPR count "${count} + 1")
