@@ -27,7 +27,7 @@ endforeach()
 # And all that the C header declares is there.
 file(STRINGS "${SOURCE}/include/kernelwright/kernelwright.h" declared REGEX "^KW_API")
 foreach(line IN LISTS declared)
-  string(REGEX MATCH "kw[A-Z][A-Za-z]*\\(" name "${line}")
+  string(REGEX MATCH "kw[A-Z][A-Za-z0-9]*\\(" name "${line}")
   string(REPLACE "(" "" name "${name}")
   if(NOT name OR NOT output MATCHES " ${name}@@")
     message(FATAL_ERROR "declared and not exported: ${line}")
