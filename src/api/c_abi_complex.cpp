@@ -2,8 +2,7 @@
 #include <complex>
 #include <utility>
 
-#include "api/c_handle.hpp"
-#include "api/calls.hpp"
+#include "api/c_calls.hpp"
 #include "api/check.hpp"
 #include "text.hpp"
 
@@ -14,8 +13,10 @@ using kw::Layout;
 using kw::MatrixView;
 using kw::Op;
 using kw::Status;
+using kw::c_abi::compute_call;
 using kw::c_abi::first_failure;
-using kw::c_abi::with_handle;
+using kw::c_abi::plan_call;
+using kw::c_abi::workspace_bytes_of_call;
 using kw::detail::CgemmCall;
 using kw::detail::invalid;
 using kw::detail::SgemmBatch;
@@ -77,34 +78,15 @@ Status to_call(const kwContext& context, const CgemmArguments& args, CgemmCall* 
 }
 
 kwStatus_t cgemm(kwHandle_t handle, const CgemmArguments& args) {
-  return with_handle(handle, [&](kwContext& context) {
-    CgemmCall call;
-    Status status = to_call(context, args, &call);
-    return status.ok() ? kw::detail::cgemm(*context.state, call) : status;
-  });
+  return compute_call(handle, args, to_call, kw::detail::cgemm);
 }
 
 kwStatus_t cgemm_workspace_bytes(kwHandle_t handle, const CgemmArguments& args, size_t* bytes) {
-  return with_handle(handle, [&](kwContext& context) {
-    if (bytes == nullptr) return invalid("bytes is null: pass the address of a size_t", "bytes");
-    *bytes = 0;
-    CgemmCall call;
-    Status status = to_call(context, args, &call);
-    return status.ok() ? kw::detail::cgemm_workspace_bytes(*context.state, call, bytes) : status;
-  });
+  return workspace_bytes_of_call(handle, args, to_call, kw::detail::cgemm_workspace_bytes, bytes);
 }
 
 kwStatus_t plan_cgemm(kwHandle_t handle, const CgemmArguments& args, kwSgemmPlan* plan) {
-  return with_handle(handle, [&](kwContext& context) {
-    if (plan == nullptr) return invalid("plan is null: pass the address of a kwSgemmPlan", "plan");
-    *plan = {nullptr, 0, 0};
-    CgemmCall call;
-    Status status = to_call(context, args, &call);
-    kw::detail::SgemmOutlook outlook;
-    if (status.ok()) status = kw::detail::cgemm_outlook(*context.state, call, &outlook);
-    if (status.ok()) *plan = {outlook.kernel, outlook.time_us, outlook.workspace_bytes};
-    return status;
-  });
+  return plan_call(handle, args, to_call, kw::detail::cgemm_outlook, plan);
 }
 
 SgemmBatch by_pointers(std::int64_t batch, const kwComplex* const* a, const kwComplex* const* b,

@@ -1,8 +1,7 @@
 // The C interface: level 3.
 #include <utility>
 
-#include "api/c_handle.hpp"
-#include "api/calls.hpp"
+#include "api/c_calls.hpp"
 #include "api/check.hpp"
 #include "text.hpp"
 
@@ -14,8 +13,9 @@ using kw::Op;
 using kw::Routine;
 using kw::Scalar;
 using kw::Status;
+using kw::c_abi::compute_call;
 using kw::c_abi::first_failure;
-using kw::c_abi::with_handle;
+using kw::c_abi::plan_call;
 using kw::detail::invalid;
 using kw::detail::Level3Call;
 
@@ -94,24 +94,11 @@ Status to_call(const kwContext& context, const Level3Arguments& args, Level3Call
 }
 
 kwStatus_t compute(kwHandle_t handle, const Level3Arguments& args) {
-  return with_handle(handle, [&](kwContext& context) {
-    Level3Call call;
-    Status status = to_call(context, args, &call);
-    return status.ok() ? kw::detail::level3(*context.state, call) : status;
-  });
+  return compute_call(handle, args, to_call, kw::detail::level3);
 }
 
 kwStatus_t plan_level3(kwHandle_t handle, const Level3Arguments& args, kwSgemmPlan* plan) {
-  return with_handle(handle, [&](kwContext& context) {
-    if (plan == nullptr) return invalid("plan is null: pass the address of a kwSgemmPlan", "plan");
-    *plan = {nullptr, 0, 0};
-    Level3Call call;
-    Status status = to_call(context, args, &call);
-    kw::detail::SgemmOutlook outlook;
-    if (status.ok()) status = kw::detail::level3_outlook(*context.state, call, &outlook);
-    if (status.ok()) *plan = {outlook.kernel, outlook.time_us, outlook.workspace_bytes};
-    return status;
-  });
+  return plan_call(handle, args, to_call, kw::detail::level3_outlook, plan);
 }
 
 Level3Arguments update_of(Routine routine, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,

@@ -1,8 +1,7 @@
 // The C interface: sgemm, one and many, and scale_add.
 #include <utility>
 
-#include "api/c_handle.hpp"
-#include "api/calls.hpp"
+#include "api/c_calls.hpp"
 #include "api/check.hpp"
 #include "api/check_sgemm.hpp"
 #include "text.hpp"
@@ -15,9 +14,12 @@ using kw::MatrixView;
 using kw::Op;
 using kw::Scalar;
 using kw::Status;
+using kw::c_abi::compute_call;
 using kw::c_abi::first_failure;
+using kw::c_abi::plan_call;
 using kw::c_abi::with_handle;
 using kw::c_abi::with_state;
+using kw::c_abi::workspace_bytes_of_call;
 using kw::detail::ContextState;
 using kw::detail::invalid;
 using kw::detail::SgemmBatch;
@@ -87,34 +89,15 @@ Status to_call(const kwContext& context, const SgemmArguments& args, SgemmCall* 
 }
 
 kwStatus_t sgemm(kwHandle_t handle, const SgemmArguments& args) {
-  return with_handle(handle, [&](kwContext& context) {
-    SgemmCall call;
-    Status status = to_call(context, args, &call);
-    return status.ok() ? kw::detail::sgemm(*context.state, call) : status;
-  });
+  return compute_call(handle, args, to_call, kw::detail::sgemm);
 }
 
 kwStatus_t sgemm_workspace_bytes(kwHandle_t handle, const SgemmArguments& args, size_t* bytes) {
-  return with_handle(handle, [&](kwContext& context) {
-    if (bytes == nullptr) return invalid("bytes is null: pass the address of a size_t", "bytes");
-    *bytes = 0;
-    SgemmCall call;
-    Status status = to_call(context, args, &call);
-    return status.ok() ? kw::detail::sgemm_workspace_bytes(*context.state, call, bytes) : status;
-  });
+  return workspace_bytes_of_call(handle, args, to_call, kw::detail::sgemm_workspace_bytes, bytes);
 }
 
 kwStatus_t plan_sgemm(kwHandle_t handle, const SgemmArguments& args, kwSgemmPlan* plan) {
-  return with_handle(handle, [&](kwContext& context) {
-    if (plan == nullptr) return invalid("plan is null: pass the address of a kwSgemmPlan", "plan");
-    *plan = {nullptr, 0, 0};
-    SgemmCall call;
-    Status status = to_call(context, args, &call);
-    kw::detail::SgemmOutlook outlook;
-    if (status.ok()) status = kw::detail::sgemm_outlook(*context.state, call, &outlook);
-    if (status.ok()) *plan = {outlook.kernel, outlook.time_us, outlook.workspace_bytes};
-    return status;
-  });
+  return plan_call(handle, args, to_call, kw::detail::sgemm_outlook, plan);
 }
 
 SgemmBatch by_pointers(std::int64_t batch, const float* const* a, const float* const* b,

@@ -2,11 +2,11 @@
 #include "kernelwright/cgemm.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "api/calls.hpp"
 #include "api/check_sgemm.hpp"
+#include "api/planned_call.hpp"
 #include "select.hpp"
 #include "text.hpp"
 
@@ -139,37 +139,14 @@ Status plan_of(ContextState& state, const Cgemm& problem, Math math, const Plann
   return status;
 }
 
-// The plan of the call, and its workspace. Where the device has no memory for it, the call is
-// planned anew with the memory that there is.
-Status prepare(ContextState& state, const Cgemm& problem, Math math, const PlannedCgemm** planned,
-               Workspace* workspace) {
-  for (;;) {
-    const std::size_t limit = state.complex_workspace_limit(math);
-    Status status = plan_of(state, problem, math, planned);
-    if (!status.ok()) return status;
-    status = state.workspace((*planned)->workspace_bytes, workspace);
-    const bool can_do_with_less =
-        status.code == StatusCode::out_of_memory && state.complex_workspace_limit(math) < limit;
-    if (!can_do_with_less) return status;
-  }
-}
-
 }  // namespace
 
 Status cgemm(ContextState& state, const CgemmCall& call) {
   bool has_work = false;
   Status status = check_cgemm(call, &has_work);
   if (!has_work) return status;
-  const Cgemm problem = canonical(call);
-  const auto work = [&] {
-    const PlannedCgemm* planned = nullptr;
-    Workspace workspace;
-    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
-    if (!ready.ok()) return ready;
-    workspace.bytes = planned->workspace_bytes;  // parts must not depend on earlier calls
-    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
-  };
-  return state.runtime().with_device(std::ref(work));
+  return launch_call(state, canonical(call), call.options.math, plan_of,
+                     &ContextState::complex_workspace_limit);
 }
 
 Status cgemm_outlook(ContextState& state, const CgemmCall& call, SgemmOutlook* outlook) {
@@ -177,12 +154,7 @@ Status cgemm_outlook(ContextState& state, const CgemmCall& call, SgemmOutlook* o
   bool has_work = false;
   Status status = check_cgemm(call, &has_work);
   if (!has_work) return status;
-  const PlannedCgemm* planned = nullptr;
-  status = plan_of(state, canonical(call), call.options.math, &planned);
-  if (!status.ok()) return status;
-  const auto& [kernel, plan] = planned->choice;
-  *outlook = {kernel->name, plan.time_us, planned->workspace_bytes};
-  return status;
+  return outlook_of(state, canonical(call), call.options.math, plan_of, outlook);
 }
 
 Status cgemm_workspace_bytes(const ContextState& state, const CgemmCall& call, std::size_t* bytes) {

@@ -62,13 +62,6 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
             key.stride_b, key.stride_c, small,   static_cast<std::int64_t>(workspace_limit)};
 }
 
-std::size_t CgemmKey::hash() const {
-  std::uint64_t mixed = 0;
-  for (const std::int64_t word : words_) {
-    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
+std::size_t CgemmKey::hash() const { return hash_of(words_); }
 
 }  // namespace kw::detail

@@ -4,9 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
-#include <utility>
 
+#include "api/kept_plans.hpp"
 #include "cgemm/problem.hpp"
 #include "kernel.hpp"
 
@@ -28,32 +27,7 @@ class CgemmKey {
   std::array<std::int64_t, 12> words_;
 };
 
-struct PlannedCgemm {
-  Choice<Cgemm> choice;
-  std::size_t workspace_bytes = 0;
-};
-
-class CgemmPlans {
- public:
-  // It begins anew when it is full.
-  static constexpr std::size_t most = 256;
-
-  // Null where the key has no plan. Valid until the next call of a function that is not const.
-  const PlannedCgemm* find(const CgemmKey& key) const {
-    const auto found = plans_.find(key);
-    return found != plans_.end() ? &found->second : nullptr;
-  }
-  const PlannedCgemm& keep(const CgemmKey& key, PlannedCgemm plan) {
-    if (plans_.size() >= most) plans_.clear();
-    return plans_.insert_or_assign(key, std::move(plan)).first->second;
-  }
-  std::size_t size() const { return plans_.size(); }
-
- private:
-  struct Hash {
-    std::size_t operator()(const CgemmKey& key) const { return key.hash(); }
-  };
-  std::unordered_map<CgemmKey, PlannedCgemm, Hash> plans_;
-};
+using PlannedCgemm = Planned<Cgemm>;
+using CgemmPlans = KeptPlans<CgemmKey, Cgemm, 256>;
 
 }  // namespace kw::detail

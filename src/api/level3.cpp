@@ -2,11 +2,11 @@
 #include "kernelwright/level3.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "api/calls.hpp"
 #include "api/check_level3.hpp"
+#include "api/planned_call.hpp"
 #include "select.hpp"
 #include "text.hpp"
 
@@ -104,47 +104,19 @@ Status plan_of(ContextState& state, const Level3& problem, Math math, const Plan
   return Status::success();
 }
 
-// Where the device has no memory for the workspace, the call is planned anew with what there is.
-Status prepare(ContextState& state, const Level3& problem, Math math, const PlannedLevel3** planned,
-               Workspace* workspace) {
-  for (;;) {
-    const std::size_t limit = state.workspace_limit(math);
-    Status status = plan_of(state, problem, math, planned);
-    if (!status.ok()) return status;
-    status = state.workspace((*planned)->workspace_bytes, workspace);
-    const bool can_do_with_less =
-        status.code == StatusCode::out_of_memory && state.workspace_limit(math) < limit;
-    if (!can_do_with_less) return status;
-  }
-}
-
 }  // namespace
 
 Status level3(ContextState& state, const Level3Call& call) {
   Status status = check_level3(call);
   if (!status.ok() || nothing_to_do(call)) return status;
-  const Level3 problem = canonical(call);
-  const auto work = [&] {
-    const PlannedLevel3* planned = nullptr;
-    Workspace workspace;
-    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
-    if (!ready.ok()) return ready;
-    workspace.bytes = planned->workspace_bytes;  // not what earlier calls made of it
-    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
-  };
-  return state.runtime().with_device(std::ref(work));
+  return launch_call(state, canonical(call), call.options.math, plan_of);
 }
 
 Status level3_outlook(ContextState& state, const Level3Call& call, SgemmOutlook* outlook) {
   *outlook = {};
   Status status = check_level3(call);
   if (!status.ok() || nothing_to_do(call)) return status;
-  const PlannedLevel3* planned = nullptr;
-  status = plan_of(state, canonical(call), call.options.math, &planned);
-  if (!status.ok()) return status;
-  const auto& [kernel, plan] = planned->choice;
-  *outlook = {kernel->name, plan.time_us, planned->workspace_bytes};
-  return status;
+  return outlook_of(state, canonical(call), call.options.math, plan_of, outlook);
 }
 
 Status level3_workspace_bytes(const ContextState& state, const Level3Call& call,

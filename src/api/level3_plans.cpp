@@ -1,7 +1,5 @@
-// The key of a plan of level 3, and the plans that are kept.
+// The key of a plan of level 3.
 #include "api/level3_plans.hpp"
-
-#include <utility>
 
 namespace kw::detail {
 
@@ -80,22 +78,7 @@ Level3 Level3Key::problem() const {
 }
 
 std::size_t Level3Key::hash() const {
-  std::uint64_t mixed = limit_ + static_cast<std::uint64_t>(math_);
-  for (const std::int64_t word : words_) {
-    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
-
-const PlannedLevel3* Level3Plans::find(const Level3Key& key) const {
-  const auto found = plans_.find(key);
-  return found != plans_.end() ? &found->second : nullptr;
-}
-
-const PlannedLevel3& Level3Plans::keep(const Level3Key& key, PlannedLevel3 plan) {
-  if (plans_.size() >= most) plans_.clear();
-  return plans_.insert_or_assign(key, std::move(plan)).first->second;
+  return hash_of(words_, limit_ + static_cast<std::uint64_t>(math_));
 }
 
 }  // namespace kw::detail

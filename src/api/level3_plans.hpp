@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 
+#include "api/kept_plans.hpp"
 #include "level3/problem.hpp"
 
 namespace kw::detail {
@@ -30,25 +30,7 @@ class Level3Key {
   std::size_t limit_;
 };
 
-struct PlannedLevel3 {
-  Choice<Level3> choice;
-  std::size_t workspace_bytes = 0;
-};
-
-class Level3Plans {
- public:
-  // It begins anew when it is full.
-  static constexpr std::size_t most = 64;
-
-  // Null where the key has no plan. Valid until the next call of a function that is not const.
-  const PlannedLevel3* find(const Level3Key& key) const;
-  const PlannedLevel3& keep(const Level3Key& key, PlannedLevel3 plan);
-
- private:
-  struct Hash {
-    std::size_t operator()(const Level3Key& key) const { return key.hash(); }
-  };
-  std::unordered_map<Level3Key, PlannedLevel3, Hash> plans_;
-};
+using PlannedLevel3 = Planned<Level3>;
+using Level3Plans = KeptPlans<Level3Key, Level3, 64>;
 
 }  // namespace kw::detail

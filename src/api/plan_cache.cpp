@@ -1,4 +1,4 @@
-// The key of a plan, and the plans that are kept.
+// The key of a plan.
 #include "api/plan_cache.hpp"
 
 #include <utility>
@@ -112,23 +112,6 @@ Math PlanKey::math() const {
 
 std::size_t PlanKey::workspace_limit() const { return static_cast<std::size_t>(words_.back()); }
 
-std::size_t PlanKey::hash() const {
-  std::uint64_t mixed = 0;
-  for (const std::int64_t word : words_) {
-    mixed = (mixed ^ static_cast<std::uint64_t>(word)) * 0x9E3779B97F4A7C15u;
-    mixed ^= mixed >> 32;
-  }
-  return static_cast<std::size_t>(mixed);
-}
-
-const PlannedSgemm* PlanCache::find(const PlanKey& key) const {
-  const auto found = plans_.find(key);
-  return found != plans_.end() ? &found->second : nullptr;
-}
-
-const PlannedSgemm& PlanCache::keep(const PlanKey& key, PlannedSgemm plan) {
-  if (plans_.size() >= most) plans_.clear();
-  return plans_.insert_or_assign(key, std::move(plan)).first->second;
-}
+std::size_t PlanKey::hash() const { return hash_of(words_); }
 
 }  // namespace kw::detail

@@ -1,12 +1,11 @@
-// The plans of a context's recent products, so that the next call of the same key makes none: the
-// choice among all kernels takes the host longer than a launch.
+// The key of a product's plan, and the plans that a context keeps of products.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 
+#include "api/kept_plans.hpp"
 #include "kernel.hpp"
 #include "sgemm/problem.hpp"
 
@@ -32,28 +31,7 @@ class PlanKey {
   std::array<std::int64_t, 12> words_;
 };
 
-// How a call is computed: by which kernel and plan, in how much workspace.
-struct PlannedSgemm {
-  Choice<Sgemm> choice;
-  std::size_t workspace_bytes = 0;
-};
-
-class PlanCache {
- public:
-  // The cache begins anew when it is full.
-  static constexpr std::size_t most = 256;
-
-  // Null where the key has no plan. Valid until the next call of a function that is not const.
-  const PlannedSgemm* find(const PlanKey& key) const;
-  const PlannedSgemm& keep(const PlanKey& key, PlannedSgemm plan);
-  void clear() { plans_.clear(); }
-  std::size_t size() const { return plans_.size(); }
-
- private:
-  struct Hash {
-    std::size_t operator()(const PlanKey& key) const { return key.hash(); }
-  };
-  std::unordered_map<PlanKey, PlannedSgemm, Hash> plans_;
-};
+using PlannedSgemm = Planned<Sgemm>;
+using PlanCache = KeptPlans<PlanKey, Sgemm, 256>;
 
 }  // namespace kw::detail

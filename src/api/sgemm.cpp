@@ -9,6 +9,7 @@
 #include "api/calls.hpp"
 #include "api/check_epilogue.hpp"
 #include "api/check_sgemm.hpp"
+#include "api/planned_call.hpp"
 #include "select.hpp"
 #include "text.hpp"
 #include "tune_cache.hpp"
@@ -128,38 +129,12 @@ Status plan_of(ContextState& state, const Sgemm& problem, Math math, const Plann
   return status;
 }
 
-// The plan of the call, and its workspace. Where the device has no memory for it, the call is
-// planned anew with the memory that there is.
-Status prepare(ContextState& state, const Sgemm& problem, Math math, const PlannedSgemm** planned,
-               Workspace* workspace) {
-  for (;;) {
-    const std::size_t limit = state.workspace_limit(math);
-    Status status = plan_of(state, problem, math, planned);
-    if (!status.ok()) return status;
-    status = state.workspace((*planned)->workspace_bytes, workspace);
-    const bool can_do_with_less =
-        status.code == StatusCode::out_of_memory && state.workspace_limit(math) < limit;
-    if (!can_do_with_less) return status;
-  }
-}
-
 }  // namespace
 
 Status sgemm(ContextState& state, const SgemmCall& call) {
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
-  const Sgemm problem = canonical(call);
-  const auto work = [&] {
-    const PlannedSgemm* planned = nullptr;
-    Workspace workspace;
-    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
-    if (!ready.ok()) return ready;
-    // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
-    // bits of the result, must not depend on that.
-    workspace.bytes = planned->workspace_bytes;
-    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
-  };
-  return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
+  return launch_call(state, canonical(call), call.options.math, plan_of);
 }
 
 Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path) {
@@ -170,7 +145,8 @@ Status sgemm_path(ContextState& state, const SgemmCall& call, std::string* path)
   const auto look = [&] {
     const PlannedSgemm* planned = nullptr;
     Workspace workspace;
-    Status ready = prepare(state, problem, call.options.math, &planned, &workspace);
+    Status ready = prepare(state, problem, call.options.math, plan_of,
+                           &ContextState::workspace_limit, &planned, &workspace);
     if (!ready.ok()) return ready;
     const auto& [kernel, plan] = planned->choice;
     const char* name = kernel->name;
@@ -192,13 +168,7 @@ Status sgemm_outlook(ContextState& state, const SgemmCall& call, SgemmOutlook* o
   *outlook = {};
   Status status = check_sgemm(call);
   if (!status.ok() || nothing_to_do(call)) return status;
-  const Math math = call.options.math;
-  const PlannedSgemm* planned = nullptr;
-  status = plan_of(state, canonical(call), math, &planned);
-  if (!status.ok()) return status;
-  const auto& [kernel, plan] = planned->choice;
-  *outlook = {kernel->name, plan.time_us, planned->workspace_bytes};
-  return status;
+  return outlook_of(state, canonical(call), call.options.math, plan_of, outlook);
 }
 
 Status sgemm_workspace_bytes(const ContextState& state, const SgemmCall& call, std::size_t* bytes) {

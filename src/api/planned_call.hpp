@@ -1,0 +1,64 @@
+// From a problem to its launch: the plan of the call, its workspace, and what becomes of both where
+// the device has no memory. The same for every operation whose plans a context keeps.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+#include "api/calls.hpp"
+#include "api/kept_plans.hpp"
+
+namespace kw::detail {
+
+// The plan of an operation's calls: the one kept, else a new one, which is then kept. And how much
+// workspace a context lets its calls have.
+template <class Problem>
+using PlanOf = Status(ContextState& state, const Problem& problem, Math math,
+                      const Planned<Problem>** found);
+using WorkspaceLimit = std::size_t (ContextState::*)(Math math) const;
+
+// The plan of the call, and its workspace. Where the device has no memory for it, the call is
+// planned anew with the memory that there is.
+template <class Problem>
+Status prepare(ContextState& state, const Problem& problem, Math math, PlanOf<Problem>* plan_of,
+               WorkspaceLimit limit, const Planned<Problem>** planned, Workspace* workspace) {
+  for (;;) {
+    const std::size_t before = (state.*limit)(math);
+    Status status = plan_of(state, problem, math, planned);
+    if (!status.ok()) return status;
+    status = state.workspace((*planned)->workspace_bytes, workspace);
+    const bool can_do_with_less =
+        status.code == StatusCode::out_of_memory && (state.*limit)(math) < before;
+    if (!can_do_with_less) return status;
+  }
+}
+
+template <class Problem>
+Status launch_call(ContextState& state, const Problem& problem, Math math, PlanOf<Problem>* plan_of,
+                   WorkspaceLimit limit = &ContextState::workspace_limit) {
+  const auto work = [&] {
+    const Planned<Problem>* planned = nullptr;
+    Workspace workspace;
+    Status ready = prepare(state, problem, math, plan_of, limit, &planned, &workspace);
+    if (!ready.ok()) return ready;
+    // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
+    // bits of the result, must not depend on that.
+    workspace.bytes = planned->workspace_bytes;
+    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
+  };
+  return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
+}
+
+// As sgemm_outlook of calls.hpp.
+template <class Problem>
+Status outlook_of(ContextState& state, const Problem& problem, Math math, PlanOf<Problem>* plan_of,
+                  SgemmOutlook* outlook) {
+  const Planned<Problem>* planned = nullptr;
+  Status status = plan_of(state, problem, math, &planned);
+  if (!status.ok()) return status;
+  const auto& [kernel, plan] = planned->choice;
+  *outlook = {kernel->name, plan.time_us, planned->workspace_bytes};
+  return status;
+}
+
+}  // namespace kw::detail
