@@ -184,17 +184,18 @@ std::string Row::shape() const {
   return size + batch_text(batch) + (level3 ? form_text(*this) : std::string());
 }
 
-Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
-             const check::VerifyResult& result) {
+namespace {
+
+// What all products have.
+template <class Problem, class Case>
+Row product_row(const char* op, const Kernel<Problem>& kernel, const Problem& problem,
+                const Case& c, const check::VerifyResult& result) {
   Row row = common_row(kernel, c.input, result);
-  row.op = "sgemm";
+  row.op = op;
   row.m = problem.m;
   row.n = problem.n;
   row.k = problem.k;
-  row.op_a = letter(problem.op_a);
-  row.op_b = letter(problem.op_b);
   row.lda = problem.lda;
-  row.ldb = problem.ldb;
   row.ldc = problem.ldc;
   row.batch = problem.batch;
   row.alpha = c.alpha;
@@ -202,21 +203,23 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::Sge
   return row;
 }
 
+}  // namespace
+
+Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
+             const check::VerifyResult& result) {
+  Row row = product_row("sgemm", kernel, problem, c, result);
+  row.op_a = letter(problem.op_a);
+  row.op_b = letter(problem.op_b);
+  row.ldb = problem.ldb;
+  return row;
+}
+
 Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::Level3Case& c,
              const check::VerifyResult& result) {
-  Row row = common_row(kernel, c.input, result);
-  row.op = to_string(problem.routine);
-  row.m = problem.m;
-  row.n = problem.n;
-  row.k = problem.k;
+  Row row = product_row(to_string(problem.routine), kernel, problem, c, result);
   row.op_a = letter(problem.op_a);
   if (problem.reads_b()) row.op_b = letter(problem.op_b);
-  row.lda = problem.lda;
   if (problem.reads_b()) row.ldb = problem.ldb;
-  row.ldc = problem.ldc;
-  row.batch = problem.batch;
-  row.alpha = c.alpha;
-  row.beta = c.beta;
   row.level3 = {problem.triangle == Triangle::lower ? "lower" : "upper",
                 problem.updates_triangle() ? ""
                 : problem.on_left          ? "left"
@@ -227,19 +230,10 @@ Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::L
 
 Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::CgemmCase& c,
              const check::VerifyResult& result) {
-  Row row = common_row(kernel, c.input, result);
-  row.op = "cgemm";
-  row.m = problem.m;
-  row.n = problem.n;
-  row.k = problem.k;
+  Row row = product_row("cgemm", kernel, problem, c, result);
   row.op_a = std::string(1, check::op_letter(problem.op_a, problem.conj_a));
   row.op_b = std::string(1, check::op_letter(problem.op_b, problem.conj_b));
-  row.lda = problem.lda;
   row.ldb = problem.ldb;
-  row.ldc = problem.ldc;
-  row.batch = problem.batch;
-  row.alpha = c.alpha;
-  row.beta = c.beta;
   row.alpha_im = c.alpha_im;
   row.beta_im = c.beta_im;
   return row;
