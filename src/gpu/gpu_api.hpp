@@ -15,6 +15,9 @@
 #endif
 
 #include "gpu/device.hpp"
+#include "kernel.hpp"
+#include "status.hpp"
+#include "text.hpp"
 
 namespace KW_TARGET {
 
@@ -83,5 +86,18 @@ using DeviceProperties = hipDeviceProp_t;
 
 using Error = KW_GPU_API(Error_t);
 constexpr Error success = KW_GPU_API(Success);
+
+// The runtime also keeps a failed call's error for whoever asks next; it is told here, so it is
+// taken away.
+inline Status check(Error error, const char* what) {
+  if (error == success) return Status::success();
+  (void)KW_GPU_API(GetLastError)();
+  return Status::failure(StatusCode::device_error,
+                         text(what, ": ", KW_GPU_API(GetErrorString)(error)));
+}
+
+inline KW_GPU_API(Stream_t) native(Stream stream) {
+  return static_cast<KW_GPU_API(Stream_t)>(stream.handle);
+}
 
 }  // namespace KW_TARGET

@@ -13,19 +13,6 @@ namespace KW_TARGET {
 
 namespace {
 
-// The runtime also keeps a failed call's error for whoever asks next; it was told here, so it is
-// taken away.
-Status check(Error error, const char* what) {
-  if (error == success) return Status::success();
-  (void)KW_GPU_API(GetLastError)();
-  return Status::failure(StatusCode::device_error,
-                         text(what, ": ", KW_GPU_API(GetErrorString)(error)));
-}
-
-KW_GPU_API(Stream_t) native(Stream stream) {
-  return static_cast<KW_GPU_API(Stream_t)>(stream.handle);
-}
-
 int attribute(decltype(sm_clock_attribute) which, int ordinal) {
   int value = 0;
   return KW_GPU_API(DeviceGetAttribute)(&value, which, ordinal) == success ? value : 0;

@@ -10,17 +10,7 @@
 namespace KW_TARGET {
 namespace {
 
-// A failed call's error is told here and taken away from who asks next.
-Status check(Error error, const char* what) {
-  if (error == success) return Status::success();
-  (void)KW_GPU_API(GetLastError)();
-  return Status::failure(StatusCode::device_error,
-                         text(what, ": ", KW_GPU_API(GetErrorString)(error)));
-}
-
-KW_GPU_API(Stream_t) native(Stream stream) {
-  return static_cast<KW_GPU_API(Stream_t)>(stream.handle);
-}
+using KW_TARGET::native;  // of streams
 KW_GPU_API(Event_t) native(Event event) { return static_cast<KW_GPU_API(Event_t)>(event.handle); }
 
 bool is_one_line(const CopyLines& c) {

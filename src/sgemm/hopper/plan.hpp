@@ -339,7 +339,7 @@ struct CallPlan {
         segments(split_segments(p, device)),
         samples_apart(hopper::samples_apart(row, p, device)),
         outlier_ns{time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1)},
-        most_outlier_ns(most_time_of_outliers(row, p, device)) {}
+        most_outlier_ns(row.fp16 ? most_time_of_outliers(row, p, device) : 0) {}
 };
 
 }  // namespace kw::hopper
