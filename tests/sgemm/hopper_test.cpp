@@ -117,6 +117,20 @@ TEST_P(Hopper, AsManyElementsAsAListHolds) {
   }
 }
 
+// Whatever the number of lists that have no room for all, and whatever their sum is.
+TEST_P(Hopper, AnyNumberOfListsThatOverflow) {
+  if (!in_fp16()) return;
+  constexpr int blocks = 5, most = hopper::listed_outliers;
+  b_ = random_matrix(40, 66, 6);
+  a_ = random_matrix(64 * blocks, 40, 5);
+  for (int block = 0; block < blocks; ++block) {
+    for (int i = 0; i <= most; ++i) a_.at(64 * block + i % 60, 10 + i / 60) *= 0x1p-40f;
+    multiply();
+    EXPECT_TRUE(is_in("hopper_bf16x6", path_)) << block + 1 << " lists: " << path_;
+    expect_product();
+  }
+}
+
 // Lists of all row blocks, none of them full, of the operand whose outliers take longer.
 TEST_P(Hopper, AsManyElementsAsAllMayBe) {
   if (!in_fp16()) return;

@@ -23,7 +23,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <random>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,7 +80,7 @@ namespace {
 constexpr int type_f32 = 0, compute_32f = 68, algo_default = -1, on_device = 1;
 constexpr int to_device = 1, to_host = 2, within_device = 3;
 constexpr unsigned non_blocking = 1;
-constexpr int relaxed = 2;
+constexpr int thread_local_mode = 1;  // of a capture
 constexpr int attribute_op_a = 3, attribute_op_b = 4, attribute_epilogue = 7, attribute_bias = 8;
 constexpr int epilogue_bias = 4;
 constexpr int largest = 512, large = 2048, batch = 8, arrays = 64, streams = 3;
@@ -88,6 +90,7 @@ constexpr std::size_t lt_workspace_bytes = std::size_t{4} << 20;
 
 std::atomic<long> calls{0}, in_graphs{0}, launches{0}, verified{0}, wrong{0};
 std::atomic<double> worst{0};
+std::shared_mutex captures;
 
 void check(int status, const char* what) {
   if (status == 0) return;
@@ -189,7 +192,10 @@ class Thread {
     return 1;
   }
 
+  // cuBLAS waits for the whole device where it ends a handle, which makes captures of other threads
+  // invalid, in any mode of theirs.
   void begin_anew() {
+    const std::lock_guard<std::shared_mutex> lock(captures);
     CHECK(cublasDestroy_v2(handle_));
     CHECK(cublasLtDestroy(lt_));
     open();
@@ -203,22 +209,23 @@ class Thread {
     CHECK(cudaStreamCreateWithFlags(&stream, non_blocking));
   }
 
-  // cuBLAS's own workspace is given to it, so that it allocates none in a capture. Captures are
-  // relaxed: where other threads make handles, those of the stricter modes fail now and then with
-  // cuBLAS alone, too.
+  // cuBLAS's own workspace is given to it, so that it allocates none in a capture.
   void graph() {
     on_ = static_cast<int>(random_() % streams);
     void *graph = nullptr, *instance = nullptr;
     CHECK(cublasSetStream_v2(handle_, streams_[on_]));
     CHECK(cublasSetWorkspace_v2(handle_, workspace_, lt_workspace_bytes));
     CHECK(cudaStreamSynchronize(streams_[on_]));
-    CHECK(cudaStreamBeginCapture(streams_[on_], relaxed));
-    for (int i = 0; i < 4; ++i) {
-      Shape s = shared_.pool[random_() % shared_.pool.size()];
-      if (s.kind == pointers) s.kind = strided;  // a copy from the host has no place in a graph
-      call(s, place(s));
+    {
+      const std::shared_lock<std::shared_mutex> lock(captures);
+      CHECK(cudaStreamBeginCapture(streams_[on_], thread_local_mode));
+      for (int i = 0; i < 4; ++i) {
+        Shape s = shared_.pool[random_() % shared_.pool.size()];
+        if (s.kind == pointers) s.kind = strided;  // a copy from the host has no place in a graph
+        call(s, place(s));
+      }
+      CHECK(cudaStreamEndCapture(streams_[on_], &graph));
     }
-    CHECK(cudaStreamEndCapture(streams_[on_], &graph));
     CHECK(cudaGraphInstantiate(&instance, graph, 0));
     for (int i = 0; i < 3; ++i) CHECK(cudaGraphLaunch(instance, streams_[on_]));
     CHECK(cudaStreamSynchronize(streams_[on_]));

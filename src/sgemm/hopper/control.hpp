@@ -20,8 +20,9 @@ struct alignas(16) Outlier {
 
 // Of all items of the split pass; zero before and after a call, among the workspace's tickets.
 struct alignas(16) OutlierTotals {
-  unsigned long long ns;  // that tiles take for them, summed over tiles; or too_many_outliers
+  unsigned long long ns;  // that tiles take for them, summed over tiles
   unsigned count;
+  unsigned unlisted;  // 1: some found no room in their list
 };
 
 // Plain FP32's mean square error in an element of C over that of a path, as terms.hpp estimates

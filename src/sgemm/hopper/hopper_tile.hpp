@@ -50,11 +50,12 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   const bool is_first = !params.problem.overlaps_previous, writes = tid == 0 && blockIdx.x == 0;
   OutlierTotals outliers = {};
   if constexpr (scheme.fp16) outliers = *params.outlier_totals;
+  const bool fits_fp16 =
+      scheme.fp16 && outliers.unlisted == 0 && outliers.ns <= params.most_outlier_ns;
   Path path;
   if (is_first) {
-    path = select_path<consumer_threads>(params.problem, control, params.range_blocks,
-                                         !scheme.fp16 || outliers.ns > params.most_outlier_ns, tid,
-                                         [] { sync_consumers(); });
+    path = select_path<consumer_threads>(params.problem, control, params.range_blocks, !fits_fp16,
+                                         tid, [] { sync_consumers(); });
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;
       control.outlier_count = path == Path::bf16x6 ? too_many : outliers.count;

@@ -57,7 +57,8 @@ class FoundOutliers {
       to.counts[list] = listed;
       if (count > 0) {
         atomicAdd(&totals.count, count);
-        atomicAdd(&totals.ns, count > listed ? too_many_outliers : count * to.ns);
+        atomicAdd(&totals.ns, listed * to.ns);
+        if (count > listed) atomicMax(&totals.unlisted, 1u);
       }
     }
     if (tid >= static_cast<int>(listed)) return;

@@ -230,14 +230,12 @@ constexpr double choice_margin = 1.05;
 // --- the split pass
 
 constexpr int split_blocks_per_sm = 3;
-constexpr int stages_at_once = 2;      // stages whose loads are under way together
-constexpr int sampled_stages = 4;      // of 32 along k, of each row
-constexpr int sample_room = 2;         // by so much a sample may miss a row's largest exponent
-constexpr int largest_diagonal = 11;   // by so much a row's diagonal may outweigh its sample
-constexpr int max_range_blocks = 512;  // blocks that write ranges
-// Outliers that a work item's list holds, and a time of all which says that a list did not do.
-constexpr unsigned listed_outliers = 64;
-constexpr unsigned long long too_many_outliers = 1ull << 62;
+constexpr int stages_at_once = 2;         // stages whose loads are under way together
+constexpr int sampled_stages = 4;         // of 32 along k, of each row
+constexpr int sample_room = 2;            // by so much a sample may miss a row's largest exponent
+constexpr int largest_diagonal = 11;      // by so much a row's diagonal may outweigh its sample
+constexpr int max_range_blocks = 512;     // blocks that write ranges
+constexpr unsigned listed_outliers = 64;  // that a work item's list holds
 // How long an outlier of A and one of B take in a tile (H200: 4096 in A of 8192 cubed 0.13 us each,
 // 1024 in B of 4096 cubed 1.9 us), and which share of the product's time all of them may take:
 // bf16x6 would take twice the product's. So many are few in any product.
