@@ -62,7 +62,7 @@ constexpr const char* reason_texts[] = {
     "GPU for which cuBLAS was never measured",
     "libkernelwright cannot be used",
     "no device that libkernelwright can use",
-    "capture, and no workspace was at hand",
+    "capture that is broken, or without a workspace",
     "refused by libkernelwright",
 };
 constexpr std::size_t reason_count = sizeof reason_texts / sizeof reason_texts[0];

@@ -110,7 +110,8 @@ kwStatus_t with_functions(const Product& p, const Real& real, const Complex& com
 
 }  // namespace
 
-std::shared_ptr<Lane> Lane::open(Device& device, const Policy& policy, std::string* why_not) {
+std::shared_ptr<Lane> Lane::open(Device& device, const Policy& policy, std::size_t workspace_bytes,
+                                 std::string* why_not) {
   const KernelwrightLibrary& kw = library();
   const auto lock = lock_over_forks();  // the library makes things once, too
   const AllocatesBesideCaptures allocates;
@@ -121,7 +122,7 @@ std::shared_ptr<Lane> Lane::open(Device& device, const Policy& policy, std::stri
     *why_not = kw.kwLastErrorMessage(nullptr);
     return nullptr;
   }
-  static_cast<void>(kw.kwSetWorkspaceLimit(handle, policy.workspace_bytes));
+  static_cast<void>(kw.kwSetWorkspaceLimit(handle, workspace_bytes));
   return std::shared_ptr<Lane>(new Lane(device, handle));
 }
 
@@ -152,14 +153,6 @@ bool Lane::use_stream(Stream stream) {
 void Lane::reserve(std::size_t bytes) {
   const AllocatesBesideCaptures allocates;
   static_cast<void>(library().kwReserveWorkspace(handle_, bytes));
-}
-
-bool Lane::fix_workspace(std::size_t bytes) {
-  const AllocatesBesideCaptures allocates;
-  decisions_.clear();
-  const kwStatus_t status = library().kwReserveWorkspace(handle_, bytes);
-  static_cast<void>(library().kwSetWorkspaceLimit(handle_, 0));  // what is there stays
-  return status == KW_STATUS_OK;
 }
 
 Lane::Key Lane::key_of(const Call& call) {

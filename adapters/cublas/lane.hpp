@@ -27,11 +27,8 @@ struct Device {
   int ordinal = 0;
   std::string why_not;  // a sentence where the library cannot use it
   std::string name;
-  const VendorTimes* times = nullptr;  // null: cuBLAS was never measured there
-  // Contexts with memory of their own for the next captures.
-  std::vector<std::shared_ptr<Lane>> spares;
-  std::size_t spares_wanted = 1;
-  std::size_t spare_bytes = 0;
+  const VendorTimes* times = nullptr;         // null: cuBLAS was never measured there
+  std::vector<std::shared_ptr<Lane>> unused;  // whose graphs are gone, for the next captures
 };
 
 // Whether calls of one kind are taken.
@@ -44,8 +41,10 @@ struct Decision {
 
 class Lane {
  public:
-  // Null, and a sentence, where there is none. It belongs to no stream yet.
-  static std::shared_ptr<Lane> open(Device& device, const Policy& policy, std::string* why_not);
+  // Null, and a sentence, where there is none. It belongs to no stream yet, and never has more
+  // workspace than so much.
+  static std::shared_ptr<Lane> open(Device& device, const Policy& policy,
+                                    std::size_t workspace_bytes, std::string* why_not);
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
@@ -58,8 +57,6 @@ class Lane {
   bool use_stream(Stream stream);
   // At least so much workspace, so that a call which takes it does not allocate.
   void reserve(std::size_t bytes);
-  // At least so much workspace, and never more: from now on no call allocates.
-  bool fix_workspace(std::size_t bytes);
 
   // The decision for calls like this one; new ones are handed to `is_new`, if only for the record.
   template <class IsNew>

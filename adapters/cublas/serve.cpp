@@ -44,13 +44,9 @@ Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forwa
   const std::lock_guard<std::mutex> lock(lane.mutex());
   if (!lane.is_open()) return {Reason::refused, captured};
   Decision& decision = lane.decision(call, in.policy(), [&](Decision& made) {
-    if (made.reason == Reason::none && !captured) {
-      lane.reserve(made.workspace_bytes);
-      in.prepare_captures(lane, made.workspace_bytes);
-    }
+    if (made.reason == Reason::none) lane.reserve(made.workspace_bytes);
     if (in.is_recording()) made.tally = &in.record().tally(call, made.reason, made.outlook);
   });
-  if (!captured && in.is_short_of_spares()) in.prepare_captures(lane, 0);
   if (decision.reason != Reason::none)
     return {decision.reason, captured, decision.tally, decision.outlook};
   const Verification verification(in, call, decision.tally, captured, forward);

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <utility>
 
@@ -111,8 +110,8 @@ Lane* Session::lane_for(const Call& call, Reason* reason, bool* captured) {
   const auto found = lanes_.find(key);
   std::shared_ptr<Lane> lane = found != lanes_.end() ? found->second : nullptr;
   if (lane == nullptr) {
-    *reason = Reason::capture;
-    lane = *captured ? take_spare(key, capture) : open_lane(key, reason, closing);
+    lane = *captured ? lane_of_capture(key, capture, reason, closing)
+                     : open_lane(key, reason, closing);
   }
   if (lane == nullptr) return nullptr;
   *reason = Reason::none;
@@ -127,22 +126,27 @@ Device& Session::device(int ordinal) {
   return known;
 }
 
-std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason, Closing& closing) {
+std::shared_ptr<Lane> Session::new_lane(const Key& key, std::size_t workspace_bytes,
+                                        Reason* reason) {
   const std::string& no_library = library().why_not;
   Device& on = device(static_cast<int>(key.device));
   *reason = no_library.empty() ? Reason::no_device : Reason::no_library;
   std::shared_ptr<Lane> opened;
-  if (on.why_not.empty() && no_library.empty()) {
-    opened = Lane::open(on, policy_, &on.why_not);
-    if (opened != nullptr && !opened->use_stream(key.stream)) opened.reset();
+  if (on.why_not.empty() && no_library.empty())
+    opened = Lane::open(on, policy_, workspace_bytes, &on.why_not);
+  if (opened != nullptr && opened->use_stream(key.stream)) {
+    record_.set_device(on.name);
+    return opened;
   }
-  if (opened == nullptr) {
-    const std::string& why = no_library.empty() ? on.why_not : no_library;
-    record_.warn_once("lane", "all calls go to cuBLAS: " + why);
-    return nullptr;
-  }
-  record_.set_device(on.name);
-  fill_spares(on);
+  const std::string& why = no_library.empty() ? on.why_not : no_library;
+  record_.warn_once("lane", "all calls go to cuBLAS: " + why);
+  return nullptr;
+}
+
+std::shared_ptr<Lane> Session::open_lane(const Key& key, Reason* reason, Closing& closing) {
+  std::shared_ptr<Lane> opened = new_lane(key, policy_.workspace_bytes, reason);
+  if (opened == nullptr) return nullptr;
+  take_back_lanes(closing);
   close_oldest_lane(closing);
   opened_.push_back(key);
   return lanes_.emplace(key, std::move(opened)).first->second;
@@ -160,20 +164,23 @@ void Session::close_oldest_lane(Closing& closing) {
   }
 }
 
-std::shared_ptr<Lane> Session::take_spare(const Key& key, const Capture& capture) {
-  Device& on = device(static_cast<int>(key.device));
-  take_back_spares();
-  short_of_spares_ = true;
-  if (on.spares.empty() || !driver().keeps_with_graphs()) {
-    on.spares_wanted = std::min<std::size_t>(on.spares_wanted + 1, 8);
-    return nullptr;
+// A graph may be launched whenever, so it has a lane of its own, which stays with it.
+std::shared_ptr<Lane> Session::lane_of_capture(const Key& key, const Capture& capture,
+                                               Reason* reason, Closing& closing) {
+  *reason = Reason::capture;
+  if (policy_.capture_bytes == 0 || !driver().keeps_with_graphs()) return nullptr;
+  take_back_lanes(closing);
+  std::vector<std::shared_ptr<Lane>>& unused = device(static_cast<int>(key.device)).unused;
+  std::shared_ptr<Lane> lane;
+  if (unused.empty()) {
+    lane = new_lane(key, policy_.capture_bytes, reason);
+  } else {
+    lane = std::move(unused.back());
+    unused.pop_back();
+    if (!lane->use_stream(key.stream)) lane = nullptr;
   }
-  std::shared_ptr<Lane> lane = on.spares.back();
-  if (!lane->use_stream(key.stream) ||
-      !destroy_with_graph(capture.graph, lane.get(), capture_is_gone)) {
+  if (lane == nullptr || !destroy_with_graph(capture.graph, lane.get(), capture_is_gone))
     return nullptr;
-  }
-  on.spares.pop_back();
   return lanes_.emplace(key, std::move(lane)).first->second;
 }
 
@@ -186,8 +193,8 @@ void Session::capture_is_gone(void* data) {
   owner.gone_.push_back(gone);
 }
 
-// Lanes whose graphs are gone serve other captures.
-void Session::take_back_spares() {
+// Some of the lanes whose graphs are gone are kept for other captures.
+void Session::take_back_lanes(Closing& closing) {
   std::vector<const Lane*> gone;
   {
     const std::lock_guard<std::mutex> lock(gone_mutex_);
@@ -197,33 +204,13 @@ void Session::take_back_spares() {
     const auto found = std::find_if(lanes_.begin(), lanes_.end(),
                                     [&](const auto& entry) { return entry.second.get() == lane; });
     if (found == lanes_.end()) continue;
-    found->second->device().spares.push_back(std::move(found->second));
+    std::vector<std::shared_ptr<Lane>>& unused = found->second->device().unused;
+    if (unused.size() < most_unused)
+      unused.push_back(std::move(found->second));
+    else
+      closing.add(std::move(found->second));
     lanes_.erase(found);
     ++generation_;
-  }
-}
-
-void Session::prepare_captures(Lane& lane, std::size_t workspace_bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Device& on = lane.device();
-  // By powers of two: what a workspace grew out of is kept.
-  const std::size_t wanted = workspace_bytes == 0 ? 0 : std::bit_ceil(workspace_bytes);
-  on.spare_bytes = std::max(on.spare_bytes, std::min(wanted, policy_.capture_bytes));
-  fill_spares(on);
-}
-
-void Session::fill_spares(Device& device) {
-  short_of_spares_ = false;
-  if (policy_.capture_bytes == 0 || !driver().keeps_with_graphs()) return;
-  take_back_spares();
-  std::string why_not;
-  while (device.spares.size() < device.spares_wanted) {
-    std::shared_ptr<Lane> spare = Lane::open(device, policy_, &why_not);
-    if (spare == nullptr) return;
-    device.spares.push_back(std::move(spare));
-  }
-  for (const auto& spare : device.spares) {
-    if (!spare->fix_workspace(device.spare_bytes)) return;
   }
 }
 

@@ -32,10 +32,6 @@ class Session {
   // The lane for a call; null, and why, where there is none. It may be closed by the time that its
   // mutex is had; the next lane_for then gives another. Valid until this thread's next call of it.
   Lane* lane_for(const Call& call, Reason* reason, bool* captured);
-  // A lane met a product that takes so much workspace: captures shall have it, too.
-  void prepare_captures(Lane& lane, std::size_t workspace_bytes);
-  // Whether a capture took what was prepared since.
-  bool is_short_of_spares() const { return short_of_spares_.load(std::memory_order_relaxed); }
   // Whether the taken call at hand is one of those to verify.
   bool is_turn_to_verify() { return taken_++ % policy_.verify_every == 0; }
   // The program destroys the handle: its lanes go.
@@ -60,22 +56,23 @@ class Session {
     Key key{};
     std::shared_ptr<Lane> lane;
   };
-  static constexpr std::size_t most_lanes = 64;
+  static constexpr std::size_t most_lanes = 64, most_unused = 8;
 
   Device& device(int ordinal);
   class Closing;
+  std::shared_ptr<Lane> new_lane(const Key& key, std::size_t workspace_bytes, Reason* reason);
   std::shared_ptr<Lane> open_lane(const Key& key, Reason* reason, Closing& closing);
-  std::shared_ptr<Lane> take_spare(const Key& key, const Capture& capture);
+  std::shared_ptr<Lane> lane_of_capture(const Key& key, const Capture& capture, Reason* reason,
+                                        Closing& closing);
   void close_oldest_lane(Closing& closing);
-  void fill_spares(Device& device);
-  void take_back_spares();
+  void take_back_lanes(Closing& closing);
   static void capture_is_gone(void* lane);
 
   const Policy policy_;
   const bool recording_;
   Record record_;
   std::mutex gone_mutex_;
-  std::vector<const Lane*> gone_;  // whose graphs are gone, not yet among the spares
+  std::vector<const Lane*> gone_;  // whose graphs are gone, not yet taken back
   // Of all below. Who waits for it may hold a lane's lock; who has it waits for no lane's.
   std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<Lane>, Hash> lanes_;
@@ -83,7 +80,6 @@ class Session {
   std::map<int, Device> devices_;
   std::atomic<std::uint64_t> generation_{1};
   std::atomic<std::int64_t> taken_{0};
-  std::atomic<bool> short_of_spares_{false};
 };
 
 Session& session();
