@@ -226,6 +226,11 @@ void Session::forget(Handle handle) {
     }
     at = goes ? lanes_.erase(at) : std::next(at);
   }
+  take_back_lanes(closing);
+  for (auto& [ordinal, device] : devices_) {
+    for (std::shared_ptr<Lane>& lane : device.unused) closing.add(std::move(lane));
+    device.unused.clear();
+  }
   ++generation_;
 }
 

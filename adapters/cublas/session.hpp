@@ -34,7 +34,7 @@ class Session {
   Lane* lane_for(const Call& call, Reason* reason, bool* captured);
   // Whether the taken call at hand is one of those to verify.
   bool is_turn_to_verify() { return taken_++ % policy_.verify_every == 0; }
-  // The program destroys the handle: its lanes go.
+  // The program destroys the handle: its lanes go, and those that captures do not use any more.
   void forget(Handle handle);
 
  private:
