@@ -42,8 +42,8 @@ enum Operand { in_a, in_b, in_c, in_source, operands };
 // The batch: how often, and how far each operand goes on in each of its dimensions.
 struct Batch {
   int dimensions = 0;
-  std::array<std::int64_t, most_dimensions> size{};
-  std::array<std::array<std::int64_t, most_dimensions>, operands> stride{};
+  std::array<std::int64_t, most_dimensions> size;
+  std::array<std::array<std::int64_t, most_dimensions>, operands> stride;
 };
 
 // `array`'s stride in dimension i of a batch of `dimensions`.

@@ -61,9 +61,7 @@ Place place_of(std::initializer_list<const Array*> arrays, std::optional<Stream>
 
 void check_out(const Array& out, const Strided& sizes, kwDataType_t type) {
   const Strided& view = out.view();
-  bool fits = view.dimensions == sizes.dimensions;
-  for (int i = 0; fits && i < sizes.dimensions; ++i) fits = view.size[i] == sizes.size[i];
-  if (!fits) {
+  if (!view.has_sizes_of(sizes)) {
     refuse(out.name(), " is ", sizes_text(view), ", but the result is ", sizes_text(sizes),
            ": pass one of that size");
   }

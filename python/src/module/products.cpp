@@ -65,7 +65,7 @@ Strided with_both(const Strided& view, const Strided& a, const Strided& b) {
 void take_bias(const Request& request, const ProductSize& size, std::optional<Stream> work,
                Operands* operands) {
   if (request.bias.is_none()) return;
-  operands->bias = Array::of(request.bias, "bias", work, request.trusted);
+  operands->bias = Array::of(request.bias, "bias", work, request.trusted, &operands->a);
   const Strided& view = operands->bias->view();
   const std::int64_t wanted = request.bias_of_rows ? size.m : size.n;
   if (operands->bias->type() != KW_FLOAT32 || view.dimensions != 1 || view.size[0] != wanted) {
@@ -79,12 +79,11 @@ void take_bias(const Request& request, const ProductSize& size, std::optional<St
 void take_source(const Request& request, const Strided& sizes, std::optional<Stream> work,
                  Operands* operands) {
   if (request.source.is_none()) return;
-  operands->source = Array::of(request.source, "source", work, request.trusted);
+  operands->source = Array::of(request.source, "source", work, request.trusted, &operands->a);
   if (operands->source->type() != KW_FLOAT32) refuse("source must have float32 elements");
-  const Strided& view = operands->source->view();
-  bool same = view.dimensions == sizes.dimensions;
-  for (int i = 0; same && i < sizes.dimensions; ++i) same = view.size[i] == sizes.size[i];
-  if (!same) refuse("source must have the result's sizes");
+  if (!operands->source->view().has_sizes_of(sizes)) {
+    refuse("source must have the result's sizes");
+  }
 }
 
 void check_type(const Array& array) {
@@ -99,7 +98,7 @@ nb::object compute(const Request& request) {
   Operands operands;
   operands.a = Array::of(request.a, "a", asked, request.trusted);
   const std::optional<Stream> work = asked ? asked : operands.a.stream();
-  operands.b = Array::of(request.b, "b", work, request.trusted);
+  operands.b = Array::of(request.b, "b", work, request.trusted, &operands.a);
   check_type(operands.a);
   check_type(operands.b);
   const ProductSize size = product_size(operands.a.view(), operands.b.view());
@@ -113,7 +112,7 @@ nb::object compute(const Request& request) {
   if (request.out.is_none()) {
     operands.out = Array::made(operands.a, size.result, KW_FLOAT32);
   } else {
-    operands.out = Array::of(request.out, "out", work, request.trusted);
+    operands.out = Array::of(request.out, "out", work, request.trusted, &operands.a);
     check_out(*operands.out, size.result, KW_FLOAT32);
   }
   const Place place = place_of(

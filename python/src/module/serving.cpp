@@ -25,13 +25,6 @@ struct ServedOperands {
   Strided sizes;  // the result's
 };
 
-bool is_of_sizes(const Array& array, const Strided& sizes) {
-  const Strided& view = array.view();
-  bool same = view.dimensions == sizes.dimensions;
-  for (int i = 0; same && i < sizes.dimensions; ++i) same = view.size[i] == sizes.size[i];
-  return same;
-}
-
 // The same dimensions for both, and no broadcast.
 bool find_sizes(const Strided& a, const Strided& b, int dimensions, const Setting& setting,
                 Strided* sizes) {
@@ -50,7 +43,7 @@ bool take(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensio
   const auto usable = [&](nb::handle one) { return Array::has_exchange(one); };
   if (!usable(a) || !usable(b)) return false;
   operands->a = Array::of(a, "a", std::nullopt, true);
-  operands->b = Array::of(b, "b", std::nullopt, true);
+  operands->b = Array::of(b, "b", std::nullopt, true, &operands->a);
   const Array& first = operands->a;
   const auto agrees = [&](const Array& other) {
     return other.is(KW_FLOAT32) && other.ordinal() == first.ordinal();
@@ -61,13 +54,13 @@ bool take(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensio
   }
   if (!c.is_none()) {
     if (!usable(c)) return false;
-    operands->c = Array::of(c, "c", std::nullopt, true);
+    operands->c = Array::of(c, "c", std::nullopt, true, &operands->a);
     if (!agrees(*operands->c)) return false;
   }
   if (!out.is_none()) {
     if (!usable(out)) return false;
-    operands->out = Array::of(out, "out", std::nullopt, true);
-    if (!agrees(*operands->out) || !is_of_sizes(*operands->out, operands->sizes) ||
+    operands->out = Array::of(out, "out", std::nullopt, true, &operands->a);
+    if (!agrees(*operands->out) || !operands->out->view().has_sizes_of(operands->sizes) ||
         !is_expressible(operands->out->view())) {
       return false;
     }
@@ -94,10 +87,10 @@ bool take_added(float beta, ServedOperands* operands, Product* product) {
     product->bias = static_cast<const float*>(view.data);
     return true;
   }
-  if (!is_of_sizes(c, operands->sizes)) return false;
+  if (!view.has_sizes_of(operands->sizes)) return false;
   product->beta = beta;
   const bool in_place = operands->out && operands->out->view().data == view.data &&
-                        operands->out->view().stride == view.stride;
+                        operands->out->view().has_strides_of(view);
   if (in_place) return true;
   make_expressible(&c);
   product->source = c.view();
