@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _devices, _reductions
+from kernelwright import _devices, _level3, _reductions
 
 
-@pytest.mark.parametrize("module", [kw, _reductions, _devices])
+@pytest.mark.parametrize("module", [kw, _level3, _reductions, _devices])
 def test_examples_of_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0

@@ -39,7 +39,7 @@ kwDataType_t Array::type() const {
   if (type_ >= 0) return type_;
   throw nb::type_error(
       sentence(name_, " has elements of type ", held_ ? held_->type_text : "",
-               ": convert it to float32 (reductions take float16, bfloat16, float32, float64, "
+               ": convert it to float32 (products also take two arrays of complex64; reductions take float16, bfloat16, float32, float64, "
                "int8, int32 and int64)")
           .c_str());
 }
@@ -55,6 +55,7 @@ Array::Held& Array::held() {
 
 bool Array::take_type(char kind, std::int64_t bytes) {
   type_ = to_type(kind, bytes);
+  is_complex64_ = kind == 'c' && bytes == 8;
   if (type_ < 0) {
     const char* const word = kind == 'f'   ? "float"
                              : kind == 'i' ? "int"
@@ -80,6 +81,7 @@ void Array::take(const dlpack::Tensor& tensor) {
                     : tensor.type.kind == dlpack::kind_bfloat ? 'b'
                     : tensor.type.kind == dlpack::kind_int    ? 'i'
                     : tensor.type.kind == dlpack::kind_uint   ? 'u'
+                    : tensor.type.kind == dlpack::kind_complex ? 'c'
                                                               : '?';
   take_type(tensor.type.lanes == 1 ? kind : '?', tensor.type.bits / 8);
   switch (tensor.device.type) {
@@ -125,11 +127,13 @@ bool Array::take_buffer() {
   const char* format = buffer.format == nullptr ? "B" : buffer.format;
   const char* const whole = format;
   if (*format == '@' || *format == '=' || *format == '<') ++format;
+  const bool is_complex = std::strcmp(format, "Zf") == 0;
   const char letter = std::strlen(format) == 1 ? *format : '?';
-  const char kind = std::strchr("efd", letter) != nullptr     ? 'f'
+  const char kind = is_complex                                ? 'c'
+                    : std::strchr("efd", letter) != nullptr   ? 'f'
                     : std::strchr("bhilq", letter) != nullptr ? 'i'
                                                               : '?';
-  if (!take_type(kind, buffer.itemsize)) held_->type_text = sentence("'", whole, "'");
+  if (!take_type(kind, buffer.itemsize) && !is_complex64_) held_->type_text = sentence("'", whole, "'");
   view_.data = buffer.buf;
   view_.dimensions = buffer.ndim;
   for (int i = 0; i < buffer.ndim; ++i) {

@@ -30,6 +30,7 @@ class Array {
   // Throws a TypeError where the library has no such type.
   kwDataType_t type() const;
   bool is(kwDataType_t type) const { return type_ == type; }
+  bool is_complex64() const { return is_complex64_; }
   int ordinal() const { return ordinal_; }  // a GPU's, or on_cpu
   bool is_read_only() const { return read_only_; }
   // The stream on which the package that it belongs to works now, where that can be asked.
@@ -46,6 +47,7 @@ class Array {
   static bool has_exchange(nb::handle object);
   // A new array of `like`'s package and device, dense, of these sizes.
   static Array made(const Array& like, const Strided& sizes, kwDataType_t type);
+  static Array made_complex64(const Array& like, const Strided& sizes);
   // A dense copy, with its dimensions in this order; warns (kernelwright.CopyWarning).
   Array dense_copy(const std::vector<int>* order = nullptr) const;
 
@@ -71,11 +73,13 @@ class Array {
   bool take_cuda_interface();
   bool take_capsule(std::optional<Stream> work);
   void take(const dlpack::Tensor& tensor);
+  static Array made_of(const Array& like, const Strided& sizes, const char* type, bool same);
   bool take_type(char kind, std::int64_t bytes);
 
   const char* name_ = "";  // of static storage
   Strided view_;
   int type_ = -1;  // a kwDataType_t; -1: the library has none
+  bool is_complex64_ = false;
   int ordinal_ = on_cpu;
   bool read_only_ = false;
   bool trusted_ = false;

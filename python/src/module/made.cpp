@@ -74,12 +74,12 @@ struct PlainFunctions {
 
 // A tensor of `like`'s device: PyTorch's own, which it may resize and record for streams.
 nb::object new_tensor(nb::handle like, bool is_plain, int ordinal, const Strided& sizes,
-                      kwDataType_t type, bool of_same_type) {
+                      const char* type, bool of_same_type) {
   Strided dense = sizes;
   dense.make_dense();
   const nb::tuple size = tuple_of(dense.size.data(), dense.dimensions);
   const nb::tuple stride = tuple_of(dense.stride.data(), dense.dimensions);
-  if (is_plain && type == KW_FLOAT32) {
+  if (is_plain && std::strcmp(type, "float32") == 0) {
     static const PlainFunctions functions;
     PyObject* const function = ordinal == on_cpu                 ? functions.on_cpu
                                : ordinal == current_device() ? functions.on_cuda
@@ -88,30 +88,38 @@ nb::object new_tensor(nb::handle like, bool is_plain, int ordinal, const Strided
   }
   if (!of_same_type) {
     return like.attr("new_empty_strided")(
-        size, stride, nb::arg("dtype") = nb::module_::import_("torch").attr(to_numpy(type)));
+        size, stride, nb::arg("dtype") = nb::module_::import_("torch").attr(type));
   }
   return like.attr("new_empty_strided")(size, stride);
 }
 
 // The function `empty` of a package, kept.
 nb::object new_array(PyObject** function, const char* package, const Strided& sizes,
-                     kwDataType_t type) {
+                     const char* type) {
   if (*function == nullptr) {
     *function = nb::object(nb::module_::import_(package).attr("empty")).release().ptr();
   }
   return called(*function,
-                {tuple_of(sizes.size.data(), sizes.dimensions), nb::str(to_numpy(type))});
+                {tuple_of(sizes.size.data(), sizes.dimensions), nb::str(type)});
 }
 
 }  // namespace
 
 Array Array::made(const Array& like, const Strided& sizes, kwDataType_t type) {
+  return made_of(like, sizes, to_numpy(type), like.is(type));
+}
+
+Array Array::made_complex64(const Array& like, const Strided& sizes) {
+  return made_of(like, sizes, "complex64", like.is_complex64());
+}
+
+Array Array::made_of(const Array& like, const Strided& sizes, const char* type, bool same) {
   nb::object object;
   const bool is_tensor = like.facts_->makes_tensors;
   const std::string module = is_tensor ? "" : module_of(like.object_);
   if (is_tensor) {
     object = new_tensor(like.object_, like.facts_->is_plain_tensor, like.ordinal_, sizes, type,
-                        like.is(type));
+                        same);
   } else if (is_of(module, "cupy")) {
     static PyObject* empty = nullptr;
     object = new_array(&empty, "cupy", sizes, type);

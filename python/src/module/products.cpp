@@ -1,4 +1,5 @@
 // matmul and gemm, for Python.
+#include <complex>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,7 @@ kwActivation_t to_activation(nb::handle activation) {
 // What Python passes beside the operands.
 struct Request {
   nb::handle a, b, out, source, bias, activation, math, stream;
-  float alpha = 1, beta = 0;
+  std::complex<float> alpha = 1, beta = 0;
   bool bias_of_rows = false;
   bool trusted = false;
 };
@@ -93,14 +94,37 @@ void check_type(const Array& array) {
   }
 }
 
+void check_complex(const Request& request) {
+  if (request.bias.is_none() && request.source.is_none() && request.activation.is_none()) return;
+  refuse("a and b are complex, and products of those take no bias, source or activation: leave it out");
+}
+
+void check_real(const Request& request) {
+  if (request.alpha.imag() == 0 && request.beta.imag() == 0) return;
+  throw nb::type_error("alpha or beta is complex, but a and b are float32: pass a number without imaginary part");
+}
+
+std::complex<float> to_complex(nb::handle number) {
+  const double re = PyComplex_RealAsDouble(number.ptr());
+  if (re == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const double im = PyComplex_ImagAsDouble(number.ptr());
+  return {static_cast<float>(re), static_cast<float>(im)};
+}
+
 nb::object compute(const Request& request) {
   const std::optional<Stream> asked = asked_stream(request.stream);
   Operands operands;
   operands.a = Array::of(request.a, "a", asked, request.trusted);
   const std::optional<Stream> work = asked ? asked : operands.a.stream();
   operands.b = Array::of(request.b, "b", work, request.trusted, &operands.a);
-  check_type(operands.a);
-  check_type(operands.b);
+  const bool is_complex = operands.a.is_complex64() && operands.b.is_complex64();
+  if (is_complex) {
+    check_complex(request);
+  } else {
+    check_type(operands.a);
+    check_type(operands.b);
+    check_real(request);
+  }
   const ProductSize size = product_size(operands.a.view(), operands.b.view());
   operands.a = expressible(std::move(operands.a), as_rows);
   operands.b = expressible(std::move(operands.b), as_columns);
@@ -110,10 +134,15 @@ nb::object compute(const Request& request) {
   // Before the result is made: what lies elsewhere is refused first.
   if (operands.b.ordinal() != operands.a.ordinal()) place_of({&operands.a, &operands.b}, asked);
   if (request.out.is_none()) {
-    operands.out = Array::made(operands.a, size.result, KW_FLOAT32);
+    operands.out = is_complex ? Array::made_complex64(operands.a, size.result)
+                              : Array::made(operands.a, size.result, KW_FLOAT32);
   } else {
     operands.out = Array::of(request.out, "out", work, request.trusted, &operands.a);
-    check_out(*operands.out, size.result, KW_FLOAT32);
+    if (is_complex) {
+      check_complex_out(*operands.out, size.result);
+    } else {
+      check_out(*operands.out, size.result, KW_FLOAT32);
+    }
   }
   const Place place = place_of(
       {&operands.a, &operands.b, given(operands.bias), given(operands.source), given(operands.out)},
@@ -129,8 +158,11 @@ nb::object compute(const Request& request) {
     *operands.source = expressible(std::move(*operands.source), as_is);
     product.source = full(*operands.source);
   }
-  product.alpha = request.alpha;
-  product.beta = request.beta;
+  product.is_complex = is_complex;
+  product.alpha = request.alpha.real();
+  product.alpha_im = request.alpha.imag();
+  product.beta = request.beta.real();
+  product.beta_im = request.beta.imag();
   if (operands.bias) product.bias = static_cast<const float*>(operands.bias->view().data);
   product.bias_of = request.bias_of_rows ? KW_BIAS_OF_ROWS : KW_BIAS_OF_COLUMNS;
   product.activation = to_activation(request.activation);
@@ -158,7 +190,7 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle bias,
   return compute(request);
 }
 
-nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle out,
+nb::object gemm(nb::handle alpha, nb::handle a, nb::handle b, nb::handle beta, nb::handle out,
                 nb::handle source, nb::handle bias, bool bias_of_rows, nb::handle activation,
                 nb::handle math, nb::handle stream, bool trusted) {
   Request request;
@@ -170,12 +202,12 @@ nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
   request.activation = activation;
   request.math = math;
   request.stream = stream;
-  request.alpha = alpha;
-  request.beta = beta;
+  request.alpha = to_complex(alpha);
+  request.beta = to_complex(beta);
   request.bias_of_rows = bias_of_rows;
   request.trusted = trusted;
-  if (beta != 0 && out.is_none() && source.is_none()) {
-    refuse("beta is ", beta, ", but there is nothing that it multiplies: pass out or source");
+  if (request.beta != std::complex<float>(0) && out.is_none() && source.is_none()) {
+    refuse("beta is ", nb::str(beta).c_str(), ", but there is nothing that it multiplies: pass out or source");
   }
   return compute(request);
 }
