@@ -249,6 +249,81 @@ def test_functions_over_tensors(device):
     within(torch.func.vmap(lambda x: kt.matmul(x, x))(a), a.double() @ a.double(), 5)
 
 
+ATTENTION = [(2, 3, 40, 40, 8, 8), (1, 2, 33, 70, 8, 5), (2, 1, 70, 33, 4, 4), (1, 1, 1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("batch, heads, rows, columns, width, depth", ATTENTION)
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("block_bytes", [1 << 29, 20000])
+def test_attention_by_products(device, batch, heads, rows, columns, width, depth, causal, block_bytes):
+    from kernelwright.torch import _attention
+
+    q, k = torch.randn(batch, rows, heads, width, device=device).transpose(1, 2), torch.randn(batch, heads, columns, width, device=device)
+    v, weights = torch.randn(batch, heads, columns, depth, device=device), torch.randn(batch, heads, rows, depth, device=device)
+    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
+    expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=causal, scale=0.3)
+    (expected * weights.double()).sum().backward()
+    scores = 0.3 * exact[0] @ exact[1].mT
+    if causal:
+        scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool, device=device).triu(1), float("-inf"))
+    out, sums = _attention.forward(q, k, v, causal, 0.3, True, "fp32_split", block_bytes)
+    within(out, expected, 10)
+    within(sums[..., :rows], scores.logsumexp(-1), 10)
+    assert sums.shape[-1] % 32 == 0
+    within(_attention.forward(q, k, v, causal, 0.3, False, "fp32", block_bytes)[0], expected, 10)
+    found = _attention.backward(weights, q, k, v, out, sums, causal, 0.3, "fp32_split", block_bytes)
+    for ours, theirs in zip(found, exact):
+        within(ours, theirs.grad, 100)
+
+
+def test_inductor_is_told_and_forgets(device):
+    import torch._inductor.config as config
+
+    before = (list(config.external_matmul), config.pre_grad_custom_pass)
+    with served(device):
+        (ours,) = [one for one in config.external_matmul if one.__name__ == "kernelwright_mm"]
+        assert config.pre_grad_custom_pass is not None
+        with served(device, inductor=True):
+            assert len(config.external_matmul) == len(before[0]) + 1
+        a, b = torch.randn(5, 6, device=device), torch.randn(6, 7, device=device)
+        out = torch.empty(5, 7, device=device)
+        ours(a, b, out=out)
+        within(out, a.double() @ b.double(), 6)
+        half = a.to(torch.float16)
+        assert torch.equal(ours(half, half.t(), out=None), half @ half.t())
+    assert (list(config.external_matmul), config.pre_grad_custom_pass) == before
+    ours(a, b, out=out)
+    within(out, a.double() @ b.double(), 6)
+    with served(device, inductor=False):
+        assert list(config.external_matmul) == before[0]
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_activations_are_put_into_products(device, activation, bias):
+    from kernelwright.torch import _inductor
+
+    nn = torch.nn
+    last = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
+    model = nn.Sequential(nn.Linear(8, 6, bias=bias), last, nn.Linear(6, 4)).to(device)
+    x = torch.randn(2, 5, 8, device=device)
+    found = []
+
+    def backend(graph, _):
+        found.append(_inductor.fuse_activations(graph.graph, 1, (device,)))
+        graph.recompile()
+        return graph
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        within(torch.compile(model, backend=backend)(x), model.double()(x.double()), 40)
+    model.float()
+    assert found == [1]
+    torch._dynamo.reset()
+    torch.compile(model, backend=backend)(x).sum().backward()
+    assert found == [1, 0]
+
+
 def test_threads(device):
     a = torch.randn(64, 64, device=device)
     with served(device):

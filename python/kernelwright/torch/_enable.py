@@ -5,12 +5,13 @@ PyTorch's formulas whose products are served in turn. A call that is not served 
 """
 
 import warnings
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import torch
 
 from .. import _core
 from .._errors import InvalidArgumentError
+from . import _attention, _inductor
 
 _precision = torch._C._get_fp32_precision_getter
 
@@ -18,9 +19,10 @@ _precision = torch._C._get_fp32_precision_getter
 class _Setting:
     """What `enable` asked for, the last one on top."""
 
-    def __init__(self, math, smallest):
+    def __init__(self, math, smallest, attention):
         self.math = math
         self.smallest = smallest
+        self.attention = attention
         self.taken = self.left = 0  # calls so far
 
 
@@ -33,7 +35,7 @@ class _Override:
         self.library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is what was asked for
-            for name, serve in _SERVED.items():
+            for name, serve in {**_SERVED, **(_SERVED_ON_CUDA if key == "CUDA" else {})}.items():
                 original = torch.library.get_kernel(f"aten::{name}", key)
                 self.library.impl(name, self.kernel(original, serve), key, allow_override=True)
 
@@ -108,7 +110,52 @@ _SERVED = {
     "baddbmm.out": _baddbmm,
     "_addmm_activation": _addmm_activation,
 }
+
+
+def _scale(query, scale):
+    return query.shape[3] ** -0.5 if scale is None else scale
+
+
+def _attend(query, key, value, bias, keeps_sums, dropout_p=0.0, is_causal=False, *, scale=None):
+    if not _now.attention or _wishes_tf32() or not _attention.is_served(query, key, value, bias, dropout_p):
+        return None
+    math = _MATH_NAMES[_now.math]
+    out, sums = _attention.forward(query, key, value, is_causal, _scale(query, scale), keeps_sums, math)
+    # Where PyTorch's kernel keeps what it drew; nothing was.
+    seed, offset = (torch.zeros((), dtype=torch.long, device=query.device) for _ in range(2))
+    return out, sums, seed, offset
+
+
+def _attend_backward(
+    gradient, query, key, value, bias, out, sums, seed, offset, dropout_p, wanted, is_causal=False, *, scale=None
+):
+    if not _now.attention or _wishes_tf32() or not _attention.is_served(query, key, value, bias, dropout_p):
+        return None
+    math = _MATH_NAMES[_now.math]
+    found = _attention.backward(gradient, query, key, value, out, sums, is_causal, _scale(query, scale), math)
+    return (*found, None)
+
+
+# Kernels that there are for CUDA alone.
+_SERVED_ON_CUDA = {
+    "_scaled_dot_product_efficient_attention": _attend,
+    "_scaled_dot_product_efficient_attention_backward": _attend_backward,
+}
 _MATHS = {"fp32": 0, "fp32_split": 1}
+_MATH_NAMES = ("fp32", "fp32_split")
+_hooks: List["_inductor.Hook"] = []  # at most one
+
+
+def _math_now():
+    """The arithmetic of calls that are served now; None: none is."""
+    return _now.math if _settings and not _wishes_tf32() else None
+
+
+def kernelwright_mm(a, b, *, out=None):
+    """What Inductor may choose for a product of matrices; what is not served is PyTorch's."""
+    on_cuda = _settings and a.is_cuda and not _wishes_tf32()
+    served = _core.serve(a, b, None, out, 2, 1.0, 0.0, 0, _now.math, _now.smallest) if on_cuda else None
+    return torch.mm(a, b, out=out) if served is None else served
 
 
 class enable:
@@ -125,18 +172,24 @@ class enable:
     math      "fp32_split" (no less accurate than FP32) or "fp32".
     smallest  Products of fewer multiplications, m·n·k times the batch, stay PyTorch's.
     devices   Of which type: ("cuda",), or with "cpu" for tests.
+    attention Whether scaled_dot_product_attention without a mask and without dropout is computed by products, too, where
+              PyTorch would take its memory-efficient kernel, as it does in float32. A block of scores is in memory then,
+              512 MiB or less.
+    inductor  Whether torch.compile may choose Kernelwright's product where it tunes products (max-autotune), and puts
+              relu and gelu into the products before them in graphs without gradients, which keep that. None: where
+              PyTorch's Inductor is loaded already; True loads it, which takes seconds.
 
     For all threads of the process; within another `enable` the inner one counts. On leaving the last one all kernels
     are as they were.
     """
 
-    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",)):
+    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",), attention: bool = False, inductor: Optional[bool] = None):
         if math not in _MATHS:
             raise InvalidArgumentError(f"math is {math!r}: pass 'fp32' or 'fp32_split'")
         unknown = set(devices) - {"cuda", "cpu"}
         if unknown:
             raise InvalidArgumentError(f"devices has {', '.join(sorted(unknown))}: pass 'cuda' or 'cpu'")
-        self._setting = _Setting(_MATHS[math], smallest)
+        self._setting = _Setting(_MATHS[math], smallest, attention)
         global _now
         _settings.append(self._setting)
         _now = self._setting
@@ -144,6 +197,8 @@ class enable:
             key = device.upper()
             if all(override.key != key for override in _overrides):
                 _overrides.append(_Override(key))
+        if not _hooks and (_inductor.is_loaded() if inductor is None else inductor):
+            _hooks.append(_inductor.Hook(kernelwright_mm, _math_now))
 
     def served(self) -> Dict[str, int]:
         """How many calls were computed by Kernelwright, and how many by PyTorch's own kernels, while this one counted."""
@@ -161,6 +216,8 @@ class enable:
         for override in _overrides:
             override.remove()
         _overrides.clear()
+        while _hooks:
+            _hooks.pop().remove()
 
     def __enter__(self) -> "enable":
         return self
