@@ -101,6 +101,16 @@ def host_times() -> dict:
         times.append(loop.seconds(QUEUED) * 1e6 / QUEUED)
     found["C interface"] = round(statistics.median(times), 3)
     half = a.half()
+    wanted = a.clone().requires_grad_()
+    found.update(
+        host_us(
+            {
+                "torch.mm, recorded": lambda: torch.mm(wanted, b),
+                "kernelwright.torch.matmul, recorded": lambda: kt.matmul(wanted, b),
+                "torch.ops.kernelwright.matmul, recorded": lambda: operator(wanted, b),
+            }
+        )
+    )
     others = {
         "torch.mm, inference mode": lambda: torch.mm(a, b),
         "torch.ops.kernelwright.matmul, inference mode": lambda: operator(a, b),
@@ -179,13 +189,15 @@ def jax_products(size: int) -> dict:
     return {"size": size, "time_us": {name: round(statistics.median(us), 2) for name, us in found.items()}, "jax": jax.__version__}
 
 
-VARIANTS = ("vendor", "drop-in", "enable")
+VARIANTS = {"vendor": [], "drop-in": [], "enable": ["--enable"], "enable, attention": ["--enable", "--attention"]}
 
 
 def programs(adapter: Path | None, seconds: float, compiled: bool, options: list[str]) -> dict:
     """A training step of GPT-2 by a process each, in turn."""
-    workers = {}
-    for name in VARIANTS:
+    workers, ready = {}, {}
+    for name, wishes in VARIANTS.items():
+        if compiled and "--attention" in wishes:
+            continue
         environment = dict(os.environ)
         if name == "drop-in":
             if adapter is None:
@@ -193,8 +205,10 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
             library = next(Path(kw.__file__).parent.glob("libkernelwright.so*"))
             environment.update(LD_PRELOAD=str(adapter.resolve()), KERNELWRIGHT_LIBRARY=str(library))
         command = [sys.executable, str(HERE / "worker.py"), *options, *(["--compile"] if compiled else [])]
-        command += ["--enable"] if name == "enable" else []
+        command += wishes
         workers[name] = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if compiled:  # the others find in the cache what the first one compiled
+            ready[name] = json.loads(workers[name].stdout.readline() or "null")
 
     def ask(name, steps):
         print(steps, file=workers[name].stdin, flush=True)
@@ -203,7 +217,7 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
             raise SystemExit(f"{name}: its process ended")
         return json.loads(answer)
 
-    ready = {name: json.loads(worker.stdout.readline() or "null") for name, worker in workers.items()}
+    ready.update({name: json.loads(workers[name].stdout.readline() or "null") for name in workers.keys() - ready.keys()})
     if None in ready.values():
         raise SystemExit(f"a process ended before its first step: {ready}")
     steps: dict[str, list[float]] = {name: [] for name in workers}
@@ -218,7 +232,7 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
     return {
         "time_us": {name: round(statistics.median(us), 1) for name, us in steps.items()},
         "steps": min(map(len, steps.values())), "loss": {name: last[name]["loss"] for name in workers},
-        "served": last.get("enable", {}).get("served"),
+        "served": {name: last[name]["served"] for name in workers if last[name]["served"]},
     }  # fmt: skip
 
 
@@ -229,6 +243,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=6, help="of each program's steps, all variants together")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--without", default="", help="host, products, jax, eager, compiled: what is left out")
+    parser.add_argument("--add", action="store_true", help="to what the file has of this machine and version")
     options = parser.parse_args()
     without = options.without.split(",")
     torch.backends.cuda.matmul.fp32_precision = "ieee"
@@ -244,6 +259,11 @@ def main() -> int:
         "package_bytes": sum(f.stat().st_size for f in Path(kw.__file__).parent.rglob("*") if f.is_file())
         + sum(f.stat().st_size for f in Path(kw.__file__).parent.parent.glob("kernelwright.libs/*")),
     }  # fmt: skip
+
+    if options.add and options.json.is_file():
+        before = json.loads(options.json.read_text(encoding="utf-8"))
+        if before["machine"] == result["machine"] and before["version"] == result["version"]:
+            result = {**before, "date": result["date"]}
 
     def keep(name, make):
         if name not in without:

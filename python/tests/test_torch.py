@@ -2,7 +2,11 @@
 one is; KW_TEST_DEVICE=cuda tests there alone."""
 
 import os
+import subprocess
+import sys
 import threading
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +101,37 @@ def test_opcheck(device):
     bias = torch.randn(4, device=device, requires_grad=True)
     for arguments in [(a, b), (a, b, bias, 1, 1), (a, b, bias, 3, 0), (a.expand(3, 4, 4), b)]:
         torch.library.opcheck(torch.ops.kernelwright.matmul.default, arguments)
+
+
+WITHOUT_COMPILED = """
+import sys, warnings
+import torch
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import kernelwright.torch as kt
+assert [str(one.message) for one in said if "operators are Python's" in str(one.message) and "_torch.so" in str(one.message)], said
+a, b = (torch.randn(2, 4, 4, device=sys.argv[1], requires_grad=True) for _ in range(2))
+for call in (kt.matmul, torch.ops.kernelwright.matmul):
+    a.grad = None
+    y = call(a, b)
+    assert torch.allclose(y, a @ b, atol=1e-5)
+    y.sum().backward()
+    assert torch.allclose(a.grad, b.detach().sum(-1).unsqueeze(1).expand_as(a), atol=1e-5)
+compiled = torch.compile(lambda a, b: kt.matmul(a, b).sum(), fullgraph=True, backend="aot_eager")
+assert torch.allclose(compiled(a, b), (a @ b).sum(), atol=1e-4)
+"""
+
+
+def test_without_compiled_operators(device, tmp_path):
+    package = Path(kw.__file__).parent
+    there = tmp_path / "kernelwright"
+    there.mkdir()
+    for file in package.iterdir():
+        if file.name != "_torch.so":
+            (there / file.name).symlink_to(file.resolve())
+    others = [str(folder) for folder in package.parent.glob("kernelwright.libs")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *others])}
+    subprocess.run([sys.executable, "-B", "-c", WITHOUT_COMPILED, device], env=environment, check=True, timeout=300)
 
 
 def test_compiled_without_a_break(device):
@@ -274,6 +309,27 @@ def test_attention_by_products(device, batch, heads, rows, columns, width, depth
     found = _attention.backward(weights, q, k, v, out, sums, causal, 0.3, "fp32_split", block_bytes)
     for ours, theirs in zip(found, exact):
         within(ours, theirs.grad, 100)
+
+
+@pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (None, None, 0), (1, 2, None), (0, 0, 0), (2, None, 1)])
+@pytest.mark.parametrize("activation", [None, "gelu"])
+def test_vmap_is_one_product(device, dims, activation):
+    def draw(shape, dim):
+        return torch.randn(shape if dim is None else (*shape[:dim], 3, *shape[dim:]), device=device)
+
+    a, b, bias = (draw(shape, dim) for shape, dim in zip(((5, 4), (2, 4, 6), (6,)), dims))
+
+    def exact(a, b, bias):
+        x = a @ b + bias
+        return torch.nn.functional.gelu(x) if activation else x
+
+    expected = torch.func.vmap(exact, in_dims=dims)(a.double(), b.double(), bias.double())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a loop over the batch
+        within(torch.func.vmap(lambda *given: kt.matmul(*given, activation=activation), in_dims=dims)(a, b, bias), expected, 4)
+    slopes = torch.func.grad(lambda a: torch.func.vmap(kt.matmul, in_dims=dims)(a, b, bias).pow(2).sum())(a)
+    exact = torch.func.grad(lambda a: torch.func.vmap(lambda a, b, bias: a @ b + bias, in_dims=dims)(a, b.double(), bias.double()).pow(2).sum())(a.double())
+    within(slopes, exact, 500)
 
 
 def test_inductor_is_told_and_forgets(device):

@@ -79,9 +79,10 @@ def _vmap(info, in_dims, a, b, bias=None, activation=0, math=0):
         return tensor.reshape(tensor.shape[0], *[1] * (dims + 1 - tensor.dim()), *tensor.shape[1:])
 
     a, b = lay(a, in_dims[0]), lay(b, in_dims[1])
+    math = _MATH_NAMES[math]
     if bias is None or in_dims[2] is None:
-        return _OPERATOR(a, b, bias, activation, math), 0
-    x = _OPERATOR(a, b, None, 0, math)
+        return matmul(a, b, bias, activation=_NAMES[activation], math=math), 0
+    x = matmul(a, b, math=math)
     bias = bias.movedim(in_dims[2], 0)
     if in_dims[0] is None and in_dims[1] is None:
         x = x.unsqueeze(0)
@@ -144,15 +145,16 @@ torch.library.register_autograd(f"kernelwright::{_ALL[-1]}", _backward, setup_co
 
 
 class _Product(torch.autograd.Function):
-    """What the operator records, past the dispatcher."""
+    """What the operator records, past the dispatcher, and with functions over functions (torch.func)."""
 
     @staticmethod
-    def forward(ctx, a, b, bias, activation, math):
-        output = _compute(a, b, bias, activation, math)
-        _keep(ctx, (a, b, bias, activation, math), output)
-        return output
+    def forward(a, b, bias, activation, math):
+        compute = _compute if _is_plain(a, b, bias) else _OPERATOR
+        return compute(a, b, bias, activation, math)
 
+    setup_context = staticmethod(_keep)
     backward = staticmethod(_backward)
+    vmap = staticmethod(_vmap)
 
 
 def _number(table, name, value):
@@ -178,6 +180,10 @@ def _is_recorded(a, b, bias):
     return torch.is_grad_enabled() and (a.requires_grad or b.requires_grad or (bias is not None and bias.requires_grad))
 
 
+def _is_transformed():
+    return not _is_compiling() and _transforms() is not None
+
+
 def matmul(
     a: torch.Tensor,
     b: torch.Tensor,
@@ -197,18 +203,17 @@ def matmul(
     Runs on PyTorch's current stream. Under autocast it computes in float32, as its inputs must be.
     RuntimeError (mostly InvalidArgumentError), TypeError: sizes, types or devices that do not fit.
     """
-    if _is_plain(a, b, bias):  # past the dispatcher, whose Python part takes longer than the call
-        if not _is_recorded(a, b, bias):
-            return _core.matmul(a, b, None, bias, activation, math, None, True)
-        if a.dim() > 1 and b.dim() > 1:
-            activation, math = _number(_ACTIVATIONS, "activation", activation), _number(_MATHS, "math", math)
-            return _Product.apply(a, b, bias, activation, math)
+    plain = _is_plain(a, b, bias)
+    if plain and not _is_recorded(a, b, bias):  # past the dispatcher, whose Python part takes longer than the call
+        return _core.matmul(a, b, None, bias, activation, math, None, True)
+    activation, math = _number(_ACTIVATIONS, "activation", activation), _number(_MATHS, "math", math)
     one_row, one_column = a.dim() == 1, b.dim() == 1
     if one_row:
         a = a.unsqueeze(0)
     if one_column:
         b = b.unsqueeze(1)
-    c = _OPERATOR(a, b, bias, _number(_ACTIVATIONS, "activation", activation), _number(_MATHS, "math", math))
+    call = _Product.apply if plain or _is_transformed() else _OPERATOR
+    c = call(a, b, bias, activation, math)
     if one_column:
         c = c.squeeze(-1)
     if one_row:
