@@ -145,7 +145,19 @@ torch.library.register_autograd(f"kernelwright::{_ALL[-1]}", _backward, setup_co
 
 
 class _Product(torch.autograd.Function):
-    """What the operator records, past the dispatcher, and with functions over functions (torch.func)."""
+    """What the operator records, past the dispatcher."""
+
+    @staticmethod
+    def forward(ctx, a, b, bias, activation, math):
+        output = _compute(a, b, bias, activation, math)
+        _keep(ctx, (a, b, bias, activation, math), output)
+        return output
+
+    backward = staticmethod(_backward)
+
+
+class _TransformedProduct(torch.autograd.Function):
+    """The same for functions over functions (torch.func), in the form that they take, which costs a call much more."""
 
     @staticmethod
     def forward(a, b, bias, activation, math):
@@ -212,7 +224,7 @@ def matmul(
         a = a.unsqueeze(0)
     if one_column:
         b = b.unsqueeze(1)
-    call = _Product.apply if plain or _is_transformed() else _OPERATOR
+    call = _Product.apply if plain else _TransformedProduct.apply if _is_transformed() else _OPERATOR
     c = call(a, b, bias, activation, math)
     if one_column:
         c = c.squeeze(-1)
