@@ -339,6 +339,16 @@ KW_API kwStatus_t kwPlanCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_
                                      kwComplex* const* c, int64_t ldc, int64_t batch,
                                      kwSgemmPlan* plan);
 
+/* C = alpha op(A) op(B) + beta C of matrices in host memory, of any kind and size: tiles of them go
+ * through the device, of whose memory the call takes at most device_bytes (0: three quarters)
+ * beside the handle's workspace. In the handle's arithmetic, without its epilogue; alpha and beta
+ * lie in host memory, whatever the pointer mode. Returns when C is written. After
+ * KW_STATUS_DEVICE_ERROR parts of C may have been. out_of_core.hpp has the whole contract. */
+KW_API kwStatus_t kwSgemmOutOfCore(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                   int64_t m, int64_t n, int64_t k, const float* alpha,
+                                   const float* a, int64_t lda, const float* b, int64_t ldb,
+                                   const float* beta, float* c, int64_t ldc, size_t device_bytes);
+
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
  * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */
 KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, int64_t n,

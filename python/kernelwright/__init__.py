@@ -47,6 +47,7 @@ __all__ = [
     "devices",
     "gemm",
     "matmul",
+    "matmul_out_of_core",
     "max",
     "mean",
     "min",
@@ -66,6 +67,7 @@ __all__ = [
 
 from ._devices import Device, devices, plan, synchronize
 from ._level3 import symm, syrk, trmm, trsm
+from ._out_of_core import matmul_out_of_core
 from ._reductions import argmax, argmin, max, mean, min, min_max, norm, sum, sum_of_squares, var
 
 Math = Literal["fp32", "fp32_split"]

@@ -26,6 +26,9 @@ def triangular(
     solves: bool, alpha: float, a: Any, b: Any, out: Any, upper: bool, transpose: bool, right: bool, unit_diagonal: bool,
     math: Optional[str], stream: Optional[int],
 ) -> Any: ...
+def matmul_out_of_core(
+    alpha: float, a: Any, b: Any, beta: float, out: Any, math: Optional[str], device_bytes: int, ordinal: int
+) -> Any: ...
 def reduce(
     op: str, a: Any, axis: Any, out: Any, keepdims: bool, correction: int, stream: Optional[int]
 ) -> Any: ...

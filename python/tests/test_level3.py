@@ -1,4 +1,4 @@
-"""Products and solves with symmetric and triangular NumPy arrays on the CPU, beside float64."""
+"""Functions of plain matrices, level 3 and products out of core, of NumPy arrays, beside float64."""
 
 import itertools
 import warnings
@@ -79,6 +79,36 @@ def test_triangular(rng, of_a, of_b, uplo, side, transpose, unit):
     there = b.copy(order="K")
     kw.trmm(a, there, out=there, **options)
     within(there, product, 200)
+
+
+@pytest.mark.parametrize("of_a, of_b", LAYOUTS)
+@pytest.mark.parametrize("of_out", ["rows", "columns"])
+@pytest.mark.parametrize("device", kw.devices())
+def test_out_of_core(rng, of_a, of_b, of_out, device):
+    a, b, out = draw(rng, 75, 130, of_a), draw(rng, 130, 61, of_b), draw(rng, 75, 61, of_out)
+    product = a.astype(np.float64) @ b
+    expected = 1.5 * product - 2.0 * out
+    memory = 20000 if device.kind == "cpu" else 8 << 20
+    for math in ("fp32", "fp32_split"):
+        within(kw.matmul_out_of_core(a, b, device_memory=memory, device=device, math=math), product, 130)
+    assert kw.matmul_out_of_core(a, b, alpha=1.5, beta=-2, out=out, device_memory=memory, device=device) is out
+    within(out, expected, 130)
+    within(kw.matmul_out_of_core(a[:0], b, device=device), product[:0], 130)
+
+
+def test_what_is_wrong_out_of_core_is_said(rng):
+    a, b = draw(rng, 4, 4), draw(rng, 3, 4)
+    for call, kind, text in [
+        (lambda: kw.matmul_out_of_core(a, b), kw.InvalidArgumentError, "4 columns and b has 3 rows"),
+        (lambda: kw.matmul_out_of_core(a, a, device_memory=100), kw.InvalidArgumentError, "device_bytes is 100"),
+        (lambda: kw.matmul_out_of_core(a, a, device_memory=-1), kw.InvalidArgumentError, "device_memory is -1"),
+        (lambda: kw.matmul_out_of_core(a, a, beta=1), kw.InvalidArgumentError, "nothing that it multiplies"),
+        (lambda: kw.matmul_out_of_core(a, a, out=a), kw.InvalidArgumentError, "shares an element"),
+        (lambda: kw.matmul_out_of_core(a, a, device=kw.Device("cuda", 77, "")), kw.NoDeviceError, ""),
+        (lambda: kw.matmul_out_of_core(a[0], a), kw.InvalidArgumentError, "a has 1 dimensions"),
+    ]:
+        with pytest.raises(kind, match=text):
+            call()
 
 
 def test_no_element():

@@ -67,6 +67,28 @@ const char* c_abi_scale_add(void) {
   return NULL;
 }
 
+const char* c_abi_out_of_core(void) {
+  const float a[] = {1, 4, 2, 5, 3, 6}, b[] = {1, 3, 5, 2, 4, 6}, want[] = {24, 30, 51, 66};
+  float c[] = {1, 1, 1, 1};
+  kwHandle_t handle = NULL;
+  REQUIRE(kwCreateCpu(&handle) == KW_STATUS_OK);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_TRANSPOSE, KW_OP_TRANSPOSE, 2, 2, 3, &one, a,
+                           2, b, 3, &two, c, 2, 1 << 16) == KW_STATUS_OK);
+  REQUIRE(memcmp(c, want, sizeof c) == 0);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_TRANSPOSE, KW_OP_TRANSPOSE, 2, 2, 3, &one, a,
+                           2, b, 3, &two, c, 2, 8) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "device_bytes is 8") != NULL);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_NONE, 7, 2, 2, 3, &one, a, 3, b, 2, &two, c,
+                           2, 0) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "op_b is 7") != NULL);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_NONE, KW_OP_NONE, 2, 2, 3, &one, a, 3, b, 2,
+                           NULL, c, 2, 0) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "beta is null") != NULL);
+  REQUIRE(memcmp(c, want, sizeof c) == 0);
+  kwDestroy(handle);
+  return NULL;
+}
+
 /* One wrong argument at a time; C stays as it is. */
 const char* c_abi_errors(void) {
   static const struct {

@@ -66,15 +66,15 @@ void multiply_symmetric(Context& context, const Level3& call) {
 void multiply_triangular(Context& context, const Level3& call) {
   const Operands is = operands_of(context, call);
   const Matrix b = expressed(call.b, "b");
-  context.check(kwStrmm(context.handle, is.layout, is.side, is.uplo_a, is.op_a, is.diag, is.m,
-                        is.n, &call.alpha, address(call.a), is.a.ld, address(call.b), b.ld,
+  context.check(kwStrmm(context.handle, is.layout, is.side, is.uplo_a, is.op_a, is.diag, is.m, is.n,
+                        &call.alpha, address(call.a), is.a.ld, address(call.b), b.ld,
                         address(call.c), is.c.ld));
 }
 
 void solve_triangular(Context& context, const Level3& call) {
   const Operands is = operands_of(context, call);
-  context.check(kwStrsm(context.handle, is.layout, is.side, is.uplo_a, is.op_a, is.diag, is.m,
-                        is.n, &call.alpha, address(call.a), is.a.ld, address(call.c), is.c.ld));
+  context.check(kwStrsm(context.handle, is.layout, is.side, is.uplo_a, is.op_a, is.diag, is.m, is.n,
+                        &call.alpha, address(call.a), is.a.ld, address(call.c), is.c.ld));
 }
 
 void scale_add(Context& context, float scale, const Strided& from, float shift,

@@ -72,10 +72,10 @@ void call_complex(Context& context, const Product& product, const One& one) {
                           at(one.c), one.in_c.ld));
     return;
   }
-  context.check(kwCgemmStridedBatched(
-      context.handle, KW_ROW_MAJOR, one.in_a.op, one.in_b.op, one.m, one.n, one.k, &alpha,
-      at(one.a), one.in_a.ld, one.stride[in_a], at(one.b), one.in_b.ld, one.stride[in_b], &beta,
-      at(one.c), one.in_c.ld, one.stride[in_c], one.count));
+  context.check(kwCgemmStridedBatched(context.handle, KW_ROW_MAJOR, one.in_a.op, one.in_b.op, one.m,
+                                      one.n, one.k, &alpha, at(one.a), one.in_a.ld,
+                                      one.stride[in_a], at(one.b), one.in_b.ld, one.stride[in_b],
+                                      &beta, at(one.c), one.in_c.ld, one.stride[in_c], one.count));
 }
 
 kwOp_t flipped(kwOp_t op) { return op == KW_OP_NONE ? KW_OP_TRANSPOSE : KW_OP_NONE; }

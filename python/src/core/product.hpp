@@ -20,7 +20,7 @@ namespace kw::python {
 struct Product {
   Strided a, b, c;  // [..., m, k], [..., k, n], [..., m, n]; c's batch is the full one
   std::optional<Strided> source;  // what beta multiplies, of c's size; none: c itself
-  bool is_complex = false;  // complex64 throughout, without source, bias and activation
+  bool is_complex = false;        // complex64 throughout, without source, bias and activation
   float alpha = 1, beta = 0;
   float alpha_im = 0, beta_im = 0;
   const float* bias = nullptr;  // one element a column of c, or a row

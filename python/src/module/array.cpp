@@ -37,16 +37,14 @@ void check_dimensions(const char* name, std::int64_t dimensions) {
 
 kwDataType_t Array::type() const {
   if (type_ >= 0) return type_;
-  throw nb::type_error(
-      sentence(name_, " has elements of type ", held_ ? held_->type_text : "",
-               ": convert it to float32 (products also take two arrays of complex64; reductions take float16, bfloat16, float32, float64, "
-               "int8, int32 and int64)")
-          .c_str());
+  throw nb::type_error(sentence(name_, " has elements of type ", held_ ? held_->type_text : "",
+                                ": convert it to float32 (products also take two arrays of "
+                                "complex64; reductions take float16, bfloat16, float32, float64, "
+                                "int8, int32 and int64)")
+                           .c_str());
 }
 
-bool Array::has_exchange(nb::handle object) {
-  return facts_of(object.ptr()).exchange != nullptr;
-}
+bool Array::has_exchange(nb::handle object) { return facts_of(object.ptr()).exchange != nullptr; }
 
 Array::Held& Array::held() {
   if (held_ == nullptr) held_ = std::make_unique<Held>();
@@ -77,12 +75,12 @@ void Array::take(const dlpack::Tensor& tensor) {
   } else {
     for (int i = 0; i < tensor.dimensions; ++i) view_.stride[i] = tensor.stride[i];
   }
-  const char kind = tensor.type.kind == dlpack::kind_float    ? 'f'
-                    : tensor.type.kind == dlpack::kind_bfloat ? 'b'
-                    : tensor.type.kind == dlpack::kind_int    ? 'i'
-                    : tensor.type.kind == dlpack::kind_uint   ? 'u'
+  const char kind = tensor.type.kind == dlpack::kind_float     ? 'f'
+                    : tensor.type.kind == dlpack::kind_bfloat  ? 'b'
+                    : tensor.type.kind == dlpack::kind_int     ? 'i'
+                    : tensor.type.kind == dlpack::kind_uint    ? 'u'
                     : tensor.type.kind == dlpack::kind_complex ? 'c'
-                                                              : '?';
+                                                               : '?';
   take_type(tensor.type.lanes == 1 ? kind : '?', tensor.type.bits / 8);
   switch (tensor.device.type) {
     case dlpack::cpu: ordinal_ = on_cpu; break;
@@ -133,7 +131,8 @@ bool Array::take_buffer() {
                     : std::strchr("efd", letter) != nullptr   ? 'f'
                     : std::strchr("bhilq", letter) != nullptr ? 'i'
                                                               : '?';
-  if (!take_type(kind, buffer.itemsize) && !is_complex64_) held_->type_text = sentence("'", whole, "'");
+  if (!take_type(kind, buffer.itemsize) && !is_complex64_)
+    held_->type_text = sentence("'", whole, "'");
   view_.data = buffer.buf;
   view_.dimensions = buffer.ndim;
   for (int i = 0; i < buffer.ndim; ++i) {

@@ -5,7 +5,7 @@
 
 #include "core/error.hpp"
 #include "module/functions.hpp"
-#include "module/operands.hpp"
+#include "module/matrices.hpp"
 
 namespace kw::python {
 
@@ -16,41 +16,9 @@ struct Flags {
   bool upper, transpose, right, unit_diagonal;
 };
 
-Array matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
-                const Array* beside = nullptr) {
-  Array array = Array::of(object, name, work, false, beside);
-  if (!array.is(KW_FLOAT32)) {
-    throw nb::type_error(
-        sentence(name, " must have elements of type float32: convert it").c_str());
-  }
-  if (array.view().dimensions != 2) {
-    refuse(name, " has ", array.view().dimensions, " dimensions: pass a matrix");
-  }
-  return is_expressible(array.view()) ? std::move(array) : array.dense_copy();
-}
-
 void check_square(const Array& a) {
   if (a.view().size[0] == a.view().size[1]) return;
   refuse("a is ", a.view().size[0], " x ", a.view().size[1], ": it must be square");
-}
-
-Strided sizes_of(std::int64_t rows, std::int64_t cols) {
-  Strided sizes;
-  sizes.append(rows, 0);
-  sizes.append(cols, 0);
-  return sizes;
-}
-
-Array result_of(nb::handle out, const Array& like, const Strided& sizes,
-                std::optional<Stream> work) {
-  if (out.is_none()) return Array::made(like, sizes, KW_FLOAT32);
-  Array array = Array::of(out, "out", work, false, &like);
-  check_out(array, sizes, KW_FLOAT32);
-  if (!is_expressible(array.view())) {
-    refuse("out has strides of ", array.view().stride[0], " and ", array.view().stride[1],
-           " elements: pass a matrix whose rows or columns are dense");
-  }
-  return array;
 }
 
 Level3 call_of(const Array& a, const Array& c, const Flags& flags, float alpha, nb::handle math) {
@@ -108,10 +76,13 @@ Pair pair_of(nb::handle a, nb::handle b, nb::handle out, bool right, nb::handle 
   }
   pair.c = result_of(out, pair.b, pair.b.view(), pair.work);
   if (!share_layout(pair.b.view(), pair.c.view())) {
-    // A dense copy has the layout of a new result; of an out by columns the caller's b must have it.
+    // A dense copy has the layout of a new result; of an out by columns the caller's b must have
+    // it.
     pair.b = pair.b.dense_copy();
     if (!share_layout(pair.b.view(), pair.c.view())) {
-      refuse("b and out have their elements in different order: pass both by rows, or both by columns");
+      refuse(
+          "b and out have their elements in different order: pass both by rows, or both by "
+          "columns");
     }
   }
   return pair;

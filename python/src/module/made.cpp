@@ -81,9 +81,9 @@ nb::object new_tensor(nb::handle like, bool is_plain, int ordinal, const Strided
   const nb::tuple stride = tuple_of(dense.stride.data(), dense.dimensions);
   if (is_plain && std::strcmp(type, "float32") == 0) {
     static const PlainFunctions functions;
-    PyObject* const function = ordinal == on_cpu                 ? functions.on_cpu
+    PyObject* const function = ordinal == on_cpu             ? functions.on_cpu
                                : ordinal == current_device() ? functions.on_cuda
-                                                                 : nullptr;
+                                                             : nullptr;
     if (function != nullptr) return called(function, {size, stride, functions.float32});
   }
   if (!of_same_type) {
@@ -99,8 +99,7 @@ nb::object new_array(PyObject** function, const char* package, const Strided& si
   if (*function == nullptr) {
     *function = nb::object(nb::module_::import_(package).attr("empty")).release().ptr();
   }
-  return called(*function,
-                {tuple_of(sizes.size.data(), sizes.dimensions), nb::str(type)});
+  return called(*function, {tuple_of(sizes.size.data(), sizes.dimensions), nb::str(type)});
 }
 
 }  // namespace
@@ -118,8 +117,8 @@ Array Array::made_of(const Array& like, const Strided& sizes, const char* type, 
   const bool is_tensor = like.facts_->makes_tensors;
   const std::string module = is_tensor ? "" : module_of(like.object_);
   if (is_tensor) {
-    object = new_tensor(like.object_, like.facts_->is_plain_tensor, like.ordinal_, sizes, type,
-                        same);
+    object =
+        new_tensor(like.object_, like.facts_->is_plain_tensor, like.ordinal_, sizes, type, same);
   } else if (is_of(module, "cupy")) {
     static PyObject* empty = nullptr;
     object = new_array(&empty, "cupy", sizes, type);

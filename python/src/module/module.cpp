@@ -27,6 +27,7 @@ NB_MODULE(_core, module) {
   nb::register_exception_translator(raise);
   kw::python::add_products(module);
   kw::python::add_level3(module);
+  kw::python::add_out_of_core(module);
   kw::python::add_reductions(module);
   kw::python::add_scale_add(module);
   kw::python::add_devices(module);

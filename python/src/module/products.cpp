@@ -96,12 +96,15 @@ void check_type(const Array& array) {
 
 void check_complex(const Request& request) {
   if (request.bias.is_none() && request.source.is_none() && request.activation.is_none()) return;
-  refuse("a and b are complex, and products of those take no bias, source or activation: leave it out");
+  refuse(
+      "a and b are complex, and products of those take no bias, source or activation: leave it "
+      "out");
 }
 
 void check_real(const Request& request) {
   if (request.alpha.imag() == 0 && request.beta.imag() == 0) return;
-  throw nb::type_error("alpha or beta is complex, but a and b are float32: pass a number without imaginary part");
+  throw nb::type_error(
+      "alpha or beta is complex, but a and b are float32: pass a number without imaginary part");
 }
 
 std::complex<float> to_complex(nb::handle number) {
@@ -207,7 +210,8 @@ nb::object gemm(nb::handle alpha, nb::handle a, nb::handle b, nb::handle beta, n
   request.bias_of_rows = bias_of_rows;
   request.trusted = trusted;
   if (request.beta != std::complex<float>(0) && out.is_none() && source.is_none()) {
-    refuse("beta is ", nb::str(beta).c_str(), ", but there is nothing that it multiplies: pass out or source");
+    refuse("beta is ", nb::str(beta).c_str(),
+           ", but there is nothing that it multiplies: pass out or source");
   }
   return compute(request);
 }

@@ -37,8 +37,8 @@ TypeFacts found_of(nb::handle type) {
   facts.makes_tensors = nb::hasattr(type, "new_empty_strided");
   facts.is_plain_tensor = is_plain_tensor(type);
   nb::object gradient = nb::getattr(type, "requires_grad", nb::none());
-  facts.get_requires_grad = reinterpret_cast<descrgetfunc>(
-      PyType_GetSlot(Py_TYPE(gradient.ptr()), Py_tp_descr_get));
+  facts.get_requires_grad =
+      reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(gradient.ptr()), Py_tp_descr_get));
   facts.requires_grad = gradient.release().ptr();
   return facts;
 }

@@ -112,9 +112,9 @@ void matmul(StableIValue* stack, std::uint64_t, std::uint64_t) {
 
 void matmul_for_autograd(StableIValue* stack, std::uint64_t, std::uint64_t) {
   Arguments given(stack);
-  const bool records = aoti_torch_grad_mode_is_enabled() &&
-                       (given.a.requires_grad() || given.b.requires_grad() ||
-                        (given.bias && given.bias->requires_grad()));
+  const bool records =
+      aoti_torch_grad_mode_is_enabled() && (given.a.requires_grad() || given.b.requires_grad() ||
+                                            (given.bias && given.bias->requires_grad()));
   given.put(stack);
   last_sentence.clear();
   const AOTITorchError error = torch_call_dispatcher(

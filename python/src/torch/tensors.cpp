@@ -25,8 +25,8 @@ Function cuda_function(const char* name) {
 void check(AOTITorchError error, const char* what) {
   if (error == 0) return;
   using Get = const char* (*)();
-  static const auto get = reinterpret_cast<Get>(
-      dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace"));
+  static const auto get =
+      reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace"));
   const char* const why = get == nullptr ? nullptr : get();
   throw std::runtime_error(why != nullptr ? why : sentence("PyTorch failed in ", what));
 }
@@ -57,15 +57,15 @@ int Tensor::device_index() const {
   return index;
 }
 
-// The stable ABI sets it, but does not tell it. A handle is the address of an at::Tensor, which is a
-// pointer to its c10::TensorImpl.
+// The stable ABI sets it, but does not tell it. A handle is the address of an at::Tensor, which is
+// a pointer to its c10::TensorImpl.
 bool Tensor::requires_grad() const {
   using Get = bool (*)(const void*);
   static void* const library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
   static const Get tells =
-      library == nullptr ? nullptr
-                         : reinterpret_cast<Get>(
-                               dlsym(library, "_ZNK3c1010TensorImpl13requires_gradEv"));
+      library == nullptr
+          ? nullptr
+          : reinterpret_cast<Get>(dlsym(library, "_ZNK3c1010TensorImpl13requires_gradEv"));
   return tells == nullptr || tells(*reinterpret_cast<const void* const*>(handle_));
 }
 
