@@ -72,6 +72,7 @@ DistributedMatrix<T> part(const kwDistributedMatrix& given) {
 template <class T>
 std::vector<DistributedMatrix<T>> parts(const kwDistributedMatrix* given, int ranks) {
   std::vector<DistributedMatrix<T>> found;
+  found.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) found.push_back(part<T>(given[rank]));
   return found;
 }

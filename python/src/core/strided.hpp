@@ -18,6 +18,7 @@ struct Strided {
   Strided() = default;
   Strided(const Strided& other) { *this = other; }
   Strided& operator=(const Strided& other) {
+    if (this == &other) return *this;
     data = other.data;
     dimensions = other.dimensions;
     for (int i = 0; i < dimensions; ++i) {
