@@ -53,7 +53,7 @@ try_wheel() {
   rm -rf "$there"
   "$1" -m venv "$there"
   "$there/bin/pip" install -q "$(echo "$root"/build/wheels/*.whl)[test]"
-  cd "$there" # in which no source of the package lies
+  cd "$there" || return # in which no source of the package lies
   OPENBLAS_NUM_THREADS=1 "$there/bin/python" -m pytest -q -p no:cacheprovider "$root/python/tests"
 }
 

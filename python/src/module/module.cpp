@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "core/error.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 
 namespace nb = nanobind;
@@ -13,10 +14,8 @@ namespace {
 void raise(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const kw::python::Failure& failure) {
-    const nb::object classes = nb::module_::import_("kernelwright._errors").attr("BY_STATUS");
-    const nb::object type = classes[nb::int_(failure.status())];
-    PyErr_SetString(type.ptr(), failure.what());
+  } catch (const kw::python::Failure&) {
+    kw::python::set_error(thrown);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 #include "module/operands.hpp"
 
@@ -178,18 +179,18 @@ nb::object compute(const Request& request) {
   return nb::borrow(operands.out->object());
 }
 
-nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle bias,
-                  nb::handle activation, nb::handle math, nb::handle stream, bool trusted) {
+// a, b, out, bias, activation, math, stream, trusted
+nb::object matmul(PyObject* const* arguments) {
   Request request;
-  request.a = a;
-  request.b = b;
-  request.out = out;
+  request.a = arguments[0];
+  request.b = arguments[1];
+  request.out = arguments[2];
   request.source = nb::handle(Py_None);
-  request.bias = bias;
-  request.activation = activation;
-  request.math = math;
-  request.stream = stream;
-  request.trusted = trusted;
+  request.bias = arguments[3];
+  request.activation = arguments[4];
+  request.math = arguments[5];
+  request.stream = arguments[6];
+  request.trusted = arguments[7] == Py_True;
   return compute(request);
 }
 
@@ -219,9 +220,7 @@ nb::object gemm(nb::handle alpha, nb::handle a, nb::handle b, nb::handle beta, n
 }  // namespace
 
 void add_products(nb::module_& module) {
-  module.def("matmul", matmul, nb::arg("a").none(), nb::arg("b").none(), nb::arg("out").none(),
-             nb::arg("bias").none(), nb::arg("activation").none(), nb::arg("math").none(),
-             nb::arg("stream").none(), nb::arg("trusted"));
+  add_fast<8, matmul>(module, "matmul");
   module.def("gemm", gemm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("beta"), nb::arg("out").none(), nb::arg("source").none(),
              nb::arg("bias").none(), nb::arg("bias_of_rows"), nb::arg("activation").none(),

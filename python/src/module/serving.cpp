@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 #include "module/operands.hpp"
 
@@ -97,8 +98,26 @@ bool take_added(float beta, ServedOperands* operands, Product* product) {
   return true;
 }
 
-nb::object serve(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensions,
-                 float alpha, float beta, int activation, int math, std::int64_t smallest) {
+float number(PyObject* object) {
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return static_cast<float>(value);
+}
+
+std::int64_t integer(PyObject* object) {
+  const std::int64_t value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+// a, b, c, out, dimensions, alpha, beta, activation, math, smallest
+nb::object serve(PyObject* const* arguments) {
+  const nb::handle a = arguments[0], b = arguments[1], c = arguments[2], out = arguments[3];
+  const auto dimensions = static_cast<int>(integer(arguments[4]));
+  const float alpha = number(arguments[5]), beta = number(arguments[6]);
+  const auto activation = static_cast<int>(integer(arguments[7]));
+  const auto math = static_cast<int>(integer(arguments[8]));
+  const std::int64_t smallest = integer(arguments[9]);
   ServedOperands operands;
   if (!take(a, b, c, out, dimensions, {math, smallest}, &operands)) return nb::none();
   Product product;
@@ -130,10 +149,6 @@ nb::object serve(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int d
 
 }  // namespace
 
-void add_serving(nb::module_& module) {
-  module.def("serve", serve, nb::arg("a").none(), nb::arg("b").none(), nb::arg("c").none(),
-             nb::arg("out").none(), nb::arg("dimensions"), nb::arg("alpha"), nb::arg("beta"),
-             nb::arg("activation"), nb::arg("math"), nb::arg("smallest"));
-}
+void add_serving(nb::module_& module) { add_fast<10, serve>(module, "serve"); }
 
 }  // namespace kw::python
