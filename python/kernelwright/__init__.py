@@ -15,6 +15,7 @@ Threads   Calls release the GIL; they may come from any number of threads.
 from typing import Any, Literal, Optional, Sequence, Union
 
 from . import _core
+from ._core import matmul as _matmul
 from ._errors import (
     CopyWarning,
     DeviceError,
@@ -115,7 +116,7 @@ def matmul(
         ...
     kernelwright._errors.InvalidArgumentError: a is (2, 2) and b is (3,): a has 2 columns and b has 3 rows, which must be as many
     """
-    return _core.matmul(a, b, out, bias, activation, math, stream, False)
+    return _matmul(a, b, out, bias, activation, math, stream, False)
 
 
 def gemm(

@@ -136,22 +136,18 @@ def products(size: int) -> dict:
     }
     del exact
     loop = _core.CallLoop(a, b, out, "fp32_split")
-    def by_enable():
-        with kt.enable():
-            for _ in range(10):
-                torch.mm(a, b, out=out)
-
     times = device_us(
         {
             "C interface": lambda: loop.seconds(10),
             "kernelwright.matmul": lambda: [kw.matmul(a, b, math="fp32_split") for _ in range(10)],
             "kernelwright.matmul, out": lambda: [kw.matmul(a, b, math="fp32_split", out=out) for _ in range(10)],
             "kernelwright.torch.matmul": lambda: [kt.matmul(a, b) for _ in range(10)],
-            "torch.mm, enabled": by_enable,
             "torch.mm": lambda: [torch.mm(a, b, out=out) for _ in range(10)],
         },
         1,
     )
+    with kt.enable():
+        times.update(device_us({"torch.mm, enabled": lambda: [torch.mm(a, b, out=out) for _ in range(10)]}, 1))
     return {"size": size, "time_us": {name: round(us / 10, 2) for name, us in times.items()}, "error_of_sqrt_k": errors}
 
 
@@ -188,15 +184,13 @@ def jax_products(size: int) -> dict:
     return {"size": size, "time_us": {name: round(statistics.median(us), 2) for name, us in found.items()}, "jax": jax.__version__}
 
 
-VARIANTS = {"vendor": [], "drop-in": [], "enable": ["--enable"], "enable, attention": ["--enable", "--attention"]}
+VARIANTS = {"vendor": [], "drop-in": [], "enable": ["--enable"]}
 
 
 def programs(adapter: Path | None, seconds: float, compiled: bool, options: list[str]) -> dict:
     """A training step of GPT-2 by a process each, in turn."""
     workers, ready = {}, {}
     for name, wishes in VARIANTS.items():
-        if compiled and "--attention" in wishes:
-            continue
         environment = dict(os.environ)
         if name == "drop-in":
             if adapter is None:

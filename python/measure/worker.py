@@ -19,7 +19,6 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--enable", action="store_true", help="with kernelwright.torch.enable()")
-    parser.add_argument("--attention", action="store_true", help="which serves attention, too")
     parser.add_argument("--compile", action="store_true", help="by torch.compile")
     options = parser.parse_args()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -28,7 +27,7 @@ def main() -> None:
     if options.enable:
         import kernelwright.torch as kt
 
-        enabled = kt.enable(attention=options.attention)
+        enabled = kt.enable()
         served = enabled.served
     program.set_up(False)
     if options.compile:

@@ -284,33 +284,6 @@ def test_functions_over_tensors(device):
     within(torch.func.vmap(lambda x: kt.matmul(x, x))(a), a.double() @ a.double(), 5)
 
 
-ATTENTION = [(2, 3, 40, 40, 8, 8), (1, 2, 33, 70, 8, 5), (2, 1, 70, 33, 4, 4), (1, 1, 1, 1, 1, 1)]
-
-
-@pytest.mark.parametrize("batch, heads, rows, columns, width, depth", ATTENTION)
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("block_bytes", [1 << 29, 20000])
-def test_attention_by_products(device, batch, heads, rows, columns, width, depth, causal, block_bytes):
-    from kernelwright.torch import _attention
-
-    q, k = torch.randn(batch, rows, heads, width, device=device).transpose(1, 2), torch.randn(batch, heads, columns, width, device=device)
-    v, weights = torch.randn(batch, heads, columns, depth, device=device), torch.randn(batch, heads, rows, depth, device=device)
-    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
-    expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=causal, scale=0.3)
-    (expected * weights.double()).sum().backward()
-    scores = 0.3 * exact[0] @ exact[1].mT
-    if causal:
-        scores = scores.masked_fill(torch.ones(rows, columns, dtype=torch.bool, device=device).triu(1), float("-inf"))
-    out, sums = _attention.forward(q, k, v, causal, 0.3, True, "fp32_split", block_bytes)
-    within(out, expected, 10)
-    within(sums[..., :rows], scores.logsumexp(-1), 10)
-    assert sums.shape[-1] % 32 == 0
-    within(_attention.forward(q, k, v, causal, 0.3, False, "fp32", block_bytes)[0], expected, 10)
-    found = _attention.backward(weights, q, k, v, out, sums, causal, 0.3, "fp32_split", block_bytes)
-    for ours, theirs in zip(found, exact):
-        within(ours, theirs.grad, 100)
-
-
 @pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (None, None, 0), (1, 2, None), (0, 0, 0), (2, None, 1)])
 @pytest.mark.parametrize("activation", [None, "gelu"])
 def test_vmap_is_one_product(device, dims, activation):

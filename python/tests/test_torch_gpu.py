@@ -119,30 +119,6 @@ def test_compiled_models_are_served(mode):
     within(y, F.linear(F.gelu(F.linear(x.double(), *exact[:2]), approximate="tanh"), *exact[2:]), 600)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("compiled", [False, True])
-def test_attention_is_served(causal, compiled):
-    attend = torch.nn.functional.scaled_dot_product_attention
-    if compiled:
-        torch._dynamo.reset()
-        attend = torch.compile(lambda q, k, v, is_causal: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal))
-    q, k, v = (torch.randn(2, 300, 4, 64, device="cuda").transpose(1, 2).requires_grad_() for _ in range(3))
-    exact = [x.detach().double().requires_grad_() for x in (q, k, v)]
-    weights = torch.randn(2, 4, 300, 64, device="cuda")
-    with kt.enable(attention=True) as enabled:
-        out = attend(q, k, v, is_causal=causal)
-        (out * weights).sum().backward()
-        assert enabled.served() == {"taken": 2, "left": 0}
-    expected = torch.nn.functional.scaled_dot_product_attention(*exact, is_causal=causal)
-    (expected * weights.double()).sum().backward()
-    within(out, expected, 64)
-    for ours, theirs in zip((q, k, v), exact):
-        within(ours.grad, theirs.grad, 300)
-    with kt.enable() as enabled:
-        attend(q, k, v, is_causal=causal)
-        assert enabled.served() == {"taken": 0, "left": 1}
-
-
 def test_inductor_chooses_among_products():
     """With tuning on, each product of a graph is compiled with Kernelwright's among the choices."""
     torch._dynamo.reset()

@@ -9,7 +9,7 @@ from .results import ResultError
 from .tables import Cell, Table
 
 # How a program's products are served, in its table's columns.
-SERVED_BY = {"drop-in": "under the drop-in", "enable": "with enable()", "enable, attention": "with enable(attention=True)"}
+SERVED_BY = {"drop-in": "under the drop-in", "enable": "with enable()"}
 # The parts of a file, as `table: FILE python PART` names them.
 PARTS = ("host", "products", "programs")
 # The forms of a product, and what each is measured beside.

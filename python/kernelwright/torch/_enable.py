@@ -11,7 +11,7 @@ import torch
 
 from .. import _core
 from .._errors import InvalidArgumentError
-from . import _attention, _inductor
+from . import _inductor
 
 _precision = torch._C._get_fp32_precision_getter
 
@@ -19,10 +19,9 @@ _precision = torch._C._get_fp32_precision_getter
 class _Setting:
     """What `enable` asked for, the last one on top."""
 
-    def __init__(self, math, smallest, attention):
+    def __init__(self, math, smallest):
         self.math = math
         self.smallest = smallest
-        self.attention = attention
         self.taken = self.left = 0  # calls so far
 
 
@@ -35,7 +34,7 @@ class _Override:
         self.library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is what was asked for
-            for name, serve in {**_SERVED, **(_SERVED_ON_CUDA if key == "CUDA" else {})}.items():
+            for name, serve in _SERVED.items():
                 original = torch.library.get_kernel(f"aten::{name}", key)
                 self.library.impl(name, self.kernel(original, serve), key, allow_override=True)
 
@@ -111,38 +110,7 @@ _SERVED = {
     "_addmm_activation": _addmm_activation,
 }
 
-
-def _scale(query, scale):
-    return query.shape[3] ** -0.5 if scale is None else scale
-
-
-def _attend(query, key, value, bias, keeps_sums, dropout_p=0.0, is_causal=False, *, scale=None):
-    if not _now.attention or _wishes_tf32() or not _attention.is_served(query, key, value, bias, dropout_p):
-        return None
-    math = _MATH_NAMES[_now.math]
-    out, sums = _attention.forward(query, key, value, is_causal, _scale(query, scale), keeps_sums, math)
-    # Where PyTorch's kernel keeps what it drew; nothing was.
-    seed, offset = (torch.zeros((), dtype=torch.long, device=query.device) for _ in range(2))
-    return out, sums, seed, offset
-
-
-def _attend_backward(
-    gradient, query, key, value, bias, out, sums, seed, offset, dropout_p, wanted, is_causal=False, *, scale=None
-):
-    if not _now.attention or _wishes_tf32() or not _attention.is_served(query, key, value, bias, dropout_p):
-        return None
-    math = _MATH_NAMES[_now.math]
-    found = _attention.backward(gradient, query, key, value, out, sums, is_causal, _scale(query, scale), math)
-    return (*found, None)
-
-
-# Kernels that there are for CUDA alone.
-_SERVED_ON_CUDA = {
-    "_scaled_dot_product_efficient_attention": _attend,
-    "_scaled_dot_product_efficient_attention_backward": _attend_backward,
-}
 _MATHS = {"fp32": 0, "fp32_split": 1}
-_MATH_NAMES = ("fp32", "fp32_split")
 _hooks: List["_inductor.Hook"] = []  # at most one
 
 
@@ -172,9 +140,6 @@ class enable:
     math      "fp32_split" (no less accurate than FP32) or "fp32".
     smallest  Products of fewer multiplications, m·n·k times the batch, stay PyTorch's.
     devices   Of which type: ("cuda",), or with "cpu" for tests.
-    attention Whether scaled_dot_product_attention without a mask and without dropout is computed by products, too, where
-              PyTorch would take its memory-efficient kernel, as it does in float32. A block of scores is in memory then,
-              512 MiB or less.
     inductor  Whether torch.compile may choose Kernelwright's product where it tunes products (max-autotune), and puts
               relu and gelu into the products before them in graphs without gradients, which keep that. None: where
               PyTorch's Inductor is loaded already; True loads it, which takes seconds.
@@ -183,13 +148,13 @@ class enable:
     are as they were.
     """
 
-    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",), attention: bool = False, inductor: Optional[bool] = None):
+    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",), inductor: Optional[bool] = None):
         if math not in _MATHS:
             raise InvalidArgumentError(f"math is {math!r}: pass 'fp32' or 'fp32_split'")
         unknown = set(devices) - {"cuda", "cpu"}
         if unknown:
             raise InvalidArgumentError(f"devices has {', '.join(sorted(unknown))}: pass 'cuda' or 'cpu'")
-        self._setting = _Setting(_MATHS[math], smallest, attention)
+        self._setting = _Setting(_MATHS[math], smallest)
         global _now
         _settings.append(self._setting)
         _now = self._setting

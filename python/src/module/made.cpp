@@ -72,20 +72,46 @@ struct PlainFunctions {
   }
 };
 
+// (size, stride, float32) of a dense tensor, which those functions take; the last ones are kept,
+// since programs ask for few sizes again and again.
+nb::object arguments_of(const Strided& dense, nb::handle float32) {
+  struct Kept {
+    Strided sizes;
+    PyObject* arguments = nullptr;
+  };
+  static auto* const kept = new std::array<Kept, 8>;
+  static std::size_t oldest = 0;
+  for (const Kept& one : *kept) {
+    if (one.arguments != nullptr && one.sizes.has_sizes_of(dense)) return nb::borrow(one.arguments);
+  }
+  const nb::tuple made = nb::make_tuple(tuple_of(dense.size.data(), dense.dimensions),
+                                        tuple_of(dense.stride.data(), dense.dimensions), float32);
+  Kept& place = (*kept)[oldest++ % kept->size()];
+  Py_XDECREF(place.arguments);
+  place.sizes = dense;
+  place.arguments = made.inc_ref().ptr();
+  return made;
+}
+
 // A tensor of `like`'s device: PyTorch's own, which it may resize and record for streams.
 nb::object new_tensor(nb::handle like, bool is_plain, int ordinal, const Strided& sizes,
                       const char* type, bool of_same_type) {
   Strided dense = sizes;
   dense.make_dense();
-  const nb::tuple size = tuple_of(dense.size.data(), dense.dimensions);
-  const nb::tuple stride = tuple_of(dense.stride.data(), dense.dimensions);
   if (is_plain && std::strcmp(type, "float32") == 0) {
     static const PlainFunctions functions;
     PyObject* const function = ordinal == on_cpu             ? functions.on_cpu
                                : ordinal == current_device() ? functions.on_cuda
                                                              : nullptr;
-    if (function != nullptr) return called(function, {size, stride, functions.float32});
+    if (function != nullptr) {
+      const nb::object arguments = arguments_of(dense, functions.float32);
+      nb::object made = nb::steal(PyObject_Call(function, arguments.ptr(), nullptr));
+      if (!made.is_valid()) throw nb::python_error();
+      return made;
+    }
   }
+  const nb::tuple size = tuple_of(dense.size.data(), dense.dimensions);
+  const nb::tuple stride = tuple_of(dense.stride.data(), dense.dimensions);
   if (!of_same_type) {
     return like.attr("new_empty_strided")(
         size, stride, nb::arg("dtype") = nb::module_::import_("torch").attr(type));
