@@ -256,7 +256,7 @@ def main() -> int:
     if options.add and options.json.is_file():
         before = json.loads(options.json.read_text(encoding="utf-8"))
         if before["machine"] == result["machine"] and before["version"] == result["version"]:
-            result = {**before, "date": result["date"]}
+            result = {**before, "date": result["date"], "command": f"{before['command']}; {result['command']}"}
 
     def keep(name, make):
         if name not in without:
