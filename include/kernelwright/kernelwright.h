@@ -339,6 +339,69 @@ KW_API kwStatus_t kwPlanCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_
                                      kwComplex* const* c, int64_t ldc, int64_t batch,
                                      kwSgemmPlan* plan);
 
+/* C = alpha op(A) op(B) + beta C of matrices in host memory, of any kind and size: tiles of them go
+ * through the device, of whose memory the call takes at most device_bytes (0: three quarters)
+ * beside the handle's workspace. In the handle's arithmetic, without its epilogue; alpha and beta
+ * lie in host memory, whatever the pointer mode. Returns when C is written. After
+ * KW_STATUS_DEVICE_ERROR parts of C may have been. out_of_core.hpp has the whole contract. */
+KW_API kwStatus_t kwSgemmOutOfCore(kwHandle_t handle, kwLayout_t layout, kwOp_t op_a, kwOp_t op_b,
+                                   int64_t m, int64_t n, int64_t k, const float* alpha,
+                                   const float* a, int64_t lda, const float* b, int64_t ldb,
+                                   const float* beta, float* c, int64_t ldc, size_t device_bytes);
+
+/* One product over several devices of this process; distributed.hpp has the whole contract. A group
+ * is a grid of p x q ranks, rank r in row r / q and column r % q, each with a device of its own. Of
+ * a failed function kwLastErrorMessage(NULL) has the sentence, on the thread that called. */
+typedef struct kwGroup* kwGroup_t;
+/* Every rank computes on this machine's CPU. Where creation fails, *group is null. time_limit_s:
+ * how long a rank waits for the others, in seconds. */
+KW_API kwStatus_t kwGroupCreateCpu(kwGroup_t* group, int p, int q, double time_limit_s);
+/* Rank r computes on GPU ordinals[r], or on GPU r where ordinals is null. */
+KW_API kwStatus_t kwGroupCreateGpus(kwGroup_t* group, int p, int q, const int* ordinals,
+                                    double time_limit_s);
+/* A null group is fine. Call kwGroupSynchronize first where results matter. */
+KW_API void kwGroupDestroy(kwGroup_t group);
+/* The stream on which a rank's calls are ordered, as kwSetStream has it. */
+KW_API kwStatus_t kwGroupSetStream(kwGroup_t group, int rank, void* stream);
+/* Waits until the rank's work is done, no longer than the time limit. */
+KW_API kwStatus_t kwGroupSynchronize(kwGroup_t group, int rank);
+/* All ranks that wait, and all later calls, fail with this reason. By any thread. */
+KW_API kwStatus_t kwGroupAbort(kwGroup_t group, int rank, const char* reason);
+
+/* How a matrix, as it is stored, is dealt out: block (i, j) of block_rows x block_cols elements
+ * belongs to the rank in row (i + first_row) % p and column (j + first_col) % q of the grid. */
+typedef struct kwDistribution {
+  int64_t rows, cols;             /* of the whole matrix */
+  int64_t block_rows, block_cols; /* 1 or more */
+  int32_t first_row, first_col;
+} kwDistribution;
+/* A rank's own part: its blocks together, in the memory of its device. Of A and B it is read. */
+typedef struct kwDistributedMatrix {
+  kwDistribution whole;
+  float* data;
+  int64_t ld;
+  kwLayout_t layout; /* the same on all ranks */
+  kwOp_t op;         /* none of C */
+} kwDistributedMatrix;
+/* One block a rank, all of one size but those at the edges. */
+KW_API kwStatus_t kwBlockDistribution(int64_t rows, int64_t cols, int p, int q,
+                                      kwDistribution* distribution);
+/* Rows and columns of a rank's part. */
+KW_API kwStatus_t kwLocalSize(const kwDistribution* distribution, int p, int q, int rank,
+                              int64_t* rows, int64_t* cols);
+/* C = alpha op(A) op(B) + beta C: the part of `rank`, which calls from a thread of its own; all
+ * pass the same but for data and ld. panel_k: the most of k that is copied at a time; 0 chooses.
+ * Results are there after kwGroupSynchronize, or in the stream's own order. */
+KW_API kwStatus_t kwSgemmDistributed(kwGroup_t group, int rank, kwMath_t math, int64_t panel_k,
+                                     float alpha, const kwDistributedMatrix* a,
+                                     const kwDistributedMatrix* b, float beta,
+                                     const kwDistributedMatrix* c);
+/* All ranks, each in a thread that ends with the call: a, b and c have an entry a rank. */
+KW_API kwStatus_t kwSgemmDistributedAll(kwGroup_t group, kwMath_t math, int64_t panel_k,
+                                        float alpha, const kwDistributedMatrix* a,
+                                        const kwDistributedMatrix* b, float beta,
+                                        const kwDistributedMatrix* c);
+
 /* B = scale * A + shift, elementwise, both m x n in `layout`; B may be A itself. scale == 0: A is
  * not read and may be null. scale and shift lie in host memory, whatever the pointer mode. */
 KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, int64_t n,

@@ -15,6 +15,7 @@ Threads   Calls release the GIL; they may come from any number of threads.
 from typing import Any, Literal, Optional, Sequence, Union
 
 from . import _core
+from ._core import matmul as _matmul
 from ._errors import (
     CopyWarning,
     DeviceError,
@@ -47,6 +48,7 @@ __all__ = [
     "devices",
     "gemm",
     "matmul",
+    "matmul_out_of_core",
     "max",
     "mean",
     "min",
@@ -56,11 +58,17 @@ __all__ = [
     "scale_add",
     "sum",
     "sum_of_squares",
+    "symm",
     "synchronize",
+    "syrk",
+    "trmm",
+    "trsm",
     "var",
 ]
 
 from ._devices import Device, devices, plan, synchronize
+from ._level3 import symm, syrk, trmm, trsm
+from ._out_of_core import matmul_out_of_core
 from ._reductions import argmax, argmin, max, mean, min, min_max, norm, sum, sum_of_squares, var
 
 Math = Literal["fp32", "fp32_split"]
@@ -78,7 +86,7 @@ def matmul(
     math: Math = "fp32",
     stream: Optional[int] = None,
 ) -> Any:
-    """The matrix product of two float32 arrays, as numpy.matmul has it: activation(a @ b + bias).
+    """The matrix product of two float32 or two complex64 arrays, as numpy.matmul has it: activation(a @ b + bias).
 
     a           (..., m, k), or a vector of k elements, which is one row.
     b           (..., k, n), or a vector of k elements, which is one column. Leading dimensions are a batch, in which
@@ -91,7 +99,7 @@ def matmul(
     stream      A cudaStream_t as an int; by default that of the arrays' package. The caller orders it.
 
     InvalidArgumentError: sizes that do not fit, arrays on different devices, an out of another size or within a or b.
-    TypeError: elements that are not float32.
+    TypeError: elements that are neither float32 nor, both, complex64, whose products take no bias and no activation.
 
     >>> import numpy as np, kernelwright as kw
     >>> a = np.array([[1, 2], [3, 4]], dtype=np.float32)
@@ -108,14 +116,14 @@ def matmul(
         ...
     kernelwright._errors.InvalidArgumentError: a is (2, 2) and b is (3,): a has 2 columns and b has 3 rows, which must be as many
     """
-    return _core.matmul(a, b, out, bias, activation, math, stream, False)
+    return _matmul(a, b, out, bias, activation, math, stream, False)
 
 
 def gemm(
-    alpha: float,
+    alpha: complex,
     a: Any,
     b: Any,
-    beta: float = 0.0,
+    beta: complex = 0.0,
     out: Any = None,
     *,
     source: Any = None,
@@ -127,7 +135,7 @@ def gemm(
 ) -> Any:
     """BLAS's product with its scalars: out = activation(alpha · a @ b + beta · source + bias).
 
-    alpha, beta  Where alpha is 0 neither a nor b is read, where beta is 0 neither out nor source.
+    alpha, beta  Complex ones go with complex64 arrays alone. Where alpha is 0 neither a nor b is read, where beta is 0 neither out nor source.
     a, b, out    As in `matmul`. Without `out` the result is a new array.
     source       What beta multiplies, of the result's size; by default what `out` has.
     bias         One element for each column of the result, or for each row where bias_of is "rows".

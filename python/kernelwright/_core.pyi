@@ -10,11 +10,24 @@ def matmul(
     a: Any, b: Any, out: Any, bias: Any, activation: Optional[str], math: Optional[str], stream: Optional[int], trusted: bool
 ) -> Any: ...
 def gemm(
-    alpha: float, a: Any, b: Any, beta: float, out: Any, source: Any, bias: Any, bias_of_rows: bool,
+    alpha: complex, a: Any, b: Any, beta: complex, out: Any, source: Any, bias: Any, bias_of_rows: bool,
     activation: Optional[str], math: Optional[str], stream: Optional[int], trusted: bool,
 ) -> Any: ...
 def serve(
     a: Any, b: Any, c: Any, out: Any, dimensions: int, alpha: float, beta: float, activation: int, math: int, smallest: int
+) -> Any: ...
+def syrk(
+    alpha: float, a: Any, beta: float, out: Any, upper: bool, transpose: bool, math: Optional[str], stream: Optional[int]
+) -> Any: ...
+def symm(
+    alpha: float, a: Any, b: Any, beta: float, out: Any, upper: bool, right: bool, math: Optional[str], stream: Optional[int]
+) -> Any: ...
+def triangular(
+    solves: bool, alpha: float, a: Any, b: Any, out: Any, upper: bool, transpose: bool, right: bool, unit_diagonal: bool,
+    math: Optional[str], stream: Optional[int],
+) -> Any: ...
+def matmul_out_of_core(
+    alpha: float, a: Any, b: Any, beta: float, out: Any, math: Optional[str], device_bytes: int, ordinal: int
 ) -> Any: ...
 def reduce(
     op: str, a: Any, axis: Any, out: Any, keepdims: bool, correction: int, stream: Optional[int]

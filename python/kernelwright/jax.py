@@ -3,6 +3,8 @@
     import kernelwright.jax
     y = kernelwright.jax.matmul(x, w)
     y = kernelwright.jax.dot_general(x, w, (((1,), (0,)), ((), ())))
+    with kernelwright.jax.enable(), jax.default_matmul_precision("highest"):   # XLA's own dots of float32
+        loss = jax.jit(jax.grad(f))(x, w)
 
 A product is one call from XLA on the stream that XLA gives it (jax.ffi); vmap makes it a batch, and its gradients are
 products of the same arithmetic. How arrays are spread over devices is XLA's to say: it gathers what a call takes.
@@ -14,10 +16,10 @@ import math as _math
 import jax
 import jax.numpy as jnp
 
-from . import _core
+from . import _core, _jax_enable
 from ._errors import InvalidArgumentError
 
-__all__ = ["dot_general", "matmul"]
+__all__ = ["dot_general", "enable", "matmul"]
 
 _MATHS = {"fp32": 0, "fp32_split": 1}
 
@@ -121,6 +123,24 @@ def dot_general(lhs, rhs, dimension_numbers, *, math: str = "fp32_split"):
     # Of b, rows that lie along the contracted dimension are the transpose of what a product takes.
     c = _product(a, b, (1 if a_turned else 0) | (0 if b_turned else 2), _MATHS[math])
     return c.reshape(tuple(lhs.shape[i] for i in lhs_batch) + a_free + b_free)
+
+
+def enable(math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",)):
+    """A context in which XLA's own float32 dots of precision HIGHEST are computed by Kernelwright.
+
+        with kernelwright.jax.enable(), jax.default_matmul_precision("highest"):
+            y = f(x)
+
+    All that JAX makes of dot_general is served: matmul, einsum, gradients, vmap, functions under jit, which are compiled
+    anew for this context; what was compiled outside of it stays as it was. Other precisions and types go to XLA.
+
+    math      "fp32_split" (no less accurate than FP32) or "fp32".
+    smallest  Dots of fewer multiplications stay XLA's.
+    devices   Of which platform: ("cuda",), or with "cpu" for tests.
+
+    UnsupportedError: a JAX without `jax.make_user_context`.
+    """
+    return _jax_enable.enable(math, smallest, devices, dot_general)
 
 
 def _as_matrices(x, contracted, batch):

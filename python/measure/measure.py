@@ -36,15 +36,18 @@ TURNS = 25
 
 
 def host_us(calls: dict) -> dict:
-    """Microseconds of the host a call, each form in turn."""
+    """Microseconds of the host a call, each form in turn; a CallLoop measures itself."""
     found: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(TURNS + 2):
         for name, call in calls.items():
             torch.cuda.synchronize()
-            begin = time.perf_counter()
-            for _ in range(QUEUED):
-                call()
-            spent = time.perf_counter() - begin
+            if isinstance(call, _core.CallLoop):
+                spent = call.seconds(QUEUED)
+            else:
+                begin = time.perf_counter()
+                for _ in range(QUEUED):
+                    call()
+                spent = time.perf_counter() - begin
             if turn >= 2:
                 found[name].append(1e6 * spent / QUEUED)
     torch.cuda.synchronize()
@@ -93,14 +96,20 @@ def host_times() -> dict:
         "torch.ops.kernelwright.matmul": lambda: operator(a, b),
         "kernelwright.sum": lambda: kw.sum(a, 1),
         "torch.empty_like": lambda: torch.empty_like(a),
+        "C interface": loop,
     }
     found = host_us(plain)
-    times = []
-    for _ in range(TURNS):
-        torch.cuda.synchronize()
-        times.append(loop.seconds(QUEUED) * 1e6 / QUEUED)
-    found["C interface"] = round(statistics.median(times), 3)
     half = a.half()
+    wanted = a.clone().requires_grad_()
+    found.update(
+        host_us(
+            {
+                "torch.mm, recorded": lambda: torch.mm(wanted, b),
+                "kernelwright.torch.matmul, recorded": lambda: kt.matmul(wanted, b),
+                "torch.ops.kernelwright.matmul, recorded": lambda: operator(wanted, b),
+            }
+        )
+    )
     others = {
         "torch.mm, inference mode": lambda: torch.mm(a, b),
         "torch.ops.kernelwright.matmul, inference mode": lambda: operator(a, b),
@@ -127,22 +136,18 @@ def products(size: int) -> dict:
     }
     del exact
     loop = _core.CallLoop(a, b, out, "fp32_split")
-    def by_enable():
-        with kt.enable():
-            for _ in range(10):
-                torch.mm(a, b, out=out)
-
     times = device_us(
         {
             "C interface": lambda: loop.seconds(10),
             "kernelwright.matmul": lambda: [kw.matmul(a, b, math="fp32_split") for _ in range(10)],
             "kernelwright.matmul, out": lambda: [kw.matmul(a, b, math="fp32_split", out=out) for _ in range(10)],
             "kernelwright.torch.matmul": lambda: [kt.matmul(a, b) for _ in range(10)],
-            "torch.mm, enabled": by_enable,
             "torch.mm": lambda: [torch.mm(a, b, out=out) for _ in range(10)],
         },
         1,
     )
+    with kt.enable():
+        times.update(device_us({"torch.mm, enabled": lambda: [torch.mm(a, b, out=out) for _ in range(10)]}, 1))
     return {"size": size, "time_us": {name: round(us / 10, 2) for name, us in times.items()}, "error_of_sqrt_k": errors}
 
 
@@ -179,13 +184,13 @@ def jax_products(size: int) -> dict:
     return {"size": size, "time_us": {name: round(statistics.median(us), 2) for name, us in found.items()}, "jax": jax.__version__}
 
 
-VARIANTS = ("vendor", "drop-in", "enable")
+VARIANTS = {"vendor": [], "drop-in": [], "enable": ["--enable"]}
 
 
 def programs(adapter: Path | None, seconds: float, compiled: bool, options: list[str]) -> dict:
     """A training step of GPT-2 by a process each, in turn."""
-    workers = {}
-    for name in VARIANTS:
+    workers, ready = {}, {}
+    for name, wishes in VARIANTS.items():
         environment = dict(os.environ)
         if name == "drop-in":
             if adapter is None:
@@ -193,8 +198,10 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
             library = next(Path(kw.__file__).parent.glob("libkernelwright.so*"))
             environment.update(LD_PRELOAD=str(adapter.resolve()), KERNELWRIGHT_LIBRARY=str(library))
         command = [sys.executable, str(HERE / "worker.py"), *options, *(["--compile"] if compiled else [])]
-        command += ["--enable"] if name == "enable" else []
+        command += wishes
         workers[name] = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if compiled:  # the others find in the cache what the first one compiled
+            ready[name] = json.loads(workers[name].stdout.readline() or "null")
 
     def ask(name, steps):
         print(steps, file=workers[name].stdin, flush=True)
@@ -203,7 +210,7 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
             raise SystemExit(f"{name}: its process ended")
         return json.loads(answer)
 
-    ready = {name: json.loads(worker.stdout.readline() or "null") for name, worker in workers.items()}
+    ready.update({name: json.loads(workers[name].stdout.readline() or "null") for name in workers.keys() - ready.keys()})
     if None in ready.values():
         raise SystemExit(f"a process ended before its first step: {ready}")
     steps: dict[str, list[float]] = {name: [] for name in workers}
@@ -218,7 +225,7 @@ def programs(adapter: Path | None, seconds: float, compiled: bool, options: list
     return {
         "time_us": {name: round(statistics.median(us), 1) for name, us in steps.items()},
         "steps": min(map(len, steps.values())), "loss": {name: last[name]["loss"] for name in workers},
-        "served": last.get("enable", {}).get("served"),
+        "served": {name: last[name]["served"] for name in workers if last[name]["served"]},
     }  # fmt: skip
 
 
@@ -229,6 +236,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=6, help="of each program's steps, all variants together")
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--without", default="", help="host, products, jax, eager, compiled: what is left out")
+    parser.add_argument("--add", action="store_true", help="to what the file has of this machine and version")
     options = parser.parse_args()
     without = options.without.split(",")
     torch.backends.cuda.matmul.fp32_precision = "ieee"
@@ -244,6 +252,11 @@ def main() -> int:
         "package_bytes": sum(f.stat().st_size for f in Path(kw.__file__).parent.rglob("*") if f.is_file())
         + sum(f.stat().st_size for f in Path(kw.__file__).parent.parent.glob("kernelwright.libs/*")),
     }  # fmt: skip
+
+    if options.add and options.json.is_file():
+        before = json.loads(options.json.read_text(encoding="utf-8"))
+        if before["machine"] == result["machine"] and before["version"] == result["version"]:
+            result = {**before, "date": result["date"], "command": f"{before['command']}; {result['command']}"}
 
     def keep(name, make):
         if name not in without:

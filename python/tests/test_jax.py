@@ -108,6 +108,40 @@ def test_what_is_wrong_is_said(rng):
         kj.matmul(jnp.float32(1), a)
 
 
+def count_calls(f, *arguments):
+    """How many calls of Kernelwright XLA gets."""
+    return jax.jit(f).lower(*arguments).as_text().count("@kernelwright_matmul")
+
+
+def test_dots_of_highest_precision_are_served(rng):
+    device = {"gpu": "cuda"}.get(jax.default_backend(), jax.default_backend())
+    a, b, v = draw(rng, 3, 4), draw(rng, 4, 5), draw(rng, 5)
+
+    def f(a, b):
+        return jnp.sum(jnp.tanh(a @ b) @ v) + jnp.einsum("ij,jk->", a, b)
+
+    exact = jax.grad(f, argnums=(0, 1))(a, b)
+    compiled = jax.jit(jax.grad(f, argnums=(0, 1)))
+    with jax.default_matmul_precision("highest"):
+        assert count_calls(f, a, b) == 0
+        with kj.enable(devices=(device,)):
+            assert count_calls(f, a, b) >= 2
+            assert count_calls(jax.vmap(lambda a: a @ b), a[None]) == 1
+            ours = compiled(a, b)
+            within(a @ b, doubled(a) @ doubled(b), 4)
+            with kj.enable(smallest=10**6, devices=(device,)):
+                assert count_calls(f, a, b) == 0
+            assert count_calls(lambda a: a @ a, a.astype(jnp.bfloat16)[:, :3]) == 0
+        assert count_calls(f, a, b) == 0
+    with kj.enable(devices=(device,)), jax.default_matmul_precision("tensorfloat32"):
+        assert count_calls(f, a, b) == 0
+    for one, other in zip(ours, exact):
+        within(one, other, 20)
+    for wrong in (dict(math="tf32"), dict(devices=("tpu",))):
+        with pytest.raises(kw.InvalidArgumentError):
+            kj.enable(**wrong)
+
+
 def test_arrays_of_jax_are_read(rng):
     a = draw(rng, 3, 4)
     if jax.default_backend() == "cpu":

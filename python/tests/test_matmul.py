@@ -154,6 +154,39 @@ def test_gemm_of_a_batch_with_a_source(rng):
     within(kw.gemm(1, a, b, 2, source=source), a.astype(np.float64) @ b.astype(np.float64) + 2.0 * source, 5)
 
 
+def draw_complex(rng, *shape):
+    return (draw(rng, *shape) + 1j * draw(rng, *shape)).astype(np.complex64)
+
+
+@pytest.mark.parametrize("a, b", SHAPES)
+def test_complex_products(rng, a, b):
+    a, b = draw_complex(rng, *a), draw_complex(rng, *b)
+    result, exact = kw.matmul(a, b), a.astype(np.complex128) @ b
+    assert result.dtype == np.complex64
+    within(result.real, exact.real, 2 * a.shape[-1])
+    within(result.imag, exact.imag, 2 * a.shape[-1])
+
+
+def test_complex_gemm_and_strides(rng):
+    a, b = draw_complex(rng, 2, 4, 3).transpose(0, 2, 1)[::-1], draw_complex(rng, 4, 7)[:, 1:6]
+    out = draw_complex(rng, 2, 5, 3).transpose(0, 2, 1)
+    exact = (1 - 2j) * (a.astype(np.complex128) @ b) + 0.5j * out
+    assert kw.gemm(1 - 2j, a, b, 0.5j, out) is out
+    within(out.real, exact.real, 10)
+    within(out.imag, exact.imag, 10)
+    for call, kind, text in [
+        (lambda: kw.matmul(a, b.real.copy()), TypeError, "a has elements of type complex64"),
+        (lambda: kw.matmul(a, b, activation="relu"), kw.InvalidArgumentError, "take no bias"),
+        (lambda: kw.matmul(a, b, out=np.empty((2, 3, 5), np.float32)), TypeError, "complex64, as the result has"),
+        (lambda: kw.gemm(1j, b.real.copy().T, b.real.copy()), TypeError, "alpha or beta is complex"),
+        (lambda: kw.gemm(1, a, b, 1j), kw.InvalidArgumentError, "beta is 1j"),
+        (lambda: kw.gemm("x", a, b), TypeError, ""),
+        (lambda: kw.sum(a), TypeError, "complex64"),
+    ]:
+        with pytest.raises(kind, match=text):
+            call()
+
+
 def test_any_buffer_is_an_array(rng):
     a = memoryview(array.array("f", range(6))).cast("B").cast("f", (2, 3))
     assert np.array_equal(kw.matmul(a, np.eye(3, dtype=np.float32)), [[0, 1, 2], [3, 4, 5]])

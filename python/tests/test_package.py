@@ -3,6 +3,7 @@
 import doctest
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,10 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _devices, _reductions
+from kernelwright import _devices, _level3, _out_of_core, _reductions
 
 
-@pytest.mark.parametrize("module", [kw, _reductions, _devices])
+@pytest.mark.parametrize("module", [kw, _level3, _out_of_core, _reductions, _devices])
 def test_examples_of_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0
@@ -44,6 +45,26 @@ def test_the_notebook_runs_from_top_to_bottom():
     for number, cell in enumerate(cells):
         exec(compile("".join(cell["source"]), f"cell {number}", "exec"), names)
     assert len(cells) > 5 and names["y"].shape == (8, 128, 32)
+
+
+def test_the_snippets_of_the_readme_run():
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    if not readme.is_file():
+        pytest.skip("no README beside these tests")
+    snippets = re.findall(r"^```python\n(.*?)^```", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    here = [snippet for snippet in snippets if "cuda" not in snippet or has_torch_on_cuda()]
+    names = {}
+    for snippet in here:
+        exec(compile(snippet, "README.md", "exec"), names)
+    assert names["c"].shape == (1000, 600) and names["c"][0, 0] == 801
+
+
+def has_torch_on_cuda():
+    try:
+        import torch
+    except ImportError:
+        return False
+    return torch.cuda.is_available()
 
 
 def run(*arguments):

@@ -36,6 +36,7 @@ def test_axes(rng, name, axis):
         assert not np.any(~(abs(result - expected) <= 1e-6 * (1 + abs(expected))))
 
 
+@pytest.mark.filterwarnings("ignore::kernelwright.CopyWarning")
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.int32, np.int64])
 def test_types(dtype):
     x = (np.arange(24) % 7 - 3).astype(dtype).reshape(4, 6)

@@ -2,7 +2,11 @@
 one is; KW_TEST_DEVICE=cuda tests there alone."""
 
 import os
+import subprocess
+import sys
 import threading
+import warnings
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +101,37 @@ def test_opcheck(device):
     bias = torch.randn(4, device=device, requires_grad=True)
     for arguments in [(a, b), (a, b, bias, 1, 1), (a, b, bias, 3, 0), (a.expand(3, 4, 4), b)]:
         torch.library.opcheck(torch.ops.kernelwright.matmul.default, arguments)
+
+
+WITHOUT_COMPILED = """
+import sys, warnings
+import torch
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    import kernelwright.torch as kt
+assert [str(one.message) for one in said if "operators are Python's" in str(one.message) and "_torch.so" in str(one.message)], said
+a, b = (torch.randn(2, 4, 4, device=sys.argv[1], requires_grad=True) for _ in range(2))
+for call in (kt.matmul, torch.ops.kernelwright.matmul):
+    a.grad = None
+    y = call(a, b)
+    assert torch.allclose(y, a @ b, atol=1e-5)
+    y.sum().backward()
+    assert torch.allclose(a.grad, b.detach().sum(-1).unsqueeze(1).expand_as(a), atol=1e-5)
+compiled = torch.compile(lambda a, b: kt.matmul(a, b).sum(), fullgraph=True, backend="aot_eager")
+assert torch.allclose(compiled(a, b), (a @ b).sum(), atol=1e-4)
+"""
+
+
+def test_without_compiled_operators(device, tmp_path):
+    package = Path(kw.__file__).parent
+    there = tmp_path / "kernelwright"
+    there.mkdir()
+    for file in package.iterdir():
+        if file.name != "_torch.so":
+            (there / file.name).symlink_to(file.resolve())
+    others = [str(folder) for folder in package.parent.glob("kernelwright.libs")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *others])}
+    subprocess.run([sys.executable, "-B", "-c", WITHOUT_COMPILED, device], env=environment, check=True, timeout=300)
 
 
 def test_compiled_without_a_break(device):
@@ -247,6 +282,75 @@ def test_functions_over_tensors(device):
         assert count.calls == 1
     within(result, a.double() @ a.double(), 5)
     within(torch.func.vmap(lambda x: kt.matmul(x, x))(a), a.double() @ a.double(), 5)
+
+
+@pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (None, None, 0), (1, 2, None), (0, 0, 0), (2, None, 1)])
+@pytest.mark.parametrize("activation", [None, "gelu"])
+def test_vmap_is_one_product(device, dims, activation):
+    def draw(shape, dim):
+        return torch.randn(shape if dim is None else (*shape[:dim], 3, *shape[dim:]), device=device)
+
+    a, b, bias = (draw(shape, dim) for shape, dim in zip(((5, 4), (2, 4, 6), (6,)), dims))
+
+    def exact(a, b, bias):
+        x = a @ b + bias
+        return torch.nn.functional.gelu(x) if activation else x
+
+    expected = torch.func.vmap(exact, in_dims=dims)(a.double(), b.double(), bias.double())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a loop over the batch
+        within(torch.func.vmap(lambda *given: kt.matmul(*given, activation=activation), in_dims=dims)(a, b, bias), expected, 4)
+    slopes = torch.func.grad(lambda a: torch.func.vmap(kt.matmul, in_dims=dims)(a, b, bias).pow(2).sum())(a)
+    exact = torch.func.grad(lambda a: torch.func.vmap(lambda a, b, bias: a @ b + bias, in_dims=dims)(a, b.double(), bias.double()).pow(2).sum())(a.double())
+    within(slopes, exact, 500)
+
+
+def test_inductor_is_told_and_forgets(device):
+    import torch._inductor.config as config
+
+    before = (list(config.external_matmul), config.pre_grad_custom_pass)
+    with served(device):
+        (ours,) = [one for one in config.external_matmul if one.__name__ == "kernelwright_mm"]
+        assert config.pre_grad_custom_pass is not None
+        with served(device, inductor=True):
+            assert len(config.external_matmul) == len(before[0]) + 1
+        a, b = torch.randn(5, 6, device=device), torch.randn(6, 7, device=device)
+        out = torch.empty(5, 7, device=device)
+        ours(a, b, out=out)
+        within(out, a.double() @ b.double(), 6)
+        half = a.to(torch.float16)
+        assert torch.equal(ours(half, half.t(), out=None), half @ half.t())
+    assert (list(config.external_matmul), config.pre_grad_custom_pass) == before
+    ours(a, b, out=out)
+    within(out, a.double() @ b.double(), 6)
+    with served(device, inductor=False):
+        assert list(config.external_matmul) == before[0]
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_activations_are_put_into_products(device, activation, bias):
+    from kernelwright.torch import _inductor
+
+    nn = torch.nn
+    last = {"relu": nn.ReLU(), "gelu": nn.GELU(), "gelu_tanh": nn.GELU(approximate="tanh")}[activation]
+    model = nn.Sequential(nn.Linear(8, 6, bias=bias), last, nn.Linear(6, 4)).to(device)
+    x = torch.randn(2, 5, 8, device=device)
+    found = []
+
+    def backend(graph, _):
+        found.append(_inductor.fuse_activations(graph.graph, 1, (device,)))
+        graph.recompile()
+        return graph
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        within(torch.compile(model, backend=backend)(x), model.double()(x.double()), 40)
+    model.float()
+    assert found == [1]
+    torch._dynamo.reset()
+    torch.compile(model, backend=backend)(x).sum().backward()
+    assert found == [1, 0]
 
 
 def test_threads(device):

@@ -119,6 +119,18 @@ def test_compiled_models_are_served(mode):
     within(y, F.linear(F.gelu(F.linear(x.double(), *exact[:2]), approximate="tanh"), *exact[2:]), 600)
 
 
+def test_inductor_chooses_among_products():
+    """With tuning on, each product of a graph is compiled with Kernelwright's among the choices."""
+    torch._dynamo.reset()
+    a, b = torch.randn(256, 512, device="cuda"), torch.randn(512, 384, device="cuda")
+    with kt.enable(inductor=True), torch.no_grad():
+        options = {"max_autotune": True, "max_autotune_gemm_backends": "ATEN"}
+        compiled = torch.compile(lambda a, b: torch.relu(a @ b) + 1, options=options)
+        within(compiled(a, b), torch.relu(a.double() @ b.double()) + 1, 512)
+        model = torch.nn.Sequential(torch.nn.Linear(512, 256), torch.nn.GELU()).cuda()
+        within(torch.compile(model)(a), model.double()(a.double()), 512)
+
+
 def test_many_elements():
     big = torch.ones(2**31 + 5, dtype=torch.int8, device="cuda")
     assert kw.sum(big).item() == 2**31 + 5

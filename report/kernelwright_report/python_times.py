@@ -8,6 +8,8 @@ from . import text
 from .results import ResultError
 from .tables import Cell, Table
 
+# How a program's products are served, in its table's columns.
+SERVED_BY = {"drop-in": "under the drop-in", "enable": "with enable()"}
 # The parts of a file, as `table: FILE python PART` names them.
 PARTS = ("host", "products", "programs")
 # The forms of a product, and what each is measured beside.
@@ -17,6 +19,8 @@ BESIDE = {
     "kernelwright.torch.matmul": "torch.mm",
     "torch.ops.kernelwright.matmul": "torch.mm",
     "torch.ops.kernelwright.matmul, inference mode": "torch.mm, inference mode",
+    "kernelwright.torch.matmul, recorded": "torch.mm, recorded",
+    "torch.ops.kernelwright.matmul, recorded": "torch.mm, recorded",
     "torch.mm, enabled": "torch.mm",
     "torch.addmm, enabled": "torch.addmm",
     "torch.mm of float16, enabled": "torch.mm of float16",
@@ -56,10 +60,10 @@ def _programs(data: dict) -> Table:
             continue
         times = data[part]["time_us"]
         cells = [Cell(text.microseconds(times["vendor"]))]
-        cells += [Cell(f"{times['vendor'] / times[name]:.2f}×" if name in times else text.NONE) for name in ("drop-in", "enable")]
+        cells += [Cell(f"{times['vendor'] / times[name]:.2f}×" if name in times else text.NONE) for name in SERVED_BY]
         rows.append([Cell(part), *cells])
     caption = "A training step of GPT-2 small (`apps/gpt.py`), medians, a process each in turn, optimizer included."
-    return Table(f"{caption} {_machine(data)}", ["", "PyTorch", "under the drop-in", "with enable()"], rows)
+    return Table(f"{caption} {_machine(data)}", ["", "PyTorch", *SERVED_BY.values()], rows)
 
 
 def _machine(data: dict) -> str:

@@ -17,6 +17,7 @@
 #include "api/calls.hpp"
 #include "api/check.hpp"
 #include "api/check_sgemm.hpp"
+#include "distributed/calls.hpp"
 #include "distributed/orientation.hpp"
 #include "distributed/staging.hpp"
 #include "distributed/tiles.hpp"
@@ -267,8 +268,10 @@ class OutOfCore {
   Stores stores_;
 };
 
-Status run_out_of_core(ContextState& state, const SgemmCall& call, float alpha, float beta,
-                       std::size_t device_bytes) {
+}  // namespace
+
+Status sgemm_out_of_core(ContextState& state, const SgemmCall& call, float alpha, float beta,
+                         std::size_t device_bytes) {
   Status status = detail::check_sgemm(call);
   const std::int64_t k = call.a.op_cols();
   if (!status.ok() || call.c.rows == 0 || call.c.cols == 0) return status;
@@ -295,8 +298,6 @@ Status run_out_of_core(ContextState& state, const SgemmCall& call, float alpha, 
   return status;
 }
 
-}  // namespace
-
 }  // namespace kw::distributed
 
 namespace kw {
@@ -306,8 +307,8 @@ void sgemm_out_of_core(Context& context, float alpha, MatrixView<const float> a,
                        const OutOfCoreOptions& options) {
   detail::SgemmCall call{alpha, a, b, beta, c, {}};
   call.options.math = options.math;
-  detail::throw_unless_ok(distributed::run_out_of_core(detail::ContextAccess::state(context), call,
-                                                       alpha, beta, options.device_bytes));
+  detail::throw_unless_ok(distributed::sgemm_out_of_core(detail::ContextAccess::state(context),
+                                                         call, alpha, beta, options.device_bytes));
 }
 
 }  // namespace kw

@@ -67,6 +67,78 @@ const char* c_abi_scale_add(void) {
   return NULL;
 }
 
+const char* c_abi_out_of_core(void) {
+  const float a[] = {1, 4, 2, 5, 3, 6}, b[] = {1, 3, 5, 2, 4, 6}, want[] = {24, 30, 51, 66};
+  float c[] = {1, 1, 1, 1};
+  kwHandle_t handle = NULL;
+  REQUIRE(kwCreateCpu(&handle) == KW_STATUS_OK);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_TRANSPOSE, KW_OP_TRANSPOSE, 2, 2, 3, &one, a,
+                           2, b, 3, &two, c, 2, 1 << 16) == KW_STATUS_OK);
+  REQUIRE(memcmp(c, want, sizeof c) == 0);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_TRANSPOSE, KW_OP_TRANSPOSE, 2, 2, 3, &one, a,
+                           2, b, 3, &two, c, 2, 8) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "device_bytes is 8") != NULL);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_NONE, 7, 2, 2, 3, &one, a, 3, b, 2, &two, c,
+                           2, 0) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "op_b is 7") != NULL);
+  REQUIRE(kwSgemmOutOfCore(handle, KW_ROW_MAJOR, KW_OP_NONE, KW_OP_NONE, 2, 2, 3, &one, a, 3, b, 2,
+                           NULL, c, 2, 0) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(handle), "beta is null") != NULL);
+  REQUIRE(memcmp(c, want, sizeof c) == 0);
+  kwDestroy(handle);
+  return NULL;
+}
+
+/* A 3 x 2 by 2 x 4 product over two ranks, whose columns of C are 2 and 2. */
+const char* c_abi_distributed(void) {
+  /* A, B and C are dealt out in columns, so each rank has one of A's. */
+  float a[2][3] = {{1, 3, 5}, {2, 4, 6}}, b[2][4] = {{1, 5, 2, 6}, {3, 7, 4, 8}}, c[2][6];
+  const float want[2][6] = {{5, 17, 11, 39, 17, 61}, {11, 23, 25, 53, 39, 83}};
+  kwGroup_t group = NULL;
+  kwDistribution of_a, of_b, of_c;
+  kwDistributedMatrix pa[2], pb[2], pc[2];
+  int64_t rows = 0, cols = 0;
+  int rank;
+  REQUIRE(kwGroupCreateCpu(&group, 1, 2, 20) == KW_STATUS_OK);
+  REQUIRE(kwBlockDistribution(3, 2, 1, 2, &of_a) == KW_STATUS_OK);
+  REQUIRE(kwBlockDistribution(2, 4, 1, 2, &of_b) == KW_STATUS_OK);
+  REQUIRE(kwBlockDistribution(3, 4, 1, 2, &of_c) == KW_STATUS_OK);
+  REQUIRE(kwLocalSize(&of_c, 1, 2, 1, &rows, &cols) == KW_STATUS_OK && rows == 3 && cols == 2);
+  for (rank = 0; rank < 2; ++rank) {
+    const kwDistributedMatrix in_a = {of_a, a[rank], 1, KW_ROW_MAJOR, KW_OP_NONE};
+    const kwDistributedMatrix in_b = {of_b, b[rank], 2, KW_ROW_MAJOR, KW_OP_NONE};
+    const kwDistributedMatrix in_c = {of_c, c[rank], 2, KW_ROW_MAJOR, KW_OP_NONE};
+    pa[rank] = in_a;
+    pb[rank] = in_b;
+    pc[rank] = in_c;
+  }
+  REQUIRE(kwSgemmDistributedAll(group, KW_MATH_FP32, 0, 1, pa, pb, 0, pc) == KW_STATUS_OK);
+  for (rank = 0; rank < 2; ++rank) REQUIRE(kwGroupSynchronize(group, rank) == KW_STATUS_OK);
+  REQUIRE(memcmp(c, want, sizeof c) == 0);
+  REQUIRE(kwSgemmDistributedAll(group, 7, 0, 1, pa, pb, 0, pc) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(NULL), "math is 7") != NULL);
+  REQUIRE(kwSgemmDistributed(group, 2, KW_MATH_FP32, 0, 1, pa, pb, 0, pc) ==
+          KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(strstr(kwLastErrorMessage(NULL), "rank is 2") != NULL);
+  REQUIRE(kwSgemmDistributedAll(group, KW_MATH_FP32, 0, 1, NULL, pb, 0, pc) ==
+          KW_STATUS_INVALID_ARGUMENT);
+  pa[1].ld = 0;
+  REQUIRE(kwSgemmDistributedAll(group, KW_MATH_FP32, 0, 1, pa, pb, 0, pc) ==
+          KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(kwGroupSynchronize(NULL, 0) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(kwGroupAbort(group, 0, "the test ends") == KW_STATUS_OK);
+  pa[1].ld = 1;
+  REQUIRE(kwSgemmDistributedAll(group, KW_MATH_FP32, 0, 1, pa, pb, 0, pc) ==
+          KW_STATUS_DEVICE_ERROR);
+  REQUIRE(strstr(kwLastErrorMessage(NULL), "the test ends") != NULL);
+  kwGroupDestroy(group);
+  REQUIRE(kwGroupCreateCpu(&group, 0, 2, 20) == KW_STATUS_INVALID_ARGUMENT && group == NULL);
+  REQUIRE(kwGroupCreateGpus(&group, 1, 0, NULL, 20) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(kwGroupCreateCpu(NULL, 1, 1, 20) == KW_STATUS_INVALID_ARGUMENT);
+  kwGroupDestroy(NULL);
+  return NULL;
+}
+
 /* One wrong argument at a time; C stays as it is. */
 const char* c_abi_errors(void) {
   static const struct {

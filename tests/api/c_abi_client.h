@@ -14,6 +14,8 @@ const char* c_abi_pointer_mode(void);
 const char* c_abi_math(void);
 const char* c_abi_batched_errors(void);
 const char* c_abi_scale_add(void);
+const char* c_abi_out_of_core(void);
+const char* c_abi_distributed(void);
 const char* c_abi_reduce(void);
 const char* c_abi_reduce_options(void);
 const char* c_abi_reduce_errors(void);

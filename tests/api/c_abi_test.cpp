@@ -22,6 +22,8 @@ TEST(CAbi, PointerMode) { expect_passes(c_abi_pointer_mode); }
 TEST(CAbi, Math) { expect_passes(c_abi_math); }
 TEST(CAbi, BatchedErrors) { expect_passes(c_abi_batched_errors); }
 TEST(CAbi, ScaleAdd) { expect_passes(c_abi_scale_add); }
+TEST(CAbi, OutOfCore) { expect_passes(c_abi_out_of_core); }
+TEST(CAbi, Distributed) { expect_passes(c_abi_distributed); }
 TEST(CAbi, Reduce) { expect_passes(c_abi_reduce); }
 TEST(CAbi, ReduceOptions) { expect_passes(c_abi_reduce_options); }
 TEST(CAbi, ReduceErrors) { expect_passes(c_abi_reduce_errors); }

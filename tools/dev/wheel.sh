@@ -46,8 +46,24 @@ header_option() {
   fi
 }
 
+# try_wheel BASE: as a stranger has it, in an empty virtual environment: the wheel, README's snippets, the tests.
+try_wheel() {
+  local there=$PWD/build/wheel/empty root=$PWD
+  compgen -G 'build/wheels/*.whl' >/dev/null || die "wheel --try: no wheel in build/wheels. First: ./dev wheel"
+  rm -rf "$there"
+  "$1" -m venv "$there"
+  "$there/bin/pip" install -q "$(echo "$root"/build/wheels/*.whl)[test]"
+  cd "$there" || return # in which no source of the package lies
+  OPENBLAS_NUM_THREADS=1 "$there/bin/python" -m pytest -q -p no:cacheprovider "$root/python/tests"
+}
+
 wheel() {
   local base options=() wheel_venv=build/wheel/venv
+  if [[ ${1:-} == --try ]]; then
+    base=$(wheel_python) || die "wheel: no Python 3.12 or later. KW_WHEEL_PYTHON names one"
+    try_wheel "$base"
+    return
+  fi
   set_up_build
   find_nvcc || warn "wheel: for the CPU alone, no nvcc: $get_cuda"
   base=$(wheel_python) || die "wheel: no Python 3.12 or later. KW_WHEEL_PYTHON names one"

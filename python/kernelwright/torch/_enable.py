@@ -5,12 +5,13 @@ PyTorch's formulas whose products are served in turn. A call that is not served 
 """
 
 import warnings
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import torch
 
 from .. import _core
 from .._errors import InvalidArgumentError
+from . import _inductor
 
 _precision = torch._C._get_fp32_precision_getter
 
@@ -108,7 +109,21 @@ _SERVED = {
     "baddbmm.out": _baddbmm,
     "_addmm_activation": _addmm_activation,
 }
+
 _MATHS = {"fp32": 0, "fp32_split": 1}
+_hooks: List["_inductor.Hook"] = []  # at most one
+
+
+def _math_now():
+    """The arithmetic of calls that are served now; None: none is."""
+    return _now.math if _settings and not _wishes_tf32() else None
+
+
+def kernelwright_mm(a, b, *, out=None):
+    """What Inductor may choose for a product of matrices; what is not served is PyTorch's."""
+    on_cuda = _settings and a.is_cuda and not _wishes_tf32()
+    served = _core.serve(a, b, None, out, 2, 1.0, 0.0, 0, _now.math, _now.smallest) if on_cuda else None
+    return torch.mm(a, b, out=out) if served is None else served
 
 
 class enable:
@@ -125,12 +140,15 @@ class enable:
     math      "fp32_split" (no less accurate than FP32) or "fp32".
     smallest  Products of fewer multiplications, m·n·k times the batch, stay PyTorch's.
     devices   Of which type: ("cuda",), or with "cpu" for tests.
+    inductor  Whether torch.compile may choose Kernelwright's product where it tunes products (max-autotune), and puts
+              relu and gelu into the products before them in graphs without gradients, which keep that. None: where
+              PyTorch's Inductor is loaded already; True loads it, which takes seconds.
 
     For all threads of the process; within another `enable` the inner one counts. On leaving the last one all kernels
     are as they were.
     """
 
-    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",)):
+    def __init__(self, math: str = "fp32_split", *, smallest: int = 0, devices=("cuda",), inductor: Optional[bool] = None):
         if math not in _MATHS:
             raise InvalidArgumentError(f"math is {math!r}: pass 'fp32' or 'fp32_split'")
         unknown = set(devices) - {"cuda", "cpu"}
@@ -144,6 +162,8 @@ class enable:
             key = device.upper()
             if all(override.key != key for override in _overrides):
                 _overrides.append(_Override(key))
+        if not _hooks and (_inductor.is_loaded() if inductor is None else inductor):
+            _hooks.append(_inductor.Hook(kernelwright_mm, _math_now))
 
     def served(self) -> Dict[str, int]:
         """How many calls were computed by Kernelwright, and how many by PyTorch's own kernels, while this one counted."""
@@ -161,6 +181,8 @@ class enable:
         for override in _overrides:
             override.remove()
         _overrides.clear()
+        while _hooks:
+            _hooks.pop().remove()
 
     def __enter__(self) -> "enable":
         return self

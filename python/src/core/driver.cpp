@@ -19,6 +19,7 @@ struct Driver {
                                unsigned flags) = nullptr;
   Result (*retain_user_object)(void* graph, void* object, unsigned count, unsigned flags) = nullptr;
   Result (*synchronize)(Stream) = nullptr;
+  Result (*current_device)(int* ordinal) = nullptr;
   Result (*pointer_attribute)(void* value, int attribute, std::uintptr_t address) = nullptr;
 };
 
@@ -40,6 +41,7 @@ const Driver* find() {
   get(&made->create_user_object, library, "cuUserObjectCreate");
   get(&made->retain_user_object, library, "cuGraphRetainUserObject");
   get(&made->synchronize, library, "cuStreamSynchronize");
+  get(&made->current_device, library, "cuCtxGetDevice");
   get(&made->pointer_attribute, library, "cuPointerGetAttribute");
   if (kept.compare_exchange_strong(known, made)) return made;
   delete made;
@@ -90,6 +92,17 @@ int device_of(const void* data) {
       driver->pointer_attribute(&ordinal, device_ordinal, reinterpret_cast<std::uintptr_t>(data)) !=
           0) {
     return 0;
+  }
+  return ordinal;
+}
+
+// The runtime's device is that of the driver's current context.
+int current_device() {
+  const Driver* const driver = find();
+  int ordinal = -1;
+  if (driver == nullptr || driver->current_device == nullptr ||
+      driver->current_device(&ordinal) != 0) {
+    return -1;
   }
   return ordinal;
 }

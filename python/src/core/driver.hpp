@@ -36,6 +36,9 @@ bool destroy_with_graph(void* graph, void* data, void (*destroy)(void*));
 // The GPU whose memory this is; 0 where the driver does not know.
 int device_of(const void* data);
 
+// The GPU on which this thread works by CUDA's runtime; -1 where none is known.
+int current_device();
+
 // Waits for what is in the stream.
 void wait_for(Stream stream);
 

@@ -6,32 +6,11 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/matrix.hpp"
 
 namespace kw::python {
 
 namespace {
-
-// A matrix in row-major layout, stored transposed where `op` says so.
-struct Matrix {
-  kwOp_t op = KW_OP_NONE;
-  std::int64_t ld = 1;
-};
-
-// rows x cols elements at these strides.
-bool express(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride,
-             Matrix* matrix) {
-  // A single row or column has one stride that counts.
-  const bool one_row = rows <= 1, one_col = cols <= 1;
-  if ((col_stride == 1 || one_col) && (one_row || row_stride >= std::max<std::int64_t>(cols, 1))) {
-    *matrix = {KW_OP_NONE, one_row ? std::max<std::int64_t>(cols, 1) : row_stride};
-    return true;
-  }
-  if ((row_stride == 1 || one_row) && (one_col || col_stride >= std::max<std::int64_t>(rows, 1))) {
-    *matrix = {KW_OP_TRANSPOSE, one_col ? std::max<std::int64_t>(rows, 1) : col_stride};
-    return true;
-  }
-  return rows == 0 || cols == 0;  // which nobody reads
-}
 
 // The dimensions before the last two.
 int batch_dimensions(const Strided& array) { return array.dimensions - 2; }
@@ -42,8 +21,8 @@ enum Operand { in_a, in_b, in_c, in_source, operands };
 // The batch: how often, and how far each operand goes on in each of its dimensions.
 struct Batch {
   int dimensions = 0;
-  std::array<std::int64_t, most_dimensions> size{};
-  std::array<std::array<std::int64_t, most_dimensions>, operands> stride{};
+  std::array<std::int64_t, most_dimensions> size;
+  std::array<std::array<std::int64_t, most_dimensions>, operands> stride;
 };
 
 // `array`'s stride in dimension i of a batch of `dimensions`.
@@ -82,6 +61,23 @@ struct One {
   std::array<std::int64_t, operands> stride{};
 };
 
+// Of complex64, which has no epilogue.
+void call_complex(Context& context, const Product& product, const One& one) {
+  const auto at = [](float* data) { return reinterpret_cast<kwComplex*>(data); };
+  context.use_epilogue(nullptr);
+  const kwComplex alpha = {product.alpha, product.alpha_im}, beta = {product.beta, product.beta_im};
+  if (one.count == 1) {
+    context.check(kwCgemm(context.handle, KW_ROW_MAJOR, one.in_a.op, one.in_b.op, one.m, one.n,
+                          one.k, &alpha, at(one.a), one.in_a.ld, at(one.b), one.in_b.ld, &beta,
+                          at(one.c), one.in_c.ld));
+    return;
+  }
+  context.check(kwCgemmStridedBatched(context.handle, KW_ROW_MAJOR, one.in_a.op, one.in_b.op, one.m,
+                                      one.n, one.k, &alpha, at(one.a), one.in_a.ld,
+                                      one.stride[in_a], at(one.b), one.in_b.ld, one.stride[in_b],
+                                      &beta, at(one.c), one.in_c.ld, one.stride[in_c], one.count));
+}
+
 kwOp_t flipped(kwOp_t op) { return op == KW_OP_NONE ? KW_OP_TRANSPOSE : KW_OP_NONE; }
 
 // C stored transposed: the transpose of the product, computed in C's own layout.
@@ -98,6 +94,7 @@ void turn(One* one) {
 void call(Context& context, const Product& product, One one) {
   const bool turned = one.in_c.op == KW_OP_TRANSPOSE;
   if (turned) turn(&one);
+  if (product.is_complex) return call_complex(context, product, one);
   kwEpilogue epilogue = {};
   const bool finishes = product.bias != nullptr || product.activation != KW_ACTIVATION_NONE ||
                         (one.source != nullptr && product.beta != 0);
@@ -168,33 +165,17 @@ void walk(Context& context, const Product& product, const Batch& batch, One one,
     }
     one.stride = {};
   }
+  const std::int64_t floats = product.is_complex ? 2 : 1;  // an element
   for (std::int64_t i = 0; i < batch.size[dimension]; ++i) {
     walk(context, product, batch, one, dimension + 1);
-    one.a += batch.stride[in_a][dimension];
-    one.b += batch.stride[in_b][dimension];
-    one.c += batch.stride[in_c][dimension];
-    if (one.source != nullptr) one.source += batch.stride[in_source][dimension];
+    one.a += floats * batch.stride[in_a][dimension];
+    one.b += floats * batch.stride[in_b][dimension];
+    one.c += floats * batch.stride[in_c][dimension];
+    if (one.source != nullptr) one.source += floats * batch.stride[in_source][dimension];
   }
-}
-
-Matrix expressed(const Strided& array, const char* name) {
-  const int row = array.dimensions - 2, col = row + 1;
-  Matrix matrix;
-  if (!express(array.size[row], array.size[col], array.stride[row], array.stride[col], &matrix)) {
-    refuse(name, " has strides of ", array.stride[row], " and ", array.stride[col],
-           " elements in its last two dimensions: one must be 1 and the other at least as long as "
-           "a row or column");
-  }
-  return matrix;
 }
 
 }  // namespace
-
-bool is_expressible(const Strided& array) {
-  const int row = array.dimensions - 2, col = row + 1;
-  Matrix matrix;
-  return express(array.size[row], array.size[col], array.stride[row], array.stride[col], &matrix);
-}
 
 void multiply(Context& context, const Product& product) {
   const Strided& c = product.c;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/matrix.hpp"
 #include "core/pool.hpp"
 #include "core/strided.hpp"
 
@@ -19,15 +20,14 @@ namespace kw::python {
 struct Product {
   Strided a, b, c;  // [..., m, k], [..., k, n], [..., m, n]; c's batch is the full one
   std::optional<Strided> source;  // what beta multiplies, of c's size; none: c itself
+  bool is_complex = false;        // complex64 throughout, without source, bias and activation
   float alpha = 1, beta = 0;
+  float alpha_im = 0, beta_im = 0;
   const float* bias = nullptr;  // one element a column of c, or a row
   kwBiasOf_t bias_of = KW_BIAS_OF_COLUMNS;
   kwActivation_t activation = KW_ACTIVATION_NONE;
   kwMath_t math = KW_MATH_FP32;
 };
-
-// Whether BLAS can express the matrices of this array. With `repeats` an entry may lie on another.
-bool is_expressible(const Strided& array);
 
 // The size of the product of a and b; throws Failure where they don't fit. A vector a is a row, a
 // vector b a column; the result lacks that dimension.

@@ -11,9 +11,33 @@ constexpr int most_dimensions = 16;
 struct Strided {
   void* data = nullptr;
   int dimensions = 0;
-  std::array<std::int64_t, most_dimensions> size{};
-  std::array<std::int64_t, most_dimensions> stride{};
+  // The first `dimensions` count, and the others are not written: a call has many of these.
+  std::array<std::int64_t, most_dimensions> size;
+  std::array<std::int64_t, most_dimensions> stride;
 
+  Strided() = default;
+  Strided(const Strided& other) { *this = other; }
+  Strided& operator=(const Strided& other) {
+    if (this == &other) return *this;
+    data = other.data;
+    dimensions = other.dimensions;
+    for (int i = 0; i < dimensions; ++i) {
+      size[i] = other.size[i];
+      stride[i] = other.stride[i];
+    }
+    return *this;
+  }
+
+  bool has_sizes_of(const Strided& other) const {
+    bool same = dimensions == other.dimensions;
+    for (int i = 0; same && i < dimensions; ++i) same = size[i] == other.size[i];
+    return same;
+  }
+  bool has_strides_of(const Strided& other) const {
+    bool same = dimensions == other.dimensions;
+    for (int i = 0; same && i < dimensions; ++i) same = stride[i] == other.stride[i];
+    return same;
+  }
   std::int64_t elements() const {
     std::int64_t product = 1;
     for (int i = 0; i < dimensions; ++i) product *= size[i];

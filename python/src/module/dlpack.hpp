@@ -12,7 +12,8 @@ struct Device {
   std::int32_t type, id;
 };
 
-constexpr std::uint8_t kind_int = 0, kind_uint = 1, kind_float = 2, kind_bfloat = 4;
+constexpr std::uint8_t kind_int = 0, kind_uint = 1, kind_float = 2, kind_bfloat = 4,
+                       kind_complex = 5;
 
 struct DataType {
   std::uint8_t kind, bits;

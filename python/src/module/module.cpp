@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "core/error.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 
 namespace nb = nanobind;
@@ -13,10 +14,8 @@ namespace {
 void raise(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
-  } catch (const kw::python::Failure& failure) {
-    const nb::object classes = nb::module_::import_("kernelwright._errors").attr("BY_STATUS");
-    const nb::object type = classes[nb::int_(failure.status())];
-    PyErr_SetString(type.ptr(), failure.what());
+  } catch (const kw::python::Failure&) {
+    kw::python::set_error(thrown);
   }
 }
 
@@ -26,6 +25,8 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(raise);
   kw::python::add_products(module);
+  kw::python::add_level3(module);
+  kw::python::add_out_of_core(module);
   kw::python::add_reductions(module);
   kw::python::add_scale_add(module);
   kw::python::add_devices(module);

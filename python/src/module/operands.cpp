@@ -28,6 +28,23 @@ const char* type_name(kwDataType_t type) {
   return names[type];
 }
 
+void check_sizes(const Array& out, const Strided& sizes) {
+  if (out.view().has_sizes_of(sizes)) return;
+  refuse(out.name(), " is ", sizes_text(out.view()), ", but the result is ", sizes_text(sizes),
+         ": pass one of that size");
+}
+
+void check_writable(const Array& out) {
+  if (out.is_read_only()) refuse(out.name(), " is read-only: pass an array that may be written");
+  const Strided& view = out.view();
+  for (int i = 0; i < view.dimensions; ++i) {
+    if (view.size[i] > 1 && view.stride[i] == 0) {
+      refuse(out.name(), " repeats its elements along dimension ", i,
+             ": pass an array with memory of its own");
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Stream> asked_stream(nb::handle stream) {
@@ -60,25 +77,22 @@ Place place_of(std::initializer_list<const Array*> arrays, std::optional<Stream>
 }
 
 void check_out(const Array& out, const Strided& sizes, kwDataType_t type) {
-  const Strided& view = out.view();
-  bool fits = view.dimensions == sizes.dimensions;
-  for (int i = 0; fits && i < sizes.dimensions; ++i) fits = view.size[i] == sizes.size[i];
-  if (!fits) {
-    refuse(out.name(), " is ", sizes_text(view), ", but the result is ", sizes_text(sizes),
-           ": pass one of that size");
-  }
+  check_sizes(out, sizes);
   if (out.type() != type) {
     throw nb::type_error(sentence(out.name(), " has elements of type ", type_name(out.type()),
                                   ", but the result's are ", type_name(type))
                              .c_str());
   }
-  if (out.is_read_only()) refuse(out.name(), " is read-only: pass an array that may be written");
-  for (int i = 0; i < view.dimensions; ++i) {
-    if (view.size[i] > 1 && view.stride[i] == 0) {
-      refuse(out.name(), " repeats its elements along dimension ", i,
-             ": pass an array with memory of its own");
-    }
+  check_writable(out);
+}
+
+void check_complex_out(const Array& out, const Strided& sizes) {
+  check_sizes(out, sizes);
+  if (!out.is_complex64()) {
+    throw nb::type_error(
+        sentence(out.name(), " must have elements of type complex64, as the result has").c_str());
   }
+  check_writable(out);
 }
 
 kwMath_t to_math(nb::handle math) {

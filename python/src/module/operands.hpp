@@ -23,6 +23,7 @@ Place place_of(std::initializer_list<const Array*> arrays, std::optional<Stream>
 
 // Refuses an `out` that may not be written, of other sizes or of another type.
 void check_out(const Array& out, const Strided& sizes, kwDataType_t type);
+void check_complex_out(const Array& out, const Strided& sizes);
 
 kwMath_t to_math(nb::handle math);
 bool is_text(nb::handle object, const char* text);

@@ -1,9 +1,11 @@
 // matmul and gemm, for Python.
+#include <complex>
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 #include "module/operands.hpp"
 
@@ -23,7 +25,7 @@ kwActivation_t to_activation(nb::handle activation) {
 // What Python passes beside the operands.
 struct Request {
   nb::handle a, b, out, source, bias, activation, math, stream;
-  float alpha = 1, beta = 0;
+  std::complex<float> alpha = 1, beta = 0;
   bool bias_of_rows = false;
   bool trusted = false;
 };
@@ -65,7 +67,7 @@ Strided with_both(const Strided& view, const Strided& a, const Strided& b) {
 void take_bias(const Request& request, const ProductSize& size, std::optional<Stream> work,
                Operands* operands) {
   if (request.bias.is_none()) return;
-  operands->bias = Array::of(request.bias, "bias", work, request.trusted);
+  operands->bias = Array::of(request.bias, "bias", work, request.trusted, &operands->a);
   const Strided& view = operands->bias->view();
   const std::int64_t wanted = request.bias_of_rows ? size.m : size.n;
   if (operands->bias->type() != KW_FLOAT32 || view.dimensions != 1 || view.size[0] != wanted) {
@@ -79,12 +81,11 @@ void take_bias(const Request& request, const ProductSize& size, std::optional<St
 void take_source(const Request& request, const Strided& sizes, std::optional<Stream> work,
                  Operands* operands) {
   if (request.source.is_none()) return;
-  operands->source = Array::of(request.source, "source", work, request.trusted);
+  operands->source = Array::of(request.source, "source", work, request.trusted, &operands->a);
   if (operands->source->type() != KW_FLOAT32) refuse("source must have float32 elements");
-  const Strided& view = operands->source->view();
-  bool same = view.dimensions == sizes.dimensions;
-  for (int i = 0; same && i < sizes.dimensions; ++i) same = view.size[i] == sizes.size[i];
-  if (!same) refuse("source must have the result's sizes");
+  if (!operands->source->view().has_sizes_of(sizes)) {
+    refuse("source must have the result's sizes");
+  }
 }
 
 void check_type(const Array& array) {
@@ -94,14 +95,40 @@ void check_type(const Array& array) {
   }
 }
 
+void check_complex(const Request& request) {
+  if (request.bias.is_none() && request.source.is_none() && request.activation.is_none()) return;
+  refuse(
+      "a and b are complex, and products of those take no bias, source or activation: leave it "
+      "out");
+}
+
+void check_real(const Request& request) {
+  if (request.alpha.imag() == 0 && request.beta.imag() == 0) return;
+  throw nb::type_error(
+      "alpha or beta is complex, but a and b are float32: pass a number without imaginary part");
+}
+
+std::complex<float> to_complex(nb::handle number) {
+  const double re = PyComplex_RealAsDouble(number.ptr());
+  if (re == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const double im = PyComplex_ImagAsDouble(number.ptr());
+  return {static_cast<float>(re), static_cast<float>(im)};
+}
+
 nb::object compute(const Request& request) {
   const std::optional<Stream> asked = asked_stream(request.stream);
   Operands operands;
   operands.a = Array::of(request.a, "a", asked, request.trusted);
   const std::optional<Stream> work = asked ? asked : operands.a.stream();
-  operands.b = Array::of(request.b, "b", work, request.trusted);
-  check_type(operands.a);
-  check_type(operands.b);
+  operands.b = Array::of(request.b, "b", work, request.trusted, &operands.a);
+  const bool is_complex = operands.a.is_complex64() && operands.b.is_complex64();
+  if (is_complex) {
+    check_complex(request);
+  } else {
+    check_type(operands.a);
+    check_type(operands.b);
+    check_real(request);
+  }
   const ProductSize size = product_size(operands.a.view(), operands.b.view());
   operands.a = expressible(std::move(operands.a), as_rows);
   operands.b = expressible(std::move(operands.b), as_columns);
@@ -111,10 +138,15 @@ nb::object compute(const Request& request) {
   // Before the result is made: what lies elsewhere is refused first.
   if (operands.b.ordinal() != operands.a.ordinal()) place_of({&operands.a, &operands.b}, asked);
   if (request.out.is_none()) {
-    operands.out = Array::made(operands.a, size.result, KW_FLOAT32);
+    operands.out = is_complex ? Array::made_complex64(operands.a, size.result)
+                              : Array::made(operands.a, size.result, KW_FLOAT32);
   } else {
-    operands.out = Array::of(request.out, "out", work, request.trusted);
-    check_out(*operands.out, size.result, KW_FLOAT32);
+    operands.out = Array::of(request.out, "out", work, request.trusted, &operands.a);
+    if (is_complex) {
+      check_complex_out(*operands.out, size.result);
+    } else {
+      check_out(*operands.out, size.result, KW_FLOAT32);
+    }
   }
   const Place place = place_of(
       {&operands.a, &operands.b, given(operands.bias), given(operands.source), given(operands.out)},
@@ -130,8 +162,11 @@ nb::object compute(const Request& request) {
     *operands.source = expressible(std::move(*operands.source), as_is);
     product.source = full(*operands.source);
   }
-  product.alpha = request.alpha;
-  product.beta = request.beta;
+  product.is_complex = is_complex;
+  product.alpha = request.alpha.real();
+  product.alpha_im = request.alpha.imag();
+  product.beta = request.beta.real();
+  product.beta_im = request.beta.imag();
   if (operands.bias) product.bias = static_cast<const float*>(operands.bias->view().data);
   product.bias_of = request.bias_of_rows ? KW_BIAS_OF_ROWS : KW_BIAS_OF_COLUMNS;
   product.activation = to_activation(request.activation);
@@ -144,22 +179,22 @@ nb::object compute(const Request& request) {
   return nb::borrow(operands.out->object());
 }
 
-nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle bias,
-                  nb::handle activation, nb::handle math, nb::handle stream, bool trusted) {
+// a, b, out, bias, activation, math, stream, trusted
+nb::object matmul(PyObject* const* arguments) {
   Request request;
-  request.a = a;
-  request.b = b;
-  request.out = out;
+  request.a = arguments[0];
+  request.b = arguments[1];
+  request.out = arguments[2];
   request.source = nb::handle(Py_None);
-  request.bias = bias;
-  request.activation = activation;
-  request.math = math;
-  request.stream = stream;
-  request.trusted = trusted;
+  request.bias = arguments[3];
+  request.activation = arguments[4];
+  request.math = arguments[5];
+  request.stream = arguments[6];
+  request.trusted = arguments[7] == Py_True;
   return compute(request);
 }
 
-nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle out,
+nb::object gemm(nb::handle alpha, nb::handle a, nb::handle b, nb::handle beta, nb::handle out,
                 nb::handle source, nb::handle bias, bool bias_of_rows, nb::handle activation,
                 nb::handle math, nb::handle stream, bool trusted) {
   Request request;
@@ -171,12 +206,13 @@ nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
   request.activation = activation;
   request.math = math;
   request.stream = stream;
-  request.alpha = alpha;
-  request.beta = beta;
+  request.alpha = to_complex(alpha);
+  request.beta = to_complex(beta);
   request.bias_of_rows = bias_of_rows;
   request.trusted = trusted;
-  if (beta != 0 && out.is_none() && source.is_none()) {
-    refuse("beta is ", beta, ", but there is nothing that it multiplies: pass out or source");
+  if (request.beta != std::complex<float>(0) && out.is_none() && source.is_none()) {
+    refuse("beta is ", nb::str(beta).c_str(),
+           ", but there is nothing that it multiplies: pass out or source");
   }
   return compute(request);
 }
@@ -184,9 +220,7 @@ nb::object gemm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
 }  // namespace
 
 void add_products(nb::module_& module) {
-  module.def("matmul", matmul, nb::arg("a").none(), nb::arg("b").none(), nb::arg("out").none(),
-             nb::arg("bias").none(), nb::arg("activation").none(), nb::arg("math").none(),
-             nb::arg("stream").none(), nb::arg("trusted"));
+  add_fast<8, matmul>(module, "matmul");
   module.def("gemm", gemm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("beta"), nb::arg("out").none(), nb::arg("source").none(),
              nb::arg("bias").none(), nb::arg("bias_of_rows"), nb::arg("activation").none(),

@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "core/product.hpp"
+#include "module/fast_call.hpp"
 #include "module/functions.hpp"
 #include "module/operands.hpp"
 
@@ -25,13 +26,6 @@ struct ServedOperands {
   Strided sizes;  // the result's
 };
 
-bool is_of_sizes(const Array& array, const Strided& sizes) {
-  const Strided& view = array.view();
-  bool same = view.dimensions == sizes.dimensions;
-  for (int i = 0; same && i < sizes.dimensions; ++i) same = view.size[i] == sizes.size[i];
-  return same;
-}
-
 // The same dimensions for both, and no broadcast.
 bool find_sizes(const Strided& a, const Strided& b, int dimensions, const Setting& setting,
                 Strided* sizes) {
@@ -50,7 +44,7 @@ bool take(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensio
   const auto usable = [&](nb::handle one) { return Array::has_exchange(one); };
   if (!usable(a) || !usable(b)) return false;
   operands->a = Array::of(a, "a", std::nullopt, true);
-  operands->b = Array::of(b, "b", std::nullopt, true);
+  operands->b = Array::of(b, "b", std::nullopt, true, &operands->a);
   const Array& first = operands->a;
   const auto agrees = [&](const Array& other) {
     return other.is(KW_FLOAT32) && other.ordinal() == first.ordinal();
@@ -61,13 +55,13 @@ bool take(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensio
   }
   if (!c.is_none()) {
     if (!usable(c)) return false;
-    operands->c = Array::of(c, "c", std::nullopt, true);
+    operands->c = Array::of(c, "c", std::nullopt, true, &operands->a);
     if (!agrees(*operands->c)) return false;
   }
   if (!out.is_none()) {
     if (!usable(out)) return false;
-    operands->out = Array::of(out, "out", std::nullopt, true);
-    if (!agrees(*operands->out) || !is_of_sizes(*operands->out, operands->sizes) ||
+    operands->out = Array::of(out, "out", std::nullopt, true, &operands->a);
+    if (!agrees(*operands->out) || !operands->out->view().has_sizes_of(operands->sizes) ||
         !is_expressible(operands->out->view())) {
       return false;
     }
@@ -94,18 +88,36 @@ bool take_added(float beta, ServedOperands* operands, Product* product) {
     product->bias = static_cast<const float*>(view.data);
     return true;
   }
-  if (!is_of_sizes(c, operands->sizes)) return false;
+  if (!view.has_sizes_of(operands->sizes)) return false;
   product->beta = beta;
   const bool in_place = operands->out && operands->out->view().data == view.data &&
-                        operands->out->view().stride == view.stride;
+                        operands->out->view().has_strides_of(view);
   if (in_place) return true;
   make_expressible(&c);
   product->source = c.view();
   return true;
 }
 
-nb::object serve(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int dimensions,
-                 float alpha, float beta, int activation, int math, std::int64_t smallest) {
+float number(PyObject* object) {
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return static_cast<float>(value);
+}
+
+std::int64_t integer(PyObject* object) {
+  const std::int64_t value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  return value;
+}
+
+// a, b, c, out, dimensions, alpha, beta, activation, math, smallest
+nb::object serve(PyObject* const* arguments) {
+  const nb::handle a = arguments[0], b = arguments[1], c = arguments[2], out = arguments[3];
+  const auto dimensions = static_cast<int>(integer(arguments[4]));
+  const float alpha = number(arguments[5]), beta = number(arguments[6]);
+  const auto activation = static_cast<int>(integer(arguments[7]));
+  const auto math = static_cast<int>(integer(arguments[8]));
+  const std::int64_t smallest = integer(arguments[9]);
   ServedOperands operands;
   if (!take(a, b, c, out, dimensions, {math, smallest}, &operands)) return nb::none();
   Product product;
@@ -137,10 +149,6 @@ nb::object serve(nb::handle a, nb::handle b, nb::handle c, nb::handle out, int d
 
 }  // namespace
 
-void add_serving(nb::module_& module) {
-  module.def("serve", serve, nb::arg("a").none(), nb::arg("b").none(), nb::arg("c").none(),
-             nb::arg("out").none(), nb::arg("dimensions"), nb::arg("alpha"), nb::arg("beta"),
-             nb::arg("activation"), nb::arg("math"), nb::arg("smallest"));
-}
+void add_serving(nb::module_& module) { add_fast<10, serve>(module, "serve"); }
 
 }  // namespace kw::python

@@ -1,5 +1,11 @@
 // torch.ops.kernelwright.matmul, registered by PyTorch's stable ABI so that one build serves later
-// versions, too. What it means to autograd and to tracing is in kernelwright/torch/_operators.py.
+// versions, too.
+//
+//   matmul               what users call. Its kernel for autograd is here as well: it looks whether
+//                        a gradient is wanted and calls one of the other two.
+//   matmul_no_gradient   records none
+//   matmul_with_gradient records one, by kernelwright/torch/_operators.py, where also is what all
+//                        three mean to tracing
 #include <torch/csrc/stable/library.h>
 
 #include <optional>
@@ -61,20 +67,61 @@ Tensor compute(Tensor a, Tensor b, std::optional<Tensor> bias, std::int64_t acti
   return c;
 }
 
-Tensor stolen(StableIValue value) {
-  return Tensor(torch::stable::detail::to<AtenTensorHandle>(value));
-}
+namespace stable = torch::stable::detail;
+
+// What the dispatcher passes, and takes over: in this order on its stack.
+struct Arguments {
+  Tensor a, b;
+  std::optional<Tensor> bias;
+  std::int64_t activation, math;
+
+  explicit Arguments(const StableIValue* stack)
+      : a(stable::to<AtenTensorHandle>(stack[0])),
+        b(stable::to<AtenTensorHandle>(stack[1])),
+        activation(stable::to<std::int64_t>(stack[3])),
+        math(stable::to<std::int64_t>(stack[4])) {
+    const auto given = stable::to<std::optional<AtenTensorHandle>>(stack[2]);
+    if (given) bias = Tensor(*given);
+  }
+  // Gives them to another operator's stack.
+  void put(StableIValue* stack) {
+    std::optional<AtenTensorHandle> given;
+    if (bias) given = bias->release();
+    stack[0] = stable::from(a.release());
+    stack[1] = stable::from(b.release());
+    stack[2] = stable::from(given);
+    stack[3] = stable::from(activation);
+    stack[4] = stable::from(math);
+  }
+};
+
+// What a kernel of this thread said last: PyTorch's C functions give a code alone.
+thread_local std::string last_sentence;
 
 void matmul(StableIValue* stack, std::uint64_t, std::uint64_t) {
-  using torch::stable::detail::to;
-  Tensor a = stolen(stack[0]);
-  Tensor b = stolen(stack[1]);
-  std::optional<Tensor> bias;
-  const auto given = to<std::optional<AtenTensorHandle>>(stack[2]);
-  if (given) bias = Tensor(*given);
-  Tensor c = compute(std::move(a), std::move(b), std::move(bias), to<std::int64_t>(stack[3]),
-                     to<std::int64_t>(stack[4]));
-  stack[0] = torch::stable::detail::from(c.release());
+  Arguments given(stack);
+  try {
+    Tensor c = compute(std::move(given.a), std::move(given.b), std::move(given.bias),
+                       given.activation, given.math);
+    stack[0] = stable::from(c.release());
+  } catch (const std::exception& thrown) {
+    last_sentence = thrown.what();
+    throw;
+  }
+}
+
+void matmul_for_autograd(StableIValue* stack, std::uint64_t, std::uint64_t) {
+  Arguments given(stack);
+  const bool records =
+      aoti_torch_grad_mode_is_enabled() && (given.a.requires_grad() || given.b.requires_grad() ||
+                                            (given.bias && given.bias->requires_grad()));
+  given.put(stack);
+  last_sentence.clear();
+  const AOTITorchError error = torch_call_dispatcher(
+      records ? "kernelwright::matmul_with_gradient" : "kernelwright::matmul_no_gradient", "",
+      stack, TORCH_ABI_VERSION);
+  if (error != 0 && !last_sentence.empty()) throw std::runtime_error(last_sentence);
+  check(error, "kernelwright::matmul");
 }
 
 }  // namespace
@@ -84,12 +131,25 @@ void matmul(StableIValue* stack, std::uint64_t, std::uint64_t) {
 STABLE_TORCH_LIBRARY(kernelwright, library) {
   library.def(
       "matmul(Tensor a, Tensor b, Tensor? bias=None, int activation=0, int math=0) -> Tensor");
+  library.def(
+      "matmul_no_gradient(Tensor a, Tensor b, Tensor? bias=None, int activation=0, int math=0) "
+      "-> Tensor");
+  library.def(
+      "matmul_with_gradient(Tensor a, Tensor b, Tensor? bias=None, int activation=0, int math=0) "
+      "-> Tensor");
 }
 STABLE_TORCH_LIBRARY_IMPL(kernelwright, CUDA, library) {
   library.impl("matmul", kw::python::torch_ops::matmul);
+  library.impl("matmul_no_gradient", kw::python::torch_ops::matmul);
+  library.impl("matmul_with_gradient", kw::python::torch_ops::matmul);
 }
 STABLE_TORCH_LIBRARY_IMPL(kernelwright, CPU, library) {
   library.impl("matmul", kw::python::torch_ops::matmul);
+  library.impl("matmul_no_gradient", kw::python::torch_ops::matmul);
+  library.impl("matmul_with_gradient", kw::python::torch_ops::matmul);
+}
+STABLE_TORCH_LIBRARY_IMPL(kernelwright, Autograd, library) {
+  library.impl("matmul", kw::python::torch_ops::matmul_for_autograd);
 }
 
 // Called once, before the first product, with the address that _core gives.

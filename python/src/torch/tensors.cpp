@@ -21,8 +21,14 @@ Function cuda_function(const char* name) {
 
 }  // namespace
 
+// From 2.13 on PyTorch tells what failed.
 void check(AOTITorchError error, const char* what) {
-  if (error != 0) throw std::runtime_error(sentence("PyTorch failed in ", what));
+  if (error == 0) return;
+  using Get = const char* (*)();
+  static const auto get =
+      reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "torch_exception_get_what_without_backtrace"));
+  const char* const why = get == nullptr ? nullptr : get();
+  throw std::runtime_error(why != nullptr ? why : sentence("PyTorch failed in ", what));
 }
 
 bool Tensor::is_float32() const {
@@ -49,6 +55,18 @@ int Tensor::device_index() const {
   std::int32_t index = 0;
   check(aoti_torch_get_device_index(handle_, &index), "aoti_torch_get_device_index");
   return index;
+}
+
+// The stable ABI sets it, but does not tell it. A handle is the address of an at::Tensor, which is
+// a pointer to its c10::TensorImpl.
+bool Tensor::requires_grad() const {
+  using Get = bool (*)(const void*);
+  static void* const library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
+  static const Get tells =
+      library == nullptr
+          ? nullptr
+          : reinterpret_cast<Get>(dlsym(library, "_ZNK3c1010TensorImpl13requires_gradEv"));
+  return tells == nullptr || tells(*reinterpret_cast<const void* const*>(handle_));
 }
 
 Strided Tensor::view() const {

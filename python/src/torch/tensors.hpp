@@ -11,7 +11,7 @@
 
 namespace kw::python::torch_ops {
 
-// PyTorch writes what failed to its log, and the C functions give a code alone.
+// Throws where one of PyTorch's C functions failed; it writes why to its log.
 void check(AOTITorchError error, const char* what);
 
 // Owns a tensor's handle.
@@ -37,6 +37,8 @@ class Tensor {
   bool is_on_cuda() const;
   int dimensions() const;
   int device_index() const;
+  // Whether autograd records what is made of it. True where this PyTorch does not tell.
+  bool requires_grad() const;
   // Address, sizes and strides; at most `most_dimensions`.
   Strided view() const;
   // Itself where it is dense, else a dense copy.
