@@ -9,6 +9,7 @@
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
+#include "rowwise/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 
@@ -23,6 +24,7 @@ struct Backend {
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
   KernelList<Cgemm> (*cgemm)();
+  KernelList<Rowwise> (*rowwise)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

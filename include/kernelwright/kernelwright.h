@@ -438,6 +438,52 @@ KW_API kwStatus_t kwReduceSegmentsWorkspaceBytes(kwHandle_t handle, kwReduceOp_t
  * No handle: after a failure kwLastErrorMessage(NULL) has the sentence. */
 KW_API kwStatus_t kwReduceResultType(kwReduceOp_t op, kwDataType_t type, kwDataType_t* result);
 
+/* Row-wise operations: each row of a matrix to a row of another, after bias and residual were added;
+ * rowwise.hpp has formulas, errors and the rules for NaN. All arrays have one type: float32,
+ * float16 or bfloat16. */
+typedef int32_t kwRowwiseOp_t;
+enum {
+  KW_ROWWISE_SOFTMAX = 0,
+  KW_ROWWISE_LOG_SOFTMAX = 1,
+  KW_ROWWISE_LAYER_NORM = 2,
+  KW_ROWWISE_RMS_NORM = 3,
+  KW_ROWWISE_MAP = 4 /* an activation, or with an index an embedding */
+};
+typedef int32_t kwRowActivation_t;
+enum {
+  KW_ROW_ACTIVATION_NONE = 0,
+  KW_ROW_ACTIVATION_RELU = 1,
+  KW_ROW_ACTIVATION_GELU_TANH = 2,
+  KW_ROW_ACTIVATION_GELU_ERF = 3,
+  KW_ROW_ACTIVATION_SILU = 4
+};
+/* What is null or 0 is left out; strides that are 0 are those of dense arrays. */
+typedef struct kwRowwiseOptions {
+  const void* gamma; /* of norms, as is beta: a row's number of elements */
+  const void* beta;
+  float epsilon; /* of norms: 0 where nothing else is set */
+  kwRowActivation_t activation; /* of KW_ROWWISE_MAP */
+  const void* bias;             /* a row's number of elements */
+  const void* residual;
+  int64_t ld_residual;
+  int64_t residual_rows;         /* row i adds residual row i mod this */
+  const int64_t* residual_index; /* row i adds residual row residual_index[i] */
+  void* sum;                     /* x + bias + residual is written there */
+  int64_t ld_sum;
+  const int64_t* index; /* row i is x's row index[i], of x_rows */
+  int64_t x_rows;
+  int64_t step_x, step_y; /* elements from one of a row to the next one; 0: 1 */
+} kwRowwiseOptions;
+/* y = op of each row of x, both rows x cols; `options` may be null. y may be x. */
+KW_API kwStatus_t kwRowwise(kwHandle_t handle, kwRowwiseOp_t op, kwDataType_t type, int64_t rows,
+                            int64_t cols, const void* x, int64_t ldx, void* y, int64_t ldy,
+                            const kwRowwiseOptions* options);
+/* Workspace that the same call takes; the arrays need not exist yet. */
+KW_API kwStatus_t kwRowwiseWorkspaceBytes(kwHandle_t handle, kwRowwiseOp_t op, kwDataType_t type,
+                                          int64_t rows, int64_t cols, const void* x, int64_t ldx,
+                                          void* y, int64_t ldy, const kwRowwiseOptions* options,
+                                          size_t* bytes);
+
 /* "cpu", "cuda" or "hip"; null for a null handle. */
 KW_API const char* kwDeviceKind(kwHandle_t handle);
 KW_API const char* kwDeviceName(kwHandle_t handle);

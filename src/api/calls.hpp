@@ -9,6 +9,7 @@
 #include "kernelwright/level3.hpp"
 #include "kernelwright/matrix.hpp"
 #include "kernelwright/reduce.hpp"
+#include "kernelwright/rowwise.hpp"
 #include "kernelwright/sgemm.hpp"
 
 namespace kw::detail {
@@ -104,5 +105,17 @@ Status reduce(ContextState& state, const ReduceCall& call);
 // Looks at no pointer: the arrays need not exist yet.
 Status reduce_workspace_bytes(const ContextState& state, const ReduceCall& call,
                               std::size_t* bytes);
+
+struct RowwiseCall {
+  RowwiseOp op = RowwiseOp::softmax;
+  RowsView x;
+  RowsOutput y;
+  RowwiseOptions options;
+};
+
+Status rowwise(ContextState& state, const RowwiseCall& call);
+// Looks at no array: they need not exist yet.
+Status rowwise_workspace_bytes(const ContextState& state, const RowwiseCall& call,
+                               std::size_t* bytes);
 
 }  // namespace kw::detail

@@ -4,6 +4,7 @@
 #include "cgemm/problem.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
+#include "rowwise/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 
@@ -14,6 +15,8 @@ KernelLaunch<ScaleAdd> cpu_scale_add;
 KernelLaunch<Level3> cpu_level3_loop;
 KernelLaunch<Reduce> cpu_reduce;
 std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
+
+KernelLaunch<Rowwise> cpu_rowwise;
 
 KernelLaunch<Cgemm> cpu_cgemm_loop;
 

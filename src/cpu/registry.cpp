@@ -3,6 +3,7 @@
 #include "cpu/kernels.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
+#include "rowwise/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -45,6 +46,11 @@ KernelList<ScaleAdd> scale_add_production() {
 KernelList<Reduce> reduce_production() {
   return {{"cpu_reduce", nullptr, "lanes in vectors, chunks over the threads", Role::production,
            Math::fp32, always<Reduce>, cpu_reduce_workspace_bytes, cpu_reduce}};
+}
+
+KernelList<Rowwise> rowwise_production() {
+  return {{"cpu_rowwise", nullptr, "a row a thread, sums in double", Role::production, Math::fp32,
+           always<Rowwise>, no_workspace<Rowwise>, cpu_rowwise}};
 }
 
 KernelList<Cgemm> cgemm_production() {

@@ -5,6 +5,7 @@
 #include "host_simt/runtime.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
+#include "rowwise/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -14,7 +15,8 @@ const Backend& backend() {
   static const Backend backend{
       DeviceKind::host_simt,      [] { return 1; },           open,
       on_host::sgemm_production,  on_host::level3_production, on_host::scale_add_production,
-      on_host::reduce_production, on_host::cgemm_production};
+      on_host::reduce_production, on_host::cgemm_production,
+      on_host::rowwise_production};
   return backend;
 }
 

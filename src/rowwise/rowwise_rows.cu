@@ -1,0 +1,70 @@
+// rowwise_rows: the launches of rows.hpp, by the table of teams.
+#include <algorithm>
+
+#include "rowwise/gpu_kernels.hpp"
+#include "rowwise/rows.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
+
+const RowTeam* team_of(const Rowwise& p) {
+  const auto* found = std::find_if(row_teams.begin(), row_teams.end(), [&](const RowTeam& team) {
+    return p.cols <= team.most_columns;
+  });
+  return found == row_teams.end() ? nullptr : found;
+}
+
+// Lanes that hold a row: a power of two of a warp, or whole warps.
+int lanes_for(const RowTeam& team, std::int64_t cols) {
+  const auto wanted = static_cast<int>(ceil_div(cols, team.values));
+  if (team.lanes > warp_lanes) return static_cast<int>(ceil_div(wanted, warp_lanes)) * warp_lanes;
+  int lanes = 1;
+  while (lanes < wanted) lanes *= 2;
+  return lanes;
+}
+
+template <bool softmax, int values>
+Status launch_lanes(const Rowwise& p, int lanes, Stream stream) {
+  const auto blocks = static_cast<unsigned>(ceil_div(p.rows, warp_block_threads / lanes));
+  return gpu::launch(rowwise::rows_of_lanes<softmax, values>,
+                     {dim3(blocks), dim3(warp_block_threads), 0, stream}, p, rowwise::format_of(p),
+                     lanes);
+}
+template <bool softmax, int values>
+Status launch_blocks(const Rowwise& p, int lanes, Stream stream) {
+  return gpu::launch(
+      rowwise::rows_of_blocks<softmax, values>,
+      {dim3(static_cast<unsigned>(p.rows)), dim3(static_cast<unsigned>(lanes)), 0, stream}, p,
+      rowwise::format_of(p));
+}
+
+template <bool softmax>
+Status launch_team(const Rowwise& p, Stream stream) {
+  const RowTeam& team = *team_of(p);
+  const int lanes = lanes_for(team, p.cols);
+  if (team.lanes > warp_lanes) {
+    return team.values == 16 ? launch_blocks<softmax, 16>(p, lanes, stream)
+                             : launch_blocks<softmax, 32>(p, lanes, stream);
+  }
+  return team.values == 8 ? launch_lanes<softmax, 8>(p, lanes, stream)
+                          : launch_lanes<softmax, 32>(p, lanes, stream);
+}
+
+}  // namespace
+
+bool rowwise_rows_supports(const Rowwise& p, const Device&) {
+  const RowTeam* team = p.op == RowwiseOp::map ? nullptr : team_of(p);
+  if (team == nullptr) return false;
+  const int rows_a_block =
+      team->lanes > warp_lanes ? 1 : warp_block_threads / lanes_for(*team, p.cols);
+  return ceil_div(p.rows, rows_a_block) <= most_blocks;
+}
+
+Status rowwise_rows(const Rowwise& p, const Device&, Workspace, Stream stream) {
+  if (p.rows == 0 || p.cols == 0) return Status::success();
+  return is_softmax(p.op) ? launch_team<true>(p, stream) : launch_team<false>(p, stream);
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,30 @@
+// Which team of threads has a row in its registers. The first line that is long enough is taken.
+#pragma once
+
+#include <array>
+
+namespace kw {
+
+struct RowTeam {
+  int most_columns;
+  int values;  // a thread
+  int lanes;   // most of a team: up to 32 are part of a warp, more are a block
+};
+
+// Shares of the copy bandwidth on an H200, softmax of float32 from memory (results/h200/
+// rowwise.json has many more).
+inline constexpr std::array<RowTeam, 4> row_teams = {{
+    {256, 8, 32},
+    {1024, 32, 32},
+    {8192, 16, 512},
+    {16384, 32, 512},
+}};
+
+inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
+
+// Slices of longer rows.
+inline constexpr int spread_threads = 256, spread_values = 32;
+inline constexpr int spread_tile = spread_threads * spread_values;
+inline constexpr int spread_most_slices = 2048;  // a row
+
+}  // namespace kw
