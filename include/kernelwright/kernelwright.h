@@ -438,8 +438,8 @@ KW_API kwStatus_t kwReduceSegmentsWorkspaceBytes(kwHandle_t handle, kwReduceOp_t
  * No handle: after a failure kwLastErrorMessage(NULL) has the sentence. */
 KW_API kwStatus_t kwReduceResultType(kwReduceOp_t op, kwDataType_t type, kwDataType_t* result);
 
-/* Row-wise operations: each row of a matrix to a row of another, after bias and residual were added;
- * rowwise.hpp has formulas, errors and the rules for NaN. All arrays have one type: float32,
+/* Row-wise operations: each row of a matrix to a row of another, after bias and residual were
+ * added; rowwise.hpp has formulas, errors and the rules for NaN. All arrays have one type: float32,
  * float16 or bfloat16. */
 typedef int32_t kwRowwiseOp_t;
 enum {
@@ -461,7 +461,7 @@ enum {
 typedef struct kwRowwiseOptions {
   const void* gamma; /* of norms, as is beta: a row's number of elements */
   const void* beta;
-  float epsilon; /* of norms: 0 where nothing else is set */
+  float epsilon;                /* of norms: 0 where nothing else is set */
   kwRowActivation_t activation; /* of KW_ROWWISE_MAP */
   const void* bias;             /* a row's number of elements */
   const void* residual;

@@ -8,7 +8,8 @@
 //   rms_norm     y[j] = v[j] / sqrt(mean v^2 + epsilon) * gamma[j] + beta[j]
 //   map          y[j] = activation(v[j])
 //
-// Shapes     Any number of rows of 0 to 2^31 - 1 elements, `ld` elements from one to the next, `step`
+// Shapes     Any number of rows of 0 to 2^31 - 1 elements, `ld` elements from one to the next,
+// `step`
 //            from an element to the next one; rows side by side in memory (step 1) are fast, others
 //            are right. The variance is that of the population. x, bias, residual, gamma, beta, sum
 //            and y are of one type: float32, float16 or bfloat16, in the memory of the context's
@@ -28,7 +29,8 @@
 //              norms        8 u of |gamma[j]| (1 + |z[j]|) + |beta[j]|
 //              map          8 u of |v[j]|
 //            norms want |v| < 2^60: where squares exceed float32 the result is NaN or zero.
-// NaN, Inf   As PyTorch has it: a NaN or +infinity in a row makes the whole row of a softmax NaN, as
+// NaN, Inf   As PyTorch has it: a NaN or +infinity in a row makes the whole row of a softmax NaN,
+// as
 //            does a row of nothing but -infinity; -infinity among numbers gives 0 (log: -infinity).
 //            A norm of a row with a NaN is NaN throughout, layer_norm's of one with an infinity
 //            too; rms_norm's is then NaN where the infinity is and 0 (beta) elsewhere.
@@ -37,7 +39,7 @@
 // Errors     kw::Error, as context.hpp has it. argument() is "op", "x", "x.ld", "x.type" ..., "y",
 //            "y.rows" ..., or the field of the options ("options.gamma").
 // Time       Asynchronous on the context's stream, capturable in a graph. One launch; the data is
-//            read once where a row fits the registers of a block (16384 elements), else twice,
+//            read once where a row fits the registers of a block (9216 elements), else twice,
 //            the second time from the cache where the device's holds some dozen MiB.
 // Sources    Online normaliser: Milakov and Gimelshein 2018. Merged variances: Chan, Golub and
 //            LeVeque 1983.
@@ -91,16 +93,16 @@ RowsOutput rows_output(T* data, std::int64_t rows, std::int64_t cols) {
 template <class T>
 RowsView rows_view(MatrixView<T> a) {
   const bool along = (a.layout == Layout::row_major) == (a.op == Op::none);
-  return {a.data,      DataTypeOf<std::remove_const_t<T>>::value,
-          a.op_rows(), a.op_cols(),
+  return {a.data,           DataTypeOf<std::remove_const_t<T>>::value,
+          a.op_rows(),      a.op_cols(),
           along ? a.ld : 1, along ? 1 : a.ld};
 }
 
 /// What is null or 0 is left out. Vectors have a row's number of elements, dense.
 struct RowwiseOptions {
-  const void* gamma = nullptr;  ///< of norms
-  const void* beta = nullptr;   ///< of norms
-  float epsilon = 1e-5f;        ///< of norms, 0 or more
+  const void* gamma = nullptr;                     ///< of norms
+  const void* beta = nullptr;                      ///< of norms
+  float epsilon = 1e-5f;                           ///< of norms, 0 or more
   RowActivation activation = RowActivation::none;  ///< of map
   const void* bias = nullptr;
   const void* residual = nullptr;
@@ -148,8 +150,7 @@ inline void rms_norm(Context& context, const RowsView& x, const void* gamma, con
 /// mod `period` (0: i). `tokens` and `position_of` have y.rows entries in device memory.
 inline void embedding(Context& context, const RowsView& table, const std::int64_t* tokens,
                       const RowsOutput& y, const void* positions = nullptr,
-                      std::int64_t position_rows = 0,
-                      const std::int64_t* position_of = nullptr) {
+                      std::int64_t position_rows = 0, const std::int64_t* position_of = nullptr) {
   RowwiseOptions options;
   options.index = tokens;
   options.residual = positions;

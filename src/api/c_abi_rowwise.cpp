@@ -31,12 +31,10 @@ RowwiseCall call_of(kwRowwiseOp_t op, kwDataType_t type, int64_t rows, int64_t c
   call.op = static_cast<RowwiseOp>(op);
   call.x = {x, element, o.index != nullptr ? o.x_rows : rows, cols, ldx, or_one(o.step_x)};
   call.y = {y, element, rows, cols, ldy, or_one(o.step_y)};
-  call.options = {o.gamma,       o.beta,
-                  o.epsilon,     static_cast<RowActivation>(o.activation),
-                  o.bias,        o.residual,
-                  o.ld_residual, o.residual_rows,
-                  o.residual_index, o.sum,
-                  o.ld_sum,      o.index};
+  call.options = {
+      o.gamma,          o.beta,     o.epsilon,     static_cast<RowActivation>(o.activation),
+      o.bias,           o.residual, o.ld_residual, o.residual_rows,
+      o.residual_index, o.sum,      o.ld_sum,      o.index};
   return call;
 }
 

@@ -36,10 +36,10 @@ Status check_row_types(const RowwiseCall& call) {
                    "x.type");
   }
   if (call.y.type == call.x.type) return Status::success();
-  return invalid(text("y.type is ", static_cast<int>(call.y.type), ", but x.type is ",
-                      static_cast<int>(call.x.type), " (", to_string(call.x.type),
-                      "): give both the same"),
-                 "y.type");
+  return invalid(
+      text("y.type is ", static_cast<int>(call.y.type), ", but x.type is ",
+           static_cast<int>(call.x.type), " (", to_string(call.x.type), "): give both the same"),
+      "y.type");
 }
 
 Status check_row_sizes(const RowwiseCall& call) {
@@ -61,9 +61,9 @@ Status check_row_sizes(const RowwiseCall& call) {
                    "x.cols");
   }
   if (call.y.cols != call.x.cols) {
-    return invalid(text("y has ", call.y.cols, " columns, but x has ", call.x.cols,
-                        ": make the two equal"),
-                   "y.cols");
+    return invalid(
+        text("y has ", call.y.cols, " columns, but x has ", call.x.cols, ": make the two equal"),
+        "y.cols");
   }
   if (call.options.index != nullptr || call.y.rows == call.x.rows) return Status::success();
   return invalid(text("y has ", call.y.rows, " rows, but x has ", call.x.rows,
@@ -112,8 +112,10 @@ std::array<RowArray, 9> arrays_of(const RowwiseCall& call) {
            {call.x.data, "x", call.x.rows, cols, call.x.ld, call.x.step, type},
            {o.residual, "options.residual", o.residual != nullptr ? o.residual_rows : 0, cols,
             o.ld_residual, 1, type},
-           vector(o.gamma, "options.gamma"), vector(o.beta, "options.beta"),
-           vector(o.bias, "options.bias"), indices(o.index, "options.index"),
+           vector(o.gamma, "options.gamma"),
+           vector(o.beta, "options.beta"),
+           vector(o.bias, "options.bias"),
+           indices(o.index, "options.index"),
            indices(o.residual_index, "options.residual_index")}};
 }
 constexpr std::size_t outputs = 2;  // the first ones
@@ -129,8 +131,7 @@ Status check_row_steps(const RowwiseCall& call) {
   const std::int64_t cols = call.y.cols, rows = call.y.rows;
   const auto exceeds = [](std::int64_t count, std::int64_t each, std::int64_t other) {
     std::int64_t span = 0;
-    return count > 0 &&
-           (__builtin_mul_overflow(count - 1, each, &span) || span >= other);
+    return count > 0 && (__builtin_mul_overflow(count - 1, each, &span) || span >= other);
   };
   // Rows behind each other, or elements of all rows behind each other.
   if (rows > 1 && cols > 0 && exceeds(cols, call.y.step, call.y.ld) &&
@@ -150,13 +151,11 @@ Status check_row_steps(const RowwiseCall& call) {
 
 Status check_row_options(const RowwiseCall& call) {
   const RowwiseOptions& o = call.options;
-  Status status =
-      check_row_enumerator(o.activation, RowActivation::silu, "options.activation");
+  Status status = check_row_enumerator(o.activation, RowActivation::silu, "options.activation");
   if (!status.ok()) return status;
   const auto belongs = [&](bool is_given, bool is_its, const char* argument, const char* to) {
     if (!is_given || is_its) return Status::success();
-    return invalid(text(argument, " is of ", to, ", not of ", to_string(call.op),
-                        ": leave it out"),
+    return invalid(text(argument, " is of ", to, ", not of ", to_string(call.op), ": leave it out"),
                    argument);
   };
   const bool norm = is_norm(call.op);
@@ -196,8 +195,7 @@ Status check_row_pointers(const RowwiseCall& call) {
                           size, ": align it to its elements, ", size, " bytes each"),
                      array.argument);
     }
-    if (static_cast<std::uintptr_t>(bytes) >
-        std::numeric_limits<std::uintptr_t>::max() - address) {
+    if (static_cast<std::uintptr_t>(bytes) > std::numeric_limits<std::uintptr_t>::max() - address) {
       return invalid(text(array.argument, " from address ", address,
                           " on passes the end of the address space: pass the real sizes"),
                      array.argument);
@@ -237,11 +235,11 @@ Status check_row_overlap(const RowwiseCall& call) {
           same_rows(written, read) && ((is_x && call.options.index == nullptr) ||
                                        (is_residual && call.options.residual_index == nullptr));
       if (in_place || !shares_byte(row_footprint(written), row_footprint(read))) continue;
-      return invalid(text(written.argument, " (", written.rows, " x ", written.cols, " at ",
-                          written.data, ") overlaps ", read.argument, " (", read.rows, " x ",
-                          read.cols, " at ", read.data,
-                          "): let it be the very same rows, of x or of the residual, or lie apart"),
-                     written.argument);
+      return invalid(
+          text(written.argument, " (", written.rows, " x ", written.cols, " at ", written.data,
+               ") overlaps ", read.argument, " (", read.rows, " x ", read.cols, " at ", read.data,
+               "): let it be the very same rows, of x or of the residual, or lie apart"),
+          written.argument);
     }
   }
   return Status::success();

@@ -52,9 +52,8 @@ Status choose_rows(const ContextState& state, const Rowwise& problem, Choice<Row
   return Status::failure(
       StatusCode::unsupported,
       text("none of the ", state.rowwise_kernels().size(),
-           " row-wise kernels of this build computes ", to_string(problem.op), " of ",
-           problem.rows, " x ", problem.cols, " on ", state.device().name,
-           ": compute it in a CPU context"));
+           " row-wise kernels of this build computes ", to_string(problem.op), " of ", problem.rows,
+           " x ", problem.cols, " on ", state.device().name, ": compute it in a CPU context"));
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ void compute_rows(const Rowwise& p) {
     } else if (is_norm(p.op)) {
       norm_row<T>(p, row, v);
     } else {
-      write_row<T>(p, row, v, [&](float x, std::int64_t) { return row_activated(p.activation, x); });
+      write_row<T>(p, row, v,
+                   [&](float x, std::int64_t) { return row_activated(p.activation, x); });
     }
   }
 }

@@ -15,8 +15,7 @@ const Backend& backend() {
   static const Backend backend{
       DeviceKind::host_simt,      [] { return 1; },           open,
       on_host::sgemm_production,  on_host::level3_production, on_host::scale_add_production,
-      on_host::reduce_production, on_host::cgemm_production,
-      on_host::rowwise_production};
+      on_host::reduce_production, on_host::cgemm_production,  on_host::rowwise_production};
   return backend;
 }
 

@@ -1,9 +1,11 @@
 // A thread's share of a row, between memory and registers.
 //
-// Places      A thread has `values` elements in packs of four. In vectors a pack is four neighbours,
+// Places      A thread has `values` elements in packs of four. In vectors a pack is four
+// neighbours,
 //             one access; else its elements are `lanes` apart, so that neighbouring threads read
 //             neighbouring elements.
-// Formats     Which type and which of the two is known at launch only: each kernel has the loads and
+// Formats     Which type and which of the two is known at launch only: each kernel has the loads
+// and
 //             stores of all six in its text, around one arithmetic in float.
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "device/overlap.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/element.hpp"
 #include "rowwise/problem.hpp"
@@ -27,12 +30,20 @@ struct Places {
   int lane, lanes;
   int count;
   std::int64_t first;
+  int own;  // packs, or elements, that there are for this thread
 
-  __device__ __forceinline__ int at(int k, int w) const {
-    return format == Format::vectors ? (k * lanes + lane) * pack + w
-                                     : (k * pack + w) * lanes + lane;
+  __device__ __forceinline__ Places(Format format_, int lane_, int lanes_, int count_,
+                                    std::int64_t first_)
+      : format(format_), lane(lane_), lanes(lanes_), count(count_), first(first_) {
+    const int units = format == Format::vectors ? count / pack : count;
+    own = static_cast<int>(static_cast<unsigned>(units - lane + lanes - 1) /
+                           static_cast<unsigned>(lanes));
   }
-  __device__ __forceinline__ bool has(int k, int w) const { return at(k, w) < count; }
+
+  // Whether value i is an element of the row.
+  __device__ __forceinline__ bool has(int i) const {
+    return (format == Format::vectors ? i / pack : i) < own;
+  }
 };
 
 // Where a row's arrays begin.
@@ -112,23 +123,12 @@ __device__ __forceinline__ void store_one(T* to, float from) {
   *to = T{static_cast<std::uint16_t>(two_of(from, 0.0f, T{}))};
 }
 
-// Calls body(first value of a pack, its place) for the packs that have an element, in vectors; else
-// body(value, place) for each element.
-template <int values, class Body>
-__device__ __forceinline__ void each_pack(const Places& places, const Body& body) {
-#pragma unroll
-  for (int k = 0; k < values / pack; ++k) {
-    const int at = (k * places.lanes + places.lane) * pack;
-    if (at < places.count) body(k * pack, at);
-  }
-}
-template <int values, class Body>
-__device__ __forceinline__ void each_element(const Places& places, const Body& body) {
-#pragma unroll
-  for (int i = 0; i < values; ++i) {
-    const int at = i * places.lanes + places.lane;
-    if (at < places.count) body(i, at);
-  }
+// Keeps the compiler from computing many addresses ahead, each in registers of its own.
+template <class T>
+__device__ __forceinline__ void stop_here(T*& address) {
+  auto bits = reinterpret_cast<std::uintptr_t>(address);
+  compute_now(bits);
+  address = reinterpret_cast<T*>(bits);
 }
 
 enum class Read { set, add, multiply };
@@ -141,28 +141,43 @@ __device__ __forceinline__ float combined(float old, float x) {
 template <Read read, class T, int values>
 __device__ __forceinline__ void read_row(const T* from, std::int64_t step, const Places& places,
                                          float (&to)[values]) {
-  from += places.first * step;
   if (places.format == Format::vectors) {
-    each_pack<values>(places, [&](int i, int at) {
-      float x[pack];
-      load_pack(from + at, x);
+    from += places.first + std::int64_t{places.lane} * pack;
 #pragma unroll
-      for (int w = 0; w < pack; ++w) to[i + w] = combined<read>(to[i + w], x[w]);
-    });
+    for (int k = 0; k < values / pack; ++k, from += places.lanes * pack) {
+      if (k >= places.own) continue;
+      float x[pack];
+      load_pack(from, x);
+#pragma unroll
+      for (int w = 0; w < pack; ++w) to[k * pack + w] = combined<read>(to[k * pack + w], x[w]);
+    }
   } else {
-    each_element<values>(places, [&](int i, int at) {
-      to[i] = combined<read>(to[i], to_value(from[at * step]));
-    });
+    from += (places.first + places.lane) * step;
+    step *= places.lanes;
+#pragma unroll
+    for (int i = 0; i < values; ++i, from += step) {
+      if (i < places.own) to[i] = combined<read>(to[i], to_value(*from));
+      if (i % pack == pack - 1) stop_here(from);
+    }
   }
 }
 template <class T, int values>
 __device__ __forceinline__ void write_row(T* to, std::int64_t step, const Places& places,
                                           const float (&from)[values]) {
-  to += places.first * step;
   if (places.format == Format::vectors) {
-    each_pack<values>(places, [&](int i, int at) { store_pack(to + at, from + i); });
+    to += places.first + std::int64_t{places.lane} * pack;
+#pragma unroll
+    for (int k = 0; k < values / pack; ++k, to += places.lanes * pack) {
+      if (k < places.own) store_pack(to, from + k * pack);
+    }
   } else {
-    each_element<values>(places, [&](int i, int at) { store_one(to + at * step, from[i]); });
+    to += (places.first + places.lane) * step;
+    step *= places.lanes;
+#pragma unroll
+    for (int i = 0; i < values; ++i, to += step) {
+      if (i < places.own) store_one(to, from[i]);
+      if (i % pack == pack - 1) stop_here(to);
+    }
   }
 }
 
@@ -194,8 +209,8 @@ __device__ __forceinline__ void load_row(const Rowwise& p, const RowAt& row, con
     read_row<Read::set>(static_cast<const T*>(p.x) + row.x * p.ldx, p.step_x, places, v);
     if (p.bias != nullptr) read_row<Read::add>(static_cast<const T*>(p.bias), 1, places, v);
     if (p.residual != nullptr) {
-      read_row<Read::add>(static_cast<const T*>(p.residual) + row.residual * p.ld_residual, 1, places,
-                     v);
+      read_row<Read::add>(static_cast<const T*>(p.residual) + row.residual * p.ld_residual, 1,
+                          places, v);
     }
   });
 }
@@ -230,8 +245,8 @@ __device__ __forceinline__ void store_row(const Rowwise& p, const RowAt& row, co
 inline Format format_of(const Rowwise& p) {
   const std::size_t bytes = pack * size_of(p.type);
   const auto fits = [&](const void* data, std::int64_t ld, std::int64_t rows) {
-    return data == nullptr || (reinterpret_cast<std::uintptr_t>(data) % bytes == 0 &&
-                               (rows == 1 || ld % pack == 0));
+    return data == nullptr ||
+           (reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && (rows == 1 || ld % pack == 0));
   };
   const bool all = p.step_x == 1 && p.step_y == 1 && p.cols % pack == 0 &&
                    fits(p.x, p.ldx, p.index != nullptr ? p.x_rows : p.rows) &&

@@ -1,7 +1,9 @@
-// What softmax and the norms do with a thread's values of a row, and with what a team finds of them.
+// What softmax and the norms do with a thread's values of a row, and with what a team finds of
+// them.
 //
 // Sums        Four values are added in float, as a tree; from there on sums are double.
-// Mean        The differences d to a first mean m, which is rounded, are exact or next to it. Their own mean
+// Mean        The differences d to a first mean m, which is rounded, are exact or next to it. Their
+// own mean
 //             c is the first one's error: mean = m + c, and M2 = sum d^2 - n c^2.
 #pragma once
 
@@ -96,8 +98,7 @@ __device__ __forceinline__ NormTotal norm_total(float (&v)[values], const Places
     const float mean = static_cast<float>(team.combined(sum, 0.0, Sum{}) / count);
     *first_mean = mean;
 #pragma unroll
-    for (int i = 0; i < values; ++i)
-      v[i] = places.has(i / pack, i % pack) ? v[i] - mean : 0.0f;
+    for (int i = 0; i < values; ++i) v[i] = places.has(i) ? v[i] - mean : 0.0f;
   }
   const double squares = sum_of<values>([&](int i) { return v[i] * v[i]; });
   if (!centers) return {count, 0, team.combined(squares, 0.0, Sum{})};

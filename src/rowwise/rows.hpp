@@ -1,9 +1,11 @@
 // A row in the registers of a team of threads, read once and written once.
 //
-// Idea        Every thread has all of its loads under way before it uses the first; what the team finds
+// Idea        Every thread has all of its loads under way before it uses the first; what the team
+// finds
 //             goes through shuffles, and through shared memory where the team is a block. Short
 //             rows share a warp, so that as many bytes are on their way as of long ones.
-// Limits      A row has at most 16384 elements: 512 threads with 32 each, two blocks a multiprocessor. Rows
+// Limits      A row has at most 9216 elements: 384 threads with 24 each, two blocks a
+// multiprocessor. Rows
 //             of 1 to 4 elements leave threads with few bytes each.
 #pragma once
 
@@ -38,21 +40,19 @@ template <bool softmax, int values>
 __global__ void __launch_bounds__(warp_block_threads, values > 8 ? 3 : 5)
     rows_of_lanes(const __grid_constant__ Rowwise p, Format format, int lanes) {
   const auto thread = static_cast<int>(threadIdx.x);
-  const std::int64_t row =
-      std::int64_t{blockIdx.x} * (warp_block_threads / lanes) + thread / lanes;
-  const Places places = {format, thread % lanes, lanes, static_cast<int>(p.cols), 0};
+  const std::int64_t row = std::int64_t{blockIdx.x} * (warp_block_threads / lanes) + thread / lanes;
+  const Places places(format, thread % lanes, lanes, static_cast<int>(p.cols), 0);
   LaneTeam team = {lanes};
   compute_row<softmax, values>(p, row, places, row < p.rows, team);
 }
 
 // A block a row.
 template <bool softmax, int values>
-__global__ void __launch_bounds__(512, values > 16 ? 2 : 3)
+__global__ void __launch_bounds__(most_block_threads, values > 16 ? 2 : 3)
     rows_of_blocks(const __grid_constant__ Rowwise p, Format format) {
   __shared__ TeamMemory memory;
   const auto threads = static_cast<int>(blockDim.x);
-  const Places places = {format, static_cast<int>(threadIdx.x), threads, static_cast<int>(p.cols),
-                         0};
+  const Places places(format, static_cast<int>(threadIdx.x), threads, static_cast<int>(p.cols), 0);
   BlockTeam team = {&memory, threads / warp_lanes};
   compute_row<softmax, values>(p, blockIdx.x, places, true, team);
 }

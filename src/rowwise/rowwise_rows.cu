@@ -46,10 +46,10 @@ Status launch_team(const Rowwise& p, Stream stream) {
   const int lanes = lanes_for(team, p.cols);
   if (team.lanes > warp_lanes) {
     return team.values == 16 ? launch_blocks<softmax, 16>(p, lanes, stream)
-                             : launch_blocks<softmax, 32>(p, lanes, stream);
+                             : launch_blocks<softmax, 24>(p, lanes, stream);
   }
   return team.values == 8 ? launch_lanes<softmax, 8>(p, lanes, stream)
-                          : launch_lanes<softmax, 32>(p, lanes, stream);
+                          : launch_lanes<softmax, 24>(p, lanes, stream);
 }
 
 }  // namespace

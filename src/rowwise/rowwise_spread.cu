@@ -11,8 +11,9 @@ using rowwise::NormTotal;
 using rowwise::SoftmaxTotal;
 using rowwise::Spread;
 
-constexpr std::int64_t most_rows = ticket_count;           // of a launch: a ticket each
-constexpr std::int64_t most_slices = std::int64_t{1} << 29;  // of a launch: two blocks each, and a lag
+constexpr std::int64_t most_rows = ticket_count;  // of a launch: a ticket each
+constexpr std::int64_t most_slices = std::int64_t{1}
+                                     << 29;  // of a launch: two blocks each, and a lag
 constexpr std::size_t total_bytes = std::max(sizeof(SoftmaxTotal), sizeof(NormTotal));
 constexpr int ahead_per_sm = 2;  // slices that are read first, beside those of a row
 

@@ -1,15 +1,18 @@
 // Rows that are too long for a block's registers: slices of them over many blocks, in one launch.
 //
-// Idea        Blocks take turns: one finds the total of a slice, the next one writes a slice of which the
+// Idea        Blocks take turns: one finds the total of a slice, the next one writes a slice of
+// which the
 //             row's totals are all made. What is written lies so far behind what is read first that
 //             no block waits for long, and so close that L2 still has what is read again: a slice
 //             for each block that is under way, and a row. So memory is read and written at the
 //             same time, and read once where L2 holds some dozen MiB.
-// Order       A block waits for blocks of lower index alone, which run or have ended: the device starts
+// Order       A block waits for blocks of lower index alone, which run or have ended: the device
+// starts
 //             blocks in the order of their index, as reduce_array and others' look-back scans also
 //             rely on. The last to arrive with a slice merges the row's totals in their order,
 //             whatever order they came in: the same bits every time.
-// Tickets     One a row: the slices whose totals are there, plus one when they are merged, plus the slices
+// Tickets     One a row: the slices whose totals are there, plus one when they are merged, plus the
+// slices
 //             that are written; who is last of all makes it zero again.
 #pragma once
 
@@ -48,7 +51,8 @@ __device__ __forceinline__ Places tile_places(Format format, std::int64_t first,
 
 // The merged totals of a row, by one warp: lane by lane, then as a tree.
 template <bool softmax>
-__device__ __forceinline__ TotalOf<softmax> merge_totals(const TotalOf<softmax>* totals, int slices) {
+__device__ __forceinline__ TotalOf<softmax> merge_totals(const TotalOf<softmax>* totals,
+                                                         int slices) {
   TotalOf<softmax> total = nothing_yet<softmax>();
   for (int i = static_cast<int>(threadIdx.x); i < slices; i += warp_lanes)
     total = rowwise::merged(total, totals[i]);

@@ -15,15 +15,16 @@ struct RowTeam {
 // rowwise.json has many more).
 inline constexpr std::array<RowTeam, 4> row_teams = {{
     {256, 8, 32},
-    {1024, 32, 32},
-    {8192, 16, 512},
-    {16384, 32, 512},
+    {768, 24, 32},
+    {6144, 16, 384},
+    {9216, 24, 384},
 }};
 
+inline constexpr int most_block_threads = 384;
 inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
 
 // Slices of longer rows.
-inline constexpr int spread_threads = 256, spread_values = 32;
+inline constexpr int spread_threads = 256, spread_values = 24;
 inline constexpr int spread_tile = spread_threads * spread_values;
 inline constexpr int spread_most_slices = 2048;  // a row
 

@@ -91,7 +91,10 @@ KernelList<Level3> choices(DeviceKind kind, const Level3&) {
 }
 KernelList<ScaleAdd> choices(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }
-KernelList<Rowwise> choices(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Rowwise> choices(DeviceKind kind, const Rowwise&) {
+  if (kind == DeviceKind::cpu) return {};
+  return rowwise_choices();
+}
 KernelList<Cgemm> choices(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return cgemm_choices();

@@ -1,4 +1,5 @@
-// One row-wise operation to check: shape, options, data; its verification (judge.hpp has the rules).
+// One row-wise operation to check: shape, options, data; its verification (judge.hpp has the
+// rules).
 #pragma once
 
 #include <optional>
@@ -21,7 +22,7 @@ struct RowwiseCase {
   std::int64_t rows = 1, cols = 0;
   std::int64_t ldx_pad = 0, ldy_pad = 0;  // beyond the smallest legal one
   std::int64_t step_x = 1, step_y = 1;
-  bool in_place = false;  // y is x
+  bool in_place = false;                 // y is x
   bool gathers = false, strays = false;  // by an index; of which some lie outside
   bool bias = false, affine = false;     // affine: gamma and beta
   RowResidual residual = RowResidual::none;

@@ -37,12 +37,12 @@ struct RowwiseData {
   // x + bias + residual in float32, as every kernel has it.
   KW_HOST_DEVICE float v(std::int64_t i, std::int64_t j) const {
     const std::int64_t row = p.index != nullptr ? p.index[i] : i;
-    if (p.index != nullptr && (row < 0 || row >= p.x_rows)) return std::bit_cast<float>(0x7FC00000u);
+    if (p.index != nullptr && (row < 0 || row >= p.x_rows))
+      return std::bit_cast<float>(0x7FC00000u);
     float sum = float_element(x, row * x_width + j * p.step_x);
     if (p.bias != nullptr) sum += float_element(bias, j);
     if (p.residual == nullptr) return sum;
-    const std::int64_t r =
-        p.residual_index != nullptr ? p.residual_index[i] : i % p.residual_rows;
+    const std::int64_t r = p.residual_index != nullptr ? p.residual_index[i] : i % p.residual_rows;
     if (r < 0 || r >= p.residual_rows) return std::bit_cast<float>(0x7FC00000u);
     return sum + float_element(residual, r * p.cols + j);
   }
@@ -145,9 +145,7 @@ struct JudgeRowwise {
   }
 
   KW_HOST_DEVICE std::int64_t width() const { return (data.p.cols - 1) * data.p.step_y + 1; }
-  KW_HOST_DEVICE std::int64_t size() const {
-    return data.p.cols == 0 ? 0 : data.p.rows * width();
-  }
+  KW_HOST_DEVICE std::int64_t size() const { return data.p.cols == 0 ? 0 : data.p.rows * width(); }
   KW_HOST_DEVICE void operator()(std::int64_t at, Partial& found) const {
     const Rowwise& p = data.p;
     const std::int64_t i = at / width(), place = at % width(), j = place / p.step_y;
@@ -164,8 +162,8 @@ struct JudgeRowwise {
       return;
     }
     const double tolerance = want.tolerance + rounding(fabs(want.value) + want.tolerance);
-    const bool overflows = is_infinite(got) && got * want.value > 0 &&
-                           fabs(want.value) + tolerance >= overflow();
+    const bool overflows =
+        is_infinite(got) && got * want.value > 0 && fabs(want.value) + tolerance >= overflow();
     const double error = got == want.value || overflows ? 0 : got - want.value;
     add_error(found, error == 0 ? 0 : 8 * error / tolerance);
     if (!(fabs(error) <= tolerance)) add_failure(found, at);

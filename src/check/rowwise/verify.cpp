@@ -64,7 +64,7 @@ ElementStream stream_of(const RowwiseCase& c, int array) {
 
 GuardedArray make_rows(Workbench& bench, const RowwiseCase& c, int array, std::int64_t rows,
                        std::int64_t width, std::int64_t pad) {
-  return {bench, stream_of(c, array), rows, width, std::max<std::int64_t>(width, 1) + pad,
+  return {bench,   stream_of(c, array), rows, width, std::max<std::int64_t>(width, 1) + pad,
           c.guard, c.misalign};
 }
 GuardedArray make_vector(Workbench& bench, const RowwiseCase& c, int array, bool is_there) {
@@ -116,7 +116,7 @@ RowwiseTrial::RowwiseTrial(Workbench& bench, const RowwiseCase& c)
   if (c.residual == RowResidual::indexed)
     residual_index_ = to_device(bench, draw_indices(c, period, 1));
   make_problem();
-  data_ = {problem_,        stream_of(c, 0), stream_of(c, 2),          stream_of(c, 5),
+  data_ = {problem_,        stream_of(c, 0), stream_of(c, 2),      stream_of(c, 5),
            stream_of(c, 3), stream_of(c, 4), width_of(c, c.step_x)};
   make_statistics();
 }
@@ -164,8 +164,8 @@ void RowwiseTrial::make_statistics() {
   const std::int64_t pieces = (c.cols + largest_piece - 1) / largest_piece;
   const DeviceBuffer scratch(bench_.runtime(),
                              static_cast<std::size_t>(c.rows * pieces) * sizeof(double));
-  RowwiseOracle oracle = {data_, pieces, largest_piece, scratch.as<double>(),
-                          statistics_.as<double>(), 0};
+  RowwiseOracle oracle = {
+      data_, pieces, largest_piece, scratch.as<double>(), statistics_.as<double>(), 0};
   for (oracle.phase = 0; oracle.phase < 4; ++oracle.phase)
     require(rowwise_tools_for(bench_.device()).oracle(oracle, bench_.stream()));
   bench_.synchronize();
@@ -205,9 +205,9 @@ VerifyResult RowwiseTrial::judge() {
   if (result.failures > 0) {
     const std::int64_t at = result.first_row * width + result.first_col;
     result.first_got = y.value_at(at);
-    result.message = fmt::format("{} of {} elements wrong (or of the sum), first y[{}][{}] = {:.9g}",
-                                 result.failures, judge.size(), result.first_row,
-                                 result.first_col / problem_.step_y, result.first_got);
+    result.message = fmt::format(
+        "{} of {} elements wrong (or of the sum), first y[{}][{}] = {:.9g}", result.failures,
+        judge.size(), result.first_row, result.first_col / problem_.step_y, result.first_got);
   }
   const std::string changes = find_changes();
   if (changes.empty()) return result;
