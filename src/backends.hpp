@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
@@ -23,6 +24,7 @@ struct Backend {
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
   KernelList<Cgemm> (*cgemm)();
+  KernelList<Attention> (*attention)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

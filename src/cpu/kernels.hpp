@@ -1,6 +1,7 @@
 // The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
 #pragma once
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
@@ -16,6 +17,8 @@ KernelLaunch<Reduce> cpu_reduce;
 std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
 
 KernelLaunch<Cgemm> cpu_cgemm_loop;
+
+KernelLaunch<Attention> cpu_attention;
 
 // Where this build has a CBLAS.
 KernelLaunch<Sgemm> cpu_cblas;
