@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
@@ -25,6 +26,7 @@ struct Backend {
   KernelList<Reduce> (*reduce)();
   KernelList<Cgemm> (*cgemm)();
   KernelList<Rowwise> (*rowwise)();
+  KernelList<Attention> (*attention)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

@@ -345,6 +345,44 @@ KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, in
                              const float* scale, const float* a, int64_t lda, const float* shift,
                              float* b, int64_t ldb);
 
+/* Attention, forward: O = softmax(scale * Q K^T + mask) V for every head of every entry of a batch.
+ * attention.hpp has the whole contract: causal rules, NaN and Inf, queries that see no key (zeros).
+ * Element (b, h, t, d) of an operand is at data[b * batch + h * head + t * row + d] by its strides,
+ * which count elements; of the mask, with key s in place of d, a stride of 0 shares it. */
+typedef struct kwHeadStrides {
+  int64_t batch, head, row;
+} kwHeadStrides;
+typedef int32_t kwCausal_t;
+enum {
+  KW_CAUSAL_NONE = 0,
+  KW_CAUSAL_FROM_START = 1, /* query t sees keys 0 to t */
+  KW_CAUSAL_FROM_END = 2    /* query t sees keys 0 to t + keys - queries */
+};
+typedef struct kwAttentionProblem {
+  int64_t batch, heads, kv_heads, queries, keys, dim; /* dim: 1 to 256 */
+  const float* q;                                     /* [batch, heads, queries, dim] */
+  kwHeadStrides q_strides;
+  const float* k; /* [batch, kv_heads, keys, dim] */
+  kwHeadStrides k_strides;
+  const float* v; /* likewise */
+  kwHeadStrides v_strides;
+  float* o; /* as q */
+  kwHeadStrides o_strides;
+  float scale; /* as it is: no default */
+  kwCausal_t causal;
+  const float* mask; /* null: none; [batch, heads, queries, keys] */
+  kwHeadStrides mask_strides;
+  /* Null, or device memory with batch + 1 entries: an entry's own first row and length; queries and
+   * keys are then the most that an entry has. */
+  const int64_t* query_offsets;
+  const int64_t* key_offsets;
+} kwAttentionProblem;
+/* In the handle's arithmetic (kwSetMath). */
+KW_API kwStatus_t kwAttention(kwHandle_t handle, const kwAttentionProblem* problem);
+/* Workspace that the same call takes; with less it takes a slower way. */
+KW_API kwStatus_t kwAttentionWorkspaceBytes(kwHandle_t handle, const kwAttentionProblem* problem,
+                                            size_t* bytes);
+
 /* Reductions: many numbers to one, or to one a row, a column or a segment. reduce.hpp has the whole
  * contract; in short:
  * - Results: one a sequence, in order, dense, in the memory of the handle's device, of the type

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/context_state.hpp"
+#include "kernelwright/attention.hpp"
 #include "kernelwright/cgemm.hpp"
 #include "kernelwright/level3.hpp"
 #include "kernelwright/matrix.hpp"
@@ -93,6 +94,17 @@ struct ScaleAddCall {
 };
 
 Status scale_add(ContextState& state, const ScaleAddCall& call);
+
+struct AttentionCall {
+  HeadsView<const float> q, k, v;
+  HeadsView<float> o;
+  AttentionOptions options;
+};
+
+Status attention(ContextState& state, const AttentionCall& call);
+// Looks at no pointer but whether there are a mask and offsets.
+Status attention_workspace_bytes(const ContextState& state, const AttentionCall& call,
+                                 std::size_t* bytes);
 
 struct ReduceCall {
   ReduceOp op = ReduceOp::sum;

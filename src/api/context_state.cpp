@@ -34,6 +34,7 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   opened->reduce_ = backend.reduce();
   opened->cgemm_ = backend.cgemm();
   opened->rowwise_ = backend.rowwise();
+  opened->attention_ = backend.attention();
   opened->load_tune_cache_of_environment();
   if (stream) opened->stream_ = *stream;
   status = opened->runtime_->with_device([&] {

@@ -1,6 +1,7 @@
 // The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
 #pragma once
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
@@ -19,6 +20,8 @@ std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& devi
 KernelLaunch<Rowwise> cpu_rowwise;
 
 KernelLaunch<Cgemm> cpu_cgemm_loop;
+
+KernelLaunch<Attention> cpu_attention;
 
 // Where this build has a CBLAS.
 KernelLaunch<Sgemm> cpu_cblas;

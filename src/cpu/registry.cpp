@@ -1,4 +1,5 @@
 // The CPU's lists, fastest first.
+#include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "cpu/kernels.hpp"
 #include "level3/kernels.hpp"
@@ -61,6 +62,11 @@ KernelList<Cgemm> cgemm_production() {
 #endif
       {"cpu_cgemm_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
        always<Cgemm>, no_workspace<Cgemm>, cpu_cgemm_loop}};
+}
+
+KernelList<Attention> attention_production() {
+  return {{"cpu_attention", nullptr, "a query at a time, all threads", Role::production, Math::fp32,
+           always<Attention>, no_workspace<Attention>, cpu_attention}};
 }
 
 }  // namespace kw::cpu

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add"}
+OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
 BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp"}

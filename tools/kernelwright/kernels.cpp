@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "choice.hpp"
 #include "level3/kernels.hpp"
@@ -41,6 +42,9 @@ KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
 KernelList<Reduce> production(const Backend& backend, const Reduce&) { return backend.reduce(); }
 KernelList<Cgemm> production(const Backend& backend, const Cgemm&) { return backend.cgemm(); }
 KernelList<Rowwise> production(const Backend& backend, const Rowwise&) { return backend.rowwise(); }
+KernelList<Attention> production(const Backend& backend, const Attention&) {
+  return backend.attention();
+}
 
 KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return cpu::sgemm_rungs();
@@ -65,6 +69,7 @@ KernelList<Level3> rungs(DeviceKind, const Level3&) { return {}; }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Cgemm> rungs(DeviceKind, const Cgemm&) { return {}; }
 KernelList<Rowwise> rungs(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Attention> rungs(DeviceKind, const Attention&) { return {}; }
 
 KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
   if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
@@ -95,6 +100,7 @@ KernelList<Rowwise> choices(DeviceKind kind, const Rowwise&) {
   if (kind == DeviceKind::cpu) return {};
   return rowwise_choices();
 }
+KernelList<Attention> choices(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> choices(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return cgemm_choices();
@@ -112,6 +118,7 @@ KernelList<Level3> peers_of(DeviceKind kind, const Level3&) {
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Rowwise> peers_of(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Attention> peers_of(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> peers_of(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cuda) return peers::cgemm_cuda();
   return {};
@@ -229,12 +236,14 @@ template KernelList<ScaleAdd> all_kernels(DeviceKind);
 template KernelList<Reduce> all_kernels(DeviceKind);
 template KernelList<Cgemm> all_kernels(DeviceKind);
 template KernelList<Rowwise> all_kernels(DeviceKind);
+template KernelList<Attention> all_kernels(DeviceKind);
 template KernelList<Sgemm> select_kernels(const KernelList<Sgemm>&, const std::string&);
 template KernelList<Level3> select_kernels(const KernelList<Level3>&, const std::string&);
 template KernelList<ScaleAdd> select_kernels(const KernelList<ScaleAdd>&, const std::string&);
 template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std::string&);
 template KernelList<Cgemm> select_kernels(const KernelList<Cgemm>&, const std::string&);
 template KernelList<Rowwise> select_kernels(const KernelList<Rowwise>&, const std::string&);
+template KernelList<Attention> select_kernels(const KernelList<Attention>&, const std::string&);
 
 std::unique_ptr<Runtime> open_device(const std::string& name) {
   const std::size_t colon = name.find(':');
