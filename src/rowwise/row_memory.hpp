@@ -117,18 +117,40 @@ __device__ __forceinline__ void store_pack(T* to, const float* from) {
   x.y = two_of(from[2], from[3], T{});
   *reinterpret_cast<uint2*>(to) = x;
 }
-__device__ __forceinline__ void store_one(float* to, float from) { *to = from; }
-template <class T>
-__device__ __forceinline__ void store_one(T* to, float from) {
-  *to = T{static_cast<std::uint16_t>(two_of(from, 0.0f, T{}))};
-}
 
-// Keeps the compiler from computing many addresses ahead, each in registers of its own.
+// Keeps the compiler from computing many addresses ahead, each in registers of its own. It then
+// does not see any more that they are of global memory, which the accesses below say.
 template <class T>
 __device__ __forceinline__ void stop_here(T*& address) {
   auto bits = reinterpret_cast<std::uintptr_t>(address);
   compute_now(bits);
   address = reinterpret_cast<T*>(bits);
+}
+template <class V>
+__device__ __forceinline__ V load_global(const V* from) {
+#if defined(__CUDA_ARCH__)
+  return __ldca(from);
+#else
+  return *from;
+#endif
+}
+template <class V>
+__device__ __forceinline__ void store_global(V* to, V value) {
+#if defined(__CUDA_ARCH__)
+  __stwb(to, value);
+#else
+  *to = value;
+#endif
+}
+__device__ __forceinline__ float load_one(const float* from) { return load_global(from); }
+template <class T>
+__device__ __forceinline__ float load_one(const T* from) {
+  return to_value(T{load_global(&from->bits)});
+}
+__device__ __forceinline__ void store_one(float* to, float from) { store_global(to, from); }
+template <class T>
+__device__ __forceinline__ void store_one(T* to, float from) {
+  store_global(&to->bits, static_cast<std::uint16_t>(two_of(from, 0.0f, T{})));
 }
 
 enum class Read { set, add, multiply };
@@ -156,7 +178,7 @@ __device__ __forceinline__ void read_row(const T* from, std::int64_t step, const
     step *= places.lanes;
 #pragma unroll
     for (int i = 0; i < values; ++i, from += step) {
-      if (i < places.own) to[i] = combined<read>(to[i], to_value(*from));
+      if (i < places.own) to[i] = combined<read>(to[i], load_one(from));
       if (i % pack == pack - 1) stop_here(from);
     }
   }

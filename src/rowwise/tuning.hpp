@@ -24,7 +24,7 @@ inline constexpr int most_block_threads = 384;
 inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
 
 // Slices of longer rows.
-inline constexpr int spread_threads = 256, spread_values = 24;
+inline constexpr int spread_threads = 256, spread_values = 20;
 inline constexpr int spread_tile = spread_threads * spread_values;
 inline constexpr int spread_most_slices = 2048;  // a row
 
