@@ -41,9 +41,10 @@ __global__ void __launch_bounds__(map_threads, 4)
              unsigned rows, unsigned lanes) {
   const unsigned thread = blockIdx.x * map_threads + threadIdx.x;
   if (thread >= rows * lanes) return;
+  const std::int64_t row = first_row + thread / lanes;
   const Places places(format, static_cast<int>(thread % lanes), static_cast<int>(lanes),
-                      static_cast<int>(p.cols), 0);
-  const RowAt at = row_at(p, first_row + thread / lanes);
+                      static_cast<int>(p.cols), skip_of(p, format, row), 0);
+  const RowAt at = row_at(p, row);
   float v[map_values];
   load_row(p, at, places, 0.0f, v);
   store_sum(p, at, places, v);

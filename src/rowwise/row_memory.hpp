@@ -1,9 +1,10 @@
 // A thread's share of a row, between memory and registers.
 //
-// Places      A thread has `values` elements in packs of four. In vectors a pack is four
-// neighbours,
-//             one access; else its elements are `lanes` apart, so that neighbouring threads read
-//             neighbouring elements.
+// Places      A thread has `values` elements in packs of four. Packs lie at memory's own
+// boundaries,
+//             wherever the row begins: a whole one is one access, the row's first and last elements
+//             are accesses of their own. Rows whose elements are not side by side have their
+//             elements `lanes` apart.
 // Formats     Which type and which of the two is known at launch only: each kernel has the loads
 // and
 //             stores of all six in its text, around one arithmetic in float.
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "device/overlap.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/element.hpp"
 #include "rowwise/problem.hpp"
@@ -22,28 +22,37 @@ namespace KW_TARGET::rowwise {
 
 constexpr int pack = 4;
 
-enum class Format : std::int32_t { vectors, elements };
+enum class Format : std::int32_t { packs, elements };
 
-// The places of a thread's values among `count` elements of a row, from `first` on.
+// How far the first element of y's row lies past a boundary of packs.
+__device__ __forceinline__ int skip_of(const Rowwise& p, Format format, std::int64_t row) {
+  if (format == Format::elements) return 0;
+  const auto address =
+      reinterpret_cast<std::uintptr_t>(p.y) / (p.type == DataType::float32 ? 4 : 2);
+  return static_cast<int>((address + static_cast<std::uintptr_t>(row * p.ldy)) % pack);
+}
+
+// The places of a thread's values among `count` elements of a row, from `first` on, which is a
+// multiple of four.
 struct Places {
   Format format;
   int lane, lanes;
   int count;
+  int skip;
   std::int64_t first;
-  int own;  // packs, or elements, that there are for this thread
 
-  __device__ __forceinline__ Places(Format format_, int lane_, int lanes_, int count_,
+  __device__ __forceinline__ Places(Format format_, int lane_, int lanes_, int count_, int skip_,
                                     std::int64_t first_)
-      : format(format_), lane(lane_), lanes(lanes_), count(count_), first(first_) {
-    const int units = format == Format::vectors ? count / pack : count;
-    own = static_cast<int>(static_cast<unsigned>(units - lane + lanes - 1) /
-                           static_cast<unsigned>(lanes));
-  }
+      : format(format_), lane(lane_), lanes(lanes_), count(count_), skip(skip_), first(first_) {}
 
+  // The first element of pack k; a value that is none is below 0 or not below `count`.
+  __device__ __forceinline__ int of_pack(int k) const { return (k * lanes + lane) * pack - skip; }
   // Whether value i is an element of the row.
   __device__ __forceinline__ bool has(int i) const {
-    return (format == Format::vectors ? i / pack : i) < own;
+    const int at = format == Format::packs ? of_pack(i / pack) + i % pack : i * lanes + lane;
+    return static_cast<unsigned>(at) < static_cast<unsigned>(count);
   }
+  __device__ __forceinline__ bool has_whole(int at) const { return at >= 0 && at + pack <= count; }
 };
 
 // Where a row's arrays begin.
@@ -118,39 +127,10 @@ __device__ __forceinline__ void store_pack(T* to, const float* from) {
   *reinterpret_cast<uint2*>(to) = x;
 }
 
-// Keeps the compiler from computing many addresses ahead, each in registers of its own. It then
-// does not see any more that they are of global memory, which the accesses below say.
-template <class T>
-__device__ __forceinline__ void stop_here(T*& address) {
-  auto bits = reinterpret_cast<std::uintptr_t>(address);
-  compute_now(bits);
-  address = reinterpret_cast<T*>(bits);
-}
-template <class V>
-__device__ __forceinline__ V load_global(const V* from) {
-#if defined(__CUDA_ARCH__)
-  return __ldca(from);
-#else
-  return *from;
-#endif
-}
-template <class V>
-__device__ __forceinline__ void store_global(V* to, V value) {
-#if defined(__CUDA_ARCH__)
-  __stwb(to, value);
-#else
-  *to = value;
-#endif
-}
-__device__ __forceinline__ float load_one(const float* from) { return load_global(from); }
-template <class T>
-__device__ __forceinline__ float load_one(const T* from) {
-  return to_value(T{load_global(&from->bits)});
-}
-__device__ __forceinline__ void store_one(float* to, float from) { store_global(to, from); }
+__device__ __forceinline__ void store_one(float* to, float from) { *to = from; }
 template <class T>
 __device__ __forceinline__ void store_one(T* to, float from) {
-  store_global(&to->bits, static_cast<std::uint16_t>(two_of(from, 0.0f, T{})));
+  *to = T{static_cast<std::uint16_t>(two_of(from, 0.0f, T{}))};
 }
 
 enum class Read { set, add, multiply };
@@ -161,45 +141,74 @@ __device__ __forceinline__ float combined(float old, float x) {
 
 // What is there with what is read. `from` is the row's first element.
 template <Read read, class T, int values>
-__device__ __forceinline__ void read_row(const T* from, std::int64_t step, const Places& places,
-                                         float (&to)[values]) {
-  if (places.format == Format::vectors) {
-    from += places.first + std::int64_t{places.lane} * pack;
+__device__ __forceinline__ void read_packs(const T* from, const Places& places,
+                                           float (&to)[values]) {
+  from += places.first;
+  // Of vectors such as gamma packs may lie otherwise than of the row.
+  const bool lies_alike =
+      reinterpret_cast<std::uintptr_t>(from - places.skip) % (pack * sizeof(T)) == 0;
 #pragma unroll
-    for (int k = 0; k < values / pack; ++k, from += places.lanes * pack) {
-      if (k >= places.own) continue;
+  for (int k = 0; k < values / pack; ++k) {
+    const int at = places.of_pack(k);
+    if (at >= places.count) continue;
+    if (lies_alike && places.has_whole(at)) {
       float x[pack];
-      load_pack(from, x);
+      load_pack(from + at, x);
 #pragma unroll
       for (int w = 0; w < pack; ++w) to[k * pack + w] = combined<read>(to[k * pack + w], x[w]);
-    }
-  } else {
-    from += (places.first + places.lane) * step;
-    step *= places.lanes;
+    } else {
 #pragma unroll
-    for (int i = 0; i < values; ++i, from += step) {
-      if (i < places.own) to[i] = combined<read>(to[i], load_one(from));
-      if (i % pack == pack - 1) stop_here(from);
+      for (int w = 0; w < pack; ++w) {
+        if (static_cast<unsigned>(at + w) < static_cast<unsigned>(places.count))
+          to[k * pack + w] = combined<read>(to[k * pack + w], to_value(from[at + w]));
+      }
+    }
+  }
+}
+template <Read read, class T, int values>
+__device__ __forceinline__ void read_row(const T* from, std::int64_t step, const Places& places,
+                                         float (&to)[values]) {
+  if (places.format == Format::packs) return read_packs<read>(from, places, to);
+  from += (places.first + places.lane) * step;
+  step *= places.lanes;
+  int at = places.lane;
+#pragma unroll
+  for (int i = 0; i < values; ++i, from += step, at += places.lanes) {
+    if (at < places.count) to[i] = combined<read>(to[i], to_value(*from));
+  }
+}
+
+template <class T, int values>
+__device__ __forceinline__ void write_packs(T* to, const Places& places,
+                                            const float (&from)[values]) {
+  to += places.first;
+  const bool lies_alike =
+      reinterpret_cast<std::uintptr_t>(to - places.skip) % (pack * sizeof(T)) == 0;
+#pragma unroll
+  for (int k = 0; k < values / pack; ++k) {
+    const int at = places.of_pack(k);
+    if (at >= places.count) continue;
+    if (lies_alike && places.has_whole(at)) {
+      store_pack(to + at, from + k * pack);
+    } else {
+#pragma unroll
+      for (int w = 0; w < pack; ++w) {
+        if (static_cast<unsigned>(at + w) < static_cast<unsigned>(places.count))
+          store_one(to + at + w, from[k * pack + w]);
+      }
     }
   }
 }
 template <class T, int values>
 __device__ __forceinline__ void write_row(T* to, std::int64_t step, const Places& places,
                                           const float (&from)[values]) {
-  if (places.format == Format::vectors) {
-    to += places.first + std::int64_t{places.lane} * pack;
+  if (places.format == Format::packs) return write_packs(to, places, from);
+  to += (places.first + places.lane) * step;
+  step *= places.lanes;
+  int at = places.lane;
 #pragma unroll
-    for (int k = 0; k < values / pack; ++k, to += places.lanes * pack) {
-      if (k < places.own) store_pack(to, from + k * pack);
-    }
-  } else {
-    to += (places.first + places.lane) * step;
-    step *= places.lanes;
-#pragma unroll
-    for (int i = 0; i < values; ++i, to += step) {
-      if (i < places.own) store_one(to, from[i]);
-      if (i % pack == pack - 1) stop_here(to);
-    }
+  for (int i = 0; i < values; ++i, to += step, at += places.lanes) {
+    if (at < places.count) store_one(to, from[i]);
   }
 }
 
@@ -263,19 +272,17 @@ __device__ __forceinline__ void store_row(const Rowwise& p, const RowAt& row, co
   });
 }
 
-// Host: whether rows may be read and written in vectors from every multiple of four elements on.
+// Host: elements that a row may begin past a boundary.
+inline int most_skip(const Rowwise& p) {
+  const bool never = reinterpret_cast<std::uintptr_t>(p.y) % (pack * size_of(p.type)) == 0 &&
+                     (p.rows == 1 || p.ldy % pack == 0);
+  return p.step_x == 1 && p.step_y == 1 && !never ? pack - 1 : 0;
+}
+
+// Host: packs where elements lie side by side. Arrays that do not lie as y does are read element by
+// element.
 inline Format format_of(const Rowwise& p) {
-  const std::size_t bytes = pack * size_of(p.type);
-  const auto fits = [&](const void* data, std::int64_t ld, std::int64_t rows) {
-    return data == nullptr ||
-           (reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && (rows == 1 || ld % pack == 0));
-  };
-  const bool all = p.step_x == 1 && p.step_y == 1 && p.cols % pack == 0 &&
-                   fits(p.x, p.ldx, p.index != nullptr ? p.x_rows : p.rows) &&
-                   fits(p.y, p.ldy, p.rows) && fits(p.sum, p.ld_sum, p.rows) &&
-                   fits(p.residual, p.ld_residual, p.residual_rows) && fits(p.gamma, 0, 1) &&
-                   fits(p.beta, 0, 1) && fits(p.bias, 0, 1);
-  return all ? Format::vectors : Format::elements;
+  return p.step_x == 1 && p.step_y == 1 ? Format::packs : Format::elements;
 }
 
 }  // namespace KW_TARGET::rowwise

@@ -32,6 +32,13 @@ __device__ __forceinline__ float origin_of(float largest) {
 // exp(d), to a rounding of 16-bit types where `coarse`.
 __device__ __forceinline__ float exp_of(float d, bool coarse) {
   constexpr float log2_e = 1.44269504088896340736f;
+#if defined(__CUDA_ARCH__)
+  if (coarse) {
+    float e;  // what is below the smallest normal number is 0
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(d * log2_e));
+    return e;
+  }
+#endif
   return coarse ? exp2f(d * log2_e) : expf(d);
 }
 

@@ -41,7 +41,8 @@ __global__ void __launch_bounds__(warp_block_threads, values > 8 ? 3 : 5)
     rows_of_lanes(const __grid_constant__ Rowwise p, Format format, int lanes) {
   const auto thread = static_cast<int>(threadIdx.x);
   const std::int64_t row = std::int64_t{blockIdx.x} * (warp_block_threads / lanes) + thread / lanes;
-  const Places places(format, thread % lanes, lanes, static_cast<int>(p.cols), 0);
+  const Places places(format, thread % lanes, lanes, static_cast<int>(p.cols),
+                      skip_of(p, format, row), 0);
   LaneTeam team = {lanes};
   compute_row<softmax, values>(p, row, places, row < p.rows, team);
 }
@@ -52,7 +53,8 @@ __global__ void __launch_bounds__(most_block_threads, values > 16 ? 2 : 3)
     rows_of_blocks(const __grid_constant__ Rowwise p, Format format) {
   __shared__ TeamMemory memory;
   const auto threads = static_cast<int>(blockDim.x);
-  const Places places(format, static_cast<int>(threadIdx.x), threads, static_cast<int>(p.cols), 0);
+  const Places places(format, static_cast<int>(threadIdx.x), threads, static_cast<int>(p.cols),
+                      skip_of(p, format, blockIdx.x), 0);
   BlockTeam team = {&memory, threads / warp_lanes};
   compute_row<softmax, values>(p, blockIdx.x, places, true, team);
 }

@@ -9,7 +9,7 @@ namespace KW_TARGET {
 
 Status rowwise_map(const Rowwise& p, const Device&, Workspace, Stream stream) {
   if (p.rows == 0 || p.cols == 0) return Status::success();
-  const std::int64_t lanes = ceil_div(p.cols, rowwise::map_values);
+  const std::int64_t lanes = ceil_div(p.cols + rowwise::most_skip(p), rowwise::map_values);
   const std::int64_t at_once = std::numeric_limits<std::int32_t>::max() / lanes;
   for (std::int64_t first = 0; first < p.rows; first += at_once) {
     const std::int64_t rows = std::min(at_once, p.rows - first);

@@ -11,14 +11,14 @@ constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
 
 const RowTeam* team_of(const Rowwise& p) {
   const auto* found = std::find_if(row_teams.begin(), row_teams.end(), [&](const RowTeam& team) {
-    return p.cols <= team.most_columns;
+    return p.cols + rowwise::most_skip(p) <= team.most_columns;
   });
   return found == row_teams.end() ? nullptr : found;
 }
 
 // Lanes that hold a row: a power of two of a warp, or whole warps.
-int lanes_for(const RowTeam& team, std::int64_t cols) {
-  const auto wanted = static_cast<int>(ceil_div(cols, team.values));
+int lanes_for(const RowTeam& team, const Rowwise& p) {
+  const auto wanted = static_cast<int>(ceil_div(p.cols + rowwise::most_skip(p), team.values));
   if (team.lanes > warp_lanes) return static_cast<int>(ceil_div(wanted, warp_lanes)) * warp_lanes;
   int lanes = 1;
   while (lanes < wanted) lanes *= 2;
@@ -43,7 +43,7 @@ Status launch_blocks(const Rowwise& p, int lanes, Stream stream) {
 template <bool softmax>
 Status launch_team(const Rowwise& p, Stream stream) {
   const RowTeam& team = *team_of(p);
-  const int lanes = lanes_for(team, p.cols);
+  const int lanes = lanes_for(team, p);
   if (team.lanes > warp_lanes) {
     return team.values == 16 ? launch_blocks<softmax, 16>(p, lanes, stream)
                              : launch_blocks<softmax, 24>(p, lanes, stream);
@@ -57,8 +57,7 @@ Status launch_team(const Rowwise& p, Stream stream) {
 bool rowwise_rows_supports(const Rowwise& p, const Device&) {
   const RowTeam* team = p.op == RowwiseOp::map ? nullptr : team_of(p);
   if (team == nullptr) return false;
-  const int rows_a_block =
-      team->lanes > warp_lanes ? 1 : warp_block_threads / lanes_for(*team, p.cols);
+  const int rows_a_block = team->lanes > warp_lanes ? 1 : warp_block_threads / lanes_for(*team, p);
   return ceil_div(p.rows, rows_a_block) <= most_blocks;
 }
 

@@ -22,11 +22,11 @@ struct Slices {
   int count;  // of a row
 };
 
-// Slices of about a tile each, smaller ones of few rows, so that all multiprocessors have one.
+// Slices of a few tiles each, smaller ones of few rows, so that all multiprocessors have one.
 Slices slices_of(const Rowwise& p, const Device& device) {
   constexpr std::int64_t least_elements = spread_threads * rowwise::pack;
   const std::int64_t for_all = ceil_div(std::int64_t{device.sm_count}, p.rows);
-  const std::int64_t by_tiles = ceil_div(p.cols, spread_tile);
+  const std::int64_t by_tiles = ceil_div(p.cols, std::int64_t{spread_tile} * spread_tiles);
   const std::int64_t most =
       std::min<std::int64_t>(ceil_div(p.cols, least_elements), spread_most_slices);
   const std::int64_t wanted = std::min(std::max(by_tiles, for_all), most);

@@ -43,10 +43,12 @@ __device__ __forceinline__ TotalOf<softmax> nothing_yet() {
     return {0, 0, 0};
 }
 
-__device__ __forceinline__ Places tile_places(Format format, std::int64_t first, std::int64_t end) {
+__device__ __forceinline__ Places tile_places(Format format, int skip, std::int64_t first,
+                                              std::int64_t end) {
   const std::int64_t left = end - first;
-  return {format, static_cast<int>(threadIdx.x), spread_threads,
-          static_cast<int>(left < spread_tile ? left : spread_tile), first};
+  return {format,         static_cast<int>(threadIdx.x),
+          spread_threads, static_cast<int>(left < spread_tile ? left : spread_tile),
+          skip,           first};
 }
 
 // The merged totals of a row, by one warp: lane by lane, then as a tree.
@@ -61,6 +63,51 @@ __device__ __forceinline__ TotalOf<softmax> merge_totals(const TotalOf<softmax>*
   return total;
 }
 
+// A thread's own total with more values; threads meet after their last ones only.
+template <int values>
+__device__ __forceinline__ void add_tile(SoftmaxTotal& own, float (&v)[values], bool coarse) {
+  float largest = own.largest;
+#pragma unroll
+  for (int i = 0; i < values; ++i) largest = fmaxf(largest, v[i]);
+  const float origin = origin_of(largest);
+  if (own.largest != -INFINITY) own.sum *= static_cast<double>(exp_of(own.largest - origin, false));
+  own.largest = largest;
+  own.sum += coarse ? exponentials<true>(v, origin, false) : exponentials<false>(v, origin, false);
+}
+template <int values>
+__device__ __forceinline__ void add_tile(NormTotal& own, float (&v)[values], const Places& places,
+                                         bool centers) {
+  int count = 0;
+#pragma unroll
+  for (int i = 0; i < values; ++i) count += places.has(i) ? 1 : 0;
+  if (count == 0) return;
+  NormTotal more = {static_cast<double>(count), 0, 0};
+  if (centers) {
+    const auto mean = static_cast<float>(sum_of<values>([&](int i) { return v[i]; }) / more.count);
+#pragma unroll
+    for (int i = 0; i < values; ++i) v[i] = places.has(i) ? v[i] - mean : 0.0f;
+    const double correction = sum_of<values>([&](int i) { return v[i]; }) / more.count;
+    more.mean = static_cast<double>(mean) + correction;
+    more.squares = -correction * correction * more.count;
+  }
+  more.squares += sum_of<values>([&](int i) { return v[i] * v[i]; });
+  own = rowwise::merged(own, more);
+}
+
+__device__ __forceinline__ SoftmaxTotal total_of_block(const SoftmaxTotal& own, BlockTeam& team) {
+  const float largest = team.combined(own.largest, -INFINITY, Larger{});
+  const double scale = own.largest == -INFINITY
+                           ? 1.0
+                           : static_cast<double>(exp_of(own.largest - origin_of(largest), false));
+  return {largest, team.combined(own.sum * scale, 0.0, Sum{})};
+}
+__device__ __forceinline__ NormTotal total_of_block(const NormTotal& own, BlockTeam& team) {
+  const Sums sums = team.combined(Sums{own.count, own.count * own.mean}, Sums{0, 0}, SumOfEach{});
+  const double mean = sums.second / sums.first, apart = own.mean - mean;
+  const double squares = own.squares + (own.count > 0 ? own.count * apart * apart : 0.0);
+  return {sums.first, mean, team.combined(squares, 0.0, Sum{})};
+}
+
 template <bool softmax>
 __device__ __forceinline__ void find_total(const Rowwise& p, Format format, const Spread& s,
                                            std::int64_t slice) {
@@ -72,19 +119,18 @@ __device__ __forceinline__ void find_total(const Rowwise& p, Format format, cons
   const std::int64_t end = min(begin + s.slice_elements, p.cols);
   const RowAt at = row_at(p, s.first_row + row);
   BlockTeam team = {&memory, spread_threads / warp_lanes};
-  auto total = nothing_yet<softmax>();
+  auto own = nothing_yet<softmax>();
   for (std::int64_t first = begin; first < end; first += spread_tile) {
-    const Places places = tile_places(format, first, end);
+    const Places places = tile_places(format, skip_of(p, format, at.row), first, end);
     float v[spread_values];
     load_row(p, at, places, softmax ? -INFINITY : 0.0f, v);
     if constexpr (softmax) {
-      total = rowwise::merged(total, softmax_total(v, p.type != DataType::float32, false, team));
+      add_tile(own, v, p.type != DataType::float32);
     } else {
-      float first_mean;
-      total = rowwise::merged(
-          total, norm_total(v, places, p.op == RowwiseOp::layer_norm, team, &first_mean));
+      add_tile(own, v, places, p.op == RowwiseOp::layer_norm);
     }
   }
+  TotalOf<softmax> total = total_of_block(own, team);
   auto* const totals = static_cast<TotalOf<softmax>*>(s.totals) + row * s.slices;
   if (threadIdx.x == 0) {
     totals[which] = total;
@@ -118,7 +164,7 @@ __device__ __forceinline__ void write_slice(const Rowwise& p, Format format, con
   const RowAt at = row_at(p, s.first_row + row);
   auto total = nothing_yet<softmax>();
   for (std::int64_t first = begin; first < end; first += spread_tile) {
-    const Places places = tile_places(format, first, end);
+    const Places places = tile_places(format, skip_of(p, format, at.row), first, end);
     float v[spread_values];
     load_row(p, at, places, 0.0f, v);
     if (first == begin) total = wait_for_total<softmax>(s, row);

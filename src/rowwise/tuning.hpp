@@ -23,9 +23,15 @@ inline constexpr std::array<RowTeam, 4> row_teams = {{
 inline constexpr int most_block_threads = 384;
 inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
 
+// Rows in shared memory: tiles of a block, blocks of a cluster.
+inline constexpr int shared_threads = 512, shared_values = 16;
+inline constexpr int shared_tile = shared_threads * shared_values - 4;  // a row begins anywhere
+inline constexpr int shared_most_tiles = 6, shared_most_blocks = 8;
+
 // Slices of longer rows.
 inline constexpr int spread_threads = 256, spread_values = 20;
-inline constexpr int spread_tile = spread_threads * spread_values;
-inline constexpr int spread_most_slices = 2048;  // a row
+inline constexpr int spread_tile = spread_threads * spread_values - 4;  // a row begins anywhere
+inline constexpr int spread_tiles = 2;                                  // of a slice
+inline constexpr int spread_most_slices = 2048;                         // a row
 
 }  // namespace kw

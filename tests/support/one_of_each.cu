@@ -6,6 +6,7 @@
 #include "reduce/sequences.hpp"
 #include "rowwise/map.hpp"
 #include "rowwise/rows.hpp"
+#include "rowwise/shared_rows.hpp"
 #include "rowwise/spread.hpp"
 #if !defined(__HIP__)
 #include "sgemm/hopper/hopper_tile.hpp"
@@ -34,6 +35,7 @@ static_assert(stream_tiles[shaped].config.shaped);
       reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_blocks<false, 16>),
+      reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),
       reinterpret_cast<const void*>(rowwise::map_rows),
 #if !defined(__HIP__)
