@@ -35,9 +35,20 @@ __device__ __forceinline__ void compute_row(const Rowwise& p, std::int64_t row,
   if (exists) store_row<!softmax>(p, at, places, v);
 }
 
+// A multiprocessor of sm_75 has 1024 threads, all later ones more.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int most_lane_blocks = 4, most_row_blocks = 2;
+#else
+constexpr int most_lane_blocks = 5, most_row_blocks = 3;
+#endif
+template <int values>
+constexpr int lane_blocks_per_sm = values > 8 ? 3 : most_lane_blocks;
+template <int values>
+constexpr int row_blocks_per_sm = values > 16 ? 2 : most_row_blocks;
+
 // Teams of `lanes` lanes, of a warp.
 template <bool softmax, int values>
-__global__ void __launch_bounds__(warp_block_threads, values > 8 ? 3 : 5)
+__global__ void __launch_bounds__(warp_block_threads, lane_blocks_per_sm<values>)
     rows_of_lanes(const __grid_constant__ Rowwise p, Format format, int lanes) {
   const auto thread = static_cast<int>(threadIdx.x);
   const std::int64_t row = std::int64_t{blockIdx.x} * (warp_block_threads / lanes) + thread / lanes;
@@ -49,7 +60,7 @@ __global__ void __launch_bounds__(warp_block_threads, values > 8 ? 3 : 5)
 
 // A block a row.
 template <bool softmax, int values>
-__global__ void __launch_bounds__(most_block_threads, values > 16 ? 2 : 3)
+__global__ void __launch_bounds__(most_block_threads, row_blocks_per_sm<values>)
     rows_of_blocks(const __grid_constant__ Rowwise p, Format format) {
   __shared__ TeamMemory memory;
   const auto threads = static_cast<int>(blockDim.x);

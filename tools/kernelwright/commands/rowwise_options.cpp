@@ -2,7 +2,6 @@
 #include "commands/rowwise_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -22,9 +21,10 @@ constexpr std::int64_t default_rowwise = 90;
 
 template <class Values>
 std::string row_names(const Values& values) {
-  std::vector<std::string_view> names;
-  for (const auto value : values) names.emplace_back(to_string(value));
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::string names;
+  for (const auto value : values)
+    names += (names.empty() ? "" : ", ") + std::string(to_string(value));
+  return names;
 }
 
 template <class Values>
