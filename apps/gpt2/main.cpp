@@ -26,7 +26,7 @@ struct Options {
   std::string weights, size = "124M", device = "auto", math = "fp32", prompt, json, save;
   std::int64_t heads = 0, batch = 1, length = 64, generate = 0, repeats = 5;
   std::uint64_t seed = 1;
-  bool verify = false;
+  bool verify = false, graph = false;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -162,7 +162,7 @@ class Program {
     const bool fine = !options_.verify || verify();
     if (!fine) return exit_not_verified;
     if (options_.generate > 0) {
-      time_generation();
+      options_.graph ? time_graph() : time_generation();
     } else {
       time_forward();
     }
@@ -212,6 +212,50 @@ class Program {
     const std::int64_t shown = std::min<std::int64_t>(count_ + options_.generate, 40);
     for (std::int64_t i = 0; i < shown; ++i) fmt::print(" {}", found[static_cast<std::size_t>(i)]);
     fmt::print("\n");
+  }
+
+  // The whole generation as one graph, made once for this prompt's length and replayed.
+  void time_graph() {
+    Runtime& runtime = detail::ContextAccess::state(context_).runtime();
+    const Stream stream = detail::ContextAccess::state(context_).stream();
+    if (!runtime.supports_graphs())
+      throw UsageError(fmt::format("--graph: {} has none", context_.device_name()));
+    const std::vector<std::int64_t> want = model_->generate(tokens_, options_.generate);
+    const std::int64_t steps = options_.generate * options_.batch;
+    const DeviceArray prompt(context_, static_cast<std::int64_t>(tokens_.size()) * 8);
+    const DeviceArray next(context_, steps * 8);
+    model_->put(tokens_, prompt.as<std::int64_t>());
+    std::unique_ptr<Runtime::Graph> graph;
+    const Clock::time_point begin = Clock::now();
+    detail::throw_unless_ok(runtime.capture(
+        [&](Stream) {
+          model_->queue_generation(prompt.as<std::int64_t>(), count_, next.as<std::int64_t>(),
+                                   options_.generate);
+          return Status::success();
+        },
+        stream, &graph));
+    fmt::print("captured in {:.1f} us\n", microseconds_since(begin));
+    const auto pass = [&] {
+      detail::throw_unless_ok(graph->replay(stream));
+      context_.synchronize();
+    };
+    pass();
+    const std::vector<std::int64_t> got =
+        model_->get(static_cast<const std::int64_t*>(next.as<std::int64_t>()), steps);
+    if (options_.batch == 1 && !std::equal(got.begin(), got.end(), want.begin() + count_))
+      throw std::runtime_error("the graph generates other tokens");
+    std::vector<double> samples;
+    for (std::int64_t i = 0; i < options_.repeats; ++i) {
+      const Clock::time_point start = Clock::now();
+      pass();
+      samples.push_back(microseconds_since(start));
+    }
+    const std::string app = fmt::format("gpt2 {} generate {} after {} x {}", options_.size,
+                                        options_.generate, options_.batch, count_);
+    rows_.push_back(row_of(options_, app, samples));
+    rows_.back()["kernel"] = rows_.back()["variant"] = options_.math + "_graph";
+    fmt::print("{} as a graph: {:.1f} us, median of {}\n", app,
+               bench::summarise_times(samples).median, samples.size());
   }
 
   template <class Pass>
@@ -276,6 +320,7 @@ int main(int argc, char** argv) {
   app.add_option("--generate", options.generate, "Tokens that follow, greedily, with a KV cache")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();
+  app.add_flag("--graph", options.graph, "The generation as one CUDA graph");
   app.add_option("--repeats", options.repeats)->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--seed", options.seed)->capture_default_str();
   app.add_flag("--verify", options.verify, "Every logit of the first sequence against float64");

@@ -244,16 +244,12 @@ void Gpt2::forward(const std::int64_t* tokens, std::int64_t count, std::int64_t 
   });
 }
 
-std::vector<std::int64_t> Gpt2::generate(const std::vector<std::int64_t>& prompt,
-                                         std::int64_t count) {
-  const auto given = static_cast<std::int64_t>(prompt.size()) / batch_;
-  const DeviceArray first(context_, static_cast<std::int64_t>(prompt.size()) * 8);
-  const DeviceArray next(context_, std::max<std::int64_t>(count, 1) * batch_ * 8);
-  put(prompt, first.as<std::int64_t>());
+void Gpt2::queue_generation(const std::int64_t* prompt, std::int64_t given, std::int64_t* next,
+                            std::int64_t count) {
   for (std::int64_t step = 0; step < count; ++step) {
-    std::int64_t* to = next.as<std::int64_t>() + step * batch_;
+    std::int64_t* to = next + step * batch_;
     if (step == 0) {
-      forward(first.as<std::int64_t>(), given, 0, true);
+      forward(prompt, given, 0, true);
     } else {
       forward(to - batch_, 1, given + step - 1, true);
     }
@@ -262,6 +258,15 @@ std::vector<std::int64_t> Gpt2::generate(const std::vector<std::int64_t>& prompt
              output_view(to, batch_));
     });
   }
+}
+
+std::vector<std::int64_t> Gpt2::generate(const std::vector<std::int64_t>& prompt,
+                                         std::int64_t count) {
+  const auto given = static_cast<std::int64_t>(prompt.size()) / batch_;
+  const DeviceArray first(context_, static_cast<std::int64_t>(prompt.size()) * 8);
+  const DeviceArray next(context_, std::max<std::int64_t>(count, 1) * batch_ * 8);
+  put(prompt, first.as<std::int64_t>());
+  queue_generation(first.as<std::int64_t>(), given, next.as<std::int64_t>(), count);
   const std::vector<std::int64_t> found = get(next.as<std::int64_t>(), count * batch_);
   std::vector<std::int64_t> all;
   for (std::int64_t b = 0; b < batch_; ++b) {

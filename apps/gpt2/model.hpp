@@ -59,6 +59,10 @@ class Gpt2 {
   // batch x (prompt + count) tokens: the prompt, and what follows it greedily.
   std::vector<std::int64_t> generate(const std::vector<std::int64_t>& prompt, std::int64_t count);
 
+  // Queues the same: `prompt` has batch x given tokens on the device, `next` gets count x batch.
+  void queue_generation(const std::int64_t* prompt, std::int64_t given, std::int64_t* next,
+                        std::int64_t count);
+
   const float* logits() const { return logits_.as<float>(); }
   const float* hidden() const { return hidden_.as<float>(); }  // what the last layer left
   const char* attention_form() const { return fused_ ? "attention" : "products and softmax"; }

@@ -42,6 +42,13 @@ __device__ __forceinline__ float exp_of(float d, bool coarse) {
   return coarse ? exp2f(d * log2_e) : expf(d);
 }
 
+// a / n for a count: a division in double takes as long as some dozen values.
+__device__ __forceinline__ double quotient(double a, double n) {
+  const auto inverse = static_cast<double>(1.0f / static_cast<float>(n));
+  const double first = a * inverse;
+  return first + (a - first * n) * inverse;
+}
+
 template <int values, class Term>
 __device__ __forceinline__ double sum_of(const Term& term) {
   double sum = 0;
@@ -102,7 +109,7 @@ __device__ __forceinline__ NormTotal norm_total(float (&v)[values], const Places
   *first_mean = 0;
   if (centers) {
     const double sum = sum_of<values>([&](int i) { return v[i]; });
-    const float mean = static_cast<float>(team.combined(sum, 0.0, Sum{}) / count);
+    const float mean = static_cast<float>(quotient(team.combined(sum, 0.0, Sum{}), count));
     *first_mean = mean;
 #pragma unroll
     for (int i = 0; i < values; ++i) v[i] = places.has(i) ? v[i] - mean : 0.0f;
@@ -111,7 +118,7 @@ __device__ __forceinline__ NormTotal norm_total(float (&v)[values], const Places
   if (!centers) return {count, 0, team.combined(squares, 0.0, Sum{})};
   const double rest = sum_of<values>([&](int i) { return v[i]; });
   const Sums sums = team.combined(Sums{rest, squares}, Sums{0, 0}, SumOfEach{});
-  const double correction = sums.first / count;
+  const double correction = quotient(sums.first, count);
   return {count, static_cast<double>(*first_mean) + correction,
           sums.second - sums.first * correction};
 }
@@ -120,14 +127,15 @@ __device__ __forceinline__ NormTotal norm_total(float (&v)[values], const Places
 __device__ __forceinline__ NormTotal merged(const NormTotal& a, const NormTotal& b) {
   const double count = a.count + b.count;
   if (b.count == 0) return a;
-  const double apart = b.mean - a.mean, share = b.count / count;
+  const double apart = b.mean - a.mean,
+               share = static_cast<float>(b.count) / static_cast<float>(count);
   return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
 }
 
 // v of a softmax, as softmax_total left them, to y.
 template <int values>
 __device__ __forceinline__ void finish_softmax(float (&v)[values], double sum, bool logs) {
-  const float by = logs ? log1pf(static_cast<float>(sum - 1.0)) : static_cast<float>(1.0 / sum);
+  const float by = logs ? log1pf(static_cast<float>(sum - 1.0)) : 1.0f / static_cast<float>(sum);
 #pragma unroll
   for (int i = 0; i < values; ++i) v[i] = logs ? v[i] - by : v[i] * by;
 }
@@ -135,7 +143,7 @@ __device__ __forceinline__ void finish_softmax(float (&v)[values], double sum, b
 // 1 / sqrt(variance + epsilon).
 __device__ __forceinline__ float reciprocal_deviation(const NormTotal& total, float epsilon) {
   const double squares = total.squares < 0 ? 0 : total.squares;  // of NaN itself
-  const auto variance = static_cast<float>(squares / total.count);
+  const float variance = static_cast<float>(squares) / static_cast<float>(total.count);
   return 1.0f / sqrtf(variance + epsilon);
 }
 

@@ -9,20 +9,31 @@ namespace {
 
 constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
 
-const RowTeam* team_of(const Rowwise& p) {
-  const auto* found = std::find_if(row_teams.begin(), row_teams.end(), [&](const RowTeam& team) {
-    return p.cols + rowwise::most_skip(p) <= team.most_columns;
-  });
-  return found == row_teams.end() ? nullptr : found;
-}
-
-// Lanes that hold a row: a power of two of a warp, or whole warps.
+// Lanes that hold a row: a power of two of a warp, or whole warps; 0 where they do not.
 int lanes_for(const RowTeam& team, const Rowwise& p) {
-  const auto wanted = static_cast<int>(ceil_div(p.cols + rowwise::most_skip(p), team.values));
+  const std::int64_t places = p.cols + rowwise::most_skip(p);
+  if (places > team.most_columns) return 0;
+  const auto wanted = static_cast<int>(ceil_div(places, team.values));
   if (team.lanes > warp_lanes) return static_cast<int>(ceil_div(wanted, warp_lanes)) * warp_lanes;
   int lanes = 1;
   while (lanes < wanted) lanes *= 2;
   return lanes;
+}
+
+struct ChosenTeam {
+  const RowTeam* team = nullptr;
+  int lanes = 0;
+
+  int places() const { return lanes * team->values; }
+};
+
+ChosenTeam team_of(const Rowwise& p) {
+  ChosenTeam best;
+  for (const RowTeam& team : row_teams) {
+    const ChosenTeam other = {&team, lanes_for(team, p)};
+    if (other.lanes > 0 && (best.team == nullptr || other.places() < best.places())) best = other;
+  }
+  return best;
 }
 
 template <bool softmax, int values>
@@ -42,8 +53,8 @@ Status launch_blocks(const Rowwise& p, int lanes, Stream stream) {
 
 template <bool softmax>
 Status launch_team(const Rowwise& p, Stream stream) {
-  const RowTeam& team = *team_of(p);
-  const int lanes = lanes_for(team, p);
+  const auto [chosen, lanes] = team_of(p);
+  const RowTeam& team = *chosen;
   if (team.lanes > warp_lanes) {
     return team.values == 16 ? launch_blocks<softmax, 16>(p, lanes, stream)
                              : launch_blocks<softmax, 24>(p, lanes, stream);
@@ -55,9 +66,11 @@ Status launch_team(const Rowwise& p, Stream stream) {
 }  // namespace
 
 bool rowwise_rows_supports(const Rowwise& p, const Device&) {
-  const RowTeam* team = p.op == RowwiseOp::map ? nullptr : team_of(p);
+  if (p.op == RowwiseOp::map) return false;
+  if (p.cols == 0) return true;
+  const auto [team, lanes] = team_of(p);
   if (team == nullptr) return false;
-  const int rows_a_block = team->lanes > warp_lanes ? 1 : warp_block_threads / lanes_for(*team, p);
+  const int rows_a_block = team->lanes > warp_lanes ? 1 : warp_block_threads / lanes;
   return ceil_div(p.rows, rows_a_block) <= most_blocks;
 }
 

@@ -6,9 +6,10 @@
 //             them, so nothing waits for them. Each block finds the total of its slice and sends it
 //             to the cluster's others, from shared memory to shared memory; all merge them in their
 //             order.
-// Limits      A block has up to 49148 elements, a cluster eight times as many; with half of that
-// two blocks
-//             share a multiprocessor, so that one reads while the other one writes.
+// Limits      A block has up to 49128 elements. A cluster of two has no more, in halves: then two
+// blocks
+//             share a multiprocessor, so that one reads while the other one writes. Larger clusters
+//             lose to spread.hpp.
 #pragma once
 
 #include "device/bulk_copy.hpp"
@@ -140,7 +141,7 @@ __device__ __forceinline__ NormTotal norm_slice(const Rowwise& p, const RowAt& a
   }
   *first_mean = 0;
   if (!centers) return {count, 0, team.combined(squares, 0.0, Sum{})};
-  *first_mean = static_cast<float>(team.combined(sum, 0.0, Sum{}) / count);
+  *first_mean = static_cast<float>(quotient(team.combined(sum, 0.0, Sum{}), count));
   sum = 0;
 #pragma unroll 1
   for (int tile = 0; tile < slice.tiles; ++tile) {
@@ -153,7 +154,7 @@ __device__ __forceinline__ NormTotal norm_slice(const Rowwise& p, const RowAt& a
     keep(shared, tile, v);
   }
   const Sums sums = team.combined(Sums{sum, squares}, Sums{0, 0}, SumOfEach{});
-  const double correction = sums.first / count;
+  const double correction = quotient(sums.first, count);
   return {count, static_cast<double>(*first_mean) + correction,
           sums.second - sums.first * correction};
 }
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__(shared_threads, 2)
     const float apart =
         own.largest == -INFINITY ? 0.0f : origin_of(own.largest) - origin_of(total.largest);
     const float by = logs ? log1pf(static_cast<float>(total.sum - 1.0)) - apart
-                          : static_cast<float>(static_cast<double>(expf(apart)) / total.sum);
+                          : expf(apart) / static_cast<float>(total.sum);
 #pragma unroll 1
     for (int tile = 0; tile < slice.tiles; ++tile) {
       recall(shared, tile, v);

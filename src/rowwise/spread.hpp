@@ -83,10 +83,12 @@ __device__ __forceinline__ void add_tile(NormTotal& own, float (&v)[values], con
   if (count == 0) return;
   NormTotal more = {static_cast<double>(count), 0, 0};
   if (centers) {
-    const auto mean = static_cast<float>(sum_of<values>([&](int i) { return v[i]; }) / more.count);
+    const float inverse = 1.0f / static_cast<float>(count);
+    const float mean = static_cast<float>(sum_of<values>([&](int i) { return v[i]; })) * inverse;
 #pragma unroll
     for (int i = 0; i < values; ++i) v[i] = places.has(i) ? v[i] - mean : 0.0f;
-    const double correction = sum_of<values>([&](int i) { return v[i]; }) / more.count;
+    const double correction =
+        sum_of<values>([&](int i) { return v[i]; }) * static_cast<double>(inverse);
     more.mean = static_cast<double>(mean) + correction;
     more.squares = -correction * correction * more.count;
   }
@@ -103,7 +105,7 @@ __device__ __forceinline__ SoftmaxTotal total_of_block(const SoftmaxTotal& own, 
 }
 __device__ __forceinline__ NormTotal total_of_block(const NormTotal& own, BlockTeam& team) {
   const Sums sums = team.combined(Sums{own.count, own.count * own.mean}, Sums{0, 0}, SumOfEach{});
-  const double mean = sums.second / sums.first, apart = own.mean - mean;
+  const double mean = quotient(sums.second, sums.first), apart = own.mean - mean;
   const double squares = own.squares + (own.count > 0 ? own.count * apart * apart : 0.0);
   return {sums.first, mean, team.combined(squares, 0.0, Sum{})};
 }

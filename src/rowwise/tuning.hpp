@@ -1,4 +1,5 @@
-// Which team of threads has a row in its registers. The first line that is long enough is taken.
+// Which team of threads has a row in its registers: of those that are large enough the one that
+// leaves the fewest places empty, the first of equals.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
 inline constexpr int shared_tile = shared_threads * shared_values - 4;  // a row begins anywhere
-inline constexpr int shared_most_tiles = 6, shared_most_blocks = 8;
+inline constexpr int shared_most_tiles = 6, shared_most_blocks = 2;
 
 // Slices of longer rows.
 inline constexpr int spread_threads = 256, spread_values = 20;

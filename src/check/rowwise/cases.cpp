@@ -77,7 +77,6 @@ std::vector<RowwiseCase> rowwise_edge_cases(std::uint64_t seed) {
   }
   // Blocks that have a row or, in clusters, parts of one.
   for (int i = 0; i < 10; ++i) add(1 + i % 2, (i % 5 + 1) * shared_tile + 3 * i - 5);
-  for (int i = 0; i < 4; ++i) add(1, 5 * shared_most_tiles * shared_tile + i);
   for (int i = 0; i < 10; ++i) add(1 + i % 3, 3 * spread_tile + 4 * (i % 2) + i);
   return cases;
 }
