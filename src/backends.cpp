@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "cpu/runtime_cpu.hpp"
 #include "gpu/runtime_gpu.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
+#include "rowwise/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -18,16 +20,17 @@ namespace {
 std::vector<Backend> built_in() {
   return {
       {DeviceKind::cpu, cpu::device_count, cpu::open, cpu::sgemm_production, cpu::level3_production,
-       cpu::scale_add_production, cpu::reduce_production, cpu::cgemm_production},
+       cpu::scale_add_production, cpu::reduce_production, cpu::cgemm_production,
+       cpu::rowwise_production, cpu::attention_production},
 #ifdef KW_HAVE_CUDA
       {DeviceKind::cuda, on_cuda::device_count, on_cuda::open, on_cuda::sgemm_production,
        on_cuda::level3_production, on_cuda::scale_add_production, on_cuda::reduce_production,
-       on_cuda::cgemm_production},
+       on_cuda::cgemm_production, on_cuda::rowwise_production, on_cuda::attention_production},
 #endif
 #ifdef KW_HAVE_HIP
       {DeviceKind::hip, on_hip::device_count, on_hip::open, on_hip::sgemm_production,
        on_hip::level3_production, on_hip::scale_add_production, on_hip::reduce_production,
-       on_hip::cgemm_production},
+       on_hip::cgemm_production, on_hip::rowwise_production, on_hip::attention_production},
 #endif
   };
 }

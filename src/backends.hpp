@@ -5,10 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
+#include "rowwise/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 
@@ -23,6 +25,8 @@ struct Backend {
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
   KernelList<Cgemm> (*cgemm)();
+  KernelList<Rowwise> (*rowwise)();
+  KernelList<Attention> (*attention)();
 };
 
 // CPU first, then CUDA or HIP where compiled in, then what `add_backend` brought.

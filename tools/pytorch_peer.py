@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""PyTorch beside the library's C interface, for the reductions of a result file, in one process.
+"""PyTorch beside the library's C interface, for the reductions and row-wise operations of a result file, in one process.
 
     kernelwright bench reduce --sweep random --seed 7 --l2 cold --json reduce-random.json
+    kernelwright bench rowwise --sweep random --seed 7 --l2 cold --json rowwise.json
     python3 tools/pytorch_peer.py reduce-random.json --library build/cuda/src/libkernelwright.so
 
 Both work on the same buffers, as CUDA graphs that take turns; between them a buffer larger than the L2 cache is read, and
@@ -31,14 +32,27 @@ TYPES = {
 }  # fmt: skip
 COLD_FACTOR = 4  # times the L2 cache
 LEAST_CALLS, SHORTEST_GRAPH_US, MOST_SETS = 20, 100.0, 4096
+ROWWISE = ("softmax", "log_softmax", "layer_norm", "rms_norm", "map")
 FIELDS = (
     "op", "kernel", "role", "n", "dtype", "reduce_op", "shape", "rows", "cols", "ld", "segments", "lengths", "misalign",
-    "correction", "math", "input", "l2", "sweep", "seed", "number", "program", "third", "roofline_us",
+    "correction", "in_place", "residual", "math", "input", "l2", "sweep", "seed", "number", "program", "third", "roofline_us",
 )  # fmt: skip
 
 
+class RowwiseOptions(ctypes.Structure):
+    """kwRowwiseOptions of kernelwright.h."""
+
+    _fields_ = [
+        ("gamma", ctypes.c_void_p), ("beta", ctypes.c_void_p), ("epsilon", ctypes.c_float), ("activation", ctypes.c_int32),
+        ("bias", ctypes.c_void_p), ("residual", ctypes.c_void_p), ("ld_residual", ctypes.c_int64),
+        ("residual_rows", ctypes.c_int64), ("residual_index", ctypes.c_void_p), ("sum", ctypes.c_void_p),
+        ("ld_sum", ctypes.c_int64), ("index", ctypes.c_void_p), ("x_rows", ctypes.c_int64), ("step_x", ctypes.c_int64),
+        ("step_y", ctypes.c_int64),
+    ]  # fmt: skip
+
+
 class Library:
-    """The reductions of libkernelwright on PyTorch's stream."""
+    """The reductions and row-wise operations of libkernelwright on PyTorch's stream."""
 
     def __init__(self, path: Path, stream: torch.cuda.Stream):
         self.c = ctypes.CDLL(str(path.resolve()))  # else "x.so" means one of the system's
@@ -70,8 +84,19 @@ class Library:
             )
         self._check(status)
 
+    def rowwise(self, row: dict, x: int, y: int, gamma: int, beta: int) -> None:
+        op, dtype, i64, pointer = ROWWISE.index(row["op"]), list(TYPES).index(row["dtype"]), ctypes.c_int64, ctypes.c_void_p
+        norm = row["op"].endswith("norm")
+        options = RowwiseOptions(gamma=gamma if norm else 0, beta=beta if row["op"] == "layer_norm" else 0, epsilon=1e-5)
+        self._check(
+            self.c.kwRowwise(
+                self.handle, op, dtype, i64(row["rows"]), i64(row["cols"]), pointer(x), i64(row["ld"]), pointer(y),
+                i64(row["ld"]), ctypes.byref(options),
+            )  # fmt: skip
+        )
+
     def prepare(self, row: dict) -> None:
-        correction = row["correction"] or 0
+        correction = row.get("correction") or 0
         self._check(self.c.kwSetVarianceCorrection(self.handle, ctypes.c_int64(correction)))
 
 
@@ -130,12 +155,12 @@ class Problem:
         self.row = dict(row)
         dtype = TYPES[row["dtype"]]
         self.offsets = None
-        if row["shape"] == "segments":
+        if row.get("shape") == "segments":
             lengths = lengths_of(row, torch.Generator().manual_seed(1))
             self.offsets = torch.cat([torch.zeros(1, dtype=torch.int64), torch.cumsum(lengths, 0)]).cuda()
             self.row["n"] = int(lengths.sum())
         span = self.row["n"]
-        if row["shape"] in ("rows", "columns"):
+        if row.get("shape", "rows") in ("rows", "columns"):
             span = (row["rows"] - 1) * row["ld"] + row["cols"]
         step = -(-(span + row["misalign"]) * dtype.itemsize // 256) * 256 // dtype.itemsize
         self.sets = min(MOST_SETS, max(1, math.ceil(COLD_FACTOR * l2_bytes / (step * dtype.itemsize))))
@@ -149,9 +174,9 @@ class Problem:
 
     def tensor(self, start: int) -> tuple[torch.Tensor, int | None]:
         row = self.row
-        if row["shape"] in ("rows", "columns"):
+        if row.get("shape", "rows") in ("rows", "columns"):
             x = torch.as_strided(self.buffer, (row["rows"], row["cols"]), (row["ld"], 1), start)
-            return x, 1 if row["shape"] == "rows" else 0
+            return x, 0 if row.get("shape") == "columns" else 1
         x = self.buffer[start : start + self.span]
         if row["shape"] == "segments" and row["lengths"] == "equal":
             return x.view(row["segments"], -1), 1
@@ -159,9 +184,32 @@ class Problem:
 
     def calls(self):
         """PyTorch's call on each set; None where there is none."""
+        if self.row["op"] in ROWWISE:
+            return [self.rowwise_call(self.tensor(start)[0]) for start in self.starts]
         if self.row["shape"] == "segments" and self.row["lengths"] != "equal":
             return [segments_of(self.row, self.tensor(start)[0], self.offsets) for start in self.starts]
         return [result_of(self.row, *self.tensor(start)) for start in self.starts]
+
+
+    def vectors(self):
+        """Gamma and beta of a norm."""
+        if not hasattr(self, "_vectors"):
+            self._vectors = [torch.rand(self.row["cols"], dtype=TYPES[self.row["dtype"]], device="cuda") for _ in range(2)]
+        return self._vectors
+
+    def rowwise_call(self, x: torch.Tensor):
+        name, shape = self.row["op"], (self.row["cols"],)
+        functional = torch.nn.functional
+        if name == "softmax":
+            return lambda: torch.softmax(x, 1)
+        if name == "log_softmax":
+            return lambda: torch.log_softmax(x, 1)
+        gamma, beta = self.vectors()
+        if name == "layer_norm":
+            return lambda: functional.layer_norm(x, shape, gamma, beta, 1e-5)
+        if name == "rms_norm":
+            return lambda: functional.rms_norm(x, shape, gamma, 1e-5)
+        return lambda: functional.gelu(x, approximate="tanh")
 
 
 def capture(calls, count: int, stream: torch.cuda.Stream) -> torch.cuda.CUDAGraph:
@@ -182,12 +230,9 @@ def timed_us(work, stream: torch.cuda.Stream, flush: torch.Tensor) -> float:
     return 1e3 * begin.elapsed_time(end)
 
 
-def measure(row: dict, library: Library, stream: torch.cuda.Stream, flush: torch.Tensor, budget_ms: float):
-    """Samples in µs of PyTorch and of the library; None where PyTorch has no function."""
-    problem = Problem(row, torch.cuda.get_device_properties(0).L2_cache_size)
-    theirs = problem.calls()
-    if theirs[0] is None:
-        return None
+def own_reduction(problem: Problem, library: Library):
+    """The library's call on a set."""
+    row = problem.row
     kind = library.result_dtype(OPS.index(row["reduce_op"]), list(TYPES).index(row["dtype"]))
     results = {"whole": 1, "rows": row["rows"], "columns": row["cols"], "segments": row["segments"]}[row["shape"]]
     out = torch.empty(2 * results, dtype=list(TYPES.values())[kind], device="cuda")
@@ -196,6 +241,30 @@ def measure(row: dict, library: Library, stream: torch.cuda.Stream, flush: torch
 
     def own(start: int):
         return lambda: library.reduce(problem.row, problem.buffer.data_ptr() + start * size, out.data_ptr(), offsets)
+
+    return own
+
+
+def own_rowwise(problem: Problem, library: Library):
+    """Out of place, as PyTorch's; results of all sets in rows as far apart as those of x, in as many places as sets."""
+    gamma, beta = problem.vectors()
+    out = torch.empty_like(problem.buffer)
+    size = problem.buffer.element_size()
+
+    def own(start: int):
+        x, y = (buffer.data_ptr() + start * size for buffer in (problem.buffer, out))
+        return lambda: library.rowwise(problem.row, x, y, gamma.data_ptr(), beta.data_ptr())
+
+    return own
+
+
+def measure(row: dict, library: Library, stream: torch.cuda.Stream, flush: torch.Tensor, budget_ms: float):
+    """Samples in µs of PyTorch and of the library; None where PyTorch has no function."""
+    problem = Problem(row, torch.cuda.get_device_properties(0).L2_cache_size)
+    theirs = problem.calls()
+    if theirs[0] is None:
+        return None
+    own = own_rowwise(problem, library) if row["op"] in ROWWISE else own_reduction(problem, library)
 
     library.prepare(problem.row)
     ours = [own(start) for start in problem.starts]
@@ -234,11 +303,14 @@ def row_of(own: dict, theirs: list[float], ours: list[float]) -> dict:
 
 def problems_of(rows: list[dict]) -> list[dict]:
     """The library's own timed row of each reduction."""
-    own = (row for row in rows if row["op"] == "reduce" and row["role"] == "production" and row.get("time_us"))
+    ops = ("reduce", *ROWWISE)
+    own = (row for row in rows if row["op"] in ops and row["role"] == "production" and row.get("time_us"))
     return [row for row in own if row["n"] > 0]
 
 
 def name_of(row: dict) -> str:
+    if row["op"] in ROWWISE:
+        return f"{row['op']} {row['dtype']} {row['rows']}x{row['cols']}"
     extents = f"{row['rows']}x{row['cols']}" if row.get("rows") else f"{row['n']}"
     return f"{row['reduce_op']} {row['dtype']} {row['shape']} {extents}"
 

@@ -408,6 +408,44 @@ KW_API kwStatus_t kwScaleAdd(kwHandle_t handle, kwLayout_t layout, int64_t m, in
                              const float* scale, const float* a, int64_t lda, const float* shift,
                              float* b, int64_t ldb);
 
+/* Attention, forward: O = softmax(scale * Q K^T + mask) V for every head of every entry of a batch.
+ * attention.hpp has the whole contract: causal rules, NaN and Inf, queries that see no key (zeros).
+ * Element (b, h, t, d) of an operand is at data[b * batch + h * head + t * row + d] by its strides,
+ * which count elements; of the mask, with key s in place of d, a stride of 0 shares it. */
+typedef struct kwHeadStrides {
+  int64_t batch, head, row;
+} kwHeadStrides;
+typedef int32_t kwCausal_t;
+enum {
+  KW_CAUSAL_NONE = 0,
+  KW_CAUSAL_FROM_START = 1, /* query t sees keys 0 to t */
+  KW_CAUSAL_FROM_END = 2    /* query t sees keys 0 to t + keys - queries */
+};
+typedef struct kwAttentionProblem {
+  int64_t batch, heads, kv_heads, queries, keys, dim; /* dim: 1 to 256 */
+  const float* q;                                     /* [batch, heads, queries, dim] */
+  kwHeadStrides q_strides;
+  const float* k; /* [batch, kv_heads, keys, dim] */
+  kwHeadStrides k_strides;
+  const float* v; /* likewise */
+  kwHeadStrides v_strides;
+  float* o; /* as q */
+  kwHeadStrides o_strides;
+  float scale; /* as it is: no default */
+  kwCausal_t causal;
+  const float* mask; /* null: none; [batch, heads, queries, keys] */
+  kwHeadStrides mask_strides;
+  /* Null, or device memory with batch + 1 entries: an entry's own first row and length; queries and
+   * keys are then the most that an entry has. */
+  const int64_t* query_offsets;
+  const int64_t* key_offsets;
+} kwAttentionProblem;
+/* In the handle's arithmetic (kwSetMath). */
+KW_API kwStatus_t kwAttention(kwHandle_t handle, const kwAttentionProblem* problem);
+/* Workspace that the same call takes; with less it takes a slower way. */
+KW_API kwStatus_t kwAttentionWorkspaceBytes(kwHandle_t handle, const kwAttentionProblem* problem,
+                                            size_t* bytes);
+
 /* Reductions: many numbers to one, or to one a row, a column or a segment. reduce.hpp has the whole
  * contract; in short:
  * - Results: one a sequence, in order, dense, in the memory of the handle's device, of the type
@@ -500,6 +538,52 @@ KW_API kwStatus_t kwReduceSegmentsWorkspaceBytes(kwHandle_t handle, kwReduceOp_t
  *
  * No handle: after a failure kwLastErrorMessage(NULL) has the sentence. */
 KW_API kwStatus_t kwReduceResultType(kwReduceOp_t op, kwDataType_t type, kwDataType_t* result);
+
+/* Row-wise operations: each row of a matrix to a row of another, after bias and residual were
+ * added; rowwise.hpp has formulas, errors and the rules for NaN. All arrays have one type: float32,
+ * float16 or bfloat16. */
+typedef int32_t kwRowwiseOp_t;
+enum {
+  KW_ROWWISE_SOFTMAX = 0,
+  KW_ROWWISE_LOG_SOFTMAX = 1,
+  KW_ROWWISE_LAYER_NORM = 2,
+  KW_ROWWISE_RMS_NORM = 3,
+  KW_ROWWISE_MAP = 4 /* an activation, or with an index an embedding */
+};
+typedef int32_t kwRowActivation_t;
+enum {
+  KW_ROW_ACTIVATION_NONE = 0,
+  KW_ROW_ACTIVATION_RELU = 1,
+  KW_ROW_ACTIVATION_GELU_TANH = 2,
+  KW_ROW_ACTIVATION_GELU_ERF = 3,
+  KW_ROW_ACTIVATION_SILU = 4
+};
+/* What is null or 0 is left out; strides that are 0 are those of dense arrays. */
+typedef struct kwRowwiseOptions {
+  const void* gamma; /* of norms, as is beta: a row's number of elements */
+  const void* beta;
+  float epsilon;                /* of norms: 0 where nothing else is set */
+  kwRowActivation_t activation; /* of KW_ROWWISE_MAP */
+  const void* bias;             /* a row's number of elements */
+  const void* residual;
+  int64_t ld_residual;
+  int64_t residual_rows;         /* row i adds residual row i mod this */
+  const int64_t* residual_index; /* row i adds residual row residual_index[i] */
+  void* sum;                     /* x + bias + residual is written there */
+  int64_t ld_sum;
+  const int64_t* index; /* row i is x's row index[i], of x_rows */
+  int64_t x_rows;
+  int64_t step_x, step_y; /* elements from one of a row to the next one; 0: 1 */
+} kwRowwiseOptions;
+/* y = op of each row of x, both rows x cols; `options` may be null. y may be x. */
+KW_API kwStatus_t kwRowwise(kwHandle_t handle, kwRowwiseOp_t op, kwDataType_t type, int64_t rows,
+                            int64_t cols, const void* x, int64_t ldx, void* y, int64_t ldy,
+                            const kwRowwiseOptions* options);
+/* Workspace that the same call takes; the arrays need not exist yet. */
+KW_API kwStatus_t kwRowwiseWorkspaceBytes(kwHandle_t handle, kwRowwiseOp_t op, kwDataType_t type,
+                                          int64_t rows, int64_t cols, const void* x, int64_t ldx,
+                                          void* y, int64_t ldy, const kwRowwiseOptions* options,
+                                          size_t* bytes);
 
 /* "cpu", "cuda" or "hip"; null for a null handle. */
 KW_API const char* kwDeviceKind(kwHandle_t handle);

@@ -16,6 +16,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE host-time          of the host's times
     table: FILE sustained          of rates that last
     table: FILE distributed        of products over several devices
+    table: FILE rowwise | rowwise summary       of row-wise operations: a line a call; by operation and length
     table: FILE apps               of whole programs under the drop-in
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
@@ -50,7 +51,7 @@ from pathlib import Path
 
 from . import amd, apps, check, counters, distributed, guard, host_times, library, marks
 from . import pictures as plots
-from . import python_times, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -120,6 +121,11 @@ class Project:
     def load(self, name: str) -> ResultFile:
         # Documents and pictures must not depend on where the checkout lies.
         return self.once(("result", name), lambda: replace(load(self.find(name))[0], path=Path(name)))
+
+    def load_all(self, name: str) -> ResultFile:
+        """All operations of a file together."""
+        results = load(self.find(name))
+        return replace(results[0], rows=tuple(row for result in results for row in result.rows), path=Path(name))
 
     def source(self, kernel: str, op: str) -> Path | None:
         """The file of that name: file = registry = result name; else that of its launch function, which rows of one
@@ -248,6 +254,8 @@ TABLES = {
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
+    "rowwise": ("", lambda project, result, size: rowwise.table(project.load_all(result.path.as_posix()))),
+    "rowwise summary": ("", lambda project, result, size: rowwise.summary_table(project.load_all(result.path.as_posix()))),
     "accuracy": ("sgemm", lambda project, result, size: tables_errors.accuracy(result)),
     "suite": ("sgemm", _suite),
     "verified": ("", lambda project, result, size: tables_errors.verified(result)),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from . import apps, sweeps, text
 from .reductions import length_near
 from .results import ResultFile, Row
+from .schema import ROWWISE
 
 MOST = 3  # headlines of one file
 
@@ -86,7 +87,7 @@ def headlines(result: ResultFile, size: int) -> list[Headline]:
         return _of_apps(result)
     if result.kind == "sustained":
         return _sustained(result, result.timed_shapes[-1])
-    if result.kind != "bench":
+    if result.kind != "bench" or result.op in ROWWISE:
         return []
     if sweeps.is_sweep(result):
         return _of_sweep(result)

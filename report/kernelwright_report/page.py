@@ -9,7 +9,7 @@ from pathlib import Path
 from . import runs, text, theme
 from .results import ResultFile
 from .runs import RunReport
-from .schema import PRODUCTS
+from .schema import PRODUCTS, ROWWISE
 from .sections import section
 
 STYLE = """
@@ -51,7 +51,7 @@ ul.notes { margin: .8rem 0; padding-left: 1.1rem; font-size: .9rem; }
 
 # The order on the page: programs; what was measured, by weight; the host's times; accuracy; what was only verified.
 KINDS = ("apps", "bench", "sustained", "host", "accuracy", "verify")
-OPS = ("app", *PRODUCTS, "reduce", "scale_add")
+OPS = ("app", *PRODUCTS, "reduce", *ROWWISE, "scale_add")
 
 
 def _stems(results: list[ResultFile | RunReport]) -> list[str]:

@@ -17,6 +17,7 @@ from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
 from .results import ResultError, ResultFile
+from .schema import ROWWISE
 from .svg import compact
 
 DEFAULT_SIZE = 4096
@@ -173,6 +174,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         return _apps(result)
     if result.kind == "sustained":
         return _sustained(result)
+    if result.op in ROWWISE:
+        return []
     if result.op == "scale_add":
         if not any(shape.flops > 0 for shape in result.timed_shapes):
             return []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .reductions import Reduction, reduction_of
-from .schema import LEVEL3, ROLES
+from .schema import LEVEL3, ROLES, ROWWISE
 
 
 @dataclass(frozen=True, order=True)
@@ -46,6 +46,31 @@ class Program:
     label: str
 
 
+@dataclass(frozen=True, order=True)
+class Rows:
+    """A row-wise operation: what its rows have in common."""
+
+    op: str
+    dtype: str
+    rows: int
+    cols: int
+    ld: int
+    misalign: int
+    residual: bool
+    in_place: bool
+
+    @property
+    def size(self) -> str:
+        said = f" ld {self.ld}" if self.ld != self.cols else ""
+        said += f" at {self.misalign}" if self.misalign else ""
+        said += " residual" if self.residual else ""
+        return f"{self.rows}×{self.cols}{said}{' in place' if self.in_place else ''}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.op} {self.dtype} {self.size}"
+
+
 @dataclass(frozen=True)
 class Range:
     """From where to where a value spreads, as factors of it."""
@@ -76,11 +101,14 @@ class Row:
         return self.fields.get(name)
 
     @cached_property
-    def shape(self) -> Shape | Reduction | Program:
+    def shape(self) -> Shape | Reduction | Rows | Program:
         if self.op == "app":
             return Program(self.app)
         if self.op == "reduce":
             return reduction_of(self)
+        if self.op in ROWWISE:
+            ld = self.cols if self.ld is None else self.ld
+            return Rows(self.op, self.dtype, self.rows, self.cols, ld, self.misalign or 0, bool(self.residual), bool(self.in_place))
         m, n, k, batch = self.m or 0, self.n or 0, self.k, self.batch or 1
         if self.op == "scale_add":  # two dimensions; one multiply and one add an element
             return Shape(2 * m * n * batch, m, n, m if m == n else 1, "N", "N", batch)

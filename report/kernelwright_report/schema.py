@@ -11,7 +11,8 @@ from pathlib import Path
 SCHEMA = 1
 LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm")
 PRODUCTS = ("sgemm", "cgemm", *LEVEL3)  # whose rate is of operations
-OPS = (*PRODUCTS, "scale_add", "reduce", "app")
+ROWWISE = ("softmax", "log_softmax", "layer_norm", "rms_norm", "map")
+OPS = (*PRODUCTS, "scale_add", "reduce", *ROWWISE, "app")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
 SUSTAINED_TIMING = "sustained"  # one kernel back to back for seconds
@@ -43,7 +44,7 @@ OPTIONAL = {
     "op_a": str, "op_b": str, "uplo": str, "side": str, "unit_diagonal": bool, "layout": str, "math": str, "path": str, "input": str,
     "l2": str, "timing": str, "peer": str,
     "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
-    "segments": int, "lengths": str, "misalign": int, "correction": int,
+    "segments": int, "lengths": str, "misalign": int, "correction": int, "in_place": bool, "residual": bool,
     "alpha": NUMBER, "beta": NUMBER, "alpha_im": NUMBER, "beta_im": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
@@ -132,6 +133,9 @@ def check_row(where: str, fields) -> None:
         _need(fields[name] in known, f"{where}: {name} {_shown(fields[name])} is not one of {', '.join(known)}.")
     if fields["op"] == "reduce":
         _check_reduction(where, fields)
+    if fields["op"] in ROWWISE:
+        for name in ("dtype", "rows", "cols"):
+            _need(fields.get(name) is not None, f"{where}: it is a row-wise operation but has no '{name}'.")
     if fields["op"] == "app":
         _check_app(where, fields)
     _check_time(where, fields)

@@ -7,11 +7,12 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import apps, host_times, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
+from . import apps, host_times, rowwise, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
 from .results import ResultFile
+from .schema import ROWWISE
 from .svg import inline
 from .tables import Table
 
@@ -22,7 +23,8 @@ TITLES = {
 OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)",
     "ssyrk": "Update of a triangle (ssyrk)", "ssyrkx": "Update of a triangle (ssyrkx)", "ssyr2k": "Update of a triangle (ssyr2k)",
     "ssymm": "Symmetric product (ssymm)", "strmm": "Triangular product (strmm)", "strsm": "Triangular systems (strsm)",
-    "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)"}
+    "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)",
+    **dict.fromkeys(ROWWISE, "Row-wise operations (rowwise)")}
 # What a part holds depends on the file; one without tables and pictures is left out.
 PARTS = {"result": "", "steps": "Step by step", "ratios": "Ratios", "sizes": "Every size", "errors": "Errors"}
 MOST_FAILURES = 12
@@ -61,6 +63,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
         return {"result": [sustained.table(result)], **errors}
     if result.kind == "verify":
         return errors
+    if result.op in ROWWISE:
+        return {"result": [rowwise.summary_table(result)], "sizes": [rowwise.table(result)], **errors}
     if result.op == "scale_add":
         return {"result": [tables.bandwidth(result)], **errors}
     if sweeps_reduce.is_sweep(result):

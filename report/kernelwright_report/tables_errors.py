@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import text
 from .curves import curves_of
 from .results import ResultFile
-from .schema import PRODUCTS
+from .schema import PRODUCTS, ROWWISE
 from .rows import Row
 from .tables import Cell, Table, short_labels
 
@@ -24,6 +24,7 @@ UNITS = {
     **dict.fromkeys(PRODUCTS, OF_PRODUCTS),
     "strsm": "u·(|A||X| + |αB|) of the residual, u = 2⁻²⁴",
     "scale_add": "the last place",
+    **dict.fromkeys(ROWWISE, "an eighth of the tolerance that rowwise.hpp states"),
     "reduce": "u = 2⁻²⁴ of the sum of |x| for a sum or mean, of the result otherwise",
 }
 

@@ -5,10 +5,12 @@
 #include <string>
 
 #include "api/context_state.hpp"
+#include "kernelwright/attention.hpp"
 #include "kernelwright/cgemm.hpp"
 #include "kernelwright/level3.hpp"
 #include "kernelwright/matrix.hpp"
 #include "kernelwright/reduce.hpp"
+#include "kernelwright/rowwise.hpp"
 #include "kernelwright/sgemm.hpp"
 
 namespace kw::detail {
@@ -93,6 +95,17 @@ struct ScaleAddCall {
 
 Status scale_add(ContextState& state, const ScaleAddCall& call);
 
+struct AttentionCall {
+  HeadsView<const float> q, k, v;
+  HeadsView<float> o;
+  AttentionOptions options;
+};
+
+Status attention(ContextState& state, const AttentionCall& call);
+// Looks at no pointer but whether there are a mask and offsets.
+Status attention_workspace_bytes(const ContextState& state, const AttentionCall& call,
+                                 std::size_t* bytes);
+
 struct ReduceCall {
   ReduceOp op = ReduceOp::sum;
   ReduceView view;
@@ -104,5 +117,17 @@ Status reduce(ContextState& state, const ReduceCall& call);
 // Looks at no pointer: the arrays need not exist yet.
 Status reduce_workspace_bytes(const ContextState& state, const ReduceCall& call,
                               std::size_t* bytes);
+
+struct RowwiseCall {
+  RowwiseOp op = RowwiseOp::softmax;
+  RowsView x;
+  RowsOutput y;
+  RowwiseOptions options;
+};
+
+Status rowwise(ContextState& state, const RowwiseCall& call);
+// Looks at no array: they need not exist yet.
+Status rowwise_workspace_bytes(const ContextState& state, const RowwiseCall& call,
+                               std::size_t* bytes);
 
 }  // namespace kw::detail

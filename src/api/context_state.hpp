@@ -38,6 +38,8 @@ class ContextState {
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
   const KernelList<Cgemm>& cgemm_kernels() const { return cgemm_; }
+  const KernelList<Rowwise>& rowwise_kernels() const { return rowwise_; }
+  const KernelList<Attention>& attention_kernels() const { return attention_; }
   const TuneCache& tune_cache() const { return tune_cache_; }
   const std::string& tune_cache_report() const { return tune_cache_report_; }
   Stream stream() const { return stream_; }
@@ -79,6 +81,8 @@ class ContextState {
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
   KernelList<Cgemm> cgemm_;
+  KernelList<Rowwise> rowwise_;
+  KernelList<Attention> attention_;
   TuneCache tune_cache_;
   PlanCache plans_;  // made for this device, these kernels and this tune cache
   Level3Plans level3_plans_;

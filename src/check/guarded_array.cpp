@@ -47,9 +47,9 @@ void GuardedArray::fill_input() {
 
 void GuardedArray::fill_output() { fill_bytes(output_canary); }
 
-std::string GuardedArray::find_change(const char* name, bool is_output) {
+std::string GuardedArray::find_change(const char* name, bool is_output, bool was_input) {
   const JudgeElements judge{buffer_.data(), place_, values_,
-                            is_output ? output_canary : input_canary(), is_output};
+                            is_output && !was_input ? output_canary : input_canary(), is_output};
   const Partial found = bench_.find(bench_.reduce_tools().judge_elements, judge);
   if (found.failures == 0) return {};
   const std::int64_t inside = place_.element_at(found.first_failure);

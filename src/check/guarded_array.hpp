@@ -25,8 +25,9 @@ class GuardedArray {
   // An output: bytes that are no result everywhere.
   void fill_output();
   // Empty where nothing changed since it was filled (of an output: nothing outside of the matrix),
-  // else a sentence that says what did.
-  std::string find_change(const char* name, bool is_output);
+  // else a sentence that says what did. An output that was filled as an input has an input's
+  // canaries.
+  std::string find_change(const char* name, bool is_output, bool was_input = false);
 
   // As a text, exactly, and as the nearest double.
   std::string text_at(std::int64_t element) const;

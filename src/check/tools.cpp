@@ -125,7 +125,9 @@ const Tools& cpu_tools() {
                               run_judge<JudgeScaleAdd>,  run_each<FillDrawn>,
                               run_each<OneSum>,          run_judge<JudgeDrawn>,
                               run_each<CopyWhole>,       run_judge<JudgeSolve>,
-                              run_judge<JudgeCgemm>};
+                              run_judge<JudgeCgemm>,     run_each<FillHeads>,
+                              run_each<AttentionScores>, run_each<AttentionWeights>,
+                              run_each<AttentionSums>,   run_judge<JudgeAttention>};
   return table;
 }
 

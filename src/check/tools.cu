@@ -92,7 +92,9 @@ const kw::check::Tools& tools() {
       run_judge<kw::check::JudgeScaleAdd>,  run_each<kw::check::FillDrawn>,
       run_each<kw::check::OneSum>,          run_judge<kw::check::JudgeDrawn>,
       run_each<kw::check::CopyWhole>,       run_judge<kw::check::JudgeSolve>,
-      run_judge<kw::check::JudgeCgemm>};
+      run_judge<kw::check::JudgeCgemm>,     run_each<kw::check::FillHeads>,
+      run_each<kw::check::AttentionScores>, run_each<kw::check::AttentionWeights>,
+      run_each<kw::check::AttentionSums>,   run_judge<kw::check::JudgeAttention>};
   return table;
 }
 

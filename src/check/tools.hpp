@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "check/accuracy/drawn_elements.hpp"
+#include "check/attention_elements.hpp"
 #include "check/elementwise.hpp"
 #include "check/elementwise_complex.hpp"
 #include "check/triangular.hpp"
@@ -46,6 +47,11 @@ struct Tools {
   Status (*copy_whole)(const CopyWhole&, Stream);
   Status (*judge_solve)(const JudgeSolve&, Partial* partials, Stream);
   Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
+  Status (*fill_heads)(const FillHeads&, Stream);
+  Status (*attention_scores)(const AttentionScores&, Stream);
+  Status (*attention_weights)(const AttentionWeights&, Stream);
+  Status (*attention_sums)(const AttentionSums&, Stream);
+  Status (*judge_attention)(const JudgeAttention&, Partial* partials, Stream);
 };
 
 const Tools& cpu_tools();

@@ -1,9 +1,11 @@
 // The CPU's kernels; src/cpu/registry.cpp puts them in their lists.
 #pragma once
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
+#include "rowwise/problem.hpp"
 #include "scale_add/problem.hpp"
 #include "sgemm/problem.hpp"
 
@@ -15,7 +17,11 @@ KernelLaunch<Level3> cpu_level3_loop;
 KernelLaunch<Reduce> cpu_reduce;
 std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
 
+KernelLaunch<Rowwise> cpu_rowwise;
+
 KernelLaunch<Cgemm> cpu_cgemm_loop;
+
+KernelLaunch<Attention> cpu_attention;
 
 // Where this build has a CBLAS.
 KernelLaunch<Sgemm> cpu_cblas;

@@ -1,8 +1,10 @@
 // The CPU's lists, fastest first.
+#include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "cpu/kernels.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
+#include "rowwise/kernels.hpp"
 #include "scale_add/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -47,6 +49,11 @@ KernelList<Reduce> reduce_production() {
            Math::fp32, always<Reduce>, cpu_reduce_workspace_bytes, cpu_reduce}};
 }
 
+KernelList<Rowwise> rowwise_production() {
+  return {{"cpu_rowwise", nullptr, "a row a thread, sums in double", Role::production, Math::fp32,
+           always<Rowwise>, no_workspace<Rowwise>, cpu_rowwise}};
+}
+
 KernelList<Cgemm> cgemm_production() {
   return {
 #ifdef KW_HAVE_CBLAS
@@ -55,6 +62,11 @@ KernelList<Cgemm> cgemm_production() {
 #endif
       {"cpu_cgemm_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
        always<Cgemm>, no_workspace<Cgemm>, cpu_cgemm_loop}};
+}
+
+KernelList<Attention> attention_production() {
+  return {{"cpu_attention", nullptr, "a query at a time, all threads", Role::production, Math::fp32,
+           always<Attention>, no_workspace<Attention>, cpu_attention}};
 }
 
 }  // namespace kw::cpu

@@ -7,6 +7,7 @@
 #include "kernelwright/kernelwright.h"
 #include "kernelwright/math.hpp"
 #include "kernelwright/matrix.hpp"
+#include "kernelwright/rowwise.hpp"
 #include "kernelwright/scale_add.hpp"
 #include "kernelwright/sgemm.hpp"
 #include "kernelwright/status.hpp"

@@ -46,7 +46,7 @@ struct Stored {
 bool is_of(Uplo uplo, std::int64_t i, std::int64_t j) {
   return i == j || (uplo == Uplo::lower ? j < i : i < j);
 }
-double element(const Stored& x, Op op, std::int64_t i, std::int64_t j) {
+double stored_element(const Stored& x, Op op, std::int64_t i, std::int64_t j) {
   return op == Op::none ? x.at(i, j) : x.at(j, i);
 }
 double symmetric(const Stored& a, Uplo uplo, std::int64_t i, std::int64_t j) {
@@ -104,7 +104,8 @@ TEST_P(ApiLevel3, UpdatesOfATriangle) {
     const auto of_triangle = [&](std::int64_t i, std::int64_t j) { return is_of(uplo, i, j); };
     const auto sum = [&](const Stored& x, const Stored& y, std::int64_t i, std::int64_t j) {
       double total = 0;
-      for (std::int64_t l = 0; l < k; ++l) total += element(x, op, i, l) * element(y, op, j, l);
+      for (std::int64_t l = 0; l < k; ++l)
+        total += stored_element(x, op, i, l) * stored_element(y, op, j, l);
       return total;
     };
     for (const Math math : {Math::fp32, Math::fp32_split}) {

@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "scale_add"}
+OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
 BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp"}
@@ -29,6 +29,8 @@ MAY_INCLUDE = {
     "level3": BASE | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
+    # Elements of 16 bits, and names of types, are as reductions have them.
+    "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},

@@ -20,11 +20,27 @@ bool has_gpu() {
 }
 
 TEST(Cli, HelpEverywhereWithExamples) {
-  for (const char* command :
-       {"",       "devices",     "list",         "verify",      "accuracy",     "accuracy sgemm",
-        "bench",  "bench sgemm", "bench level3", "bench cgemm", "bench reduce", "bench scale_add",
-        "tune",   "tune sgemm",  "choice",       "compare",     "run",          "trace",
-        "report", "help"}) {
+  for (const char* command : {"",
+                              "devices",
+                              "list",
+                              "verify",
+                              "accuracy",
+                              "accuracy sgemm",
+                              "bench",
+                              "bench sgemm",
+                              "bench level3",
+                              "bench cgemm",
+                              "bench reduce",
+                              "bench rowwise",
+                              "bench scale_add",
+                              "tune",
+                              "tune sgemm",
+                              "choice",
+                              "compare",
+                              "run",
+                              "trace",
+                              "report",
+                              "help"}) {
     const ProgramRun run = run_kernelwright(std::string(command) + " --help");
     EXPECT_EQ(run.exit_code, 0) << command << run.err;
     EXPECT_TRUE(contains(run.out, "Example")) << command;
@@ -46,8 +62,12 @@ struct Misuse {
 TEST(Cli, WrongUsageIsToldAndExitsTwo) {
   const Misuse misuses[] = {
       {"frobnicate", "frobnicate"},
-      {"bench", "bench: name one of sgemm, level3, cgemm, reduce, scale_add"},
+      {"bench", "bench: name one of sgemm, level3, cgemm, reduce, rowwise, scale_add"},
       {"bench gemv", "gemv"},
+      {"bench rowwise --op sum", "--op: \"sum\" is not one of softmax, log_softmax"},
+      {"bench rowwise --dtype int8", "--dtype: \"int8\" is not one of float32, float16, bfloat16"},
+      {"bench rowwise --sweep random --in-place", "--sweep random draws operation"},
+      {"bench rowwise --count 3", "--sweep"},
       {"run", "program is required"},
       {"run --math tf32 -- ls", "--math: tf32 not in {fp32_split,fp32,off}"},
       {"run --verify 0 -- ls", "--verify: 0 is outside of 1"},
@@ -225,6 +245,9 @@ TEST(Cli, ListShowsEveryKernel) {
       EXPECT_TRUE(contains(run.out, kernel.idea)) << kernel.name;
     }
     for (const auto& kernel : all_kernels<ScaleAdd>(kind)) {
+      EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
+    }
+    for (const auto& kernel : all_kernels<Rowwise>(kind)) {
       EXPECT_TRUE(contains(run.out, kernel.name)) << kernel.name;
     }
     for (const auto& kernel : all_kernels<Reduce>(kind)) {

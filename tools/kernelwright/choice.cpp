@@ -61,10 +61,10 @@ struct LibraryChoice {
   }
 };
 
-// Of an operation that is made of products: the parts of its plan are theirs, so the kernel is
-// chosen again at the launch.
+// Where the parts of a plan are another operation's, or there are none: the kernel is chosen again
+// at the launch.
 template <class Problem, auto list, Math math>
-struct MadeOfProducts {
+struct ChosenAgain {
   static std::optional<Choice<Problem>> choose(const Problem& problem, const Device& device) {
     return select_kernel(problem, device, production(device.kind, list), math);
   }
@@ -100,17 +100,22 @@ struct MadeOfProducts {
 }  // namespace
 
 KernelList<Level3> level3_choices() {
-  return {MadeOfProducts<Level3, &Backend::level3, Math::fp32>::row(
+  return {ChosenAgain<Level3, &Backend::level3, Math::fp32>::row(
               "kernelwright", "the library's choice among its kernels"),
-          MadeOfProducts<Level3, &Backend::level3, Math::fp32_split>::row(
+          ChosenAgain<Level3, &Backend::level3, Math::fp32_split>::row(
               "kernelwright_split", "the library's choice in fp32_split")};
 }
 
 KernelList<Cgemm> cgemm_choices() {
-  return {MadeOfProducts<Cgemm, &Backend::cgemm, Math::fp32>::row(
+  return {ChosenAgain<Cgemm, &Backend::cgemm, Math::fp32>::row(
               "kernelwright", "the library's choice among its kernels"),
-          MadeOfProducts<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
+          ChosenAgain<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
               "kernelwright_split", "the library's choice in fp32_split")};
+}
+
+KernelList<Rowwise> rowwise_choices() {
+  return {ChosenAgain<Rowwise, &Backend::rowwise, Math::fp32>::row(
+      "kernelwright", "the library's choice among its kernels")};
 }
 
 KernelList<Sgemm> sgemm_choices() {

@@ -6,6 +6,7 @@
 #include "cgemm/problem.hpp"
 #include "kernel.hpp"
 #include "level3/problem.hpp"
+#include "rowwise/problem.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw {
@@ -15,6 +16,7 @@ namespace kw {
 KernelList<Sgemm> sgemm_choices();
 KernelList<Level3> level3_choices();
 KernelList<Cgemm> cgemm_choices();
+KernelList<Rowwise> rowwise_choices();  // one arithmetic
 
 // Whether a row of that name is one of them.
 bool is_choice(std::string_view name);

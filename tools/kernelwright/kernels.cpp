@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "choice.hpp"
 #include "level3/kernels.hpp"
 #include "program.hpp"
 #include "reduce/kernels.hpp"
+#include "rowwise/kernels.hpp"
 #include "sgemm/kernels.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT
@@ -39,6 +41,10 @@ KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
 
 KernelList<Reduce> production(const Backend& backend, const Reduce&) { return backend.reduce(); }
 KernelList<Cgemm> production(const Backend& backend, const Cgemm&) { return backend.cgemm(); }
+KernelList<Rowwise> production(const Backend& backend, const Rowwise&) { return backend.rowwise(); }
+KernelList<Attention> production(const Backend& backend, const Attention&) {
+  return backend.attention();
+}
 
 KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return cpu::sgemm_rungs();
@@ -62,6 +68,8 @@ KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
 KernelList<Level3> rungs(DeviceKind, const Level3&) { return {}; }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Cgemm> rungs(DeviceKind, const Cgemm&) { return {}; }
+KernelList<Rowwise> rungs(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Attention> rungs(DeviceKind, const Attention&) { return {}; }
 
 KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
   if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
@@ -88,6 +96,11 @@ KernelList<Level3> choices(DeviceKind kind, const Level3&) {
 }
 KernelList<ScaleAdd> choices(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Reduce> choices(DeviceKind, const Reduce&) { return {}; }
+KernelList<Rowwise> choices(DeviceKind kind, const Rowwise&) {
+  if (kind == DeviceKind::cpu) return {};
+  return rowwise_choices();
+}
+KernelList<Attention> choices(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> choices(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return cgemm_choices();
@@ -104,6 +117,8 @@ KernelList<Level3> peers_of(DeviceKind kind, const Level3&) {
   return {};
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
+KernelList<Rowwise> peers_of(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Attention> peers_of(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> peers_of(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cuda) return peers::cgemm_cuda();
   return {};
@@ -220,11 +235,15 @@ template KernelList<Level3> all_kernels(DeviceKind);
 template KernelList<ScaleAdd> all_kernels(DeviceKind);
 template KernelList<Reduce> all_kernels(DeviceKind);
 template KernelList<Cgemm> all_kernels(DeviceKind);
+template KernelList<Rowwise> all_kernels(DeviceKind);
+template KernelList<Attention> all_kernels(DeviceKind);
 template KernelList<Sgemm> select_kernels(const KernelList<Sgemm>&, const std::string&);
 template KernelList<Level3> select_kernels(const KernelList<Level3>&, const std::string&);
 template KernelList<ScaleAdd> select_kernels(const KernelList<ScaleAdd>&, const std::string&);
 template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std::string&);
 template KernelList<Cgemm> select_kernels(const KernelList<Cgemm>&, const std::string&);
+template KernelList<Rowwise> select_kernels(const KernelList<Rowwise>&, const std::string&);
+template KernelList<Attention> select_kernels(const KernelList<Attention>&, const std::string&);
 
 std::unique_ptr<Runtime> open_device(const std::string& name) {
   const std::size_t colon = name.find(':');

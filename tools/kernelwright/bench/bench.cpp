@@ -20,6 +20,9 @@ namespace {
 std::string name_of(const check::SgemmCase& c) { return size_text(c); }
 std::string name_of(const check::Level3Case& c) { return size_text(c); }
 std::string name_of(const check::ScaleAddCase& c) { return size_text(c); }
+std::string name_of(const check::RowwiseCase& c) {
+  return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
+}
 std::string name_of(const check::ReduceCase& c) {
   return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
 }
@@ -295,6 +298,10 @@ std::vector<Row> Bench::run(const KernelList<Reduce>& kernels, const check::Redu
 
 std::vector<Row> Bench::run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c) {
   return run_any<Cgemm, check::CgemmTrial>(kernels, c);
+}
+
+std::vector<Row> Bench::run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c) {
+  return run_any<Rowwise, check::RowwiseTrial>(kernels, c);
 }
 
 }  // namespace kw::bench

@@ -45,6 +45,7 @@ class Bench {
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
   std::vector<Row> run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c);
+  std::vector<Row> run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c);
 
  private:
   template <class Problem>

@@ -72,6 +72,17 @@ std::vector<Operand> operands(const Cgemm& p) {
           all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c, bytes)};
 }
 
+// Of the arrays that a sweep's problem has: in place x is y.
+std::vector<Operand> operands(const Rowwise& p) {
+  const std::size_t size = size_of(p.type);
+  const auto rows = [&](const void* data, std::int64_t count, std::int64_t ld) {
+    return Operand{data, data == nullptr ? 0 : matrix_bytes(count, p.cols, ld, size)};
+  };
+  const bool in_place = p.x == p.y;
+  return {rows(p.x, p.rows, p.ldx), in_place ? Operand{p.y, 0} : rows(p.y, p.rows, p.ldy),
+          rows(p.residual, p.residual_rows, p.ld_residual), rows(p.sum, p.rows, p.ld_sum)};
+}
+
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
@@ -104,6 +115,20 @@ Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set) {
   if (problem.offsets != nullptr) problem.offsets = sets.data<std::int64_t>(set, 1);
   problem.out = sets.data<void>(set, 2);
   return problem;
+}
+
+Rowwise on_set(Rowwise problem, const OperandSets& sets, std::int64_t set) {
+  const bool in_place = problem.x == problem.y;
+  problem.x = sets.data<void>(set, 0);
+  problem.y = sets.data<void>(set, in_place ? 0 : 1);
+  if (problem.residual != nullptr) problem.residual = sets.data<void>(set, 2);
+  if (problem.sum != nullptr) problem.sum = sets.data<void>(set, 3);
+  return problem;
+}
+
+double work(const check::RowwiseCase& c) {
+  return 2.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols) *
+         static_cast<double>(size_of(c.type));
 }
 
 double work(const check::SgemmCase& c) {
@@ -183,6 +208,12 @@ check::ScaleAddCase probe(check::ScaleAddCase c) {
   return c;
 }
 
+check::RowwiseCase probe(check::RowwiseCase c) {
+  c.rows = std::min<std::int64_t>(c.rows, 64);
+  c.cols = std::min<std::int64_t>(c.cols, 4096);
+  return c;
+}
+
 check::ReduceCase probe(check::ReduceCase c) {
   constexpr std::int64_t edge = 512;
   const std::int64_t length = c.shape == ReduceShape::whole ? edge * edge : edge;
@@ -224,6 +255,11 @@ void fill_rates(Row& row, const ScaleAdd& p, const Ceilings& ceilings) {
   row.gflops = flops * 1e-3 / row.time_us->median;
   row.gbs = gbs(p.bytes(), row);
   if (ceilings.read_gbs) row.of_peak = *row.gbs / *ceilings.read_gbs;
+}
+
+void fill_rates(Row& row, const Rowwise& p, const Ceilings& ceilings) {
+  row.gbs = gbs(p.bytes(), row);
+  if (ceilings.copy_gbs) row.of_peak = *row.gbs / *ceilings.copy_gbs;
 }
 
 void fill_rates(Row& row, const Reduce& p, const Ceilings& ceilings) {

@@ -107,6 +107,13 @@ ordered_json reduction_json(const Row& row) {
           {"correction", or_null(r.correction)}};
 }
 
+ordered_json rowwise_json(const Row& row) {
+  const RowwiseRow& r = *row.rowwise;
+  return {
+      {"n", row.n}, {"dtype", r.dtype},       {"rows", r.rows},         {"cols", r.cols},
+      {"ld", r.ld}, {"misalign", r.misalign}, {"in_place", r.in_place}, {"residual", r.residual}};
+}
+
 std::string batch_text(std::int64_t batch) {
   return batch == 1 ? std::string() : fmt::format(" (batch {})", batch);
 }
@@ -176,7 +183,18 @@ std::string size_text(const check::ReduceCase& c) {
   return c.misalign == 0 ? text : fmt::format("{}+{}", text, c.misalign);
 }
 
+std::string size_text(const check::RowwiseCase& c) {
+  const std::string text = fmt::format("{}x{}", c.rows, c.cols);
+  return c.misalign == 0 ? text : fmt::format("{}+{}", text, c.misalign);
+}
+
 std::string Row::shape() const {
+  if (rowwise) {
+    const RowwiseRow& r = *rowwise;
+    return fmt::format(
+        "{}x{}{}{}{}", r.rows, r.cols, r.ld != r.cols ? fmt::format(" ld {}", r.ld) : "",
+        r.misalign != 0 ? fmt::format(" at {}", r.misalign) : "", r.in_place ? " in place" : "");
+  }
   if (reduction) return reduction->label;
   if (!k) return m == n ? fmt::format("{}", m) : fmt::format("{}x{}", m, n);
   const std::string size =
@@ -276,6 +294,17 @@ Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::R
   return row;
 }
 
+Row make_row(const Kernel<Rowwise>& kernel, const Rowwise& problem, const check::RowwiseCase& c,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, c.input, result);
+  row.op = to_string(problem.op);
+  row.n = problem.rows * problem.cols;
+  row.rowwise = {
+      to_string(problem.type),    problem.rows, problem.cols, problem.ldx, c.misalign, c.in_place,
+      problem.residual != nullptr};
+  return row;
+}
+
 void fill_ratios(std::vector<Row>& rows) {
   const auto timed = [&](const auto& wanted) {
     return std::find_if(rows.begin(), rows.end(),
@@ -295,7 +324,9 @@ void fill_ratios(std::vector<Row>& rows) {
 
 ordered_json to_json(const Row& row) {
   ordered_json json = {{"op", row.op}, {"kernel", row.kernel}, {"role", row.role}};
-  json.update(row.reduction ? reduction_json(row) : product_json(row));
+  json.update(row.reduction ? reduction_json(row)
+              : row.rowwise ? rowwise_json(row)
+                            : product_json(row));
   if (row.level3) {
     const Level3Row& form = *row.level3;
     json.update({{"uplo", form.uplo},

@@ -12,6 +12,7 @@
 
 #include "bench/statistics.hpp"
 #include "check/reduce/case.hpp"
+#include "check/rowwise/case.hpp"
 #include "check/verify.hpp"
 #include "check/verify_cgemm.hpp"
 #include "check/verify_level3.hpp"
@@ -28,6 +29,14 @@ struct ReductionRow {
   std::optional<std::string> lengths;      // of segments
   std::int64_t misalign = 0;               // elements past a 256-byte boundary
   std::optional<std::int64_t> correction;  // of variance
+};
+
+// What describes a row-wise operation in place of m, n and k. Row::n holds its elements.
+struct RowwiseRow {
+  std::string dtype;
+  std::int64_t rows = 0, cols = 0, ld = 0;  // of x
+  std::int64_t misalign = 0;                // elements past a 256-byte boundary
+  bool in_place = false, residual = false;
 };
 
 // What level 3 adds.
@@ -112,6 +121,7 @@ struct Row {
   std::string op, kernel, role, parent;
   std::string path;                           // the kernel that really computes
   std::optional<ReductionRow> reduction;      // of reduce alone
+  std::optional<RowwiseRow> rowwise;          // of row-wise operations alone
   std::optional<Level3Row> level3;            // of level 3 alone
   std::optional<SuiteRow> suite;              // of the accuracy suite alone
   std::optional<FuzzRow> fuzz;                // of accuracy --fuzz alone
@@ -150,6 +160,7 @@ std::string size_text(const check::SgemmCase& c);
 std::string size_text(const check::Level3Case& c);
 std::string size_text(const check::ScaleAddCase& c);
 std::string size_text(const check::ReduceCase& c);
+std::string size_text(const check::RowwiseCase& c);
 
 // The fields that come from a problem and its verification.
 Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
@@ -161,6 +172,9 @@ Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const chec
 Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::CgemmCase& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::ReduceCase& c,
+             const check::VerifyResult& result);
+
+Row make_row(const Kernel<Rowwise>& kernel, const Rowwise& problem, const check::RowwiseCase& c,
              const check::VerifyResult& result);
 
 // Ratios within rows of one problem: to the first peer, to each row's parent.

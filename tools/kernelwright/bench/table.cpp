@@ -25,7 +25,7 @@ std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
 
-bool is_bandwidth(const Row& row) { return row.reduction || row.op == "scale_add"; }
+bool is_bandwidth(const Row& row) { return row.reduction || row.rowwise || row.op == "scale_add"; }
 
 std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs : row.gflops; }
 
@@ -83,6 +83,10 @@ std::string heading(const Row& row) {
         r.correction ? fmt::format(", correction {}", *r.correction) : std::string();
     return fmt::format("reduce {} {} {}, {} elements{}", r.reduce_op, r.dtype, r.label, row.n,
                        correction);
+  }
+  if (row.rowwise) {
+    return fmt::format("{} {} {}{}{}", row.op, row.rowwise->dtype, row.shape(),
+                       row.rowwise->residual ? ", bias, residual, sum" : "", place(row));
   }
   if (row.op == "scale_add") {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
@@ -166,6 +170,7 @@ namespace {
 // tell them apart.
 std::string family(const Row& row) {
   if (row.reduction) return fmt::format("{} {}, ", row.reduction->reduce_op, row.reduction->dtype);
+  if (row.rowwise) return fmt::format("{} {}, ", row.op, row.rowwise->dtype);
   if (row.level3) return row.op + ", ";
   const std::string ops = row.op_a.value_or("N") + row.op_b.value_or("N");
   return ops == "NN" ? std::string() : ops + ", ";

@@ -17,6 +17,7 @@
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
+#include "commands/rowwise_options.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
@@ -31,6 +32,7 @@ struct BenchOptions : CommonOptions {
   float scale = 1.25f, shift = -0.5f;  // of scale_add
   ReduceChoice reduce;                 // of reduce
   Level3Choice level3;                 // of level3
+  RowwiseChoice rowwise;               // of rowwise
   std::string timing = "auto";
   bool quick = false, no_peer = false, no_ceilings = false;
   double sustain_s = 0;  // of sgemm
@@ -144,6 +146,13 @@ Chosen<check::ReduceCase> chosen_cases(const BenchOptions& options, const Device
   return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
 }
 
+Chosen<check::RowwiseCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                        const Rowwise&) {
+  ChosenRowwise chosen =
+      chosen_rowwise(options.rowwise, device, options.parsed_input(), options.seed);
+  return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
+}
+
 // The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
 // the library's choice alone, never the best of its kernels.
 template <class Problem>
@@ -154,6 +163,8 @@ std::string asked_kernels(const BenchOptions& options, const Device& device) {
       device.kind == DeviceKind::cpu)
     return "cpu_cgemm*";
   if (options.product.is_of_products()) return kernel_of_choice(device);
+  if (options.rowwise.is_random())
+    return device.kind == DeviceKind::cpu ? "cpu_rowwise" : "kernelwright";
   if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
   return options.timing == "enqueue" ? "kernelwright*" : "";
 }
@@ -229,7 +240,8 @@ int run(const BenchOptions& options, const std::string& command) {
   const auto& cases = chosen.cases;
   // What a sweep has beyond this device is left out; what was asked for by name is refused.
   const bool is_typed = !options.shape.empty() || !options.product.shape.empty() ||
-                        !options.reduce.shape.empty() || !options.level3.shape.empty();
+                        !options.reduce.shape.empty() || !options.level3.shape.empty() ||
+                        !options.rowwise.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   Session session(options.json);
   mention_broken_tune_cache(device);
@@ -278,9 +290,10 @@ int run(const BenchOptions& options, const std::string& command) {
   };
   const int code = session.run(work, verdict);
   if (!options.quiet()) {
-    fmt::print("{}", chosen.labels.empty()        ? bench::summary_table(rows)
-                     : options.reduce.is_random() ? bench::reduction_table(rows)
-                                                  : bench::sweep_table(rows));
+    fmt::print("{}", chosen.labels.empty()         ? bench::summary_table(rows)
+                     : options.reduce.is_random()  ? bench::reduction_table(rows)
+                     : options.rowwise.is_random() ? bench::summary_table(rows)
+                                                   : bench::sweep_table(rows));
   }
   return code;
 }
@@ -533,6 +546,27 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
   });
 }
 
+void add_rowwise(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand(
+      "rowwise", "Softmax, layer norm, RMS norm and maps: each row of a matrix to another");
+  command->footer(
+      "GB/s count one read and one write, of the residual and the sum too; of peak is the share "
+      "of\n"
+      "the measured copy bandwidth. --sweep random measures the library's choice.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench rowwise --op softmax --shape 65536x768,1x100000000 --l2 cold\n"
+      "  kernelwright bench rowwise --op layer_norm --dtype all --residual\n"
+      "  kernelwright bench rowwise --sweep random --seed 7 --count 60 --least-mib 64 --l2 cold");
+  auto options = std::make_shared<BenchOptions>();
+  options->rowwise.add_options(*command);
+  add_timing_options(*command, *options);
+  add_timing(*command, *options);
+  command->callback([options, &invocation] {
+    invocation.exit_code = run<Rowwise, check::RowwiseTrial>(*options, invocation.command);
+  });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Invocation& invocation) {
@@ -547,6 +581,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_level3(*command, invocation);
   add_bench_cgemm(*command, invocation);
   add_reduce(*command, invocation);
+  add_rowwise(*command, invocation);
   add_scale_add(*command, invocation);
   add_bench_distributed(*command, invocation);
   add_bench_out_of_core(*command, invocation);

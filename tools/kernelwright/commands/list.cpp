@@ -53,14 +53,19 @@ void add_list_command(CLI::App& app, Invocation&) {
   CLI::App* command = app.add_subcommand("list", "Show every kernel of this build");
   command->footer("Examples:\n  kernelwright list\n  kernelwright list reduce");
   auto op = std::make_shared<std::string>();
-  command->add_option("op", *op, "sgemm, level3, cgemm, reduce or scale_add (default: all)")
-      ->check(CLI::IsMember({"sgemm", "level3", "cgemm", "reduce", "scale_add"}));
+  command
+      ->add_option("op", *op,
+                   "sgemm, level3, cgemm, reduce, rowwise, scale_add or attention (default: all)")
+      ->check(CLI::IsMember(
+          {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}));
   command->callback([op] {
     if (op->empty() || *op == "sgemm") print_list<Sgemm>("sgemm");
     if (op->empty() || *op == "level3") print_list<Level3>("level3");
     if (op->empty() || *op == "cgemm") print_list<Cgemm>("cgemm");
     if (op->empty() || *op == "reduce") print_list<Reduce>("reduce");
+    if (op->empty() || *op == "rowwise") print_list<Rowwise>("rowwise");
     if (op->empty() || *op == "scale_add") print_list<ScaleAdd>("scale_add");
+    if (op->empty() || *op == "attention") print_list<Attention>("attention");
   });
 }
 

@@ -17,6 +17,7 @@
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
+#include "commands/rowwise_options.hpp"
 #include "commands/session.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
@@ -334,6 +335,12 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
       all_verified &= verify_op<check::ReduceTrial, Reduce>(
           workbench, options, reduce_cases(options, input_given), "reduce", session);
     }
+    if (is_meant("rowwise")) {
+      const auto cases = rowwise_to_verify(options.reduce_op, options.dtype, options.shape,
+                                           options.parsed_input(), options.seed);
+      all_verified &=
+          verify_op<check::RowwiseTrial, Rowwise>(workbench, options, cases, "rowwise", session);
+    }
     if (is_meant("scale_add")) {
       all_verified &= verify_op<check::ScaleAddTrial, ScaleAdd>(
           workbench, options, scale_add_cases(options, input_given), "scale_add", session);
@@ -365,15 +372,17 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify level3 --op ssyrk,strsm --shape 300x200x100\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
+      "  kernelwright verify rowwise --op softmax,layer_norm --shape 1000x768\n"
       "  kernelwright verify scale_add --shape 1000x3000");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("op", options->op, "sgemm, level3, cgemm, reduce or scale_add")
-      ->check(CLI::IsMember({"sgemm", "level3", "cgemm", "reduce", "scale_add"}));
+  command->add_option("op", options->op, "sgemm, level3, cgemm, reduce, rowwise or scale_add")
+      ->check(CLI::IsMember({"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add"}));
   CLI::Option* kernel = options->add_kernel(*command);
   CLI::Option* shape =
       command
-          ->add_option("--shape", options->shape,
-                       "MxNxK,...; of reduce N or ROWSxCOLS,...; of scale_add ROWSxCOLS,...")
+          ->add_option(
+              "--shape", options->shape,
+              "MxNxK,...; of reduce N or ROWSxCOLS,...; of rowwise and scale_add ROWSxCOLS,...")
           ->type_name("LIST")
           ->check(not_empty());
   CLI::Option* sweep = command
@@ -410,10 +419,12 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
           "--op", options->reduce_op,
           "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm; of reduce: "
           "all, or some of " +
-              reduce_op_names())
+              reduce_op_names() + "; of rowwise: all, or some of " + rowwise_op_names())
       ->type_name("LIST")
       ->capture_default_str();
-  command->add_option("--dtype", options->dtype, "Of reduce: all, or some of " + data_type_names())
+  command
+      ->add_option("--dtype", options->dtype,
+                   "Of reduce and rowwise: all, or some of " + data_type_names())
       ->type_name("LIST")
       ->capture_default_str();
   options->add_device(*command);

@@ -1,0 +1,15 @@
+// The launch functions of the GPU's row-wise operations; registry.cu makes the table of them.
+#pragma once
+
+#include "gpu/gpu.hpp"
+#include "rowwise/problem.hpp"
+
+namespace KW_TARGET {
+
+KernelLaunch<Rowwise> rowwise_rows, rowwise_shared, rowwise_spread, rowwise_map;
+
+bool rowwise_rows_supports(const Rowwise& problem, const Device& device);
+bool rowwise_shared_supports(const Rowwise& problem, const Device& device);
+std::size_t rowwise_spread_workspace(const Rowwise& problem, const Device& device);
+
+}  // namespace KW_TARGET

@@ -1,0 +1,63 @@
+// Every row-wise kernel of every list on every device that is here, host SIMT included, on every
+// edge case. Kernels come from the registries: a new one is tested without being named here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "check/rowwise/case.hpp"
+#include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+// An address sanitizer gets every eighth case, of each run others.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t every_row_case = 8;
+#else
+constexpr std::size_t every_row_case = 1;
+#endif
+
+class RowwiseKernels : public testing::TestWithParam<Subject<Rowwise>> {};
+
+TEST_P(RowwiseKernels, EdgeCases) {
+  const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
+  check::Workbench bench(*runtime);
+  const Kernel<Rowwise>& kernel = GetParam().kernel;
+  int computed = 0;
+  const std::vector<check::RowwiseCase> cases = check::rowwise_edge_cases(run_seed());
+  for (std::size_t i = run_seed() % every_row_case; i < cases.size(); i += every_row_case) {
+    const check::VerifyResult result = check::RowwiseTrial(bench, cases[i]).verify(kernel);
+    if (result.outcome == check::Outcome::unsupported) continue;
+    EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(cases[i]) << ": " << result.message;
+    ++computed;
+  }
+  EXPECT_GT(computed, 0) << "a kernel that takes no case is not tested";
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, RowwiseKernels, testing::ValuesIn(subjects<Rowwise>()),
+                         subject_name<Rowwise>);
+
+// Production kernels share the work, but each case has one, on each device.
+TEST(RowwiseRegistry, ProductionKernelsTakeEveryCase) {
+  add_developer_backends();
+  for (const Backend& backend : backends()) {
+    if (backend.device_count() == 0) continue;
+    std::unique_ptr<Runtime> runtime;
+    ASSERT_TRUE(backend.open(0, &runtime).ok());
+    const KernelList<Rowwise> kernels = backend.rowwise();
+    for (const check::RowwiseCase& c : check::rowwise_edge_cases()) {
+      Rowwise p;
+      p.op = c.op;
+      p.rows = c.rows;
+      p.cols = c.cols;
+      EXPECT_TRUE(std::any_of(
+          kernels.begin(), kernels.end(),
+          [&](const Kernel<Rowwise>& kernel) { return supports(kernel, p, runtime->device()); }))
+          << to_string(backend.kind) << " " << describe(c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kw
