@@ -29,6 +29,8 @@ MAY_INCLUDE = {
     "level3": BASE | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
+    # Splits Q, K, V and weights as products split their operands.
+    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},

@@ -1,0 +1,452 @@
+// attention_tile: attention in plain FP32, in one launch, without the T x S weights in memory.
+//
+// Idea    A block has some queries of a head and goes through the keys, a tile at a time. A warp
+//         owns whole rows: 8 per thread, so scores and weights never leave it, and only K and V are
+//         the block's. Scores of a tile and the sums of O are register tiles of 8 x 8 as in a
+//         product: Q and K lie k-major in shared memory (K transposed on its way), weights go back
+//         to shared memory k-major and are multiplied with V as it lies. Halves of a tile of K
+//         along the head and of V along the keys pass through one ring of stages by cp.async.
+// Limits  4 shared loads of 16 bytes feed 64 FFMAs: 94 % of the FFMA peak; softmax, the rescaling
+//         and one barrier a stage take another 4 %.
+// Order   Keys ascending, one accumulator an element.
+#include <algorithm>
+
+#include "attention/production.hpp"
+#include "attention/weights.hpp"
+#include "device/async_copy.hpp"
+#include "device/warp.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+using namespace attention;
+
+// `lanes_m` lanes of a warp along the rows, 8 rows each; `keys` a tile.
+struct TileConfig {
+  int dim, lanes_m, keys;
+  int stage_dims, stage_keys;  // of K and of V in a stage
+  int stages;
+
+  constexpr int warp_rows() const { return 8 * lanes_m; }
+  constexpr int rows() const { return 8 * warp_rows(); }
+  constexpr int lanes_n() const { return 32 / lanes_m; }
+};
+
+constexpr int tile_threads = 256;
+
+// By the head sizes up to which they serve.
+constexpr TileConfig tile_configs[] = {
+    {.dim = 32, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 64, .stages = 4},
+    {.dim = 64, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 32, .stages = 6},
+    {.dim = 128, .lanes_m = 2, .keys = 128, .stage_dims = 32, .stage_keys = 32, .stages = 4},
+    {.dim = 256, .lanes_m = 1, .keys = 128, .stage_dims = 32, .stage_keys = 16, .stages = 5},
+};
+
+constexpr int config_of(std::int64_t dim) {
+  int i = 0;
+  while (tile_configs[i].dim < dim) ++i;
+  return i;
+}
+
+struct TileAccess {
+  bool q16, k16, v16, o16;  // rows on 16-byte boundaries
+};
+
+template <int index>
+struct TileParts {
+  static constexpr TileConfig c = tile_configs[index];
+  static constexpr int BM = c.rows(), BN = c.keys, D = c.dim, WM = c.warp_rows();
+  static constexpr int LN = c.lanes_n(), TN = BN / LN, TD = D / LN;
+  static constexpr int q_pitch = BM + 4, k_pitch = BN + 4, p_pitch = WM + 4;
+  static constexpr int k_stages = D / c.stage_dims, v_stages = BN / c.stage_keys;
+  static constexpr int k_floats = c.stage_dims * k_pitch, v_floats = c.stage_keys * D;
+  static constexpr int stage_floats = k_floats > v_floats ? k_floats : v_floats;
+  static_assert(TN % 4 == 0 && TD % 4 == 0 && BN % (4 * LN) == 0);
+
+  struct Shared {
+    alignas(16) float q[D * q_pitch];
+    alignas(16) float weights[8][BN * p_pitch];  // of a warp
+    alignas(16) float stages[c.stages][stage_floats];
+  };
+
+  // Which key of a tile is in a column of a stage of K: a thread's columns are LN keys apart, so
+  // that a warp writes weights of neighbouring keys at a time, in different banks.
+  static __device__ __forceinline__ int column_of(int key) {
+    const int group = key / (4 * LN), within = key % (4 * LN);
+    return group * 4 * LN + within % LN * 4 + within / LN;
+  }
+};
+
+// The copies of K and V, stage after stage.
+template <int index>
+class TileCopies {
+  using S = TileParts<index>;
+
+ public:
+  __device__ __forceinline__ TileCopies(typename S::Shared& shared, const Attention& p,
+                                        const AttentionHead& head, std::int64_t keys,
+                                        const TileAccess& access)
+      : shared_(shared), p_(p), head_(head), keys_(keys), v16_(access.v16) {}
+
+  // Starts the copies of the next stage, if there is one; always a group.
+  __device__ __forceinline__ void next() {
+    if (first_key_ < keys_) {
+      float* to = shared_.stages[stage_];
+      if (part_ < S::k_stages)
+        copy_k(to, part_ * S::c.stage_dims);
+      else
+        copy_v(to, (part_ - S::k_stages) * S::c.stage_keys);
+      if (++part_ == S::k_stages + S::v_stages) {
+        part_ = 0;
+        first_key_ += S::BN;
+      }
+      stage_ = stage_ + 1 < S::c.stages ? stage_ + 1 : 0;
+    }
+    async_commit();
+  }
+
+ private:
+  // 8 elements of 4 keys a warp and instruction.
+  __device__ __forceinline__ void copy_k(float* to, int d0) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    constexpr int octets = S::c.stage_dims / 8, items = octets * (S::BN / 4) / 8;
+#pragma unroll 4
+    for (int i = 0; i < items; ++i) {
+      const int item = i * 8 + warp, d = item % octets * 8 + lane % 8, quad = item / octets;
+      const int key = quad / S::LN * 4 * S::LN + quad % S::LN + lane / 8 * S::LN;
+      const bool there = first_key_ + key < keys_ && d0 + d < p_.dim;
+      const float* from =
+          there ? head_.k + (first_key_ + key) * p_.k_strides.row + d0 + d : head_.k;
+      async_copy<4>(to + d * S::k_pitch + S::column_of(key), from, there ? 4 : 0);
+    }
+  }
+  __device__ __forceinline__ void copy_v(float* to, int key0) {
+    const int tid = static_cast<int>(threadIdx.x);
+    constexpr int quads = S::D / 4, items = S::c.stage_keys * quads;
+#pragma unroll 4
+    for (int i = tid; i < items; i += tile_threads) {
+      const int key = i / quads, d = i % quads * 4;
+      const std::int64_t s = first_key_ + key0 + key;
+      const std::int64_t left = s < keys_ ? p_.dim - d : 0;
+      const int valid = left <= 0 ? 0 : left < 4 ? static_cast<int>(left) : 4;
+      const float* from = valid > 0 ? head_.v + s * p_.v_strides.row + d : head_.v;
+      if (v16_) {
+        async_copy<16>(to + key * S::D + d, from, valid * 4);
+      } else {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          async_copy<4>(to + key * S::D + d + j, j < valid ? from + j : head_.v, j < valid ? 4 : 0);
+      }
+    }
+  }
+
+  typename S::Shared& shared_;
+  const Attention& p_;
+  const AttentionHead& head_;
+  std::int64_t keys_, first_key_ = 0;
+  int part_ = 0, stage_ = 0;
+  bool v16_;
+};
+
+// acc += a^T b over `steps` of k, of columns of a and b in groups of four.
+template <int TN, int steps>
+__device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float* a, int a_pitch,
+                                               int a_half, const float* b, int b_pitch,
+                                               int b_step) {
+#pragma unroll 8
+  for (int k = 0; k < steps; ++k) {
+    alignas(16) float x[8], y[TN];
+    *reinterpret_cast<float4*>(&x[0]) = *reinterpret_cast<const float4*>(a + k * a_pitch);
+    *reinterpret_cast<float4*>(&x[4]) = *reinterpret_cast<const float4*>(a + k * a_pitch + a_half);
+#pragma unroll
+    for (int j = 0; j < TN; j += 4)
+      *reinterpret_cast<float4*>(&y[j]) =
+          *reinterpret_cast<const float4*>(b + k * b_pitch + j / 4 * b_step);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+#pragma unroll
+      for (int j = 0; j < TN; ++j) {
+        const int zigzag = i % 2 == 0 ? j : TN - 1 - j;
+        acc[i][zigzag] = fmaf(x[i], y[zigzag], acc[i][zigzag]);
+      }
+  }
+}
+
+// A thread's place: its rows are two groups of four, its columns groups of four.
+template <int index>
+struct TilePlace {
+  using S = TileParts<index>;
+  int warp, lane_m, lane_n;
+  __device__ TilePlace()
+      : warp(static_cast<int>(threadIdx.x) / 32),
+        lane_m(static_cast<int>(threadIdx.x) % 32 / S::LN),
+        lane_n(static_cast<int>(threadIdx.x) % 32 % S::LN) {}
+  __device__ __forceinline__ int row_in_warp(int i) const {
+    return i / 4 * (S::WM / 2) + lane_m * 4 + i % 4;
+  }
+  __device__ __forceinline__ int row(int i) const { return warp * S::WM + row_in_warp(i); }
+  // Of a tile, of the score in column j.
+  __device__ __forceinline__ int key(int j) const {
+    return j / 4 * 4 * S::LN + j % 4 * S::LN + lane_n;
+  }
+  __device__ __forceinline__ int dim(int j) const { return j / 4 * 4 * S::LN + lane_n * 4 + j % 4; }
+};
+
+// Scores become weights; the sums before are scaled to the new largest scores.
+template <int index>
+struct TileSoftmax {
+  using S = TileParts<index>;
+  float largest[8], sum[8];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) largest[i] = minus_infinity(), sum[i] = 0;
+  }
+  __device__ __forceinline__ void weigh(float (&x)[8][S::TN], float (&o)[8][S::TD]) {
+    bool changes = false;
+    float before[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      before[i] = largest[i];
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) largest[i] = fmaxf(largest[i], x[i][j]);
+    }
+#pragma unroll
+    for (int lanes = S::LN / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        largest[i] = fmaxf(largest[i], __shfl_xor_sync(whole_warp(), largest[i], lanes));
+#pragma unroll
+    for (int i = 0; i < 8; ++i) changes |= largest[i] != before[i];
+    if (any_of_warp(changes)) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float factor = rescale(before[i], reference_of(largest[i]));
+        sum[i] *= factor;
+#pragma unroll
+        for (int j = 0; j < S::TD; ++j) o[i][j] *= factor;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float reference = reference_of(largest[i]);
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) {
+        x[i][j] = power_of_2(x[i][j] - reference);
+        sum[i] += x[i][j];
+      }
+    }
+  }
+  // Of all lanes that share a row.
+  __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+    for (int lanes = S::LN / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum[i] += __shfl_xor_sync(whole_warp(), sum[i], lanes);
+  }
+};
+
+template <int index>
+__device__ __forceinline__ void load_queries(typename TileParts<index>::Shared& shared,
+                                             const Attention& p, const AttentionHead& head,
+                                             std::int64_t first_query) {
+  using S = TileParts<index>;
+  // A thread a row: what is written at a time lies in different banks.
+  for (int i = static_cast<int>(threadIdx.x); i < S::BM * S::D; i += tile_threads) {
+    const int row = i / 8 % S::BM, d = i / (8 * S::BM) * 8 + i % 8;
+    const std::int64_t query = first_query + row;
+    shared.q[d * S::q_pitch + row] =
+        query < head.queries && d < p.dim ? head.q[query * p.q_strides.row + d] : 0.0f;
+  }
+}
+
+// Turns products into scores, in powers of two; -Inf where the query does not see the key.
+template <int index>
+__device__ __forceinline__ void finish_scores(float (&x)[8][TileParts<index>::TN],
+                                              const TilePlace<index>& own, const Attention& p,
+                                              const AttentionHead& head, std::int64_t first_query,
+                                              std::int64_t first_key, bool all_visible) {
+  using S = TileParts<index>;
+  const float factor = p.scale * log2_e;
+  if (head.mask == nullptr && all_visible) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) x[i][j] *= factor;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t query = first_query + own.row(i);
+    std::int64_t seen = query < head.queries
+                            ? visible_keys(p.causal, query, head.queries, head.keys) - first_key
+                            : 0;
+    if (seen > S::BN) seen = S::BN;
+    const int last = static_cast<int>(seen);
+    const float* mask = head.mask == nullptr || last <= 0
+                            ? nullptr
+                            : head.mask + query * p.mask_strides.row + first_key;
+#pragma unroll
+    for (int j = 0; j < S::TN; ++j) {
+      const int key = own.key(j);
+      const bool sees = key < last;
+      x[i][j] *= factor;
+      if (mask != nullptr && sees) x[i][j] = fmaf(mask[key], log2_e, x[i][j]);
+      if (!sees) x[i][j] = minus_infinity();
+    }
+  }
+}
+
+template <int index>
+__device__ __forceinline__ void store_outputs(const float (&o)[8][TileParts<index>::TD],
+                                              const TileSoftmax<index>& softmax,
+                                              const TilePlace<index>& own, const Attention& p,
+                                              const AttentionHead& head, std::int64_t first_query,
+                                              bool aligned) {
+  using S = TileParts<index>;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t query = first_query + own.row(i);
+    if (query >= head.queries) continue;
+    float* to = head.o + query * p.o_strides.row;
+    const float factor = divisor(softmax.sum[i]);
+#pragma unroll
+    for (int j = 0; j < S::TD; j += 4) {
+      const int d = own.dim(j);
+      if (aligned && d < p.dim) {
+        *reinterpret_cast<float4*>(to + d) = make_float4(
+            o[i][j] * factor, o[i][j + 1] * factor, o[i][j + 2] * factor, o[i][j + 3] * factor);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (d + e < p.dim) to[d + e] = o[i][j + e] * factor;
+      }
+    }
+  }
+}
+
+template <int index>
+__global__ void __launch_bounds__(tile_threads, 1)
+    attention_tile(__grid_constant__ const Attention p, __grid_constant__ const TileAccess access) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+  using S = TileParts<index>;
+  if (p.only_if != nullptr && *p.only_if == 0) return;
+  auto& shared = *gpu::dynamic_shared<typename S::Shared>();
+  const unsigned tiles = static_cast<unsigned>(ceil_div(p.queries, S::BM));
+  const std::int64_t of_head = blockIdx.x / tiles;
+  const AttentionHead head = head_of(p, of_head / p.heads, of_head % p.heads);
+  // The last queries of a head, which see the most keys, come first.
+  const std::int64_t first_query = (tiles - 1 - blockIdx.x % tiles) * std::int64_t{S::BM};
+  if (first_query >= head.queries) return;
+  std::int64_t last_query = first_query + S::BM - 1;
+  if (last_query >= head.queries) last_query = head.queries - 1;
+  const std::int64_t keys = visible_keys(p.causal, last_query, head.queries, head.keys),
+                     keys_of_all = visible_keys(p.causal, first_query, head.queries, head.keys);
+
+  TileCopies<index> copies(shared, p, head, keys, access);
+#pragma unroll 1
+  for (int s = 0; s < S::c.stages - 1; ++s) copies.next();
+  load_queries<index>(shared, p, head, first_query);
+  const TilePlace<index> own;
+  TileSoftmax<index> softmax;
+  softmax.clear();
+  float o[8][S::TD] = {};
+  int stage = 0;
+  // The stage that is computed next.
+  const auto enter_stage = [&] {
+    async_wait<S::c.stages - 2>();
+    __syncthreads();
+    copies.next();
+    const float* at = shared.stages[stage];
+    stage = stage + 1 < S::c.stages ? stage + 1 : 0;
+    return at;
+  };
+  float* const weights = shared.weights[own.warp];
+#pragma unroll 1
+  for (std::int64_t first_key = 0; first_key < keys; first_key += S::BN) {
+    float x[8][S::TN] = {};
+    const float* q = shared.q + own.row(0);
+#pragma unroll 1
+    for (int part = 0; part < S::k_stages; ++part, q += S::c.stage_dims * S::q_pitch) {
+      const float* k = enter_stage() + own.lane_n * 4;
+      multiply_tiles<S::TN, S::c.stage_dims>(x, q, S::q_pitch, S::WM / 2, k, S::k_pitch, 4 * S::LN);
+    }
+    finish_scores<index>(x, own, p, head, first_query, first_key, first_key + S::BN <= keys_of_all);
+    softmax.weigh(x, o);
+    __syncwarp();  // nobody of the warp reads the last weights
+#pragma unroll
+    for (int j = 0; j < S::TN; ++j)
+#pragma unroll
+      for (int i = 0; i < 8; i += 4)
+        *reinterpret_cast<float4*>(weights + own.key(j) * S::p_pitch + own.row_in_warp(i)) =
+            make_float4(x[i][j], x[i + 1][j], x[i + 2][j], x[i + 3][j]);
+    __syncwarp();
+    const float* w = weights + own.row_in_warp(0);
+#pragma unroll 1
+    for (int part = 0; part < S::v_stages; ++part, w += S::c.stage_keys * S::p_pitch) {
+      const float* v = enter_stage() + own.lane_n * 4;
+      multiply_tiles<S::TD, S::c.stage_keys>(o, w, S::p_pitch, S::WM / 2, v, S::D, 4 * S::LN);
+    }
+  }
+  async_wait<0>();
+  softmax.add_lanes();
+  store_outputs<index>(o, softmax, own, p, head, first_query, access.o16);
+#endif
+}
+
+template <class Visit>
+auto with_tile_config(std::int64_t dim, const Visit& visit) {
+  switch (config_of(dim)) {
+    case 0: return visit(std::integral_constant<int, 0>());
+    case 1: return visit(std::integral_constant<int, 1>());
+    case 2: return visit(std::integral_constant<int, 2>());
+    default: return visit(std::integral_constant<int, 3>());
+  }
+}
+
+std::int64_t tile_blocks(const Attention& p) {
+  return p.batch * p.heads * ceil_div(p.queries, tile_configs[config_of(p.dim)].rows());
+}
+
+std::size_t tile_shared_bytes(std::int64_t dim) {
+  return with_tile_config(
+      dim, [](auto index) { return sizeof(typename TileParts<decltype(index)::value>::Shared); });
+}
+
+}  // namespace
+
+std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, const Device& device) {
+  const std::int64_t blocks = tile_blocks(p);
+  const bool has_copies = device.kind == DeviceKind::host_simt
+                              ? device.warp_size == 32
+                              : device.kind == DeviceKind::cuda && device.compute_capability >= 80;
+  if (!has_copies || blocks > 0x7FFFFFFF ||
+      tile_shared_bytes(p.dim) > device.shared_bytes_per_block_optin)
+    return std::nullopt;
+  const TileConfig& c = tile_configs[config_of(p.dim)];
+  // A multiprocessor makes 0.37 TFLOP/s; a launch takes 6 us.
+  const double share =
+      p.pairs() / std::max(1.0, static_cast<double>(p.queries) * static_cast<double>(p.keys));
+  const double block_us = 4.0 * c.rows() * static_cast<double>(p.keys) * c.dim / 0.37e6;
+  const double waves = static_cast<double>(blocks) / device.sm_count;
+  Plan<Attention> plan;
+  plan.time_us = 6.0 + block_us * std::max(1.0, waves * share + 0.5 * (share < 1 ? 1 : 0));
+  plan.cost = plan.time_us;
+  return plan;
+}
+
+Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<Attention>&,
+                                  Workspace, Stream stream) {
+  const TileAccess access{
+      rows_aligned_16(p.q, p.q_strides, p.dim), rows_aligned_16(p.k, p.k_strides, p.dim),
+      rows_aligned_16(p.v, p.v_strides, p.dim), rows_aligned_16(p.o, p.o_strides, p.dim)};
+  return with_tile_config(p.dim, [&](auto index) {
+    constexpr int i = decltype(index)::value;
+    return gpu::launch(attention_tile<i>,
+                       {dim3(static_cast<unsigned>(tile_blocks(p))), dim3(tile_threads),
+                        sizeof(typename TileParts<i>::Shared), stream},
+                       p, access);
+  });
+}
+
+}  // namespace KW_TARGET
