@@ -76,7 +76,8 @@ class Library:
             mask.data_ptr() if mask is not None else None, of_mask(mask), None, None,
         )  # fmt: skip
 
-        def call():
+        def call(kept=(q, k, v, o, mask)):  # as long as the call can be made
+            del kept
             self._check(self.c.kwSetMath(self.handle, MATHS[math_name]))
             self._check(self.c.kwAttention(self.handle, ctypes.byref(problem)))
 

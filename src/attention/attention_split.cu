@@ -125,7 +125,7 @@ class SplitConsumer {
  public:
   __device__ __forceinline__ SplitConsumer(Shared& shared, const SplitParams& params,
                                            const SplitTile& tile, int group)
-      : shared_(shared), params_(params), group_(group), key_tiles_(tile.key_tiles) {
+      : shared_(shared), params_(params), group_(group) {
     const Attention& p = params.p;
     lane_ = static_cast<int>(threadIdx.x % warp_lanes);
     const auto scales = [&](std::int64_t at) {
@@ -137,6 +137,15 @@ class SplitConsumer {
     const std::int64_t whole =
         visible_keys(p.causal, tile.first_query + group * 64, tile.head.queries, tile.head.keys) /
         block_rows;
+    // The last tile is left out where only the other warpgroup's queries see it: its buffers are
+    // not filled again, so nobody waits for them. A warpgroup without queries goes along.
+    const std::int64_t first = tile.first_query + group * 64;
+    const std::int64_t last = first + 63 < tile.head.queries ? first + 63 : tile.head.queries - 1;
+    key_tiles_ =
+        first > last
+            ? tile.key_tiles
+            : static_cast<int>(ceil_div(
+                  visible_keys(p.causal, last, tile.head.queries, tile.head.keys), block_rows));
     plain_tiles_ = p.mask != nullptr ? 0 : static_cast<int>(whole);
   }
 
@@ -398,8 +407,9 @@ std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, con
   const double tiles =
       static_cast<double>(p.batch * p.heads) * static_cast<double>(layout.q_blocks) / 2;
   const double share = p.pairs() / (static_cast<double>(p.queries) * static_cast<double>(p.keys));
-  const double tile_us =
-      4.0 * tile_queries * static_cast<double>(p.keys) * split_dim(p.dim) / 0.95e6 + 2;
+  const double tile_us = 4.0 * tile_queries * static_cast<double>(p.keys) * split_dim(p.dim) /
+                             (split_dim(p.dim) == 64 ? 1.25e6 : 1.6e6) +
+                         2;
   const double waves = tiles * share / device.sm_count + (share < 1 ? 0.5 : 0.0);
   plan.time_us =
       16.0 + tile_us * std::max(1.0, waves) + static_cast<double>(layout.end) * 2 / 3.5e6;

@@ -49,7 +49,7 @@ constexpr int config_of(std::int64_t dim) {
 }
 
 struct TileAccess {
-  bool q16, k16, v16, o16;  // rows on 16-byte boundaries
+  bool v16, o16;  // rows on 16-byte boundaries
 };
 
 template <int index>
@@ -71,13 +71,14 @@ struct TileParts {
 
   // Which key of a tile is in a column of a stage of K: a thread's columns are LN keys apart, so
   // that a warp writes weights of neighbouring keys at a time, in different banks.
-  static __device__ __forceinline__ int column_of(int key) {
+  static constexpr int column_of(int key) {
     const int group = key / (4 * LN), within = key % (4 * LN);
     return group * 4 * LN + within % LN * 4 + within / LN;
   }
 };
 
-// The copies of K and V, stage after stage.
+// The copies of K and V, stage after stage. A thread's rows of a tile are a fixed number apart, so
+// that a stage without edges takes one instruction a copy.
 template <int index>
 class TileCopies {
   using S = TileParts<index>;
@@ -86,19 +87,36 @@ class TileCopies {
   __device__ __forceinline__ TileCopies(typename S::Shared& shared, const Attention& p,
                                         const AttentionHead& head, std::int64_t keys,
                                         const TileAccess& access)
-      : shared_(shared), p_(p), head_(head), keys_(keys), v16_(access.v16) {}
+      : shared_(shared),
+        p_(p),
+        head_(head),
+        keys_(keys),
+        k_from_(head.k + k_key(0) * p.k_strides.row + k_dim()),
+        v_from_(head.v + v_key(0) * p.v_strides.row + v_dim()),
+        whole_rows_(p.dim == S::D),
+        v16_(access.v16) {}
 
   // Starts the copies of the next stage, if there is one; always a group.
   __device__ __forceinline__ void next() {
     if (first_key_ < keys_) {
       float* to = shared_.stages[stage_];
-      if (part_ < S::k_stages)
-        copy_k(to, part_ * S::c.stage_dims);
-      else
-        copy_v(to, (part_ - S::k_stages) * S::c.stage_keys);
+      const bool whole = whole_rows_ && v16_ && first_key_ + S::BN <= keys_;
+      if (part_ < S::k_stages) {
+        if (whole)
+          copy_k<true>(to, part_ * S::c.stage_dims);
+        else
+          copy_k<false>(to, part_ * S::c.stage_dims);
+      } else {
+        if (whole)
+          copy_v<true>(to, (part_ - S::k_stages) * S::c.stage_keys);
+        else
+          copy_v<false>(to, (part_ - S::k_stages) * S::c.stage_keys);
+      }
       if (++part_ == S::k_stages + S::v_stages) {
         part_ = 0;
         first_key_ += S::BN;
+        k_from_ += S::BN * p_.k_strides.row;
+        v_from_ += S::BN * p_.v_strides.row;
       }
       stage_ = stage_ + 1 < S::c.stages ? stage_ + 1 : 0;
     }
@@ -106,36 +124,59 @@ class TileCopies {
   }
 
  private:
-  // 8 elements of 4 keys a warp and instruction.
-  __device__ __forceinline__ void copy_k(float* to, int d0) {
+  // Of K a warp takes 8 elements of 4 keys at a time; its quads of keys are 8 apart in the order of
+  // a stage's columns.
+  static constexpr int k_quads = S::BN / 4 / 8, k_octets = S::c.stage_dims / 8;
+  static constexpr int k_key_step(int quad) {
+    return 8 * quad / S::LN * 4 * S::LN + 8 * quad % S::LN;
+  }
+  static __device__ __forceinline__ int k_key(int quad) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-    constexpr int octets = S::c.stage_dims / 8, items = octets * (S::BN / 4) / 8;
-#pragma unroll 4
-    for (int i = 0; i < items; ++i) {
-      const int item = i * 8 + warp, d = item % octets * 8 + lane % 8, quad = item / octets;
-      const int key = quad / S::LN * 4 * S::LN + quad % S::LN + lane / 8 * S::LN;
-      const bool there = first_key_ + key < keys_ && d0 + d < p_.dim;
-      const float* from =
-          there ? head_.k + (first_key_ + key) * p_.k_strides.row + d0 + d : head_.k;
-      async_copy<4>(to + d * S::k_pitch + S::column_of(key), from, there ? 4 : 0);
+    return k_key_step(quad) + warp + lane / 8 * S::LN;
+  }
+  static __device__ __forceinline__ int k_dim() { return static_cast<int>(threadIdx.x) % 8; }
+  template <bool whole>
+  __device__ __forceinline__ void copy_k(float* to, int d0) {
+    const float* from = k_from_ + d0;
+    float* const first = to + k_dim() * S::k_pitch + S::column_of(k_key(0));
+#pragma unroll
+    for (int quad = 0; quad < k_quads; ++quad) {
+      const float* row = from + k_key_step(quad) * p_.k_strides.row;
+      const bool there = whole || first_key_ + k_key(quad) < keys_;
+#pragma unroll
+      for (int octet = 0; octet < k_octets; ++octet) {
+        float* const at = first + octet * 8 * S::k_pitch + S::column_of(k_key_step(quad));
+        const bool valid = whole || (there && d0 + octet * 8 + k_dim() < p_.dim);
+        async_copy<4>(at, valid ? row + octet * 8 : head_.k, valid ? 4 : 0);
+      }
     }
   }
+
+  // Of V a thread takes 4 elements at a time.
+  static constexpr int v_lanes = S::D / 4, v_step = tile_threads / v_lanes;
+  static __device__ __forceinline__ int v_key(int i) {
+    return i * v_step + static_cast<int>(threadIdx.x) / v_lanes;
+  }
+  static __device__ __forceinline__ int v_dim() {
+    return static_cast<int>(threadIdx.x) % v_lanes * 4;
+  }
+  template <bool whole>
   __device__ __forceinline__ void copy_v(float* to, int key0) {
-    const int tid = static_cast<int>(threadIdx.x);
-    constexpr int quads = S::D / 4, items = S::c.stage_keys * quads;
-#pragma unroll 4
-    for (int i = tid; i < items; i += tile_threads) {
-      const int key = i / quads, d = i % quads * 4;
-      const std::int64_t s = first_key_ + key0 + key;
-      const std::int64_t left = s < keys_ ? p_.dim - d : 0;
-      const int valid = left <= 0 ? 0 : left < 4 ? static_cast<int>(left) : 4;
-      const float* from = valid > 0 ? head_.v + s * p_.v_strides.row + d : head_.v;
-      if (v16_) {
-        async_copy<16>(to + key * S::D + d, from, valid * 4);
-      } else {
+    const float* from = v_from_ + key0 * p_.v_strides.row;
+    float* const first = to + v_key(0) * S::D + v_dim();
 #pragma unroll
-        for (int j = 0; j < 4; ++j)
-          async_copy<4>(to + key * S::D + d + j, j < valid ? from + j : head_.v, j < valid ? 4 : 0);
+    for (int i = 0; i < S::c.stage_keys / v_step; ++i) {
+      const float* row = from + i * v_step * p_.v_strides.row;
+      float* const at = first + i * v_step * S::D;
+      if constexpr (whole) {
+        async_copy<16>(at, row, 16);
+      } else {
+        const bool there = first_key_ + key0 + v_key(i) < keys_;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const bool valid = there && v_dim() + j < p_.dim;
+          async_copy<4>(at + j, valid ? row + j : head_.v, valid ? 4 : 0);
+        }
       }
     }
   }
@@ -144,24 +185,24 @@ class TileCopies {
   const Attention& p_;
   const AttentionHead& head_;
   std::int64_t keys_, first_key_ = 0;
+  const float *k_from_, *v_from_;  // of the tile at first_key_
   int part_ = 0, stage_ = 0;
-  bool v16_;
+  bool whole_rows_, v16_;
 };
 
-// acc += a^T b over `steps` of k, of columns of a and b in groups of four.
-template <int TN, int steps>
-__device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float* a, int a_pitch,
-                                               int a_half, const float* b, int b_pitch,
-                                               int b_step) {
-#pragma unroll 8
-  for (int k = 0; k < steps; ++k) {
-    alignas(16) float x[8], y[TN];
-    *reinterpret_cast<float4*>(&x[0]) = *reinterpret_cast<const float4*>(a + k * a_pitch);
-    *reinterpret_cast<float4*>(&x[4]) = *reinterpret_cast<const float4*>(a + k * a_pitch + a_half);
+// A thread's elements of one k of both operands.
+template <int TN>
+struct TileFragment {
+  alignas(16) float x[8], y[TN];
+
+  __device__ __forceinline__ void load(const float* a, int a_half, const float* b, int b_step) {
+    *reinterpret_cast<float4*>(&x[0]) = *reinterpret_cast<const float4*>(a);
+    *reinterpret_cast<float4*>(&x[4]) = *reinterpret_cast<const float4*>(a + a_half);
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
-      *reinterpret_cast<float4*>(&y[j]) =
-          *reinterpret_cast<const float4*>(b + k * b_pitch + j / 4 * b_step);
+      *reinterpret_cast<float4*>(&y[j]) = *reinterpret_cast<const float4*>(b + j / 4 * b_step);
+  }
+  __device__ __forceinline__ void multiply(float (&acc)[8][TN]) const {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
 #pragma unroll
@@ -170,6 +211,28 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float*
         acc[i][zigzag] = fmaf(x[i], y[zigzag], acc[i][zigzag]);
       }
   }
+};
+
+// acc += a^T b over `steps` of k, of columns of a and b in groups of four. The elements of the next
+// k are on their way while those of one are multiplied.
+template <int TN, int steps>
+__device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float* a, int a_pitch,
+                                               int a_half, const float* b, int b_pitch,
+                                               int b_step) {
+  TileFragment<TN> even, odd;
+  even.load(a, a_half, b, b_step);
+#pragma unroll 3
+  for (int k = 0; k < steps - 2; k += 2) {
+    odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
+    even.multiply(acc);
+    a += 2 * a_pitch;
+    b += 2 * b_pitch;
+    even.load(a, a_half, b, b_step);
+    odd.multiply(acc);
+  }
+  odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
+  even.multiply(acc);
+  odd.multiply(acc);
 }
 
 // A thread's place: its rows are two groups of four, its columns groups of four.
@@ -424,10 +487,10 @@ std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, cons
       tile_shared_bytes(p.dim) > device.shared_bytes_per_block_optin)
     return std::nullopt;
   const TileConfig& c = tile_configs[config_of(p.dim)];
-  // A multiprocessor makes 0.37 TFLOP/s; a launch takes 6 us.
+  // A multiprocessor makes 0.35 TFLOP/s; a launch takes 6 us.
   const double share =
       p.pairs() / std::max(1.0, static_cast<double>(p.queries) * static_cast<double>(p.keys));
-  const double block_us = 4.0 * c.rows() * static_cast<double>(p.keys) * c.dim / 0.37e6;
+  const double block_us = 4.0 * c.rows() * static_cast<double>(p.keys) * c.dim / 0.35e6;
   const double waves = static_cast<double>(blocks) / device.sm_count;
   Plan<Attention> plan;
   plan.time_us = 6.0 + block_us * std::max(1.0, waves * share + 0.5 * (share < 1 ? 1 : 0));
@@ -437,9 +500,8 @@ std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, cons
 
 Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<Attention>&,
                                   Workspace, Stream stream) {
-  const TileAccess access{
-      rows_aligned_16(p.q, p.q_strides, p.dim), rows_aligned_16(p.k, p.k_strides, p.dim),
-      rows_aligned_16(p.v, p.v_strides, p.dim), rows_aligned_16(p.o, p.o_strides, p.dim)};
+  const TileAccess access{rows_aligned_16(p.v, p.v_strides, p.dim),
+                          rows_aligned_16(p.o, p.o_strides, p.dim)};
   return with_tile_config(p.dim, [&](auto index) {
     constexpr int i = decltype(index)::value;
     return gpu::launch(attention_tile<i>,
