@@ -23,6 +23,25 @@ TEST_P(AttentionKernels, EdgeCases) {
   EXPECT_GT(verified, 0);
 }
 
+// Which way the data take is decided by the data.
+TEST_P(AttentionKernels, Path) {
+  if (GetParam().kernel.path_taken == nullptr) GTEST_SKIP() << "has one way only";
+  const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
+  using check::AttentionData;
+  const auto path_of = [&](AttentionData data) {
+    check::AttentionCase c{1, 2, 1, 70, 100, 64};
+    c.data = data;
+    const check::VerifyResult result = check::verify_attention(*runtime, GetParam().kernel, c);
+    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    return std::string(result.path != nullptr ? result.path : "none");
+  };
+  for (const AttentionData data : {AttentionData::uniform, AttentionData::dominant,
+                                   AttentionData::equal, AttentionData::large})
+    EXPECT_EQ(path_of(data), "fp16x3") << check::to_string(data);
+  EXPECT_EQ(path_of(AttentionData::special), "fp32");
+  EXPECT_EQ(path_of(AttentionData::uneven), "fp32");
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, AttentionKernels, testing::ValuesIn(subjects<Attention>()),
                          subject_name<Attention>);
 
