@@ -1,6 +1,7 @@
 // attention from the caller's views to a kernel's launch.
 #include "kernelwright/attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -64,6 +65,23 @@ Status choose(const ContextState& state, const Attention& problem, Math math,
            state.device().name, ": compute it in a CPU context"));
 }
 
+// The choice, and as much workspace as it takes or there may be. Where the device has no memory for
+// that, the limit falls, and the choice is made anew. What the context has beyond it is kept from
+// the kernel, as results must not depend on earlier calls.
+Status prepare_attention(ContextState& state, const Attention& problem, Math math,
+                         Choice<Attention>* choice, Workspace* workspace) {
+  for (;;) {
+    const std::size_t limit = state.workspace_limit(math);
+    Status status = choose(state, problem, math, limit, choice);
+    if (!status.ok()) return status;
+    const std::size_t bytes = std::min(choice->plan.workspace_bytes, limit);
+    status = state.workspace(bytes, workspace);
+    workspace->bytes = bytes;
+    if (status.code != StatusCode::out_of_memory || state.workspace_limit(math) >= limit)
+      return status;
+  }
+}
+
 }  // namespace
 
 Status attention(ContextState& state, const AttentionCall& call) {
@@ -74,15 +92,8 @@ Status attention(ContextState& state, const AttentionCall& call) {
   return state.runtime().with_device([&] {
     const Math math = call.options.math;
     Choice<Attention> choice;
-    Status ready = choose(state, problem, math, state.workspace_limit(math), &choice);
-    if (!ready.ok()) return ready;
     Workspace workspace;
-    ready = state.workspace(choice.plan.workspace_bytes, &workspace);
-    if (ready.code == StatusCode::out_of_memory) {
-      // The limit is what there is now.
-      ready = choose(state, problem, math, state.workspace_limit(math), &choice);
-      if (ready.ok()) ready = state.workspace(choice.plan.workspace_bytes, &workspace);
-    }
+    Status ready = prepare_attention(state, problem, math, &choice, &workspace);
     if (!ready.ok()) return ready;
     return launch_planned(choice, problem, state.device(), workspace, state.stream());
   });

@@ -18,6 +18,7 @@ enum class AttentionData {
   tails,     // V has long tails
   large,     // scores of about +-10^4
   wide,      // exponents of K and V lie up to 2^20 apart
+  uneven,    // one key of V is 2^20 times as large as the others
   special,   // NaN and infinities among Q, K and V
 };
 
@@ -93,6 +94,7 @@ struct FillHeads {
         const int exponent = static_cast<int>(word(index) % 21) - 20;
         return x * std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
       }
+      case AttentionData::uneven: return is_v && row == rows / 2 ? 1048576.0f * x : x;
       case AttentionData::special: return special(head, row, col, x);
       default: return x;
     }

@@ -62,8 +62,8 @@ std::size_t result_bytes(const AttentionCase& c) {
 }  // namespace
 
 const char* to_string(AttentionData data) {
-  constexpr const char* names[] = {"uniform", "normal", "dominant", "equal",
-                                   "tails",   "large",  "wide",     "special"};
+  constexpr const char* names[] = {"uniform", "normal", "dominant", "equal",  "tails",
+                                   "large",   "wide",   "uneven",   "special"};
   return names[static_cast<int>(data)];
 }
 const char* to_string(AttentionMask mask) {

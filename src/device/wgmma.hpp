@@ -157,6 +157,40 @@ __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, Wgmma
 #endif
 }
 
+#define KW_WGMMA_REGISTERS(n, registers, operands, a0_at, a1_at, a2_at, a3_at, b_at, add_at)     \
+  asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.b32 add, %" add_at                               \
+               ", 0;\n\t"                                                                        \
+               "wgmma.mma_async.sync.aligned.m64n" n "k16.f32.f16.f16 {" registers "}, {%" a0_at \
+               ", %" a1_at ", %" a2_at ", %" a3_at "}, %" b_at ", add, 1, 1, 0;\n\t}"            \
+               : operands                                                                        \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.descriptor),                  \
+                 "r"(static_cast<int>(add)))
+
+// The same of fp16 with A in registers, pairs along k: thread t of the warpgroup has of its rows
+// 16 * (t / 32) + t % 32 / 4 + 8 * r the elements 2 * (t % 4) and 1 more in a[r], and those 8
+// further on in a[2 + r]; as it has two columns of eight of an accumulator. Unchanged until
+// wgmma_wait. Host SIMT takes A from `staged`, 2 KiB of the block's shared memory a warpgroup that
+// nothing else uses meanwhile; elsewhere it is not looked at.
+template <int N>
+__device__ __forceinline__ void wgmma_fp16(float (&acc)[N / 2], const std::uint32_t (&a)[4],
+                                           [[maybe_unused]] char* staged, WgmmaOperand b,
+                                           bool add) {
+  static_assert(N == 64 || N == 128);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (N == 64)
+    KW_WGMMA_REGISTERS("64", KW_R32, KW_F32(0), "32", "33", "34", "35", "36", "37");
+  else
+    KW_WGMMA_REGISTERS("128", KW_R64, KW_F64, "64", "65", "66", "67", "68", "69");
+#elif !defined(__CUDACC__) && !defined(__HIP__)
+  const unsigned row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4, pair = threadIdx.x % 4;
+  for (unsigned i = 0; i < 4; ++i)
+    *reinterpret_cast<std::uint32_t*>(staged + (row + i % 2 * 8) / 8 * 256 + i / 2 * 128 +
+                                      row % 8 * 16 + pair * 4) = a[i];
+  wgmma<Half::fp16, N>(acc, wgmma_operand(staged, 128, 256), b, add);
+#endif
+}
+
+#undef KW_WGMMA_REGISTERS
 #undef KW_WGMMA
 #undef KW_R96
 #undef KW_R72

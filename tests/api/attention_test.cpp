@@ -97,6 +97,29 @@ TEST_P(ApiAttention, TokensAreTheSameHeads) {
   expect_near(o.get(), turned(expected(q.put(), k.put(), v.put(), 0.5f, false), queries));
 }
 
+// With no workspace at all both arithmetics still compute.
+TEST_P(ApiAttention, AnyWorkspace) {
+  constexpr std::int64_t many = 700;
+  const DeviceFloats query(context, random_floats(64, 4)),
+      key(context, random_floats(64 * many, 5)), value(context, random_floats(64 * many, 6));
+  const DeviceFloats out(context, std::vector<float>(64, nan));
+  const DeviceArray<double> scratch(context, std::vector<double>(32, 0.0));
+  std::vector<float> wanted;
+  for (const bool limited : {false, true}) {
+    if (limited) context.set_workspace(scratch.data(), 256);
+    for (const Math math : {Math::fp32, Math::fp32_split}) {
+      AttentionOptions options;
+      options.math = math;
+      attention(context, heads_view<const float>(query.data(), 1, 1, 1, 64),
+                heads_view<const float>(key.data(), 1, 1, many, 64),
+                heads_view<const float>(value.data(), 1, 1, many, 64),
+                heads_view(out.data(), 1, 1, 1, 64), options);
+      if (wanted.empty()) wanted = out.get();
+      expect_near(out.get(), wanted);
+    }
+  }
+}
+
 TEST_P(ApiAttention, FromC) {
   kwHandle_t handle = nullptr;
   if (GetParam() != DeviceKind::cpu) GTEST_SKIP() << "handles are of the CPU or a GPU";

@@ -5,6 +5,7 @@
 
 #include "check/cases.hpp"
 #include "check/reduce/case.hpp"
+#include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
 #include "host_simt/host_simt.hpp"
 #include "support/registry_subjects.hpp"
@@ -103,6 +104,22 @@ TEST_P(CgemmWavefronts, EdgeCases) {
   }
 }
 
+class AttentionWavefronts : public Wavefronts,
+                            public testing::WithParamInterface<Subject<Attention>> {};
+
+TEST_P(AttentionWavefronts, EdgeCases) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const std::vector<check::AttentionCase> cases = check::attention_edge_cases();
+  for (std::size_t i = 1; i < cases.size(); i += every_case) {
+    const check::AttentionCase& c = cases[i];
+    const check::VerifyResult result = check::verify_attention(*runtime, GetParam().kernel, c);
+    EXPECT_TRUE(result.ok() || result.outcome == check::Outcome::unsupported)
+        << GetParam().kernel.name << " " << describe(c) << ": " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, AttentionWavefronts,
+                         testing::ValuesIn(in_host_simt<Attention>()), subject_name<Attention>);
 INSTANTIATE_TEST_SUITE_P(Registry, CgemmWavefronts, testing::ValuesIn(in_host_simt<Cgemm>()),
                          subject_name<Cgemm>);
 INSTANTIATE_TEST_SUITE_P(Registry, SgemmWavefronts, testing::ValuesIn(in_host_simt<Sgemm>()),

@@ -31,6 +31,8 @@ MAY_INCLUDE = {
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
+    # Splits Q, K, V and weights as products split their operands.
+    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},

@@ -19,6 +19,7 @@
 #include "commands/reduce_options.hpp"
 #include "commands/rowwise_options.hpp"
 #include "commands/session.hpp"
+#include "commands/verify_attention.hpp"
 #include "kernels.hpp"
 #include "shapes.hpp"
 
@@ -310,10 +311,20 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
         "--sweep, --batch, --ops, --alpha, --beta and --leave-free are of sgemm, not of {}",
         options.op));
   }
+  if (options.op == "attention" &&
+      (!options.shape.empty() || !options.json.empty() || input_given)) {
+    throw UsageError(
+        "--shape, --input and --json are not of attention, which has edge cases with data of their "
+        "own: leave them out");
+  }
   if (options.leave_free) check_leave_free(device);
+  check::Workbench workbench(*runtime);
+  if (options.op == "attention")
+    return verify_attention_kernels(workbench, options.kernel, options.seed, false)
+               ? exit_fine
+               : exit_not_verified;
   Session session(options.json);
   mention_broken_tune_cache(device);
-  check::Workbench workbench(*runtime);
   bool all_verified = true;
   const auto work = [&] {
     session.begin(command, device, {});
@@ -345,6 +356,10 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
       all_verified &= verify_op<check::ScaleAddTrial, ScaleAdd>(
           workbench, options, scale_add_cases(options, input_given), "scale_add", session);
     }
+    if (is_meant("attention")) {
+      all_verified &=
+          verify_attention_kernels(workbench, options.kernel, options.seed, options.quiet());
+    }
   };
   return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
 }
@@ -375,8 +390,11 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify rowwise --op softmax,layer_norm --shape 1000x768\n"
       "  kernelwright verify scale_add --shape 1000x3000");
   auto options = std::make_shared<VerifyOptions>();
-  command->add_option("op", options->op, "sgemm, level3, cgemm, reduce, rowwise or scale_add")
-      ->check(CLI::IsMember({"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add"}));
+  command
+      ->add_option("op", options->op,
+                   "sgemm, level3, cgemm, reduce, rowwise, scale_add or attention")
+      ->check(CLI::IsMember(
+          {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}));
   CLI::Option* kernel = options->add_kernel(*command);
   CLI::Option* shape =
       command

@@ -1,0 +1,30 @@
+// What the files of the kernels give to registry.cu.
+#pragma once
+
+#include <optional>
+
+#include "attention/problem.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+// attention_cut.cu
+std::optional<Plan<Attention>> attention_cut_make_plan(const Attention& p, const Device& device);
+Status attention_cut_launch_plan(const Attention& p, const Device& device,
+                                 const Plan<Attention>& plan, Workspace workspace, Stream stream);
+// attention_tile.cu
+std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, const Device& device);
+Status attention_tile_launch_plan(const Attention& p, const Device& device,
+                                  const Plan<Attention>& plan, Workspace workspace, Stream stream);
+
+// attention_split.cu
+std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, const Device& device);
+void attention_split_complete_plan(const Attention& p, const Device& device, Plan<Attention>& plan);
+Status attention_split_launch_plan(const Attention& p, const Device& device,
+                                   const Plan<Attention>& plan, Workspace workspace, Stream stream);
+const char* attention_split_path(const Attention& p, const Device& device,
+                                 const Plan<Attention>& plan, const PathWords& words);
+
+KernelList<Attention> attention_fp32();  // registry.cu: the rows in plain FP32
+
+}  // namespace KW_TARGET

@@ -1,0 +1,377 @@
+// The parts of attention_tile: its configurations, the copies of K and V, register tiles, softmax.
+#pragma once
+
+#include "attention/weights.hpp"
+#include "device/async_copy.hpp"
+#include "device/warp.hpp"
+
+namespace KW_TARGET::attention {
+
+// `lanes_m` lanes of a warp along the rows, 8 rows each; `keys` a tile.
+struct TileConfig {
+  int dim, lanes_m, keys;
+  int stage_dims, stage_keys;  // of K and of V in a stage
+  int stages;
+
+  constexpr int warp_rows() const { return 8 * lanes_m; }
+  constexpr int rows() const { return 8 * warp_rows(); }
+  constexpr int lanes_n() const { return 32 / lanes_m; }
+};
+
+constexpr int tile_threads = 256;
+
+// By the head sizes up to which they serve.
+constexpr TileConfig tile_configs[] = {
+    {.dim = 32, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 64, .stages = 4},
+    {.dim = 64, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 32, .stages = 6},
+    {.dim = 128, .lanes_m = 2, .keys = 128, .stage_dims = 32, .stage_keys = 32, .stages = 4},
+    {.dim = 256, .lanes_m = 1, .keys = 128, .stage_dims = 32, .stage_keys = 16, .stages = 5},
+};
+
+constexpr int config_of(std::int64_t dim) {
+  int i = 0;
+  while (tile_configs[i].dim < dim) ++i;
+  return i;
+}
+
+struct TileAccess {
+  bool v16, o16;  // rows on 16-byte boundaries
+};
+
+template <int index>
+struct TileParts {
+  static constexpr TileConfig c = tile_configs[index];
+  static constexpr int BM = c.rows(), BN = c.keys, D = c.dim, WM = c.warp_rows();
+  static constexpr int LN = c.lanes_n(), TN = BN / LN, TD = D / LN;
+  static constexpr int q_pitch = BM + 4, k_pitch = BN + 4, p_pitch = WM + 4;
+  static constexpr int k_stages = D / c.stage_dims, v_stages = BN / c.stage_keys;
+  static constexpr int k_floats = c.stage_dims * k_pitch, v_floats = c.stage_keys * D;
+  static constexpr int stage_floats = k_floats > v_floats ? k_floats : v_floats;
+  static_assert(TN % 4 == 0 && TD % 4 == 0 && BN % (4 * LN) == 0);
+
+  struct Shared {
+    alignas(16) float q[D * q_pitch];
+    alignas(16) float weights[8][BN * p_pitch];  // of a warp
+    alignas(16) float stages[c.stages][stage_floats];
+  };
+
+  // Which key of a tile is in a column of a stage of K: a thread's columns are LN keys apart, so
+  // that a warp writes weights of neighbouring keys at a time, in different banks.
+  static constexpr int column_of(int key) {
+    const int group = key / (4 * LN), within = key % (4 * LN);
+    return group * 4 * LN + within % LN * 4 + within / LN;
+  }
+};
+
+// The copies of K and V, stage after stage. A thread's rows of a tile are a fixed number apart, so
+// that a stage without edges takes one instruction a copy.
+template <int index>
+class TileCopies {
+  using S = TileParts<index>;
+
+ public:
+  __device__ __forceinline__ TileCopies(typename S::Shared& shared, const Attention& p,
+                                        const AttentionHead& head, std::int64_t keys,
+                                        const TileAccess& access)
+      : shared_(shared),
+        p_(p),
+        head_(head),
+        keys_(keys),
+        k_from_(head.k + k_key(0) * p.k_strides.row + k_dim()),
+        v_from_(head.v + v_key(0) * p.v_strides.row + v_dim()),
+        whole_rows_(p.dim == S::D),
+        v16_(access.v16) {}
+
+  // Starts the copies of the next stage, if there is one; always a group.
+  __device__ __forceinline__ void next() {
+    if (first_key_ < keys_) {
+      float* to = shared_.stages[stage_];
+      const bool whole = whole_rows_ && v16_ && first_key_ + S::BN <= keys_;
+      if (part_ < S::k_stages) {
+        if (whole)
+          copy_k<true>(to, part_ * S::c.stage_dims);
+        else
+          copy_k<false>(to, part_ * S::c.stage_dims);
+      } else {
+        if (whole)
+          copy_v<true>(to, (part_ - S::k_stages) * S::c.stage_keys);
+        else
+          copy_v<false>(to, (part_ - S::k_stages) * S::c.stage_keys);
+      }
+      if (++part_ == S::k_stages + S::v_stages) {
+        part_ = 0;
+        first_key_ += S::BN;
+        k_from_ += S::BN * p_.k_strides.row;
+        v_from_ += S::BN * p_.v_strides.row;
+      }
+      stage_ = stage_ + 1 < S::c.stages ? stage_ + 1 : 0;
+    }
+    async_commit();
+  }
+
+ private:
+  // Of K a warp takes 8 elements of 4 keys at a time; its quads of keys are 8 apart in the order of
+  // a stage's columns.
+  static constexpr int k_quads = S::BN / 4 / 8, k_octets = S::c.stage_dims / 8;
+  static constexpr int k_key_step(int quad) {
+    return 8 * quad / S::LN * 4 * S::LN + 8 * quad % S::LN;
+  }
+  static __device__ __forceinline__ int k_key(int quad) {
+    const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    return k_key_step(quad) + warp + lane / 8 * S::LN;
+  }
+  static __device__ __forceinline__ int k_dim() { return static_cast<int>(threadIdx.x) % 8; }
+  template <bool whole>
+  __device__ __forceinline__ void copy_k(float* to, int d0) {
+    const float* from = k_from_ + d0;
+    float* const first = to + k_dim() * S::k_pitch + S::column_of(k_key(0));
+#pragma unroll
+    for (int quad = 0; quad < k_quads; ++quad) {
+      const float* row = from + k_key_step(quad) * p_.k_strides.row;
+      const bool there = whole || first_key_ + k_key(quad) < keys_;
+#pragma unroll
+      for (int octet = 0; octet < k_octets; ++octet) {
+        float* const at = first + octet * 8 * S::k_pitch + S::column_of(k_key_step(quad));
+        const bool valid = whole || (there && d0 + octet * 8 + k_dim() < p_.dim);
+        async_copy<4>(at, valid ? row + octet * 8 : head_.k, valid ? 4 : 0);
+      }
+    }
+  }
+
+  // Of V a thread takes 4 elements at a time.
+  static constexpr int v_lanes = S::D / 4, v_step = tile_threads / v_lanes;
+  static __device__ __forceinline__ int v_key(int i) {
+    return i * v_step + static_cast<int>(threadIdx.x) / v_lanes;
+  }
+  static __device__ __forceinline__ int v_dim() {
+    return static_cast<int>(threadIdx.x) % v_lanes * 4;
+  }
+  template <bool whole>
+  __device__ __forceinline__ void copy_v(float* to, int key0) {
+    const float* from = v_from_ + key0 * p_.v_strides.row;
+    float* const first = to + v_key(0) * S::D + v_dim();
+#pragma unroll
+    for (int i = 0; i < S::c.stage_keys / v_step; ++i) {
+      const float* row = from + i * v_step * p_.v_strides.row;
+      float* const at = first + i * v_step * S::D;
+      if constexpr (whole) {
+        async_copy<16>(at, row, 16);
+      } else {
+        const bool there = first_key_ + key0 + v_key(i) < keys_;
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const bool valid = there && v_dim() + j < p_.dim;
+          async_copy<4>(at + j, valid ? row + j : head_.v, valid ? 4 : 0);
+        }
+      }
+    }
+  }
+
+  typename S::Shared& shared_;
+  const Attention& p_;
+  const AttentionHead& head_;
+  std::int64_t keys_, first_key_ = 0;
+  const float *k_from_, *v_from_;  // of the tile at first_key_
+  int part_ = 0, stage_ = 0;
+  bool whole_rows_, v16_;
+};
+
+// A thread's elements of one k of both operands.
+template <int TN>
+struct TileFragment {
+  alignas(16) float x[8], y[TN];
+
+  __device__ __forceinline__ void load(const float* a, int a_half, const float* b, int b_step) {
+    *reinterpret_cast<float4*>(&x[0]) = *reinterpret_cast<const float4*>(a);
+    *reinterpret_cast<float4*>(&x[4]) = *reinterpret_cast<const float4*>(a + a_half);
+#pragma unroll
+    for (int j = 0; j < TN; j += 4)
+      *reinterpret_cast<float4*>(&y[j]) = *reinterpret_cast<const float4*>(b + j / 4 * b_step);
+  }
+  __device__ __forceinline__ void multiply(float (&acc)[8][TN]) const {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+#pragma unroll
+      for (int j = 0; j < TN; ++j) {
+        const int zigzag = i % 2 == 0 ? j : TN - 1 - j;
+        acc[i][zigzag] = fmaf(x[i], y[zigzag], acc[i][zigzag]);
+      }
+  }
+};
+
+// acc += a^T b over `steps` of k, of columns of a and b in groups of four. The elements of the next
+// k are on their way while those of one are multiplied.
+template <int TN, int steps>
+__device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float* a, int a_pitch,
+                                               int a_half, const float* b, int b_pitch,
+                                               int b_step) {
+  TileFragment<TN> even, odd;
+  even.load(a, a_half, b, b_step);
+#pragma unroll 3
+  for (int k = 0; k < steps - 2; k += 2) {
+    odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
+    even.multiply(acc);
+    a += 2 * a_pitch;
+    b += 2 * b_pitch;
+    even.load(a, a_half, b, b_step);
+    odd.multiply(acc);
+  }
+  odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
+  even.multiply(acc);
+  odd.multiply(acc);
+}
+
+// A thread's place: its rows are two groups of four, its columns groups of four.
+template <int index>
+struct TilePlace {
+  using S = TileParts<index>;
+  int warp, lane_m, lane_n;
+  __device__ TilePlace()
+      : warp(static_cast<int>(threadIdx.x) / 32),
+        lane_m(static_cast<int>(threadIdx.x) % 32 / S::LN),
+        lane_n(static_cast<int>(threadIdx.x) % 32 % S::LN) {}
+  __device__ __forceinline__ int row_in_warp(int i) const {
+    return i / 4 * (S::WM / 2) + lane_m * 4 + i % 4;
+  }
+  __device__ __forceinline__ int row(int i) const { return warp * S::WM + row_in_warp(i); }
+  // Of a tile, of the score in column j.
+  __device__ __forceinline__ int key(int j) const {
+    return j / 4 * 4 * S::LN + j % 4 * S::LN + lane_n;
+  }
+  __device__ __forceinline__ int dim(int j) const { return j / 4 * 4 * S::LN + lane_n * 4 + j % 4; }
+};
+
+// Scores become weights; the sums before are scaled to the new largest scores.
+template <int index>
+struct TileSoftmax {
+  using S = TileParts<index>;
+  float largest[8], sum[8];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) largest[i] = minus_infinity(), sum[i] = 0;
+  }
+  __device__ __forceinline__ void weigh(float (&x)[8][S::TN], float (&o)[8][S::TD]) {
+    bool changes = false;
+    float before[8];
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      before[i] = largest[i];
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) largest[i] = fmaxf(largest[i], x[i][j]);
+    }
+#pragma unroll
+    for (int lanes = S::LN / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        largest[i] = fmaxf(largest[i], __shfl_xor_sync(whole_warp(), largest[i], lanes));
+#pragma unroll
+    for (int i = 0; i < 8; ++i) changes |= largest[i] != before[i];
+    if (any_of_warp(changes)) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float factor = rescale(before[i], reference_of(largest[i]));
+        sum[i] *= factor;
+#pragma unroll
+        for (int j = 0; j < S::TD; ++j) o[i][j] *= factor;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float reference = reference_of(largest[i]);
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) {
+        x[i][j] = power_of_2(x[i][j] - reference);
+        sum[i] += x[i][j];
+      }
+    }
+  }
+  // Of all lanes that share a row.
+  __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+    for (int lanes = S::LN / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum[i] += __shfl_xor_sync(whole_warp(), sum[i], lanes);
+  }
+};
+
+template <int index>
+__device__ __forceinline__ void load_queries(typename TileParts<index>::Shared& shared,
+                                             const Attention& p, const AttentionHead& head,
+                                             std::int64_t first_query) {
+  using S = TileParts<index>;
+  // A thread a row: what is written at a time lies in different banks.
+  for (int i = static_cast<int>(threadIdx.x); i < S::BM * S::D; i += tile_threads) {
+    const int row = i / 8 % S::BM, d = i / (8 * S::BM) * 8 + i % 8;
+    const std::int64_t query = first_query + row;
+    shared.q[d * S::q_pitch + row] =
+        query < head.queries && d < p.dim ? head.q[query * p.q_strides.row + d] : 0.0f;
+  }
+}
+
+// Turns products into scores, in powers of two; -Inf where the query does not see the key.
+template <int index>
+__device__ __forceinline__ void finish_scores(float (&x)[8][TileParts<index>::TN],
+                                              const TilePlace<index>& own, const Attention& p,
+                                              const AttentionHead& head, std::int64_t first_query,
+                                              std::int64_t first_key, bool all_visible) {
+  using S = TileParts<index>;
+  const float factor = p.scale * log2_e;
+  if (head.mask == nullptr && all_visible) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) x[i][j] *= factor;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t query = first_query + own.row(i);
+    std::int64_t seen = query < head.queries
+                            ? visible_keys(p.causal, query, head.queries, head.keys) - first_key
+                            : 0;
+    if (seen > S::BN) seen = S::BN;
+    const int last = static_cast<int>(seen);
+    const float* mask = head.mask == nullptr || last <= 0
+                            ? nullptr
+                            : head.mask + query * p.mask_strides.row + first_key;
+#pragma unroll
+    for (int j = 0; j < S::TN; ++j) {
+      const int key = own.key(j);
+      const bool sees = key < last;
+      x[i][j] *= factor;
+      if (mask != nullptr && sees) x[i][j] = fmaf(mask[key], log2_e, x[i][j]);
+      if (!sees) x[i][j] = minus_infinity();
+    }
+  }
+}
+
+template <int index>
+__device__ __forceinline__ void store_outputs(const float (&o)[8][TileParts<index>::TD],
+                                              const TileSoftmax<index>& softmax,
+                                              const TilePlace<index>& own, const Attention& p,
+                                              const AttentionHead& head, std::int64_t first_query,
+                                              bool aligned) {
+  using S = TileParts<index>;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const std::int64_t query = first_query + own.row(i);
+    if (query >= head.queries) continue;
+    float* to = head.o + query * p.o_strides.row;
+    const float factor = divisor(softmax.sum[i]);
+#pragma unroll
+    for (int j = 0; j < S::TD; j += 4) {
+      const int d = own.dim(j);
+      if (aligned && d < p.dim) {
+        *reinterpret_cast<float4*>(to + d) = make_float4(
+            o[i][j] * factor, o[i][j + 1] * factor, o[i][j + 2] * factor, o[i][j + 3] * factor);
+      } else {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          if (d + e < p.dim) to[d + e] = o[i][j + e] * factor;
+      }
+    }
+  }
+}
+
+}  // namespace KW_TARGET::attention

@@ -1,0 +1,45 @@
+// The weights of softmax as kernels compute them: powers of two, of scores that were multiplied by
+// log2(e).
+#pragma once
+
+#include "attention/problem.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET::attention {
+
+constexpr float log2_e = 1.44269504f;
+
+__device__ __forceinline__ float minus_infinity() { return __int_as_float(0xFF800000); }
+
+// 2^x within 2 ulp; 0 where that is below the least normal number.
+__device__ __forceinline__ float power_of_2(float x) {
+#if defined(__CUDA_ARCH__)
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#else
+  return exp2f(x);
+#endif
+}
+
+// What scores are compared with: their largest, or 0 where all are -Inf, so that their weights are
+// 0 and not NaN.
+__device__ __forceinline__ float reference_of(float largest) {
+  return largest == minus_infinity() ? 0.0f : largest;
+}
+
+// Sums that belong to `old_largest` by this are those of `reference`.
+__device__ __forceinline__ float rescale(float old_largest, float reference) {
+  return old_largest == minus_infinity() ? 0.0f : power_of_2(old_largest - reference);
+}
+
+// The factor of a query's sums of weights times V. A sum of 0: the query sees no key.
+__device__ __forceinline__ float divisor(float sum) { return sum == 0 ? 0.0f : 1.0f / sum; }
+
+// Whether all rows of an operand start on 16-byte boundaries and hold whole groups of 4.
+inline bool rows_aligned_16(const float* data, const HeadStrides& strides, std::int64_t dim) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && dim % 4 == 0 &&
+         strides.batch % 4 == 0 && strides.head % 4 == 0 && strides.row % 4 == 0;
+}
+
+}  // namespace KW_TARGET::attention
