@@ -76,8 +76,8 @@ std::vector<RowwiseCase> rowwise_edge_cases(std::uint64_t seed) {
     for (int i = 0; i < 5; ++i) add(2, team.most_columns + i - 2);
   }
   // Blocks that have a row or, in clusters, parts of one.
-  for (int i = 0; i < 10; ++i) add(1 + i % 2, (i % 5 + 1) * shared_tile + 3 * i - 5);
-  for (int i = 0; i < 10; ++i) add(1 + i % 3, 3 * spread_tile + 4 * (i % 2) + i);
+  for (int i = 0; i < 5; ++i) add(1 + i % 2, (i % 3 + 1) * shared_tile + 3 * i - 5);
+  for (int i = 0; i < 5; ++i) add(1 + i % 3, 3 * spread_tile + 4 * (i % 2) + i);
   return cases;
 }
 
