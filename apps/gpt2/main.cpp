@@ -23,7 +23,7 @@ namespace kw::gpt2 {
 namespace {
 
 struct Options {
-  std::string weights, size = "124M", device = "auto", math = "fp32", prompt, json, save;
+  std::string command, weights, size = "124M", device = "auto", math = "fp32", prompt, json, save;
   std::int64_t heads = 0, batch = 1, length = 64, generate = 0, repeats = 5;
   std::uint64_t seed = 1;
   bool verify = false, graph = false;
@@ -167,7 +167,7 @@ class Program {
       time_forward();
     }
     if (!options_.json.empty()) {
-      auto file = bench::head_json("kernelwright_gpt2", runtime_->device(), {});
+      auto file = bench::head_json(options_.command, runtime_->device(), {});
       file["rows"] = rows_;
       bench::write_json(options_.json, file);
     }
@@ -327,6 +327,8 @@ int main(int argc, char** argv) {
   app.add_option("--save", options.save, "Write the weights to a safetensors file");
   app.add_option("--json", options.json, "Write a result file");
   CLI11_PARSE(app, argc, argv);
+  options.command = "kernelwright_gpt2";
+  for (int i = 1; i < argc; ++i) options.command += std::string(" ") + argv[i];
   kw::add_developer_backends();
   try {
     if (!options.prompt.empty()) options.batch = 1;

@@ -16,7 +16,8 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE host-time          of the host's times
     table: FILE sustained          of rates that last
     table: FILE distributed        of products over several devices
-    table: FILE rowwise | rowwise summary       of row-wise operations: a line a call; by operation and length
+    table: FILE gpt2               of kernelwright_gpt2, beside PyTorch
+    table: FILE rowwise | rowwise-summary       of row-wise operations: a line a call; by operation and length
     table: FILE apps               of whole programs under the drop-in
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
@@ -49,7 +50,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, apps, check, counters, distributed, guard, host_times, library, marks
+from . import amd, apps, check, counters, distributed, gpt2, guard, host_times, library, marks
 from . import pictures as plots
 from . import python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
@@ -254,8 +255,9 @@ TABLES = {
     "products": ("sgemm", lambda project, result, size: tables.products(result)),
     "spread": ("", lambda project, result, size: tables.spread(result, _shape(result, size, 128))),
     "scale-add": ("scale_add", lambda project, result, size: tables.bandwidth(result)),
+    "gpt2": ("app", lambda project, result, size: gpt2.table(result)),
     "rowwise": ("", lambda project, result, size: rowwise.table(project.load_all(result.path.as_posix()))),
-    "rowwise summary": ("", lambda project, result, size: rowwise.summary_table(project.load_all(result.path.as_posix()))),
+    "rowwise-summary": ("", lambda project, result, size: rowwise.summary_table(project.load_all(result.path.as_posix()))),
     "accuracy": ("sgemm", lambda project, result, size: tables_errors.accuracy(result)),
     "suite": ("sgemm", _suite),
     "verified": ("", lambda project, result, size: tables_errors.verified(result)),
