@@ -25,6 +25,8 @@ class GuardedMatrix {
   std::int64_t ld() const { return place_.ld; }
   std::int64_t entries() const { return place_.entries; }
   std::int64_t stride() const { return place_.stride; }
+  // What `fill` has written.
+  const FillMatrix& filled() const { return filled_; }
 
   // Writes canaries everywhere, then the values over the matrix itself unless nothing may read it.
   void fill(const InputStream& values, bool readable, Region region = {},

@@ -125,7 +125,7 @@ const Tools& cpu_tools() {
                               run_judge<JudgeScaleAdd>,  run_each<FillDrawn>,
                               run_each<OneSum>,          run_judge<JudgeDrawn>,
                               run_each<CopyWhole>,       run_judge<JudgeSolve>,
-                              run_judge<JudgeCgemm>};
+                              run_judge<JudgeFactor>,    run_judge<JudgeCgemm>};
   return table;
 }
 

@@ -92,7 +92,7 @@ const kw::check::Tools& tools() {
       run_judge<kw::check::JudgeScaleAdd>,  run_each<kw::check::FillDrawn>,
       run_each<kw::check::OneSum>,          run_judge<kw::check::JudgeDrawn>,
       run_each<kw::check::CopyWhole>,       run_judge<kw::check::JudgeSolve>,
-      run_judge<kw::check::JudgeCgemm>};
+      run_judge<kw::check::JudgeFactor>,    run_judge<kw::check::JudgeCgemm>};
   return table;
 }
 

@@ -57,6 +57,7 @@ class Level3Trial {
   VerifyResult judge();
   void judge_product(VerifyResult& result);
   void judge_solution(VerifyResult& result);
+  void judge_factor(VerifyResult& result);
   void judge_zeros(VerifyResult& result);
   bool solves() const { return case_.routine == Routine::trsm; }
 
@@ -64,7 +65,7 @@ class Level3Trial {
   Level3Case case_;
   GuardedMatrix a_, b_, c_;
   DeviceBuffer left_, right_;  // whole factors
-  DeviceBuffer product_, magnitude_, scalars_;
+  DeviceBuffer product_, magnitude_, scalars_, info_;
   Level3 problem_;
 };
 

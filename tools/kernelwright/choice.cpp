@@ -61,27 +61,24 @@ struct LibraryChoice {
   }
 };
 
-// Of an operation that is made of products: the parts of its plan are theirs, so the kernel is
-// chosen again at the launch.
+// Of an operation that is made of products: the parts of its plan are theirs, so the plan is the
+// chosen kernel's own.
 template <class Problem, auto list, Math math>
 struct MadeOfProducts {
-  static std::optional<Choice<Problem>> choose(const Problem& problem, const Device& device) {
-    return select_kernel(problem, device, production(device.kind, list), math);
-  }
   static std::optional<Plan<Problem>> make_plan(const Problem& problem, const Device& device) {
-    auto chosen = choose(problem, device);
+    auto chosen = select_kernel(problem, device, production(device.kind, list), math);
     if (!chosen) return std::nullopt;
+    chosen->plan.made_by = chosen->kernel;
     return std::move(chosen->plan);
   }
-  static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>&,
+  static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>& plan,
                             Workspace workspace, Stream stream) {
-    return launch_planned(*choose(problem, device), problem, device, workspace, stream);
+    return launch_planned(*plan.made_by, problem, device, plan, workspace, stream);
   }
-  static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>&,
+  static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>& plan,
                                 const PathWords& words) {
-    const auto chosen = choose(problem, device);
-    const Kernel<Problem>& kernel = *chosen->kernel;
-    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, chosen->plan, words)
+    const Kernel<Problem>& kernel = *plan.made_by;
+    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, plan, words)
                                         : kernel.name;
   }
 

@@ -408,7 +408,7 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   command
       ->add_option(
           "--op", options->reduce_op,
-          "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm; of reduce: "
+          "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm, spotrf; of reduce: "
           "all, or some of " +
               reduce_op_names())
       ->type_name("LIST")
