@@ -105,8 +105,6 @@ struct Plan {
   PlanData data = {};
   // The kernels that this one calls, with their plans.
   std::vector<Choice<typename PartsOf<Problem>::Type>> parts = {};
-  // Of who chooses among kernels of the same problem: the kernel whose plan this is.
-  const Kernel<Problem>* made_by = nullptr;
 
   std::size_t needed_workspace_bytes() const {
     return min_workspace_bytes.value_or(workspace_bytes);

@@ -66,6 +66,8 @@ std::vector<Level3Case> level3_edge_cases(std::uint64_t seed) {
   // Systems of more than one block, and of more than two; factors likewise.
   constexpr std::array<std::int64_t, 3> many = {270, 300, 520};
   constexpr std::int64_t few = 9;
+  constexpr std::array<Condition, 3> conditions = {Condition::good, Condition::graded,
+                                                   Condition::ill};
   std::vector<Level3Case> cases;
   for (const Routine routine : routines) {
     const int sizes_a_form = routine == Routine::potrf ? 8 : 3;
@@ -96,6 +98,8 @@ std::vector<Level3Case> level3_edge_cases(std::uint64_t seed) {
           c.beta = 0;
           c.scalars_on_device = false;
         }
+        if (routine == Routine::trsm) c.condition = draw.from(conditions);
+        if (routine == Routine::potrf && i % 2 == 1) c.condition = Condition::graded;
         const bool is_long = i == 0 && (routine == Routine::trsm || routine == Routine::potrf);
         if (is_long && number % 2 == 0) {
           const std::int64_t size = many[number / 2 % many.size()];
@@ -121,8 +125,12 @@ std::vector<Level3Case> level3_cases_of_shape(Routine routine, std::int64_t m, s
   };
   constexpr std::array<Variant, 2> variants = {
       {{1.0f, 0.0f, 0, 0, 0, 1024}, {-1.5f, 1.0f, 3, 4, 1, 0}}};
+  std::vector<Condition> conditions = {Condition::good};
+  if (routine == Routine::trsm) conditions = {Condition::good, Condition::graded, Condition::ill};
+  if (routine == Routine::potrf) conditions = {Condition::good, Condition::graded};
   std::vector<Level3Case> cases;
   for (const Level3Case& form : forms(routine)) {
+   for (const Condition condition : conditions) {
     for (const Variant& v : variants) {
       Level3Case c = with_sizes(form, m, n, k);
       c.lda_pad = v.lda_pad;
@@ -133,8 +141,10 @@ std::vector<Level3Case> level3_cases_of_shape(Routine routine, std::int64_t m, s
       c.input = input;
       c.seed = seed;
       c.guard = v.guard;
+      c.condition = condition;
       cases.push_back(c);
     }
+   }
   }
   return cases;
 }

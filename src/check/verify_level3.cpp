@@ -114,6 +114,8 @@ std::string describe(const Level3Case& c) {
                                      {c.scalars_on_device, " scalars-on-device"}}) {
     if (is_so) text += words;
   }
+  if (c.condition == Condition::graded) text += " graded";
+  if (c.condition == Condition::ill) text += " ill-conditioned";
   add("lda", c.lda_pad);
   add("ldb", c.ldb_pad);
   add("ldc", c.ldc_pad);
@@ -146,7 +148,8 @@ Level3Trial::Level3Trial(Workbench& bench, const Level3Case& c)
       product_(bench.runtime(), static_cast<std::size_t>(c.m * c.n) * sizeof(double)),
       magnitude_(bench.runtime(), static_cast<std::size_t>(c.m * c.n) * sizeof(double)) {
   const bool readable = c.alpha != 0 && c.k > 0;
-  a_.fill({c.input, c.seed, Operand::a}, readable, region_of_a(c), beside_diagonal(c));
+  a_.fill({c.input, c.seed, Operand::a}, readable, region_of_a(c), beside_diagonal(c),
+          c.condition);
   b_.fill({c.input, c.seed, Operand::b}, readable);
   make_problem();
   fill_c();
@@ -200,7 +203,7 @@ void Level3Trial::fill_c() {
                                  ? c.alpha != 0
                                  : c.beta != 0 && c.routine != Routine::trmm);
   c_.fill({c.input, c.seed, Operand::c}, is_input, region_of_c(c),
-          factors(c.routine) ? beside_diagonal(c) : 0);
+          factors(c.routine) ? beside_diagonal(c) : 0, c.condition, true);
 }
 
 // Whole matrices of what is stored as a triangle, or is to stand beside another.

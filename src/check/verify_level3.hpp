@@ -28,6 +28,7 @@ struct Level3Case {
   bool scalars_on_device = false;
   // Solved again and again in place: A is so close to the identity that C stays as large as it is.
   bool is_timed = false;
+  Condition condition = Condition::good;  // of trsm's A and of potrf's matrix
 };
 
 // A case of a routine and its free sizes: m and k of updates, else m and n.

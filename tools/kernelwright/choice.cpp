@@ -2,6 +2,7 @@
 #include "choice.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -62,22 +63,31 @@ struct LibraryChoice {
 };
 
 // Of an operation that is made of products: the parts of its plan are theirs, so the plan is the
-// chosen kernel's own.
+// chosen kernel's own, behind whose data lies which kernel that is. Their data are a few numbers.
+struct MarkedData {
+  unsigned char own[sizeof(PlanData) - sizeof(std::uintptr_t)];
+  std::uintptr_t kernel;
+};
 template <class Problem, auto list, Math math>
 struct MadeOfProducts {
   static std::optional<Plan<Problem>> make_plan(const Problem& problem, const Device& device) {
     auto chosen = select_kernel(problem, device, production(device.kind, list), math);
     if (!chosen) return std::nullopt;
-    chosen->plan.made_by = chosen->kernel;
+    auto data = chosen->plan.data.template get<MarkedData>();
+    data.kernel = reinterpret_cast<std::uintptr_t>(chosen->kernel);
+    chosen->plan.data.set(data);
     return std::move(chosen->plan);
+  }
+  static const Kernel<Problem>& kernel_of(const Plan<Problem>& plan) {
+    return *reinterpret_cast<const Kernel<Problem>*>(plan.data.template get<MarkedData>().kernel);
   }
   static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>& plan,
                             Workspace workspace, Stream stream) {
-    return launch_planned(*plan.made_by, problem, device, plan, workspace, stream);
+    return launch_planned(kernel_of(plan), problem, device, plan, workspace, stream);
   }
   static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>& plan,
                                 const PathWords& words) {
-    const Kernel<Problem>& kernel = *plan.made_by;
+    const Kernel<Problem>& kernel = kernel_of(plan);
     return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, plan, words)
                                         : kernel.name;
   }
