@@ -29,26 +29,46 @@ __device__ __forceinline__ void each_own_element(const DiagonalBlock& b, int tid
   }
 }
 
+// The square root of a pivot and its reciprocal, both within an ulp: by the hardware's estimate and
+// a step of Newton's method, where neither leaves the range of floats.
+struct Root {
+  float root, reciprocal;
+};
+__device__ __forceinline__ Root root_of(float pivot) {
+#if defined(__CUDA_ARCH__)
+  if (pivot > 0x1p-100f && pivot < 0x1p100f) {
+    const float estimate = rsqrtf(pivot);
+    float root = pivot * estimate;
+    root = fmaf(fmaf(-root, root, pivot), 0.5f * estimate, root);
+    return {root, fmaf(estimate, fmaf(-root, estimate, 1.0f), estimate)};
+  }
+#endif
+  const float root = sqrtf(pivot);
+  return {root, 1.0f / root};
+}
+
 // Factors a square on the diagonal, a lane a row. The first pivot that is not positive goes to
 // shared.failed.
 __device__ __forceinline__ void factor_square(CholeskyShared& shared, int first, int size,
                                               int lane) {
   const int row = lane < factor_at_once ? lane : 0;
-  float own[factor_at_once];
+  float own[factor_at_once], sums[factor_at_once] = {};
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j)
     own[j] = j <= row ? shared.a[first + j][first + row] : 0.0f;
   int failed = -1;
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) {
+    own[j] -= sums[j];
     const float pivot = from_lane(own[j], j);
     if (failed < 0 && first + j < size && !(pivot > 0)) failed = first + j;
-    const float root = sqrtf(pivot), reciprocal = 1.0f / root;
+    const Root of = root_of(pivot);
+    const float root = of.root, reciprocal = of.reciprocal;
     own[j] = row == j ? root : own[j] * reciprocal;
     if (lane == j) shared.reciprocals[j] = reciprocal;
 #pragma unroll
     for (int q = j + 1; q < factor_at_once; ++q)
-      own[q] = fmaf(own[j], -from_lane(own[j], q), own[q]);
+      sums[q] = fmaf(own[j], from_lane(own[j], q), sums[q]);
   }
   if (lane == 0) shared.failed = failed;
   if (lane >= factor_at_once) return;
@@ -60,15 +80,15 @@ __device__ __forceinline__ void factor_square(CholeskyShared& shared, int first,
 
 // A row below the square.
 __device__ __forceinline__ void solve_row(CholeskyShared& shared, int first, int row) {
-  float x[factor_at_once];
+  float x[factor_at_once], sums[factor_at_once] = {};
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) x[j] = shared.a[first + j][row];
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) {
-    x[j] *= shared.reciprocals[j];
+    x[j] = (x[j] - sums[j]) * shared.reciprocals[j];
 #pragma unroll
     for (int q = j + 1; q < factor_at_once; ++q)
-      x[q] = fmaf(shared.a[first + j][first + q], -x[j], x[q]);
+      sums[q] = fmaf(shared.a[first + j][first + q], x[j], sums[q]);
   }
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) shared.a[first + j][row] = x[j];
@@ -80,13 +100,11 @@ __device__ __forceinline__ float4 four_of(const CholeskyShared& shared, int col,
 
 // What 16 factored columns take from a square of 4 x 4 elements.
 __device__ __forceinline__ void update_square(CholeskyShared& shared, int first, int row, int col) {
-  float4 sums[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) sums[i] = four_of(shared, col + i, row);
+  float4 sums[4] = {};
 #pragma unroll 8
   for (int j = 0; j < factor_at_once; ++j) {
     const float4 x = four_of(shared, first + j, row), y = four_of(shared, first + j, col);
-    const float of_columns[] = {-y.x, -y.y, -y.z, -y.w};
+    const float of_columns[] = {y.x, y.y, y.z, y.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       sums[i].x = fmaf(x.x, of_columns[i], sums[i].x);
@@ -96,7 +114,10 @@ __device__ __forceinline__ void update_square(CholeskyShared& shared, int first,
     }
   }
 #pragma unroll
-  for (int i = 0; i < 4; ++i) *reinterpret_cast<float4*>(&shared.a[col + i][row]) = sums[i];
+  for (int i = 0; i < 4; ++i) {
+    float4& left = *reinterpret_cast<float4*>(&shared.a[col + i][row]);
+    left.x -= sums[i].x, left.y -= sums[i].y, left.z -= sums[i].z, left.w -= sums[i].w;
+  }
 }
 
 __global__ void __launch_bounds__(factor_threads) cholesky_block_kernel(const DiagonalBlock b) {

@@ -1,7 +1,7 @@
 // The kernel of solve_block.hpp.
 //
-// Prediction  256 unknowns, a block a multiprocessor: 16 times 0.3 us for 16 unknowns in a row, and
-//             1 M FMAs at two thirds of a multiprocessor's rate: 13 us; with 8 lines 7 us.
+// Prediction  256 unknowns, a block a multiprocessor: 16 times 0.7 us for 16 unknowns in a row, two
+//             barriers and the products below them.
 // Method      Substitution; its residual is that of a sum of so many products (Higham 2002, section
 //             8.1). Inverted blocks would lose what their condition is.
 #include "level3/solve_block.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int solve_threads = 256, at_once = solve_at_once;
 
-// The floats of shared memory: the lines, [unknown][line]; and two panels of 16 columns of the
+// The floats of shared memory: the lines, [unknown][line]; and a ring of panels of 16 columns of the
 // triangle, [column][row], whose row 0 is the first unknown's.
 template <int lines>
 struct SolveRoom {
@@ -29,7 +29,7 @@ struct SolveRoom {
       : x(shared), panels(shared + rows * pitch), panel_pitch(solve_pitch(rows)) {}
   __device__ __forceinline__ float* unknown(int i) const { return x + i * pitch; }
   __device__ __forceinline__ float* panel(int first) const {
-    return panels + first / at_once % 2 * at_once * panel_pitch;
+    return panels + first / at_once % solve_panels * at_once * panel_pitch;
   }
 };
 
@@ -38,22 +38,27 @@ struct SolveRoom {
 // is not read, and 0.
 __device__ __forceinline__ void copy_panel(float* panel, int pitch, const SolveBlock& b,
                                            const float* a, int first, int rows, int tid) {
-  const auto copy = [&](int row, int col) {
-    const int i = first + row, j = first + col;
-    const bool is_there = i < b.size && (j < i || (j == i && !b.unit_diagonal));
-    async_copy<4>(panel + col * pitch + row, is_there ? a + i * b.a_row + j * b.a_col : a,
-                  is_there ? 4 : 0);
+  const int height = rows - first, left = b.size - first, diagonal = b.unit_diagonal ? 1 : 0;
+  const float* const corner = a + first * (b.a_row + b.a_col);
+  const auto copy = [&](float* to, const float* from, int row, int col) {
+    const bool is_there = row < left && row >= col + diagonal;
+    async_copy<4>(to, is_there ? from : a, is_there ? 4 : 0);
   };
-  const int height = rows - first;
   if (b.a_row == 1 || b.a_row == -1) {
     for (int row = tid; row < height; row += solve_threads) {
+      const float* from = corner + row * b.a_row;
 #pragma unroll 4
-      for (int col = 0; col < at_once; ++col) copy(row, col);
+      for (int col = 0; col < at_once; ++col, from += b.a_col)
+        copy(panel + col * pitch + row, from, row, col);
     }
   } else {
+    constexpr int step = solve_threads / at_once;
+    const int col = tid % at_once;
+    const float* from = corner + tid / at_once * b.a_row + col * b.a_col;
+    float* const to = panel + col * pitch;
 #pragma unroll 4
-    for (int row = tid / at_once; row < height; row += solve_threads / at_once)
-      copy(row, tid % at_once);
+    for (int row = tid / at_once; row < height; row += step, from += step * b.a_row)
+      copy(to + row, from, row, col);
   }
 }
 
@@ -102,14 +107,14 @@ __device__ __forceinline__ void solve_among(const SolveRoom<lines>& room, const 
   const bool is_one = b.unit_diagonal || first + own >= b.size;
   const float reciprocal = is_one ? 1.0f : 1.0f / diagonal;
   const int line = lane < lines ? lane : 0;
-  float x[at_once];
+  float x[at_once], sums[at_once];
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) x[i] = room.unknown(first + i)[line];
+  for (int i = 0; i < at_once; ++i) x[i] = room.unknown(first + i)[line], sums[i] = 0;
 #pragma unroll
   for (int j = 0; j < at_once; ++j) {
-    x[j] *= from_lane(reciprocal, j);
+    x[j] = (x[j] - sums[j]) * from_lane(reciprocal, j);
 #pragma unroll
-    for (int i = j + 1; i < at_once; ++i) x[i] = fmaf(panel[j * pitch + i], -x[j], x[i]);
+    for (int i = j + 1; i < at_once; ++i) sums[i] = fmaf(panel[j * pitch + i], x[j], sums[i]);
   }
   if (lane >= lines) return;
 #pragma unroll
@@ -132,16 +137,16 @@ __device__ __forceinline__ void load_floats(float (&to)[count], const float* fro
   }
 }
 
-// What 16 known unknowns take from all that follow: `own` rows of four lines a thread.
+// What 16 known unknowns take from all that follow: `own` rows of four lines a thread. The products
+// are summed up before: a sum that is subtracted at once is rounded once to the size of what is
+// left.
 template <int own, int lines>
 __device__ __forceinline__ void update(const SolveRoom<lines>& room, int first, int rows, int tid) {
   constexpr int groups = lines / 4, step = solve_threads / groups * own;
   const int line = tid % groups * 4;
   const float* const panel = room.panel(first);
   for (int row = at_once + tid / groups * own; first + row < rows; row += step) {
-    float sums[own][4];
-#pragma unroll
-    for (int i = 0; i < own; ++i) load_floats(sums[i], room.unknown(first + row + i) + line);
+    float sums[own][4] = {};
 #pragma unroll 8
     for (int j = 0; j < at_once; ++j) {
       float a[own], x[4];
@@ -150,13 +155,14 @@ __device__ __forceinline__ void update(const SolveRoom<lines>& room, int first, 
 #pragma unroll
       for (int i = 0; i < own; ++i) {
 #pragma unroll
-        for (int q = 0; q < 4; ++q) sums[i][q] = fmaf(a[i], -x[q], sums[i][q]);
+        for (int q = 0; q < 4; ++q) sums[i][q] = fmaf(a[i], x[q], sums[i][q]);
       }
     }
 #pragma unroll
-    for (int i = 0; i < own; ++i)
-      *reinterpret_cast<float4*>(room.unknown(first + row + i) + line) =
-          make_float4(sums[i][0], sums[i][1], sums[i][2], sums[i][3]);
+    for (int i = 0; i < own; ++i) {
+      float4& left = *reinterpret_cast<float4*>(room.unknown(first + row + i) + line);
+      left.x -= sums[i][0], left.y -= sums[i][1], left.z -= sums[i][2], left.w -= sums[i][3];
+    }
   }
 }
 
@@ -184,16 +190,18 @@ __global__ void __launch_bounds__(solve_threads) solve_block_kernel(const SolveB
   const int rows = ceil_div(b.size, at_once) * at_once;
   const SolveRoom<lines> room(gpu::dynamic_shared<float>(), rows);
   copy_lines(room, b, x, count, rows, tid);
-  copy_panel(room.panel(0), room.panel_pitch, b, a, 0, rows, tid);
-  async_commit();
-  async_wait<0>();
-  if (alpha != 1) scale_lines(room, b, alpha, rows, tid);
+  const auto start_panel = [&](int first) {
+    if (first < rows) copy_panel(room.panel(first), room.panel_pitch, b, a, first, rows, tid);
+    async_commit();
+  };
+#pragma unroll 1
+  for (int i = 0; i < solve_panels - 1; ++i) start_panel(i * at_once);
   for (int first = 0; first < rows; first += at_once) {
-    async_wait<0>();
+    async_wait<solve_panels - 2>();
+    if (first == 0 && alpha != 1) scale_lines(room, b, alpha, rows, tid);
     __syncthreads();
     const int next = first + at_once;
-    if (next < rows) copy_panel(room.panel(next), room.panel_pitch, b, a, next, rows, tid);
-    async_commit();
+    start_panel(first + (solve_panels - 1) * at_once);
     if (tid < warp_lanes) solve_among(room, b, first, tid);
     __syncthreads();
     store_solved(room, b, x, count, first, tid);
@@ -229,7 +237,7 @@ int solve_lines_for(std::int64_t lines_of_all, const Device& device) {
 }
 
 double solve_block_us(int size, std::int64_t lines_of_all, const Device& device) {
-  constexpr double launch_us = 3, step_us = 0.3, fma_per_us = 1.2e5;  // of a multiprocessor
+  constexpr double launch_us = 4, step_us = 0.75, fma_per_us = 6e4;  // of a multiprocessor
   const int lines = solve_lines_for(lines_of_all, device);
   const double steps = ceil_div(size, solve_at_once);
   const double work_us = 0.5 * size * size * lines / fma_per_us;

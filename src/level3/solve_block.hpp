@@ -23,7 +23,9 @@ constexpr int solve_at_once = 16;
 // Lines of a block of threads: the fewer, the more blocks share the work and the less each does.
 constexpr int solve_lines[] = {32, 16, 8};
 // Unknowns of a block, from which a call chooses (triangle_solve.cu).
-constexpr int solve_sizes[] = {256, 512, 128};
+constexpr int solve_sizes[] = {256, 128};
+// Panels of the triangle in shared memory: one is used, the others are on their way.
+constexpr int solve_panels = 4;
 
 // The first `size` unknowns from `a` and `x` on: a[i * a_row + j * a_col], x[i * x_step + line *
 // line_step]; one step of each is 1 or -1. alpha multiplies the right-hand side.
@@ -46,7 +48,7 @@ constexpr int solve_pitch(int floats) { return floats + 4; }
 constexpr std::size_t solve_shared_bytes(int size, int lines) {
   const int rows = solve_rows(size);
   return sizeof(float) * static_cast<std::size_t>(rows * solve_pitch(lines) +
-                                                  2 * solve_at_once * solve_pitch(rows));
+                                                  solve_panels * solve_at_once * solve_pitch(rows));
 }
 
 // How many lines a block of threads takes of a call.

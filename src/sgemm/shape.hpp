@@ -64,12 +64,11 @@ KW_HOST_DEVICE constexpr int range_strip(int tiles) {
   return rows < 1 ? 1 : rows > 4 ? 4 : rows;
 }
 
-// Which of `tiles` tiles, from the longest to the shortest, is the `index`-th of blocks that take
-// one after the other, `blocks` apart: every other round goes back, so that who had the longest of
-// a round has the shortest of the next.
-KW_HOST_DEVICE constexpr int turned_round(int index, int blocks, int tiles) {
-  const int round = index / blocks, first = round * blocks;
-  return round % 2 == 0 || first + blocks > tiles ? index : 2 * first + blocks - 1 - index;
+// The tile that a block takes in a round, of tiles from the longest to the shortest: every other
+// round goes back, so that who had the longest of a round has the shortest of the next. None where
+// there are not so many.
+KW_HOST_DEVICE constexpr int tile_in_turn(int round, int block, int blocks) {
+  return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
 }
 
 // A tile, from the longest strip to the shortest, down the lines of a strip.

@@ -37,7 +37,11 @@ class RangeScheduler : public TileScheduler<tile> {
     take_range();
   }
   __device__ __forceinline__ void next() {
-    Base::next();
+    const Schedule& schedule = this->params_.schedule;
+    const int tile_number =
+        tile_in_turn(this->work_.tile / schedule.blocks + 1, static_cast<int>(blockIdx.x),
+                     schedule.blocks);
+    this->work_.tile = tile_number < schedule.tiles ? tile_number : -1;
     take_range();
   }
   // All of its tile that counts.
@@ -55,10 +59,8 @@ class RangeScheduler : public TileScheduler<tile> {
   };
   __device__ __forceinline__ Place place() const {
     const int tiles_m = this->tiles_m(), tiles_n = this->tiles_n(), of_entry = tiles_m * tiles_n;
-    const Schedule& schedule = this->params_.schedule;
-    const int tile_number = turned_round(this->work_.tile, schedule.blocks, schedule.tiles);
-    const int entry = tile_number / of_entry;
-    return {entry, range_tile(this->params_.problem.k_range, tile_number - entry * of_entry,
+    const int entry = this->work_.tile / of_entry;
+    return {entry, range_tile(this->params_.problem.k_range, this->work_.tile - entry * of_entry,
                               tiles_m, tiles_n)};
   }
   __device__ __forceinline__ void take_range() {

@@ -31,13 +31,12 @@ class ShapedScheduler : public Scheduler<config> {
   }
 
  private:
-  // The tile of the next round, of which every other one goes back (turned_round). Of tiles with
-  // ranges none is shared.
+  // The tile of the next round (tile_in_turn). Of tiles with ranges none is shared.
   __device__ __forceinline__ StreamWork next_in_turn(const StreamWork& work) const {
     const StreamSchedule& s = this->schedule_;
-    const int begin = (work.tile / s.blocks + 1) * s.blocks + static_cast<int>(blockIdx.x);
-    return begin < s.tiles ? StreamWork{turned_round(begin, s.blocks, s.tiles), 0, s.iterations}
-                           : StreamWork{};
+    const int next =
+        tile_in_turn(work.tile / s.blocks + 1, static_cast<int>(blockIdx.x), s.blocks);
+    return next < s.tiles ? StreamWork{next, 0, s.iterations} : StreamWork{};
   }
   // In line: across a call the accumulators would have to be kept in memory.
   __device__ __forceinline__ static StreamTileIndex place(const StreamSchedule& schedule,
