@@ -75,8 +75,7 @@ std::size_t workspace_bytes(const Level3& p, const Device& device) {
 }
 Status launch(const Level3& p, const Device& device, Workspace workspace, Stream stream) {
   const cusolverDnHandle_t handle = handle_of(device.ordinal);
-  cusolverStatus_t status =
-      cusolver().set_stream(handle, static_cast<cudaStream_t>(stream.handle));
+  cusolverStatus_t status = cusolver().set_stream(handle, static_cast<cudaStream_t>(stream.handle));
   if (status == CUSOLVER_STATUS_SUCCESS)
     status = cusolver().spotrf(handle, fill_of(p), static_cast<int>(p.m), p.c,
                                static_cast<int>(p.ldc), static_cast<float*>(workspace.data),

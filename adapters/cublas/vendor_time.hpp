@@ -23,10 +23,10 @@ const VendorTimes* vendor_times_of(const std::string& device_name);
 
 double predict_vendor_us(const VendorTimes& times, const VendorShape& shape);
 
-// For a routine of level 3 cuBLAS takes a share of its time for the product of that size, and beside
-// it, where it works by blocks one after the other, so much for each row of the triangle, at most
-// most_us. Fitted to results/h200/level3-*.json, rather too little than too much; calls below 128
-// rows are judged by the same lines.
+// For a routine of level 3 cuBLAS takes a share of its time for the product of that size, and
+// beside it, where it works by blocks one after the other, so much for each row of the triangle, at
+// most most_us. Fitted to results/h200/level3-*.json, rather too little than too much; calls below
+// 128 rows are judged by the same lines.
 struct RoutineTime {
   double share, each_us, most_us;
 };

@@ -29,12 +29,11 @@ struct ExpandTuning {
   std::int64_t column_step;
   std::int64_t most_elements;  // of B, written at a time: twice as many floats each way
 };
-inline constexpr ExpandTuning expand_tuning = {
-    .launch_us = 1.6,
-    .bytes_per_us = 5e6,
-    .least_columns = 256,
-    .column_step = 128,
-    .most_elements = std::int64_t{8192} * 8192};
+inline constexpr ExpandTuning expand_tuning = {.launch_us = 1.6,
+                                               .bytes_per_us = 5e6,
+                                               .least_columns = 256,
+                                               .column_step = 128,
+                                               .most_elements = std::int64_t{8192} * 8192};
 
 inline bool reads_operands_on_host(const Cgemm& p) {
   return p.loop_k() > 0 && p.m > 0 && p.n > 0 && p.batch > 0;

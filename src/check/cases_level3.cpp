@@ -130,21 +130,21 @@ std::vector<Level3Case> level3_cases_of_shape(Routine routine, std::int64_t m, s
   if (routine == Routine::potrf) conditions = {Condition::good, Condition::graded};
   std::vector<Level3Case> cases;
   for (const Level3Case& form : forms(routine)) {
-   for (const Condition condition : conditions) {
-    for (const Variant& v : variants) {
-      Level3Case c = with_sizes(form, m, n, k);
-      c.lda_pad = v.lda_pad;
-      c.ldb_pad = v.ldb_pad;
-      c.ldc_pad = v.ldc_pad;
-      c.alpha = v.alpha;
-      c.beta = v.beta;
-      c.input = input;
-      c.seed = seed;
-      c.guard = v.guard;
-      c.condition = condition;
-      cases.push_back(c);
+    for (const Condition condition : conditions) {
+      for (const Variant& v : variants) {
+        Level3Case c = with_sizes(form, m, n, k);
+        c.lda_pad = v.lda_pad;
+        c.ldb_pad = v.ldb_pad;
+        c.ldc_pad = v.ldc_pad;
+        c.alpha = v.alpha;
+        c.beta = v.beta;
+        c.input = input;
+        c.seed = seed;
+        c.guard = v.guard;
+        c.condition = condition;
+        cases.push_back(c);
+      }
     }
-   }
   }
   return cases;
 }

@@ -56,10 +56,10 @@ struct Region {
   }
 };
 
-// What makes a triangle, or a symmetric matrix, hard. `graded`: its rows become smaller by 2^24 from
-// the first to the last, and its columns likewise; of a triangle the columns become larger, so that
-// the products of a row are of all sizes. `ill`: each block of 32 on the diagonal has a condition
-// of some 10^8, by which unknowns grow.
+// What makes a triangle, or a symmetric matrix, hard. `graded`: its rows become smaller by 2^24
+// from the first to the last, and its columns likewise; of a triangle the columns become larger, so
+// that the products of a row are of all sizes. `ill`: each block of 32 on the diagonal has a
+// condition of some 10^8, by which unknowns grow.
 enum class Condition { good, graded, ill };
 
 // Every word of an allocation: the input's values within the matrix, or canaries there too where

@@ -29,9 +29,8 @@ class GuardedMatrix {
   const FillMatrix& filled() const { return filled_; }
 
   // Writes canaries everywhere, then the values over the matrix itself unless nothing may read it.
-  void fill(const InputStream& values, bool readable, Region region = {},
-            float beside_diagonal = 0, Condition condition = Condition::good,
-            bool is_symmetric = false);
+  void fill(const InputStream& values, bool readable, Region region = {}, float beside_diagonal = 0,
+            Condition condition = Condition::good, bool is_symmetric = false);
   // Empty where no word changed since `fill` (of an output: none outside of the matrix), else a
   // sentence that says which did.
   std::string find_change(const char* name, bool is_output);

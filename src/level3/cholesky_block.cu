@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(factor_threads) cholesky_block_kernel(const Di
   if (!is_first && *b.info != 0) return;
   each_own_element(b, tid, [&](int row, int col) {
     const bool is_there = row < b.size && col <= row;
-    async_copy<4>(&shared.a[col][row],
-                  is_there ? b.a + row * b.row_step + col * b.col_step : b.a, is_there ? 4 : 0);
+    async_copy<4>(&shared.a[col][row], is_there ? b.a + row * b.row_step + col * b.col_step : b.a,
+                  is_there ? 4 : 0);
   });
   async_commit();
   async_wait<0>();
@@ -152,8 +152,7 @@ __global__ void __launch_bounds__(factor_threads) cholesky_block_kernel(const Di
   }
   if (is_first && tid == 0) *b.info = 0;
   each_own_element(b, tid, [&](int row, int col) {
-    if (row < b.size && col <= row)
-      b.a[row * b.row_step + col * b.col_step] = shared.a[col][row];
+    if (row < b.size && col <= row) b.a[row * b.row_step + col * b.col_step] = shared.a[col][row];
   });
 }
 

@@ -13,7 +13,8 @@ namespace kw {
 enum class Routine : std::uint8_t { syrk, syrkx, syr2k, symm, trmm, trsm, potrf };
 
 inline const char* to_string(Routine routine) {
-  constexpr const char* names[] = {"ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm", "spotrf"};
+  constexpr const char* names[] = {"ssyrk", "ssyrkx", "ssyr2k", "ssymm",
+                                   "strmm", "strsm",  "spotrf"};
   return names[static_cast<int>(routine)];
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int solve_threads = 256, at_once = solve_at_once;
 
-// The floats of shared memory: the lines, [unknown][line]; and a ring of panels of 16 columns of the
-// triangle, [column][row], whose row 0 is the first unknown's.
+// The floats of shared memory: the lines, [unknown][line]; and a ring of panels of 16 columns of
+// the triangle, [column][row], whose row 0 is the first unknown's.
 template <int lines>
 struct SolveRoom {
   static constexpr int pitch = solve_pitch(lines);

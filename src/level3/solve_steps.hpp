@@ -17,8 +17,7 @@ namespace KW_TARGET {
 // A system from its first unknown to its last, which may be the last row or column of A.
 class Solve {
  public:
-  Solve(const Level3& p, int block)
-      : p_(p), block_(block), forward_(p.is_lower() == p.on_left) {}
+  Solve(const Level3& p, int block) : p_(p), block_(block), forward_(p.is_lower() == p.on_left) {}
 
   // Calls block(SolveBlock) and update(Sgemm) in the order of a solution.
   template <class Block, class Update>
@@ -104,8 +103,8 @@ class ProductForms {
  public:
   // The number of a product's form; the next one where it is new.
   std::size_t find(const Sgemm& product) {
-    const Form own = {product.m, product.n, product.k, product.op_a, product.op_b,
-                      product.triangle};
+    const Form own = {product.m,    product.n,    product.k,
+                      product.op_a, product.op_b, product.triangle};
     for (std::size_t i = 0; i < forms_.size(); ++i) {
       if (forms_[i] == own) return i;
     }

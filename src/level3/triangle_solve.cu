@@ -65,8 +65,7 @@ struct TriangleSolve {
     const auto update = [&](const Sgemm& product) {
       return launch_planned(plan.parts[forms.find(product)], product, device, workspace, stream);
     };
-    const Status status =
-        Solve(p, plan.data.get<SolvePlan>().block).each_step(block, update);
+    const Status status = Solve(p, plan.data.get<SolvePlan>().block).each_step(block, update);
     return status.ok() && p.alpha_at != nullptr ? clear_where_zero(p, stream) : status;
   }
   static Kernel<Level3> row(const char* name) {

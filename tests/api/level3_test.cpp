@@ -2,52 +2,19 @@
 // diagonal against float64, what is not read and not written, and its errors.
 #include "kernelwright/level3.hpp"
 
-#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "kernelwright/kernelwright.h"
-#include "support.hpp"
+#include "level3_support.hpp"
 
 namespace kw::test {
 namespace {
 
-// A matrix of rows x cols in a layout, with NaN in the padding, and beside a triangle where one is
-// named.
-struct Stored {
-  std::int64_t rows, cols, ld;
-  Layout layout;
-  std::vector<float> values;
-
-  Stored(std::int64_t r, std::int64_t c, Layout l, unsigned seed, float scale = 1)
-      : rows(r), cols(c), ld((l == Layout::row_major ? c : r) + 3), layout(l) {
-    const std::int64_t lines = layout == Layout::row_major ? rows : cols;
-    const std::vector<float> random = random_floats(rows * cols, seed);
-    values.assign(static_cast<std::size_t>(lines * ld), nan);
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j)
-        at(i, j) = scale * random[static_cast<std::size_t>(i * cols + j)];
-  }
-  std::size_t place(std::int64_t i, std::int64_t j) const {
-    return static_cast<std::size_t>(layout == Layout::row_major ? i * ld + j : i + j * ld);
-  }
-  float& at(std::int64_t i, std::int64_t j) { return values[place(i, j)]; }
-  float at(std::int64_t i, std::int64_t j) const { return values[place(i, j)]; }
-  void keep_triangle(Uplo uplo, bool with_diagonal = true) {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j)
-        if (i == j ? !with_diagonal : (uplo == Uplo::lower) != (j < i)) at(i, j) = nan;
-  }
-  template <class T>
-  MatrixView<T> view(T* data, Op op = Op::none) const {
-    return {data, rows, cols, ld, layout, op};
-  }
-};
-
 bool is_of(Uplo uplo, std::int64_t i, std::int64_t j) {
   return i == j || (uplo == Uplo::lower ? j < i : i < j);
 }
-double element(const Stored& x, Op op, std::int64_t i, std::int64_t j) {
+double stored_element(const Stored& x, Op op, std::int64_t i, std::int64_t j) {
   return op == Op::none ? x.at(i, j) : x.at(j, i);
 }
 double symmetric(const Stored& a, Uplo uplo, std::int64_t i, std::int64_t j) {
@@ -105,7 +72,8 @@ TEST_P(ApiLevel3, UpdatesOfATriangle) {
     const auto of_triangle = [&](std::int64_t i, std::int64_t j) { return is_of(uplo, i, j); };
     const auto sum = [&](const Stored& x, const Stored& y, std::int64_t i, std::int64_t j) {
       double total = 0;
-      for (std::int64_t l = 0; l < k; ++l) total += element(x, op, i, l) * element(y, op, j, l);
+      for (std::int64_t l = 0; l < k; ++l)
+        total += stored_element(x, op, i, l) * stored_element(y, op, j, l);
       return total;
     };
     for (const Math math : {Math::fp32, Math::fp32_split}) {
@@ -204,72 +172,6 @@ TEST_P(ApiLevel3, SystemsInOneCall) {
     ASSERT_TRUE(std::isnan(expected) ? std::isnan(got[i]) : std::fabs(got[i] - expected) <= 1e-6f)
         << i;
   }
-}
-
-// A symmetric matrix with 4 on its diagonal, of which one triangle is kept.
-Stored positive(std::int64_t n, Layout layout, Uplo uplo) {
-  Stored a(n, n, layout, 21, 1.0f / static_cast<float>(n));
-  for (std::int64_t i = 0; i < n; ++i) a.at(i, i) = 4;
-  a.keep_triangle(uplo);
-  return a;
-}
-int value_of(const DeviceFloats& info) { return std::bit_cast<int>(info.get()[0]); }
-int* address_of(const DeviceFloats& info) { return reinterpret_cast<int*>(info.data()); }
-
-TEST_P(ApiLevel3, FactorsOfATriangle) {
-  for (const std::int64_t n : {1, 33, 150}) {
-    for (const Layout layout : {Layout::row_major, Layout::col_major}) {
-      for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
-        const Stored a = positive(n, layout, uplo);
-        for (const Math math : {Math::fp32, Math::fp32_split}) {
-          const DeviceFloats on_a(context, a.values), info(context, {nan});
-          spotrf(context, uplo, a.view(on_a.data()), address_of(info), {math});
-          EXPECT_EQ(value_of(info), 0);
-          const std::vector<float> got = on_a.get();
-          const auto l = [&](std::int64_t i, std::int64_t j) -> double {
-            return got[uplo == Uplo::lower ? a.place(i, j) : a.place(j, i)];
-          };
-          for (std::int64_t i = 0; i < n; ++i) {
-            for (std::int64_t j = 0; j <= i; ++j) {
-              double sum = 0;
-              for (std::int64_t q = 0; q <= j; ++q) sum += l(i, q) * l(j, q);
-              ASSERT_NEAR(sum, uplo == Uplo::lower ? a.at(i, j) : a.at(j, i), 4e-6)
-                  << i << ", " << j;
-            }
-          }
-          for (std::size_t at = 0; at < got.size(); ++at) {
-            if (std::isnan(a.values[at])) {
-              ASSERT_EQ(std::memcmp(&got[at], &a.values[at], sizeof(float)), 0) << at;
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_P(ApiLevel3, PivotsThatAreNotPositive) {
-  constexpr std::int64_t n = 300;
-  for (const std::int64_t pivot : {0, 17, 131, 299}) {
-    for (const float value : {0.0f, -1.0f, nan}) {
-      for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
-        Stored a = positive(n, Layout::row_major, uplo);
-        a.at(pivot, pivot) = value;
-        if (pivot > 0) a.at(pivot - 1, pivot - 1) = 1;
-        const DeviceFloats on_a(context, a.values), info(context, {0.0f});
-        spotrf(context, uplo, a.view(on_a.data()), address_of(info));
-        EXPECT_EQ(value_of(info), pivot + 1) << value;
-      }
-    }
-  }
-  // An element beside the diagonal that is NaN makes a later pivot one.
-  Stored a = positive(n, Layout::row_major, Uplo::lower);
-  a.at(200, 100) = nan;
-  const DeviceFloats on_a(context, a.values), info(context, {0.0f}), none(context, {nan});
-  spotrf(context, Uplo::lower, a.view(on_a.data()), address_of(info));
-  EXPECT_EQ(value_of(info), 201);
-  spotrf(context, Uplo::lower, row_major(static_cast<float*>(nullptr), 0, 0), address_of(none));
-  EXPECT_EQ(value_of(none), 0);
 }
 
 TEST_P(ApiLevel3, NothingIsReadWhereScalarsSaySo) {

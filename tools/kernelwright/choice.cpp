@@ -85,8 +85,8 @@ struct MadeOfProducts {
                             Workspace workspace, Stream stream) {
     return launch_planned(kernel_of(plan), problem, device, plan, workspace, stream);
   }
-  static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>& plan,
-                                const PathWords& words) {
+  static const char* path_taken(const Problem& problem, const Device& device,
+                                const Plan<Problem>& plan, const PathWords& words) {
     const Kernel<Problem>& kernel = kernel_of(plan);
     return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, plan, words)
                                         : kernel.name;

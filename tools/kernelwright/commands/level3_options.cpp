@@ -13,9 +13,8 @@
 namespace kw {
 namespace {
 
-constexpr Routine all_routines[] = {Routine::syrk, Routine::syrkx, Routine::syr2k,
-                                    Routine::symm, Routine::trmm,  Routine::trsm,
-                                    Routine::potrf};
+constexpr Routine all_routines[] = {Routine::syrk, Routine::syrkx, Routine::syr2k, Routine::symm,
+                                    Routine::trmm, Routine::trsm,  Routine::potrf};
 constexpr std::int64_t default_problems = 120;
 
 // What is measured where no shape is asked for.
@@ -126,8 +125,9 @@ void Level3Choice::add_options(CLI::App& to) {
   to.add_option("--op", ops, "all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm, spotrf")
       ->type_name("LIST")
       ->capture_default_str();
-  CLI::Option* shape_option = to.add_option(
-      "--shape", shape, "MxNxK,... (N is a cube): updates have m and k, spotrf m, the others m and n");
+  CLI::Option* shape_option =
+      to.add_option("--shape", shape,
+                    "MxNxK,... (N is a cube): updates have m and k, spotrf m, the others m and n");
   shape_option->type_name("LIST")->check(not_empty());
   CLI::Option* sweep_option =
       to.add_option("--sweep", sweep, "random")->check(CLI::IsMember({"random"}));
