@@ -16,8 +16,8 @@ class ApiCholesky : public testing::TestWithParam<DeviceKind> {
 };
 
 // A symmetric matrix with 4 on its diagonal, of which one triangle is kept.
-Stored positive(std::int64_t n, Layout layout, Uplo uplo) {
-  Stored a(n, n, layout, 21, 1.0f / static_cast<float>(n));
+LaidOut positive(std::int64_t n, Layout layout, Uplo uplo) {
+  LaidOut a(n, n, layout, 21, 1.0f / static_cast<float>(n));
   for (std::int64_t i = 0; i < n; ++i) a.at(i, i) = 4;
   a.keep_triangle(uplo);
   return a;
@@ -29,7 +29,7 @@ TEST_P(ApiCholesky, FactorsOfATriangle) {
   for (const std::int64_t n : {1, 33, 150}) {
     for (const Layout layout : {Layout::row_major, Layout::col_major}) {
       for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
-        const Stored a = positive(n, layout, uplo);
+        const LaidOut a = positive(n, layout, uplo);
         for (const Math math : {Math::fp32, Math::fp32_split}) {
           const DeviceFloats on_a(context, a.values), info(context, {nan});
           spotrf(context, uplo, a.view(on_a.data()), address_of(info), {math});
@@ -62,7 +62,7 @@ TEST_P(ApiCholesky, PivotsThatAreNotPositive) {
   for (const std::int64_t pivot : {0, 17, 131, 299}) {
     for (const float value : {0.0f, -1.0f, nan}) {
       for (const Uplo uplo : {Uplo::lower, Uplo::upper}) {
-        Stored a = positive(n, Layout::row_major, uplo);
+        LaidOut a = positive(n, Layout::row_major, uplo);
         a.at(pivot, pivot) = value;
         if (pivot > 0) a.at(pivot - 1, pivot - 1) = 1;
         const DeviceFloats on_a(context, a.values), info(context, {0.0f});
@@ -72,7 +72,7 @@ TEST_P(ApiCholesky, PivotsThatAreNotPositive) {
     }
   }
   // An element beside the diagonal that is NaN makes a later pivot one.
-  Stored a = positive(n, Layout::row_major, Uplo::lower);
+  LaidOut a = positive(n, Layout::row_major, Uplo::lower);
   a.at(200, 100) = nan;
   const DeviceFloats on_a(context, a.values), info(context, {0.0f}), none(context, {nan});
   spotrf(context, Uplo::lower, a.view(on_a.data()), address_of(info));

@@ -11,12 +11,12 @@ namespace kw::test {
 
 // A matrix of rows x cols in a layout, with NaN in the padding, and beside a triangle where one is
 // named.
-struct Stored {
+struct LaidOut {
   std::int64_t rows, cols, ld;
   Layout layout;
   std::vector<float> values;
 
-  Stored(std::int64_t r, std::int64_t c, Layout l, unsigned seed, float scale = 1)
+  LaidOut(std::int64_t r, std::int64_t c, Layout l, unsigned seed, float scale = 1)
       : rows(r), cols(c), ld((l == Layout::row_major ? c : r) + 3), layout(l) {
     const std::int64_t lines = layout == Layout::row_major ? rows : cols;
     const std::vector<float> random = random_floats(rows * cols, seed);
