@@ -175,7 +175,7 @@ struct RealCut {
     for (std::int64_t column = 0; column < p.n; column += columns) {
       const Cgemm some = some_columns(p, column, std::min(columns, p.n - column));
       for (std::int64_t first = 0; first < p.k; first += depth) {
-        const Status status = visit(some_depth(some, first, std::min(depth, p.k - first)));
+        Status status = visit(some_depth(some, first, std::min(depth, p.k - first)));
         if (!status.ok()) return status;
       }
     }

@@ -40,9 +40,9 @@ class Cholesky {
                 const Update& update) const {
     if (size <= block_) return block(block_of(first, size));
     const std::int64_t part = first_part(size, block_), left = size - part;
-    const Status factored = factor(first, part, block, solve, update);
+    Status factored = factor(first, part, block, solve, update);
     if (!factored.ok()) return factored;
-    const Status solved = solve(solve_of(first, part, left));
+    Status solved = solve(solve_of(first, part, left));
     if (!solved.ok()) return solved;
     const Status updated = update(update_of(first, part, left));
     return updated.ok() ? factor(first + part, left, block, solve, update) : updated;

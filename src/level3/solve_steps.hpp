@@ -32,7 +32,7 @@ class Solve {
                const Update& update) const {
     if (size <= block_) return block(block_of(first, size, is_first));
     const std::int64_t part = level3::first_part(size, block_);
-    const Status known = solve(first, part, is_first, block, update);
+    Status known = solve(first, part, is_first, block, update);
     if (!known.ok()) return known;
     const Status updated = update(update_of(first, part, size - part, is_first));
     return updated.ok() ? solve(first + part, size - part, false, block, update) : updated;
