@@ -51,11 +51,12 @@ __device__ __forceinline__ Root root_of(float pivot) {
 // shared.failed.
 __device__ __forceinline__ void factor_square(CholeskyShared& shared, int first, int size,
                                               int lane) {
-  const int row = lane < factor_at_once ? lane : 0;
+  const bool has_row = lane < factor_at_once;  // the others only exchange
+  const int row = has_row ? lane : 0;
   float own[factor_at_once], sums[factor_at_once] = {};
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j)
-    own[j] = j <= row ? shared.a[first + j][first + row] : 0.0f;
+    own[j] = has_row && j <= row ? shared.a[first + j][first + row] : 0.0f;
   int failed = -1;
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) {
@@ -71,7 +72,7 @@ __device__ __forceinline__ void factor_square(CholeskyShared& shared, int first,
       sums[q] = fmaf(own[j], from_lane(own[j], q), sums[q]);
   }
   if (lane == 0) shared.failed = failed;
-  if (lane >= factor_at_once) return;
+  if (!has_row) return;
 #pragma unroll
   for (int j = 0; j < factor_at_once; ++j) {
     if (j <= row) shared.a[first + j][first + row] = own[j];

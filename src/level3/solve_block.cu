@@ -106,19 +106,22 @@ __device__ __forceinline__ void solve_among(const SolveRoom<lines>& room, const 
   const float diagonal = panel[own * pitch + own];
   const bool is_one = b.unit_diagonal || first + own >= b.size;
   const float reciprocal = is_one ? 1.0f : 1.0f / diagonal;
-  const int line = lane < lines ? lane : 0;
+  const bool has_line = lane < lines;  // the others only exchange
   float x[at_once], sums[at_once];
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) x[i] = room.unknown(first + i)[line], sums[i] = 0;
+  for (int i = 0; i < at_once; ++i) {
+    x[i] = has_line ? room.unknown(first + i)[lane] : 0.0f;
+    sums[i] = 0;
+  }
 #pragma unroll
   for (int j = 0; j < at_once; ++j) {
     x[j] = (x[j] - sums[j]) * from_lane(reciprocal, j);
 #pragma unroll
     for (int i = j + 1; i < at_once; ++i) sums[i] = fmaf(panel[j * pitch + i], x[j], sums[i]);
   }
-  if (lane >= lines) return;
+  if (!has_line) return;
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) room.unknown(first + i)[line] = x[i];
+  for (int i = 0; i < at_once; ++i) room.unknown(first + i)[lane] = x[i];
 }
 
 template <int count>
