@@ -13,7 +13,7 @@ namespace {
 // Both scalars lie in the same place, and both operands of an update have the same operation.
 bool supports(const Level3& p, const Device& device) {
   const bool same_op = p.op_a == p.op_b || !p.reads_b();
-  return device.kind == DeviceKind::cuda && p.batch == 1 &&
+  return device.kind == DeviceKind::cuda && !p.factors() && p.batch == 1 &&
          (p.updates_triangle() ? same_op : p.op_b == Op::none) &&
          ((p.alpha_at == nullptr) == (p.beta_at == nullptr)) &&
          warm_handle(device.ordinal, CUBLAS_PEDANTIC_MATH).handle != nullptr;
@@ -63,6 +63,7 @@ Status compute(cublasHandle_t handle, const Level3& p, const float* alpha, const
       return check(cublasStrsm_v2_64(handle, as.side, as.fill, as.of_triangle, as.diagonal, p.n,
                                      p.m, alpha, p.a, p.lda, p.c, p.ldc),
                    "cublasStrsm_v2_64");
+    case Routine::potrf: break;  // peers/cusolver.cpp
   }
   return Status::success();
 }
@@ -79,8 +80,10 @@ Status launch(const Level3& p, const Device& device, Workspace workspace, Stream
 }  // namespace
 
 KernelList<Level3> level3_cuda() {
-  return {{"cublas", nullptr, "NVIDIA cuBLAS, pedantic FP32", Role::peer, Math::fp32, supports,
-           workspace_bytes, launch}};
+  KernelList<Level3> peers = {{"cublas", nullptr, "NVIDIA cuBLAS, pedantic FP32", Role::peer,
+                               Math::fp32, supports, workspace_bytes, launch}};
+  for (const Kernel<Level3>& peer : cholesky_cuda()) peers.push_back(peer);
+  return peers;
 }
 #else
 KernelList<Level3> level3_cuda() { return {}; }

@@ -169,6 +169,7 @@ Lane::Key Lane::key_of(const Call& call) {
   put(static_cast<std::int64_t>(p.routine), 3);
   put(static_cast<std::int64_t>(p.triangle), 2);
   put((p.on_right ? 2 : 0) + (p.unit_diagonal ? 1 : 0), 2);
+  put(p.routine == Routine::trmm && p.b == p.c ? 1 : 0, 1);  // in place
   put(kind_of(p.alpha, p), 3);
   put(kind_of(p.beta, p), 3);
   put(epilogue_kind(p), 4);

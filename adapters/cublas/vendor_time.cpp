@@ -141,7 +141,11 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
 
 double predict_vendor_us(const VendorTimes& times, const Product& product) {
   const double real_us = predict_vendor_us(times, vendor_shape(product));
-  return (product.is_complex ? complex_share : least_share(product.routine)) * real_us;
+  if (product.is_complex) return complex_share * real_us;
+  const RoutineTime t = time_of_routine(product.routine);
+  const bool by_a = product.routine == Routine::trmm || product.routine == Routine::trsm;
+  const auto rows = static_cast<double>(by_a ? product.k : product.m);
+  return t.share * real_us + std::min(t.each_us * rows, t.most_us);
 }
 
 }  // namespace kw::cublas

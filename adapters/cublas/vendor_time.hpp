@@ -23,21 +23,24 @@ const VendorTimes* vendor_times_of(const std::string& device_name);
 
 double predict_vendor_us(const VendorTimes& times, const VendorShape& shape);
 
-// For a routine of level 3 cuBLAS takes a share of its time for the product of that size: of one
-// triangle of C 0.62 where n is large, more where it is a few hundred; of a system more the fewer
-// the right-hand sides are. Nobody has measured that shape by shape, so a call is judged by the
-// least share.
-constexpr double least_share(Routine routine) {
+// For a routine of level 3 cuBLAS takes a share of its time for the product of that size, and
+// beside it, where it works by blocks one after the other, so much for each row of the triangle, at
+// most most_us. Fitted to results/h200/level3-*.json, rather too little than too much; calls below
+// 128 rows are judged by the same lines.
+struct RoutineTime {
+  double share, each_us, most_us;
+};
+constexpr RoutineTime time_of_routine(Routine routine) {
   switch (routine) {
     case Routine::syrk:
-    case Routine::syrkx: return 0.6;
-    case Routine::syr2k: return 1.2;
-    case Routine::trmm:
-    case Routine::trsm: return 0.55;
+    case Routine::syrkx: return {0.5, 0.02, 10};
+    case Routine::syr2k: return {1, 0.02, 10};
+    case Routine::trmm: return {0.47, 0.02, 10};
+    case Routine::trsm: return {0.55, 0.2, 1e9};
     case Routine::gemm:
     case Routine::symm: break;
   }
-  return 1;
+  return {1, 0, 0};
 }
 // For a complex product, of what the real one with as many operations takes: rather too little.
 constexpr double complex_share = 0.9;

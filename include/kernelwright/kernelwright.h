@@ -251,6 +251,11 @@ KW_API kwStatus_t kwStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kw
                                         int64_t n, const float* alpha, const float* a, int64_t lda,
                                         int64_t stride_a, float* b, int64_t ldb, int64_t stride_b,
                                         int64_t batch);
+/* A = L L^T (KW_LOWER) or U^T U, A n x n, symmetric positive definite: one triangle is read and
+ * becomes L or U. *info, in the device's memory (of a CPU handle: in the host's), becomes 0, or the
+ * order of the first leading minor that is not positive. */
+KW_API kwStatus_t kwSpotrf(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, int64_t n, float* a,
+                           int64_t lda, int* info);
 /* How the same call would be computed, as kwPlanSgemm; its workspace_bytes are those that the call
  * has use for within the handle's limit. */
 KW_API kwStatus_t kwPlanSsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
@@ -281,6 +286,8 @@ KW_API kwStatus_t kwPlanStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout
                                             int64_t n, const float* alpha, const float* a,
                                             int64_t lda, int64_t stride_a, float* b, int64_t ldb,
                                             int64_t stride_b, int64_t batch, kwSgemmPlan* plan);
+KW_API kwStatus_t kwPlanSpotrf(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, int64_t n,
+                               float* a, int64_t lda, int* info, kwSgemmPlan* plan);
 /* A complex number, as cuComplex and C's float _Complex lie in memory. */
 typedef struct kwComplex {
   float re, im;

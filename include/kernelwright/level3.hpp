@@ -1,5 +1,5 @@
 // Single-precision level 3 beside the product: updates of a triangle, products with a symmetric or
-// a triangular matrix, triangular systems.
+// a triangular matrix, triangular systems; and the Cholesky factorisation, which is made of them.
 //
 // Triangles  `uplo` names the triangle, diagonal included, of the matrix as its view has it: of C
 // for
@@ -23,7 +23,8 @@
 //            too.
 // Workspace  strmm and ssymm: as many floats as A has, besides the product's.
 // Method     Updates are products whose tiles outside of the triangle are left out. Systems by
-//            blocks: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 8.
+//            blocks: Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 8;
+//            factors by halves, chapter 10.
 #pragma once
 
 #include <cstddef>
@@ -76,6 +77,14 @@ KW_API void strsm_batched(Context& context, Side side, Uplo uplo, Diag diag, Sca
                           std::int64_t stride_a, std::int64_t stride_b,
                           const Level3Options& options = {});
 
+/// A = L L^T (lower) or U^T U of a symmetric positive definite A, of which one triangle is read and
+/// becomes L or U. `info` is an int in the device's memory (of a CPU context: in the host's), which
+/// is written on the stream: 0; or, where the leading minor of that order is not positive, NaN
+/// among it, its order, and then the triangle holds values of no use. A + E = L L^T with
+/// |E| <= (n + 1) 2^-24 |L| |L|^T.
+KW_API void spotrf(Context& context, Uplo uplo, MatrixView<float> a, int* info,
+                   const Level3Options& options = {});
+
 /// Workspace that the call of the same name has use for: with less it may take a slower way.
 KW_API std::size_t ssyrk_workspace_bytes(const Context& context, Uplo uplo, Scalar alpha,
                                          MatrixView<const float> a, Scalar beta,
@@ -104,5 +113,7 @@ KW_API std::size_t strsm_batched_workspace_bytes(const Context& context, Side si
                                                  MatrixView<float> b, std::int64_t batch,
                                                  std::int64_t stride_a, std::int64_t stride_b,
                                                  const Level3Options& options = {});
+KW_API std::size_t spotrf_workspace_bytes(const Context& context, Uplo uplo, MatrixView<float> a,
+                                          const Level3Options& options = {});
 
 }  // namespace kw

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 SCHEMA = 1
-LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm")
+LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm", "spotrf")
 PRODUCTS = ("sgemm", "cgemm", *LEVEL3)  # whose rate is of operations
 ROWWISE = ("softmax", "log_softmax", "layer_norm", "rms_norm", "map")
 OPS = (*PRODUCTS, "scale_add", "reduce", *ROWWISE, "app")

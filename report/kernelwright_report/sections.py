@@ -23,6 +23,7 @@ TITLES = {
 OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)",
     "ssyrk": "Update of a triangle (ssyrk)", "ssyrkx": "Update of a triangle (ssyrkx)", "ssyr2k": "Update of a triangle (ssyr2k)",
     "ssymm": "Symmetric product (ssymm)", "strmm": "Triangular product (strmm)", "strsm": "Triangular systems (strsm)",
+    "spotrf": "Cholesky factorisation (spotrf)",
     "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)",
     **dict.fromkeys(ROWWISE, "Row-wise operations (rowwise)")}
 # What a part holds depends on the file; one without tables and pictures is left out.

@@ -41,6 +41,7 @@ struct Level3Arguments {
   float* c;
   std::int64_t ldc;
   std::int64_t batch = 1, stride_a = 0, stride_c = 0;
+  int* info = nullptr;
 
   bool updates() const { return routine <= Routine::syr2k; }
   bool has_beta() const { return routine <= Routine::symm; }
@@ -59,8 +60,19 @@ Status check_scalar_of_host(const float* value, const char* argument) {
                  argument);
 }
 
+Status to_factorisation(const kwContext& context, const Level3Arguments& args, Level3Call* call) {
+  using namespace kw::detail;
+  call->routine = args.routine;
+  call->uplo = static_cast<kw::Uplo>(args.uplo);
+  call->c = stored(args.c, args.n, args.n, args.ldc, args);
+  call->info = args.info;
+  call->options.math = context.sgemm_options.math;
+  return first_failure({check_layout(args.layout, "layout"), check_size(args.n, "n")});
+}
+
 Status to_call(const kwContext& context, const Level3Arguments& args, Level3Call* call) {
   using namespace kw::detail;
+  if (args.routine == Routine::potrf) return to_factorisation(context, args, call);
   const bool on_host = context.pointer_mode == KW_POINTER_MODE_HOST;
   Status status =
       first_failure({check_layout(args.layout, "layout"), check_op(args.op, "op"),
@@ -125,6 +137,13 @@ Level3Arguments system_of(kwLayout_t layout, kwSide_t side, kwUplo_t uplo, kwOp_
   args.stride_c = stride_b;
   return args;
 }
+Level3Arguments factorisation_of(kwLayout_t layout, kwUplo_t uplo, std::int64_t n, float* a,
+                                 std::int64_t lda, int* info) {
+  Level3Arguments args = update_of(Routine::potrf, layout, uplo, KW_OP_NONE, n, n, nullptr, nullptr,
+                                   0, nullptr, 0, nullptr, a, lda);
+  args.info = info;
+  return args;
+}
 
 }  // namespace
 
@@ -170,6 +189,14 @@ kwStatus_t kwStrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t 
                                  int64_t ldb, int64_t stride_b, int64_t batch) {
   return compute(handle, system_of(layout, side, uplo, op, diag, m, n, alpha, a, lda, stride_a, b,
                                    ldb, stride_b, batch));
+}
+kwStatus_t kwSpotrf(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, int64_t n, float* a,
+                    int64_t lda, int* info) {
+  return compute(handle, factorisation_of(layout, uplo, n, a, lda, info));
+}
+kwStatus_t kwPlanSpotrf(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, int64_t n, float* a,
+                        int64_t lda, int* info, kwSgemmPlan* plan) {
+  return plan_level3(handle, factorisation_of(layout, uplo, n, a, lda, info), plan);
 }
 kwStatus_t kwPlanSsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
                        int64_t k, const float* alpha, const float* a, int64_t lda,

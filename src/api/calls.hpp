@@ -50,7 +50,7 @@ struct SgemmOutlook {
 // Keeps the plan for the call itself. Neither allocates device memory nor waits.
 Status sgemm_outlook(ContextState& state, const SgemmCall& call, SgemmOutlook* outlook);
 
-// strsm writes `c`, its B.
+// strsm writes `c`, its B; spotrf its A.
 struct Level3Call {
   Routine routine = Routine::syrk;
   Side side = Side::left;
@@ -62,6 +62,7 @@ struct Level3Call {
   MatrixView<float> c;
   Level3Options options;
   std::int64_t batch = 1, stride_a = 0, stride_c = 0;
+  int* info = nullptr;  // of spotrf; its workspace is asked for without
 };
 
 Status level3(ContextState& state, const Level3Call& call);

@@ -10,11 +10,14 @@ namespace kw::detail {
 namespace {
 
 bool updates(const Level3Call& call) { return call.routine <= Routine::syr2k; }
+bool factors(const Level3Call& call) { return call.routine == Routine::potrf; }
 bool has_b(const Level3Call& call) {
-  return call.routine != Routine::syrk && call.routine != Routine::trsm;
+  return call.routine != Routine::syrk && call.routine != Routine::trsm && !factors(call);
 }
-// strsm's right-hand side is its B, which it writes.
-char letter_of_c(const Level3Call& call) { return call.routine == Routine::trsm ? 'b' : 'c'; }
+// strsm's right-hand side is its B, which it writes; spotrf writes its A.
+char letter_of_c(const Level3Call& call) {
+  return call.routine == Routine::trsm ? 'b' : factors(call) ? 'a' : 'c';
+}
 
 Status check_word(int value, const char* argument, const char* zero, const char* one) {
   if (value == 0 || value == 1) return Status::success();
@@ -42,6 +45,7 @@ struct Level3Operands {
 
 Status check_shapes(const Level3Call& call, const Level3Operands& on) {
   const MatrixView<const float>&a = on.a.view, &b = on.b.view, &c = on.c.view;
+  if (factors(call)) return check_square(on.c);
   if (updates(call)) {
     Status status = check_square(on.c);
     if (status.ok()) status = check_rows_of_c(on.a, on.c);
@@ -81,12 +85,18 @@ Status check_numbers(const Level3Call& call, const Level3Operands& on) {
   next([&] { return check_size(call.batch, "batch"); });
   for (const Operand* operand : {&on.a, &on.b, &on.c}) {
     if (operand == &on.b && !has_b(call)) continue;
+    if (operand == &on.a && factors(call)) continue;
     next([&] { return check_stride(*operand); });
     next([&] { return check_view(*operand); });
   }
   next([&] { return check_not_transposed(on.c); });
   next([&] { return check_shapes(call, on); });
   return status;
+}
+
+Status check_info(const int* info) {
+  if (info != nullptr) return Status::success();
+  return invalid("info is null: pass the address of an int in the device's memory", "info");
 }
 
 // strmm in place.
@@ -96,7 +106,8 @@ bool is_same_matrix(const Operand& b, const Operand& c) {
 }
 
 Status check_places(const Level3Call& call, const Level3Operands& on) {
-  Status status = check_data(on.c);
+  Status status = factors(call) ? check_info(call.info) : Status::success();
+  if (status.ok()) status = check_data(on.c);
   const auto next = [&](const auto& check) {
     if (status.ok()) status = check();
   };
@@ -116,6 +127,7 @@ Status check_places(const Level3Call& call, const Level3Operands& on) {
 }  // namespace
 
 bool may_read_inputs(const Level3Call& call) {
+  if (factors(call)) return false;  // beside what is written
   const std::int64_t k = updates(call) ? call.a.op_cols() : call.a.rows;
   return !call.alpha.is(0) && k > 0 && call.c.rows > 0 && call.c.cols > 0 && call.batch > 0;
 }

@@ -42,6 +42,12 @@ Level3 canonical(const Level3Call& call) {
   p.c = call.c.data;
   p.ldc = call.c.ld;
   MatrixView<const float> a = call.a, b = call.b;
+  if (p.factors()) {
+    p.triangle = turned ? other(named) : named;
+    p.k = p.m;
+    p.info = call.info;
+    return p;
+  }
   p.op_a = row_major_op(a);
   p.op_b = row_major_op(b);
   if (p.updates_triangle()) {
@@ -72,6 +78,7 @@ Level3 canonical(const Level3Call& call) {
 }
 
 bool nothing_to_do(const Level3Call& call) {
+  if (call.routine == Routine::potrf) return false;  // info is written
   if (call.c.rows == 0 || call.c.cols == 0 || call.batch == 0) return true;
   return call.routine <= Routine::symm && !may_read_inputs(call) && call.beta.is(1);
 }
@@ -170,6 +177,13 @@ Level3Call system(Side side, Uplo uplo, Diag diag, const Scalar& alpha,
   return call;
 }
 
+Level3Call factorisation(Uplo uplo, const MatrixView<float>& a, int* info,
+                         const Level3Options& options) {
+  Level3Call call = update(Routine::potrf, uplo, 1, {}, {}, 0, a, options);
+  call.info = info;
+  return call;
+}
+
 void run(Context& context, const Level3Call& call) {
   detail::throw_unless_ok(detail::level3(detail::ContextAccess::state(context), call));
 }
@@ -216,6 +230,11 @@ void strsm_batched(Context& context, Side side, Uplo uplo, Diag diag, Scalar alp
   run(context, system(side, uplo, diag, alpha, a, b, batch, stride_a, stride_b, options));
 }
 
+void spotrf(Context& context, Uplo uplo, MatrixView<float> a, int* info,
+            const Level3Options& options) {
+  run(context, factorisation(uplo, a, info, options));
+}
+
 std::size_t ssyrk_workspace_bytes(const Context& context, Uplo uplo, Scalar alpha,
                                   MatrixView<const float> a, Scalar beta, MatrixView<float> c,
                                   const Level3Options& options) {
@@ -255,6 +274,11 @@ std::size_t strsm_batched_workspace_bytes(const Context& context, Side side, Upl
                                           const Level3Options& options) {
   return bytes_of(context,
                   system(side, uplo, diag, alpha, a, b, batch, stride_a, stride_b, options));
+}
+std::size_t spotrf_workspace_bytes(const Context& context, Uplo uplo, MatrixView<float> a,
+                                   const Level3Options& options) {
+  int unwritten = 0;
+  return bytes_of(context, factorisation(uplo, a, &unwritten, options));
 }
 
 }  // namespace kw

@@ -86,6 +86,19 @@ inline Cgemm some_columns(const Cgemm& all, std::int64_t first, std::int64_t cou
   return part;
 }
 
+// What `count` of k from `first` on add to C; the first of them also multiply it by beta. Of a
+// problem without arrays of pointers.
+inline Cgemm some_depth(const Cgemm& all, std::int64_t first, std::int64_t count) {
+  Cgemm part = all;
+  part.k = count;
+  part.a += all.op_a == Op::none ? first : first * all.lda;
+  part.b += all.op_b == Op::none ? first * all.ldb : first;
+  if (first == 0) return part;
+  part.beta = {1, 0};
+  part.beta_at = nullptr;
+  return part;
+}
+
 // These functions read memory of the device, so a kernel calls them.
 
 KW_HOST_DEVICE constexpr Complex alpha_of(const Cgemm& p) {

@@ -5,8 +5,9 @@
 //             a complex product has, so its rate is that of a real product of that size.
 // Prediction  8192 cubed in fp32_split: 19 ms for the product at 232 TFLOP/s, 0.4 for the pass.
 // Limits      A launch more, and B read once and written twice: small products, and those with few
-//             rows, go to tile.cu. B' takes twice B's memory; with less the columns of C are
-//             computed in parts.
+//             rows, go to tile.cu. B' takes twice B's memory, up to 1 GiB: larger products are
+//             computed in parts of columns and k, and with less memory in parts of columns.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -34,15 +35,22 @@ bool needs_no_product(const Cgemm& p) {
 
 template <Math math>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
-  auto product = select_kernel(real_product_to_plan(p), device, real_kernels<math>(), math);
-  if (!product || !fits_one_expansion(p)) return std::nullopt;
   Plan<Cgemm> plan;
-  const double pass_us = expand_us(p, device);
-  plan.time_us = pass_us + product->plan.time_us;
-  plan.cost = pass_us + product->plan.cost;
-  plan.workspace_bytes = RealLayout(p).end + product->plan.workspace_bytes;
+  plan.time_us = plan.cost = 0;
+  const Status planned = RealCut(p).each_part(p, [&](const Cgemm& part) {
+    auto product = select_kernel(real_product_to_plan(part), device, real_kernels<math>(), math);
+    if (!product || !fits_one_expansion(part))
+      return Status::failure(StatusCode::unsupported, "no product");
+    const double pass_us = expand_us(part, device);
+    plan.time_us += pass_us + product->plan.time_us;
+    plan.cost += pass_us + product->plan.cost;
+    plan.workspace_bytes =
+        std::max(plan.workspace_bytes, RealLayout(part).end + product->plan.workspace_bytes);
+    plan.parts.push_back(std::move(*product));
+    return Status::success();
+  });
+  if (!planned.ok()) return std::nullopt;
   plan.min_workspace_bytes = std::min(plan.workspace_bytes, least_workspace_bytes(p));
-  plan.parts.push_back(std::move(*product));
   return plan;
 }
 
@@ -116,8 +124,12 @@ template <Math math>
 Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan,
                    Workspace workspace, Stream stream) {
   if (p.m == 0 || p.n == 0 || p.batch == 0) return Status::success();
-  if (plan.workspace_bytes <= workspace.bytes)
-    return launch_whole(p, device, plan.parts[0], workspace, stream);
+  if (plan.workspace_bytes <= workspace.bytes) {
+    std::size_t number = 0;
+    return RealCut(p).each_part(p, [&](const Cgemm& part) {
+      return launch_whole(part, device, plan.parts[number++], workspace, stream);
+    });
+  }
   return launch_in_parts<math>(p, device, workspace, stream);
 }
 

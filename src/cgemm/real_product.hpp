@@ -17,6 +17,7 @@
 #include "cgemm/scalars.hpp"
 #include "gpu/device.hpp"
 #include "sgemm/memory_time.hpp"
+#include "status.hpp"
 
 namespace kw {
 
@@ -26,9 +27,13 @@ struct ExpandTuning {
   double bytes_per_us;         // of operands that L2 keeps
   std::int64_t least_columns;  // of C, where a call is cut
   std::int64_t column_step;
+  std::int64_t most_elements;  // of B, written at a time: twice as many floats each way
 };
-inline constexpr ExpandTuning expand_tuning = {
-    .launch_us = 1.6, .bytes_per_us = 5e6, .least_columns = 256, .column_step = 128};
+inline constexpr ExpandTuning expand_tuning = {.launch_us = 1.6,
+                                               .bytes_per_us = 5e6,
+                                               .least_columns = 256,
+                                               .column_step = 128,
+                                               .most_elements = std::int64_t{8192} * 8192};
 
 inline bool reads_operands_on_host(const Cgemm& p) {
   return p.loop_k() > 0 && p.m > 0 && p.n > 0 && p.batch > 0;
@@ -148,6 +153,35 @@ inline double expand_us(const Cgemm& p, const Device& device) {
   return expand_tuning.launch_us + bytes * (1 - lost) / expand_tuning.bytes_per_us +
          bytes * lost / memory_bytes_per_us(device);
 }
+
+// How a call is cut whose B' would be larger than most_elements: into parts of so many columns of C
+// and so many of k, one after the other in the same workspace. A part of k more reads and writes C
+// once more, a part of the columns more splits A once more.
+struct RealCut {
+  std::int64_t columns, depth;
+
+  explicit RealCut(const Cgemm& p) : columns(p.n), depth(p.k) {
+    if (p.by_pointers() || p.batch > 1 || !reads_operands_on_host(p)) return;
+    const std::int64_t step = expand_tuning.column_step;
+    const auto halve = [&](std::int64_t& size) { size = ceil_div(ceil_div(size, 2), step) * step; };
+    while (static_cast<double>(columns) * static_cast<double>(depth) >
+           static_cast<double>(expand_tuning.most_elements))
+      halve(columns >= depth ? columns : depth);
+  }
+  // Calls visit(Cgemm) with each part until one fails.
+  template <class Visit>
+  Status each_part(const Cgemm& p, const Visit& visit) const {
+    if (columns >= p.n && depth >= p.k) return visit(p);
+    for (std::int64_t column = 0; column < p.n; column += columns) {
+      const Cgemm some = some_columns(p, column, std::min(columns, p.n - column));
+      for (std::int64_t first = 0; first < p.k; first += depth) {
+        Status status = visit(some_depth(some, first, std::min(depth, p.k - first)));
+        if (!status.ok()) return status;
+      }
+    }
+    return Status::success();
+  }
+};
 
 // The parts of a call whose workspace is too small for all of it: entries of the batch, then
 // columns of C. The last part may be smaller.

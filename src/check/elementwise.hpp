@@ -56,6 +56,12 @@ struct Region {
   }
 };
 
+// What makes a triangle, or a symmetric matrix, hard. `graded`: its rows become smaller by 2^24
+// from the first to the last, and its columns likewise; of a triangle the columns become larger, so
+// that the products of a row are of all sizes. `ill`: each block of 32 on the diagonal has a
+// condition of some 10^8, by which unknowns grow.
+enum class Condition { good, graded, ill };
+
 // Every word of an allocation: the input's values within the matrix, or canaries there too where
 // nothing may read it; canaries elsewhere, and beside the matrix's region.
 struct FillMatrix {
@@ -67,7 +73,22 @@ struct FillMatrix {
   // Of a triangle that is to be solved: so large are the elements beside the diagonal, and those on
   // it lie about 1, or are 1 where the others are next to nothing.
   float beside_diagonal = 0;  // 0: as they come
+  Condition condition = Condition::good;
+  bool is_symmetric = false;
 
+  // The size of a row or column of a graded matrix.
+  KW_HOST_DEVICE float grade(std::int64_t line, bool falls) const {
+    const float most = static_cast<float>(place.rows > 1 ? place.rows - 1 : 1);
+    const float steps = rintf(24 * static_cast<float>(line) / most);
+    return exp2f(falls ? -steps : steps);
+  }
+  KW_HOST_DEVICE float conditioned(std::int64_t row, std::int64_t col, float x) const {
+    if (condition == Condition::graded) return x * grade(row, true) * grade(col, is_symmetric);
+    constexpr std::int64_t block = 32;
+    constexpr float growth = -0.8f, between = 0x1p-30f;
+    if (condition == Condition::good || row == col) return x;
+    return row / block == col / block ? growth : between * x;
+  }
   KW_HOST_DEVICE bool is_of_region(std::int64_t element) const {
     const std::int64_t row = element / place.cols;
     return region.has(row % place.rows, element - row * place.cols);
@@ -75,9 +96,10 @@ struct FillMatrix {
   KW_HOST_DEVICE float value(std::int64_t element) const {
     const float x = input_value(values, element);
     if (beside_diagonal == 0) return x;
-    const std::int64_t row = element / place.cols;
-    if (row % place.rows != element - row * place.cols) return beside_diagonal * x;
-    return beside_diagonal < 0x1p-16f ? 1.0f : 1.0f + 0.25f * x / (1 + fabsf(x));
+    const std::int64_t row = element / place.cols % place.rows, col = element % place.cols;
+    if (row != col) return conditioned(row, col, beside_diagonal * x);
+    const float about_1 = 1.0f + 0.25f * x / (1 + fabsf(x));
+    return conditioned(row, col, beside_diagonal < 0x1p-16f ? 1.0f : about_1);
   }
   KW_HOST_DEVICE std::uint32_t word_of(std::int64_t element) const {
     return element < 0 || inside_is_canary || !is_of_region(element)

@@ -37,8 +37,9 @@ GuardedMatrix::GuardedMatrix(Workbench& bench, const Placement& place)
       buffer_(bench.runtime(), static_cast<std::size_t>(place_.total) * sizeof(float)) {}
 
 void GuardedMatrix::fill(const InputStream& values, bool readable, Region region,
-                         float beside_diagonal) {
-  filled_ = {buffer_.as<float>(), place_, values, !readable, region, beside_diagonal};
+                         float beside_diagonal, Condition condition, bool is_symmetric) {
+  filled_ = {buffer_.as<float>(), place_,    values,      !readable, region,
+             beside_diagonal,     condition, is_symmetric};
   require(bench_.tools().fill_matrix(filled_, bench_.stream()));
 }
 

@@ -25,10 +25,12 @@ class GuardedMatrix {
   std::int64_t ld() const { return place_.ld; }
   std::int64_t entries() const { return place_.entries; }
   std::int64_t stride() const { return place_.stride; }
+  // What `fill` has written.
+  const FillMatrix& filled() const { return filled_; }
 
   // Writes canaries everywhere, then the values over the matrix itself unless nothing may read it.
-  void fill(const InputStream& values, bool readable, Region region = {},
-            float beside_diagonal = 0);
+  void fill(const InputStream& values, bool readable, Region region = {}, float beside_diagonal = 0,
+            Condition condition = Condition::good, bool is_symmetric = false);
   // Empty where no word changed since `fill` (of an output: none outside of the matrix), else a
   // sentence that says which did.
   std::string find_change(const char* name, bool is_output);

@@ -46,6 +46,7 @@ struct Tools {
   Status (*judge_drawn)(const JudgeDrawn&, Partial* partials, Stream);
   Status (*copy_whole)(const CopyWhole&, Stream);
   Status (*judge_solve)(const JudgeSolve&, Partial* partials, Stream);
+  Status (*judge_factor)(const JudgeFactor&, Partial* partials, Stream);
   Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
   Status (*fill_heads)(const FillHeads&, Stream);
   Status (*attention_scores)(const AttentionScores&, Stream);

@@ -52,4 +52,24 @@ struct JudgeSolve {
   }
 };
 
+// A factor L by L L^T, whose elements and those of |L| |L|^T are `product` and `magnitude`, where
+// `filled` says what the symmetric matrix was.
+struct JudgeFactor {
+  FillMatrix filled;
+  std::int64_t n;
+  const double* product;
+  const double* magnitude;
+  double factor;  // the tolerance in u |L| |L|^T
+
+  KW_HOST_DEVICE std::int64_t size() const { return n * n; }
+  KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
+    const std::int64_t row = element / n;
+    if (!filled.region.has(row, element - row * n)) return;
+    const double residual = product[element] - static_cast<double>(filled.value(element));
+    const double unit = unit_roundoff * magnitude[element];
+    add_error(found, residual == 0 ? 0.0 : residual / unit);
+    if (!(fabs(residual) <= factor * unit)) add_failure(found, element);
+  }
+};
+
 }  // namespace kw::check

@@ -16,15 +16,20 @@ namespace kw::check {
 namespace {
 
 bool updates_triangle(Routine routine) { return routine <= Routine::syr2k; }
-bool has_triangular_a(Routine routine) { return routine >= Routine::trmm; }
+bool has_triangular_a(Routine routine) {
+  return routine == Routine::trmm || routine == Routine::trsm;
+}
+bool factors(Routine routine) { return routine == Routine::potrf; }
 bool reads_b(const Level3Case& c) {
-  return c.routine != Routine::syrk && c.routine != Routine::trsm && !c.in_place;
+  return c.routine != Routine::syrk && c.routine != Routine::trsm && !factors(c.routine) &&
+         !c.in_place;
 }
 
 struct StoredMatrix {
   std::int64_t rows, cols, pad, entries, misalign;
 };
 StoredMatrix stored_a(const Level3Case& c) {
+  if (factors(c.routine)) return {0, 0, 0, 1, 0};
   if (!updates_triangle(c.routine))
     return {c.k, c.k, c.lda_pad, c.shared_a ? 1 : c.batch, c.misalign_a};
   if (c.op_a == Op::none) return {c.m, c.k, c.lda_pad, 1, c.misalign_a};
@@ -50,16 +55,18 @@ Region region_of_a(const Level3Case& c) {
   return {c.triangle, has_triangular_a(c.routine) && c.unit_diagonal};
 }
 Region region_of_c(const Level3Case& c) {
-  return updates_triangle(c.routine) ? Region{c.triangle} : Region{};
+  return updates_triangle(c.routine) || factors(c.routine) ? Region{c.triangle} : Region{};
 }
 
 constexpr float nearly_none = 0x1p-20f;
 
-// Elements beside the diagonal that keep a triangle of that size far from singular.
+// Elements beside the diagonal that keep a triangle of that size far from singular, and a symmetric
+// matrix positive.
 float beside_diagonal(const Level3Case& c) {
-  if (c.routine != Routine::trsm) return 0;
+  if (c.routine != Routine::trsm && !factors(c.routine)) return 0;
   if (c.is_timed) return nearly_none;
-  const double size = std::sqrt(static_cast<double>(std::max<std::int64_t>(c.k, 1)));
+  const auto k = static_cast<double>(std::max<std::int64_t>(c.k, 1));
+  const double size = factors(c.routine) ? k : std::sqrt(k);
   return static_cast<float>(std::exp2(-std::ceil(std::log2(size)) - 2));
 }
 
@@ -88,8 +95,8 @@ Level3Case level3_case(Routine routine, std::int64_t m, std::int64_t n, std::int
   c.on_left = on_left;
   c.routine = routine;
   c.m = m;
-  c.n = updates_triangle(routine) ? m : n;
-  c.k = updates_triangle(routine) ? k : on_left ? m : n;
+  c.n = updates_triangle(routine) || factors(routine) ? m : n;
+  c.k = updates_triangle(routine) ? k : on_left || factors(routine) ? m : n;
   return c;
 }
 
@@ -99,7 +106,7 @@ std::string describe(const Level3Case& c) {
   const auto add = [&](const char* name, std::int64_t value) {
     if (value != 0) text += fmt::format(" {}+{}", name, value);
   };
-  if (!updates_triangle(c.routine)) text += c.on_left ? " left" : " right";
+  if (!updates_triangle(c.routine) && !factors(c.routine)) text += c.on_left ? " left" : " right";
   text += fmt::format(" {}{}", c.op_a == Op::none ? 'N' : 'T', c.op_b == Op::none ? 'N' : 'T');
   for (const auto& [is_so, words] : {std::pair{c.unit_diagonal, " unit"},
                                      {c.in_place, " in-place"},
@@ -107,6 +114,8 @@ std::string describe(const Level3Case& c) {
                                      {c.scalars_on_device, " scalars-on-device"}}) {
     if (is_so) text += words;
   }
+  if (c.condition == Condition::graded) text += " graded";
+  if (c.condition == Condition::ill) text += " ill-conditioned";
   add("lda", c.lda_pad);
   add("ldb", c.ldb_pad);
   add("ldc", c.ldc_pad);
@@ -139,12 +148,12 @@ Level3Trial::Level3Trial(Workbench& bench, const Level3Case& c)
       product_(bench.runtime(), static_cast<std::size_t>(c.m * c.n) * sizeof(double)),
       magnitude_(bench.runtime(), static_cast<std::size_t>(c.m * c.n) * sizeof(double)) {
   const bool readable = c.alpha != 0 && c.k > 0;
-  a_.fill({c.input, c.seed, Operand::a}, readable, region_of_a(c), beside_diagonal(c));
+  a_.fill({c.input, c.seed, Operand::a}, readable, region_of_a(c), beside_diagonal(c), c.condition);
   b_.fill({c.input, c.seed, Operand::b}, readable);
   make_problem();
   fill_c();
   if (readable) make_factors();
-  if (!solves()) multiply_factors();
+  if (!solves() && !factors(c.routine)) multiply_factors();
   bench.synchronize();
 }
 
@@ -172,6 +181,10 @@ void Level3Trial::make_problem() {
   p.batch = c.batch;
   p.stride_a = a_.entries() > 1 ? a_.stride() : 0;
   p.stride_c = c_.entries() > 1 ? c_.stride() : 0;
+  if (factors(c.routine)) {
+    info_ = DeviceBuffer(bench_.runtime(), sizeof(int));
+    p.info = info_.as<int>();
+  }
   if (!c.scalars_on_device) return;
   const float scalars[] = {c.alpha, c.beta};
   scalars_ = DeviceBuffer(bench_.runtime(), sizeof scalars);
@@ -185,8 +198,10 @@ void Level3Trial::make_problem() {
 void Level3Trial::fill_c() {
   const Level3Case& c = case_;
   const bool is_input =
-      solves() || c.in_place ? c.alpha != 0 : c.beta != 0 && c.routine != Routine::trmm;
-  c_.fill({c.input, c.seed, Operand::c}, is_input, region_of_c(c));
+      factors(c.routine) ||
+      (solves() || c.in_place ? c.alpha != 0 : c.beta != 0 && c.routine != Routine::trmm);
+  c_.fill({c.input, c.seed, Operand::c}, is_input, region_of_c(c),
+          factors(c.routine) ? beside_diagonal(c) : 0, c.condition, true);
 }
 
 // Whole matrices of what is stored as a triangle, or is to stand beside another.
@@ -208,7 +223,7 @@ void Level3Trial::make_factors() {
     return;
   }
   if (c.in_place) copy({right_.as<float>(), c.m, c.n, c.n, c_.data(), c_.ld(), 1});
-  if (updates_triangle(c.routine) || solves()) return;
+  if (updates_triangle(c.routine) || solves() || factors(c.routine)) return;
   copy({left_.as<float>(), c.k, c.k, c.k, a_.data(), a_.ld(), 1, region_of_a(c),
         c.routine == Routine::symm ? Beside::mirrored : Beside::zeros});
 }
@@ -218,10 +233,10 @@ void Level3Trial::multiply(const float* left, std::int64_t left_row_step,
                            std::int64_t right_row_step, std::int64_t right_col_step,
                            std::int64_t of_depth) {
   const Level3Case& c = case_;
-  require(bench_.tools().oracle(
-      {c.m, c.n, c.alpha == 0 ? 0 : of_depth, left, left_row_step, left_col_step, right,
-       right_row_step, right_col_step, product_.as<double>(), magnitude_.as<double>()},
-      bench_.stream()));
+  require(bench_.tools().oracle({c.m, c.n, c.alpha == 0 && !factors(c.routine) ? 0 : of_depth, left,
+                                 left_row_step, left_col_step, right, right_row_step,
+                                 right_col_step, product_.as<double>(), magnitude_.as<double>()},
+                                bench_.stream()));
 }
 
 void Level3Trial::multiply_factors() {
@@ -279,7 +294,9 @@ VerifyResult Level3Trial::verify(const Kernel<Level3>& kernel) {
 VerifyResult Level3Trial::judge() {
   VerifyResult result;
   result.outcome = Outcome::verified;
-  if (solves())
+  if (factors(case_.routine))
+    judge_factor(result);
+  else if (solves())
     judge_solution(result);
   else
     judge_product(result);
@@ -335,47 +352,6 @@ void Level3Trial::judge_product(VerifyResult& result) {
       "{:.3g} u)",
       result.failures, result.first_row, result.first_col, result.first_got, result.first_want,
       result.error.max, factor);
-}
-
-void Level3Trial::judge_solution(VerifyResult& result) {
-  const Level3Case& c = case_;
-  if (c.alpha == 0) return judge_zeros(result);
-  // k + 2 roundings of a sum, and those of the division and of alpha.
-  const double factor = static_cast<double>(c.k) + 4;
-  Partial found = empty_partial();
-  for (std::int64_t entry = 0; entry < c.batch && c.m > 0 && c.n > 0; ++entry) {
-    multiply_solution(entry);
-    const JudgeSolve judge{c.m,
-                           c.n,
-                           product_.as<double>(),
-                           magnitude_.as<double>(),
-                           c.alpha,
-                           {c.input, c.seed, Operand::c},
-                           factor,
-                           entry * c.m * c.n};
-    merge(found, bench_.find(bench_.tools().judge_solve, judge));
-  }
-  summarise(found, factor, std::max<std::int64_t>(c.n, 1), result);
-  if (result.failures > 0)
-    result.message = fmt::format(
-        "{} residuals too large, first in row {}, column {} (largest {:.3g} u, bound {:.3g} u)",
-        result.failures, result.first_row, result.first_col, result.error.max, factor);
-}
-
-// The solution where alpha is 0.
-void Level3Trial::judge_zeros(VerifyResult& result) {
-  const Level3Case& c = case_;
-  multiply(nullptr, 0, 0, nullptr, 0, 0, 0);
-  Partial found = empty_partial();
-  for (std::int64_t entry = 0; entry < c.batch && c.m > 0 && c.n > 0; ++entry) {
-    const JudgeSgemm judge{c_.data(entry),          c.m, c.n, c_.ld(), product_.as<double>(),
-                           magnitude_.as<double>(), 0,   0,   {},      0};
-    merge(found, bench_.find(bench_.tools().judge_sgemm, judge));
-  }
-  summarise(found, 0, std::max<std::int64_t>(c.n, 1), result);
-  if (result.failures > 0)
-    result.message = fmt::format("{} elements are not 0, first in row {}, column {}",
-                                 result.failures, result.first_row, result.first_col);
 }
 
 VerifyResult verify_level3(Runtime& runtime, const Kernel<Level3>& kernel, const Level3Case& c) {

@@ -28,6 +28,7 @@ struct Level3Case {
   bool scalars_on_device = false;
   // Solved again and again in place: A is so close to the identity that C stays as large as it is.
   bool is_timed = false;
+  Condition condition = Condition::good;  // of trsm's A and of potrf's matrix
 };
 
 // A case of a routine and its free sizes: m and k of updates, else m and n.
@@ -57,6 +58,7 @@ class Level3Trial {
   VerifyResult judge();
   void judge_product(VerifyResult& result);
   void judge_solution(VerifyResult& result);
+  void judge_factor(VerifyResult& result);
   void judge_zeros(VerifyResult& result);
   bool solves() const { return case_.routine == Routine::trsm; }
 
@@ -64,7 +66,7 @@ class Level3Trial {
   Level3Case case_;
   GuardedMatrix a_, b_, c_;
   DeviceBuffer left_, right_;  // whole factors
-  DeviceBuffer product_, magnitude_, scalars_;
+  DeviceBuffer product_, magnitude_, scalars_, info_;
   Level3 problem_;
 };
 

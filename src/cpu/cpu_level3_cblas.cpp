@@ -98,6 +98,7 @@ void one_call(const Level3& p) {
     case Routine::trsm:
       return cblas_strsm(CblasRowMajor, side(p), uplo, transposed(p.op_a), diagonal(p), m, n,
                          p.alpha, p.a, lda, p.c, ldc);
+    case Routine::potrf: return;  // cpu_cholesky
   }
 }
 
@@ -105,6 +106,7 @@ void one_call(const Level3& p) {
 }  // namespace level3_by_cblas
 
 bool cpu_level3_cblas_supports(const Level3& p, const Device&) {
+  if (p.factors()) return false;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const std::int64_t sizes[] = {p.m, p.n, p.k, p.lda, p.ldb, p.ldc};
   if (*std::max_element(std::begin(sizes), std::end(sizes)) > most) return false;

@@ -4,6 +4,8 @@
 
 namespace kw::cpu {
 
+bool cpu_level3_loop_supports(const Level3& p, const Device&) { return !p.factors(); }
+
 Status cpu_level3_loop(const Level3& call, const Device&, Workspace, Stream) {
   const Level3 p = level3::with_scalars(call);
   const std::int64_t count = level3::loop_items(p);

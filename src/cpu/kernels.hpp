@@ -14,6 +14,9 @@ namespace kw::cpu {
 KernelLaunch<Sgemm> cpu_loop;
 KernelLaunch<ScaleAdd> cpu_scale_add;
 KernelLaunch<Level3> cpu_level3_loop;
+bool cpu_level3_loop_supports(const Level3& problem, const Device& device);
+KernelLaunch<Level3> cpu_cholesky;
+bool cpu_cholesky_supports(const Level3& problem, const Device& device);
 KernelLaunch<Reduce> cpu_reduce;
 std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& device);
 

@@ -31,12 +31,14 @@ KernelList<Sgemm> sgemm_production() {
 
 KernelList<Level3> level3_production() {
   return {
+      {"cpu_cholesky", nullptr, "by halves, plain loops for blocks", Role::production, Math::fp32,
+       cpu_cholesky_supports, no_workspace<Level3>, cpu_cholesky},
 #ifdef KW_HAVE_CBLAS
       {"cpu_level3_cblas", nullptr, "the machine's CBLAS, all threads", Role::production,
        Math::fp32, cpu_level3_cblas_supports, no_workspace<Level3>, cpu_level3_cblas},
 #endif
       {"cpu_level3_loop", nullptr, "plain loops, an element or a line a thread", Role::production,
-       Math::fp32, always<Level3>, no_workspace<Level3>, cpu_level3_loop}};
+       Math::fp32, cpu_level3_loop_supports, no_workspace<Level3>, cpu_level3_loop}};
 }
 
 KernelList<ScaleAdd> scale_add_production() {

@@ -19,7 +19,8 @@ KernelList<Level3> level3_production();  // src/cpu/registry.cpp
 }  // namespace cpu
 
 namespace peers {
-KernelList<Level3> level3_cuda();  // peers/cublas_level3.cpp; empty where not built
+KernelList<Level3> level3_cuda();    // peers/cublas_level3.cpp; empty where not built
+KernelList<Level3> cholesky_cuda();  // peers/cusolver.cpp; empty where there is none
 }  // namespace peers
 
 }  // namespace kw

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(threads) level3_loop_kernel(const Level3 call)
 
 }  // namespace
 
-bool level3_loop_supports(const Level3&, const Device&) { return true; }
+bool level3_loop_supports(const Level3& p, const Device&) { return !p.factors(); }
 
 Status level3_loop_launch(const Level3& p, const Device&, Workspace, Stream stream) {
   constexpr std::int64_t most_blocks = 1 << 20;

@@ -10,10 +10,11 @@
 
 namespace kw {
 
-enum class Routine : std::uint8_t { syrk, syrkx, syr2k, symm, trmm, trsm };
+enum class Routine : std::uint8_t { syrk, syrkx, syr2k, symm, trmm, trsm, potrf };
 
 inline const char* to_string(Routine routine) {
-  constexpr const char* names[] = {"ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm"};
+  constexpr const char* names[] = {"ssyrk", "ssyrkx", "ssyr2k", "ssymm",
+                                   "strmm", "strsm",  "spotrf"};
   return names[static_cast<int>(routine)];
 }
 
@@ -25,6 +26,7 @@ inline const char* to_string(Routine routine) {
 //   trmm    C = alpha op_a(A) op_b(B), or alpha op_b(B) op_a(A); C may be B    A is a triangle
 //   trsm    C = alpha op_a(A)^-1 C, or alpha C op_a(A)^-1                      A is a triangle
 //           C is m x n, A is k x k: k is m where A is on the left, else n
+//   potrf   C = L L^T, or U^T U: L or U in place of the triangle of C; n and k are m
 // Of a triangle the other side is never read or written, and where the diagonal is of ones, A's is
 // not read. alpha == 0: A and B are not read. beta == 0: C is not read.
 struct Level3 {
@@ -44,14 +46,19 @@ struct Level3 {
   std::int64_t ldc = 0;
   // Of trsm: so many systems, at equal distances in floats; A's may be 0.
   std::int64_t batch = 1, stride_a = 0, stride_c = 0;
+  // Of potrf: 0, or the number, from 1 on, of the first pivot that is not positive.
+  int* info = nullptr;
   // Scalars in the device's memory, read when the kernel runs; where null, alpha and beta hold.
   const float* alpha_at = nullptr;
   const float* beta_at = nullptr;
 
   KW_HOST_DEVICE constexpr bool updates_triangle() const { return routine <= Routine::syr2k; }
-  KW_HOST_DEVICE constexpr bool has_triangular_a() const { return routine >= Routine::trmm; }
+  KW_HOST_DEVICE constexpr bool has_triangular_a() const {
+    return routine == Routine::trmm || routine == Routine::trsm;
+  }
+  KW_HOST_DEVICE constexpr bool factors() const { return routine == Routine::potrf; }
   KW_HOST_DEVICE constexpr bool reads_b() const {
-    return routine != Routine::syrk && routine != Routine::trsm;
+    return routine != Routine::syrk && routine != Routine::trsm && !factors();
   }
   bool in_place() const { return routine == Routine::trmm && b == c; }
   // Whether op_a(A) has zeros above its diagonal.
@@ -64,6 +71,7 @@ struct Level3 {
                depth = static_cast<double>(k), entries = static_cast<double>(batch);
     if (routine == Routine::syr2k) return 2 * rows * (rows + 1) * depth;
     if (updates_triangle()) return rows * (rows + 1) * depth;
+    if (factors()) return rows * (rows + 1) * (2 * rows + 1) / 6;
     return (routine == Routine::symm ? 2 : 1) * rows * columns * depth * entries;
   }
 };

@@ -10,6 +10,7 @@ namespace KW_TARGET {
 KernelList<Level3> rank_update_rows();       // rank_update.cu: syrk, syrkx, syr2k
 KernelList<Level3> triangle_product_rows();  // triangle_product.cu: symm, trmm
 KernelList<Level3> triangle_solve_rows();    // triangle_solve.cu: trsm
+KernelList<Level3> cholesky_rows();          // cholesky.cu: potrf
 
 KernelLaunch<Level3> level3_loop_launch;
 bool level3_loop_supports(const Level3& problem, const Device& device);

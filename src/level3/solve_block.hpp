@@ -1,10 +1,10 @@
-// The blocks on the diagonal of a triangular system, solved by substitution: a block of threads has
-// 128 lines of the right-hand side in shared memory, a thread a line each, and the triangle beside
-// them, column after column.
+// The blocks on the diagonal of a triangular system, solved by substitution. A block of threads has
+// some lines of the right-hand side in shared memory, and the triangle comes past them, 16 columns
+// after 16 columns:
 //
-//   16 unknowns of a line at a time   first the products with all that are known (a dot product
-//   each,
-//                                     16 sums in registers), then those among themselves
+//   16 unknowns of a line   by one thread, in registers, from the square on the diagonal
+//   all below them          by all threads: each line loses what the 16 known ones take from it,
+//                           while the next 16 columns are on their way
 //
 // Left and right sides, both triangles and transposes are steps in memory (SolveBlock): the system
 // is a lower one, from the first unknown to the last, always.
@@ -13,17 +13,22 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arithmetic.hpp"
 #include "gpu/gpu.hpp"
 #include "level3/problem.hpp"
 
 namespace KW_TARGET {
 
-constexpr int solve_size = 128;   // unknowns of a block
-constexpr int solve_lines = 128;  // of a block of threads
 constexpr int solve_at_once = 16;
+// Lines of a block of threads: the fewer, the more blocks share the work and the less each does.
+constexpr int solve_lines[] = {32, 16, 8};
+// Unknowns of a block, from which a call chooses (triangle_solve.cu).
+constexpr int solve_sizes[] = {256, 128};
+// Panels of the triangle in shared memory: one is used, the others are on their way.
+constexpr int solve_panels = 4;
 
 // The first `size` unknowns from `a` and `x` on: a[i * a_row + j * a_col], x[i * x_step + line *
-// line_step]. alpha multiplies the right-hand side.
+// line_step]; one step of each is 1 or -1. alpha multiplies the right-hand side.
 struct SolveBlock {
   const float* a;
   std::int64_t a_row, a_col;
@@ -37,13 +42,20 @@ struct SolveBlock {
   std::int64_t batch, stride_a, stride_x;
 };
 
-// With the padding, copies along a row of A go to 8 banks and not to one.
-constexpr int solve_pitch = solve_size + 4;
-struct SolveShared {
-  float a[solve_size][solve_pitch];  // [column][row], below the diagonal; on it the reciprocals
-  float x[solve_size][solve_lines];  // [unknown][line]
-};
+constexpr int solve_rows(int size) { return ceil_div(size, solve_at_once) * solve_at_once; }
+// With four floats more, neighbours along the other direction lie in other banks.
+constexpr int solve_pitch(int floats) { return floats + 4; }
+constexpr std::size_t solve_shared_bytes(int size, int lines) {
+  const int rows = solve_rows(size);
+  return sizeof(float) * static_cast<std::size_t>(rows * solve_pitch(lines) +
+                                                  solve_panels * solve_at_once * solve_pitch(rows));
+}
 
-Status launch_solve_block(const SolveBlock& block, Stream stream);
+// How many lines a block of threads takes of a call.
+int solve_lines_for(std::int64_t lines_of_all, const Device& device);
+// The time of a launch, predicted.
+double solve_block_us(int size, std::int64_t lines_of_all, const Device& device);
+
+Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
 }  // namespace KW_TARGET

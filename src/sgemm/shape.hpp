@@ -55,12 +55,20 @@ KW_HOST_DEVICE constexpr bool is_by_row(KRange range) {
   return range == KRange::to_row || range == KRange::from_row;
 }
 // Of so many rows of tiles (columns, where the range is of columns) so many are a strip, whose
-// tiles have one range together, that of its longest: blocks that run at the same time are then at
-// the same k, and share what they read. It is a few hundredths more work where tiles are many, and
-// where they are few each row is a strip.
+// tiles follow each other. Ranges that end at the diagonal begin together. Those that begin there
+// have the longest range of their strip: blocks that run at the same time are then at the same k,
+// and share what they read. It is a few hundredths more work where tiles are many, and where they
+// are few each row is a strip.
 KW_HOST_DEVICE constexpr int range_strip(int tiles) {
   const int rows = tiles / 16;
   return rows < 1 ? 1 : rows > 4 ? 4 : rows;
+}
+
+// The tile that a block takes in a round, of tiles from the longest to the shortest: every other
+// round goes back, so that who had the longest of a round has the shortest of the next. None where
+// there are not so many.
+KW_HOST_DEVICE constexpr int tile_in_turn(int round, int block, int blocks) {
+  return round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
 }
 
 // A tile, from the longest strip to the shortest, down the lines of a strip.
@@ -76,9 +84,13 @@ KW_HOST_DEVICE constexpr TileIndex range_tile(KRange range, int index, int tiles
 struct StepRange {
   int first, end;
 };
+// `strip_ends`: ranges that end at the diagonal are as long as the longest of their strip, too,
+// which takes stream_tile a register less.
+template <bool strip_ends = false>
 KW_HOST_DEVICE constexpr StepRange step_range(KRange range, int line, int lines, int size, int step,
                                               int steps) {
-  const int strip = range_strip(lines), begin = line / strip * strip, end = begin + strip;
+  const int strip = range_strip(lines), begin = line / strip * strip;
+  const int end = strip_ends ? begin + strip : line + 1;
   if (range == KRange::from_row || range == KRange::from_column) {
     const int first = begin * size / step;
     return {first < steps ? first : steps - 1, steps};
@@ -88,8 +100,11 @@ KW_HOST_DEVICE constexpr StepRange step_range(KRange range, int line, int lines,
 }
 
 // Of all tiles' steps, the share that is within their ranges.
-constexpr double share_in_range(int lines, int size, double k) {
-  const double share = 0.5 + 0.5 * range_strip(lines) * size / (k < 1 ? 1 : k);
+template <bool strip_ends = false>
+constexpr double share_in_range(KRange range, int lines, int size, double k) {
+  const bool begins_apart = range == KRange::from_row || range == KRange::from_column;
+  const int strip = begins_apart || strip_ends ? range_strip(lines) : 1;
+  const double share = 0.5 + 0.5 * strip * size / (k < 1 ? 1 : k);
   return share < 1 ? share : 1;
 }
 

@@ -6,53 +6,21 @@
 #include <vector>
 
 #include "kernelwright/kernelwright.h"
-#include "support.hpp"
+#include "level3_support.hpp"
 
 namespace kw::test {
 namespace {
 
-// A matrix of rows x cols in a layout, with NaN in the padding, and beside a triangle where one is
-// named.
-struct Stored {
-  std::int64_t rows, cols, ld;
-  Layout layout;
-  std::vector<float> values;
-
-  Stored(std::int64_t r, std::int64_t c, Layout l, unsigned seed, float scale = 1)
-      : rows(r), cols(c), ld((l == Layout::row_major ? c : r) + 3), layout(l) {
-    const std::int64_t lines = layout == Layout::row_major ? rows : cols;
-    const std::vector<float> random = random_floats(rows * cols, seed);
-    values.assign(static_cast<std::size_t>(lines * ld), nan);
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j)
-        at(i, j) = scale * random[static_cast<std::size_t>(i * cols + j)];
-  }
-  std::size_t place(std::int64_t i, std::int64_t j) const {
-    return static_cast<std::size_t>(layout == Layout::row_major ? i * ld + j : i + j * ld);
-  }
-  float& at(std::int64_t i, std::int64_t j) { return values[place(i, j)]; }
-  float at(std::int64_t i, std::int64_t j) const { return values[place(i, j)]; }
-  void keep_triangle(Uplo uplo, bool with_diagonal = true) {
-    for (std::int64_t i = 0; i < rows; ++i)
-      for (std::int64_t j = 0; j < cols; ++j)
-        if (i == j ? !with_diagonal : (uplo == Uplo::lower) != (j < i)) at(i, j) = nan;
-  }
-  template <class T>
-  MatrixView<T> view(T* data, Op op = Op::none) const {
-    return {data, rows, cols, ld, layout, op};
-  }
-};
-
 bool is_of(Uplo uplo, std::int64_t i, std::int64_t j) {
   return i == j || (uplo == Uplo::lower ? j < i : i < j);
 }
-double stored_element(const Stored& x, Op op, std::int64_t i, std::int64_t j) {
+double stored_element(const LaidOut& x, Op op, std::int64_t i, std::int64_t j) {
   return op == Op::none ? x.at(i, j) : x.at(j, i);
 }
-double symmetric(const Stored& a, Uplo uplo, std::int64_t i, std::int64_t j) {
+double symmetric(const LaidOut& a, Uplo uplo, std::int64_t i, std::int64_t j) {
   return is_of(uplo, i, j) ? a.at(i, j) : a.at(j, i);
 }
-double triangular(const Stored& a, Uplo uplo, Diag diag, Op op, std::int64_t i, std::int64_t j) {
+double triangular(const LaidOut& a, Uplo uplo, Diag diag, Op op, std::int64_t i, std::int64_t j) {
   const std::int64_t row = op == Op::none ? i : j, col = op == Op::none ? j : i;
   if (row == col && diag == Diag::unit) return 1;
   return is_of(uplo, row, col) ? a.at(row, col) : 0;
@@ -70,7 +38,7 @@ class ApiLevel3 : public testing::TestWithParam<DeviceKind> {
   }
   // All that lies outside of what is wanted is as it was.
   template <class Want, class Wanted>
-  void expect(const DeviceFloats& on_device, const Stored& c, const Wanted& is_wanted,
+  void expect(const DeviceFloats& on_device, const LaidOut& c, const Wanted& is_wanted,
               const Want& want) {
     const std::vector<float> got = on_device.get();
     std::vector<bool> written(got.size(), false);
@@ -97,12 +65,12 @@ TEST_P(ApiLevel3, UpdatesOfATriangle) {
   constexpr std::int64_t n = 37, k = 21;
   each_form([&](Layout layout_a, Layout layout_c, Uplo uplo, Op op) {
     const std::int64_t rows = op == Op::none ? n : k, cols = op == Op::none ? k : n;
-    const Stored a(rows, cols, layout_a, 1), b(rows, cols, layout_c, 2);
-    Stored c(n, n, layout_c, 3);
+    const LaidOut a(rows, cols, layout_a, 1), b(rows, cols, layout_c, 2);
+    LaidOut c(n, n, layout_c, 3);
     c.keep_triangle(uplo);
     const DeviceFloats on_a(context, a.values), on_b(context, b.values);
     const auto of_triangle = [&](std::int64_t i, std::int64_t j) { return is_of(uplo, i, j); };
-    const auto sum = [&](const Stored& x, const Stored& y, std::int64_t i, std::int64_t j) {
+    const auto sum = [&](const LaidOut& x, const LaidOut& y, std::int64_t i, std::int64_t j) {
       double total = 0;
       for (std::int64_t l = 0; l < k; ++l)
         total += stored_element(x, op, i, l) * stored_element(y, op, j, l);
@@ -135,10 +103,10 @@ TEST_P(ApiLevel3, ProductsAndSystems) {
     for (const Side side : {Side::left, Side::right}) {
       const std::int64_t size = side == Side::left ? m : n;
       for (const Diag diag : {Diag::non_unit, Diag::unit}) {
-        Stored a(size, size, layout_a, 4, 0.1f);
+        LaidOut a(size, size, layout_a, 4, 0.1f);
         for (std::int64_t i = 0; i < size; ++i) a.at(i, i) += 1.5f;
-        const Stored b(m, n, layout_c, 5), c(m, n, layout_c, 6);
-        Stored whole = a;
+        const LaidOut b(m, n, layout_c, 5), c(m, n, layout_c, 6);
+        LaidOut whole = a;
         whole.keep_triangle(uplo);
         a.keep_triangle(uplo, diag == Diag::non_unit);
         const DeviceFloats on_a(context, a.values), on_b(context, b.values),
@@ -188,7 +156,7 @@ TEST_P(ApiLevel3, ProductsAndSystems) {
 
 TEST_P(ApiLevel3, SystemsInOneCall) {
   constexpr std::int64_t m = 9, n = 5, batch = 3;
-  Stored a(m, m, Layout::row_major, 7, 0.1f), b(m, n, Layout::row_major, 8);
+  LaidOut a(m, m, Layout::row_major, 7, 0.1f), b(m, n, Layout::row_major, 8);
   for (std::int64_t i = 0; i < m; ++i) a.at(i, i) = 2;
   std::vector<float> many;
   for (int i = 0; i < batch; ++i) many.insert(many.end(), b.values.begin(), b.values.end());
@@ -207,7 +175,7 @@ TEST_P(ApiLevel3, SystemsInOneCall) {
 }
 
 TEST_P(ApiLevel3, NothingIsReadWhereScalarsSaySo) {
-  const Stored c(6, 6, Layout::row_major, 9);
+  const LaidOut c(6, 6, Layout::row_major, 9);
   const auto none = [](std::int64_t rows, std::int64_t cols) {
     return row_major(static_cast<const float*>(nullptr), rows, cols);
   };
@@ -228,8 +196,8 @@ TEST_P(ApiLevel3, NothingIsReadWhereScalarsSaySo) {
 }
 
 TEST_P(ApiLevel3, ScalarsOnTheDevice) {
-  const Stored a(20, 20, Layout::col_major, 10, 0.1f);
-  Stored b(20, 7, Layout::col_major, 11);
+  const LaidOut a(20, 20, Layout::col_major, 10, 0.1f);
+  LaidOut b(20, 7, Layout::col_major, 11);
   const DeviceFloats on_a(context, a.values), zero(context, {0.0f}), x(context, b.values),
       y(context, b.values), two(context, {2.0f}), z(context, b.values);
   strsm(context, Side::left, Uplo::lower, Diag::unit, Scalar::at(zero.data()),
@@ -246,7 +214,7 @@ TEST_P(ApiLevel3, ScalarsOnTheDevice) {
 }
 
 TEST_P(ApiLevel3, SameBits) {
-  const Stored a(150, 70, Layout::row_major, 12), c(150, 150, Layout::row_major, 13);
+  const LaidOut a(150, 70, Layout::row_major, 12), c(150, 150, Layout::row_major, 13);
   const DeviceFloats on_a(context, a.values), first(context, c.values), second(context, c.values);
   for (const DeviceFloats* to : {&first, &second})
     ssyrk(context, Uplo::lower, 1, a.view<const float>(on_a.data()), 1, c.view(to->data()),
@@ -304,6 +272,17 @@ TEST_P(ApiLevel3, ErrorsNameTheArgument) {
          ssyrk(context, Uplo::lower, 1, row_major(static_cast<const float*>(nullptr), 4, 3), 0,
                c(4, 4));
        }},
+      {"info", [&] { spotrf(context, Uplo::lower, c(4, 4), nullptr); }},
+      {"a", [&] { spotrf(context, Uplo::lower, c(4, 5), reinterpret_cast<int*>(other.data())); }},
+      {"a",
+       [&] {
+         spotrf(context, Uplo::lower, row_major(static_cast<float*>(nullptr), 4, 4),
+                reinterpret_cast<int*>(other.data()));
+       }},
+      {"uplo",
+       [&] {
+         spotrf(context, static_cast<Uplo>(3), c(4, 4), reinterpret_cast<int*>(other.data()));
+       }},
       {"options.math",
        [&] { ssyrk(context, Uplo::lower, 1, a(4, 3), 0, c(4, 4), {static_cast<Math>(5)}); }}};
   for (const Wrong& one : wrong) {
@@ -320,7 +299,7 @@ TEST_P(ApiLevel3, ErrorsNameTheArgument) {
 
 // A caller's workspace that is smaller than what a call has use for, down to none.
 TEST_P(ApiLevel3, MakesDoWithAnyWorkspace) {
-  const Stored a(140, 140, Layout::row_major, 16, 0.05f), b(140, 66, Layout::row_major, 17);
+  const LaidOut a(140, 140, Layout::row_major, 16, 0.05f), b(140, 66, Layout::row_major, 17);
   const DeviceFloats on_a(context, a.values);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{256}, std::size_t{1} << 16}) {
     const DeviceFloats scratch(context, std::vector<float>(bytes / sizeof(float) + 64, nan));
@@ -353,8 +332,8 @@ TEST(CLevel3, SameBitsAsCpp) {
   const float alpha = 0.5f, beta = 2;
   for (const Layout layout : {Layout::row_major, Layout::col_major}) {
     const auto as_c = static_cast<kwLayout_t>(layout);
-    Stored a(12, 12, layout, 18, 0.1f);
-    const Stored b(12, 12, layout, 19), c(12, 12, layout, 20);
+    LaidOut a(12, 12, layout, 18, 0.1f);
+    const LaidOut b(12, 12, layout, 19), c(12, 12, layout, 20);
     for (std::int64_t i = 0; i < 12; ++i) a.at(i, i) = 2;
     const auto va = a.view<const float>(a.values.data(), Op::transpose);
     const auto vb = b.view<const float>(b.values.data());
@@ -365,6 +344,17 @@ TEST(CLevel3, SameBitsAsCpp) {
       EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(float)), 0);
     };
     const float *pa = a.values.data(), *pb = b.values.data();
+    int info = -1;
+    compare(
+        [&](float* x) {
+          for (int i = 0; i < 12; ++i) x[i * (c.ld + 1)] = 30;
+          return kwSpotrf(handle, as_c, KW_UPPER, 12, x, c.ld, &info);
+        },
+        [&](auto x) {
+          for (int i = 0; i < 12; ++i) x.data[i * (c.ld + 1)] = 30;
+          spotrf(context, Uplo::upper, x, &info);
+        });
+    EXPECT_EQ(info, 0);
     compare(
         [&](float* x) {
           return kwSsyrk(handle, as_c, KW_UPPER, KW_OP_TRANSPOSE, 12, 12, &alpha, pa, a.ld, &beta,

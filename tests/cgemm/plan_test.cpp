@@ -42,6 +42,33 @@ TEST(ComplexPlan, TheRealProductHasTheSameOperations) {
   }
 }
 
+// Parts of large products lie beside each other, and C is multiplied by beta once.
+TEST(ComplexPlan, LargeProductsAreCut) {
+  Cgemm p = complex_product(100, 16384, 16400);
+  p.op_b = Op::transpose;
+  p.ldb = p.k;
+  p.beta = {2, 0};
+  const RealCut cut(p);
+  EXPECT_LE(cut.columns * cut.depth, expand_tuning.most_elements);
+  std::int64_t columns = 0, depth = 0, parts = 0;
+  const Status status = cut.each_part(p, [&](const Cgemm& part) {
+    EXPECT_EQ(part.b - p.b, columns * p.ldb + depth);
+    EXPECT_EQ(part.a - p.a, depth);
+    EXPECT_EQ(part.c - p.c, columns);
+    EXPECT_EQ(part.beta.re, depth == 0 ? 2 : 1);
+    depth += part.k;
+    if (depth == p.k) depth = 0, columns += part.n;
+    ++parts;
+    return Status::success();
+  });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(columns, p.n);
+  EXPECT_GE(parts, 4);
+  const RealCut whole(complex_product(16384, 8192, 8192));
+  EXPECT_EQ(whole.columns, 8192);
+  EXPECT_EQ(whole.depth, 8192);
+}
+
 TEST(ComplexPlan, NothingOfTheWorkspaceOverlaps) {
   Cgemm p = complex_product(30, 41, 17);
   p.op_a = Op::transpose;

@@ -40,7 +40,7 @@ TEST(ShapedTiles, EachTileOfATriangleOnce) {
   }
 }
 
-// Each tile once, from the longest to the shortest, and each with all of k that counts.
+// Each tile once, from the longest strip to the shortest, and each with all of k that counts.
 TEST(ShapedTiles, RangesHoldWhatCounts) {
   constexpr int size = 128, step = 32;
   for (const KRange range :
@@ -62,13 +62,38 @@ TEST(ShapedTiles, RangesHoldWhatCounts) {
         EXPECT_GE(own.end * step,
                   starts ? steps * step : std::min((line + 1) * size, steps * step));
         EXPECT_LT(own.first, own.end);
-        EXPECT_LE(own.end - own.first, before);
+        const int of_strip = starts ? 0 : (range_strip(lines) - 1) * size / step;
+        EXPECT_LE(own.end - own.first, before + of_strip);
         before = own.end - own.first;
         sum += before;
       }
       EXPECT_EQ(seen.size(), static_cast<std::size_t>(tiles_m * tiles_n));
       EXPECT_NEAR(sum / (steps * tiles_m * tiles_n),
-                  share_in_range(lines, size, static_cast<double>(steps * step)), 0.05);
+                  share_in_range(range, lines, size, static_cast<double>(steps * step)), 0.05);
+    }
+  }
+}
+
+// Blocks that take turns have nearly the same sum of lengths, each tile once.
+TEST(ShapedTiles, RoundsTurn) {
+  constexpr int blocks = 7;
+  for (const int tiles : {5, 7, 20, 28, 40}) {
+    std::set<int> seen;
+    std::set<int> sums;
+    for (int block = 0; block < blocks; ++block) {
+      int sum = 0;
+      for (int round = 0;; ++round) {
+        const int at = tile_in_turn(round, block, blocks);
+        if (at >= tiles) break;
+        seen.insert(at);
+        sum += tiles - at;
+      }
+      sums.insert(sum);
+    }
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(tiles));
+    EXPECT_EQ(*seen.rbegin(), tiles - 1);
+    if (tiles % (2 * blocks) == 0) {
+      EXPECT_EQ(sums.size(), 1u);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "choice.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -61,27 +62,33 @@ struct LibraryChoice {
   }
 };
 
-// Where the parts of a plan are another operation's, or there are none: the kernel is chosen again
-// at the launch.
+// Where the parts of a plan are another operation's, or there are none, the plan is the chosen
+// kernel's own, behind whose data lies which kernel that is. Their data are a few numbers.
+struct MarkedData {
+  unsigned char own[sizeof(PlanData) - sizeof(std::uintptr_t)];
+  std::uintptr_t kernel;
+};
 template <class Problem, auto list, Math math>
-struct ChosenAgain {
-  static std::optional<Choice<Problem>> choose(const Problem& problem, const Device& device) {
-    return select_kernel(problem, device, production(device.kind, list), math);
-  }
+struct PlannedOnce {
   static std::optional<Plan<Problem>> make_plan(const Problem& problem, const Device& device) {
-    auto chosen = choose(problem, device);
+    auto chosen = select_kernel(problem, device, production(device.kind, list), math);
     if (!chosen) return std::nullopt;
+    auto data = chosen->plan.data.template get<MarkedData>();
+    data.kernel = reinterpret_cast<std::uintptr_t>(chosen->kernel);
+    chosen->plan.data.set(data);
     return std::move(chosen->plan);
   }
-  static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>&,
-                            Workspace workspace, Stream stream) {
-    return launch_planned(*choose(problem, device), problem, device, workspace, stream);
+  static const Kernel<Problem>& kernel_of(const Plan<Problem>& plan) {
+    return *reinterpret_cast<const Kernel<Problem>*>(plan.data.template get<MarkedData>().kernel);
   }
-  static const char* path_taken(const Problem& problem, const Device& device, const Plan<Problem>&,
-                                const PathWords& words) {
-    const auto chosen = choose(problem, device);
-    const Kernel<Problem>& kernel = *chosen->kernel;
-    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, chosen->plan, words)
+  static Status launch_plan(const Problem& problem, const Device& device, const Plan<Problem>& plan,
+                            Workspace workspace, Stream stream) {
+    return launch_planned(kernel_of(plan), problem, device, plan, workspace, stream);
+  }
+  static const char* path_taken(const Problem& problem, const Device& device,
+                                const Plan<Problem>& plan, const PathWords& words) {
+    const Kernel<Problem>& kernel = kernel_of(plan);
+    return kernel.path_taken != nullptr ? kernel.path_taken(problem, device, plan, words)
                                         : kernel.name;
   }
 
@@ -100,21 +107,21 @@ struct ChosenAgain {
 }  // namespace
 
 KernelList<Level3> level3_choices() {
-  return {ChosenAgain<Level3, &Backend::level3, Math::fp32>::row(
+  return {PlannedOnce<Level3, &Backend::level3, Math::fp32>::row(
               "kernelwright", "the library's choice among its kernels"),
-          ChosenAgain<Level3, &Backend::level3, Math::fp32_split>::row(
+          PlannedOnce<Level3, &Backend::level3, Math::fp32_split>::row(
               "kernelwright_split", "the library's choice in fp32_split")};
 }
 
 KernelList<Cgemm> cgemm_choices() {
-  return {ChosenAgain<Cgemm, &Backend::cgemm, Math::fp32>::row(
+  return {PlannedOnce<Cgemm, &Backend::cgemm, Math::fp32>::row(
               "kernelwright", "the library's choice among its kernels"),
-          ChosenAgain<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
+          PlannedOnce<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
               "kernelwright_split", "the library's choice in fp32_split")};
 }
 
 KernelList<Rowwise> rowwise_choices() {
-  return {ChosenAgain<Rowwise, &Backend::rowwise, Math::fp32>::row(
+  return {PlannedOnce<Rowwise, &Backend::rowwise, Math::fp32>::row(
       "kernelwright", "the library's choice among its kernels")};
 }
 

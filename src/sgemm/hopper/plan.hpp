@@ -105,8 +105,8 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   if (p.k_range != KRange::all) {
     const bool by_row = is_by_row(p.k_range);
     const int size = by_row ? row.tile.bm() : row.tile.bn;
-    const double share =
-        share_in_range(as_int(ceil_div(by_row ? p.m : p.n, size)), size, static_cast<double>(p.k));
+    const double share = share_in_range(p.k_range, as_int(ceil_div(by_row ? p.m : p.n, size)), size,
+                                        static_cast<double>(p.k));
     return {whole.schedule,
             us(rounds, 0) + share * static_cast<double>(rounds * stages) * row.stage_us};
   }

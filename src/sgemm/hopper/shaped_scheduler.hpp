@@ -37,7 +37,10 @@ class RangeScheduler : public TileScheduler<tile> {
     take_range();
   }
   __device__ __forceinline__ void next() {
-    Base::next();
+    const Schedule& schedule = this->params_.schedule;
+    const int tile_number = tile_in_turn(this->work_.tile / schedule.blocks + 1,
+                                         static_cast<int>(blockIdx.x), schedule.blocks);
+    this->work_.tile = tile_number < schedule.tiles ? tile_number : -1;
     take_range();
   }
   // All of its tile that counts.

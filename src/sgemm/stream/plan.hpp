@@ -163,8 +163,8 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
 inline double predict_ranges_us(const StreamTile& tile, const StreamSchedule& s,
                                 const StreamSteps& steps, const Sgemm& p, int sms) {
   const double per_block = ceil_div(s.tiles, s.blocks);
-  const double share = share_in_range(is_by_row(p.k_range) ? s.tiles_m : s.tiles_n, tile.config.bm,
-                                      static_cast<double>(p.k));
+  const double share = share_in_range<true>(p.k_range, is_by_row(p.k_range) ? s.tiles_m : s.tiles_n,
+                                            tile.config.bm, static_cast<double>(p.k));
   return steps.start_us + steps.store_us + (per_block - 1) * steps.tile_us +
          share * per_block * s.iterations *
              (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);

@@ -21,7 +21,7 @@ class ShapedScheduler : public Scheduler<config> {
 
   __device__ __forceinline__ StreamWork first() const { return with_range(Base::first()); }
   __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
-    return with_range(Base::next(work));
+    return with_range(p_.k_range == KRange::all ? Base::next(work) : next_in_turn(work));
   }
   __device__ __forceinline__ StreamTileIndex tile(const StreamWork& work) const {
     return place(this->schedule_, p_, work.tile);
@@ -31,6 +31,12 @@ class ShapedScheduler : public Scheduler<config> {
   }
 
  private:
+  // The tile of the next round (tile_in_turn). Of tiles with ranges none is shared.
+  __device__ __forceinline__ StreamWork next_in_turn(const StreamWork& work) const {
+    const StreamSchedule& s = this->schedule_;
+    const int next = tile_in_turn(work.tile / s.blocks + 1, static_cast<int>(blockIdx.x), s.blocks);
+    return next < s.tiles ? StreamWork{next, 0, s.iterations} : StreamWork{};
+  }
   // In line: across a call the accumulators would have to be kept in memory.
   __device__ __forceinline__ static StreamTileIndex place(const StreamSchedule& schedule,
                                                           const Sgemm& p, int index) {
@@ -50,9 +56,10 @@ class ShapedScheduler : public Scheduler<config> {
     if (p_.k_range == KRange::all || !work.valid()) return work;
     const StreamTileIndex at = tile(work);
     const bool by_row = is_by_row(p_.k_range);
-    const StepRange range = step_range(p_.k_range, by_row ? at.row : at.col,
-                                       by_row ? this->schedule_.tiles_m : this->schedule_.tiles_n,
-                                       config.bm, config.bk, this->schedule_.iterations);
+    const StepRange range =
+        step_range<true>(p_.k_range, by_row ? at.row : at.col,
+                         by_row ? this->schedule_.tiles_m : this->schedule_.tiles_n, config.bm,
+                         config.bk, this->schedule_.iterations);
     return {work.tile, range.first, range.end};
   }
 

@@ -42,6 +42,7 @@ std::vector<Operand> operands(const Sgemm& p) {
 }
 
 std::vector<Operand> operands(const Level3& p) {
+  if (p.factors()) return {{p.c, 0}, {p.c, 0}, matrix(Op::none, p.c, p.m, p.n, p.ldc)};
   const bool updates = p.updates_triangle();
   const Operand a = updates
                         ? matrix(p.op_a, p.a, p.m, p.k, p.lda)
@@ -151,11 +152,12 @@ double roofline_us(const check::Level3Case& c) {
     return static_cast<double>(rows) * static_cast<double>(cols);
   };
   const bool updates = c.routine <= Routine::syr2k;
-  const double of_a = updates ? elements(c.m, c.k) : 0.5 * elements(c.k, c.k);
-  const double of_c = (updates ? 0.5 : 1) * elements(c.m, c.n);
-  const double of_b = c.routine == Routine::syrk ? 0
-                      : updates                  ? elements(c.m, c.k)
-                                                 : elements(c.m, c.n);
+  const bool factors = c.routine == Routine::potrf;
+  const double of_a = updates ? elements(c.m, c.k) : factors ? 0 : 0.5 * elements(c.k, c.k);
+  const double of_c = (updates || factors ? 0.5 : 1) * elements(c.m, c.n);
+  const double of_b = c.routine == Routine::syrk || factors ? 0
+                      : updates                             ? elements(c.m, c.k)
+                                                            : elements(c.m, c.n);
   const double bytes = sizeof(float) * (of_a + of_b + of_c);
   const Roofline& r = reference_roofline;
   const double gbs = bytes <= static_cast<double>(r.cache_bytes) ? r.cache_gbs : r.memory_gbs;

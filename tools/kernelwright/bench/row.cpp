@@ -235,13 +235,13 @@ Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::Sge
 Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::Level3Case& c,
              const check::VerifyResult& result) {
   Row row = product_row(to_string(problem.routine), kernel, problem, c, result);
-  row.op_a = letter(problem.op_a);
+  if (!problem.factors()) row.op_a = letter(problem.op_a);
   if (problem.reads_b()) row.op_b = letter(problem.op_b);
   if (problem.reads_b()) row.ldb = problem.ldb;
   row.level3 = {problem.triangle == Triangle::lower ? "lower" : "upper",
-                problem.updates_triangle() ? ""
-                : problem.on_left          ? "left"
-                                           : "right",
+                problem.updates_triangle() || problem.factors() ? ""
+                : problem.on_left                               ? "left"
+                                                                : "right",
                 problem.unit_diagonal};
   return row;
 }

@@ -13,8 +13,8 @@
 namespace kw {
 namespace {
 
-constexpr Routine all_routines[] = {Routine::syrk, Routine::syrkx, Routine::syr2k,
-                                    Routine::symm, Routine::trmm,  Routine::trsm};
+constexpr Routine all_routines[] = {Routine::syrk, Routine::syrkx, Routine::syr2k, Routine::symm,
+                                    Routine::trmm, Routine::trsm,  Routine::potrf};
 constexpr std::int64_t default_problems = 120;
 
 // What is measured where no shape is asked for.
@@ -35,6 +35,7 @@ void finish(const Level3Choice& choice, check::Input input, std::uint64_t seed,
 
 // Sizes log-uniform, as random products have them; all else of a routine at random.
 check::Level3Case draw(std::mt19937_64& engine) {
+  // Seeds draw what they drew before there was potrf.
   const Routine routine = all_routines[below(engine, 6)];
   const std::int64_t m = random_extent(engine), n = random_extent(engine),
                      k = random_extent(engine);
@@ -121,11 +122,12 @@ std::vector<Routine> parse_routines(const std::string& text) {
 }
 
 void Level3Choice::add_options(CLI::App& to) {
-  to.add_option("--op", ops, "all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm")
+  to.add_option("--op", ops, "all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm, spotrf")
       ->type_name("LIST")
       ->capture_default_str();
-  CLI::Option* shape_option = to.add_option(
-      "--shape", shape, "MxNxK,... (N is a cube): updates have m and k, the others m and n");
+  CLI::Option* shape_option =
+      to.add_option("--shape", shape,
+                    "MxNxK,... (N is a cube): updates have m and k, spotrf m, the others m and n");
   shape_option->type_name("LIST")->check(not_empty());
   CLI::Option* sweep_option =
       to.add_option("--sweep", sweep, "random")->check(CLI::IsMember({"random"}));
@@ -156,18 +158,20 @@ ChosenLevel3 chosen_level3(const Level3Choice& choice, const Device& device, che
   ChosenLevel3 chosen;
   const std::string shapes = choice.shape.empty() ? default_sizes(device) : choice.shape;
   for (const Routine routine : parse_routines(choice.ops)) {
-    const bool updates = routine <= Routine::syr2k, has_a = routine >= Routine::trmm;
+    const bool updates = routine <= Routine::syr2k, factors = routine == Routine::potrf;
+    const bool has_a = routine == Routine::trmm || routine == Routine::trsm;
     for (const Shape& shape : parse_shapes(shapes, 3, 1)) {
       for (const Triangle triangle : triangles) {
         for (const bool on_left : sides) {
-          if (updates && on_left != sides.front()) continue;
+          if ((updates || factors) && on_left != sides.front()) continue;
           for (const Op op : ops) {
-            if (routine == Routine::symm && op != ops.front()) continue;
+            const bool has_op = routine != Routine::symm && !factors;
+            if (!has_op && op != ops.front()) continue;
             for (const bool unit : units) {
               if (!has_a && unit != units.front()) continue;
               check::Level3Case c = check::level3_case(routine, shape.m, shape.n, shape.k, on_left);
               c.triangle = triangle;
-              if (routine != Routine::symm) c.op_a = op;
+              if (has_op) c.op_a = op;
               if (updates) c.op_b = op;
               c.unit_diagonal = has_a && unit;
               finish(choice, input, seed, c);

@@ -433,11 +433,11 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       ->check(number_from_zero(false))
       ->excludes(kernel);
   command
-      ->add_option(
-          "--op", options->reduce_op,
-          "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm; of reduce: "
-          "all, or some of " +
-              reduce_op_names() + "; of rowwise: all, or some of " + rowwise_op_names())
+      ->add_option("--op", options->reduce_op,
+                   "Of level3: all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm, spotrf; "
+                   "of reduce: "
+                   "all, or some of " +
+                       reduce_op_names() + "; of rowwise: all, or some of " + rowwise_op_names())
       ->type_name("LIST")
       ->capture_default_str();
   command
