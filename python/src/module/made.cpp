@@ -84,8 +84,8 @@ nb::object arguments_of(const Strided& dense, nb::handle float32) {
   for (const Kept& one : *kept) {
     if (one.arguments != nullptr && one.sizes.has_sizes_of(dense)) return nb::borrow(one.arguments);
   }
-  const nb::tuple made = nb::make_tuple(tuple_of(dense.size.data(), dense.dimensions),
-                                        tuple_of(dense.stride.data(), dense.dimensions), float32);
+  nb::tuple made = nb::make_tuple(tuple_of(dense.size.data(), dense.dimensions),
+                                  tuple_of(dense.stride.data(), dense.dimensions), float32);
   Kept& place = (*kept)[oldest++ % kept->size()];
   Py_XDECREF(place.arguments);
   place.sizes = dense;
