@@ -16,7 +16,9 @@ namespace kw::host_simt {
 namespace {
 
 void land_copy(const Thread& thread, const AsyncCopy& copy) {
-  std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.source_bytes));
+  if (copy.source_bytes > 0) {  // else there may be no source
+    std::memcpy(copy.to, copy.from, static_cast<std::size_t>(copy.source_bytes));
+  }
   std::memset(static_cast<char*>(copy.to) + copy.source_bytes, 0,
               static_cast<std::size_t>(copy.bytes - copy.source_bytes));
   if (thread.observer != nullptr) {

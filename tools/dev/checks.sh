@@ -24,7 +24,7 @@ format() {
 lint() { # lint [--quick]
   set_up_clang clang-tidy || return 1
   local tool skipped='\(\.venv\|build/lint/\(host_simt\|tests/headers\)\)/'
-  if [[ ${1:-} == --quick ]]; then skipped="\($skipped\|build/lint/tests/\|tests/\)"; fi
+  if [[ ${1:-} == --quick ]]; then skipped="\($skipped\|\(build/lint/\)\?\(tests\|tools\|apps\|peers\)/\)"; fi
   tool=$(clang_tool clang-tidy)
   configure cpu -B build/lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON >/dev/null || return 1 # g++'s, not clang's
   # Not the generated wrappers around kernel files, whose sources are for GPU compilers, and around single headers, nor nanobind's sources.
