@@ -24,7 +24,7 @@ namespace {
 
 struct Options {
   std::string command, weights, size = "124M", device = "auto", math = "fp32", prompt, json, save;
-  std::int64_t heads = 0, batch = 1, length = 64, generate = 0, repeats = 5;
+  std::int64_t heads = 0, batch = 1, length = 0, generate = 0, repeats = 5;
   std::uint64_t seed = 1;
   bool verify = false, graph = false;
 };
@@ -33,6 +33,12 @@ using Clock = std::chrono::steady_clock;
 
 double microseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+// Of a drawn prompt: as asked for, else what fits, up to 64.
+std::int64_t length_of(const Options& options, const Config& config) {
+  if (options.length > 0) return options.length;
+  return std::clamp<std::int64_t>(config.positions - options.generate, 1, 64);
 }
 
 std::vector<std::int64_t> tokens_of(const Options& options, const Config& config) {
@@ -49,7 +55,7 @@ std::vector<std::int64_t> tokens_of(const Options& options, const Config& config
     return tokens;
   }
   std::mt19937_64 engine(options.seed);
-  tokens.resize(static_cast<std::size_t>(options.batch * options.length));
+  tokens.resize(static_cast<std::size_t>(options.batch * length_of(options, config)));
   for (std::int64_t& token : tokens)
     token = static_cast<std::int64_t>(engine() % static_cast<std::uint64_t>(config.vocabulary));
   return tokens;
@@ -151,6 +157,12 @@ class Program {
     count_ = static_cast<std::int64_t>(tokens_.size()) / options.batch;
     const Math math = options.math == "fp32_split" ? Math::fp32_split : Math::fp32;
     const std::int64_t length = count_ + options.generate;
+    if (length > config_.positions) {
+      throw UsageError(fmt::format(
+          "{} tokens of a prompt and --generate {}: these weights have {} positions; ask for {} "
+          "fewer by --length, --prompt or --generate",
+          count_, options.generate, config_.positions, length - config_.positions));
+    }
     model_ =
         std::make_unique<Gpt2>(context_, config_, weights_, options.batch, length, count_, math);
   }
@@ -313,9 +325,9 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "Sequences")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--length", options.length, "Tokens of each, drawn by --seed")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  app.add_option("--length", options.length,
+                 "Tokens of each, drawn by --seed (default: 64, or as many as have positions)")
+      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--prompt", options.prompt, "Token ids of one sequence, in place of --length");
   app.add_option("--generate", options.generate, "Tokens that follow, greedily, with a KV cache")
       ->check(CLI::Range(0, 1 << 20))
@@ -333,6 +345,9 @@ int main(int argc, char** argv) {
   try {
     if (!options.prompt.empty()) options.batch = 1;
     return kw::gpt2::Program(options).run();
+  } catch (const kw::UsageError& error) {
+    fmt::print(stderr, "kernelwright_gpt2: {}\n", error.what());
+    return kw::exit_usage;
   } catch (const std::exception& error) {
     fmt::print(stderr, "kernelwright_gpt2: {}\n", error.what());
     return kw::exit_failed;
