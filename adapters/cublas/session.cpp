@@ -130,7 +130,6 @@ std::shared_ptr<Lane> Session::new_lane(const Key& key, std::size_t workspace_by
                                         Reason* reason) {
   const std::string& no_library = library().why_not;
   Device& on = device(static_cast<int>(key.device));
-  *reason = no_library.empty() ? Reason::no_device : Reason::no_library;
   std::shared_ptr<Lane> opened;
   if (on.why_not.empty() && no_library.empty())
     opened = Lane::open(on, policy_, workspace_bytes, &on.why_not);
@@ -138,6 +137,7 @@ std::shared_ptr<Lane> Session::new_lane(const Key& key, std::size_t workspace_by
     record_.set_device(on.name);
     return opened;
   }
+  *reason = no_library.empty() ? Reason::no_device : Reason::no_library;
   const std::string& why = no_library.empty() ? on.why_not : no_library;
   record_.warn_once("lane", "all calls go to cuBLAS: " + why);
   return nullptr;

@@ -49,6 +49,18 @@ Status launch_call(ContextState& state, const Problem& problem, Math math, PlanO
   return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
 }
 
+// The same for an operation whose plans are not kept: the workspace is what the plan asks for.
+template <class Problem>
+Status launch_choice(ContextState& state, const Choice<Problem>& choice, const Problem& problem) {
+  const auto work = [&] {
+    Workspace workspace;
+    Status ready = state.workspace(choice.plan.workspace_bytes, &workspace);
+    if (!ready.ok()) return ready;
+    return launch_planned(choice, problem, state.device(), workspace, state.stream());
+  };
+  return state.runtime().with_device(std::ref(work));
+}
+
 // As sgemm_outlook of calls.hpp.
 template <class Problem>
 Status outlook_of(ContextState& state, const Problem& problem, Math math, PlanOf<Problem>* plan_of,

@@ -5,6 +5,7 @@
 
 #include "api/calls.hpp"
 #include "api/check_reduce.hpp"
+#include "api/planned_call.hpp"
 #include "select.hpp"
 #include "text.hpp"
 
@@ -67,12 +68,7 @@ Status reduce(ContextState& state, const ReduceCall& call) {
   Choice<Reduce> choice;
   status = choose(state, problem, &choice);
   if (!status.ok()) return status;
-  return state.runtime().with_device([&] {
-    Workspace workspace;
-    Status ready = state.workspace(choice.plan.workspace_bytes, &workspace);
-    if (!ready.ok()) return ready;
-    return launch_planned(choice, problem, state.device(), workspace, state.stream());
-  });
+  return launch_choice(state, choice, problem);
 }
 
 Status reduce_workspace_bytes(const ContextState& state, const ReduceCall& call,

@@ -5,6 +5,7 @@
 
 #include "api/calls.hpp"
 #include "api/check_rowwise.hpp"
+#include "api/planned_call.hpp"
 #include "rowwise/problem.hpp"
 #include "select.hpp"
 #include "text.hpp"
@@ -66,12 +67,7 @@ Status rowwise(ContextState& state, const RowwiseCall& given) {
   Choice<Rowwise> choice;
   status = choose_rows(state, problem, &choice);
   if (!status.ok()) return status;
-  return state.runtime().with_device([&] {
-    Workspace workspace;
-    Status ready = state.workspace(choice.plan.workspace_bytes, &workspace);
-    if (!ready.ok()) return ready;
-    return launch_planned(choice, problem, state.device(), workspace, state.stream());
-  });
+  return launch_choice(state, choice, problem);
 }
 
 Status rowwise_workspace_bytes(const ContextState& state, const RowwiseCall& given,

@@ -3,6 +3,7 @@
 
 #include "api/calls.hpp"
 #include "api/check.hpp"
+#include "api/planned_call.hpp"
 #include "select.hpp"
 #include "text.hpp"
 
@@ -91,12 +92,7 @@ Status scale_add(ContextState& state, const ScaleAddCall& call) {
              " scale_add kernels of this build computes ", problem.rows, " x ", problem.cols,
              " on ", state.device().name, ": compute it in a CPU context"));
   }
-  return state.runtime().with_device([&] {
-    Workspace workspace;
-    Status ready = state.workspace(choice->plan.workspace_bytes, &workspace);
-    if (!ready.ok()) return ready;
-    return launch_planned(*choice, problem, state.device(), workspace, state.stream());
-  });
+  return launch_choice(state, *choice, problem);
 }
 
 }  // namespace detail

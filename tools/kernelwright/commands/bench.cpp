@@ -9,6 +9,24 @@
 namespace kw {
 namespace {
 
+void add_within(CLI::App& to, BenchOptions& options) {
+  to.add_option("--within", options.within,
+                "Of the kernels that predict their times only those whose prediction is at most "
+                "so many times the least; rows then state predicted_us and workspace_bytes")
+      ->check(number_from_zero(false));
+}
+
+// The last of an operation's options, and what its command does.
+void add_timing_and_run(CLI::App& to, const std::shared_ptr<BenchOptions>& options,
+                        Invocation& invocation,
+                        int (*bench)(const BenchOptions& options, const std::string& command)) {
+  add_timing_options(to, *options);
+  add_timing(to, *options);
+  to.callback([options, &invocation, bench] {
+    invocation.exit_code = bench(*options, invocation.command);
+  });
+}
+
 // What times kernels in turn has no place beside --sustain.
 void check_sustain(const BenchOptions& options) {
   const auto refuse = [](const char* option, bool is_given) {
@@ -57,11 +75,7 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
   auto options = std::make_shared<BenchOptions>();
   options->product.add_bench_options(*command);
-  command
-      ->add_option("--within", options->within,
-                   "Of the kernels that predict their times only those whose prediction is at most "
-                   "so many times the least; rows then state predicted_us and workspace_bytes")
-      ->check(number_from_zero(false));
+  add_within(*command, *options);
   add_timing_options(*command, *options);
   add_timing_with_enqueue(*command, *options);
   command
@@ -97,11 +111,7 @@ void add_level3(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench level3 --sweep random --seed 7 --count 60");
   auto options = std::make_shared<BenchOptions>();
   options->level3.add_options(*command);
-  add_timing_options(*command, *options);
-  add_timing(*command, *options);
-  command->callback([options, &invocation] {
-    invocation.exit_code = bench_level3(*options, invocation.command);
-  });
+  add_timing_and_run(*command, options, invocation, bench_level3);
 }
 
 void add_bench_cgemm(CLI::App& bench, Invocation& invocation) {
@@ -117,15 +127,8 @@ void add_bench_cgemm(CLI::App& bench, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   options->product.add_bench_options(*command);
   options->product.add_complex_options(*command);
-  command
-      ->add_option("--within", options->within,
-                   "Of the kernels that predict their times only those whose prediction is at most "
-                   "so many times the least; rows then state predicted_us and workspace_bytes")
-      ->check(number_from_zero(false));
-  add_timing_options(*command, *options);
-  add_timing(*command, *options);
-  command->callback(
-      [options, &invocation] { invocation.exit_code = bench_cgemm(*options, invocation.command); });
+  add_within(*command, *options);
+  add_timing_and_run(*command, options, invocation, bench_cgemm);
 }
 
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
@@ -140,11 +143,7 @@ void add_scale_add(CLI::App& bench, Invocation& invocation) {
       ->check(not_empty());
   command->add_option("--scale", options->scale)->capture_default_str();
   command->add_option("--shift", options->shift)->capture_default_str();
-  add_timing_options(*command, *options);
-  add_timing(*command, *options);
-  command->callback([options, &invocation] {
-    invocation.exit_code = bench_scale_add(*options, invocation.command);
-  });
+  add_timing_and_run(*command, options, invocation, bench_scale_add);
 }
 
 void add_reduce(CLI::App& bench, Invocation& invocation) {
@@ -206,11 +205,7 @@ void add_reduce(CLI::App& bench, Invocation& invocation) {
                    "variance divides by the number of elements less this")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  add_timing_options(*command, *options);
-  add_timing(*command, *options);
-  command->callback([options, &invocation] {
-    invocation.exit_code = bench_reduce(*options, invocation.command);
-  });
+  add_timing_and_run(*command, options, invocation, bench_reduce);
 }
 
 void add_rowwise(CLI::App& bench, Invocation& invocation) {
@@ -227,11 +222,7 @@ void add_rowwise(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench rowwise --sweep random --seed 7 --count 60 --least-mib 64 --l2 cold");
   auto options = std::make_shared<BenchOptions>();
   options->rowwise.add_options(*command);
-  add_timing_options(*command, *options);
-  add_timing(*command, *options);
-  command->callback([options, &invocation] {
-    invocation.exit_code = bench_rowwise(*options, invocation.command);
-  });
+  add_timing_and_run(*command, options, invocation, bench_rowwise);
 }
 
 }  // namespace
