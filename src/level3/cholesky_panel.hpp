@@ -1,34 +1,49 @@
-// The blocks on the diagonal of a Cholesky factorisation: one block of threads has the triangle in
-// shared memory, column after column, and factors 16 columns at a time:
+// The panels of a Cholesky factorisation: up to 128 columns, with all rows below them. Each block
+// of threads factors the triangle on the diagonal for itself, in shared memory, and solves its own
+// rows with it, so that a panel is one launch and no block waits for another. The last block to
+// have read the triangle stores it.
 //
-//   16 x 16 on the diagonal   a warp, a lane a row in registers
-//   the rows below            a thread a row, by substitution
-//   what is right of them     all threads, squares of 4 x 4 sums
+// 8 columns at a time:
+//
+//   8 x 8 on the diagonal   every thread, in registers: a chain of 8 pivots without an exchange
+//   the rows below          a thread a row, by substitution
+//   what is right of them   all threads, squares of 4 x 4 sums
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "gpu/gpu.hpp"
-#include "level3/cholesky_steps.hpp"
+#include "level3/cholesky_columns.hpp"
 
 namespace KW_TARGET {
 
-constexpr int cholesky_at_once = 16;
-constexpr int cholesky_size = 128;  // of a block
+constexpr int panel_columns = 128;
+constexpr int panel_at_once = 8;
+// Rows below the triangle of a block of threads: at most, and in steps of.
+constexpr int panel_most_rows = 256, panel_row_step = 32;
 
-// With the padding, a row of the triangle is copied to 8 banks and not to one.
-constexpr int cholesky_pitch = cholesky_size + 4;
-struct CholeskyShared {
-  float a[cholesky_size][cholesky_pitch];  // [column][row]
-  float reciprocals[cholesky_at_once];     // of the diagonal
-  int failed;                              // the first pivot that is not positive; or -1
-};
+// How many rows below the triangle a block of threads takes: as few as keep every multiprocessor
+// busy once.
+inline int panel_rows_for(std::int64_t below, const Device& device) {
+  const std::int64_t rows = ceil_div(below, static_cast<std::int64_t>(device.sm_count));
+  const std::int64_t stepped = ceil_div(rows, std::int64_t{panel_row_step}) * panel_row_step;
+  return static_cast<int>(stepped < panel_most_rows ? stepped : panel_most_rows);
+}
+
+// In shared memory, in floats: the panel's columns, [column][row], the triangle's rows before the
+// block's own. With four floats more, 8 columns of 4 rows lie in 32 banks.
+constexpr int panel_pitch(int rows) { return panel_columns + rows + 4; }
+constexpr std::size_t panel_shared_bytes(int rows) {
+  return sizeof(float) * static_cast<std::size_t>(panel_columns * panel_pitch(rows) + 4);
+}
 
 // The time of a launch, predicted.
-constexpr double cholesky_block_us = 15;
+double cholesky_panel_us(const level3::CholeskyPanel& panel, const Device& device);
 
-// Writes info: 0 where the block is the matrix's first, the number of a pivot where that is not
-// positive. Where info says so already, the block is left as it is.
-Status launch_cholesky_block(const level3::DiagonalBlock& block, Stream stream);
+// Writes info: 0 where the panel is the matrix's first, the number of a pivot where that is not
+// positive. Where info says so already, the panel is left as it is. `ticket` is zero, and left so.
+Status launch_cholesky_panel(const level3::CholeskyPanel& panel, unsigned* ticket,
+                             const Device& device, Stream stream);
 
 }  // namespace KW_TARGET
