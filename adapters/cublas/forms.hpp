@@ -116,7 +116,7 @@
       int *info
 #define KW_ARGUMENTS_potrf handle, fill, n, a, lda, workspace, workspace_floats, info
 #define KW_PARAMETERS_potrf_size(Int) \
-  Handle handle, Enum fill, Int n, float *a, Int lda, Int *workspace_floats
+  Handle handle, Enum fill, Int n, float *a, Int lda, int *workspace_floats
 #define KW_PARAMETERS_xpotrf(Int)                                                              \
   Handle handle, void *options, Enum fill, Int n, Enum type_a, void *a, Int lda, Enum compute, \
       void *on_device, std::size_t device_bytes, void *on_host, std::size_t host_bytes, int *info

@@ -16,8 +16,7 @@ namespace {
 template <Math math>
 struct CholeskyKernel {
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
-    if (!p.factors() || device.shared_bytes_per_block_optin < panel_shared_bytes(panel_most_rows))
-      return std::nullopt;
+    if (!p.factors() || !has_panels(device)) return std::nullopt;
     Plan<Level3> plan;
     double us = 0;
     ProductForms forms;

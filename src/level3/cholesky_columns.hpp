@@ -45,9 +45,9 @@ class CholeskyColumns {
                 const Update& update) const {
     if (size <= columns_) return panel(panel_of(first, size, below));
     const std::int64_t part = first_part(size, columns_), left = size - part;
-    const Status factored = factor(first, part, below + left, panel, update);
+    Status factored = factor(first, part, below + left, panel, update);
     if (!factored.ok()) return factored;
-    const Status triangle = update(triangle_of(first, part, left));
+    Status triangle = update(triangle_of(first, part, left));
     if (!triangle.ok()) return triangle;
     const Status rows = below > 0 ? update(rows_of(first, part, left, below)) : Status::success();
     return rows.ok() ? factor(first + part, left, below, panel, update) : rows;

@@ -23,19 +23,24 @@ constexpr int panel_at_once = 8;
 // Rows below the triangle of a block of threads: at most, and in steps of.
 constexpr int panel_most_rows = 256, panel_row_step = 32;
 
-// How many rows below the triangle a block of threads takes: as few as keep every multiprocessor
-// busy once.
-inline int panel_rows_for(std::int64_t below, const Device& device) {
-  const std::int64_t rows = ceil_div(below, static_cast<std::int64_t>(device.sm_count));
-  const std::int64_t stepped = ceil_div(rows, std::int64_t{panel_row_step}) * panel_row_step;
-  return static_cast<int>(stepped < panel_most_rows ? stepped : panel_most_rows);
-}
-
 // In shared memory, in floats: the panel's columns, [column][row], the triangle's rows before the
 // block's own. With four floats more, 8 columns of 4 rows lie in 32 banks.
 constexpr int panel_pitch(int rows) { return panel_columns + rows + 4; }
 constexpr std::size_t panel_shared_bytes(int rows) {
   return sizeof(float) * static_cast<std::size_t>(panel_columns * panel_pitch(rows) + 4);
+}
+constexpr bool has_panels(const Device& device) {
+  return device.shared_bytes_per_block_optin >= panel_shared_bytes(panel_row_step);
+}
+
+// How many rows below the triangle a block of threads takes: as few as keep every multiprocessor
+// busy once, and no more than it has room for.
+inline int panel_rows_for(std::int64_t below, const Device& device) {
+  const std::int64_t even = ceil_div(below, static_cast<std::int64_t>(device.sm_count));
+  const std::int64_t wanted = ceil_div(even, std::int64_t{panel_row_step}) * panel_row_step;
+  int rows = wanted < panel_most_rows ? static_cast<int>(wanted) : panel_most_rows;
+  while (device.shared_bytes_per_block_optin < panel_shared_bytes(rows)) rows -= panel_row_step;
+  return rows;
 }
 
 // The time of a launch, predicted.
