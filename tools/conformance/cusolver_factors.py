@@ -50,13 +50,13 @@ class Solver:
         assert self.library.cusolverDnSetStream(self.handle, stream) == 0
         self.info = torch.zeros(1, dtype=torch.int32, device="cuda")
 
-    def spotrf(self, data, n, lda, fill, *, handle=None) -> int:
+    def spotrf(self, data, n, lda, fill) -> int:
         floats = ctypes.c_int()
         self.library.cusolverDnSpotrf_bufferSize(self.handle, 0, max(n, 1), Pointer(data.data_ptr()), max(lda, n, 1),
                                                  ctypes.byref(floats))  # fmt: skip
         room = self.torch.empty(max(floats.value, 1), device="cuda")
         return self.library.cusolverDnSpotrf(
-            self.handle if handle is None else handle, fill, n, Pointer(data.data_ptr()), lda,
+            self.handle, fill, n, Pointer(data.data_ptr()), lda,
             Pointer(room.data_ptr()), floats.value, Pointer(self.info.data_ptr()),
         )  # fmt: skip
 
@@ -128,7 +128,6 @@ def statuses(solver: Solver) -> dict[str, int]:
         "fill": solver.spotrf(data, 64, 69, 7),
         "n": solver.spotrf(data, -1, 69, 0),
         "lda": solver.spotrf(data, 64, 63, 0),
-        "no handle": solver.spotrf(data, 64, 69, 0, handle=Pointer()),
         "no rows": solver.spotrf(data, 0, 69, 0),
         "xpotrf fill": solver.xpotrf(data, 64, 69, 7),
         "xpotrf lda": solver.xpotrf(data, 64, 63, 0),
