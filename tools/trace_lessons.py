@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the pictures of the walks show of each rung, from its trace: results/trace/lessons.json.
+"""What the pictures of the walks show of each rung, from its trace: ladder/lessons.json.
 
-    tools/trace_lessons.py PROGRAM > results/trace/lessons.json
+    tools/trace_lessons.py PROGRAM > ladder/lessons.json
 
 PROGRAM is kernelwright-trace (cmake --build BUILD --target kernelwright_trace). No GPU is needed. Of a rung's first launch
 it keeps the block's shape, which outputs the lanes of the first warp store, one request to each array of shared memory and

@@ -14,6 +14,7 @@
 // Original    None: S2 asks whether rocBLAS uses these instructions ("CDNA1 Instruction Set
 //             Architecture", section on matrix arithmetic). Host SIMT, and any other device with
 //             wavefronts of 64, runs a model of the instruction: slow, and the same arithmetic.
+//             A trace counts what the model moves through shared memory, too.
 #include "device/mfma.hpp"
 #include "tile.hpp"
 

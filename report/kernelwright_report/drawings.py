@@ -16,7 +16,7 @@ from .results import NoFile, ResultError
 if TYPE_CHECKING:
     from .docs import Project
 
-LESSONS = "results/trace/lessons.json"
+LESSONS = "ladder/lessons.json"
 DRAWN_BY = ("lessons.py", "experiments.py", "scene.py", "theme.py")
 STAMP = "<!-- kernelwright drawing {} -->"
 MOST_LINES = 12  # of a diff

@@ -1,4 +1,4 @@
-"""Pictures that explain a rung, drawn from its trace (results/trace/lessons.json, tools/trace_lessons.py): which outputs a
+"""Pictures that explain a rung, drawn from its trace (ladder/lessons.json, tools/trace_lessons.py): which outputs a
 lane computes, which sectors and banks a request touches, what a thread does in order, which lanes of a tree work."""
 
 from __future__ import annotations

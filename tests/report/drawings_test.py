@@ -48,7 +48,7 @@ class Costs(unittest.TestCase):
 class Drawings(InFolder):
     def setUp(self):
         super().setUp()
-        self.write(json.dumps({"schema": 1, "lessons": [LESSON]}), "results/trace/lessons.json")
+        self.write(json.dumps({"schema": 1, "lessons": [LESSON]}), "ladder/lessons.json")
         self.write(BLOCK_GRID, "results/dev/grid.csv")
         self.write(TILES, "results/dev/tiles.csv")
         self.write(LAUNCHES, "results/dev/first.csv")
