@@ -56,8 +56,11 @@ REASONS: list[tuple[str, str, str]] = [  # rung, counter, reason: globs; the fir
      "some more a warp and k-tile than the source has reads, without wavefronts"),
     ("r1[56]_*", "barriers", "barriers of some of a block's threads (bar.sync with a number), which the trace does not count"),
     ("r21_*", "shared * instructions", "atomicMax in shared memory, which the two count differently"),
-    ("amd_0[79]*", "shared load *", "nvcc reads A for four k-steps at once, 16 bytes; the source for one or two"),
-    ("s5_*", "shared load *", "nvcc reads A for four k-steps at once, 16 bytes; the source has a read an FMA"),
+    ("amd_08_4_ours*", "shared load wavefronts", "lanes share addresses along both directions; the rule of quarters knows pairs only"),
+    *((rung, "shared load *", "MERGED") for rung in ("amd_03_[t1]*", "amd_04*", "amd_06_serial*", "amd_0[789]*", "amd_10*")),
+    ("amd_03_4*", "shared store instructions", "both halves of the threads issue both halves' stores, half of them without a lane"),
+    ("amd_03_6*", "shared store *", "nvcc puts a thread's neighbouring floats of B into stores of 16 bytes"),
+    ("s5_*", "shared load *", "MERGED"),
     ("r08_*", "global store sectors", "UNEXPLAINED"),
     ("r1[23]_*", "global load requests", "UNEXPLAINED"),
     *((rung, "shared * instructions", "SWITCHED_OFF")
@@ -68,6 +71,7 @@ REASONS: list[tuple[str, str, str]] = [  # rung, counter, reason: globs; the fir
 ]  # fmt: skip
 SHARED_REASONS = {
     "UNEXPLAINED": "not explained",
+    "MERGED": "nvcc reads neighbouring floats 8 or 16 bytes at a time, A for up to four k-steps; the source has more reads",
     "SWITCHED_OFF": "a GPU's warps issue the tree's reads also where none of their lanes has work; the trace counts warps with lanes",
     "ARBITER": "the counter has more wavefronts than addresses need, other numbers for the same addresses (stores of r07, r09, r10)",
 }
