@@ -97,6 +97,24 @@ def sectors(offsets: list[int], width: int) -> set[int]:
 # ---------------------------------------------------------------- panels: each draws at a height and says where it ends
 
 
+def _rectangles(cells: set[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
+    """Row, column, height and width of rectangles that cover the cells."""
+    found = []
+    left = set(cells)
+    for row, col in sorted(cells):
+        if (row, col) not in left:
+            continue
+        width = 1
+        while (row, col + width) in left:
+            width += 1
+        height = 1
+        while all((row + height, col + i) in left for i in range(width)):
+            height += 1
+        found.append((row, col, height, width))
+        left -= {(row + i, col + j) for i in range(height) for j in range(width)}
+    return found
+
+
 def _counted(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}{'es' if word.endswith('s') else 's'}"
 
@@ -122,10 +140,10 @@ def _outputs(scene: Scene, lesson: Lesson, top: int) -> int:
     left, above = 24, top + 26
     scene.box(left, above, 256, 256, fill="paper", stroke="grid")
     mine = [(row, col) for row, col, lane in places if lane == 0]
-    for row, col, lane in places:
-        scene.box(left + col * unit, above + row * unit, unit, unit, colour=lane_colour(lane))
-    for row, col in mine:
-        scene.box(left + col * unit, above + row * unit, unit, unit, fill="fail")
+    for lane in range(LANES):
+        for row, col, height, width in _rectangles({(row, col) for row, col, of in places if of == lane}):
+            colour = {"fill": "fail"} if lane == 0 else {"colour": lane_colour(lane)}
+            scene.box(left + col * unit, above + row * unit, width * unit, height * unit, **colour)
     rows_of, cols_of = len({row for row, _ in mine}), len({col for _, col in mine})
     texts = [
         f"{side} × {side} outputs a block, {threads} threads",
