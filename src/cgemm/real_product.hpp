@@ -30,7 +30,7 @@ struct ExpandTuning {
   std::int64_t most_elements;  // of B, written at a time: twice as many floats each way
   std::int64_t cut_columns;    // so many are cut in two before k is
 };
-inline constexpr ExpandTuning expand_tuning = {.launch_us = 1.6,
+inline constexpr ExpandTuning expand_tuning = {.launch_us = 3.5,
                                                .bytes_per_us = 5e6,
                                                .least_columns = 256,
                                                .column_step = 128,
