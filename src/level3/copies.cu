@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "device/overlap.hpp"
-
 namespace KW_TARGET {
 namespace {
 
@@ -26,8 +24,6 @@ __global__ void __launch_bounds__(threads) triangle_copy_kernel(const TriangleCo
   const bool is_stored = c.triangle == Triangle::lower ? j <= i : i <= j;
   const bool reads = is_stored || c.beside == BesideTriangle::mirrored;
   const int tx = static_cast<int>(threadIdx.x) % side, ty = static_cast<int>(threadIdx.x) / side;
-  wait_for_previous_kernel();
-  let_next_kernel_start();
   const std::int64_t from_row = (is_stored ? i : j) * std::int64_t{side};
   const std::int64_t from_col = (is_stored ? j : i) * std::int64_t{side};
 #pragma unroll
@@ -57,8 +53,6 @@ struct MatrixCopy {
   std::int64_t ld_to, rows, cols;
 };
 __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c) {
-  wait_for_previous_kernel();
-  let_next_kernel_start();
   const std::int64_t count = c.rows * c.cols, step = static_cast<std::int64_t>(gridDim.x) * threads;
   for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; at < count;
        at += step) {
@@ -68,8 +62,6 @@ __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c
 }
 
 __global__ void __launch_bounds__(threads) clear_kernel(const Level3 p) {
-  wait_for_previous_kernel();
-  let_next_kernel_start();
   if (p.alpha_at != nullptr && *p.alpha_at != 0) return;
   const std::int64_t of_entry = p.m * p.n, count = p.batch * of_entry;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
@@ -92,29 +84,22 @@ Status copy_triangle(const TriangleCopy& copy, Stream stream) {
   return gpu::launch(triangle_copy_kernel,
                      {.grid = dim3(static_cast<unsigned>(squares * squares)),
                       .block = dim3(threads),
-                      .stream = stream,
-                      .overlap = true},
+                      .stream = stream},
                      copy);
 }
 
 Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
                    std::int64_t rows, std::int64_t cols, Stream stream) {
   const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
-  return gpu::launch(matrix_copy_kernel,
-                     {.grid = dim3(blocks_for(rows * cols)),
-                      .block = dim3(threads),
-                      .stream = stream,
-                      .overlap = true},
-                     copy);
+  return gpu::launch(
+      matrix_copy_kernel,
+      {.grid = dim3(blocks_for(rows * cols)), .block = dim3(threads), .stream = stream}, copy);
 }
 
 Status clear_where_zero(const Level3& p, Stream stream) {
-  return gpu::launch(clear_kernel,
-                     {.grid = dim3(blocks_for(p.batch * p.m * p.n)),
-                      .block = dim3(threads),
-                      .stream = stream,
-                      .overlap = true},
-                     p);
+  return gpu::launch(
+      clear_kernel,
+      {.grid = dim3(blocks_for(p.batch * p.m * p.n)), .block = dim3(threads), .stream = stream}, p);
 }
 
 }  // namespace KW_TARGET
