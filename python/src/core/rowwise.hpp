@@ -11,8 +11,8 @@ namespace kw::python {
 struct RowwiseOf {
   kwRowwiseOp_t op = KW_ROWWISE_SOFTMAX;
   kwDataType_t type = KW_FLOAT32;
-  int axis = 0;           // of x
-  Strided x, y, residual;  // of the same sizes; residual's data may be null
+  int axis = 0;                 // of x
+  Strided x, y, residual;       // of the same sizes; residual's data may be null
   const void* gamma = nullptr;  // dense vectors of the axis' length, or null
   const void* beta = nullptr;
   const void* bias = nullptr;
