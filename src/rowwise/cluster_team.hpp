@@ -10,6 +10,13 @@
 
 namespace KW_TARGET::rowwise {
 
+// Kernels of clusters are launched on Hopper alone; for others they are compiled empty.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr bool has_cluster_rows = false;
+#else
+constexpr bool has_cluster_rows = has_clusters;
+#endif
+
 // At the beginning of each block's dynamic shared memory. Its halves are used by turns: who sends
 // to a half anew has everything that came to the other one, so its blocks have read this one.
 struct alignas(16) ClusterMemory {

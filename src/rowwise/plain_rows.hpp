@@ -188,35 +188,38 @@ __global__ void __launch_bounds__(plain_most_threads<packs * a_pack_of<T>>, 2)
 // A cluster a row, a block a slice of it.
 template <bool softmax, class T, int packs>
 __global__ void __launch_bounds__(plain_cluster_threads, 2)
-    plain_rows_of_clusters(const __grid_constant__ Rowwise p, int blocks, int slice_packs,
-                           bool keeps) {
-  auto& exchanged = *gpu::dynamic_shared<ClusterMemory>();
-  if (threadIdx.x == 0) {
-    for (Mbarrier& received : exchanged.received) mbarrier_init(&received, 1);
-    mbarrier_init_is_done();
+    plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
+                           [[maybe_unused]] int blocks, [[maybe_unused]] int slice_packs,
+                           [[maybe_unused]] bool keeps) {
+  if constexpr (has_cluster_rows) {
+    auto& exchanged = *gpu::dynamic_shared<ClusterMemory>();
+    if (threadIdx.x == 0) {
+      for (Mbarrier& received : exchanged.received) mbarrier_init(&received, 1);
+      mbarrier_init_is_done();
+    }
+    arrive_at_cluster();
+    const auto threads = static_cast<int>(blockDim.x);
+    const int rank = rank_in_cluster();
+    const PlainPart part = {static_cast<int>(threadIdx.x),
+                            threads,
+                            1.0f / static_cast<float>(p.cols),
+                            rank * slice_packs,
+                            slice_packs,
+                            rank == 0};
+    ClusterTeam team = {{&exchanged.team, threads / warp_lanes, power_from(threads / warp_lanes)},
+                        &exchanged,
+                        blocks,
+                        rank};
+    Planes<T> planes = {false, 0, 0, 0};
+    if constexpr (!softmax) {
+      planes = planes_of_block<T>(p, keeps, sizeof(ClusterMemory) / sizeof(float2),
+                                  part.begin * a_pack_of<T>, slice_packs);
+    }
+    wait_for_cluster();
+    const std::int64_t clusters = gridDim.x / static_cast<unsigned>(blocks);
+    for (std::int64_t row = cluster_index(); row < p.rows; row += clusters)
+      compute_plain_row<softmax, T, packs, edge_values<T>(true)>(p, row, part, planes, team);
   }
-  arrive_at_cluster();
-  const auto threads = static_cast<int>(blockDim.x);
-  const int rank = rank_in_cluster();
-  const PlainPart part = {static_cast<int>(threadIdx.x),
-                          threads,
-                          1.0f / static_cast<float>(p.cols),
-                          rank * slice_packs,
-                          slice_packs,
-                          rank == 0};
-  ClusterTeam team = {{&exchanged.team, threads / warp_lanes, power_from(threads / warp_lanes)},
-                      &exchanged,
-                      blocks,
-                      rank};
-  Planes<T> planes = {false, 0, 0, 0};
-  if constexpr (!softmax) {
-    planes = planes_of_block<T>(p, keeps, sizeof(ClusterMemory) / sizeof(float2),
-                                part.begin * a_pack_of<T>, slice_packs);
-  }
-  wait_for_cluster();
-  const std::int64_t clusters = gridDim.x / static_cast<unsigned>(blocks);
-  for (std::int64_t row = cluster_index(); row < p.rows; row += clusters)
-    compute_plain_row<softmax, T, packs, edge_values<T>(true)>(p, row, part, planes, team);
 }
 
 }  // namespace KW_TARGET::rowwise

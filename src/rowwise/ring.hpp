@@ -246,25 +246,28 @@ __device__ __forceinline__ void compute_ring(const Rowwise& p, const RingCut& ri
 
 template <bool softmax, class T>
 __global__ void __launch_bounds__(ring_threads + warp_lanes, 2)
-    ring_rows(const __grid_constant__ Rowwise p, const __grid_constant__ RingCut ring) {
-  auto& shared = *gpu::dynamic_shared<RingMemory>();
-  if (threadIdx.x == 0) {
-    for (int slot = 0; slot < ring.slots; ++slot) {
-      mbarrier_init(&shared.full[slot], 1);
-      mbarrier_init(&shared.empty[slot], ring_threads / warp_lanes);
+    ring_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
+              [[maybe_unused]] const __grid_constant__ RingCut ring) {
+  if constexpr (has_cluster_rows) {
+    auto& shared = *gpu::dynamic_shared<RingMemory>();
+    if (threadIdx.x == 0) {
+      for (int slot = 0; slot < ring.slots; ++slot) {
+        mbarrier_init(&shared.full[slot], 1);
+        mbarrier_init(&shared.empty[slot], ring_threads / warp_lanes);
+      }
+      for (Mbarrier& received : shared.received) mbarrier_init(&received, 1);
+      mbarrier_init_is_done();
     }
-    for (Mbarrier& received : shared.received) mbarrier_init(&received, 1);
-    mbarrier_init_is_done();
-  }
-  const bool in_clusters = ring.blocks > 1;
-  const int rank = in_clusters ? rank_in_cluster() : 0;
-  if (in_clusters) arrive_at_cluster();
-  __syncthreads();
-  if (in_clusters) wait_for_cluster();
-  if (threadIdx.x >= ring_threads) {
-    if (threadIdx.x == ring_threads) fill_ring<T>(p, ring, shared, rank);
-  } else {
-    compute_ring<softmax, T>(p, ring, shared, rank);
+    const bool in_clusters = ring.blocks > 1;
+    const int rank = in_clusters ? rank_in_cluster() : 0;
+    if (in_clusters) arrive_at_cluster();
+    __syncthreads();
+    if (in_clusters) wait_for_cluster();
+    if (threadIdx.x >= ring_threads) {
+      if (threadIdx.x == ring_threads) fill_ring<T>(p, ring, shared, rank);
+    } else {
+      compute_ring<softmax, T>(p, ring, shared, rank);
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
+#include "rowwise/cluster_team.hpp"
 #include "rowwise/pack_steps.hpp"
 #include "rowwise/tuning.hpp"
 
