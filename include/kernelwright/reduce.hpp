@@ -28,7 +28,7 @@
 //            ("ld", "offsets", "correction"; "count" for the number of elements of an array), "op",
 //            "out", "out.type", "out.count" or "workspace".
 // Time       Asynchronous on the context's stream, capturable in a graph; one launch for a whole
-//            array and for columns, at most two for rows and four for segments.
+//            array and for columns, at most two for rows and three for segments.
 #pragma once
 
 #include <cstddef>

@@ -105,35 +105,19 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
   }
 }
 
-// Which sequences go on which list.
-struct LongSequences {
-  std::int64_t longest_short;   // most_of_group(warp_lanes) at most; longer ones go on `lists`
-  std::int64_t longest_listed;  // longer ones go on `giants`
-  WorkLists lists, giants;
-};
-
-// Short sequences, `each` a warp, 32 at most; longer ones go on the lists. Groups of `group` lanes
-// take those that fit them, all 32 lanes what is left.
+// Sequences that fit a warp's lanes, `each` a warp, 32 at most; longer ones go on the lists. Groups
+// of `group` lanes take those that fit them, all 32 lanes what is left.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, kind == ReduceKind::moments ? 2 : 3)
-    reduce_short_kernel(const T* data, Sequences sequences, int group, int each,
-                        LongSequences longer, ResultSink sink) {
+    reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
+                        ResultSink sink) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const std::int64_t first = this_warp() * each;
   wait_for_previous_kernel();
   if (first >= sequences.count) return;
   const Extent array = extent_of(data, sequences.elements);
   const bool has_one = lane < each && first + lane < sequences.count;
-  Span own = has_one ? sequences.at(first + lane) : Span{0, -1};
-  const bool is_long = own.count > longer.longest_short;
-  if (__any_sync(whole_warp(), is_long)) {
-    const bool giant = own.count > longer.longest_listed;
-    put_on_lists<T>(longer.lists, first + lane, own, is_long && !giant, lane);
-    if (__any_sync(whole_warp(), giant)) {
-      put_on_lists<T>(longer.giants, first + lane, own, giant, lane);
-    }
-    if (is_long) own.count = -1;
-  }
+  const Span own = has_one ? sequences.at(first + lane) : Span{0, -1};
 
   std::int64_t fewest = 0;
 #pragma unroll 1
@@ -143,6 +127,9 @@ __global__ void __launch_bounds__(order_threads, kind == ReduceKind::moments ? 2
       reduce_by_groups<kind, T>(data, array, own, fewest, group, each, first, sink, lane);
     }
     fewest = most + 1;
+  }
+  if (__any_sync(whole_warp(), own.count >= fewest)) {
+    put_on_lists<T>(lists, first + lane, own, fewest, lane);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/packs.hpp"
+#include "reduce/staged_plan.hpp"
 #include "reduce/walk.hpp"
 
 namespace KW_TARGET {
@@ -57,18 +58,12 @@ __device__ __forceinline__ void ask_for_run(unsigned char* stage, const Packs<T>
 // Waits until at most `pending` of this warp's groups of copies are under way, and shows the
 // others' to all of its lanes.
 __device__ __forceinline__ void wait_for_stage(int pending) {
-  if (pending >= 7) {
-    async_wait<7>();
-  } else if (pending >= 5) {
-    async_wait<5>();
-  } else if (pending >= 3) {
-    async_wait<3>();
-  } else if (pending == 2) {
-    async_wait<2>();
+  if (pending == 0) {
+    async_wait<0>();
   } else if (pending == 1) {
     async_wait<1>();
   } else {
-    async_wait<0>();
+    async_wait<most_staged - 1>();
   }
   __syncwarp(whole_warp());
 }

@@ -94,11 +94,12 @@ __device__ __forceinline__ std::int64_t take_room(unsigned* count, unsigned want
          wanted;
 }
 
-// Puts each lane's sequence on the lists, if it is long enough. Offsets that descend can name more
-// elements than there are; what has no room then is left out.
+// Puts each lane's sequence on the lists, if it has at least `fewest` elements. Offsets that
+// descend can name more elements than there are; what has no room then is left out.
 template <class T>
 __device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_t sequence,
-                                             Span own, bool long_one, int lane) {
+                                             Span own, std::int64_t fewest, int lane) {
+  const bool long_one = own.count >= fewest;
   const auto chunks = long_one ? static_cast<unsigned>(chunk_count<T>(own.count)) : 0u;
   const std::int64_t first = take_room(lists.item_count, chunks, lane);
   const std::int64_t place = take_room(lists.sequence_count, chunks > 1 ? 1 : 0, lane);
@@ -150,11 +151,12 @@ __device__ __forceinline__ typename A::Total merge_totals(const typename A::Tota
 }
 
 // By a warp that has left the total of a chunk: if no other of its sequence is missing, merges all
-// of them. `Item` says which sequence it is, and its place among those of several chunks.
-template <ReduceKind kind, class T, class Item>
+// of them.
+template <ReduceKind kind, class T>
 __device__ __forceinline__ void merge_if_last(const Sequences& sequences, const WorkLists& lists,
                                               const typename Accumulator<kind, T>::Total* totals,
-                                              const Item& item, const ResultSink& sink, int lane) {
+                                              const ChunkItem& item, const ResultSink& sink,
+                                              int lane) {
   if (item.place >= lists.sequence_capacity) return;
   const LongSequence found = lists.at(sequences, item.place);
   unsigned before = 0;

@@ -5,7 +5,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
 #include "reduce/short_sequences.hpp"
-#include "reduce/staged.hpp"
+#include "reduce/staged_rows.hpp"
 #include "rowwise/map.hpp"
 #include "rowwise/rows.hpp"
 #include "rowwise/spread.hpp"
