@@ -123,7 +123,7 @@ struct LaunchSequences {
     const int bytes = WarpStages<Accumulator<kind, T>>::bytes(plan);
     return gpu::launch(
         reduce_staged_kernel<kind, T>,
-        {dim3(blocks_for(plan.tiles, 1, device.sm_count)),
+        {dim3(blocks_for(p.rows, 1, device.sm_count)),
          dim3(static_cast<unsigned>(plan.warps) * warp_lanes),
          static_cast<std::size_t>(plan.warps) * static_cast<std::size_t>(bytes), stream, true},
         data, rows, plan, sink());

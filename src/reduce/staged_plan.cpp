@@ -2,6 +2,7 @@
 #include "reduce/staged_plan.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "arithmetic.hpp"
 
@@ -12,11 +13,9 @@ namespace {
 // Measured on an H200 (results/h200/explored-reduce-stages.txt).
 struct StagedTuning {
   std::int64_t least_bytes_an_sm = 16 << 10;
-  double least_use_of_rows = 0.7;  // of what is read where padding is read, too
   int least_row_bytes = 2560;
   int most_row_bytes = 12 << 10;
   int most_to_find_place = 6 << 10;  // likewise, of argmin and argmax, elements under 8 bytes
-  int tile_bytes = 4096;             // of rows next to each other in a stage
   int ring_bytes = 8448;             // of a warp, unless one stage takes more
   int most_warps = staged_threads / 32;
   std::size_t least_shared_bytes = 96 << 10;
@@ -35,20 +34,13 @@ StagedPlan plan_staged_rows(const Reduce& problem, const StagedElement& element,
                             const Device& device) {
   StagedPlan plan = {};
   const std::int64_t row_bytes = problem.cols * element.bytes;
-  const std::int64_t pitch = problem.ld * element.bytes;
   const int most =
       element.finds_place && element.bytes < 8 ? staged.most_to_find_place : staged.most_row_bytes;
   const bool fits = row_bytes >= staged.least_row_bytes && row_bytes <= most && element.bytes > 1 &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     problem.rows * row_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;
-  const bool dense =
-      static_cast<double>(row_bytes) >= staged.least_use_of_rows * static_cast<double>(pitch);
-  const std::int64_t warps = std::int64_t{device.sm_count} * staged.most_warps;
-  const std::int64_t rows = dense ? std::min(staged.tile_bytes / pitch, problem.rows / warps) : 1;
-  plan.rows_a_tile = static_cast<int>(std::max<std::int64_t>(rows, 1));
-  plan.tiles = ceil_div(problem.rows, std::int64_t{plan.rows_a_tile});
-  plan.stage_bytes = stage_for((plan.rows_a_tile - 1) * pitch + row_bytes);
+  plan.stage_bytes = stage_for(row_bytes);
   plan.stages = std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
   const auto room = static_cast<std::int64_t>(device.shared_bytes_per_block_optin);
   const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.places_bytes;

@@ -2,8 +2,6 @@
 // are: made on the host.
 #pragma once
 
-#include <cstdint>
-
 #include "gpu/device.hpp"
 #include "reduce/problem.hpp"
 
@@ -14,9 +12,7 @@ constexpr int most_staged = 3;       // stages of a warp
 
 struct StagedPlan {
   int stages = 0, stage_bytes = 0;
-  int warps = 0;        // of a block; 0: no stages
-  int rows_a_tile = 1;  // rows of a stage
-  std::int64_t tiles = 0;
+  int warps = 0;  // of a block; 0: no stages
 };
 
 // What a plan depends on besides the problem and the device.

@@ -6,8 +6,9 @@
 //             place. So how much memory is on its way depends neither on registers nor on how long
 //             a tree takes, and no warp waits for another.
 // Order       order.hpp's: a row has the bits that it has alone.
-// Work        Tiles of whole rows go round: at any time the warps of the grid, one block an SM, are
-//             at rows that lie near each other.
+// Work        Rows go round: at any time the warps of the grid, one block an SM, are at rows that
+// lie
+//             near each other.
 // Limits      Shorter rows leave lanes without an element (short_sequences.hpp). Of longer ones few
 //             warps have a stage, and a warp gives an instruction every five cycles: blocks of 256
 //             threads are quicker (chunk_blocks.hpp).
@@ -50,44 +51,31 @@ __global__ void __launch_bounds__(staged_threads, 1)
                           plan);
   const Extent array = extent_of(data, rows.elements);
   const std::int64_t step = std::int64_t{gridDim.x} * plan.warps;
-  const std::int64_t first_tile = std::int64_t{warp} * gridDim.x + blockIdx.x;
-  const auto rows_of = [&](std::int64_t tile) {
-    const std::int64_t left = rows.count - tile * plan.rows_a_tile;
-    return static_cast<int>(min(std::int64_t{plan.rows_a_tile}, left));
-  };
-  const auto ask = [&](std::int64_t tile, int stage) {
-    if (tile < plan.tiles) {
-      const std::int64_t elements = (rows_of(tile) - 1) * rows.ld + rows.length;
+  const std::int64_t first_row = std::int64_t{warp} * gridDim.x + blockIdx.x;
+  const auto ask = [&](std::int64_t row, int stage) {
+    if (row < rows.count) {
       ask_for_run(own.stages + stage * plan.stage_bytes,
-                  Packs<T>(data + tile * plan.rows_a_tile * rows.ld, elements, array), lane);
+                  Packs<T>(data + row * rows.ld, rows.length, array), lane);
     }
     async_commit();
   };
   wait_for_previous_kernel();
-  std::int64_t asked = first_tile;
+  std::int64_t asked = first_row;
 #pragma unroll 1
   for (int stage = 0; stage < plan.stages; ++stage, asked += step) ask(asked, stage);
   int stage = 0;
 #pragma unroll 1
-  for (std::int64_t tile = first_tile; tile < plan.tiles; tile += step, asked += step) {
+  for (std::int64_t row = first_row; row < rows.count; row += step, asked += step) {
     wait_for_stage(plan.stages - 1);
-    const std::int64_t first_row = tile * plan.rows_a_tile;
-    const T* from = data + first_row * rows.ld;
-    int begin =
-        stage * plan.stage_bytes + static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 16);
-    const int count = rows_of(tile);
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-      const unsigned char* row = own.stages + begin;
-      const Chunk<T> chunk = {0, rows.length, to_value(*reinterpret_cast<const T*>(row))};
-      const auto skip = static_cast<int>(begin % 16 / sizeof(T));
-      const typename A::Total total =
-          A::total(reduce_by_strips<A, T>(row, skip, static_cast<int>(rows.length), chunk.first,
-                                          own.places, lane),
-                   chunk);
-      if (lane == 0) write_result<T, kind>(sink, first_row + i, total, rows.length);
-      begin += static_cast<int>(rows.ld * sizeof(T));
-    }
+    const auto address = reinterpret_cast<std::uintptr_t>(data + row * rows.ld);
+    const auto past_boundary = static_cast<int>(address % 16);
+    const unsigned char* begin = own.stages + stage * plan.stage_bytes + past_boundary;
+    const Chunk<T> chunk = {0, rows.length, to_value(*reinterpret_cast<const T*>(begin))};
+    const typename A::Total total = A::total(
+        reduce_by_strips<A, T>(begin, past_boundary / static_cast<int>(sizeof(T)),
+                               static_cast<int>(rows.length), chunk.first, own.places, lane),
+        chunk);
+    if (lane == 0) write_result<T, kind>(sink, row, total, rows.length);
     __syncwarp(whole_warp());
     ask(asked, stage);
     stage = stage + 1 == plan.stages ? 0 : stage + 1;
