@@ -2,8 +2,10 @@
 // check-amd: whether their text compiles for an architecture, in the time that a test may take.
 // Nothing links this.
 #include "reduce/array.hpp"
+#include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
-#include "reduce/sequences.hpp"
+#include "reduce/short_sequences.hpp"
+#include "reduce/staged_rows.hpp"
 #include "rowwise/map.hpp"
 #include "rowwise/plain_rows.hpp"
 #include "rowwise/rows.hpp"
@@ -33,6 +35,7 @@ static_assert(stream_tiles[shaped].config.shaped);
       reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
       reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
       reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 2>),
