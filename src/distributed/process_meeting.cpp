@@ -35,7 +35,7 @@ enum class Presence : int { not_come = 0, here = 1, left = 2 };
 }  // namespace
 
 // All zeros at first. Versions of the library that differ here have another magic number.
-struct SharedFile {
+struct alignas(64) SharedFile {
   static constexpr unsigned current_magic = 0x6b770001;
 
   struct Place {
@@ -56,14 +56,14 @@ struct SharedFile {
   int code;
   char argument[64];
   char message[1024];
-  Place places[1];  // as many as there are ranks
 
+  // The places of the ranks follow.
   static std::size_t size(int ranks) {
-    return sizeof(SharedFile) + sizeof(Place) * static_cast<std::size_t>(ranks - 1);
+    return sizeof(SharedFile) + sizeof(Place) * static_cast<std::size_t>(ranks);
   }
-  Place& place(int rank) { return places[rank]; }
+  Place& place(int rank) { return reinterpret_cast<Place*>(this + 1)[rank]; }
   Presence presence(int rank) {
-    return static_cast<Presence>(places[rank].presence.load(std::memory_order_acquire));
+    return static_cast<Presence>(place(rank).presence.load(std::memory_order_acquire));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <thread>
 
 #include "distributed/problems.hpp"
@@ -64,8 +65,8 @@ bool contains(const std::string& text, const std::string& words) {
 
 TEST(DistributedProcesses, SameBitsAsThreads) {
   for (const Grid& grid : {Grid{2, 1}, Grid{3, 1}, Grid{2, 2}, Grid{3, 2}}) {
-    std::vector<int> ranks;
-    for (int rank = 0; rank < grid.ranks(); ++rank) ranks.push_back(rank);
+    std::vector<int> ranks(static_cast<std::size_t>(grid.ranks()));
+    std::iota(ranks.begin(), ranks.end(), 0);
     const std::vector<Ran> ran = run_ranks(grid, ranks, "60", nothing_special);
     DistributedProblem p = test::odd_problem(grid);
     Group group = Group::cpu(grid);
@@ -109,6 +110,7 @@ TEST(DistributedProcesses, OneThatNeverComesOrLeavesIsNotWaitedFor) {
 void with_ranks(int ranks, double limit_s, const std::function<void(int, ProcessMeeting&)>& body) {
   const std::string name = new_name();
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       std::unique_ptr<ProcessMeeting> meeting;
