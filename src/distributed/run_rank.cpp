@@ -5,8 +5,10 @@
 //   before a buffer is read  the product waits for its copies (filled)
 //   before it is written    the copies wait for the product that read it last (product_event)
 //   after the last step     every rank's stream waits for the copies of all ranks (copies_done)
+#include <chrono>
 #include <exception>
 #include <optional>
+#include <thread>
 
 #include "api/calls.hpp"
 #include "distributed/checks.hpp"
@@ -241,8 +243,16 @@ Status wait_for_copies(GroupState& group, int rank) {
   return Status::success();
 }
 
-// The other ranks learn of the failure.
+// The other ranks learn of the failure. A process that ends makes copies from it fail a moment
+// before its end can be seen: then that is the reason.
 Status told(GroupState& group, int rank, const Status& status) {
+  const bool may_be_a_consequence =
+      group.is_of_processes() && status.code == StatusCode::device_error;
+  for (int look = 0; look < (may_be_a_consequence ? 20 : 1); ++look) {
+    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    Status known = group.meeting().failure(rank);
+    if (!known.ok()) return known;
+  }
   group.meeting().abort(rank, status);
   return status;
 }
