@@ -34,13 +34,16 @@ def draw(row: dict, device: str):
     size = f"{row['m']} × {row['n']} × {row['k']}"
     ranks = 1 + max(span["rank"] for span in row["timeline"])
     height = 0.9 * ranks
-    sheet = Sheet(WIDTH, HEADLINE + height + 1.2, "Products and copies of one call", f"{size} · {row['math']} · {device}, {row['grid'].replace('x', ' × ')}")
+    facts = f"{size} · {row['math']} · {device}, {row['grid'].replace('x', ' × ')}"
+    sheet = Sheet(WIDTH, HEADLINE + height + 1.2, "Products and copies of one call", facts)
     axes = sheet.axes(0.95, HEADLINE + 0.35, WIDTH - 1.4, height)
     shown = set()
     for place, what, begin, length in bars(row):
-        label = {"product": "products", "copy": "copies from the other rank"}[what] if what not in shown else None
+        label = {"product": "products", "copy": "copies from other ranks"}[what] if what not in shown else None
         shown.add(what)
-        axes.barh(place, length, left=begin, height=0.36, color=theme.COLOURS[KINDS[what]][0], edgecolor="white", linewidth=0.6, label=label)
+        colour = theme.COLOURS[KINDS[what]][0]
+        axes.barh(place, length, left=begin, height=0.36, color=colour, edgecolor="white", linewidth=0.6, label=label)
+    axes.set_xlim(left=0)
     axes.set_ylim(ranks - 0.3, -0.5)
     axes.set_yticks([rank + 0.2 for rank in range(ranks)], [f"rank {rank}" for rank in range(ranks)])
     axes.set_xlabel("ms")

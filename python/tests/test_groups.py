@@ -37,10 +37,8 @@ def multiply(math="fp32"):
 def ranks(script, name):
     """Both ranks' processes, with their output."""
     source = PRELUDE + textwrap.dedent(script)
-    started = [
-        subprocess.Popen([sys.executable, "-c", source, str(rank), name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen([sys.executable, "-c", source, str(rank), name], **pipes) for rank in range(2)]
     return [(process.communicate(timeout=100), process.returncode) for process in started]
 
 

@@ -169,7 +169,8 @@ Group open_group(const DistributedChoice& options, const Grid& grid, bool is_cpu
   const GroupOptions waits{options.limit_s};
   if (options.rank < 0) return is_cpu ? Group::cpu(grid, waits) : Group::gpus(grid, {}, waits);
   return is_cpu ? Group::join_cpu(grid, options.rank, options.group_name, waits)
-                : Group::join_gpu(grid, options.rank, options.group_name, options.rank, waits);
+                : Group::join_gpu(grid, options.rank, options.group_name,
+                                  options.ordinal < 0 ? options.rank : options.ordinal, waits);
 }
 
 int run(const DistributedChoice& options, const Grid& grid, bool is_cpu,
@@ -370,6 +371,9 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
                                           "By which the processes of --rank find each other");
   name->check(not_empty());
   rank->needs(name);
+  command->add_option("--ordinal", options->ordinal, "The GPU of --rank (default: that number)")
+      ->check(whole_number(0, 4095))
+      ->needs(rank);
   command
       ->add_option("--limit", options->limit_s,
                    "End after so many seconds, with what is measured by then")

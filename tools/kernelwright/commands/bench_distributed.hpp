@@ -21,6 +21,7 @@ struct DistributedChoice : CommonOptions {
   bool has_timeline = false;
   bool starts_processes = false;  // one a rank
   int rank = -1;                  // of this process, where each rank is one
+  int ordinal = -1;               // of its GPU; below 0: its rank
   std::string group_name;
 };
 
