@@ -1,16 +1,18 @@
-// One single-precision product over several devices of one process.
+// One single-precision product over several devices of one host.
 //
 // C = alpha * op(A) * op(B) + beta * C, where each matrix is dealt out in blocks over a grid of
 // p x q ranks, as ScaLAPACK has it. A rank is a device with a context: all CPU, or one GPU each.
+// All ranks belong to one process (`Group::cpu`, `Group::gpus`), or each to a process of its own
+// (`Group::join_cpu`, `Group::join_gpu`), as MPI and torchrun start them.
 //
 // Method     Stationary C: each rank computes its own part of C, in panels of k. The parts of A and
 //            B that other ranks hold are copied into one of two buffers while the rank multiplies
 //            the panel before; what it holds itself comes first. On GPUs the copies go from peer to
 //            peer, by copy engines, on a stream of their own. After van de Geijn and Watts, SUMMA
 //            (1997).
-// Call       Every rank calls `sgemm_distributed`, each from a thread of its own; the overload
-//            without a rank starts these threads. The ranks wait for each other twice in a call, on
-//            the host; not for the devices.
+// Call       Every rank calls `sgemm_distributed`, each from a thread or a process of its own; the
+//            overload without a rank starts these threads. The ranks wait for each other twice in a
+//            call, on the host; not for the devices.
 // Order      A call takes its place on each rank's stream: it begins after what is there on the
 //            streams of all ranks, and what follows on a rank's stream may overwrite that rank's
 //            parts. Results are there after `Group::synchronize`, or in the stream's own order.
@@ -21,10 +23,15 @@
 //            argument "rank" where another rank failed, or did not come within the group's time
 //            limit. After a failure other than invalid_argument, parts of C may have been written
 //            and the group is of no more use: its calls fail at once. Nothing waits longer than the
-//            time limit.
+//            time limit. Of a process that ends, by whatever, the others learn within a tenth of a
+//            second where they wait for it; what their GPUs' streams wait for then may never come,
+//            so the group keeps its streams and memory until the process ends, and the streams
+//            that calls were put on are of no more use.
 // Memory     Each rank keeps up to two buffers for A and two for B, as large as the largest panel
 // so
-//            far, until the group ends.
+//            far, until the group ends. Between processes, GPUs read the parts of A and B where
+//            they lie: memory of cudaMalloc or hipMalloc, or within it, which all ranks have opened
+//            until `Group::close_memory`. Opening takes some 20 ms a GiB, once.
 #pragma once
 
 #include <cstdint>
@@ -87,7 +94,7 @@ class GroupState;
 struct GroupAccess;
 }  // namespace detail
 
-/// Ranks of this process that compute together.
+/// Ranks that compute together: those of this process, or one rank of it and those of others.
 class KW_API Group {
  public:
   /// Every rank computes on this machine's CPU: for tests, and for programs that have no GPU.
@@ -96,6 +103,17 @@ class KW_API Group {
   /// not there; invalid_argument where one is named twice.
   static Group gpus(const Grid& grid, const std::vector<int>& ordinals = {},
                     const GroupOptions& options = {});
+
+  /// This process computes as `rank`, on its CPU or on one GPU, in a group of as many processes of
+  /// this host and user. They find each other by `name`, in /dev/shm: 1 to 200 letters, digits,
+  /// '.', '_' or '-', the same for all ranks and for no other group at that time. Returns when all
+  /// ranks have come; device_error with the argument "rank" where one does not within the time
+  /// limit. GPUs must be able to read each other's memory, as those of one host with NVLink or PCIe
+  /// peer access are. Its functions take this process's rank alone.
+  static Group join_cpu(const Grid& grid, int rank, const std::string& name,
+                        const GroupOptions& options = {});
+  static Group join_gpu(const Grid& grid, int rank, const std::string& name, int ordinal,
+                        const GroupOptions& options = {});
 
   Group(Group&& other) noexcept;
   Group& operator=(Group&& other) noexcept;
@@ -109,6 +127,10 @@ class KW_API Group {
 
   /// Waits until the rank's work is done, no longer than the time limit.
   void synchronize(int rank);
+  /// Closes the memory of other processes that calls have opened. Before memory that calls have
+  /// read is freed, every rank calls `synchronize`, then this. Does nothing where all ranks are of
+  /// this process.
+  void close_memory(int rank);
   /// The group is of no more use: all ranks that wait, and all later calls, fail with this
   /// reason. For a program whose rank fails outside of a call. May be called by any thread.
   void abort(int rank, const std::string& reason);
@@ -135,7 +157,8 @@ KW_API void sgemm_distributed(Group& group, int rank, float alpha,
                               const DistributedMatrix<float>& c,
                               const DistributedOptions& options = {});
 
-/// All ranks, each in a thread that ends with the call: a, b and c have an entry a rank.
+/// All ranks, each in a thread that ends with the call: a, b and c have an entry a rank. For ranks
+/// of this process.
 KW_API void sgemm_distributed(Group& group, float alpha,
                               const std::vector<DistributedMatrix<const float>>& a,
                               const std::vector<DistributedMatrix<const float>>& b, float beta,

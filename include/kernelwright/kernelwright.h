@@ -356,7 +356,7 @@ KW_API kwStatus_t kwSgemmOutOfCore(kwHandle_t handle, kwLayout_t layout, kwOp_t 
                                    const float* a, int64_t lda, const float* b, int64_t ldb,
                                    const float* beta, float* c, int64_t ldc, size_t device_bytes);
 
-/* One product over several devices of this process; distributed.hpp has the whole contract. A group
+/* One product over several devices of this host; distributed.hpp has the whole contract. A group
  * is a grid of p x q ranks, rank r in row r / q and column r % q, each with a device of its own. Of
  * a failed function kwLastErrorMessage(NULL) has the sentence, on the thread that called. */
 typedef struct kwGroup* kwGroup_t;
@@ -366,6 +366,15 @@ KW_API kwStatus_t kwGroupCreateCpu(kwGroup_t* group, int p, int q, double time_l
 /* Rank r computes on GPU ordinals[r], or on GPU r where ordinals is null. */
 KW_API kwStatus_t kwGroupCreateGpus(kwGroup_t* group, int p, int q, const int* ordinals,
                                     double time_limit_s);
+/* This process is one rank, and finds the others by `name` (Group::join_cpu, Group::join_gpu). All
+ * functions that take a rank then take its own. */
+KW_API kwStatus_t kwGroupJoinCpu(kwGroup_t* group, int p, int q, int rank, const char* name,
+                                 double time_limit_s);
+KW_API kwStatus_t kwGroupJoinGpu(kwGroup_t* group, int p, int q, int rank, const char* name,
+                                 int ordinal, double time_limit_s);
+/* Closes the memory of other processes that calls have opened. Before memory that calls have read
+ * is freed, every rank calls kwGroupSynchronize, then this. */
+KW_API kwStatus_t kwGroupCloseMemory(kwGroup_t group, int rank);
 /* A null group is fine. Call kwGroupSynchronize first where results matter. */
 KW_API void kwGroupDestroy(kwGroup_t group);
 /* The stream on which a rank's calls are ordered, as kwSetStream has it. */

@@ -55,7 +55,7 @@ OPTIONAL = {
     "gpus": int, "grid": str, "panel_k": int, "one_gpu_us": NUMBER, "one_gpu_us_each": list, "speedup": NUMBER,
     "products_us": NUMBER, "transfers_us": NUMBER, "overlap": NUMBER, "predicted_speedup": NUMBER, "peer_bytes": NUMBER,
     "memory_bytes": NUMBER, "device_bytes": NUMBER, "in_memory_us": NUMBER, "of_in_memory": NUMBER, "bytes_in": NUMBER,
-    "bytes_out": NUMBER, "tiles": str,
+    "bytes_out": NUMBER, "tiles": str, "timeline": list,
     "draw": int, "data": str, "products": int, "outputs": int,
     "one_sum_rms": NUMBER, "rms_vs_one_sum": NUMBER, "excess": NUMBER,
     "app": str, "variant": str, "failed": str, "loss": list, "loss_every": int, "calls_taken": int, "calls_forwarded": int,

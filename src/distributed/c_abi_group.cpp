@@ -89,6 +89,11 @@ Status check_matrices(const kwDistributedMatrix* a, const kwDistributedMatrix* b
   return Status::success();
 }
 
+Status check_name(const char* name) {
+  return name == nullptr ? null_argument("name", "one that all ranks of the group pass")
+                         : Status::success();
+}
+
 Status check_grid(int p, int q) {
   if (p >= 1 && q >= 1) return Status::success();
   return invalid(kw::text("the grid is ", p, " x ", q, ": p and q must be 1 or more"), "p");
@@ -113,6 +118,30 @@ kwStatus_t kwGroupCreateGpus(kwGroup_t* group, int p, int q, const int* ordinals
     std::vector<int> chosen;
     if (ordinals != nullptr) chosen.assign(ordinals, ordinals + std::int64_t{p} * q);
     return kw::Group::gpus({p, q}, chosen, {time_limit_s});
+  });
+}
+
+kwStatus_t kwGroupJoinCpu(kwGroup_t* group, int p, int q, int rank, const char* name,
+                          double time_limit_s) {
+  return create(group, [&] {
+    kw::detail::throw_unless_ok(check_name(name));
+    return kw::Group::join_cpu({p, q}, rank, name, {time_limit_s});
+  });
+}
+
+kwStatus_t kwGroupJoinGpu(kwGroup_t* group, int p, int q, int rank, const char* name, int ordinal,
+                          double time_limit_s) {
+  return create(group, [&] {
+    kw::detail::throw_unless_ok(check_name(name));
+    return kw::Group::join_gpu({p, q}, rank, name, ordinal, {time_limit_s});
+  });
+}
+
+kwStatus_t kwGroupCloseMemory(kwGroup_t group, int rank) {
+  return with_group(group, [&](kw::Group& of) {
+    Status status = check_rank(rank, of.grid());
+    if (status.ok()) of.close_memory(rank);
+    return status;
   });
 }
 

@@ -50,19 +50,6 @@ MatrixView<const float> local_view(const DistributedMatrix<T>& matrix, const Gri
           matrix.op};
 }
 
-// All but what lies in memory.
-Status check_numbers(const Grid& grid, const DistributedCall& call) {
-  Status status = detail::check_math(call.options.math, "options.math");
-  if (status.ok()) status = check_distribution(call.a.whole, grid, "a");
-  if (status.ok()) status = check_distribution(call.b.whole, grid, "b");
-  if (status.ok()) status = check_distribution(call.c.whole, grid, "c");
-  if (status.ok() && call.options.panel_k < 0) {
-    status = invalid(text("options.panel_k is ", call.options.panel_k, ": pass 0 or more"),
-                     "options.panel_k");
-  }
-  return status;
-}
-
 struct Extent {
   const char* what;
   std::int64_t value;
@@ -160,12 +147,25 @@ Status check_agreement(const DistributedCall& own, const DistributedCall& other)
 
 }  // namespace
 
-Status check_calls(const Grid& grid, const std::vector<DistributedCall>& calls) {
+Status check_numbers(const Grid& grid, const DistributedCall& call) {
+  Status status = detail::check_math(call.options.math, "options.math");
+  if (status.ok()) status = check_distribution(call.a.whole, grid, "a");
+  if (status.ok()) status = check_distribution(call.b.whole, grid, "b");
+  if (status.ok()) status = check_distribution(call.c.whole, grid, "c");
+  if (status.ok() && call.options.panel_k < 0) {
+    status = invalid(text("options.panel_k is ", call.options.panel_k, ": pass 0 or more"),
+                     "options.panel_k");
+  }
+  return status;
+}
+
+Status check_calls(const Grid& grid, const std::vector<detail::CallMessage>& calls) {
   for (std::size_t rank = 0; rank < calls.size(); ++rank) {
     const int number = static_cast<int>(rank);
-    Status status = check_numbers(grid, calls[rank]);
-    if (status.ok()) status = check_agreement(calls[rank], calls[0]);
-    if (status.ok()) status = check_parts(grid, calls[rank], number);
+    const DistributedCall& own = calls[rank].call;
+    Status status = check_numbers(grid, own);
+    if (status.ok()) status = check_agreement(own, calls[0].call);
+    if (status.ok()) status = check_parts(grid, own, number);
     if (status.ok()) continue;
     return Status::failure(status.code, text("rank ", number, ": ", status.message),
                            status.argument);

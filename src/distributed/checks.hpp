@@ -9,6 +9,8 @@
 namespace kw::distributed {
 
 // The failure of the lowest rank that has one; its message names the rank.
-Status check_calls(const Grid& grid, const std::vector<detail::DistributedCall>& calls);
+Status check_calls(const Grid& grid, const std::vector<detail::CallMessage>& calls);
+// Of one rank: all but what lies in memory and what other ranks pass.
+Status check_numbers(const Grid& grid, const detail::DistributedCall& call);
 
 }  // namespace kw::distributed

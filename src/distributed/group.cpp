@@ -43,6 +43,13 @@ Group open_group(DeviceKind kind, const Grid& grid, const std::vector<int>& ordi
   return detail::GroupAccess::make(std::move(state));
 }
 
+Group join_group(DeviceKind kind, const Grid& grid, int rank, const std::string& name, int ordinal,
+                 const GroupOptions& options) {
+  std::unique_ptr<GroupState> state;
+  throw_unless_ok(GroupState::join(kind, grid, rank, name, ordinal, options, &state));
+  return detail::GroupAccess::make(std::move(state));
+}
+
 template <class T>
 void check_entries(const Group& group, const std::vector<DistributedMatrix<T>>& matrices,
                    const char* name) {
@@ -97,6 +104,16 @@ Group Group::gpus(const Grid& grid, const std::vector<int>& ordinals, const Grou
   return open_group(kind_of_gpus(), grid, ordinals.empty() ? numbered(grid) : ordinals, options);
 }
 
+Group Group::join_cpu(const Grid& grid, int rank, const std::string& name,
+                      const GroupOptions& options) {
+  return join_group(DeviceKind::cpu, grid, rank, name, 0, options);
+}
+
+Group Group::join_gpu(const Grid& grid, int rank, const std::string& name, int ordinal,
+                      const GroupOptions& options) {
+  return join_group(kind_of_gpus(), grid, rank, name, ordinal, options);
+}
+
 const Grid& Group::grid() const { return GroupAccess::state(*this).grid(); }
 
 Context& Group::context(int rank) {
@@ -111,10 +128,16 @@ void Group::synchronize(int rank) {
   throw_unless_ok(state.synchronize(rank));
 }
 
+void Group::close_memory(int rank) {
+  GroupState& state = GroupAccess::state(*this);
+  throw_unless_ok(state.check_rank(rank));
+  throw_unless_ok(state.close_memory(rank));
+}
+
 void Group::abort(int rank, const std::string& reason) {
   GroupState& state = GroupAccess::state(*this);
   throw_unless_ok(state.check_rank(rank));
-  state.rendezvous().abort(rank, distributed::rank_failure(reason));
+  state.meeting().abort(rank, distributed::rank_failure(reason));
 }
 
 void sgemm_distributed(Group& group, int rank, float alpha, const DistributedMatrix<const float>& a,
@@ -133,6 +156,10 @@ void sgemm_distributed(Group& group, float alpha,
   check_entries(group, b, "b");
   check_entries(group, c, "c");
   GroupState& state = GroupAccess::state(group);
+  if (state.is_of_processes()) {
+    throw Error(StatusCode::invalid_argument, "group",
+                "the group's ranks are processes: each calls with its own rank");
+  }
   std::vector<Status> statuses(a.size());
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < a.size(); ++rank) {

@@ -5,17 +5,19 @@
 #include <chrono>
 #include <thread>
 
+#include "distributed/process_meeting.hpp"
+#include "distributed/rendezvous.hpp"
 #include "text.hpp"
 
 namespace kw::detail {
 
 Status Seat::make_event(Event* event) {
   Status status = transfer_->create_event(event);
-  if (status.ok()) events_.push_back(*event);
+  if (status.ok()) made_.push_back(*event);
   return status;
 }
 
-Status Seat::open(const std::vector<int>& peers) {
+Status Seat::open(const std::vector<int>& peers, SharedRankEvents* shared) {
   return state().runtime().with_device([&] {
     transfer_ = state().runtime().open_transfer();
     Status status = transfer_->create_channel(&channel_);
@@ -23,9 +25,15 @@ Status Seat::open(const std::vector<int>& peers) {
     for (int peer : peers) {
       if (status.ok()) status = transfer_->open_peer(peer);
     }
-    for (Event* event : {&inputs_ready, &copies_done, &all_done}) {
-      if (status.ok()) status = make_event(event);
+    SharedRankEvents unused;
+    SharedRankEvents& names = shared != nullptr ? *shared : unused;
+    for (auto [event, name] : {std::pair{&events.inputs_ready, &names.inputs_ready},
+                               std::pair{&events.copies_done, &names.copies_done}}) {
+      if (!status.ok()) break;
+      status = shared == nullptr ? make_event(event) : transfer_->create_shared_event(event, name);
+      if (status.ok() && shared != nullptr) made_.push_back(*event);
     }
+    if (status.ok()) status = make_event(&all_done);
     for (Slot& slot : slots_) {
       if (status.ok()) status = make_event(&slot.filled);
     }
@@ -33,14 +41,47 @@ Status Seat::open(const std::vector<int>& peers) {
   });
 }
 
+Status Seat::open_events(const SharedRankEvents& shared, RankEvents* opened) {
+  return state().runtime().with_device([&] {
+    for (auto [name, event] : {std::pair{&shared.inputs_ready, &opened->inputs_ready},
+                               std::pair{&shared.copies_done, &opened->copies_done}}) {
+      Status status = transfer_->open_event(*name, event);
+      if (!status.ok()) return status;
+      made_.push_back(*event);
+    }
+    return Status::success();
+  });
+}
+
+bool Seat::becomes_idle() {
+  using Clock = std::chrono::steady_clock;
+  bool passed = false;
+  const auto is_done = [&](Stream stream) {
+    const auto end = Clock::now() + std::chrono::seconds(1);
+    Status status = transfer_->record(all_done, stream);
+    passed = false;
+    while (status.ok() && !passed && Clock::now() < end) {
+      status = transfer_->has_passed(all_done, &passed);
+      if (!passed) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return status;
+  };
+  (void)state().runtime().with_device([&] {
+    Status status = is_done(state().stream());
+    return passed ? is_done(channel_) : status;
+  });
+  return passed;
+}
+
 Seat::~Seat() {
   if (transfer_ == nullptr) return;
   (void)state().runtime().with_device([&] {
     (void)wait_for_own_streams();
+    transfer_->close_memory();
     for (Slot& slot : slots_) {
       if (slot.data != nullptr) state().runtime().release(slot.data);
     }
-    for (Event event : events_) transfer_->destroy_event(event);
+    for (Event event : made_) transfer_->destroy_event(event);
     if (has_channel_) transfer_->destroy_channel(channel_);
     return Status::success();
   });
@@ -80,8 +121,7 @@ Status Seat::product_event(int step, Event* event) {
 
 namespace {
 
-Status check_group(const Grid& grid, const std::vector<int>& ordinals, bool one_a_rank,
-                   const GroupOptions& options) {
+Status check_group(const Grid& grid, const GroupOptions& options) {
   constexpr int most = most_ranks;
   if (grid.p < 1 || grid.q < 1 || grid.p > most || grid.q > most / grid.p) {
     return Status::failure(
@@ -95,6 +135,10 @@ Status check_group(const Grid& grid, const std::vector<int>& ordinals, bool one_
         text("time_limit_s is ", options.time_limit_s, ": pass more than 0, and 10^6 at most"),
         "options.time_limit_s");
   }
+  return Status::success();
+}
+
+Status check_ordinals(const Grid& grid, const std::vector<int>& ordinals, bool one_a_rank) {
   if (static_cast<int>(ordinals.size()) != grid.ranks()) {
     return Status::failure(StatusCode::invalid_argument,
                            text("ordinals has ", ordinals.size(), " entries, but the grid is ",
@@ -112,61 +156,156 @@ Status check_group(const Grid& grid, const std::vector<int>& ordinals, bool one_
   return Status::success();
 }
 
+Status check_in_grid(const Grid& grid, int rank) {
+  if (rank >= 0 && rank < grid.ranks()) return Status::success();
+  return Status::failure(StatusCode::invalid_argument,
+                         text("rank is ", rank, ", but the grid is ", grid.p, " x ", grid.q,
+                              ": pass 0 to ", grid.ranks() - 1),
+                         "rank");
+}
+
+Status make_seat(DeviceKind kind, int ordinal, int rank, std::unique_ptr<Seat>* seat) {
+  try {
+    *seat = std::make_unique<Seat>(open_context(kind, ordinal), rank);
+    return Status::success();
+  } catch (const Error& error) {
+    return Status::failure(error.code(), text("rank ", rank, ": ", error.what()), error.argument());
+  }
+}
+
+// What a process passes on when it joins.
+struct JoinMessage {
+  int p, q;
+  DeviceKind kind;
+  SharedRankEvents events;
+};
+
 }  // namespace
+
+GroupState::GroupState(const Grid& grid, int own_rank)
+    : grid_(grid),
+      own_rank_(own_rank),
+      seats_(static_cast<std::size_t>(grid.ranks())),
+      events_(seats_.size()) {}
+
+// After a failure the streams may wait for ranks that are gone; to free anything would wait, too.
+GroupState::~GroupState() {
+  if (!is_of_processes()) return;
+  std::unique_ptr<Seat>& own = seats_[static_cast<std::size_t>(own_rank_)];
+  if (own != nullptr && meeting_ != nullptr && !meeting_->failure(own_rank_).ok() &&
+      !own->becomes_idle()) {
+    (void)own.release();
+  }
+}
 
 Status GroupState::open(DeviceKind kind, const Grid& grid, const std::vector<int>& ordinals,
                         const GroupOptions& options, std::unique_ptr<GroupState>* state) {
   const bool is_gpu = kind == DeviceKind::cuda || kind == DeviceKind::hip;
-  Status status = check_group(grid, ordinals, is_gpu, options);
+  Status status = check_group(grid, options);
+  if (status.ok()) status = check_ordinals(grid, ordinals, is_gpu);
   if (!status.ok()) return status;
-  std::unique_ptr<GroupState> opened(new GroupState(grid, options.time_limit_s));
-  try {
-    for (int rank = 0; rank < grid.ranks(); ++rank) {
-      const int ordinal = ordinals[static_cast<std::size_t>(rank)];
-      opened->seats_.push_back(std::make_unique<Seat>(open_context(kind, ordinal), rank));
+  std::unique_ptr<GroupState> opened(new GroupState(grid, -1));
+  opened->meeting_ = std::make_unique<distributed::Rendezvous>(grid.ranks(), options.time_limit_s);
+  for (int rank = 0; status.ok() && rank < grid.ranks(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    status = make_seat(kind, ordinals[r], rank, &opened->seats_[r]);
+  }
+  for (int rank = 0; status.ok() && rank < grid.ranks(); ++rank) {
+    status = opened->seat(rank).open(ordinals);
+    opened->events_[static_cast<std::size_t>(rank)] = opened->seat(rank).events;
+  }
+  if (status.ok()) *state = std::move(opened);
+  return status;
+}
+
+Status GroupState::join(DeviceKind kind, const Grid& grid, int rank, const std::string& name,
+                        int ordinal, const GroupOptions& options,
+                        std::unique_ptr<GroupState>* state) {
+  Status status = check_group(grid, options);
+  if (status.ok()) status = check_in_grid(grid, rank);
+  if (!status.ok()) return status;
+  std::unique_ptr<GroupState> joined(new GroupState(grid, rank));
+  std::unique_ptr<distributed::ProcessMeeting> meeting;
+  status =
+      distributed::ProcessMeeting::join(name, grid.ranks(), rank, options.time_limit_s, &meeting);
+  if (!status.ok()) return status;
+  distributed::ProcessMeeting& its = *meeting;
+  joined->meeting_ = std::move(meeting);
+  status = joined->take_seat(kind, ordinal);
+  if (status.ok()) {
+    its.forget_name();
+    *state = std::move(joined);
+  } else {
+    its.abort(rank, status);
+  }
+  return status;
+}
+
+Status GroupState::take_seat(DeviceKind kind, int ordinal) {
+  std::unique_ptr<Seat>& own = seats_[static_cast<std::size_t>(own_rank_)];
+  JoinMessage message{grid_.p, grid_.q, kind, {}};
+  Status status = make_seat(kind, ordinal, own_rank_, &own);
+  if (status.ok()) status = own->open({ordinal}, &message.events);
+  std::vector<JoinMessage> all;
+  if (status.ok()) status = exchange(*meeting_, own_rank_, message, &all);
+  for (int rank = 0; status.ok() && rank < grid_.ranks(); ++rank) {
+    const JoinMessage& its = all[static_cast<std::size_t>(rank)];
+    if (its.p != all[0].p || its.q != all[0].q || its.kind != all[0].kind) {
+      return Status::failure(
+          StatusCode::invalid_argument,
+          text("rank ", rank, " joins a grid of ", its.p, " x ", its.q, " of ", to_string(its.kind),
+               " devices, rank 0 one of ", all[0].p, " x ", all[0].q, " of ",
+               to_string(all[0].kind), ": pass the same on all ranks"),
+          "grid");
     }
-  } catch (const Error& error) {
-    return Status::failure(error.code(), text("rank ", opened->seats_.size(), ": ", error.what()),
-                           error.argument());
+    RankEvents& events = events_[static_cast<std::size_t>(rank)];
+    if (rank == own_rank_) {
+      events = own->events;
+    } else {
+      status = own->open_events(its.events, &events);
+    }
   }
-  for (const std::unique_ptr<Seat>& seat : opened->seats_) {
-    status = seat->open(ordinals);
-    if (!status.ok()) return status;
-  }
-  *state = std::move(opened);
   return status;
 }
 
 Status GroupState::check_rank(int rank) const {
-  if (rank >= 0 && rank < grid_.ranks()) return Status::success();
-  return Status::failure(StatusCode::invalid_argument,
-                         text("rank is ", rank, ", but the grid is ", grid_.p, " x ", grid_.q,
-                              ": pass 0 to ", grid_.ranks() - 1),
-                         "rank");
+  Status status = check_in_grid(grid_, rank);
+  if (!status.ok() || !is_of_processes() || rank == own_rank_) return status;
+  return Status::failure(
+      StatusCode::invalid_argument,
+      text("rank ", rank, " is another process's: this one has rank ", own_rank_), "rank");
+}
+
+Status GroupState::close_memory(int rank) {
+  Seat& its = seat(rank);
+  return its.state().runtime().with_device([&] {
+    its.transfer().close_memory();
+    return Status::success();
+  });
 }
 
 Status GroupState::synchronize(int rank) {
   using Clock = std::chrono::steady_clock;
   Seat& its = seat(rank);
   Status status = its.state().runtime().with_device([&] {
-    const auto end = Clock::now() + std::chrono::duration<double>(rendezvous_.limit_s());
+    const auto end = Clock::now() + std::chrono::duration<double>(meeting_->limit_s());
     Status recorded = its.transfer().record(its.all_done, its.state().stream());
     while (recorded.ok()) {
       bool passed = false;
       recorded = its.transfer().has_passed(its.all_done, &passed);
       if (!recorded.ok() || passed) return recorded;
-      recorded = rendezvous_.failure(rank);
+      recorded = meeting_->failure(rank);
       if (!recorded.ok()) return recorded;
       if (Clock::now() > end) {
         return distributed::rank_failure(
-            text("the work of rank ", rank, " did not end within ", rendezvous_.limit_s(),
+            text("the work of rank ", rank, " did not end within ", meeting_->limit_s(),
                  " s: raise GroupOptions::time_limit_s if it takes longer"));
       }
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
     return recorded;
   });
-  if (!status.ok()) rendezvous_.abort(rank, status);
+  if (!status.ok()) meeting_->abort(rank, status);
   return status;
 }
 

@@ -1,5 +1,6 @@
 // The ranks of a group: a context, a stream of copies, events and buffers each; where they meet;
-// and what they pass to a call.
+// and what they pass to a call. Where each rank is a process, a group has the seat of its own rank
+// alone, and of the others what they passed on when they joined.
 #pragma once
 
 #include <functional>
@@ -8,14 +9,15 @@
 #include <vector>
 
 #include "api/context_state.hpp"
-#include "distributed/rendezvous.hpp"
+#include "distributed/meeting.hpp"
 #include "distributed/schedule.hpp"
+#include "distributed/timeline.hpp"
 #include "gpu/transfer.hpp"
 #include "kernelwright/distributed.hpp"
 
 namespace kw::detail {
 
-constexpr int most_ranks = 4096;  // of one process
+constexpr int most_ranks = 4096;
 
 // What a rank passes to a call.
 struct DistributedCall {
@@ -29,9 +31,25 @@ struct DistributedCall {
   }
 };
 
-// For measurements: a call that only copies, or only multiplies what lies in the buffers.
+// What the ranks pass each other at the begin of a call; memory only where they are processes.
+struct CallMessage {
+  DistributedCall call;
+  SharedMemory a = {}, b = {};
+};
+
+// For measurements: a call that only copies, or only multiplies what lies in the buffers; when its
+// parts began and ended.
 struct CallParts {
   bool copies = true, products = true;
+  distributed::Timeline* timeline = nullptr;
+};
+
+// By which other ranks' streams wait for a rank's.
+struct RankEvents {
+  Event inputs_ready, copies_done;
+};
+struct SharedRankEvents {
+  SharedEvent inputs_ready, copies_done;
 };
 
 // The place of one rank; only its own thread changes it.
@@ -42,7 +60,13 @@ class Seat {
   Seat& operator=(const Seat&) = delete;
   ~Seat();
 
-  Status open(const std::vector<int>& peers);
+  // `peers` are the devices of this process's ranks. With `shared`, events that other processes can
+  // open.
+  Status open(const std::vector<int>& peers, SharedRankEvents* shared = nullptr);
+  // The events of a rank of another process.
+  Status open_events(const SharedRankEvents& shared, RankEvents* opened);
+  // Whether all is done that was put on the streams, or is so within a second.
+  bool becomes_idle();
 
   Context& context() { return context_; }
   ContextState& state() { return ContextAccess::state(context_); }
@@ -62,7 +86,8 @@ class Seat {
   // The end of the product of a step.
   Status product_event(int step, Event* event);
 
-  Event inputs_ready, copies_done, all_done;
+  RankEvents events;
+  Event all_done;
 
  private:
   struct Slot {
@@ -82,7 +107,7 @@ class Seat {
   bool has_channel_ = false;
   Slot slots_[4];
   std::vector<Event> products_;
-  std::vector<Event> events_;  // all that were made
+  std::vector<Event> made_;  // all that were
   Status make_event(Event* event);
 };
 
@@ -91,29 +116,39 @@ class GroupState {
   // `ordinals` are devices of the kind, one a rank.
   static Status open(DeviceKind kind, const Grid& grid, const std::vector<int>& ordinals,
                      const GroupOptions& options, std::unique_ptr<GroupState>* state);
+  // This process is one rank.
+  static Status join(DeviceKind kind, const Grid& grid, int rank, const std::string& name,
+                     int ordinal, const GroupOptions& options, std::unique_ptr<GroupState>* state);
+  ~GroupState();
+  GroupState(const GroupState&) = delete;
+  GroupState& operator=(const GroupState&) = delete;
 
   const Grid& grid() const { return grid_; }
+  bool is_of_processes() const { return own_rank_ >= 0; }
+  int first_rank() const { return is_of_processes() ? own_rank_ : 0; }
+  // Of a rank of this process.
   Seat& seat(int rank) { return *seats_[static_cast<std::size_t>(rank)]; }
-  distributed::Rendezvous& rendezvous() { return rendezvous_; }
-  // Written by its rank before it arrives, read by all after that.
-  std::vector<DistributedCall>& calls() { return calls_; }
+  // Of any rank.
+  const RankEvents& events(int rank) const { return events_[static_cast<std::size_t>(rank)]; }
+  distributed::Meeting& meeting() { return *meeting_; }
 
+  // Whether it is a rank of this process.
   Status check_rank(int rank) const;
   Status synchronize(int rank);
+  Status close_memory(int rank);
 
   // For tests: what happens to a rank before its step; a failure or an exception ends the rank.
   std::function<Status(int rank, int step)> before_step;
 
  private:
-  GroupState(const Grid& grid, double limit_s)
-      : grid_(grid),
-        rendezvous_(grid.ranks(), limit_s),
-        calls_(static_cast<std::size_t>(grid.ranks())) {}
+  GroupState(const Grid& grid, int own_rank);
+  Status take_seat(DeviceKind kind, int ordinal);
 
   Grid grid_;
-  distributed::Rendezvous rendezvous_;
-  std::vector<DistributedCall> calls_;
+  int own_rank_;  // -1: all are of this process
+  std::unique_ptr<distributed::Meeting> meeting_;
   std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<RankEvents> events_;
 };
 
 struct GroupAccess {

@@ -2,10 +2,11 @@
 // comes from. Change a figure together with its source.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "kernelwright/math.hpp"
 
@@ -18,9 +19,15 @@ struct ProductRate {
   const char* source;
 };
 
+struct Rate {
+  double value;
+  const char* source;
+};
+
 // NVIDIA H200, the library's choice, a whole call. At 700 W the split kernels' clock falls to
-// 1.4 GHz, so that rates of short runs are higher; from 24576 on a call works in slices.
-inline constexpr std::array split_rates = {
+// 1.4 GHz, so that rates of short runs are higher; from 24576 on a call works in slices. The split
+// pass is within the rates.
+inline constexpr std::array h200_split = {
     ProductRate{1024, 73.5, "results/h200/sgemm-squares.json"},
     ProductRate{2048, 160, "two H200, version 0.1.0, sustained for 5 s"},
     ProductRate{4096, 190, "results/h200/sgemm-sustained.json"},
@@ -29,7 +36,7 @@ inline constexpr std::array split_rates = {
     ProductRate{24576, 200, "results/h200x2/first-run.json, one_gpu_us"},
     ProductRate{32768, 192, "results/h200x2/first-run.json, one_gpu_us"},
 };
-inline constexpr std::array fp32_rates = {
+inline constexpr std::array h200_fp32 = {
     ProductRate{1024, 43.6, "results/h200/sgemm-squares.json"},
     ProductRate{2048, 52.1, "results/h200/sgemm-squares.json"},
     ProductRate{4096, 56.0, "results/h200/sgemm-squares.json"},
@@ -37,9 +44,7 @@ inline constexpr std::array fp32_rates = {
     ProductRate{16384, 54.2, "results/h200x2/first-run-fp32.json, one_gpu_us"},
     ProductRate{32768, 55.2, "results/h200x2/first-run-fp32.json, one_gpu_us"},
 };
-// One of several products that follow each other in a distributed call: products_us of both files,
-// less what the model counts apart.
-inline constexpr std::array split_step_rates = {
+inline constexpr std::array h200_split_step = {
     ProductRate{1024, 73.5, "as a whole call"},
     ProductRate{2048, 160, "as a whole call"},
     ProductRate{4096, 188, "results/h200x2/first-run.json, of 5160"},
@@ -48,7 +53,7 @@ inline constexpr std::array split_step_rates = {
     ProductRate{16384, 203, "results/h200x2/first-run.json, 16384x65536x16384 and others on two"},
     ProductRate{32768, 203, "results/h200x2/first-run.json, 65536x65536x32768 on two"},
 };
-inline constexpr std::array fp32_step_rates = {
+inline constexpr std::array h200_fp32_step = {
     ProductRate{1024, 43.6, "as a whole call"},
     ProductRate{2048, 52.1, "as a whole call"},
     ProductRate{5160, 54.0, "results/h200x2/first-run-fp32.json, 8192 on two"},
@@ -56,42 +61,104 @@ inline constexpr std::array fp32_step_rates = {
     ProductRate{20643, 55.2, "results/h200x2/first-run-fp32.json, 32768 on two"},
 };
 
-struct Rate {
-  double value;
-  const char* source;
+// NVIDIA H100 (80 GB HBM3, 700 W), likewise, of matrices whose lines are aligned; the split pass is
+// counted apart.
+inline constexpr std::array h100_split = {
+    ProductRate{1024, 73.5, "as of an H200"},
+    ProductRate{2048, 170, "as of an H200, less the split pass"},
+    ProductRate{6144, 219.6, "results/h100x2/first-run.json, one_gpu_us"},
+    ProductRate{8192, 224.9, "results/h100x2/first-run.json, one_gpu_us"},
+    ProductRate{16384, 224.0, "results/h100x2/first-run.json, one_gpu_us"},
+    ProductRate{24576, 221.0, "results/h100x2/first-run.json, one_gpu_us"},
+    ProductRate{32768, 210.0, "results/h100x2/first-run.json, one_gpu_us"},
+};
+inline constexpr std::array h100_fp32 = {
+    ProductRate{1024, 43.6, "as of an H200"},
+    ProductRate{2048, 52.1, "as of an H200"},
+    ProductRate{4096, 55.0, "results/h100x2/first-run-fp32.json, one_gpu_us"},
+    ProductRate{8192, 56.2, "results/h100x2/first-run-fp32.json, one_gpu_us"},
+    ProductRate{16384, 55.7, "results/h100x2/first-run-fp32.json, one_gpu_us"},
+};
+inline constexpr std::array h100_split_step = {
+    ProductRate{1024, 73.5, "as a whole call"},
+    ProductRate{2048, 170, "as a whole call"},
+    ProductRate{3870, 219.4, "results/h100x2/first-run.json, 6144 on two"},
+    ProductRate{5161, 219.3, "results/h100x2/first-run.json, 8192 on two"},
+    ProductRate{10321, 222.0, "results/h100x2/first-run.json, 16384 on two, and others"},
+    ProductRate{15482, 225.0, "results/h100x2/first-run.json, 24576 on two, and others"},
+    ProductRate{20643, 223.4, "results/h100x2/first-run.json, 32768 on two"},
+};
+inline constexpr std::array h100_fp32_step = {
+    ProductRate{1024, 43.6, "as a whole call"},
+    ProductRate{2580, 52.4, "results/h100x2/first-run-fp32.json, 4096 on two"},
+    ProductRate{5161, 54.5, "results/h100x2/first-run-fp32.json, 8192 on two"},
+    ProductRate{10321, 54.8, "results/h100x2/first-run-fp32.json, 16384 on two"},
 };
 
-// From GPU to GPU of one host, 18 links of NVLink, one direction.
-inline constexpr Rate peer_gbs = {389, "two H200, copies of 1 GiB"};
+struct GpuRates {
+  const char* name;  // within that of the device
+  std::span<const ProductRate> split, fp32;
+  // One of several products that follow each other in a distributed call: products_us of both
+  // files, less what the model counts apart.
+  std::span<const ProductRate> split_step, fp32_step;
+  Rate split_gbs;   // of the split pass: four bytes of an element read, four written; 0: see above
+  Rate peer_gbs;    // to another GPU of the host, one direction
+  Rate copy_share;  // of the time of a copy lost to the products beside it, for memory and power
+  // A second product into the same C reads and writes it; half of that is hidden.
+  Rate memory_gbs;
+
+  const std::span<const ProductRate>& products(Math math, bool is_step) const {
+    if (math == Math::fp32_split) return is_step ? split_step : split;
+    return is_step ? fp32_step : fp32;
+  }
+};
+
+inline constexpr GpuRates h200_rates = {
+    "H200",
+    h200_split,
+    h200_fp32,
+    h200_split_step,
+    h200_fp32_step,
+    {0, "within the rates of products"},
+    {389, "two H200, copies of 1 GiB"},
+    {0.7, "results/h200x2/first-run.json: 29 ms of 39, all shapes"},
+    {4000, "results/h200: read bandwidth"}};
+inline constexpr GpuRates h100_rates = {
+    "H100",
+    h100_split,
+    h100_fp32,
+    h100_split_step,
+    h100_fp32_step,
+    {2000, "results/h100x2/first-run.json: with it the rates depend least on the shape"},
+    {391, "results/h100x2/first-run.json, transfers of 1 GiB and more"},
+    {0.23, "results/h100x2/first-run.json: 6 ms of 26, all shapes"},
+    {2700, "not measured: the H200's, by the ratio of the data sheets"}};
+inline constexpr std::array all_rates = {&h200_rates, &h100_rates};
+
+// By a device's name; those of an H200 where there are none of it.
+inline const GpuRates& rates_of(const std::string& device) {
+  for (const GpuRates* rates : all_rates) {
+    if (device.find(rates->name) != std::string::npos) return *rates;
+  }
+  return h200_rates;
+}
+
 // From host to host, for each GPU.
 inline constexpr Rate network_gbs = {45, "not measured: one adapter of 400 Gbit/s a GPU"};
-// Of the time of a copy, so much is lost to the products beside it, for memory and power.
-inline constexpr Rate copy_share = {0.7, "results/h200x2/first-run.json: 29 ms of 39, all shapes"};
-// A second product into the same C reads and writes it; half of that is hidden.
-inline constexpr Rate memory_gbs = {4000, "results/h200: read bandwidth"};
 // Of a step on the host and the device: events, launches.
 inline constexpr Rate step_us = {30, "results/h200: five launches, and two events"};
 
-// One GPU's rate at the edge of the cube with as many multiplications; below the table it falls
-// with the edge, beyond it stays.
-template <std::size_t N>
-double interpolated(const std::array<ProductRate, N>& table, double edge) {
+// The rate at the edge of the cube with as many multiplications; below the table it falls with the
+// edge, beyond it stays.
+inline double interpolated(std::span<const ProductRate> table, double edge) {
   if (edge <= table.front().edge) return table.front().tflops * edge / table.front().edge;
-  for (std::size_t i = 1; i < N; ++i) {
+  for (std::size_t i = 1; i < table.size(); ++i) {
     if (edge > table[i].edge) continue;
     const double part =
         std::log(edge / table[i - 1].edge) / std::log(table[i].edge / table[i - 1].edge);
     return table[i - 1].tflops + part * (table[i].tflops - table[i - 1].tflops);
   }
   return table.back().tflops;
-}
-
-inline double product_tflops(Math math, double m, double n, double k, bool is_step = false) {
-  const double edge = std::cbrt(m * n * k);
-  if (math == Math::fp32_split) {
-    return is_step ? interpolated(split_step_rates, edge) : interpolated(split_rates, edge);
-  }
-  return is_step ? interpolated(fp32_step_rates, edge) : interpolated(fp32_rates, edge);
 }
 
 }  // namespace kw::distributed

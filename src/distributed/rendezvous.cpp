@@ -1,7 +1,8 @@
-// Waiting with a limit.
+// Waiting with a limit, and messages between threads.
 #include "distributed/rendezvous.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <string>
 
 #include "text.hpp"
@@ -21,10 +22,17 @@ bool is_rank_failure(const Status& status) {
   return status.code == StatusCode::device_error && status.argument == "rank";
 }
 
-Rendezvous::Rendezvous(int ranks, double limit_s)
-    : limit_s_(limit_s), is_here_(static_cast<std::size_t>(ranks), false) {}
+Status late_ranks(const std::vector<int>& missing, double limit_s) {
+  std::string names;
+  for (int rank : missing) names += (names.empty() ? "" : ", ") + std::to_string(rank);
+  return rank_failure(text("rank ", names, " did not come within ", limit_s,
+                           " s: call every rank, or raise GroupOptions::time_limit_s"));
+}
 
-Status Rendezvous::arrive(int rank) {
+Rendezvous::Rendezvous(int ranks, double limit_s)
+    : Meeting(ranks, limit_s), is_here_(static_cast<std::size_t>(ranks), false) {}
+
+Status Rendezvous::exchange(int rank, const void* own, std::size_t bytes, void* all) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (Status failed = failure_locked(rank); !failed.ok()) return failed;
   if (is_here_[static_cast<std::size_t>(rank)]) {
@@ -34,30 +42,37 @@ Status Rendezvous::arrive(int rank) {
                                 "rank from one"),
                            "rank");
   }
-  is_here_[static_cast<std::size_t>(rank)] = true;
   const long long turn = turn_;
+  std::vector<unsigned char>& messages = messages_[turn % 2];
+  const std::size_t all_bytes = bytes * is_here_.size();
+  if (here_ == 0) messages.resize(all_bytes);
+  if (messages.size() != all_bytes) {
+    return Status::failure(StatusCode::internal_error, "ranks pass messages of different sizes");
+  }
+  is_here_[static_cast<std::size_t>(rank)] = true;
+  if (bytes > 0) std::memcpy(messages.data() + bytes * static_cast<std::size_t>(rank), own, bytes);
   if (++here_ == static_cast<int>(is_here_.size())) {
     is_here_.assign(is_here_.size(), false);
     here_ = 0;
     ++turn_;
     changed_.notify_all();
-    return Status::success();
+  } else {
+    const auto limit = std::chrono::duration<double>(limit_s());
+    const bool in_time =
+        changed_.wait_for(lock, limit, [&] { return turn_ != turn || failed_rank_ != nobody; });
+    if (turn_ == turn && !in_time) abort_locked(somebody_late, too_late());
+    if (turn_ == turn) return failure_locked(rank);
   }
-  const auto limit = std::chrono::duration<double>(limit_s_);
-  const bool in_time =
-      changed_.wait_for(lock, limit, [&] { return turn_ != turn || failed_rank_ != nobody; });
-  if (turn_ != turn) return Status::success();
-  if (!in_time) abort_locked(somebody_late, too_late());
-  return failure_locked(rank);
+  if (bytes > 0) std::memcpy(all, messages.data(), all_bytes);
+  return Status::success();
 }
 
 Status Rendezvous::too_late() const {
-  std::string missing;
+  std::vector<int> missing;
   for (std::size_t rank = 0; rank < is_here_.size(); ++rank) {
-    if (!is_here_[rank]) missing += (missing.empty() ? "" : ", ") + std::to_string(rank);
+    if (!is_here_[rank]) missing.push_back(static_cast<int>(rank));
   }
-  return rank_failure(text("rank ", missing, " did not come within ", limit_s_,
-                           " s: call every rank, or raise GroupOptions::time_limit_s"));
+  return late_ranks(missing, limit_s());
 }
 
 void Rendezvous::abort(int rank, const Status& why) {
@@ -72,7 +87,7 @@ void Rendezvous::abort_locked(int rank, const Status& why) {
   changed_.notify_all();
 }
 
-Status Rendezvous::failure(int rank) const {
+Status Rendezvous::failure(int rank) {
   const std::lock_guard<std::mutex> lock(mutex_);
   return failure_locked(rank);
 }

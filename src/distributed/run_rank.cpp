@@ -5,7 +5,10 @@
 //   before a buffer is read  the product waits for its copies (filled)
 //   before it is written    the copies wait for the product that read it last (product_event)
 //   after the last step     every rank's stream waits for the copies of all ranks (copies_done)
+#include <chrono>
 #include <exception>
+#include <optional>
+#include <thread>
 
 #include "api/calls.hpp"
 #include "distributed/checks.hpp"
@@ -22,22 +25,27 @@ using distributed::Panel;
 using distributed::Piece;
 using distributed::Schedule;
 using distributed::Step;
+using distributed::Timeline;
 
 struct Side {
   Seat::Operand operand;
   Orientation order;
   std::int64_t lines;  // of the rank's part of C
   DistributedMatrix<const float> DistributedCall::*matrix;
+  SharedMemory CallMessage::*memory;
 };
 
 class RankRun {
  public:
-  RankRun(GroupState& group, int rank, const CallParts& parts)
+  RankRun(GroupState& group, int rank, const std::vector<CallMessage>& calls,
+          const CallParts& parts)
       : group_(group),
         seat_(group.seat(rank)),
         rank_(rank),
         parts_(parts),
-        call_(group.calls()[static_cast<std::size_t>(rank)]) {}
+        calls_(calls),
+        call_(calls[static_cast<std::size_t>(rank)].call),
+        sources_(2 * calls.size()) {}
 
   Status put_on_streams() {
     const distributed::Product product = call_.product(group_.grid());
@@ -48,11 +56,13 @@ class RankRun {
     const Side a{Seat::Operand::a,
                  {call_.a.op == Op::none, call_.a.layout},
                  schedule_.rows,
-                 &DistributedCall::a};
+                 &DistributedCall::a,
+                 &CallMessage::a};
     const Side b{Seat::Operand::b,
                  {call_.b.op != Op::none, call_.b.layout},
                  schedule_.cols,
-                 &DistributedCall::b};
+                 &DistributedCall::b,
+                 &CallMessage::b};
     Status status = reserve(a, schedule_.buffers_a, schedule_.longest_a);
     if (status.ok()) status = reserve(b, schedule_.buffers_b, schedule_.longest_b);
     if (status.ok()) status = wait_for_inputs();
@@ -76,7 +86,7 @@ class RankRun {
 
   Status wait_for_inputs() {
     for (int other = 0; other < group_.grid().ranks(); ++other) {
-      Status status = seat_.transfer().wait(seat_.channel(), group_.seat(other).inputs_ready);
+      Status status = seat_.transfer().wait(seat_.channel(), group_.events(other).inputs_ready);
       if (!status.ok()) return status;
     }
     return Status::success();
@@ -84,17 +94,17 @@ class RankRun {
 
   Status take_step(int number, const Side& a, const Side& b) {
     const Step& step = schedule_.steps[static_cast<std::size_t>(number)];
-    Status status = group_.rendezvous().failure(rank_);
+    Status status = group_.meeting().failure(rank_);
     if (status.ok() && group_.before_step) status = group_.before_step(rank_, number);
     MatrixView<const float> view_a, view_b;
-    if (status.ok()) status = gather(step.a, step.k, a, &view_a);
-    if (status.ok()) status = gather(step.b, step.k, b, &view_b);
+    if (status.ok()) status = gather(number, step.a, step.k, a, &view_a);
+    if (status.ok()) status = gather(number, step.b, step.k, b, &view_b);
     if (status.ok()) status = multiply(number, view_a, view_b);
     return status;
   }
 
   // Puts the copies on their stream, and lets the products wait for them.
-  Status gather(const Panel& panel, std::int64_t k, const Side& side,
+  Status gather(int number, const Panel& panel, std::int64_t k, const Side& side,
                 MatrixView<const float>* view) {
     const DistributedMatrix<const float>& matrix = call_.*side.matrix;
     if (panel.in_place) {
@@ -113,9 +123,11 @@ class RankRun {
       status = seat_.product_event(panel.after, &product);
       if (status.ok()) status = transfer.wait(seat_.channel(), product);
     }
+    if (status.ok()) status = begins(Timeline::Kind::copy, number, seat_.channel());
     for (const Piece& piece : panel.pieces) {
       if (status.ok()) status = copy(piece, side, buffer, ld);
     }
+    if (status.ok()) status = ends(seat_.channel());
     const Event filled = seat_.filled(side.operand, panel.buffer);
     if (status.ok()) status = transfer.record(filled, seat_.channel());
     return status.ok() ? transfer.wait(seat_.state().stream(), filled) : status;
@@ -129,19 +141,49 @@ class RankRun {
   }
 
   Status copy(const Piece& piece, const Side& side, float* buffer, std::int64_t ld) {
-    const DistributedCall& theirs = group_.calls()[static_cast<std::size_t>(piece.owner)];
-    const DistributedMatrix<const float>& matrix = theirs.*side.matrix;
+    const CallMessage& theirs = calls_[static_cast<std::size_t>(piece.owner)];
+    const DistributedMatrix<const float>& matrix = theirs.call.*side.matrix;
     const bool along_k = side.order.lies_along_k();
     CopyLines lines;
+    Status status = find_source(piece.owner, side, &lines);
+    if (!status.ok()) return status;
     lines.to = buffer + side.order.offset(piece.to_line, piece.to_k, ld);
     lines.to_pitch = static_cast<std::size_t>(ld) * sizeof(float);
     lines.to_device = seat_.state().device().ordinal;
-    lines.from = matrix.data + side.order.offset(piece.from_line, piece.from_k, matrix.ld);
+    lines.from = static_cast<const float*>(lines.from) +
+                 side.order.offset(piece.from_line, piece.from_k, matrix.ld);
     lines.from_pitch = static_cast<std::size_t>(matrix.ld) * sizeof(float);
-    lines.from_device = group_.seat(piece.owner).state().device().ordinal;
     lines.width = static_cast<std::size_t>(along_k ? piece.k : piece.lines) * sizeof(float);
     lines.height = static_cast<std::size_t>(along_k ? piece.lines : piece.k);
     return seat_.transfer().copy(lines, seat_.channel());
+  }
+
+  // Where the owner's part begins. Memory of another process is opened before its first copy.
+  Status find_source(int owner, const Side& side, CopyLines* lines) {
+    const CallMessage& theirs = calls_[static_cast<std::size_t>(owner)];
+    std::optional<CopyLines>& known =
+        sources_[2 * static_cast<std::size_t>(owner) + static_cast<std::size_t>(side.operand)];
+    if (!known) {
+      CopyLines source;
+      if (owner == rank_ || !group_.is_of_processes()) {
+        source.from = (theirs.call.*side.matrix).data;
+        source.from_device = group_.seat(owner).state().device().ordinal;
+      } else {
+        Status status = seat_.transfer().open_memory(theirs.*side.memory, &source);
+        if (!status.ok()) return status;
+      }
+      known = source;
+    }
+    *lines = *known;
+    return Status::success();
+  }
+
+  Status begins(Timeline::Kind kind, int number, Stream stream) {
+    if (parts_.timeline == nullptr) return Status::success();
+    return parts_.timeline->begin(kind, number, stream);
+  }
+  Status ends(Stream stream) {
+    return parts_.timeline == nullptr ? Status::success() : parts_.timeline->end(stream);
   }
 
   MatrixView<float> own_c() const {
@@ -158,7 +200,10 @@ class RankRun {
     if (parts_.products) {
       SgemmCall product{call_.alpha, a, b, number == 0 ? call_.beta : 1.0f, own_c(), {}};
       product.options.math = call_.options.math;
-      Status status = detail::sgemm(seat_.state(), product);
+      const Stream stream = seat_.state().stream();
+      Status status = begins(Timeline::Kind::product, number, stream);
+      if (status.ok()) status = detail::sgemm(seat_.state(), product);
+      if (status.ok()) status = ends(stream);
       if (!status.ok()) return status;
     }
     Event event;
@@ -182,7 +227,9 @@ class RankRun {
   Seat& seat_;
   const int rank_;
   const CallParts parts_;
+  const std::vector<CallMessage>& calls_;
   const DistributedCall& call_;
+  std::vector<std::optional<CopyLines>> sources_;  // two a rank, once found
   Schedule schedule_;
 };
 
@@ -190,36 +237,81 @@ class RankRun {
 Status wait_for_copies(GroupState& group, int rank) {
   Seat& seat = group.seat(rank);
   for (int other = 0; other < group.grid().ranks(); ++other) {
-    Status status = seat.transfer().wait(seat.state().stream(), group.seat(other).copies_done);
+    Status status = seat.transfer().wait(seat.state().stream(), group.events(other).copies_done);
     if (!status.ok()) return status;
   }
   return Status::success();
 }
 
-// The other ranks learn of the failure.
+// The other ranks learn of the failure. A process that ends makes copies from it fail a moment
+// before its end can be seen: then that is the reason.
 Status told(GroupState& group, int rank, const Status& status) {
-  group.rendezvous().abort(rank, status);
+  const bool may_be_a_consequence =
+      group.is_of_processes() && status.code == StatusCode::device_error;
+  for (int look = 0; look < (may_be_a_consequence ? 20 : 1); ++look) {
+    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    Status known = group.meeting().failure(rank);
+    if (!known.ok()) return known;
+  }
+  group.meeting().abort(rank, status);
   return status;
+}
+
+bool has_elements(const Distribution& d, const Grid& grid, int rank) {
+  return local_rows(d, grid, rank) > 0 && local_cols(d, grid, rank) > 0;
+}
+
+// Other processes open the parts of A and B.
+Status share(GroupState& group, int rank, CallMessage* message) {
+  const DistributedCall& call = message->call;
+  Status status = distributed::check_numbers(group.grid(), call);
+  if (!status.ok()) return Status::success();  // all ranks find it
+  Transfer& transfer = group.seat(rank).transfer();
+  if (call.alpha == 0) return status;
+  if (call.a.data != nullptr && has_elements(call.a.whole, group.grid(), rank)) {
+    status = transfer.share_memory(call.a.data, &message->a);
+  }
+  if (status.ok() && call.b.data != nullptr && has_elements(call.b.whole, group.grid(), rank)) {
+    status = transfer.share_memory(call.b.data, &message->b);
+  }
+  return status;
+}
+
+Status check_shared(const Grid& grid, const std::vector<CallMessage>& calls) {
+  for (std::size_t r = 0; r < calls.size(); ++r) {
+    const CallMessage& its = calls[r];
+    const int rank = static_cast<int>(r);
+    if (its.call.alpha == 0) continue;
+    const bool a_is_closed = has_elements(its.call.a.whole, grid, rank) && its.a.is_shared == 0;
+    const bool b_is_closed = has_elements(its.call.b.whole, grid, rank) && its.b.is_shared == 0;
+    if (!a_is_closed && !b_is_closed) continue;
+    const char* const name = a_is_closed ? "a" : "b";
+    return Status::failure(StatusCode::invalid_argument,
+                           text("rank ", rank, ": ", name,
+                                " lies in memory that no other process can open: pass memory of "
+                                "cudaMalloc or hipMalloc"),
+                           name);
+  }
+  return Status::success();
 }
 
 Status run(GroupState& group, int rank, const DistributedCall& call, const CallParts& parts) {
   Seat& seat = group.seat(rank);
-  group.calls()[static_cast<std::size_t>(rank)] = call;
-  Status status = seat.transfer().record(seat.inputs_ready, seat.state().stream());
+  CallMessage message{call, {}, {}};
+  std::vector<CallMessage> calls;
+  Status status = seat.transfer().record(seat.events.inputs_ready, seat.state().stream());
+  if (status.ok() && group.is_of_processes()) status = share(group, rank, &message);
   if (!status.ok()) return told(group, rank, status);
-  status = group.rendezvous().arrive(rank);
+  status = exchange(group.meeting(), rank, message, &calls);
   if (!status.ok()) return status;
   // All ranks find the same fault, and none has begun.
-  status = distributed::check_calls(group.grid(), group.calls());
-  if (!status.ok()) {
-    // None begins another call while one still looks at this one's arguments.
-    Status met = group.rendezvous().arrive(rank);
-    return met.ok() ? status : met;
-  }
-  status = RankRun(group, rank, parts).put_on_streams();
-  if (status.ok()) status = seat.transfer().record(seat.copies_done, seat.channel());
+  status = distributed::check_calls(group.grid(), calls);
+  if (status.ok() && group.is_of_processes()) status = check_shared(group.grid(), calls);
+  if (!status.ok()) return status;
+  status = RankRun(group, rank, calls, parts).put_on_streams();
+  if (status.ok()) status = seat.transfer().record(seat.events.copies_done, seat.channel());
   if (!status.ok()) return told(group, rank, status);
-  status = group.rendezvous().arrive(rank);
+  status = group.meeting().arrive(rank);
   if (!status.ok()) return status;
   status = wait_for_copies(group, rank);
   return status.ok() ? status : told(group, rank, status);

@@ -2,6 +2,7 @@
 #include "distributed/simulate.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace kw::distributed {
 
@@ -11,9 +12,13 @@ constexpr double float_bytes = 4;
 
 double product_us(Math math, double m, double n, double k, bool is_step, bool adds,
                   const Speeds& speeds) {
-  const double flop = 2 * m * n * k;
-  const double us = flop / (product_tflops(math, m, n, k, is_step) * speeds.scale * 1e6);
-  return us + (adds ? 0.5 * 2 * m * n * float_bytes / (memory_gbs.value * 1e3) : 0.0);
+  const GpuRates& rates = *speeds.rates;
+  const double tflops = interpolated(rates.products(math, is_step), std::cbrt(m * n * k));
+  double us = 2 * m * n * k / (tflops * speeds.scale * 1e6);
+  if (math == Math::fp32_split && rates.split_gbs.value > 0) {
+    us += 2 * float_bytes * (m * k + k * n) / (rates.split_gbs.value * 1e3);
+  }
+  return us + (adds ? 0.5 * 2 * m * n * float_bytes / (rates.memory_gbs.value * 1e3) : 0.0);
 }
 
 class RankTime {
@@ -36,7 +41,7 @@ class RankTime {
       // A first panel's copies have no product beside them.
       const double beside = is_first ? 0 : copies_us - copies_before;
       products_us += alone;
-      product_end_ = begin + alone + copy_share.value * beside;
+      product_end_ = begin + alone + speeds_.rates->copy_share.value * beside;
       ends.push_back(product_end_);
     }
   }

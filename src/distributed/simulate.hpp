@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "distributed/rates.hpp"
@@ -18,10 +19,15 @@
 
 namespace kw::distributed {
 
-// Measured rates in place of those of rates.hpp, where above 0.
+// The rates of a kind of GPU, and what is to take their place.
 struct Speeds {
+  Speeds() : Speeds("") {}
+  explicit Speeds(const std::string& device)
+      : rates(&rates_of(device)), peer_gbs(rates->peer_gbs.value) {}
+
+  const GpuRates* rates;
   double scale = 1;  // of one GPU's products, by the table's
-  double peer_gbs = distributed::peer_gbs.value;
+  double peer_gbs;
   double network_gbs = distributed::network_gbs.value;
 };
 

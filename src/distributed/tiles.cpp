@@ -2,6 +2,7 @@
 #include "distributed/tiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -30,13 +31,13 @@ std::int64_t evened(std::int64_t length, std::int64_t tile) {
 }
 
 double predicted_us(const Tiling& t, Math math) {
-  const double rate =
-      product_tflops(math, as_double(t.tile_m), as_double(t.tile_n), as_double(t.tile_k), true);
+  const double edge = std::cbrt(as_double(t.tile_m) * as_double(t.tile_n) * as_double(t.tile_k));
+  const double rate = interpolated(h200_rates.products(math, true), edge);
   const double c_bytes = tile_float_bytes * as_double(t.m) * as_double(t.n);
   const auto passes = as_double(parts(t.k, t.tile_k));  // over C, each but the first reads it too
   const double steps = passes * as_double(parts(t.m, t.tile_m)) * as_double(parts(t.n, t.tile_n));
   const double products = 2 * as_double(t.m) * as_double(t.n) * as_double(t.k) / (rate * 1e6) +
-                          2 * (passes - 1) * c_bytes / (memory_gbs.value * 1e3) +
+                          2 * (passes - 1) * c_bytes / (h200_rates.memory_gbs.value * 1e3) +
                           steps * step_us.value;
   const double first = tile_float_bytes * as_double(t.tile_k) * as_double(t.tile_m + t.tile_n);
   const double last = tile_float_bytes * as_double(t.tile_m) * as_double(t.tile_n);

@@ -1,9 +1,10 @@
 // What moves data beside the products of a device: streams of copies, events that order them with
-// other streams and other devices, copies from peers, pinned memory. In host memory everything has
-// happened when a function returns, so events order nothing there.
+// other streams, other devices and other processes, copies from peers, pinned memory. In host
+// memory everything has happened when a function returns, so events order nothing there.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "kernel.hpp"
@@ -26,6 +27,18 @@ struct CopyLines {
   std::size_t from_pitch = 0;
   int from_device = 0;
   std::size_t width = 0, height = 0;
+  int from_process = 0;  // whose address `from` is; 0: this one's
+};
+
+// By which another process of this host opens memory or an event of this one. Passed on as it is.
+struct SharedMemory {
+  unsigned char handle[64];
+  std::uint64_t offset;
+  std::int32_t process;
+  std::int32_t is_shared;  // 0: no other process can open it
+};
+struct SharedEvent {
+  unsigned char handle[64];
 };
 
 // One a device. Every function makes the device the calling thread's current one.
@@ -37,6 +50,9 @@ class Transfer {
   virtual Status create_channel(Stream* channel) = 0;
   virtual void destroy_channel(Stream channel) noexcept = 0;
   virtual Status create_event(Event* event) = 0;
+  // For measurements. The time from one to another of the same device that have both passed.
+  virtual Status create_timed_event(Event* event) = 0;
+  virtual Status time_us(Event from, Event to, double* us) = 0;
   virtual void destroy_event(Event event) noexcept = 0;
   // The event stands for what is on the stream now; who was told to wait for what it stood for
   // before, still waits for that.
@@ -49,6 +65,17 @@ class Transfer {
   // copies go through the host.
   virtual Status open_peer(int ordinal) = 0;
   virtual Status copy(const CopyLines& lines, Stream channel) = 0;
+
+  // Between processes. An event that another one may open; one of another process, which this one
+  // may wait for and destroys.
+  virtual Status create_shared_event(Event* event, SharedEvent* shared) = 0;
+  virtual Status open_event(const SharedEvent& shared, Event* event) = 0;
+  // Memory of this device for others to open; and memory of another process, as `from` of a copy
+  // with the process that it sets. It stays open until `close_memory` and is opened once.
+  virtual Status share_memory(const void* data, SharedMemory* shared) = 0;
+  virtual Status open_memory(const SharedMemory& shared, CopyLines* from) = 0;
+  // Of all that is open, after the copies of it.
+  virtual void close_memory() noexcept = 0;
 
   // Host memory that copy engines reach.
   virtual Status allocate_pinned(void** data, std::size_t bytes) = 0;

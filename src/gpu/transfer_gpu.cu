@@ -1,4 +1,10 @@
-// Copies by the copy engines of GPUs, and the events that order them.
+// Copies by the copy engines of GPUs, and the events that order them, also between processes.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "gpu/gpu_api.hpp"
 #include "gpu/transfer_gpu.hpp"
 #include "text.hpp"
@@ -37,6 +43,29 @@ Error copy_between(const CopyLines& c, KW_GPU_API(Stream_t) stream) {
 #endif
 }
 
+// Where the allocation begins that `data` lies in.
+bool find_base(const void* data, const void** base) {
+#if defined(__CUDACC__)
+  using Find = int (*)(void**, std::size_t*, const void*);  // of the driver, which is not linked
+  void* find = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  if (cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &find, 12000, cudaEnableDefault,
+                                       &result) != cudaSuccess ||
+      result != cudaDriverEntryPointSuccess) {
+    return false;
+  }
+  void* found = nullptr;
+  std::size_t bytes = 0;
+  if (reinterpret_cast<Find>(find)(&found, &bytes, data) != 0) return false;
+#else
+  void* found = nullptr;
+  std::size_t bytes = 0;
+  if (hipMemGetAddressRange(&found, &bytes, const_cast<void*>(data)) != hipSuccess) return false;
+#endif
+  *base = found;
+  return true;
+}
+
 class GpuTransfer final : public Transfer {
  public:
   explicit GpuTransfer(int ordinal) : ordinal_(ordinal) {}
@@ -60,6 +89,23 @@ class GpuTransfer final : public Transfer {
       Status status = check(KW_GPU_API(EventCreateWithFlags)(&made, KW_GPU_API(EventDisableTiming)),
                             "event creation");
       event->handle = made;
+      return status;
+    });
+  }
+  Status create_timed_event(Event* event) override {
+    return on_device([&] {
+      KW_GPU_API(Event_t) made = nullptr;
+      Status status = check(KW_GPU_API(EventCreate)(&made), "event creation");
+      event->handle = made;
+      return status;
+    });
+  }
+  Status time_us(Event from, Event to, double* us) override {
+    return on_device([&] {
+      float ms = 0;
+      Status status =
+          check(KW_GPU_API(EventElapsedTime)(&ms, native(from), native(to)), "event times");
+      *us = 1e3 * static_cast<double>(ms);
       return status;
     });
   }
@@ -116,6 +162,82 @@ class GpuTransfer final : public Transfer {
     });
   }
 
+  Status create_shared_event(Event* event, SharedEvent* shared) override {
+    return on_device([&] {
+      KW_GPU_API(Event_t) made = nullptr;
+      Status status =
+          check(KW_GPU_API(EventCreateWithFlags)(
+                    &made, KW_GPU_API(EventDisableTiming) | KW_GPU_API(EventInterprocess)),
+                "event creation");
+      event->handle = made;
+      if (!status.ok()) return status;
+      KW_GPU_API(IpcEventHandle_t) handle;
+      static_assert(sizeof(handle) == sizeof(shared->handle));
+      status = check(KW_GPU_API(IpcGetEventHandle)(&handle, made), "event for other processes");
+      std::memcpy(shared->handle, &handle, sizeof(handle));
+      return status;
+    });
+  }
+  Status open_event(const SharedEvent& shared, Event* event) override {
+    return on_device([&] {
+      KW_GPU_API(IpcEventHandle_t) handle;
+      std::memcpy(&handle, shared.handle, sizeof(handle));
+      KW_GPU_API(Event_t) opened = nullptr;
+      Status status =
+          check(KW_GPU_API(IpcOpenEventHandle)(&opened, handle), "opening another process's event");
+      event->handle = opened;
+      return status;
+    });
+  }
+
+  // The handle is that of the whole allocation.
+  Status share_memory(const void* data, SharedMemory* shared) override {
+    return on_device([&] {
+      *shared = {};
+      const void* base = nullptr;
+      KW_GPU_API(IpcMemHandle_t) handle;
+      static_assert(sizeof(handle) == sizeof(shared->handle));
+      if (!find_base(data, &base) ||
+          KW_GPU_API(IpcGetMemHandle)(&handle, const_cast<void*>(base)) != success) {
+        (void)KW_GPU_API(GetLastError)();
+        return Status::success();
+      }
+      std::memcpy(shared->handle, &handle, sizeof(handle));
+      shared->offset = static_cast<std::uint64_t>(static_cast<const char*>(data) -
+                                                  static_cast<const char*>(base));
+      shared->process = getpid();
+      shared->is_shared = 1;
+      return Status::success();
+    });
+  }
+  // Copies read it as memory of this device, so they need not know which one has it.
+  Status open_memory(const SharedMemory& shared, CopyLines* from) override {
+    return on_device([&] {
+      auto found = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& opened) {
+        return std::memcmp(opened.handle, shared.handle, sizeof(shared.handle)) == 0;
+      });
+      if (found == opened_.end()) {
+        Opened opened;
+        KW_GPU_API(IpcMemHandle_t) handle;
+        std::memcpy(&handle, shared.handle, sizeof(handle));
+        Status status = check(KW_GPU_API(IpcOpenMemHandle)(&opened.base, handle,
+                                                           KW_GPU_API(IpcMemLazyEnablePeerAccess)),
+                              "opening another process's memory");
+        if (!status.ok()) return status;
+        std::memcpy(opened.handle, shared.handle, sizeof(opened.handle));
+        found = opened_.insert(opened_.end(), opened);
+      }
+      from->from = static_cast<const char*>(found->base) + shared.offset;
+      from->from_device = ordinal_;
+      return Status::success();
+    });
+  }
+  void close_memory() noexcept override {
+    (void)KW_GPU_API(SetDevice)(ordinal_);
+    for (const Opened& opened : opened_) (void)KW_GPU_API(IpcCloseMemHandle)(opened.base);
+    opened_.clear();
+  }
+
   Status allocate_pinned(void** data, std::size_t bytes) override {
     return on_device([&] {
 #if defined(__CUDACC__)
@@ -139,6 +261,12 @@ class GpuTransfer final : public Transfer {
   }
 
  private:
+  // Memory of another process, by its handle.
+  struct Opened {
+    unsigned char handle[sizeof(SharedMemory::handle)];
+    void* base = nullptr;
+  };
+
   template <class Work>
   Status on_device(const Work& work) {
     Status status = check(KW_GPU_API(SetDevice)(ordinal_), "device selection");
@@ -146,6 +274,7 @@ class GpuTransfer final : public Transfer {
   }
 
   int ordinal_;
+  std::vector<Opened> opened_;
 };
 
 }  // namespace

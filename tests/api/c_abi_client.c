@@ -135,6 +135,13 @@ const char* c_abi_distributed(void) {
   REQUIRE(kwGroupCreateCpu(&group, 0, 2, 20) == KW_STATUS_INVALID_ARGUMENT && group == NULL);
   REQUIRE(kwGroupCreateGpus(&group, 1, 0, NULL, 20) == KW_STATUS_INVALID_ARGUMENT);
   REQUIRE(kwGroupCreateCpu(NULL, 1, 1, 20) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(kwGroupJoinCpu(&group, 1, 1, 0, NULL, 20) == KW_STATUS_INVALID_ARGUMENT && group == NULL);
+  REQUIRE(kwGroupJoinGpu(&group, 1, 1, 0, NULL, 0, 20) == KW_STATUS_INVALID_ARGUMENT);
+  REQUIRE(kwGroupJoinGpu(&group, 1, 1, 1, "c", 0, 20) != KW_STATUS_OK && group == NULL);
+  REQUIRE(kwGroupJoinCpu(&group, 1, 1, 0, "c-abi-client", 20) == KW_STATUS_OK);
+  REQUIRE(kwGroupCloseMemory(group, 0) == KW_STATUS_OK);
+  REQUIRE(kwGroupCloseMemory(group, 1) == KW_STATUS_INVALID_ARGUMENT);
+  kwGroupDestroy(group);
   kwGroupDestroy(NULL);
   return NULL;
 }

@@ -7,13 +7,32 @@ namespace kw::distributed {
 namespace {
 
 TEST(Simulate, RatesAreTheTablesAtTheirEdges) {
-  for (const ProductRate& rate : split_rates) {
-    EXPECT_NEAR(product_tflops(Math::fp32_split, rate.edge, rate.edge, rate.edge), rate.tflops,
-                1e-9 * rate.tflops);
+  for (const GpuRates* rates : all_rates) {
+    for (Math math : {Math::fp32, Math::fp32_split}) {
+      for (bool is_step : {false, true}) {
+        const auto table = rates->products(math, is_step);
+        for (const ProductRate& rate : table) {
+          EXPECT_NEAR(interpolated(table, rate.edge), rate.tflops, 1e-9 * rate.tflops);
+        }
+        EXPECT_NEAR(interpolated(table, 512), table[0].tflops / 2, 1e-9);
+        EXPECT_NEAR(interpolated(table, 1e5), table.back().tflops, 1e-9);
+      }
+    }
   }
-  EXPECT_NEAR(product_tflops(Math::fp32, 2896.31, 2896.31, 2896.31), (52.1 + 56.0) / 2, 1e-3);
-  EXPECT_NEAR(product_tflops(Math::fp32, 512, 512, 512), 43.6 / 2, 1e-9);
-  EXPECT_NEAR(product_tflops(Math::fp32, 1e5, 1e5, 1e5), 55.2, 1e-9);
+  EXPECT_NEAR(interpolated(h200_fp32, 2896.31), (52.1 + 56.0) / 2, 1e-3);
+}
+
+TEST(Simulate, RatesAreThoseOfTheDevice) {
+  EXPECT_EQ(&rates_of("NVIDIA H100 80GB HBM3"), &h100_rates);
+  EXPECT_EQ(&rates_of("NVIDIA H200"), &h200_rates);
+  EXPECT_EQ(&rates_of("another"), &h200_rates);
+  // The split pass is counted apart: flat products have more of it than a cube of as many
+  // multiplications.
+  const Speeds h100("H100"), h200("H200");
+  EXPECT_GT(one_gpu_us(Math::fp32_split, 1024, 16384, 16384, h100),
+            one_gpu_us(Math::fp32_split, 8192, 8192, 4096, h100));
+  EXPECT_NEAR(one_gpu_us(Math::fp32_split, 1024, 16384, 16384, h200),
+              one_gpu_us(Math::fp32_split, 8192, 8192, 4096, h200), 1e-6);
 }
 
 TEST(Simulate, OneRankTakesAsLongAsOneCall) {
@@ -27,8 +46,8 @@ TEST(Simulate, TwoRanksReceiveHalfOfAnOperandUnderTheFirstProduct) {
   const double n = 32768;
   const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 32768, 32768, 32768, 0, Speeds{});
   EXPECT_EQ(two.peer_bytes, 4 * n * n / 2);
-  EXPECT_NEAR(two.copies_us, two.peer_bytes / (peer_gbs.value * 1e3), 1e-6);
-  EXPECT_NEAR(two.time_us, two.products_us + copy_share.value * two.copies_us, 1e-6);
+  EXPECT_NEAR(two.copies_us, two.peer_bytes / (h200_rates.peer_gbs.value * 1e3), 1e-6);
+  EXPECT_NEAR(two.time_us, two.products_us + h200_rates.copy_share.value * two.copies_us, 1e-6);
   EXPECT_LT(two.speedup(), 2);
   EXPECT_GT(two.speedup(), 1.9);
 }

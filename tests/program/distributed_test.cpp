@@ -36,6 +36,38 @@ TEST(DistributedCommands, BenchWritesVerifiedRows) {
   EXPECT_TRUE(row["predicted_us"].is_null());  // of GPUs alone
 }
 
+TEST(DistributedCommands, RanksThatAreProcessesWriteOneFileWithATimeline) {
+  const ordered_json file = run_json(
+      "bench distributed --device cpu --grid 3x1 --processes --shape 40x30x50 --math fp32 "
+      "--rounds 1 --timeline");
+  ASSERT_EQ(file["rows"].size(), 1u);
+  const ordered_json& row = file["rows"][0];
+  EXPECT_TRUE(row["verified"]);
+  EXPECT_EQ(row["one_gpu_us_each"].size(), 3u);
+  int products[3] = {}, copies[3] = {};
+  for (const ordered_json& span : row["timeline"]) {
+    (span["what"] == "copy" ? copies : products)[span["rank"].get<int>()]++;
+    EXPECT_LE(span["begin_us"], span["end_us"]);
+    EXPECT_GE(span["begin_us"], 0.0);
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(products[rank], 3);  // its own third of k, then each neighbour's
+    EXPECT_EQ(copies[rank], 2);
+  }
+}
+
+TEST(DistributedCommands, GpusOfOtherCommandsAreThis) {
+  const ProgramRun verify =
+      run_kernelwright("verify sgemm --device cpu --gpus 3 --shape 33x20x7 --json -");
+  ASSERT_EQ(verify.exit_code, 0) << verify.err;
+  const ordered_json rows = ordered_json::parse(verify.out)["rows"];
+  ASSERT_EQ(rows.size(), 2u);  // both arithmetics
+  EXPECT_TRUE(rows[0]["verified"]);
+  EXPECT_TRUE(rows[0]["time_us"].is_null());
+  const ordered_json bench = run_json("bench sgemm --device cpu --gpus 2 --shape 20x30x10");
+  EXPECT_EQ(bench["rows"][0]["grid"], "2x1");
+}
+
 TEST(DistributedCommands, ChecksFailWhereNothingWasComputed) {
   Group group = Group::cpu({1, 1});
   bench::DistributedRank rank(detail::GroupAccess::state(group), 0, 20, 30, 10, {});
@@ -93,6 +125,11 @@ TEST(DistributedCommands, OfWrongValuesNameWhatIsRight) {
       {"bench distributed --device cuda", "--device: \"cuda\" is neither gpu nor cpu"},
       {"bench distributed --device cpu --math tf32", "\"tf32\" is neither fp32 nor fp32_split"},
       {"bench distributed --gpus 0", "--gpus: 0 is outside of 1 to 4096"},
+      {"bench distributed --rank 1", "--rank requires --group"},
+      {"bench distributed --device cpu --grid 2x1 --rank 1 --group a --processes", "excludes"},
+      {"bench sgemm --gpus 2 --sweep odd", "--sweep excludes --gpus"},
+      {"verify reduce --gpus 2", "--gpus: is of sgemm"},
+      {"plan --gpu A100", "--gpu: "},
       {"bench out_of_core --device cpu --device-memory 3apples",
        "--device-memory: \"3apples\" is no number of bytes"},
       {"plan --math tf32", "--math: \"tf32\" is neither fp32 nor fp32_split"},

@@ -29,156 +29,214 @@ double us_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
 }
 
-// What the ranks leave for each other between two meetings.
-struct Board {
-  explicit Board(int ranks)
-      : us(static_cast<std::size_t>(ranks)), errors(us.size()), first(us.size()), last(us.size()) {}
-
-  std::vector<double> us;
-  std::vector<SampleError> errors;
-  std::vector<float> first, last;
-  int repeats[measured_count] = {1, 1, 1, 1};
-  int warm_samples = 1;
-  std::vector<double> samples[measured_count];  // of the slowest rank
-  std::vector<std::vector<double>> one_each;    // of the one-device call, a rank
+// A rank's errors and ends of C, as it passes them to the others.
+struct Found {
+  double max = 0, sum_squares = 0, sum = 0, elements = 0;
+  std::int64_t failures = 0;
+  float first = 0, last = 0;
+  char message[256] = {};
 };
 
-class Contest {
+struct SpanMessage {
+  static constexpr int most = 32;
+  int count = 0, left = 0;  // in this message, and after it
+  distributed::Timeline::Span spans[most] = {};
+};
+
+// What one rank does. What ranks measure they pass to each other, so that all come to the same
+// figures and do the same next, whether they are threads or processes.
+class RankMeasurement {
  public:
-  Contest(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
-          const DistributedOptions& options)
-      : group_(group),
-        m_(m),
-        n_(n),
-        k_(k),
-        options_(options),
-        meeting_(group.grid().ranks(), group.rendezvous().limit_s()),
-        board_(group.grid().ranks()) {
-    board_.one_each.resize(board_.us.size());
+  RankMeasurement(detail::GroupState& group, int rank, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const DistributedOptions& options)
+      : group_(group), rank_(rank), options_(options), its_(group, rank, m, n, k, options) {
+    one_each.resize(static_cast<std::size_t>(group.grid().ranks()));
   }
 
   void run() {
-    std::vector<std::string> failures(board_.us.size());
-    std::vector<std::thread> threads;
-    threads.reserve(failures.size());
-    for (int rank = 0; rank < group_.grid().ranks(); ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          check::require(group_.seat(rank).state().runtime().with_device([&] {
-            run_rank(rank);
-            return Status::success();
-          }));
-        } catch (const std::exception& error) {
-          failures[static_cast<std::size_t>(rank)] = error.what();
-          const Status why = Status::failure(StatusCode::device_error, error.what());
-          meeting_.abort(rank, why);
-          group_.rendezvous().abort(rank, why);
+    its_.fill();
+    SampleError error;
+    for (Measured what : {Measured::one, Measured::distributed}) {
+      time(what, 1);
+      its_.check(what, &error);
+    }
+    pass_on(error);
+    if (options_.rounds > 0) measure();
+    if (options_.has_timeline) record();
+    check::require(group_.synchronize(rank_));
+    (void)gather(0);  // none closes or frees what others still read
+    check::require(group_.close_memory(rank_));
+    (void)gather(0);
+  }
+
+  std::vector<Found> found;                     // a rank
+  std::vector<double> samples[measured_count];  // of the slowest rank; of one device, the mean
+  std::vector<std::vector<double>> one_each;    // of the one-device call, a rank
+  std::vector<TimelineSpan> timeline;
+
+ private:
+  std::vector<double> gather(double own) {
+    std::vector<double> all;
+    check::require(exchange(group_.meeting(), rank_, own, &all));
+    return all;
+  }
+
+  void pass_on(const SampleError& error) {
+    Found own{error.max, error.sum_squares, error.sum, error.elements, error.failures, 0, 0, {}};
+    its_.ends(&own.first, &own.last);
+    error.message.copy(own.message, sizeof(own.message) - 1);
+    check::require(exchange(group_.meeting(), rank_, own, &found));
+  }
+
+  // All ranks begin together. The time of each.
+  std::vector<double> time(Measured what, int times) {
+    (void)gather(0);
+    const Clock::time_point begin = Clock::now();
+    its_.call(what, times);
+    return gather(us_since(begin) / times);
+  }
+
+  void measure() {
+    warm_up();
+    // Copies alone let the device rest, so they come after all that follow each other warm.
+    for (int round = 0; round < options_.rounds; ++round) {
+      for (Measured what : {Measured::one, Measured::distributed, Measured::products}) {
+        sample(what);
+      }
+    }
+    for (int round = 0; round < options_.rounds; ++round) sample(Measured::copies);
+  }
+
+  void sample(Measured what) {
+    const int kind = static_cast<int>(what);
+    const std::vector<double> us = time(what, repeats_[kind]);
+    if (what != Measured::one) {
+      samples[kind].push_back(*std::max_element(us.begin(), us.end()));
+      return;
+    }
+    const double all = std::accumulate(us.begin(), us.end(), 0.0);
+    samples[kind].push_back(all / static_cast<double>(us.size()));
+    for (std::size_t rank = 0; rank < us.size(); ++rank) one_each[rank].push_back(us[rank]);
+  }
+
+  // Until the clock is what it stays at; and how many calls a sample has.
+  void warm_up() {
+    int warm_samples = 1;
+    for (int kind = 0; kind < measured_count; ++kind) {
+      const std::vector<double> us = time(static_cast<Measured>(kind), 1);
+      const double slowest = *std::max_element(us.begin(), us.end());
+      repeats_[kind] = std::clamp(
+          static_cast<int>(std::ceil(1e3 * options_.sample_ms / std::max(1.0, slowest))), 1, 1000);
+      if (kind == 0) {
+        warm_samples =
+            static_cast<int>(std::ceil(1e3 * options_.warm_ms / (slowest * repeats_[0])));
+      }
+    }
+    for (int i = 0; i < warm_samples; ++i) {
+      for (Measured what : {Measured::one, Measured::distributed}) {
+        (void)time(what, repeats_[static_cast<int>(what)]);
+      }
+    }
+  }
+
+  // Of one call, the devices idle before it.
+  void record() {
+    distributed::Timeline recorded(its_.transfer());
+    (void)gather(0);
+    check::require(recorded.start(its_.stream()));
+    its_.call(Measured::distributed, 1, &recorded);
+    std::vector<distributed::Timeline::Span> own;
+    check::require(recorded.spans(&own));
+    std::size_t next = 0;
+    for (bool is_more = true; is_more;) {
+      SpanMessage message;
+      for (; message.count < SpanMessage::most && next < own.size(); ++next) {
+        message.spans[message.count++] = own[next];
+      }
+      message.left = static_cast<int>(own.size() - next);
+      std::vector<SpanMessage> all;
+      check::require(exchange(group_.meeting(), rank_, message, &all));
+      is_more = false;
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        is_more = is_more || all[rank].left > 0;
+        for (int i = 0; i < all[rank].count; ++i) {
+          const distributed::Timeline::Span& span = all[rank].spans[i];
+          const bool is_copy = span.kind == distributed::Timeline::Kind::copy;
+          timeline.push_back({static_cast<int>(rank), is_copy ? "copy" : "product", span.step,
+                              span.begin_us, span.end_us});
         }
-      });
+      }
+    }
+  }
+
+  detail::GroupState& group_;
+  const int rank_;
+  const DistributedOptions& options_;
+  int repeats_[measured_count] = {1, 1, 1, 1};
+  DistributedRank its_;
+};
+
+// Runs the ranks of this process; all know the same afterwards.
+class GroupMeasurement {
+ public:
+  GroupMeasurement(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
+                   const DistributedOptions& options)
+      : group_(group), m_(m), n_(n), k_(k), options_(options) {
+    ranks_.resize(static_cast<std::size_t>(group.grid().ranks()));
+  }
+
+  const RankMeasurement& run() {
+    std::vector<std::string> failures(ranks_.size());
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < group_.grid().ranks(); ++rank) {
+      if (!group_.check_rank(rank).ok()) continue;  // another process's
+      threads.emplace_back(
+          [&, rank] { failures[static_cast<std::size_t>(rank)] = failure_of(rank); });
     }
     for (std::thread& thread : threads) thread.join();
     for (const std::string& failure : failures) {
       if (!failure.empty()) throw std::runtime_error(failure);
     }
+    return *ranks_[static_cast<std::size_t>(group_.first_rank())];
   }
-
-  const Board& board() const { return board_; }
 
  private:
-  void meet(int rank) { check::require(meeting_.arrive(rank)); }
-
-  // All ranks begin together; the time of each is on the board.
-  void time(DistributedRank& its, int rank, Measured what, int times) {
-    meet(rank);
-    const Clock::time_point begin = Clock::now();
-    its.call(what, times);
-    board_.us[static_cast<std::size_t>(rank)] = us_since(begin) / times;
-    meet(rank);
-  }
-
-  void run_rank(int rank) {
-    DistributedRank its(group_, rank, m_, n_, k_, options_);
-    its.fill();
-    SampleError& error = board_.errors[static_cast<std::size_t>(rank)];
-    for (Measured what : {Measured::one, Measured::distributed}) {
-      time(its, rank, what, 1);
-      its.check(what, &error);
+  std::string failure_of(int rank) {
+    try {
+      check::require(group_.seat(rank).state().runtime().with_device([&] {
+        auto& measurement = ranks_[static_cast<std::size_t>(rank)];
+        measurement = std::make_unique<RankMeasurement>(group_, rank, m_, n_, k_, options_);
+        measurement->run();
+        return Status::success();
+      }));
+      return {};
+    } catch (const std::exception& error) {
+      group_.meeting().abort(rank, Status::failure(StatusCode::device_error, error.what()));
+      return error.what();
     }
-    its.ends(&board_.first[static_cast<std::size_t>(rank)],
-             &board_.last[static_cast<std::size_t>(rank)]);
-    warm_up(its, rank);
-    // Copies alone let the device rest, so they come after all that follow each other warm.
-    for (int round = 0; round < options_.rounds; ++round) {
-      for (Measured what : {Measured::one, Measured::distributed, Measured::products}) {
-        sample(its, rank, what);
-      }
-    }
-    for (int round = 0; round < options_.rounds; ++round) sample(its, rank, Measured::copies);
-  }
-
-  void sample(DistributedRank& its, int rank, Measured what) {
-    const int kind = static_cast<int>(what);
-    time(its, rank, what, board_.repeats[kind]);
-    if (rank == 0) keep(kind);
-    if (what == Measured::one) {
-      const auto r = static_cast<std::size_t>(rank);
-      board_.one_each[r].push_back(board_.us[r]);
-    }
-    meet(rank);
-  }
-
-  // Until the clock is what it stays at; and how many calls a sample has.
-  void warm_up(DistributedRank& its, int rank) {
-    for (int kind = 0; kind < measured_count; ++kind) {
-      time(its, rank, static_cast<Measured>(kind), 1);
-      if (rank == 0) {
-        const double slowest = *std::max_element(board_.us.begin(), board_.us.end());
-        board_.repeats[kind] = std::clamp(
-            static_cast<int>(std::ceil(1e3 * options_.sample_ms / std::max(1.0, slowest))), 1,
-            1000);
-        if (kind == 0) {
-          const double sample_us = slowest * board_.repeats[0];
-          board_.warm_samples = static_cast<int>(std::ceil(1e3 * options_.warm_ms / sample_us));
-        }
-      }
-      meet(rank);
-    }
-    for (int i = 0; i < board_.warm_samples; ++i) {
-      for (Measured what : {Measured::one, Measured::distributed}) {
-        time(its, rank, what, board_.repeats[static_cast<int>(what)]);
-      }
-    }
-  }
-
-  void keep(int kind) {
-    const bool is_one = kind == static_cast<int>(Measured::one);
-    const double all = std::accumulate(board_.us.begin(), board_.us.end(), 0.0);
-    board_.samples[kind].push_back(is_one ? all / static_cast<double>(board_.us.size())
-                                          : *std::max_element(board_.us.begin(), board_.us.end()));
   }
 
   detail::GroupState& group_;
   std::int64_t m_, n_, k_;
   const DistributedOptions& options_;
-  distributed::Rendezvous meeting_;
-  Board board_;
+  std::vector<std::unique_ptr<RankMeasurement>> ranks_;
 };
 
 double median_of(const std::vector<double>& samples) { return quantile(samples, 0.5); }
 
-DistributedRow figures(const Board& board, const Grid& grid, double time_us,
+DistributedRow figures(const RankMeasurement& ran, const Grid& grid, double time_us,
                        const distributed::Prediction& prediction) {
   DistributedRow row;
   row.gpus = grid.ranks();
   row.grid = fmt::format("{}x{}", grid.p, grid.q);
   row.panel_k = prediction.panel_k;
-  row.one_gpu_us = median_of(board.samples[static_cast<int>(Measured::one)]);
-  for (const std::vector<double>& each : board.one_each) {
+  row.one_gpu_us = median_of(ran.samples[static_cast<int>(Measured::one)]);
+  for (const std::vector<double>& each : ran.one_each) {
     row.one_gpu_us_each.push_back(median_of(each));
   }
   row.speedup = row.one_gpu_us / time_us;
-  row.products_us = median_of(board.samples[static_cast<int>(Measured::products)]);
-  row.transfers_us = median_of(board.samples[static_cast<int>(Measured::copies)]);
+  row.products_us = median_of(ran.samples[static_cast<int>(Measured::products)]);
+  row.transfers_us = median_of(ran.samples[static_cast<int>(Measured::copies)]);
   if (grid.ranks() > 1) {
     const double exposed = time_us - row.products_us;
     row.overlap = std::clamp(1 - exposed / row.transfers_us, 0.0, 1.0);
@@ -205,10 +263,10 @@ Row product_row(std::int64_t m, std::int64_t n, std::int64_t k, const Distribute
   return row;
 }
 
-void fill_error(const std::vector<SampleError>& errors, const DistributedOptions& options,
-                std::int64_t k, Row* row) {
+template <class Errors>
+void fill_error(const Errors& errors, const DistributedOptions& options, std::int64_t k, Row* row) {
   SampleError all;
-  for (const SampleError& error : errors) {
+  for (const auto& error : errors) {
     all.max = std::max(all.max, error.max);
     all.sum += error.sum;
     all.sum_squares += error.sum_squares;
@@ -227,23 +285,26 @@ void fill_error(const std::vector<SampleError>& errors, const DistributedOptions
 
 Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
                     const DistributedOptions& options) {
-  Contest contest(group, m, n, k, options);
-  contest.run();
-  const Board& board = contest.board();
+  GroupMeasurement measurement(group, m, n, k, options);
+  const RankMeasurement& ran = measurement.run();
   Row row = product_row(m, n, k, options);
-  fill_error(board.errors, options, k, &row);
-  row.c_first = board.first.front();
-  row.c_last = board.last.back();
-  const distributed::Prediction prediction = distributed::simulate(
-      {group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k, options.panel_k, {});
-  const auto& samples = board.samples[static_cast<int>(Measured::distributed)];
-  DistributedRow its = figures(board, group.grid(), median_of(samples), prediction);
+  fill_error(ran.found, options, k, &row);
+  row.c_first = ran.found.front().first;
+  row.c_last = ran.found.back().last;
+  if (options.rounds == 0) return row;
+  const Device& device = group.seat(group.first_rank()).state().device();
+  const distributed::Prediction prediction =
+      distributed::simulate({group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k,
+                            options.panel_k, distributed::Speeds(device.name));
+  const auto& samples = ran.samples[static_cast<int>(Measured::distributed)];
+  DistributedRow its = figures(ran, group.grid(), median_of(samples), prediction);
+  its.timeline = ran.timeline;
   if (row.verified) {
     row.time_us = summarise_times(samples);
     row.gflops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) /
                  row.time_us->median * 1e-3;
   }
-  if (group.seat(0).state().device().is_gpu()) {
+  if (device.is_gpu()) {
     its.predicted_us = prediction.time_us;
     its.predicted_speedup = prediction.speedup();
   }
@@ -314,7 +375,7 @@ Row run_out_of_core(detail::GroupState& one_rank, std::int64_t m, std::int64_t n
     samples.push_back(us_since(begin));
   }
   Row row = product_row(m, n, k, options);
-  fill_error({error}, options, k, &row);
+  fill_error(std::vector<SampleError>{error}, options, k, &row);
   row.c_first = c.data()[0];
   row.c_last = c.data()[m * n - 1];
   OutOfCoreRow& found = row.out_of_core.emplace();

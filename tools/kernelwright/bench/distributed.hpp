@@ -18,13 +18,14 @@ struct DistributedOptions {
   check::Input input = check::Input::uniform;
   std::uint64_t seed = 1;
   std::int64_t panel_k = 0;
-  int rounds = 3;          // of samples
+  int rounds = 3;  // of samples; 0: only verify
+  bool has_timeline = false;
   double warm_ms = 1000;   // of work before the first sample
   double sample_ms = 100;  // a sample has as many calls as take so long
 };
 
-// The row of one shape, verified or not. Throws std::runtime_error where a rank fails; the group is
-// then of no more use.
+// The row of one shape, verified or not, by the ranks of this process. Throws std::runtime_error
+// where a rank fails; the group is then of no more use.
 Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
                     const DistributedOptions& options);
 

@@ -105,7 +105,7 @@ detail::DistributedCall DistributedRank::distributed_call() const {
           {options_.math, options_.panel_k}};
 }
 
-void DistributedRank::call(Measured what, int times) {
+void DistributedRank::call(Measured what, int times, distributed::Timeline* timeline) {
   for (int i = 0; i < times; ++i) {
     if (what == Measured::one) {
       detail::SgemmCall one{1.0f,
@@ -118,7 +118,7 @@ void DistributedRank::call(Measured what, int times) {
       check::require(detail::sgemm(seat_.state(), one));
       continue;
     }
-    const detail::CallParts parts{what != Measured::products, what != Measured::copies};
+    const detail::CallParts parts{what != Measured::products, what != Measured::copies, timeline};
     check::require(detail::sgemm_distributed(group_, rank_, distributed_call(), parts));
   }
   check::require(group_.synchronize(rank_));

@@ -29,7 +29,7 @@ class DistributedRank {
   // Fills the operands on the device; deals out A and B.
   void fill();
   // Puts a call on the streams and waits for this rank's part of it.
-  void call(Measured what, int times);
+  void call(Measured what, int times, distributed::Timeline* timeline = nullptr);
   // Compares what `call` left in C.
   void check(Measured what, SampleError* error);
   // The same of a whole product in host memory.
@@ -37,6 +37,8 @@ class DistributedRank {
   const float* a() const { return a_.as<float>(); }
   const float* b() const { return b_.as<float>(); }
   void ends(float* first, float* last);
+  Transfer& transfer() { return seat_.transfer(); }
+  Stream stream() { return seat_.state().stream(); }
 
  private:
   // Rows [row0, row0 + (rows - 1) row_step] and columns likewise, of the whole product.

@@ -146,19 +146,27 @@ ordered_json sustained_json(const SustainedRow& row) {
 }
 
 ordered_json distributed_json(const DistributedRow& row) {
-  return {{"gpus", row.gpus},
-          {"grid", row.grid},
-          {"panel_k", row.panel_k},
-          {"one_gpu_us", row.one_gpu_us},
-          {"one_gpu_us_each", row.one_gpu_us_each},
-          {"speedup", row.speedup},
-          {"products_us", row.products_us},
-          {"transfers_us", row.transfers_us},
-          {"overlap", or_null(row.overlap)},
-          {"predicted_us", or_null(row.predicted_us)},
-          {"predicted_speedup", or_null(row.predicted_speedup)},
-          {"peer_bytes", row.peer_bytes},
-          {"memory_bytes", row.memory_bytes}};
+  ordered_json json = {{"gpus", row.gpus},
+                       {"grid", row.grid},
+                       {"panel_k", row.panel_k},
+                       {"one_gpu_us", row.one_gpu_us},
+                       {"one_gpu_us_each", row.one_gpu_us_each},
+                       {"speedup", row.speedup},
+                       {"products_us", row.products_us},
+                       {"transfers_us", row.transfers_us},
+                       {"overlap", or_null(row.overlap)},
+                       {"predicted_us", or_null(row.predicted_us)},
+                       {"predicted_speedup", or_null(row.predicted_speedup)},
+                       {"peer_bytes", row.peer_bytes},
+                       {"memory_bytes", row.memory_bytes}};
+  for (const TimelineSpan& span : row.timeline) {
+    json["timeline"].push_back({{"rank", span.rank},
+                                {"what", span.what},
+                                {"step", span.step},
+                                {"begin_us", span.begin_us},
+                                {"end_us", span.end_us}});
+  }
+  return json;
 }
 
 }  // namespace

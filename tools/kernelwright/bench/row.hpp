@@ -93,6 +93,14 @@ struct SustainedRow {
   std::optional<double> of_fp16_third;  // of a split product: its rate by a third of FP16's
 };
 
+// A product or the copies of a panel, of one rank in one call.
+struct TimelineSpan {
+  int rank = 0;
+  std::string what;  // product or copy
+  int step = 0;
+  double begin_us = 0, end_us = 0;
+};
+
 // What a product over several devices adds.
 struct DistributedRow {
   int gpus = 1;
@@ -105,6 +113,7 @@ struct DistributedRow {
   std::optional<double> overlap;             // the part of the transfers' time that is hidden
   std::optional<double> predicted_us, predicted_speedup;
   double peer_bytes = 0, memory_bytes = 0;  // of a rank, at most
+  std::vector<TimelineSpan> timeline;       // of --timeline alone
 };
 
 // What a product of matrices in host memory adds.

@@ -72,8 +72,10 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
       "  kernelwright bench sgemm --timing enqueue --json host-time.json\n"
       "  kernelwright bench sgemm --sustain 5 --json sgemm-sustained.json\n"
       "  kernelwright bench sgemm --shape 64,100x50x30 --batch 1000 --ops nn,tn\n"
-      "  kernelwright bench sgemm --shape 4096 --pad 0,1,0");
+      "  kernelwright bench sgemm --shape 4096 --pad 0,1,0\n"
+      "  kernelwright bench sgemm --gpus 2 --shape 32768");
   auto options = std::make_shared<BenchOptions>();
+  const auto gpus = std::make_shared<int>(0);
   options->product.add_bench_options(*command);
   add_within(*command, *options);
   add_timing_options(*command, *options);
@@ -85,7 +87,17 @@ void add_bench_sgemm(CLI::App& bench, Invocation& invocation) {
                    "BF16 products (default sizes: 2048, 4096, 8192, 16384; at least 5 for energy)")
       ->type_name("SECONDS")
       ->check(number_from_zero(false));
-  command->callback([options, &invocation] {
+  add_gpus(*command, *gpus,
+           {"--sweep", "--batch", "--pad", "--ops", "--kernel", "--within", "--timing", "--l2",
+            "--quick", "--sustain"});
+  command->callback([options, gpus, &invocation] {
+    if (*gpus > 0) {
+      DistributedChoice choice(*options);
+      choice.gpus = *gpus;
+      choice.shape = options->product.shape;
+      invocation.exit_code = bench_distributed(choice, invocation.command);
+      return;
+    }
     if (options->sustain_s > 0) {
       check_sustain(*options);
       invocation.exit_code =

@@ -2,10 +2,14 @@
 // one of them.
 #include "commands/bench_distributed.hpp"
 
+#include <spawn.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -14,17 +18,11 @@
 #include "bench/distributed.hpp"
 #include "commands/session.hpp"
 #include "interrupt.hpp"
+#include "processes.hpp"
 #include "shapes.hpp"
 
 namespace kw {
 namespace {
-
-struct DistributedChoice : CommonOptions {
-  std::string grid, math = "fp32,fp32_split";
-  int gpus = 0, rounds = 3;
-  std::int64_t panel_k = 0;
-  double limit_s = 600;
-};
 
 // Ends the process where a device does not answer; what was measured is in the result file by then.
 class Limit {
@@ -86,9 +84,14 @@ Grid chosen_grid(const DistributedChoice& options, bool is_cpu) {
   return {ranks / q, q};
 }
 
-std::string row_text(const bench::Row& row) {
-  const bench::DistributedRow& its = *row.distributed;
+std::string row_text(const bench::Row& row, const Grid& grid) {
   if (!row.verified) return fmt::format("{}: {}", row.shape(), row.message);
+  if (!row.distributed) {
+    return fmt::format("{:>18} {:<10} {:>5}  verified, error {:.2g} of {:.2g} u", row.shape(),
+                       row.math, fmt::format("{}x{}", grid.p, grid.q), row.error.max,
+                       row.error.bound);
+  }
+  const bench::DistributedRow& its = *row.distributed;
   const double tflops = 1e-3 * *row.gflops;
   std::string text = fmt::format(
       "{:>18} {:<10} {:>5}  {:>10.3f} ms  {:>7.4g} TFLOP/s  {:.3f} x one ({:.3f} ms)  products "
@@ -103,12 +106,75 @@ std::string row_text(const bench::Row& row) {
   return text + fmt::format("; error {:.2g} of {:.2g} u", row.error.max, row.error.bound);
 }
 
-int run(const DistributedChoice& options, const std::string& command) {
-  const bool is_cpu = options.device == "cpu";
-  if (!is_cpu && options.device != "gpu" && options.device != "auto") {
-    throw UsageError(fmt::format(
-        "--device: \"{}\" is neither gpu nor cpu; the grid takes GPUs 0, 1, ...", options.device));
+// Processes of this program, for all ranks but 0, which end with it or before it.
+class OtherRanks {
+ public:
+  OtherRanks(const DistributedChoice& options, const Grid& grid) {
+    for (int rank = 1; rank < grid.ranks(); ++rank) {
+      std::vector<std::string> words = {"/proc/self/exe",
+                                        "bench",
+                                        "distributed",
+                                        "--rank",
+                                        std::to_string(rank),
+                                        "--group",
+                                        options.group_name,
+                                        "--grid",
+                                        fmt::format("{}x{}", grid.p, grid.q),
+                                        "--device",
+                                        options.device,
+                                        "--math",
+                                        options.math,
+                                        "--input",
+                                        options.input,
+                                        "--seed",
+                                        std::to_string(options.seed),
+                                        "--rounds",
+                                        std::to_string(options.rounds),
+                                        "--limit",
+                                        fmt::format("{}", options.limit_s)};
+      if (!options.shape.empty()) words.insert(words.end(), {"--shape", options.shape});
+      if (options.panel_k > 0) {
+        words.insert(words.end(), {"--panel", std::to_string(options.panel_k)});
+      }
+      if (options.has_timeline) words.emplace_back("--timeline");
+      const Arguments arguments(std::move(words));
+      pid_t child = -1;
+      const int error =
+          posix_spawn(&child, arguments.program(), nullptr, nullptr, arguments.get(), environ);
+      if (error != 0) throw std::runtime_error(fmt::format("no process for rank {}", rank));
+      children_.push_back(child);
+    }
   }
+  ~OtherRanks() {
+    for (pid_t child : children_) (void)kill(child, SIGTERM);  // rank 0 did not get far
+    (void)are_fine();
+  }
+  OtherRanks(const OtherRanks&) = delete;
+  OtherRanks& operator=(const OtherRanks&) = delete;
+
+  // Waits for them.
+  bool are_fine() {
+    for (; !children_.empty(); children_.pop_back()) {
+      is_fine_ = exit_code_of(children_.back()) == exit_fine && is_fine_;
+    }
+    return is_fine_;
+  }
+
+ private:
+  std::vector<pid_t> children_;
+  bool is_fine_ = true;
+};
+
+Group open_group(const DistributedChoice& options, const Grid& grid, bool is_cpu) {
+  const GroupOptions waits{options.limit_s};
+  if (options.rank < 0) return is_cpu ? Group::cpu(grid, waits) : Group::gpus(grid, {}, waits);
+  return is_cpu ? Group::join_cpu(grid, options.rank, options.group_name, waits)
+                : Group::join_gpu(grid, options.rank, options.group_name,
+                                  options.ordinal < 0 ? options.rank : options.ordinal, waits);
+}
+
+int run(const DistributedChoice& options, const Grid& grid, bool is_cpu,
+        const std::string& command) {
   const std::vector<Math> maths = parse_math(options.math);
   const std::vector<Shape> shapes = parse_shapes(
       options.shape.empty() ? (is_cpu ? "256" : "8192,16384,32768") : options.shape, 3, 1);
@@ -117,19 +183,22 @@ int run(const DistributedChoice& options, const std::string& command) {
   measured.seed = options.seed;
   measured.panel_k = options.panel_k;
   measured.rounds = options.rounds;
+  measured.has_timeline = options.has_timeline;
   if (is_cpu) measured.warm_ms = measured.sample_ms = 1;
-  const Grid grid = chosen_grid(options, is_cpu);
   const Limit limit(options.limit_s);
-  const GroupOptions waits{options.limit_s};
-  Group group = is_cpu ? Group::cpu(grid, waits) : Group::gpus(grid, {}, waits);
+  Group group = open_group(options, grid, is_cpu);
   detail::GroupState& state = detail::GroupAccess::state(group);
-  Session session(options.json);
+  // All ranks have the same rows; one of them shows them.
+  const bool is_shown = options.rank <= 0;
+  Session session(is_shown ? options.json : "");
   bool all_verified = true;
   const auto work = [&] {
-    session.begin(command, state.seat(0).state().device(), {});
-    if (!options.quiet()) {
-      fmt::print("{} x {} of {}; cuBLASMp is not beside them: this program does not call it\n",
-                 grid.p, grid.q, state.seat(0).state().device().name);
+    const Device& device = state.seat(state.first_rank()).state().device();
+    session.begin(command, device, {});
+    if (is_shown && !options.quiet()) {
+      fmt::print("{} x {} of {}, {}; cuBLASMp is not beside them: this program does not call it\n",
+                 grid.p, grid.q, device.name,
+                 state.is_of_processes() ? "each with a process" : "all of one process");
     }
     for (Math math : maths) {
       measured.math = math;
@@ -138,7 +207,7 @@ int run(const DistributedChoice& options, const std::string& command) {
         const bench::Row row = bench::run_distributed(state, shape.m, shape.n, shape.k, measured);
         session.add({row});
         all_verified = all_verified && row.verified;
-        if (!options.quiet()) fmt::print("{}\n", row_text(row));
+        if (is_shown && !options.quiet()) fmt::print("{}\n", row_text(row, grid));
         flush_output();
       }
     }
@@ -218,6 +287,32 @@ int run_out_of_core(const OutOfCoreChoice& options, const std::string& command) 
 
 }  // namespace
 
+int bench_distributed(const DistributedChoice& options, const std::string& command) {
+  const bool is_cpu = options.device == "cpu";
+  if (!is_cpu && options.device != "gpu" && options.device != "auto") {
+    throw UsageError(fmt::format(
+        "--device: \"{}\" is neither gpu nor cpu; the grid takes GPUs 0, 1, ...", options.device));
+  }
+  const Grid grid = chosen_grid(options, is_cpu);
+  if (!options.starts_processes) return run(options, grid, is_cpu, command);
+  DistributedChoice first = options;
+  first.rank = 0;
+  if (first.group_name.empty()) first.group_name = fmt::format("bench-{}", getpid());
+  (void)parse_math(first.math);  // what is wrong is said once
+  if (!first.shape.empty()) (void)parse_shapes(first.shape, 3, 1);
+  OtherRanks others(first, grid);
+  const int exit_code = run(first, grid, is_cpu, command);
+  return exit_code == exit_fine && !others.are_fine() ? exit_failed : exit_code;
+}
+
+void add_gpus(CLI::App& to, int& gpus, const std::vector<std::string>& others) {
+  CLI::Option* option = to.add_option("--gpus", gpus,
+                                      "Of sgemm: the library's product over so many GPUs; `bench "
+                                      "distributed`, which this starts, has more options");
+  option->check(whole_number(1, 4096));
+  for (const std::string& other : others) option->excludes(to.get_option(other));
+}
+
 Grid parse_grid(const std::string& text) {
   const std::vector<Extents> parts = parse_extents(text, 2, 1, "PxQ");
   if (parts.size() != 1 || parts[0].values.size() != 2 || parts[0].values[0] > 4096 ||
@@ -240,7 +335,11 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
       "Examples:\n"
       "  kernelwright bench distributed --gpus 2 --shape 32768 --json distributed.json\n"
       "  kernelwright bench distributed --grid 1x2 --math fp32 --shape 16384x16384x32768\n"
-      "  kernelwright bench distributed --device cpu --grid 2x2 --shape 100x90x80");
+      "  kernelwright bench distributed --gpus 2 --processes --shape 16384 --timeline --json "
+      "t.json\n"
+      "  kernelwright bench distributed --device cpu --grid 2x2 --shape 100x90x80\n"
+      "  torchrun --no-python --nproc-per-node 2 sh -c 'kernelwright bench distributed --grid 2x1 "
+      "--rank $RANK --group mine'");
   auto options = std::make_shared<DistributedChoice>();
   command->add_option("--device", options->device, "gpu, or cpu: ranks are threads")
       ->capture_default_str();
@@ -257,9 +356,24 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
       ->add_option("--panel", options->panel_k,
                    "The most of k that is copied at a time (default: the library's choice)")
       ->check(whole_number(1, largest_extent));
-  command->add_option("--rounds", options->rounds, "Samples of each")
-      ->check(whole_number(1, 1000))
+  command->add_option("--rounds", options->rounds, "Samples of each; 0: only verify")
+      ->check(whole_number(0, 1000))
       ->capture_default_str();
+  command->add_flag("--timeline", options->has_timeline,
+                    "Rows state when each product and copy of one more call began and ended");
+  CLI::Option* processes = command->add_flag("--processes", options->starts_processes,
+                                             "A process for each rank, started here");
+  CLI::Option* rank = command->add_option("--rank", options->rank,
+                                          "This process is one rank; others are started "
+                                          "elsewhere");
+  rank->check(whole_number(0, 4095))->excludes(processes);
+  CLI::Option* name = command->add_option("--group", options->group_name,
+                                          "By which the processes of --rank find each other");
+  name->check(not_empty());
+  rank->needs(name);
+  command->add_option("--ordinal", options->ordinal, "The GPU of --rank (default: that number)")
+      ->check(whole_number(0, 4095))
+      ->needs(rank);
   command
       ->add_option("--limit", options->limit_s,
                    "End after so many seconds, with what is measured by then")
@@ -267,8 +381,9 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
       ->capture_default_str();
   options->add_input(*command);
   options->add_json(*command);
-  command->callback(
-      [options, &invocation] { invocation.exit_code = run(*options, invocation.command); });
+  command->callback([options, &invocation] {
+    invocation.exit_code = bench_distributed(*options, invocation.command);
+  });
 }
 
 void add_bench_out_of_core(CLI::App& bench, Invocation& invocation) {

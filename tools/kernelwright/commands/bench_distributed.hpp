@@ -1,12 +1,35 @@
 // What other commands take of `bench distributed`.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "commands/commands.hpp"
 #include "kernelwright/distributed.hpp"
 
 namespace kw {
+
+struct DistributedChoice : CommonOptions {
+  DistributedChoice() = default;
+  explicit DistributedChoice(const CommonOptions& common) : CommonOptions(common) {}
+
+  std::string grid, math = "fp32,fp32_split";
+  int gpus = 0, rounds = 3;
+  std::int64_t panel_k = 0;
+  double limit_s = 600;
+  bool has_timeline = false;
+  bool starts_processes = false;  // one a rank
+  int rank = -1;                  // of this process, where each rank is one
+  int ordinal = -1;               // of its GPU; below 0: its rank
+  std::string group_name;
+};
+
+// The exit code.
+int bench_distributed(const DistributedChoice& options, const std::string& command);
+// bench sgemm --gpus, verify sgemm --gpus: the same, of the library's own choice alone.
+// `others` are options of the command that have no place beside it.
+void add_gpus(CLI::App& to, int& gpus, const std::vector<std::string>& others);
 
 // "2x4"; throws UsageError for anything else.
 Grid parse_grid(const std::string& text);

@@ -16,26 +16,27 @@ using nlohmann::ordered_json;
 
 struct PlanOptions {
   int gpus = 8, nodes = 1;
-  std::string shape = "32768", math = "fp32_split", grid, json;
+  std::string device = "H200", shape = "32768", math = "fp32_split", grid, json;
   double tflops = 0, peer_gbs = 0, network_gbs = 0;
   std::int64_t panel_k = 0;
   bool is_scaling = false;
 };
 
+double flop(const Shape& s) {
+  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
 distributed::Speeds speeds_of(const PlanOptions& options, Math math, const Shape& shape) {
-  distributed::Speeds speeds;
+  distributed::Speeds speeds(options.device);
   if (options.tflops > 0) {
-    speeds.scale = options.tflops / distributed::product_tflops(math, static_cast<double>(shape.m),
-                                                                static_cast<double>(shape.n),
-                                                                static_cast<double>(shape.k));
+    const double us =
+        distributed::one_gpu_us(math, static_cast<double>(shape.m), static_cast<double>(shape.n),
+                                static_cast<double>(shape.k), speeds);
+    speeds.scale = options.tflops * 1e6 * us / flop(shape);
   }
   if (options.peer_gbs > 0) speeds.peer_gbs = options.peer_gbs;
   if (options.network_gbs > 0) speeds.network_gbs = options.network_gbs;
   return speeds;
-}
-
-double flop(const Shape& s) {
-  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
 }
 
 ordered_json to_json(const Prediction& p, const Shape& shape, Math math, int gpus, int nodes) {
@@ -93,17 +94,25 @@ std::vector<Prediction> predictions(const PlanOptions& options, Math math, const
   return all;
 }
 
-ordered_json rates_json() {
+ordered_json rates_json(const distributed::GpuRates& rates) {
   ordered_json rows = ordered_json::array();
   const auto add = [&](const char* what, double at, double value, const char* source) {
     rows.push_back({{"rate", what}, {"at", at}, {"value", value}, {"source", source}});
   };
-  for (const auto& r : distributed::split_rates)
-    add("fp32_split TFLOP/s", r.edge, r.tflops, r.source);
-  for (const auto& r : distributed::fp32_rates) add("fp32 TFLOP/s", r.edge, r.tflops, r.source);
-  add("peer GB/s", 0, distributed::peer_gbs.value, distributed::peer_gbs.source);
+  const auto add_all = [&](const char* what, std::span<const distributed::ProductRate> all) {
+    for (const auto& r : all) add(what, r.edge, r.tflops, r.source);
+  };
+  add_all("fp32_split TFLOP/s", rates.split);
+  add_all("fp32 TFLOP/s", rates.fp32);
+  add_all("fp32_split TFLOP/s of a step", rates.split_step);
+  add_all("fp32 TFLOP/s of a step", rates.fp32_step);
+  if (rates.split_gbs.value > 0) {
+    add("split pass GB/s", 0, rates.split_gbs.value, rates.split_gbs.source);
+  }
+  add("peer GB/s", 0, rates.peer_gbs.value, rates.peer_gbs.source);
   add("network GB/s", 0, distributed::network_gbs.value, distributed::network_gbs.source);
-  add("share of copies lost", 0, distributed::copy_share.value, distributed::copy_share.source);
+  add("share of copies lost", 0, rates.copy_share.value, rates.copy_share.source);
+  add("memory GB/s", 0, rates.memory_gbs.value, rates.memory_gbs.source);
   return rows;
 }
 
@@ -161,9 +170,11 @@ void run(const PlanOptions& options, const std::string& command) {
     }
   }
   if (options.json.empty()) return;
-  bench::write_json(
-      options.json,
-      {{"schema", 1}, {"command", command}, {"rates", rates_json()}, {"rows", std::move(rows)}});
+  bench::write_json(options.json, {{"schema", 1},
+                                   {"command", command},
+                                   {"gpu", options.device},
+                                   {"rates", rates_json(distributed::rates_of(options.device))},
+                                   {"rows", std::move(rows)}});
 }
 
 }  // namespace
@@ -172,16 +183,21 @@ void add_plan_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("plan", "Predict a product over many GPUs; no device is needed");
   command->footer(
-      "Goes through the steps that the ranks would take, at rates measured on H200 (the file has\n"
+      "Goes through the steps that the ranks would take, at rates measured on H200 or H100 (the "
+      "file has\n"
       "each with its source). For more than one node it predicts a form in which the GPUs of a "
       "node\n"
       "share what comes over the network; the library computes on one node.\n"
       "\n"
       "Examples:\n"
       "  kernelwright plan --gpus 2 --shape 32768,65536x65536x32768\n"
+      "  kernelwright plan --gpu H100 --gpus 2 --shape 32768\n"
       "  kernelwright plan --gpus 8 --nodes 4 --shape 131072 --json plan.json\n"
       "  kernelwright plan --scaling --shape 65536 --json scaling.json");
   auto options = std::make_shared<PlanOptions>();
+  command->add_option("--gpu", options->device, "Whose rates: H200 or H100")
+      ->check(CLI::IsMember({"H200", "H100"}))
+      ->capture_default_str();
   command->add_option("--gpus", options->gpus, "GPUs of a node")
       ->check(whole_number(1, 1024))
       ->capture_default_str();

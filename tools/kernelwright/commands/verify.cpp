@@ -13,6 +13,7 @@
 #include "bench/table.hpp"
 #include "check/cases.hpp"
 #include "check/verify_cgemm.hpp"
+#include "commands/bench_distributed.hpp"
 #include "commands/commands.hpp"
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
@@ -384,6 +385,7 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "  kernelwright verify sgemm --kernel async_tile --shape 65x33x17 --batch 3 --ops nn,tt\n"
       "  kernelwright verify sgemm --sweep random --seed 7 --count 100 --kernel 'kernelwright*'\n"
       "  kernelwright verify sgemm --leave-free 100 --shape 8192,4096x16384x4096\n"
+      "  kernelwright verify sgemm --gpus 2 --shape 8192\n"
       "  kernelwright verify level3 --op ssyrk,strsm --shape 300x200x100\n"
       "  kernelwright verify reduce --op argmin,argmax --dtype all\n"
       "  kernelwright verify reduce --shape 2^20,1000x3000 --op sum --dtype float32,int8\n"
@@ -448,7 +450,19 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   options->add_device(*command);
   options->add_input(*command);
   options->add_json(*command);
-  command->callback([options, command, &invocation] {
+  const auto gpus = std::make_shared<int>(0);
+  add_gpus(*command, *gpus,
+           {"--kernel", "--sweep", "--batch", "--alpha", "--beta", "--ops", "--leave-free", "--op",
+            "--dtype"});
+  command->callback([options, gpus, command, &invocation] {
+    if (*gpus > 0) {
+      if (options->op != "sgemm") throw UsageError("--gpus: is of sgemm; write verify sgemm");
+      DistributedChoice choice(*options);
+      choice.gpus = *gpus;
+      choice.rounds = 0;
+      invocation.exit_code = bench_distributed(choice, invocation.command);
+      return;
+    }
     invocation.exit_code = run(*options, command->count("--input") > 0, invocation.command);
   });
 }

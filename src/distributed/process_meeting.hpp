@@ -1,0 +1,52 @@
+// The meeting of ranks that are processes of one host: a file in shared memory, which they find by
+// the group's name. Each rank holds a lock on its byte of the file as long as its process lives,
+// whatever ends it: so the others learn of its death at once, and need no process to watch them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "distributed/meeting.hpp"
+
+namespace kw::distributed {
+
+struct SharedFile;  // what lies in the file
+
+class ProcessMeeting final : public Meeting {
+ public:
+  // Rank 0 makes the file, the others wait for it, no longer than the limit. They have not met yet
+  // when this returns. `name`: 1 to 200 letters, digits, '.', '_' or '-'; of no other group that is
+  // about to meet on this host.
+  static Status join(const std::string& name, int ranks, int rank, double limit_s,
+                     std::unique_ptr<ProcessMeeting>* meeting);
+  ~ProcessMeeting() override;
+
+  Status exchange(int rank, const void* own, std::size_t bytes, void* all) override;
+  void abort(int rank, const Status& why) override;
+  // Also looks whether the other processes live.
+  Status failure(int rank) override;
+
+  // When all have come: the file needs its name no longer.
+  void forget_name();
+
+ private:
+  ProcessMeeting(std::string path, int ranks, int rank, double limit_s);
+  Status create();
+  Status open();
+  Status try_open(bool* is_open);
+  Status map(int file);
+  Status lock_own();
+  Status known_failure(int rank) const;
+  Status wait(unsigned turn, int rank);
+  void find_dead();
+  void find_left(unsigned turn);
+
+  const std::string path_;
+  const int rank_;
+  int file_ = -1;
+  bool has_name_ = false;
+  std::size_t bytes_ = 0;
+  SharedFile* shared_ = nullptr;
+};
+
+}  // namespace kw::distributed
