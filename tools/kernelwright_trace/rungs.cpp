@@ -8,8 +8,10 @@
 #include <chrono>
 #include <memory>
 
+#include "attention/kernels.hpp"
 #include "check/reduce/case.hpp"
 #include "check/verify.hpp"
+#include "check/verify_attention.hpp"
 #include "host_simt/host_simt.hpp"
 #include "host_simt/runtime.hpp"
 #include "program.hpp"
@@ -119,6 +121,7 @@ std::vector<TracedRung> traced_rungs() {
   std::vector<TracedRung> rungs;
   append(sgemm_kernels(), "sgemm", rungs);
   append(on_host::reduce_rungs(), "reduce", rungs);
+  append(on_host::attention_rungs(), "attention", rungs);
   return rungs;
 }
 
@@ -169,6 +172,16 @@ RungTrace trace_rung(const TracedRung& rung, const TraceRequest& request) {
     result.problem = fmt::format("{} floats", request.length);
     result.flops = static_cast<double>(std::max<std::int64_t>(request.length - 1, 0));
     run_watched<check::ReduceTrial>(bench, c, on_host::reduce_rungs(), trace, result);
+  } else if (rung.op == "attention") {
+    constexpr std::int64_t widest = 128;  // that the rungs take
+    check::AttentionCase c;
+    c.queries = request.product.m;
+    c.keys = request.product.n;
+    c.dim = std::min(request.product.k, widest);
+    result.problem = fmt::format("{} queries, {} keys, D = {}", c.queries, c.keys, c.dim);
+    result.flops = 4.0 * static_cast<double>(c.queries) * static_cast<double>(c.keys) *
+                   static_cast<double>(c.dim);
+    run_watched<check::AttentionTrial>(bench, c, on_host::attention_rungs(), trace, result);
   } else {
     check::SgemmCase c;
     c.m = request.product.m;
