@@ -9,7 +9,8 @@ Needs hipcc (apt-get install hipcc libamdhip64-dev), no GPU. --check wants of ev
   - no instruction that touches a register into which a load is still under way;
 of the whole-tile kernels of the assembly rungs also
   - that their loads are there, and most FMAs of the loop run while the next tile's are under way,
-  - waits for some loads while others fly on: s_waitcnt vmcnt(N), N > 0.
+  - waits for some loads while others fly on: s_waitcnt vmcnt(N), N > 0;
+and of the matrix rung that it has matrix instructions.
 """
 
 from __future__ import annotations
@@ -28,12 +29,18 @@ LADDER = ROOT / "ladder" / "sgemm_amd"
 FOLDERS = (LADDER, ROOT / "ladder" / "sgemm")  # two rows point at kernels of the CUDA ladder
 FLAGS = ["-std=c++20", "-O3", "-ffp-contract=off", "-I", str(ROOT / "src"), "-I", str(ROOT / "include"), "-x", "hip", "-S"]
 
-ASSEMBLY = ("amd_03_5", "amd_03_6", "amd_06_gcn", "amd_07_4", "amd_07_6", "amd_07_8")  # rungs that are written in it
-FRAGMENTS = ("amd_03_6", "amd_07_6")  # and read shared memory in it
+ASSEMBLY = ("amd_03_5", "amd_06_ours_gcn", "amd_07_4", "amd_07_5", "amd_07_6", "amd_07_8")  # rungs that are written in it
+MATRIX = ("amd_11",)  # made of matrix instructions
+FRAGMENTS = ("amd_07_6",)  # and read shared memory in it
 SCRATCH_ALLOWED = {  # row -> reason
-    "amd_10_cuda_double_buffer": "r10 as it is: 8x8 outputs a thread and a tile on its way in plain C++ exceed the 128 "
-    "registers that two wavefronts a SIMD leave; the rung shows what moving a CUDA kernel over costs",
+    "amd_03_4_split_copy": "64 sums and their operands in the 64 registers that hipcc leaves a thread without "
+    "__launch_bounds__, as published",
+    "amd_06_serial_buffers": "two sets of registers chosen by a number that is known only at run time, as published",
+    "amd_09_1_cuda_float4": "r05 without __launch_bounds__, as published: 64 sums in 64 registers",
+    "amd_10_cuda_double_buffer": "64 sums and two sets of operands in 64 registers, as published: the rung shows what moving a "
+    "CUDA kernel over costs",
 }
+BLOCK_THREADS = {"amd_01_naive": 32, "amd_07_7_copying_lanes": 512}  # of the other rows 256
 
 ROW = re.compile(r'rung\("(\w+)",\s*(?:nullptr|"\w+"),\s*([\w:]+(?:<[\w:]+>)?),')
 WAVES_MOST, REGISTERS, LDS_BYTES, SIMDS, WAVE = 10, 256, 65536, 4, 64  # a SIMD of gfx906 and gfx908, a compute unit
@@ -115,7 +122,7 @@ class Kernel:
     symbol: str
     code: list[Instruction]
     numbers: dict[str, int]  # VGPRs and so on, from the compiler's comments
-    threads: int  # of a block, at most
+    threads: int  # of a block, at most: 1024 without __launch_bounds__
     body: list[Instruction] = field(default_factory=list)  # the loop over k
 
     def count(self, pattern: str, by_hand: bool | None = None) -> int:
@@ -123,6 +130,7 @@ class Kernel:
 
 
 FMA = r"v_(fma|fmac|mac|mad)_f32(_e32|_e64)?|v_pk_fma_f32"
+MFMA = r"v_mfma_\w+"
 LOAD = r"(global|flat|buffer)_load_\w+"
 READ = r"ds_read\w*"
 
@@ -250,20 +258,24 @@ def in_the_loop(kernel: Kernel) -> Flight:
 
 
 def faults(kernel: Kernel) -> list[str]:
-    return fly(kernel.code, Flight()).faults + in_the_loop(kernel).faults
+    found = fly(kernel.code, Flight()).faults
+    # Round the loop only where a load is written by hand: the compiler counts its own, on paths that this text order is not.
+    return found + in_the_loop(kernel).faults if any(i.by_hand for i in kernel.code) else found
 
 
 # ---------------------------------------------------------------- what is wanted of a kernel
 
 
-def occupancy(kernel: Kernel) -> int:
-    """Wavefronts a SIMD of gfx906 and gfx908 by vector registers and by shared memory, that of dynamic size apart."""
-    granules = -(-max(kernel.numbers["NumVgprs"], 1) // 4) * 4
-    waves = kernel.threads // WAVE // SIMDS  # of a block, a SIMD
-    blocks = min(WAVES_MOST, REGISTERS // granules) // waves
+def occupancy(kernel: Kernel, threads: int = 256) -> int:
+    """Wavefronts a SIMD of gfx906 and gfx908 by vector registers and by shared memory, that of dynamic size apart. A block
+    lies in one compute unit, its wavefronts spread over the SIMDs."""
+    registers = max(kernel.numbers["NumVgprs"], kernel.numbers.get("NumAgprs", 0), 1)
+    granules = -(-registers // 4) * 4
+    waves = -(-threads // WAVE)  # of a block
+    blocks = SIMDS * min(WAVES_MOST, REGISTERS // granules) // waves
     if lds := kernel.numbers["LDSByteSize"]:
         blocks = min(blocks, LDS_BYTES // lds)
-    return blocks * waves
+    return blocks * waves // SIMDS
 
 
 def assembly_complaints(row: str, kernel: Kernel) -> list[str]:
@@ -287,6 +299,8 @@ def assembly_complaints(row: str, kernel: Kernel) -> list[str]:
 
 def complaints(row: str, whole: Kernel, kernels: list[Kernel]) -> list[str]:
     said = assembly_complaints(row, whole) if row.startswith(ASSEMBLY) else []
+    if row.startswith(MATRIX) and not whole.count(MFMA):
+        said.append("no matrix instruction in its loop")
     for kernel in kernels:
         which = "whole tiles" if kernel is whole else "edges"
         if found := faults(kernel):
@@ -303,6 +317,7 @@ def columns(row: str, kernel: Kernel) -> dict[str, object]:
         "kernel": row,
         "instructions": len([i for i in kernel.body if i.name]),
         "fma": kernel.count(FMA),
+        "mfma": kernel.count(MFMA),
         "fma_under_global_loads": flight.fmas_under_global,
         "fma_under_shared_reads": flight.fmas_under_shared,
         "global_load_dwordx4": kernel.count("global_load_dwordx4"),
@@ -317,7 +332,7 @@ def columns(row: str, kernel: Kernel) -> dict[str, object]:
         "agprs": n.get("NumAgprs", 0),
         "scratch_bytes": n["ScratchSize"],
         "lds_bytes": n["LDSByteSize"],
-        "waves_per_simd": occupancy(kernel),
+        "waves_per_simd": occupancy(kernel, BLOCK_THREADS.get(row, 256)),
     }
 
 
@@ -380,7 +395,7 @@ def main() -> int:
     for text in said:
         print(f"amd_isa: {text}", file=sys.stderr)
     if not said:
-        print(f"amd_isa: {options.arch}: {len(found)} rows, no scratch memory, waits as claimed")
+        print(f"amd_isa: {options.arch}: {len(found)} rows, no scratch memory but what is listed, waits as claimed")
     return bool(said)
 
 

@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "report"))
 from kernelwright_report import counters  # noqa: E402
 
 TOLERANCE = 0.02
-WHOLE_FROM = 2**32  # multiply-adds: from here on, some blocks stand for all
+WHOLE_FROM = 2**30  # multiply-adds: from here on, some blocks stand for all
 SOME_BLOCKS = 7
 
 # What ncu calls it, what it is called here, and where it is in a trace.
@@ -56,6 +56,11 @@ REASONS: list[tuple[str, str, str]] = [  # rung, counter, reason: globs; the fir
      "some more a warp and k-tile than the source has reads, without wavefronts"),
     ("r1[56]_*", "barriers", "barriers of some of a block's threads (bar.sync with a number), which the trace does not count"),
     ("r21_*", "shared * instructions", "atomicMax in shared memory, which the two count differently"),
+    ("amd_08_4_ours*", "shared load wavefronts", "lanes share addresses along both directions; the rule of quarters knows pairs only"),
+    *((rung, "shared load *", "MERGED") for rung in ("amd_03_[t1]*", "amd_04*", "amd_06_serial*", "amd_0[789]*", "amd_10*")),
+    ("amd_03_4*", "shared store instructions", "both halves of the threads issue both halves' stores, half of them without a lane"),
+    ("amd_03_6*", "shared store *", "nvcc puts a thread's neighbouring floats of B into stores of 16 bytes"),
+    ("s5_*", "shared load *", "MERGED"),
     ("r08_*", "global store sectors", "UNEXPLAINED"),
     ("r1[23]_*", "global load requests", "UNEXPLAINED"),
     *((rung, "shared * instructions", "SWITCHED_OFF")
@@ -66,6 +71,7 @@ REASONS: list[tuple[str, str, str]] = [  # rung, counter, reason: globs; the fir
 ]  # fmt: skip
 SHARED_REASONS = {
     "UNEXPLAINED": "not explained",
+    "MERGED": "nvcc reads neighbouring floats 8 or 16 bytes at a time, A for up to four k-steps; the source has more reads",
     "SWITCHED_OFF": "a GPU's warps issue the tree's reads also where none of their lanes has work; the trace counts warps with lanes",
     "ARBITER": "the counter has more wavefronts than addresses need, other numbers for the same addresses (stores of r07, r09, r10)",
 }

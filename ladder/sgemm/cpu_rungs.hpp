@@ -5,6 +5,6 @@
 
 namespace kw::cpu {
 
-KernelLaunch<Sgemm> r00_cpu_loop;
+KernelLaunch<Sgemm> r00_cpu_loop, s5_cpu_double;
 
 }  // namespace kw::cpu

@@ -47,6 +47,7 @@ KernelList<Sgemm> sgemm_rungs() {
   KernelList<Sgemm> rows = {
       rung("r01_naive_uncoalesced", nullptr, r01_naive_uncoalesced, "one thread per element, a warp down a column"),
       rung("r02_naive_coalesced", "r01_naive_uncoalesced", r02_naive_coalesced, "one thread per element, a warp along a row"),
+      rung("s5_shared_uncoalesced", "r01_naive_uncoalesced", s5_shared_uncoalesced, "r03's tiles, a warp down a column"),
       rung("r03_shared_tile", "r02_naive_coalesced", r03_shared_tile, "32x32 tiles of A and B in shared memory"),
       rung("r04_block_tile", "r03_shared_tile", r04_block_tile, "128x128x8 block tile, 8x8 outputs per thread in registers"),
       rung("r05_float4", "r04_block_tile", r05_float4, "16-byte loads and stores"),

@@ -3,18 +3,19 @@
 // Idea        The definition of the product. Thread t of the grid computes element t of C in
 //             row-major order, so neighbouring lanes read neighbouring columns of B and the same
 //             element of A.
-// Prediction  A block lies in one row of C and reads 256 columns of B for it: 65536 blocks x 4 MiB
-//             at 4096, 275 GB from L2, where r02's square blocks take 17. H200, 5.5 TB/s from L2:
-//             50 ms, less where blocks of one SM share columns: 40 to 60 ms.
-// Limits      L2: a block uses no element of B twice.
-// Original    S2, 387.9 ms on an MI100 at 4096.
+// Prediction  With blocks of 256 it took 25.8 ms on an H200 at 4096, bound by instructions (7.5 an
+//             FMA) with most reads of B from L1. A block of 32 is one warp, and an SM holds 32
+//             blocks: half of the warps, so less to hide latency with: 28 to 40 ms. On AMD it is
+//             half of a wavefront: 32 of 64 lanes idle in every instruction.
+// Limits      Issue slots; a block uses no element of B twice.
+// Original    S2, 387.9 ms on an MI100 at 4096, with blocks of 32, too.
 #include "../sgemm/rung.hpp"
 #include "rungs.hpp"
 
 namespace KW_TARGET::amd {
 namespace {
 
-constexpr int block_size = 256;
+constexpr int block_size = 32;
 
 __global__ void __launch_bounds__(block_size) one_element(PlainSgemm p) {
   const std::int64_t element = std::int64_t{blockIdx.x} * block_size + threadIdx.x;

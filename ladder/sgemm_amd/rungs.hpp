@@ -7,137 +7,234 @@
 
 namespace KW_TARGET::amd {
 
-// A block's outputs and its step along k; a thread's outputs. Both tiles are work for 256 threads.
+// A block's outputs and its step along k; a thread's outputs. All tiles are work for 256 threads.
 struct Tile {
   int bm, bn, bk, tm, tn;
 };
 constexpr Tile tile_64{.bm = 64, .bn = 64, .bk = 16, .tm = 4, .tn = 4};
 constexpr Tile tile_128{.bm = 128, .bn = 128, .bk = 8, .tm = 8, .tn = 8};
+constexpr Tile tile_128_deep{.bm = 128, .bn = 128, .bk = 16, .tm = 8, .tn = 8};
 constexpr int threads = 256;
 
-// How threads stand over the tile: each m x n consecutive ones cover a rectangle of it, a thread in
-// pieces of `piece` x `piece` outputs that are spread over the rectangle. 64 of them are a
-// wavefront on GFX9, two warps on NVIDIA.
+enum class LaneOrder {
+  rows,   // row by row
+  pairs,  // rows two by two: lanes 2i and 2i + 1 one above the other
+  z,      // 8x8 only: along a Z of Zs
+};
+
+// How threads stand over the tile: each m x n consecutive ones cover a rectangle of places, a
+// thread's outputs in pieces of `piece` x `piece` that are spread over the block's tile. 64 threads
+// are a wavefront on GFX9, two warps on NVIDIA.
 struct Lanes {
   int m, n;
   int piece = 4;
-  bool z_order = false;  // 8x8 only: along a Z of Zs instead of row by row
+  LaneOrder order = LaneOrder::rows;
 };
 constexpr Lanes whole_block{.m = 16, .n = 16};
-constexpr Lanes wave_8x8{.m = 8, .n = 8}, wave_4x16{.m = 4, .n = 16};
-constexpr Lanes wave_z{.m = 8, .n = 8, .z_order = true}, wave_quarters{.m = 8, .n = 8, .piece = 2};
+constexpr Lanes whole_block_of_8{.m = 16, .n = 16, .piece = 8};
+constexpr Lanes wave_8x8{.m = 8, .n = 8}, wave_8x8_of_8{.m = 8, .n = 8, .piece = 8};
+constexpr Lanes wave_4x16{.m = 4, .n = 16};
+constexpr Lanes wave_pairs{.m = 4, .n = 16, .order = LaneOrder::pairs};
+constexpr Lanes wave_z{.m = 8, .n = 8, .order = LaneOrder::z};
+constexpr Lanes wave_quarters{.m = 8, .n = 8, .piece = 2, .order = LaneOrder::pairs};
 
-// Where the operands of a k-step come from in the text.
+// What every form has. The forms are types: nvcc has no way to give a kernel a value of class type
+// as a template argument.
+struct AsPublished {
+  // Without __launch_bounds__ hipcc takes a block of 1024 threads for possible and leaves a thread
+  // 64 vector registers. Most of S2's kernels have none, and so have their rungs on AMD.
+  static constexpr bool bounds = false;
+  static constexpr bool runtime_sizes = false;  // the tile's bn and bk are arguments
+};
+
+// ------------------------------------------------ one buffer, A as [m][k + pad] (one_buffer.cu)
+
+enum class Copy {
+  run,     // a thread's neighbouring elements, one by one
+  vector,  // 16 bytes a thread
+};
 enum class Operands {
   shared,     // each FMA names its elements in shared memory
-  registers,  // those of one k in registers first
+  registers,  // those of k_steps along k in registers first
   one_of_a,   // a row of B in registers, one element of A at a time
 };
 
-// Who copies a tile.
-enum class Copiers { all, halves };  // halves: one half of the threads A, the other B
-
-// How the text addresses shared memory.
-enum class Access { flat, array, accessor };
-
-// The forms of a family are types: nvcc has no way to give a kernel a value of class type as a
-// template argument.
-struct RegistersFirst {
+struct ThreadTile : AsPublished {  // 03
   static constexpr Tile tile = tile_64;
-  static constexpr int k_steps = 1;  // along k whose fragments are read before their FMAs
-  static constexpr Access access = Access::flat;
+  static constexpr Lanes lanes = whole_block;
+  static constexpr int pad_a = 0, pad_b = 0;
+  static constexpr Copy copy = Copy::run;
+  static constexpr Operands operands = Operands::shared;
+  static constexpr int k_steps = 4;         // in a row for the same outputs
+  static constexpr int a_vector = 1;        // floats along k in one read of A
+  static constexpr bool b_vector = false;   // B read 16 bytes at a time
+  static constexpr bool b_along_k = false;  // B as [n][k + pad], too
+  static constexpr bool accessor = false;   // reads of A through a function that copies rows
 };
-struct RegistersFirst128 : RegistersFirst {
+struct Fragments1 : ThreadTile {  // 03_1
+  static constexpr Operands operands = Operands::registers;
+  static constexpr int k_steps = 1;
+};
+struct OneOfA128 : ThreadTile {  // 03_2
   static constexpr Tile tile = tile_128;
+  static constexpr Lanes lanes = whole_block_of_8;
+  static constexpr int pad_a = 4, pad_b = 4;
+  static constexpr Copy copy = Copy::vector;
+  static constexpr Operands operands = Operands::one_of_a;
+  static constexpr int k_steps = 1;
+  static constexpr bool b_vector = true;
 };
-struct ReadWhereUsed : RegistersFirst {
-  static constexpr int k_steps = 0;
+struct Padded : ThreadTile {  // 04
+  static constexpr bool runtime_sizes = true;
+  static constexpr int pad_a = 4, pad_b = 4;
+  static constexpr Copy copy = Copy::vector;
 };
-struct TwoKSteps : RegistersFirst {
-  static constexpr int k_steps = 2;
+struct RegistersFirst : Padded {  // 05
+  static constexpr Operands operands = Operands::registers;
+  static constexpr int a_vector = 4;
+  static constexpr bool b_vector = true;
 };
-struct TwoKStepsArray : TwoKSteps {
-  static constexpr Access access = Access::array;
+struct TwoKSteps : RegistersFirst {  // 07
+  static constexpr bool runtime_sizes = false;
+  static constexpr int k_steps = 2, a_vector = 2;
 };
-struct TwoKStepsAccessor : TwoKSteps {
-  static constexpr Access access = Access::accessor;
+struct TwoKStepsRuntime : TwoKSteps {  // 07_1
+  static constexpr bool runtime_sizes = true;
+};
+struct TwoKStepsAccessor : TwoKStepsRuntime {  // 07_2
+  static constexpr bool accessor = true;
+};
+struct Wave8x8 : TwoKStepsRuntime {  // 08_1
+  static constexpr Lanes lanes = wave_8x8;
+  static constexpr int a_vector = 1;
+};
+struct Wave4x16 : Wave8x8 {  // 08_2
+  static constexpr Lanes lanes = wave_4x16;
+  static constexpr Operands operands = Operands::one_of_a;
+};
+struct WaveUnoptimised : Wave8x8 {  // 08_3
+  static constexpr bool b_along_k = true;
+  static constexpr int pad_b = 4;
+  static constexpr bool b_vector = false;
+};
+struct WavePairs : Wave8x8 {  // 08_4
+  static constexpr Lanes lanes = wave_pairs;
+};
+struct WaveQuarters : Wave8x8 {  // 09
+  static constexpr Lanes lanes = wave_quarters;
+  static constexpr bool b_vector = false;
+};
+struct CudaFloat4 : ThreadTile {  // 09_1
+  static constexpr Tile tile = tile_128;
+  static constexpr Lanes lanes = whole_block_of_8;
+  static constexpr Copy copy = Copy::vector;
+  static constexpr int k_steps = 1;
 };
 
-// How fragments come from shared memory into registers.
-enum class Fragments {
-  direct,     // those of a k-step, then its FMAs
-  ahead,      // those of the next k-step before the FMAs of this one
+// -------------------------------------------- one buffer, A transposed, [k][m + pad]
+// (transposed.cu)
+
+enum class Copiers {
+  all,     // 16 bytes of A and 16 of B each
+  halves,  // one half of the threads A, the other B, 32 bytes each
+  runs,    // neighbouring elements, one by one
+};
+
+struct Transposed : AsPublished {  // 03_3
+  static constexpr Tile tile = tile_128;
+  static constexpr Lanes lanes = whole_block_of_8;
+  static constexpr int pad = 4;
+  static constexpr Copiers copiers = Copiers::all;
+  static constexpr int k_steps = 1;  // in registers first
+};
+struct TransposedHalves : Transposed {  // 03_4
+  static constexpr Copiers copiers = Copiers::halves;
+};
+struct TransposedDeep : Transposed {  // 03_6
+  static constexpr Tile tile = tile_128_deep;
+  static constexpr Lanes lanes = wave_8x8_of_8;
+  static constexpr Copiers copiers = Copiers::runs;
+  static constexpr int k_steps = 4;
+};
+struct TransposedBounds : Transposed {  // 03_3, ours
+  static constexpr bool bounds = true;
+};
+
+// --------------------------- A as [m][k + pad], reads between the FMAs (interleaved.cu, published)
+
+enum class Reads {
+  between,    // of the next two k-steps as soon as a register is free
+  ahead,      // two sets of registers: of the next two k-steps during these
   gcn_ahead,  // the same in assembly, with counted waits
 };
 
-struct Plain {
+struct Interleaved : AsPublished {  // 07_3
+  static constexpr Tile tile = tile_64;
+  static constexpr int pad = 4;
+  static constexpr int buffers = 1;
+  static constexpr Reads reads = Reads::between;
+};
+struct InterleavedGcn : Interleaved {  // 07_4
+  static constexpr int pad = 8, buffers = 2;
+};
+struct InterleavedAhead : InterleavedGcn {  // 07_5
+  static constexpr bool bounds = true;
+  static constexpr Reads reads = Reads::ahead;
+};
+struct InterleavedGcnAhead : InterleavedAhead {  // 07_6
+  static constexpr Reads reads = Reads::gcn_ahead;
+};
+struct InterleavedGcnPad4 : InterleavedGcn {  // 07_8
+  static constexpr int pad = 4;
+};
+
+// ------------------------------------------- two buffers, A transposed (double_buffer.cu): 03_5,
+// ours
+
+struct Published128 {  // 03_5
+  // S2's kernel has none. Then hipcc saves registers into which a load is under way, and the rung
+  // would be wrong: tools/amd_isa.py finds that.
+  static constexpr bool bounds = true;
+  static constexpr Tile tile = tile_128;
+  static constexpr Lanes lanes = whole_block_of_8;
+  static constexpr bool gcn_loads = true;     // from global memory in assembly, with counted waits
+  static constexpr bool interleaved = false;  // stores of the next tile between FMAs, not after
+};
+struct Two64 {
+  static constexpr bool bounds = true;
   static constexpr Tile tile = tile_64;
   static constexpr Lanes lanes = whole_block;
-  static constexpr int pad_a = 4, pad_b = 4;
-  static constexpr bool gcn_loads = false;    // from global memory in assembly, with counted waits
-  static constexpr bool interleaved = false;  // stores of the next tile between FMAs, not after
-  static constexpr Fragments fragments = Fragments::direct;
+  static constexpr bool gcn_loads = false, interleaved = false;
 };
-struct Plain128 : Plain {
-  static constexpr Tile tile = tile_128;
-};
-struct Gcn128 : Plain128 {
-  static constexpr bool gcn_loads = true;
-};
-struct GcnUnpadded : Plain {
-  static constexpr int pad_a = 0, pad_b = 0;
-  static constexpr bool gcn_loads = true;
-};
-struct GcnUnpaddedAhead : GcnUnpadded {
-  static constexpr Fragments fragments = Fragments::gcn_ahead;
-};
-struct Interleaved : Plain {
+struct Two64Interleaved : Two64 {
   static constexpr bool interleaved = true;
 };
-struct GcnInterleaved : Interleaved {
-  static constexpr bool gcn_loads = true;
-};
-struct Ahead : Interleaved {
-  static constexpr Fragments fragments = Fragments::ahead;
-};
-struct GcnAhead : GcnInterleaved {
-  static constexpr Fragments fragments = Fragments::gcn_ahead;
-};
-struct Interleaved8x8 : Interleaved {
-  static constexpr Lanes lanes = wave_8x8;
-};
-struct GcnInterleavedAPadded : GcnInterleaved {
-  static constexpr int pad_b = 0;
-};
-
-struct Square {
-  static constexpr Tile tile = tile_64;
-  static constexpr Lanes lanes = wave_8x8;
-  static constexpr bool optimised = true;  // padded, vector reads, unrolled
-};
-struct Square128 : Square {
+struct Two128 : Two64 {
   static constexpr Tile tile = tile_128;
 };
-struct Flat : Square {
-  static constexpr Lanes lanes = wave_4x16;
-};
-struct Unoptimised : Square {
-  static constexpr bool optimised = false;
-};
-struct ZOrder : Square {
-  static constexpr Lanes lanes = wave_z;
-};
-struct Quarters : Square {
-  static constexpr Lanes lanes = wave_quarters;
+struct Two128Gcn : Two128 {
+  static constexpr bool gcn_loads = true;
 };
 
-KernelLaunch<Sgemm> naive, shared_tile;
-template <Operands operands>
-Status thread_tile(const Sgemm& problem, const Device&, Workspace, Stream stream);
-template <Copiers copiers>
+// ------------------------------------------------- one buffer, A transposed (wave_tile.cu): ours
+
+struct RowLanes {
+  static constexpr bool bounds = true;
+  static constexpr Tile tile = tile_64;
+  static constexpr Lanes lanes = whole_block;
+};
+struct ZLanes : RowLanes {
+  static constexpr Lanes lanes = wave_z;
+};
+
+KernelLaunch<Sgemm> naive, shared_tile, serial_buffers, copying_lanes, cuda_double_buffer,
+    matrix_core;
+template <class Form>
+Status one_buffer(const Sgemm& problem, const Device&, Workspace, Stream stream);
+template <class Form>
 Status transposed(const Sgemm& problem, const Device&, Workspace, Stream stream);
 template <class Form>
-Status padded(const Sgemm& problem, const Device&, Workspace, Stream stream);
+Status interleaved(const Sgemm& problem, const Device&, Workspace, Stream stream);
 template <class Form>
 Status double_buffer(const Sgemm& problem, const Device&, Workspace, Stream stream);
 template <class Form>

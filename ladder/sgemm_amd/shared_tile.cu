@@ -3,10 +3,10 @@
 // Idea        A block computes bm x bn elements, a thread one. It copies bm x bk of A and bk x bn
 //             of B into dynamic shared memory, fills what lies beyond the edges with zeros, and
 //             uses each value bn or bm times.
-// Prediction  H200: two scalar reads an FMA are two passes through shared memory: at most 8.4
-//             TFLOP/s, 16.4 ms at 4096. r03, whose sizes the compiler knows, reads A four k at a
-//             time and gets to 60 % of its own bound. Here each read of B needs its address
-//             computed: 22 to 30 ms.
+// Prediction  With 32x32x32 it took 43 ms on an H200 at 4096, bound by the 10.5 instructions of an
+//             FMA: addresses are computed all over again. With 16x16x16, S2's sizes, a tile is a
+//             quarter of the work between two barriers, and twice as much comes from L2: 45 to 65
+//             ms.
 // Limits      Two reads of shared memory an FMA; divisions by a size known only at run time.
 // Original    S2, 50.12 ms on an MI100 at 4096. Its guard tested the flat index, so an overrun
 //             wrapped into the next row: wrong at the edges. Here row and column are tested.
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(1024) runtime_tile(PlainSgemm p, Sizes t) {
 }  // namespace
 
 Status shared_tile(const Sgemm& problem, const Device&, Workspace, Stream stream) {
-  constexpr Sizes t{.bm = 32, .bn = 32, .bk = 32};
+  constexpr Sizes t{.bm = 16, .bn = 16, .bk = 16};
   PlainSgemm p = problem;
   p.k = p.loop_k();
   const auto shared_bytes = static_cast<std::size_t>(t.bm * t.bk + t.bk * t.bn) * sizeof(float);

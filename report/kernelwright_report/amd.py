@@ -10,6 +10,26 @@ from .results import ResultError, ResultFile, Shape
 from .tables import Cell, Table
 
 
+def published(result: ResultFile, shape: Shape, content: str) -> Table:
+    """S2's columns as it published them, of an MI100, and the same of this device."""
+    header = ["kernel", "MI100: ms", "over the step before", "of rocBLAS", "TFLOP/s", "of peak"]
+    header += [f"{result.device['name'].removeprefix('NVIDIA ')}: ms", "over the step before", "of cuBLAS", "TFLOP/s", "of peak"]
+    rows = []
+    for step in csv.DictReader(content.splitlines()):
+        there = [step[name] for name in ("ms", "speedup", "rocblas_ratio", "tflops", "tflops_ratio")]
+        shown = [text.number(float(x)) if x else text.NONE for x in there]
+        for column, write in ((1, text.times), (2, text.percent), (4, text.percent)):
+            shown[column] = write(float(there[column])) if there[column] else text.NONE
+        row = result.at(step["kernel"], shape)
+        here = [text.NONE] * 5
+        if row is not None and row.median_us is not None and row.gflops is not None:
+            here = [text.number(row.median_us / 1e3), text.times(row.vs_previous), text.percent(row.vs_peer)]
+            here += [text.number(row.gflops / 1e3), text.percent(row.of_peak)]
+        rows.append([Cell(step["kernel"], link=step["kernel"]), *map(Cell, shown + here)])
+    caption = f"{shape.label}: on the left as S2's author published them, with a peak of 23.1 TFLOP/s; what is over the step "
+    return Table(caption + "before follows S2's order there, the parents of the rungs here.", header, rows)
+
+
 def published_ms(content: str) -> dict[str, float]:
     """Kernel -> milliseconds at 4096, from ladder/sgemm_amd/published.csv."""
     return {row["kernel"]: float(row["ms"]) for row in csv.DictReader(content.splitlines())}
@@ -38,6 +58,7 @@ def _registers(row: dict[str, str]) -> str:
 COLUMNS: dict[str, Callable[[dict[str, str]], str]] = {
     "instructions": lambda row: row["instructions"],
     "FMAs": lambda row: row["fma"],
+    "MFMAs": lambda row: row["mfma"],
     "of them under global loads": _share("fma_under_global_loads"),
     "under LDS reads": _share("fma_under_shared_reads"),
     "16-byte global loads": lambda row: row["global_load_dwordx4"],

@@ -23,6 +23,8 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
     table: FILE reduce ladder [N] | reduce vs-cub | reduce shapes | reduce types | reduce random
     table: FILE amd-ladder [SIZE]  the AMD ladder beside ladder/sgemm_amd/published.csv
+    table: FILE amd-published [SIZE]        the columns that S2 published beside ours
+    table: FILE published-s1 | published-s5   S1's and S5's times by size beside ours, ladder/sgemm/published-*.csv
     table: FILE… library RUNG…     the library's choices (a file a mode) and rungs of the last file, beside the vendor
     table: FILE.csv counters       a file of hardware counters, one kernel a line
     table: FILE.csv isa            a file of tools/amd_isa.py
@@ -35,6 +37,10 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE apps | loss         of whole programs: times and errors; the loss curves that part most
     plot: FILE by-length | over-peer | steps [N]          of reductions
     plot: FILE share                                      of random reductions
+    table: FILE.csv first-launch FILE.csv | FILE.csv tile-sizes     of tools/experiments
+    drawing: lesson RUNG           from its trace: who computes and reads what (lessons.py)
+    drawing: block-grid FILE.csv | tile-sizes FILE.csv       heat maps of tools/experiments
+    diff: RUNG [only WORD...]      the lines of a rung's kernel that are not its parent's
     machine: FILE                  device, versions, command
     rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
                                    mark; of reductions at length N, else at the longest
@@ -51,9 +57,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, apps, check, counters, distributed, gpt2, guard, host_times, library, marks
+from . import amd, apps, check, counters, distributed, drawings, experiments, gpt2, guard, host_times, library, marks
 from . import pictures as plots
-from . import attention, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import attention, published, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -175,6 +181,11 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
     if words[1:2] == ["python"]:
         return tables.with_caption(python_times.table(project.find(words[0]).read_text(encoding="utf-8"), words[2:]))
+    if words[1:2] == ["first-launch"]:
+        contents = [project.find(name).read_text(encoding="utf-8") for name in (words[0], *words[2:])]
+        return tables.with_caption(experiments.first_launch(*contents))
+    if words[1:2] == ["tile-sizes"]:
+        return tables.with_caption(experiments.tile_sizes(project.find(words[0]).read_text(encoding="utf-8")))
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
@@ -212,6 +223,19 @@ def _amd_ladder(project: Project, result: ResultFile, size: int | None) -> table
     return amd.ladder(result, _shape(result, size, plots.DEFAULT_SIZE), project.ideas("sgemm"), published)
 
 
+def _amd_published(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+    content = project.find("ladder/sgemm_amd/published.csv").read_text(encoding="utf-8")
+    return amd.published(result, _shape(result, size, plots.DEFAULT_SIZE), content)
+
+
+def _published(source: str) -> Callable:
+    def table(project: Project, result: ResultFile, size: int | None) -> tables.Table:
+        name = f"ladder/sgemm/published-{source}.csv"
+        return published.table(result, project.find(name).read_text(encoding="utf-8"))
+
+    return table
+
+
 def _reduce_ladder(project: Project, result: ResultFile, size: int | None) -> tables.Table:
     shape = _shape(result, size, 0)
     if shape is None:
@@ -246,6 +270,9 @@ def _of_reduce_sweep(project: Project, result: ResultFile, size: int | None) -> 
 TABLES = {
     "ladder": ("sgemm", _ladder),
     "amd-ladder": ("sgemm", _amd_ladder),
+    "amd-published": ("sgemm", _amd_published),
+    "published-s1": ("sgemm", _published("s1")),
+    "published-s5": ("sgemm", _published("s5")),
     "sweep": ("", lambda project, result, size: tables.sweep(result, linked=True)),
     "sweep-summary": ("sgemm", _of_sweep(sweeps.summary_table)),
     "sweep-products": ("sgemm", _of_sweep(sweeps.product_table)),
@@ -367,7 +394,10 @@ def _value(project: Project, document: Path, words: list[str]) -> str:
     return values.value(project, " ".join(words))
 
 
-MAKERS = {"table": _table, "plot": _plot, "machine": _machine, "rung": rungs.line, "value": _value}
+MAKERS = {
+    "table": _table, "plot": _plot, "machine": _machine, "rung": rungs.line, "value": _value,
+    "drawing": drawings.drawing, "diff": drawings.diff,
+}  # fmt: skip
 
 
 def filled(project: Project, document: Path, old: str) -> str:

@@ -15,6 +15,9 @@ namespace {
 
 std::uintptr_t to_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
+// Of what is kept of block 0 for pictures.
+constexpr std::size_t most_shared_requests = 256, most_order = 4096, most_stores = 256;
+
 // Of one wgmma a warp reads its own 16 rows of A and all of B: blocks of 8 rows x 8 elements of two
 // bytes, each 128 contiguous bytes.
 constexpr int core_rows = 8, core_bytes = 128, cores_along_k = 2;
@@ -52,6 +55,7 @@ void BlockRecorder::begin(const host_simt::BlockFacts& block, Footprint& footpri
     warps_[i].alive = ~std::uint32_t{0} >> (warp_lanes - lanes);
   }
   for (SiteRecord& site : sites_) site.counts = {};
+  examples_.clear();
   own_ = {};
   own_.warps = warps_.size();
   races_.begin_block(block.threads, words);
@@ -61,6 +65,12 @@ void BlockRecorder::end(LaunchCounts& launch) {
   for (Warp& warp : warps_) flush(warp);
   for (const SiteRecord& site : sites_)
     if (site.counts.requests > 0) launch.sites[site.site] += site.counts;
+  launch.examples.insert(examples_.begin(), examples_.end());
+  if (block_ == 0) {
+    launch.stores = own_.stores;
+    launch.shared_requests = own_.shared_requests;
+    launch.order = own_.order;
+  }
   for (const auto& [pair, found] : races_.found()) {
     RaceExample& example =
         launch.races[{sites_[pair.first].site.call, sites_[pair.second].site.call,
@@ -86,14 +96,41 @@ void BlockRecorder::end(LaunchCounts& launch) {
   launch.product_bytes += own_.product_bytes;
 }
 
+std::string BlockRecorder::array_name(std::size_t range) const {
+  const host_simt::SharedSymbol* array = shared_[range].array;
+  return array != nullptr ? host_simt::short_name(array->symbol)
+                          : std::string("dynamic shared memory");
+}
+
 std::string BlockRecorder::place_of(std::size_t word) const {
   const auto after = std::upper_bound(first_word_.begin(), first_word_.end(), word);
   const auto range = static_cast<std::size_t>(after - first_word_.begin() - 1);
-  const host_simt::SharedSymbol* array = shared_[range].array;
-  return fmt::format("{} + {} bytes",
-                     array != nullptr ? host_simt::short_name(array->symbol)
-                                      : std::string("dynamic shared memory"),
-                     (word - first_word_[range]) * word_bytes);
+  return fmt::format("{} + {} bytes", array_name(range), (word - first_word_[range]) * word_bytes);
+}
+
+// Of block 0: the first access of each instruction in which all lanes of a warp take part, and all
+// stores of the first warp to global memory.
+void BlockRecorder::keep_example(const SiteRecord& record, const WarpAccess& access) {
+  if (block_ != 0 || access.lanes != ~std::uint32_t{0}) return;
+  const bool is_store =
+      record.site.kind == Kind::global_store && warp_ == 0 && own_.stores.size() < most_stores;
+  if (!is_store && examples_.count(record.site) > 0) return;
+  ExampleAccess example;
+  example.bytes = record.bytes;
+  example.address = access.address[0];
+  std::uintptr_t begin = 0;
+  if (is_shared(record.site.kind)) {
+    if (shared_offset(access.address[0]) < 0) return;
+    begin = to_number(shared_[last_shared_].begin);
+    example.memory = array_name(last_shared_);
+  } else {
+    if (!find_allocation(access.address[0])) return;
+    begin = to_number(footprint_->allocations()[last_allocation_].begin);
+  }
+  for (std::size_t lane = 0; lane < example.offset.size(); ++lane)
+    example.offset[lane] = static_cast<std::int64_t>(access.address[lane] - begin);
+  examples_.emplace(record.site, example);
+  if (is_store) own_.stores.push_back(example);
 }
 
 std::ptrdiff_t BlockRecorder::shared_offset(std::uintptr_t address) {
@@ -149,6 +186,7 @@ std::uint32_t BlockRecorder::add(int thread, std::uintptr_t address, int bytes, 
     warp.is_busy[site] = true;
     warp.busy.push_back(site);
   }
+  warp_ = thread / warp_lanes;
   warp.streams[site].add(thread % warp_lanes, address, warp.alive,
                          [&](const WarpAccess& access) { account(site, access); });
   return site;
@@ -156,6 +194,7 @@ std::uint32_t BlockRecorder::add(int thread, std::uintptr_t address, int bytes, 
 
 void BlockRecorder::account(std::uint32_t index, const WarpAccess& access) {
   SiteRecord& record = sites_[index];
+  keep_example(record, access);
   AccessCounts& counts = record.counts;
   const auto lanes = static_cast<std::uint64_t>(std::popcount(access.lanes));
   ++counts.requests;
@@ -165,6 +204,9 @@ void BlockRecorder::account(std::uint32_t index, const WarpAccess& access) {
     const WavefrontCount count = count_wavefronts(access, record.bytes);
     counts.units += static_cast<std::uint64_t>(count.wavefronts);
     counts.least_units += static_cast<std::uint64_t>(count.least);
+    if (block_ == 0 && own_.shared_requests.size() < most_shared_requests)
+      own_.shared_requests.push_back(
+          {own_.block_barriers, warp_, access.lanes, record.site.kind, count.wavefronts});
     return;
   }
   const bool writes =
@@ -178,6 +220,7 @@ void BlockRecorder::account(std::uint32_t index, const WarpAccess& access) {
 }
 
 void BlockRecorder::flush(Warp& warp) {
+  warp_ = static_cast<int>(&warp - warps_.data());
   for (const std::uint32_t site : warp.busy) {
     warp.streams[site].flush([&](const WarpAccess& access) { account(site, access); });
     warp.is_busy[site] = false;
@@ -200,6 +243,7 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
   const std::ptrdiff_t first = shared_offset(begin);
   if (first < 0) {
     if (!find_allocation(begin)) return;
+    note(thread, is_write ? 'S' : 'L');
     add(thread, begin, bytes,
         !is_write   ? Kind::global_load
         : is_atomic ? Kind::global_atomic
@@ -207,6 +251,7 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
         call);
     return;
   }
+  note(thread, is_write ? 'w' : 'r');
   const std::uint32_t site = add(thread, begin, bytes,
                                  !is_write   ? Kind::shared_load
                                  : is_atomic ? Kind::shared_atomic
@@ -222,9 +267,14 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
   }
 }
 
+void BlockRecorder::note(int thread, char letter) {
+  if (block_ == 0 && thread == 0 && own_.order.size() < most_order) own_.order.push_back(letter);
+}
+
 void BlockRecorder::block_met() {
-  ++own_.block_barriers;
   for (Warp& warp : warps_) flush(warp);
+  note(0, '|');
+  ++own_.block_barriers;
   races_.block_met();
 }
 
@@ -249,6 +299,7 @@ void BlockRecorder::left_kernel(int thread) {
 
 void BlockRecorder::async_copy_issued(int thread, const void* to, const void* from, int bytes,
                                       int source_bytes, const void* call) {
+  note(thread, 'c');
   add(thread, source_bytes > 0 ? to_number(from) : 0, bytes, Kind::async_copy_from, call);
   add(thread, to_number(to), bytes, Kind::async_copy_to, call);
   async_copy_landed(thread, to, bytes, call);  // from now on it may

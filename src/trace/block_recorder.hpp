@@ -87,7 +87,10 @@ class BlockRecorder final : public host_simt::BlockObserver {
   void flush(Warp& warp);
   template <class Visit>
   void for_each_word(const void* address, std::size_t bytes, Visit visit);
+  std::string array_name(std::size_t range) const;
   std::string place_of(std::size_t word) const;
+  void keep_example(const SiteRecord& record, const WarpAccess& access);
+  void note(int thread, char letter);
 
   Footprint* footprint_ = nullptr;
   std::uint64_t block_ = 0;
@@ -104,6 +107,8 @@ class BlockRecorder final : public host_simt::BlockObserver {
   };
   std::vector<KnownSite> known_ = std::vector<KnownSite>(4096);  // a cache before all_sites_
   std::map<Site, std::uint32_t> all_sites_;
+  std::map<Site, ExampleAccess> examples_;
+  int warp_ = 0;  // whose access is accounted
   RaceFinder races_;
   LaunchCounts own_;  // of the block, but for sites and races
 };

@@ -76,6 +76,24 @@ struct RaceExample {
   std::string place;  // "part + 128 bytes"
 };
 
+// The first request of an instruction in which all lanes of a warp take part: where each lane is in
+// what memory, for pictures.
+struct ExampleAccess {
+  std::string memory;                     // the shared array's name; empty of global memory
+  std::uintptr_t address = 0;             // of the first lane
+  int bytes = 0;                          // a lane
+  std::array<std::int64_t, 32> offset{};  // in bytes from the array's or the allocation's beginning
+};
+
+// One request to shared memory by a warp of block 0, in the order of its barriers.
+struct SharedRequest {
+  std::uint64_t barrier = 0;  // how many the block had met at
+  int warp = 0;
+  std::uint32_t lanes = 0;
+  Kind kind = Kind::shared_load;
+  int wavefronts = 0;
+};
+
 struct LaunchCounts {
   std::string kernel;
   std::array<unsigned, 3> grid{}, block{};
@@ -84,6 +102,12 @@ struct LaunchCounts {
 
   // Of the traced blocks:
   std::map<Site, AccessCounts> sites;
+  std::map<Site, ExampleAccess> examples;      // of block 0
+  std::vector<ExampleAccess> stores;           // to global memory, by the first warp of block 0
+  std::vector<SharedRequest> shared_requests;  // of block 0, the first ones
+  // What thread 0 of block 0 does, a letter each: L and S load and store global memory, r and w
+  // read and write shared memory, c copies with cp.async, | is a barrier of the block.
+  std::string order;
   std::map<RacePair, RaceExample> races;
   std::uint64_t block_barriers = 0;  // how often a block met, summed over blocks
   std::uint64_t warps = 0;

@@ -16,12 +16,13 @@ namespace {
 using hopper::BlockRanges;
 using hopper::Control;
 using hopper::Path;
+using hopper::SelectedPath;
 
 constexpr int threads = 256, warps = threads / warp_lanes;
 
 // `first` comes at once, the other warps after many exchanges of their lanes.
 __global__ void select_with_late_warps(const Sgemm problem, const Control* control,
-                                       int range_blocks, int first, Path* selected) {
+                                       int range_blocks, int first, SelectedPath* selected) {
   const int tid = static_cast<int>(threadIdx.x);
   if (tid / warp_lanes != first) {
     for (int i = 0; i < 100; ++i) __syncwarp();
@@ -36,7 +37,7 @@ class SelectPath : public HostSimt {
   SelectPath() {
     options().workers = 1;
     problem_.m = problem_.n = 64, problem_.k = 512;
-    for (hopper::ElementWeight& weight : control_->weights) weight = {2, 2};
+    for (hopper::ElementWeight& weight : control_->weights) weight = {2, 2, 1};
     for (int block = 0; block < range_blocks; ++block) {
       set_range(block, 1, 1);
       infinite_->ranges[block] = {{0x7F800000u, 0x7F800000u, 0x7F800000u, 0x7F800000u}};
@@ -56,17 +57,19 @@ class SelectPath : public HostSimt {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       options().seed = seed;
       for (int first = 0; first < warps; ++first) {
-        Path selected[threads] = {};
+        SelectedPath selected[threads] = {};
         expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, infinite_.get(),
                               range_blocks, first, selected));
         expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, control_.get(),
                               range_blocks, first, selected));
         for (int tid = 0; tid < threads; ++tid)
-          ASSERT_EQ(selected[tid], want) << "thread " << tid << ", first warp " << first;
+          ASSERT_EQ(selected[tid].path, want) << "thread " << tid << ", first warp " << first;
+        drift_ = selected[0].drift;
       }
     }
   }
 
+  float drift_ = 0;                         // that the last of them found
   static constexpr int range_blocks = 300;  // more than there are threads
   Sgemm problem_;
   std::unique_ptr<Control> control_ = std::make_unique<Control>();
@@ -117,6 +120,19 @@ TEST_F(SelectPath, LightElementsTakeWhatRoundsLess) {
   // For so short a sum the library does not choose the kernels.
   problem_.k = hopper::bf16x6_scheme.chosen_k - 1;
   expect_path(Path::fp16x3);
+}
+
+// The sums' drift is that of elements whose sums are rounded; those that are sums of zeros say
+// nothing.
+TEST_F(SelectPath, DriftIsThatOfTheSumsThatAreRounded) {
+  constexpr float whole = hopper::fp16x3_scheme.drift;
+  expect_path(Path::fp16x3);
+  EXPECT_EQ(drift_, whole);
+  for (hopper::ElementWeight& weight : control_->weights) weight = {0, 0, 1};
+  control_->weights[5] = {2, 2, 0}, control_->weights[9] = {2, 2, 1};
+  control_->weights[10] = {2, 2, 0}, control_->weights[31] = {2, 2, 0};
+  expect_path(Path::fp16x3);
+  EXPECT_EQ(drift_, whole / 4);
 }
 
 TEST_F(SelectPath, NothingIsReadWhereAlphaIsZero) {

@@ -32,7 +32,7 @@ def kernel(loop, scratch=0, vgprs=48, lds=17408):
     return amd_isa.parse(text)[0]
 
 
-def complaints(loop, row="amd_07_4_gcn_interleaved", **numbers):
+def complaints(loop, row="amd_07_4_gcn_double_buffer", **numbers):
     it = kernel(loop, **numbers)
     return "\n".join(amd_isa.complaints(row, it, [it]))
 
@@ -63,6 +63,9 @@ class Counting(unittest.TestCase):
         self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=49, lds=0)), 4)
         self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=48, lds=17408)), 3)
         self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=8, lds=0)), 10)
+        self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=64, lds=0), 512), 4)
+        self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=64, lds=0), 32), 4)  # half of each wavefront idle
+        self.assertEqual(amd_isa.occupancy(kernel(FMAS, vgprs=48, lds=18944), 512), 4)
 
     def test_loads_are_under_way_from_one_round_to_the_next(self):
         it = kernel(FMAS + "\ts_waitcnt vmcnt(0)\n\tglobal_load_dwordx4 v[0:3], v[30:31], off\n")
@@ -109,6 +112,11 @@ class Checking(unittest.TestCase):
         said = complaints(LOADS + read + FMAS + STORES, row="amd_07_6_gcn_fragments_ahead")
         self.assertIn("0 of 8 FMAs run while fragments are under way", said)
 
+    def test_a_matrix_rung_without_matrix_instructions(self):
+        self.assertIn("no matrix instruction", complaints(FMAS, row="amd_11_matrix_core"))
+        products = "\tv_mfma_f32_32x32x2f32 a[0:15], v1, v2, a[0:15]\n\tglobal_load_dword v9, v[30:31], off\n\ts_waitcnt vmcnt(0)\n"
+        self.assertEqual(complaints(FMAS + products, row="amd_11_matrix_core"), "")
+
     def test_scratch_memory(self):
         self.assertIn("40 bytes of scratch memory", complaints(FMAS, row="amd_05_registers_first", scratch=40))
         allowed = next(iter(amd_isa.SCRATCH_ALLOWED))
@@ -117,7 +125,13 @@ class Checking(unittest.TestCase):
     def test_every_assembly_rung_has_a_row(self):
         names = amd_isa.rows()
         self.assertEqual([p for p in amd_isa.ASSEMBLY if not any(name.startswith(p) for name in names)], [])
-        self.assertTrue(set(amd_isa.SCRATCH_ALLOWED) <= set(names))
+        self.assertTrue({*amd_isa.SCRATCH_ALLOWED, *amd_isa.BLOCK_THREADS} <= set(names))
+
+    def test_round_the_loop_only_loads_written_by_hand(self):
+        late = "\tv_mov_b32_e32 v60, v1\n" + FMAS + "\tglobal_load_dword v1, v[30:31], off\n"
+        self.assertEqual(complaints(late, row="amd_05_registers_first"), "")  # the compiler's own, on another path
+        self.assertIn("touches v1", complaints(late.replace("\tglobal_load_dword v1, v[30:31], off\n",
+                                               by_hand("global_load_dword v1, v[30:31], off"))))  # fmt: skip
 
 
 if __name__ == "__main__":

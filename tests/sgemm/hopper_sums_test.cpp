@@ -38,6 +38,21 @@ class HopperSums : public Hopper {
     return sum / static_cast<double>(c_.count());
   }
 
+  // The share of C by which it is too large (or, below 0, too small): the errors' part along C.
+  double drift() const {
+    double along = 0, size = 0;
+    for (std::int64_t i = 0; i < c_.rows; ++i) {
+      for (std::int64_t j = 0; j < c_.cols; ++j) {
+        double want = 0;
+        for (std::int64_t p = 0; p < a_.cols; ++p)
+          want += static_cast<double>(a_.at(i, p)) * b_.at(p, j);
+        along += (c_.at(i, j) - want) * want;
+        size += want * want;
+      }
+    }
+    return along / size;
+  }
+
   hopper::TileRow row_;
 
  private:
@@ -63,6 +78,35 @@ TEST_P(HopperSums, WindowsArePromoted) {
   multiply();
   EXPECT_EQ(path_, kernel().name);
   EXPECT_LT(std::fabs(mean_error()), 4);
+}
+
+// Where signs are mixed, what tensor cores' roundings towards zero take off a sum is given back: it
+// would add up from product to product where a program multiplies what it has multiplied.
+TEST_P(HopperSums, NoDriftWhereSignsAreMixed) {
+  std::mt19937 engine(seed_of(13));
+  std::normal_distribution<float> normal;
+  a_ = TestMatrix(64, 512);
+  b_ = TestMatrix(512, 64);
+  for (float& x : a_.values) x = normal(engine);
+  for (float& x : b_.values) x = normal(engine);
+  multiply();
+  EXPECT_EQ(path_, kernel().name);
+  EXPECT_LT(std::fabs(drift()), 4e-8);
+}
+
+// The high pieces of integers below 2^14 are short, and sums of them are exact: nothing is lost
+// that could be given back, though there are low pieces.
+TEST_P(HopperSums, ExactSumsStayExact) {
+  std::mt19937 engine(seed_of(15));
+  std::uniform_int_distribution<int> number(0, (1 << 14) - 1);
+  a_ = TestMatrix(16, 512);
+  b_ = TestMatrix(512, 16);
+  for (float& x : a_.values) x = static_cast<float>(number(engine));
+  for (float& x : b_.values) x = 1;
+  multiply();
+  EXPECT_EQ(path_, kernel().name);
+  EXPECT_EQ(mean_error(), 0);
+  EXPECT_EQ(drift(), 0);
 }
 
 // A is +1 or -1 in turn and a little more, B is 1. The high products cancel, and the low ones, all

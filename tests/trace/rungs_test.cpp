@@ -93,6 +93,25 @@ TEST_F(Rungs, ConflictFree) {
 }
 
 // Per tile of 16 along k, a thread copies 8 single elements of A and two vectors of B.
+TEST_F(Rungs, WhatPicturesShow) {
+  const LaunchCounts launch = product(on_host::r07_conflict_free, 128, 128, 16);
+  EXPECT_EQ(launch.order.substr(0, 8), "LLwwwww|");  // a tile's copies, then the barrier
+  ASSERT_EQ(launch.stores.size(), 16U);              // 8 x 8 outputs a thread, four in a store
+  for (const ExampleAccess& store : launch.stores) {
+    EXPECT_EQ(store.bytes, 16);
+    EXPECT_EQ(store.offset[1] - store.offset[0], 16);
+    EXPECT_EQ(store.offset[16] - store.offset[0], 4 * 128 * 4);  // 16 lanes along n, then 4 rows on
+  }
+  bool has_read_of_as = false;
+  for (const auto& [site, example] : launch.examples)
+    if (site.kind == Kind::shared_load && example.memory.find("as") != std::string::npos)
+      has_read_of_as = example.bytes == 16 && example.offset[0] == example.offset[15];
+  EXPECT_TRUE(has_read_of_as);
+  const LaunchCounts naive = product(on_host::r02_naive_coalesced, 32, 32, 4);
+  EXPECT_EQ(naive.order, "LLLLLLLLS");
+  EXPECT_TRUE(naive.shared_requests.empty());
+}
+
 TEST_F(Rungs, AsyncCopy) {
   const LaunchCounts launch = product(on_host::r12_async_copy, 128, 128, 64);
   const std::uint64_t tiles = 64 / 16, warps = 8;

@@ -99,7 +99,7 @@ check_amd() { # check_amd [--all]
   for target in "${targets[@]}"; do mkdir -p "build/amd-assembly/$target"; done
   export -f assemble_for
   { # the longest first, whose text does not know which AMD GPU it is for
-    printf 'gfx90a\0%s\0' src/sgemm/{thin,small_tile}.cu
+    printf 'gfx90a\0%s\0' src/sgemm/{thin,small_tile}.cu ladder/sgemm_amd/matrix_core.cu
     for target in "${targets[@]}"; do
       for file in "${files[@]}"; do printf '%s\0' "$target" "$file"; done
     done

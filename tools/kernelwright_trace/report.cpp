@@ -14,6 +14,7 @@ namespace kw {
 namespace {
 
 using trace::AccessCounts;
+using trace::ExampleAccess;
 using trace::Kind;
 using trace::LaunchCounts;
 
@@ -208,8 +209,17 @@ nlohmann::json to_json(const AccessCounts& counts, Kind kind) {
           {trace::is_shared(kind) ? "least_wavefronts" : "least_sectors", counts.least_units}};
 }
 
+// A, B or C where the access begins in one of them.
+std::string memory_of(const ExampleAccess& access,
+                      const std::map<std::uintptr_t, std::string>& operands) {
+  if (!access.memory.empty()) return access.memory;
+  const auto after = operands.upper_bound(access.address);
+  return after == operands.begin() ? std::string("global memory") : std::prev(after)->second;
+}
+
 nlohmann::json to_json(const LaunchCounts& launch,
-                       const std::map<std::uintptr_t, std::string>& places) {
+                       const std::map<std::uintptr_t, std::string>& places,
+                       const std::map<std::uintptr_t, std::string>& operands) {
   nlohmann::json json = {{"kernel", launch.kernel},
                          {"grid", launch.grid},
                          {"block", launch.block},
@@ -229,6 +239,7 @@ nlohmann::json to_json(const LaunchCounts& launch,
                          {"global_bytes_written", launch.bytes_written},
                          {"totals", nlohmann::json::object()},
                          {"lines", nlohmann::json::array()},
+                         {"examples", nlohmann::json::array()},
                          {"races", nlohmann::json::array()}};
   for (const Kind kind : all_kinds) {
     const AccessCounts counts = launch.total(kind);
@@ -240,6 +251,21 @@ nlohmann::json to_json(const LaunchCounts& launch,
     entry["kind"] = to_string(line.second);
     json["lines"].push_back(entry);
   }
+  for (const auto& [site, example] : launch.examples) {
+    json["examples"].push_back({{"place", places.at(site.call)},
+                                {"kind", to_string(site.kind)},
+                                {"memory", memory_of(example, operands)},
+                                {"bytes", example.bytes},
+                                {"offset", example.offset}});
+  }
+  json["order"] = launch.order;
+  json["stores"] = nlohmann::json::array();
+  for (const ExampleAccess& store : launch.stores)
+    json["stores"].push_back({{"bytes", store.bytes}, {"offset", store.offset}});
+  json["shared_requests"] = nlohmann::json::array();
+  for (const trace::SharedRequest& request : launch.shared_requests)
+    json["shared_requests"].push_back({request.barrier, request.warp, request.lanes,
+                                       to_string(request.kind), request.wavefronts});
   for (const auto& [pair, example] : launch.races) {
     json["races"].push_back({{"first", places.at(pair.first)},
                              {"first_writes", pair.first_writes},
@@ -276,7 +302,8 @@ void print_trace(const RungTrace& traced, int lines_told) {
 nlohmann::json trace_to_json(const RungTrace& traced) {
   const auto places = places_of(traced);
   nlohmann::json launches = nlohmann::json::array();
-  for (const LaunchCounts& launch : traced.launches) launches.push_back(to_json(launch, places));
+  for (const LaunchCounts& launch : traced.launches)
+    launches.push_back(to_json(launch, places, traced.operands));
   return {{"rung", traced.rung.name},
           {"op", traced.rung.op},
           {"problem", traced.problem},

@@ -28,13 +28,22 @@ template <class Problem>
 struct Watched {
   const Kernel<Problem>* kernel = nullptr;
   trace::Trace* trace = nullptr;
+  std::map<std::uintptr_t, std::string>* operands = nullptr;
 };
+
+std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
+  const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
+  return {{number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
+}
+std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
+
 template <class Problem>
 Watched<Problem> watched;
 
 template <class Problem>
 Status launch_watched(const Problem& problem, const Device& device, Workspace workspace,
                       Stream stream) {
+  *watched<Problem>.operands = operands_of(problem);
   host_simt::options().observer = watched<Problem>.trace;
   Status status = watched<Problem>.kernel->launch(problem, device, workspace, stream);
   host_simt::options().observer = nullptr;
@@ -47,7 +56,7 @@ void run_watched(check::Workbench& bench, const Case& c, const KernelList<Proble
   const auto kernel =
       std::find_if(kernels.begin(), kernels.end(),
                    [&](const Kernel<Problem>& known) { return result.rung.name == known.name; });
-  watched<Problem> = {&*kernel, &trace};
+  watched<Problem> = {&*kernel, &trace, &result.operands};
   Kernel<Problem> row = *kernel;
   row.launch = launch_watched<Problem>;
   Trial trial(bench, c);

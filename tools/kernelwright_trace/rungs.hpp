@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct RungTrace {
   double max_error = 0;
   double seconds = 0;
   std::vector<trace::LaunchCounts> launches;
+  std::map<std::uintptr_t, std::string> operands;  // of a product: where A, B and C begin
 
   bool has_race() const;
 };

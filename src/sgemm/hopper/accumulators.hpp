@@ -53,13 +53,14 @@ struct Accumulators {
     if (low_band == LowBand::folded && ++windows == windows_per_fold) fold();
   }
 
-  // The sums of the whole tile.
-  __device__ __forceinline__ float (&result())[blocks][registers] {
+  // The sums of the whole tile. `drift`: the share of themselves that they lost (terms.hpp).
+  __device__ __forceinline__ float (&result([[maybe_unused]] float drift))[blocks][registers] {
     fold();
     if constexpr (has_totals) return totals;
     if constexpr (low_band == LowBand::kept) {
 #pragma unroll
-      for (int i = 0; i < registers; ++i) sums[0][i] = fmaf(low[i], scheme.low_unscale, sums[0][i]);
+      for (int i = 0; i < registers; ++i)
+        sums[0][i] += fmaf(low[i], scheme.low_unscale, sums[0][i] * drift);
     }
     return sums;
   }

@@ -76,7 +76,7 @@ class Consumer {
   }
 
   // The sums of the whole tile.
-  __device__ __forceinline__ auto& result() { return sums_.result(); }
+  __device__ __forceinline__ auto& result(float drift) { return sums_.result(drift); }
 
  private:
   struct Window {

@@ -26,9 +26,12 @@ struct alignas(16) OutlierTotals {
 };
 
 // Plain FP32's mean square error in an element of C over that of a path, as terms.hpp estimates
-// them: below 1 the element is too light for the path; 0 where it is a sum of zeros.
+// them: below 1 the element is too light for the path; 0 where it is a sum of zeros. `rounded`: 1
+// where tensor cores round most of its sums in fp16x3, 0 where most are so short that they are
+// exact.
 struct ElementWeight {
   float fp16x3, bf16x6;
+  float rounded = 0;
 };
 
 enum class Path : unsigned { fp16x3, bf16x6, fp32 };
@@ -45,6 +48,7 @@ constexpr unsigned too_many = ~0u;
 struct Control {
   unsigned takes_fp32;     // 1: the data, or alpha = 0, need the kernel in plain fp32
   unsigned outlier_count;  // in fp16's pieces; too_many where bf16x6 computes the product
+  float drift;             // the share of themselves that fp16x3's sums lose, on average
   BlockRanges ranges[max_range_blocks];
   ElementWeight weights[sampled_elements];  // of some elements of C
   // The arrivals of a product's blocks (pace.hpp), in a cache line that is read for nothing else.

@@ -53,16 +53,20 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   const bool fits_fp16 =
       scheme.fp16 && outliers.unlisted == 0 && outliers.ns <= params.most_outlier_ns;
   Path path;
+  float drift;
   if (is_first) {
-    path = select_path<consumer_threads>(params.problem, control, params.range_blocks, !fits_fp16,
-                                         tid, [] { sync_consumers(); });
+    const SelectedPath first = select_path<consumer_threads>(
+        params.problem, control, params.range_blocks, !fits_fp16, tid, [] { sync_consumers(); });
+    path = first.path, drift = first.drift;
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;
       control.outlier_count = path == Path::bf16x6 ? too_many : outliers.count;
+      control.drift = drift;
     }
   } else {
     wait_for_previous_kernel();
     path = path_of(control.takes_fp32 != 0, control.outlier_count);
+    drift = control.drift;
     if (writes) *params.outlier_totals = {};  // all of the first product's blocks have read it
   }
   const bool selected = path == path_of_scheme(scheme);
@@ -72,7 +76,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   }
   if constexpr (scheme.fp16) {
     if (!selected) return path;
-    if (tid == 0) shared.has_outliers = outliers.count != 0;
+    if (tid == 0) shared.has_outliers = outliers.count != 0, shared.drift = drift;
     sync_consumers();
   }
   return path;
@@ -102,7 +106,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0, lane);
     consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
-    auto& sums = consumer.result();
+    auto& sums = consumer.result(shared.drift);
     if constexpr (tile.shares_rows) reduce_warpgroups(shared, sums, group, thread);
     if (tile.shares_rows && group != 0) continue;
     if (!scheduler.is_whole() &&

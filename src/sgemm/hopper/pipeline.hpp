@@ -35,6 +35,7 @@ struct Shared {
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
   bool has_outliers;
+  float drift;  // as Control has it
   WarpScales<tile.m64_blocks, tile.bn> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
 

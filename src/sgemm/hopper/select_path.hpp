@@ -30,11 +30,17 @@ __device__ __forceinline__ void share_warp_maxima(std::uint32_t (&words)[range_w
   sync();
 }
 
+struct SelectedPath {
+  Path path;
+  float drift;  // as Control has it
+};
+
 // The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
 // sync(). `range_blocks`: how many blocks have written their ranges.
 template <int threads, class Sync>
-__device__ __forceinline__ Path select_path(const Sgemm& problem, const Control& control,
-                                            int range_blocks, bool takes_bf16, int tid, Sync sync) {
+__device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const Control& control,
+                                                    int range_blocks, bool takes_bf16, int tid,
+                                                    Sync sync) {
   constexpr int warps = threads / warp_lanes;
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
@@ -54,7 +60,8 @@ __device__ __forceinline__ Path select_path(const Sgemm& problem, const Control&
   const bool takes_fp32 = !reads_operands(problem) || !pieces_hold(a, b, problem.k) ||
                           (are_light(weight.bf16x6) && problem.k >= bf16x6_scheme.chosen_k);
   takes_bf16 |= are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k;
-  return path_of(takes_fp32, takes_bf16 ? too_many : 0);
+  return {path_of(takes_fp32, takes_bf16 ? too_many : 0),
+          fp16x3_scheme.drift * rounded_share(weight)};
 }
 
 }  // namespace KW_TARGET::hopper

@@ -52,6 +52,17 @@ struct Terms {
   }
 };
 
+// The high one of x's fp16 pieces, as if none were too large or too small for it.
+__device__ __forceinline__ float high_piece(float x) {
+  constexpr std::uint32_t dropped = 0x1FFF, half = 0x1000;
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + half) & ~dropped);
+}
+
+// So many lanes for which this holds. All of a warp call it.
+__device__ __forceinline__ int lanes_where(bool own) {
+  return std::popcount(static_cast<std::uint32_t>(__ballot_sync(whole_warp(), own ? 1 : 0)));
+}
+
 // Weighs one element of C. A warp calls it.
 __device__ inline void weigh_terms(const SplitParams& params, unsigned element, int lane) {
   constexpr int own = sampled_terms / warp_lanes;
@@ -66,14 +77,22 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   const bool is_sample = p.k > sampled_terms;
   const std::int64_t shift = is_sample ? scattered(element, 2, p.k) : 0;
 
-  float term[own], sum = 0;
+  constexpr int every = 4;  // of a lane's terms, to see whether sums round
+  float term[own], high[own / every], sum = 0;
 #pragma unroll
   for (int i = 0; i < own; ++i) {
     const std::int64_t at = i * warp_lanes + lane;
     const std::int64_t k = is_sample ? (at * p.k + shift) / sampled_terms : at;
-    term[i] = k < p.k ? a[k * a_step] * b[k * b_step] : 0.0f;
+    const float x = k < p.k ? a[k * a_step] : 0.0f, y = k < p.k ? b[k * b_step] : 0.0f;
+    term[i] = x * y;
     sum += fabsf(term[i]);
+    if (i % every == 0) high[i / every] = fabsf(high_piece(x) * high_piece(y));
   }
+  // A lane's terms stand for those of an instruction.
+  bool is_rounded = false;
+#pragma unroll
+  for (const float added : high) is_rounded |= (sum + added) - sum != added;
+  const int rounded = lanes_where(is_rounded), nonzero = lanes_where(sum > 0);
   sum = sum_of_warp(sum);
   const float to_share = sum > 0 ? 1 / sum : 0.0f;
   float count = 0, squares = 0, signs = 0;
@@ -90,11 +109,13 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   signs = sum_of_warp(signs);
   if (lane != 0) return;
   const float of_all = is_sample ? static_cast<float>(p.k) / sampled_terms : 1.0f;
-  // A sample with a few that count stands for as many only perhaps, and is not trusted.
-  const float trusted = is_sample ? of_all * count / (count + 2) : 1.0f;
+  // A sample with a few that count stands for as many only perhaps, and is not trusted: of sums of
+  // one or two products a sample sees two in one element of some thirty now and then.
+  const float trusted = is_sample ? of_all * count / (count + 8) : 1.0f;
   const float mean_sign = signs / count;
-  params.control->weights[element] =
-      Terms{count * trusted, of_all / squares, mean_sign * mean_sign}.weight();
+  ElementWeight weight = Terms{count * trusted, of_all / squares, mean_sign * mean_sign}.weight();
+  weight.rounded = 2 * rounded > nonzero ? 1 : 0;
+  params.control->weights[element] = weight;
 }
 
 // The work of one of the term_blocks blocks.
@@ -107,12 +128,16 @@ __device__ inline void weigh_terms_of_block(const SplitParams& params) {
 // Whether too many of the elements are too light, each lane knowing one. Those of zeros have no
 // error, and say nothing unless all are: then sums have a product at most. A warp calls it.
 __device__ __forceinline__ bool are_light(float weight) {
-  const auto lanes = [](bool own) {
-    return static_cast<float>(
-        std::popcount(static_cast<std::uint32_t>(__ballot_sync(whole_warp(), own ? 1 : 0))));
-  };
-  const float light = lanes(weight > 0 && weight < 1), all = lanes(weight > 0);
-  return all == 0 || light > all * share_of_light_elements;
+  const int light = lanes_where(weight > 0 && weight < 1), all = lanes_where(weight > 0);
+  return all == 0 || static_cast<float>(light) > static_cast<float>(all) * share_of_light_elements;
+}
+
+// The share of elements whose sums are rounded, of those that are no sums of zeros, each lane
+// knowing one. A warp calls it.
+__device__ __forceinline__ float rounded_share(const ElementWeight& own) {
+  const int all = lanes_where(own.fp16x3 > 0),
+            rounded = lanes_where(own.fp16x3 > 0 && own.rounded > 0);
+  return all > 0 ? static_cast<float>(rounded) / static_cast<float>(all) : 0.0f;
 }
 
 }  // namespace KW_TARGET::hopper

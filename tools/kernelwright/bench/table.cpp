@@ -32,6 +32,21 @@ std::optional<double> rate(const Row& row) { return is_bandwidth(row) ? row.gbs 
 // Whether the time is the host's, which has no rate.
 bool is_host_time(const Row& row) { return row.timing == "enqueue"; }
 
+// "36", or "36x2" where the launch has more dimensions than one.
+template <class Extent>
+std::string extents_text(const Extent (&extents)[3]) {
+  std::string text = fmt::format("{}", extents[0]);
+  if (extents[1] > 1 || extents[2] > 1) text += fmt::format("x{}", extents[1]);
+  if (extents[2] > 1) text += fmt::format("x{}", extents[2]);
+  return text;
+}
+
+// Grid and block of the kernel's last launch, as CUDA writes them.
+std::string launch_text(const gpu::LaunchShape& launch) {
+  if (launch.launches == 0) return "-";
+  return fmt::format("<<<{}, {}>>>", extents_text(launch.grid), extents_text(launch.block));
+}
+
 // What the table's cells compare; nothing where a kernel was not timed.
 std::optional<double> compared(const Row& row) {
   if (!is_host_time(row)) return rate(row);
@@ -140,7 +155,7 @@ std::string problem_table(const std::vector<Row>& rows) {
   const std::optional<double> best = best_of(values, is_host_time(first));
   std::vector<Line> cells = {{"", "kernel", "median", "spread", "min", "repeats", "by",
                               is_bandwidth(first) ? "GB/s" : "GFLOP/s", "of peak", "vs peer",
-                              "vs previous", "max error", "verified"}};
+                              "vs previous", "max error", "verified", "launch"}};
   for (const Row& row : rows) {
     Line line = {best && compared(row) == best ? "*" : "", row.kernel};
     if (row.time_us) {
@@ -156,6 +171,7 @@ std::string problem_table(const std::vector<Row>& rows) {
     line.push_back(or_dash(row.vs_previous, "{:.2f} x"));
     line.push_back(fmt::format("{:.2g} u", row.error.max));
     line.push_back(row.verified ? "yes" : "NO");
+    line.push_back(launch_text(row.launch));
     cells.push_back(line);
   }
   std::string text = heading(first) + "\n" + align(cells, 2);

@@ -25,6 +25,14 @@ std::string bytes_text(std::size_t bytes) {
 
 std::string number_text(std::int64_t value) { return value > 0 ? fmt::format("{}", value) : "-"; }
 
+// From compute capability 8.0 on a block may have all of a multiprocessor's shared memory but what
+// the system keeps of it for each block.
+std::string reserved_text(const Device& d) {
+  if (d.compute_capability < 80 || d.shared_bytes_per_sm < d.shared_bytes_per_block_optin)
+    return "-";
+  return bytes_text(d.shared_bytes_per_sm - d.shared_bytes_per_block_optin);
+}
+
 std::string text_or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
 std::string measured(const std::optional<double>& value, const char* unit) {
@@ -41,11 +49,16 @@ Cells gpu_rows(const Device& d) {
       {"warp size", number_text(d.warp_size)},
       {"threads a block", number_text(d.max_threads_per_block)},
       {"threads a multiprocessor", number_text(d.max_threads_per_sm)},
+      {"warps a multiprocessor",
+       d.warp_size > 0 ? number_text(d.max_threads_per_sm / d.warp_size) : "-"},
       {"registers a block", number_text(d.registers_per_block)},
       {"registers a multiprocessor", number_text(d.registers_per_sm)},
       {"shared memory a block", bytes_text(d.shared_bytes_per_block)},
       {"shared memory a block, opt-in", bytes_text(d.shared_bytes_per_block_optin)},
       {"shared memory a multiprocessor", bytes_text(d.shared_bytes_per_sm)},
+      {"shared memory reserved a block", reserved_text(d)},
+      {"registers given to a warp", d.compute_capability >= 70 ? "multiples of 256" : "-"},
+      {"warps of a block are given", d.compute_capability >= 70 ? "in fours" : "-"},
       {"L2", bytes_text(d.l2_bytes)},
       {"grid limits", fmt::format("{} x {} x {}", d.max_grid[0], d.max_grid[1], d.max_grid[2])},
       {"block limits", fmt::format("{} x {} x {}", d.max_block[0], d.max_block[1], d.max_block[2])},

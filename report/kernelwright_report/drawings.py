@@ -1,0 +1,111 @@
+"""Pictures drawn without matplotlib, from traces and experiments, and the lines that a rung changes in its parent's text:
+what `<!-- drawing: … -->` and `<!-- diff: … -->` stand for."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import experiments, lessons, theme
+from .results import NoFile, ResultError
+
+if TYPE_CHECKING:
+    from .docs import Project
+
+LESSONS = "ladder/lessons.json"
+DRAWN_BY = ("lessons.py", "experiments.py", "scene.py", "theme.py")
+STAMP = "<!-- kernelwright drawing {} -->"
+MOST_LINES = 12  # of a diff
+PARENT = re.compile(r'\("(\w+)",\s*"(\w+)"')
+
+
+def drawing(project: Project, document: Path, words: list[str]) -> str:
+    """lesson RUNG | block-grid FILE | tile-sizes FILE"""
+    if len(words) != 2 or words[0] not in ("lesson", *experiments.DRAWINGS):
+        raise ResultError(f"drawing: lesson RUNG, or {' FILE, '.join(experiments.DRAWINGS)} FILE.")
+    if words[0] == "lesson":
+        op = "reduce" if document.parent.name == "reduce" else "sgemm"
+        lesson = _lesson(project, op, words[1])
+        svg, stem, alt = lessons.draw(lesson), f"lesson-{op}-{words[1]}", f"{words[1]}: who computes and reads what"
+    else:
+        source = project.find(words[1])
+        svg = experiments.DRAWINGS[words[0]](source.read_text(encoding="utf-8"))
+        stem, alt = f"{source.parent.name}-{words[0]}", words[0].replace("-", " and ")
+    return _saved(project, document, svg, stem, alt)
+
+
+def _lesson(project: Project, op: str, rung: str) -> lessons.Lesson:
+    path = project.root / LESSONS
+    if not path.is_file():
+        raise NoFile(f"{LESSONS}: no such file. Write it with `tools/trace_lessons.py PROGRAM > {LESSONS}`.")
+    known = project.once(("lessons",), lambda: lessons.read(path.read_text(encoding="utf-8")))
+    if (op, rung) not in known:
+        raise ResultError(f"{LESSONS} has no {op} rung '{rung}'.")
+    return known[op, rung]
+
+
+def _saved(project: Project, document: Path, svg: str, stem: str, alt: str) -> str:
+    """Writes the light and the dark picture where they differ; the text that shows them."""
+    paths = {}
+    stamp = STAMP.format(hashlib.sha256(svg.encode()).hexdigest()[:16])
+    for name, content in ((stem, svg), (f"{stem}-dark", theme.dark_svg(svg))):
+        path = Path("docs/img") / f"{name}.svg"
+        whole = content.replace("<svg", f"{stamp}\n<svg", 1)
+        target = project.root / path
+        if not target.is_file() or target.read_text(encoding="utf-8") != whole:
+            project.changed.append(str(path))
+            if not project.check:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(whole, encoding="utf-8")
+        paths[name] = _relative(project.root / path, document)
+    return (
+        f'<picture>\n<source media="(prefers-color-scheme: dark)" srcset="{paths[f"{stem}-dark"]}">\n'
+        f'<img alt="{alt}" src="{paths[stem]}">\n</picture>'
+    )
+
+
+def _relative(path: Path, document: Path) -> str:
+    return Path(os.path.relpath(path, document.parent)).as_posix()
+
+
+# ---------------------------------------------------------------- what changed
+
+
+def diff(project: Project, document: Path, words: list[str]) -> str:
+    """RUNG [only WORD...]: the lines of its kernel that are not its parent's; only those with one of the words."""
+    op = "reduce" if document.parent.name == "reduce" else "sgemm"
+    folder = project.root / "ladder" / op
+    rung, wanted = words[0], words[2:] if words[1:2] == ["only"] else []
+    parent = dict(PARENT.findall((folder / "rungs.cu").read_text(encoding="utf-8"))).get(rung)
+    if parent is None or words[1:2] not in ([], ["only"]):
+        raise ResultError(f"diff: RUNG [only WORD...]; ladder/{op}/rungs.cu names {parent or 'no parent'} of '{rung}'.")
+    files = [folder / f"{name}.cu" for name in (parent, rung)]
+    for file in files:
+        if not file.is_file():
+            raise ResultError(f"diff: no {file.name} in ladder/{op}.")
+    changed = _changed(*(_kernel_lines(file.read_text(encoding="utf-8")) for file in files))
+    shown = [line for line in changed if not wanted or any(word in line for word in wanted)][:MOST_LINES]
+    rest = len(changed) - len(shown)
+    text = f"Changed against `{parent}`" + (f", with {rest} more lines that follow from these." if rest else ".")
+    return "```diff\n" + "\n".join(shown) + f"\n```\n\n{text}"
+
+
+def _kernel_lines(content: str) -> list[str]:
+    """The kernel's lines without comments, shifted left."""
+    body = content[content.index("__global__") :]
+    body = body[: body.index("}  // namespace")]
+    lines = [re.sub(r"\s*//.*", "", line).rstrip() for line in body.splitlines()]
+    return [line[2:] if line.startswith("  ") else line for line in lines[1:] if line.strip()]
+
+
+def _changed(old: list[str], new: list[str]) -> list[str]:
+    """Removed and added lines, in the text's order."""
+    changed: list[str] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            changed += [f"- {line}" for line in old[a:b]] + [f"+ {line}" for line in new[c:d]]
+    return changed
