@@ -36,6 +36,10 @@ std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
   return {{number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
 }
 std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
+std::map<std::uintptr_t, std::string> operands_of(const Attention& p) {
+  const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
+  return {{number(p.q), "Q"}, {number(p.k), "K"}, {number(p.v), "V"}, {number(p.o), "O"}};
+}
 
 template <class Problem>
 Watched<Problem> watched;
