@@ -9,7 +9,7 @@ Both work on the same buffers, as CUDA graphs that take turns; between them a bu
 calls go over sets of operands that together exceed it, as `--l2 cold` does. The file gets a row a reduction that PyTorch
 has a function for: kernel `pytorch`, role `peer`, and in `beside_us` the median of the library's own time in this process,
 which its time compares with. Needs PyTorch with a GPU. Reductions with no function that gives the result in one call are
-left out.
+left out. Ctrl-C ends a run with the rows that are done.
 """
 
 from __future__ import annotations
@@ -336,6 +336,9 @@ def main() -> int:
             print(f"\r{i + 1} of {len(problems)}: {name_of(own):<60.60}", end="", file=sys.stderr)
             try:
                 samples = measure(own, library, stream, flush, arguments.budget_ms)
+            except KeyboardInterrupt:
+                print(f"\ninterrupted: {len(problems) - i} are left out", file=sys.stderr)
+                break
             except (RuntimeError, NotImplementedError) as error:
                 print(f"\n{name_of(own)}: {str(error).splitlines()[0]}", file=sys.stderr)
                 samples = None

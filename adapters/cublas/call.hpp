@@ -78,8 +78,8 @@ enum class Triangle : std::uint8_t { none, lower, upper };
 
 // What is computed: a product, or a routine of level 3 (kernelwright/level3.hpp). Those are column-
 // major. Updates have m = n, and B, which ssyrk has as A, transposed as A is; of the others k is
-// the size of A; strsm has its B as C.
-enum class Routine : std::uint8_t { gemm, syrk, syrkx, syr2k, symm, trmm, trsm };
+// the size of A; strsm has its B as C. A factorisation has A as all three matrices.
+enum class Routine : std::uint8_t { gemm, syrk, syrkx, syr2k, symm, trmm, trsm, potrf };
 
 enum class Form : std::uint8_t { one, strided, pointers };
 
@@ -108,6 +108,7 @@ struct Product {
   Routine routine = Routine::gemm;
   Triangle triangle = Triangle::none;
   bool on_right = false, unit_diagonal = false;  // A
+  int* info = nullptr;                           // of potrf, on the device
   bool scalars_on_device = false;
   // Matrices and scalars are complex: sizes and strides count complex elements, pointers lead to
   // their real parts, and there is nothing beside them.

@@ -23,7 +23,8 @@ extern "C" __attribute__((visibility("hidden"), used)) Answer kw_dlsym_answer(vo
   using namespace kw::cublas;
   const Dlsym real = real_dlsym();
   const Answer ask_on{nullptr, reinterpret_cast<void*>(real)};
-  if (name == nullptr || std::strncmp(name, "cublas", 6) != 0) return ask_on;
+  if (name == nullptr) return ask_on;
+  if (std::strncmp(name, "cublas", 6) != 0 && std::strncmp(name, "cusolver", 8) != 0) return ask_on;
   Symbol symbol{};
   void* const hook = hook_of(name, &symbol);
   // A library's own search behind itself is none of ours.

@@ -1,5 +1,5 @@
-// The parameters of cuBLAS's functions, a form of the table of symbols each, as NVIDIA's public
-// documentation has them; sizes are of type `Int`. And the same names as arguments.
+// The parameters of cuBLAS's and cuSOLVER's functions, a form of the table of symbols each, as
+// NVIDIA's public documentation has them; sizes are of type `Int`. And the same names as arguments.
 #pragma once
 
 #include "abi.hpp"
@@ -109,6 +109,23 @@
 #define KW_ARGUMENTS_lt_matmul                                                                     \
   handle, description, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout, algorithm, \
       workspace, workspace_bytes, stream
+
+// Of cuSOLVER.
+#define KW_PARAMETERS_potrf(Int)                                                              \
+  Handle handle, Enum fill, Int n, float *a, Int lda, float *workspace, Int workspace_floats, \
+      int *info
+#define KW_ARGUMENTS_potrf handle, fill, n, a, lda, workspace, workspace_floats, info
+#define KW_PARAMETERS_potrf_size(Int) \
+  Handle handle, Enum fill, Int n, float *a, Int lda, int *workspace_floats
+#define KW_PARAMETERS_xpotrf(Int)                                                              \
+  Handle handle, void *options, Enum fill, Int n, Enum type_a, void *a, Int lda, Enum compute, \
+      void *on_device, std::size_t device_bytes, void *on_host, std::size_t host_bytes, int *info
+#define KW_ARGUMENTS_xpotrf                                                                        \
+  handle, options, fill, n, type_a, a, lda, compute, on_device, device_bytes, on_host, host_bytes, \
+      info
+#define KW_PARAMETERS_xpotrf_size(Int)                                                 \
+  Handle handle, void *options, Enum fill, Int n, Enum type_a, const void *a, Int lda, \
+      Enum compute, std::size_t *device_bytes, std::size_t *host_bytes
 
 #define KW_PARAMETERS_destroy(Int) Handle handle
 #define KW_ARGUMENTS_destroy handle

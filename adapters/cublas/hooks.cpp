@@ -1,8 +1,9 @@
-// The exported functions: each has cuBLAS's own parameters, brings them into the one form of
-// call.hpp, and hands the call on. All of them follow from the table of symbols.
+// The exported functions: each has cuBLAS's or cuSOLVER's own parameters, brings them into the one
+// form of call.hpp, and hands the call on. All of them follow from the table of symbols.
 #include <cstring>
 #include <tuple>
 
+#include "factor_decode.hpp"
 #include "forms.hpp"
 #include "lt_decode.hpp"
 #include "serve.hpp"
@@ -292,6 +293,9 @@ KW_DECODE(trsm) {
   return call;
 }
 
+KW_DECODE(potrf) { return decode_factorisation(vendor, symbol, {KW_ARGUMENTS_potrf}); }
+KW_DECODE(xpotrf) { return decode_factorisation(vendor, symbol, {KW_ARGUMENTS_xpotrf}); }
+
 KW_DECODE(lt_matmul) {
   KW_UNUSED(algorithm, workspace, workspace_bytes);
   Call call;
@@ -344,6 +348,8 @@ KW_SERVED(symm)
 KW_SERVED(trmm)
 KW_SERVED(trsm)
 KW_SERVED(lt_matmul)
+KW_SERVED(potrf)
+KW_SERVED(xpotrf)
 
 // The end of a handle is followed, not decided.
 template <class Int>
@@ -369,11 +375,11 @@ using namespace kw::cublas;
     return answer_##form<integer>(Symbol::symbol, __builtin_return_address(0),                    \
                                   KW_ARGUMENTS_##form);                                           \
   }
-KW_CUBLAS_SYMBOLS(KW_EXPORT)
+KW_SYMBOLS(KW_EXPORT)
 
 void* kw::cublas::hook_of(const char* name, Symbol* symbol) {
 #define KW_ADDRESS(symbol, form, integer, library) reinterpret_cast<void*>(&::symbol),
-  static void* const hooks[] = {KW_CUBLAS_SYMBOLS(KW_ADDRESS)};
+  static void* const hooks[] = {KW_SYMBOLS(KW_ADDRESS)};
   for (std::size_t index = 0; index < symbol_count; ++index) {
     if (std::strcmp(name, symbols[index].name) != 0) continue;
     *symbol = static_cast<Symbol>(index);

@@ -14,7 +14,7 @@ Reason judge_times(const Policy& policy, bool measured, const Product& p, double
                        static_cast<double>(p.batch);
   const bool is_half =
       p.routine != Routine::gemm && p.routine != Routine::syr2k && p.routine != Routine::symm;
-  const double operations = is_half ? whole / 2 : whole;
+  const double operations = p.routine == Routine::potrf ? whole / 6 : is_half ? whole / 2 : whole;
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
   const bool slower =
@@ -58,6 +58,7 @@ Reason check_arguments(const Product& p) {
     return Reason::nothing_to_do;
   }
   if (p.a == nullptr || p.b == nullptr || p.c == nullptr) return Reason::arguments;
+  if (p.routine == Routine::potrf && p.info == nullptr) return Reason::arguments;
   return Reason::none;
 }
 

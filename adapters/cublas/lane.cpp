@@ -43,17 +43,19 @@ struct Products {
 };
 template <class One, class Strided, class Pointers>
 Products(One, Strided, Pointers) -> Products<One, Strided, Pointers>;
-template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm>
+template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm, class Potrf>
 struct Routines {
   Syrk syrk;
   Syrkx syrkx, syr2k;
   Symm symm;
   Trmm trmm;
   Trsm trsm;
+  Potrf potrf;
 };
 
-template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm>
-Routines(Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm) -> Routines<Syrk, Syrkx, Symm, Trmm, Trsm>;
+template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm, class Potrf>
+Routines(Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm, Potrf)
+    -> Routines<Syrk, Syrkx, Symm, Trmm, Trsm, Potrf>;
 
 // A routine of level 3, by one of these.
 template <class Library, class Call>
@@ -79,6 +81,7 @@ kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {
     case Routine::trsm:
       return call(kw.trsm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, p.alpha, a, p.lda, c,
                   p.ldc);
+    case Routine::potrf: return call(kw.potrf, p.layout, uplo, p.n, c, p.ldc, p.info);
     case Routine::gemm: break;
   }
   return KW_STATUS_UNSUPPORTED;
@@ -220,8 +223,8 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
   const KernelwrightLibrary& kw = library();
   const Products real = {kw.kwPlanSgemm, kw.kwPlanSgemmStridedBatched, kw.kwPlanSgemmBatched};
   const Products complex = {kw.kwPlanCgemm, kw.kwPlanCgemmStridedBatched, kw.kwPlanCgemmBatched};
-  const Routines routines = {kw.kwPlanSsyrk, kw.kwPlanSsyrkx, kw.kwPlanSsyr2k,
-                             kw.kwPlanSsymm, kw.kwPlanStrmm,  kw.kwPlanStrsm};
+  const Routines routines = {kw.kwPlanSsyrk, kw.kwPlanSsyrkx, kw.kwPlanSsyr2k, kw.kwPlanSsymm,
+                             kw.kwPlanStrmm, kw.kwPlanStrsm,  kw.kwPlanSpotrf};
   const auto ask = [&](auto function, auto... arguments) {
     return function(handle_, arguments..., plan);
   };
@@ -257,8 +260,8 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   const KernelwrightLibrary& kw = library();
   const Products real = {kw.kwSgemm, kw.kwSgemmStridedBatched, kw.kwSgemmBatched};
   const Products complex = {kw.kwCgemm, kw.kwCgemmStridedBatched, kw.kwCgemmBatched};
-  const Routines routines = {kw.kwSsyrk, kw.kwSsyrkx, kw.kwSsyr2k,
-                             kw.kwSsymm, kw.kwStrmm,  kw.kwStrsm};
+  const Routines routines = {kw.kwSsyrk, kw.kwSsyrkx, kw.kwSsyr2k, kw.kwSsymm,
+                             kw.kwStrmm, kw.kwStrsm,  kw.kwSpotrf};
   return with_functions(product, real, complex, routines, [&](auto function, auto... arguments) {
     return function(handle_, arguments...);
   });

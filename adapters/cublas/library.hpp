@@ -17,7 +17,7 @@ namespace kw::cublas {
   row(kwSgemmStridedBatched) row(kwSgemmBatched) row(kwPlanSgemm) \
   row(kwPlanSgemmStridedBatched) row(kwPlanSgemmBatched) row(kwSsyrk) row(kwSsyrkx) row(kwSsyr2k) \
   row(kwSsymm) row(kwStrmm) row(kwStrsm) row(kwPlanSsyrk) row(kwPlanSsyrkx) row(kwPlanSsyr2k) \
-  row(kwPlanSsymm) row(kwPlanStrmm) row(kwPlanStrsm) row(kwCgemm) \
+  row(kwPlanSsymm) row(kwPlanStrmm) row(kwPlanStrsm) row(kwSpotrf) row(kwPlanSpotrf) row(kwCgemm) \
   row(kwCgemmStridedBatched) row(kwCgemmBatched) row(kwPlanCgemm) row(kwPlanCgemmStridedBatched) \
   row(kwPlanCgemmBatched) row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)

@@ -180,9 +180,10 @@ void Record::warn_once(const std::string& topic, const std::string& text) {
 
 void Record::call_line(const Call& call, Reason reason, const Outlook& outlook, bool captured,
                        double host_us) {
-  const std::string how = reason == Reason::none ? std::string("taken, ") + name_of(outlook.math) +
-                                                       " by " + outlook.kernel
-                                                 : std::string("to cuBLAS: ") + text_of(reason);
+  const std::string how =
+      reason == Reason::none
+          ? std::string("taken, ") + name_of(outlook.math) + " by " + outlook.kernel
+          : std::string("to ") + vendor_name(call.symbol) + ": " + text_of(reason);
   line(LogLevel::calls, std::string(row_of(call.symbol).name) + " " + shape_of(call.product) +
                             ", " + how + format(", %.1f us of host time", host_us) +
                             (captured ? ", captured" : ""));

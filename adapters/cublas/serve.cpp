@@ -28,8 +28,9 @@ struct Outcome {
 
 void warn_of_refusal(Session& in, const Lane& lane, const Call& call, kwStatus_t said) {
   const char* const name = row_of(call.symbol).name;
-  in.record().warn_once(name, std::string(name) + " goes to cuBLAS, the library says " +
-                                  library().kwStatusString(said) + ": " + lane.last_error());
+  in.record().warn_once(name, std::string(name) + " goes to " + vendor_name(call.symbol) +
+                                  ", the library says " + library().kwStatusString(said) + ": " +
+                                  lane.last_error());
 }
 
 bool compute(Session& in, Lane& lane, const Call& call, Arithmetic math) {
@@ -91,7 +92,9 @@ Status serve(Call& call, const Forward& forward) {
   const bool recording = in.is_recording();
   const std::int64_t began = recording ? now_ns() : 0;
   Outcome outcome = take(in, call, forward);
-  const Status status = outcome.reason == Reason::none ? status_success : pass_on(forward);
+  // cuSOLVER calls cuBLAS by its exported names: what that is asked may be taken.
+  const auto pass = [&] { return is_of_solver(call.symbol) ? forward() : pass_on(forward); };
+  const Status status = outcome.reason == Reason::none ? status_success : pass();
   if (recording) count(in, call, outcome, now_ns() - began);
   return status;
 }

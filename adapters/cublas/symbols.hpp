@@ -1,7 +1,7 @@
 // The table of hooked symbols. All else follows from it: the exported functions (hooks.cpp), what
 // dlsym gives (dlsym.cpp), the names in logs, and the tests.
 //
-//   row(symbol, form, integer type of sizes, library of cuBLAS that has it)
+//   row(symbol, form, integer type of sizes, library that has it)
 #pragma once
 
 #include <cstddef>
@@ -50,15 +50,20 @@
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)
+#define KW_CUSOLVER_SYMBOLS(row)                                         \
+  row(cusolverDnSpotrf, potrf, int, cusolver)                            \
+  row(cusolverDnXpotrf, xpotrf, std::int64_t, cusolver)                  \
+  row(cusolverDnDestroy, destroy, int, cusolver)
 // clang-format on
+#define KW_SYMBOLS(row) KW_CUBLAS_SYMBOLS(row) KW_CUSOLVER_SYMBOLS(row)
 
 namespace kw::cublas {
 
 #define KW_NAME(symbol, form, integer, library) symbol,
-enum class Symbol : std::uint8_t { KW_CUBLAS_SYMBOLS(KW_NAME) };
+enum class Symbol : std::uint8_t { KW_SYMBOLS(KW_NAME) };
 #undef KW_NAME
 
-enum class Library : std::uint8_t { cublas, cublasLt };
+enum class Library : std::uint8_t { cublas, cublasLt, cusolver };
 
 struct SymbolRow {
   const char* name;
@@ -66,12 +71,18 @@ struct SymbolRow {
 };
 
 #define KW_ROW(symbol, form, integer, library) {#symbol, Library::library},
-constexpr SymbolRow symbols[] = {KW_CUBLAS_SYMBOLS(KW_ROW)};
+constexpr SymbolRow symbols[] = {KW_SYMBOLS(KW_ROW)};
 #undef KW_ROW
 constexpr std::size_t symbol_count = sizeof symbols / sizeof symbols[0];
 
 constexpr const SymbolRow& row_of(Symbol symbol) {
   return symbols[static_cast<std::size_t>(symbol)];
+}
+
+constexpr bool is_of_solver(Symbol symbol) { return row_of(symbol).library == Library::cusolver; }
+// Where a call goes that is not taken.
+constexpr const char* vendor_name(Symbol symbol) {
+  return is_of_solver(symbol) ? "cuSOLVER" : "cuBLAS";
 }
 
 }  // namespace kw::cublas

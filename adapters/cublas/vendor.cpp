@@ -1,4 +1,4 @@
-// Finding cuBLAS without naming one at build time, and without loading one.
+// Finding cuBLAS and cuSOLVER without naming one at build time, and without loading one.
 #include "vendor.hpp"
 
 #include <dlfcn.h>
@@ -61,6 +61,8 @@ constexpr const char* cublas_names[] = {"libcublas.so.13", "libcublas.so.12", "l
                                         "libcublas.so"};
 constexpr const char* cublas_lt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
                                            "libcublasLt.so.11", "libcublasLt.so"};
+constexpr const char* cusolver_names[] = {"libcusolver.so.13", "libcusolver.so.12",
+                                          "libcusolver.so.11", "libcusolver.so"};
 
 void* own_hook(Symbol symbol) {
   Symbol same{};
@@ -87,8 +89,10 @@ void* in_dependencies_of(const void* caller, const char* name) {
 }
 
 void* anywhere(Symbol symbol) {
-  const bool lt = row_of(symbol).library == Library::cublasLt;
-  for (const char* path : lt ? cublas_lt_names : cublas_names) {
+  const auto& names = row_of(symbol).library == Library::cublas     ? cublas_names
+                      : row_of(symbol).library == Library::cublasLt ? cublas_lt_names
+                                                                    : cusolver_names;
+  for (const char* path : names) {
     if (void* const found = in_library(path, row_of(symbol).name)) return found;
   }
   return nullptr;
@@ -119,6 +123,12 @@ Vendor find(Symbol symbol, const void* caller) {
   if (path == nullptr) return found;
   // Never closed: the library stays.
   static_cast<void>(dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+  if (is_of_solver(symbol)) {
+    get(&found.solver.stream, path, "cusolverDnGetStream");
+    get(&found.solver.potrf_size, path, "cusolverDnSpotrf_bufferSize");
+    get(&found.solver.xpotrf_size, path, "cusolverDnXpotrf_bufferSize");
+    return found;
+  }
   get(&found.getters.stream, path, "cublasGetStream_v2");
   get(&found.getters.pointer_mode, path, "cublasGetPointerMode_v2");
   get(&found.getters.math_mode, path, "cublasGetMathMode");

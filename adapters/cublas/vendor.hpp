@@ -1,10 +1,11 @@
-// The cuBLAS that the program loaded: where calls are forwarded to, and its getters.
+// The cuBLAS and cuSOLVER that the program loaded: where calls are forwarded to, and their getters.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "abi.hpp"
+#include "forms.hpp"
 #include "symbols.hpp"
 
 namespace kw::cublas {
@@ -24,14 +25,22 @@ struct LtGetters {
   bool complete() const { return matmul && layout; }
 };
 
+// Of cuSOLVER, and how much workspace a factorisation needs.
+struct SolverGetters {
+  Status (*stream)(Handle, Stream*) = nullptr;
+  Status (*potrf_size)(KW_PARAMETERS_potrf_size(int)) = nullptr;
+  Status (*xpotrf_size)(KW_PARAMETERS_xpotrf_size(std::int64_t)) = nullptr;
+};
+
 // The program's own function of a hooked symbol, and what is beside it.
 struct Vendor {
   void* function = nullptr;
   Getters getters;
   LtGetters lt_getters;
+  SolverGetters solver;
 };
 
-// For a call from `caller`, an address in the program's code: null where no cuBLAS is loaded. It is
+// For a call from `caller`, an address in the program's code: null where none is loaded. It is
 // looked for once a caller: in the dependencies of the object that the caller belongs to, so that
 // two versions of cuBLAS in one process keep apart; then what a program looked up by itself; then
 // behind this library in the program's global scope; then in a cuBLAS that is loaded anywhere. A

@@ -139,7 +139,16 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
   return least;
 }
 
+double predict_factor_us(const Product& p) {
+  const FactorTime& t = p.triangle == Triangle::upper ? any_upper
+                        : p.n <= few_rows             ? few_lower
+                                                      : many_lower;
+  const auto n = static_cast<double>(p.n);
+  return t.each_us * n + n * n * n / 3 / t.flops_per_us;
+}
+
 double predict_vendor_us(const VendorTimes& times, const Product& product) {
+  if (product.routine == Routine::potrf) return predict_factor_us(product);
   const double real_us = predict_vendor_us(times, vendor_shape(product));
   if (product.is_complex) return complex_share * real_us;
   const RoutineTime t = time_of_routine(product.routine);

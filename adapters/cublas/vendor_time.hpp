@@ -38,10 +38,20 @@ constexpr RoutineTime time_of_routine(Routine routine) {
     case Routine::trmm: return {0.47, 0.02, 10};
     case Routine::trsm: return {0.55, 0.2, 1e9};
     case Routine::gemm:
-    case Routine::symm: break;
+    case Routine::symm:
+    case Routine::potrf: break;
   }
   return {1, 0, 0};
 }
+// cuSOLVER's Cholesky factorisation of n rows takes so much for each row, and for n^3 / 3
+// multiplications and additions; up to `few_rows` the lower triangle, which lies as it likes best,
+// is one kernel's. Fitted to results/h200/level3-spotrf*.json, rather too little than too much.
+struct FactorTime {
+  double each_us, flops_per_us;
+};
+constexpr std::int64_t few_rows = 6144;
+constexpr FactorTime few_lower{0.3, 95e6}, many_lower{0.44, 46e6}, any_upper{0.55, 34e6};
+double predict_factor_us(const Product& product);
 // For a complex product, of what the real one with as many operations takes: rather too little.
 constexpr double complex_share = 0.9;
 // Of the whole call. An epilogue is taken to cost cuBLASLt nothing: its kernels apply it to what

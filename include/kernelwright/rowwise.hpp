@@ -20,8 +20,9 @@
 // In place   y, and sum, may be x or residual itself, element on element and without an index;
 //            else what is written shares no element with anything that is read or written.
 // Arithmetic Of every type in float32. v is rounded after each addition, in the order above. Sums
-//            over a row go on in double from four elements on, the mean is corrected by the sum of
-//            the differences to it, squares are those of the differences, never E[v^2] - E[v]^2.
+//            of exponentials and squares go on in double from eight elements on, of 16-bit types
+//            within a team's registers as trees of float32; the mean is corrected by the sum of the
+//            differences to it, squares are those of the differences, never E[v^2] - E[v]^2.
 //            Errors for the v that there is, in u = 2^-24 and before y is rounded to its type, with
 //            d = max v - v[j] and z what gamma multiplies:
 //              softmax      (8 + 2 d) u of y[j], and what is below 2^-126 may become zero
@@ -39,8 +40,9 @@
 // Errors     kw::Error, as context.hpp has it. argument() is "op", "x", "x.ld", "x.type" ..., "y",
 //            "y.rows" ..., or the field of the options ("options.gamma").
 // Time       Asynchronous on the context's stream, capturable in a graph. One launch; the data is
-//            read once where a row fits the registers of a block (9216 elements), else twice,
-//            the second time from the cache where the device's holds some dozen MiB.
+//            read once where a row fits the registers of a block (9216 elements) or, on Hopper, the
+//            registers or the shared memory of a cluster (1.6 MiB where nothing is added), else
+//            twice, the second time from the cache where the device's holds some dozen MiB.
 // Sources    Online normaliser: Milakov and Gimelshein 2018. Merged variances: Chan, Golub and
 //            LeVeque 1983.
 #pragma once

@@ -1,4 +1,4 @@
-"""FP32 matrix products and reductions of Kernelwright, for arrays of NumPy, CuPy, PyTorch and JAX.
+"""FP32 matrix products, reductions and row-wise operations of Kernelwright, for arrays of NumPy, CuPy, PyTorch and JAX.
 
 Arrays    Whatever has DLPack, `__cuda_array_interface__` or the buffer protocol, in host memory or on a GPU. They are
           used where they are, without a copy; all of a call lie on one device. Strides are free as far as BLAS can
@@ -48,6 +48,8 @@ __all__ = [
     "attention",
     "devices",
     "gemm",
+    "layer_norm",
+    "log_softmax",
     "matmul",
     "matmul_out_of_core",
     "max",
@@ -56,7 +58,9 @@ __all__ = [
     "min_max",
     "norm",
     "plan",
+    "rms_norm",
     "scale_add",
+    "softmax",
     "sum",
     "sum_of_squares",
     "symm",
@@ -72,6 +76,7 @@ from ._devices import Device, devices, plan, synchronize
 from ._level3 import symm, syrk, trmm, trsm
 from ._out_of_core import matmul_out_of_core
 from ._reductions import argmax, argmin, max, mean, min, min_max, norm, sum, sum_of_squares, var
+from ._rowwise import layer_norm, log_softmax, rms_norm, softmax
 
 Math = Literal["fp32", "fp32_split"]
 Activation = Literal["relu", "gelu", "gelu_tanh"]

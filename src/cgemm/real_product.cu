@@ -5,7 +5,7 @@
 //             a complex product has, so its rate is that of a real product of that size.
 // Prediction  8192 cubed in fp32_split: 19 ms for the product at 232 TFLOP/s, 0.4 for the pass.
 // Limits      A launch more, and B read once and written twice: small products, and those with few
-//             rows, go to tile.cu. B' takes twice B's memory, up to 1 GiB: larger products are
+//             rows, go to tile.cu. B' takes twice B's memory, up to 2 GiB: larger products are
 //             computed in parts of columns and k, and with less memory in parts of columns.
 #include <algorithm>
 #include <optional>

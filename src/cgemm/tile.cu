@@ -1,12 +1,14 @@
 // The complex tiles: a product of complex matrices as they are stored, in one launch.
 //
-// Idea        A block computes a tile of C from tiles of A and B that cp.async brings, an element
-// of
-//             8 bytes a copy, into a ring of stages, both k-major. Four FFMAs a pair of elements: a
-//             thread with 8 x 4 outputs reads 24 floats of shared memory for 128 FFMAs. Conjugates
+// Idea        A block computes a tile of C from tiles of A and B that cp.async brings, element by
+//             element, into a ring of stages, both k-major. Four FFMAs a pair of elements: a thread
+//             with 8 x 8 outputs reads 32 floats of shared memory for 256 FFMAs, of two steps along
+//             k in turn. Of two neighbours of B the real parts lie side by side, then the imaginary
+//             parts, so that neither lies in the register bank of its accumulators. Conjugates
 //             cost nothing: conj(A) conj(B) is conj(A B), and A conj(B) is conj(conj(A) B), so the
 //             loop knows two cases and the store turns a sign. Where tiles are few each is cut
-//             along k, and the block that comes last adds up the parts in their order.
+//             along k: between groups of warps of a block, whose sums meet in shared memory, and
+//             between blocks, of which the one that comes last adds up the parts in their order.
 // Prediction  48 TFLOP/s where tiles fill the SMs, as sgemm's async_tile has it; a product of 32
 //             cubed in 3 us.
 // Limits      One block a tile and part, no rows of tiles that take turns: sgemm's larger kernels,
@@ -17,17 +19,13 @@
 
 #include "cgemm/production.hpp"
 #include "cgemm/scalars.hpp"
+#include "cgemm/tile_operand.hpp"
 #include "cgemm/tile_plan.hpp"
-#include "device/async_copy.hpp"
 #include "device/overlap.hpp"
 #include "device/ticket.hpp"
 
 namespace KW_TARGET {
 namespace {
-
-// Two elements between neighbouring k: the copies of a warp that turn an operand then meet all
-// banks.
-constexpr int padding = 2;
 
 template <int index>
 struct TileOf {
@@ -35,15 +33,19 @@ struct TileOf {
   static constexpr int BM = config.bm, BN = config.bn, BK = config.bk;
   static constexpr int TM = config.tm, TN = config.tn, threads = config.threads();
   static constexpr int threads_m = BM / TM, threads_n = BN / TN;
+  static constexpr int parts_k = config.parts_k, threads_of_part = threads / parts_k;
+  // The rows of outputs that a thread stores.
+  static constexpr int rows = TM / parts_k;
   static constexpr int warp_m = threads_m < 8 ? threads_m : 8, warp_n = 32 / warp_m;
+  static_assert(TM % parts_k == 0 && BK % parts_k == 0);
   static_assert(TM % 2 == 0 && TN % 2 == 0 && threads_n % warp_n == 0 && threads_m % warp_m == 0);
   static_assert(threads % BM == 0 && threads % BN == 0 && BK % 8 == 0 && threads / 8 <= BM &&
                 BM % (threads / 8) == 0 && BN % (threads / 8) == 0);
 
   struct Stage {
-    float2 a[BK][BM + padding], b[BK][BN + padding];
+    float2 a[BK][BM + complex_padding], b[BK][BN + complex_padding];
   };
-  static_assert(config.stages * sizeof(Stage) == config.shared_bytes());
+  static_assert(config.stages * sizeof(Stage) == config.ring_bytes());
 };
 
 struct TileParams {
@@ -53,107 +55,67 @@ struct TileParams {
   unsigned* tickets;
 };
 
-// This thread's copies of one operand's tiles, stage after stage along k; zeros beyond the edges.
-// How an operand lies in memory decides which of its elements a thread copies:
-//   along k          x[i * ld + k]; 8 of k side by side, so that a half-warp writes to all banks
-//   across, pairs    x[k * ld + i], where each line begins at 16 bytes: two elements a copy
-//   across           the same, where lines begin anywhere
-template <int Extent, int BK, int threads>
-class ElementCopy {
- public:
-  // `k`: up to where the part goes.
-  __device__ __forceinline__ ElementCopy(const Complex* x, std::int64_t ld, bool along_k,
-                                         std::int64_t extent, std::int64_t i0, std::int64_t k0,
-                                         std::int64_t k)
-      : k_left_(k - k0), along_k_(along_k) {
-    const int tid = static_cast<int>(threadIdx.x);
-    pairs_ = !along_k && ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
-    const int lanes = along_k ? 8 : pairs_ ? Extent / 2 : Extent;  // that stand along memory
-    const int along = tid % lanes * (pairs_ ? 2 : 1), across = tid / lanes;
-    i_ = along_k ? across : along;
-    k_ = along_k ? along : across;
-    const std::int64_t left = extent - i0;
-    i_left_ = left < Extent ? static_cast<int>(left) : Extent;
-    step_ = threads / lanes * ld;
-    from_ = x + (along_k ? (i0 + i_) * ld + k0 + k_ : (k0 + k_) * ld + i0 + i_);
-    stage_step_ = along_k ? BK : BK * ld;
-  }
+// What a thread reads of a stage at one k: elements of a, and of b their parts, two neighbours'
+// real ones and then their imaginary ones.
+template <class T>
+struct Fragments {
+  __align__(16) float2 a[T::TM];
+  __align__(16) float b[2 * T::TN];
 
-  __device__ __forceinline__ void next(float2 (&to)[BK][Extent + padding]) {
-    const int k_here = k_left_ < BK ? static_cast<int>(k_left_) : BK;
-    if (along_k_) {
-      turn(to, k_here);
-    } else if (pairs_) {
-      copy<2>(to, k_here);
-    } else {
-      copy<1>(to, k_here);
-    }
-    from_ += stage_step_;
-    k_left_ -= BK;
-  }
-
- private:
-  __device__ __forceinline__ void turn(float2 (&to)[BK][Extent + padding], int k_here) const {
+  __device__ __forceinline__ void load(const typename T::Stage& s, int kk, int row, int col) {
 #pragma unroll
-    for (int k = 0; k < BK; k += 8) {
-      const Complex* from = from_ + k;
-#pragma unroll
-      for (int i = 0; i < Extent; i += threads / 8) {
-        const bool inside = i_ + i < i_left_ && k_ + k < k_here;
-        async_copy<8>(&to[k_ + k][i_ + i].x, &from->re, inside ? 8 : 0);
-        from += step_;
-      }
-    }
-  }
-  template <int width>
-  __device__ __forceinline__ void copy(float2 (&to)[BK][Extent + padding], int k_here) const {
-    constexpr int lines = threads * width / Extent;  // of k, at a time
-    const int valid = i_left_ - i_ < width ? (i_left_ - i_) * 8 : width * 8;
-    const Complex* from = from_;
-#pragma unroll
-    for (int k = 0; k < BK; k += lines) {
-      const bool inside = i_ < i_left_ && k_ + k < k_here;
-      // More lines than a stage has leave threads without any.
-      if (lines <= BK || k_ < BK)
-        async_copy<width * 8, false>(&to[k_ + k][i_].x, &from->re, inside ? valid : 0);
-      from += step_;
-    }
-  }
-
-  const Complex* from_;
-  std::int64_t step_, stage_step_, k_left_;
-  int i_, k_, i_left_;  // this thread's first element of a stage
-  bool along_k_, pairs_;
-};
-
-// acc += a b over a stage, or, where they differ in their conjugates, acc += conj(a) b.
-template <class T, bool differ>
-__device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
-                                               const typename T::Stage& s, int row, int col) {
-#pragma unroll(T::TM* T::TN >= 32 ? 2 : 4)
-  for (int kk = 0; kk < T::BK; ++kk) {
-    __align__(16) float2 a[T::TM], b[T::TN];
+    for (int j = 0; j < T::TN; j += 2)
+      *reinterpret_cast<float4*>(&b[2 * j]) =
+          *reinterpret_cast<const float4*>(&s.b[kk][col + j * T::threads_n]);
 #pragma unroll
     for (int i = 0; i < T::TM; i += 2)
       *reinterpret_cast<float4*>(&a[i]) =
           *reinterpret_cast<const float4*>(&s.a[kk][row + i * T::threads_m]);
+  }
+  __device__ __forceinline__ float re(int j) const { return b[j / 2 * 4 + j % 2]; }
+  __device__ __forceinline__ float im(int j) const { return b[j / 2 * 4 + j % 2 + 2]; }
+};
+
+// acc += a b, or, where they differ in their conjugates, acc += conj(a) b. Row by row: an FFMA
+// reads a's element from the reuse cache, and b's and the accumulator from two register banks,
+// which OutputQuad arranges. A sum waits for the one before it: those of one part of a in turn.
+template <class T, bool differ>
+__device__ __forceinline__ void add_products(float2 (&acc)[T::TM][T::TN], const Fragments<T>& f) {
 #pragma unroll
-    for (int j = 0; j < T::TN; j += 2)
-      *reinterpret_cast<float4*>(&b[j]) =
-          *reinterpret_cast<const float4*>(&s.b[kk][col + j * T::threads_n]);
-      // A sum waits for the one before it: those of one real or imaginary part in turn.
+  for (int i = 0; i < T::TM; ++i) {
 #pragma unroll
-    for (int i = 0; i < T::TM; ++i) {
+    for (int j = 0; j < T::TN; ++j) acc[i][j].x = fmaf(f.a[i].x, f.re(j), acc[i][j].x);
 #pragma unroll
-      for (int j = 0; j < T::TN; ++j) {
-        acc[i][j].x = fmaf(a[i].x, b[j].x, acc[i][j].x);
-        acc[i][j].y = fmaf(a[i].x, b[j].y, acc[i][j].y);
-      }
+    for (int j = T::TN - 1; j >= 0; --j) acc[i][j].y = fmaf(f.a[i].x, f.im(j), acc[i][j].y);
+    const float to_x = differ ? f.a[i].y : -f.a[i].y, to_y = -to_x;
 #pragma unroll
-      for (int j = 0; j < T::TN; ++j) {
-        acc[i][j].x = fmaf(differ ? a[i].y : -a[i].y, b[j].y, acc[i][j].x);
-        acc[i][j].y = fmaf(differ ? -a[i].y : a[i].y, b[j].x, acc[i][j].y);
-      }
+    for (int j = 0; j < T::TN; ++j) acc[i][j].x = fmaf(to_x, f.im(j), acc[i][j].x);
+#pragma unroll
+    for (int j = T::TN - 1; j >= 0; --j) acc[i][j].y = fmaf(to_y, f.re(j), acc[i][j].y);
+  }
+}
+
+template <class T, bool differ>
+__device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
+                                               const typename T::Stage& s, int row, int col,
+                                               int part) {
+  if constexpr (T::config.ahead) {
+    Fragments<T> f[2];
+    f[0].load(s, part, row, col);
+#pragma unroll 1
+    for (int kk = 0; kk < T::BK; kk += 2 * T::parts_k) {
+      f[1].load(s, kk + T::parts_k + part, row, col);
+      add_products<T, differ>(acc, f[0]);
+      const int next = kk + 2 * T::parts_k;
+      f[0].load(s, (next < T::BK ? next : 0) + part, row, col);
+      add_products<T, differ>(acc, f[1]);
+    }
+  } else {
+#pragma unroll(T::TM* T::TN >= 32 ? 1 : 4)
+    for (int kk = 0; kk < T::BK; kk += T::parts_k) {
+      Fragments<T> f;
+      f.load(s, kk + part, row, col);
+      add_products<T, differ>(acc, f);
     }
   }
 }
@@ -161,13 +123,14 @@ __device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
 template <class T, bool differ>
 __device__ __forceinline__ void multiply(float2 (&acc)[T::TM][T::TN], const Cgemm& p,
                                          std::int64_t entry, std::int64_t row0, std::int64_t col0,
-                                         std::int64_t k0, std::int64_t k, int row, int col) {
+                                         std::int64_t k0, std::int64_t k, int row, int col,
+                                         int of_k) {
   constexpr int stages = T::config.stages;
   auto* const stage = gpu::dynamic_shared<typename T::Stage>();
-  ElementCopy<T::BM, T::BK, T::threads> a(a_of(p, entry), p.lda, p.op_a == Op::none, p.m, row0, k0,
-                                          k);
-  ElementCopy<T::BN, T::BK, T::threads> b(b_of(p, entry), p.ldb, p.op_b != Op::none, p.n, col0, k0,
-                                          k);
+  ElementCopy<T::BM, T::BK, T::threads, false> a(a_of(p, entry), p.lda, p.op_a == Op::none, p.m,
+                                                 row0, k0, k);
+  ElementCopy<T::BN, T::BK, T::threads, true> b(b_of(p, entry), p.ldb, p.op_b != Op::none, p.n,
+                                                col0, k0, k);
   // One group of copies per stage, empty ones at the end included, since async_wait counts groups.
 #pragma unroll
   for (int s = 0; s < stages - 1; ++s) {
@@ -181,24 +144,68 @@ __device__ __forceinline__ void multiply(float2 (&acc)[T::TM][T::TN], const Cgem
     __syncthreads();
     if (at + (stages - 1) * T::BK < k) a.next(stage[ahead].a), b.next(stage[ahead].b);
     async_commit();
-    multiply_stage<T, differ>(acc, stage[now], row, col);
+    multiply_stage<T, differ>(acc, stage[now], row, col, of_k);
     now = now + 1 < stages ? now + 1 : 0;
     ahead = ahead + 1 < stages ? ahead + 1 : 0;
   }
 }
 
+// Two neighbours of a row of outputs in the order in which a thread leaves them in memory. What a
+// thread stores in 16 bytes comes from an aligned quad of registers, and ptxas keeps accumulators
+// in such quads throughout: so the second neighbour's parts lie in even registers and the first
+// one's in odd ones, where b has the first one's in even ones.
+struct OutputQuad {
+  __device__ __forceinline__ static float4 of(const float2& first, const float2& second) {
+    return make_float4(second.x, first.x, second.y, first.y);
+  }
+  __device__ __forceinline__ static void add(const float4& quad, float2& first, float2& second) {
+    second.x += quad.x, first.x += quad.y, second.y += quad.z, first.y += quad.w;
+  }
+};
+
+// The sums over a block's parts along k, in their order: each part's threads get those of as many
+// rows.
+template <class T>
+__device__ __forceinline__ void add_up_in_block(const float2 (&acc)[T::TM][T::TN],
+                                                float2 (&sums)[T::rows][T::TN], int part) {
+  constexpr int quads = T::TM * T::TN / 2, of_row = T::TN / 2;
+  auto* const shared = gpu::dynamic_shared<float4>();
+  const int thread = static_cast<int>(threadIdx.x) % T::threads_of_part;
+  async_wait<0>();
+  __syncthreads();  // nobody reads operands any more
+#pragma unroll
+  for (int q = 0; q < quads; ++q)
+    shared[(part * quads + q) * T::threads_of_part + thread] =
+        OutputQuad::of(acc[q / of_row][q % of_row * 2], acc[q / of_row][q % of_row * 2 + 1]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < T::rows; ++i)
+#pragma unroll
+    for (int j = 0; j < of_row; ++j) {
+      const int q = (part * T::rows + i) * of_row + j;
+      float2 &first = sums[i][2 * j], &second = sums[i][2 * j + 1];
+      first = second = make_float2(0, 0);
+#pragma unroll
+      for (int each = 0; each < T::parts_k; ++each)
+        OutputQuad::add(shared[(each * quads + q) * T::threads_of_part + thread], first, second);
+    }
+}
+
 // Leaves this part's sums, and in the block that comes last brings those of all parts back, added
 // up in their order; false in the others.
 template <class T>
-__device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::TM][T::TN], const TileParams& params,
-                                             std::int64_t tile, std::int64_t part) {
-  constexpr int outputs = T::TM * T::TN;
+__device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::rows][T::TN],
+                                             const TileParams& params, std::int64_t tile,
+                                             std::int64_t part) {
+  constexpr int quads = T::rows * T::TN / 2, of_row = T::TN / 2;
   __shared__ bool is_last;
-  float2* const of_tile =
-      params.sums + tile * params.cut.parts * (outputs * T::threads) + threadIdx.x;
-  float2* const own = of_tile + part * (outputs * T::threads);
+  float4* const of_tile = reinterpret_cast<float4*>(params.sums) +
+                          tile * params.cut.parts * (quads * T::threads) + threadIdx.x;
+  float4* const own = of_tile + part * (quads * T::threads);
 #pragma unroll
-  for (int i = 0; i < outputs; ++i) own[i * T::threads] = acc[i / T::TN][i % T::TN];
+  for (int q = 0; q < quads; ++q)
+    own[q * T::threads] =
+        OutputQuad::of(acc[q / of_row][q % of_row * 2], acc[q / of_row][q % of_row * 2 + 1]);
   __syncthreads();
   if (threadIdx.x == 0) {
     is_last = take_ticket(params.tickets + tile) + 1 == static_cast<unsigned>(params.cut.parts);
@@ -207,16 +214,15 @@ __device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::TM][T::TN], const 
   __syncthreads();
   if (!is_last) return false;
 #pragma unroll
-  for (int i = 0; i < outputs; ++i) acc[i / T::TN][i % T::TN] = make_float2(0, 0);
+  for (int q = 0; q < quads; ++q)
+    acc[q / of_row][q % of_row * 2] = acc[q / of_row][q % of_row * 2 + 1] = make_float2(0, 0);
 #pragma unroll 1
   for (std::int64_t each = 0; each < params.cut.parts; ++each) {
-    const float2* const sums = of_tile + each * (outputs * T::threads);
+    const float4* const sums = of_tile + each * (quads * T::threads);
 #pragma unroll
-    for (int i = 0; i < outputs; ++i) {
-      const float2 sum = sums[i * T::threads];
-      acc[i / T::TN][i % T::TN].x += sum.x;
-      acc[i / T::TN][i % T::TN].y += sum.y;
-    }
+    for (int q = 0; q < quads; ++q)
+      OutputQuad::add(sums[q * T::threads], acc[q / of_row][q % of_row * 2],
+                      acc[q / of_row][q % of_row * 2 + 1]);
   }
   return true;
 }
@@ -232,14 +238,15 @@ __device__ __forceinline__ Complex finished(const Complex* before, const float2&
 }
 
 template <class T>
-__device__ __forceinline__ void store(const float2 (&acc)[T::TM][T::TN], const Cgemm& p,
+__device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
                                       std::int64_t entry, std::int64_t row0, std::int64_t col0,
-                                      bool has_sum, const Complex& alpha) {
+                                      int part, bool has_sum, const Complex& alpha) {
   const Complex beta = beta_of(p);
   Complex* const c = c_of(p, entry);
   const bool pairs = reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && p.ldc % 2 == 0;
 #pragma unroll
-  for (int i = 0; i < T::TM; ++i) {
+  for (int r = 0; r < T::rows; ++r) {
+    const int i = part * T::rows + r;
     const std::int64_t row = row0 + i / 2 * 2 * T::threads_m + i % 2;
     if (row >= p.m) continue;
 #pragma unroll
@@ -247,7 +254,7 @@ __device__ __forceinline__ void store(const float2 (&acc)[T::TM][T::TN], const C
       const std::int64_t col = col0 + j * T::threads_n;
       Complex* const to = c + row * p.ldc + col;
       const auto value = [&](int next) {
-        return finished(to + next, acc[i][j + next], p.conj_b, has_sum, alpha, beta);
+        return finished(to + next, acc[r][j + next], p.conj_b, has_sum, alpha, beta);
       };
       if (pairs && col + 1 < p.n) {
         const Complex x = value(0), y = value(1);
@@ -267,7 +274,9 @@ __global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.
   wait_for_previous_kernel();
   let_next_kernel_start();
   const Cgemm& p = params.problem;
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int of_k = T::parts_k == 1 ? 0 : static_cast<int>(threadIdx.x) / T::threads_of_part;
+  const int thread = static_cast<int>(threadIdx.x) - of_k * T::threads_of_part;
+  const int warp = thread / 32, lane = thread % 32;
   constexpr int warps_n = T::threads_n / T::warp_n;
   const int row = (warp / warps_n * T::warp_m + lane / T::warp_n) * 2;
   const int col = (warp % warps_n * T::warp_n + lane % T::warp_n) * 2;
@@ -286,12 +295,19 @@ __global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.
   float2 acc[T::TM][T::TN] = {};
   if (k0 < k) {
     if (p.conj_a == p.conj_b)
-      multiply<T, false>(acc, p, entry, row0, col0, k0, k, row, col);
+      multiply<T, false>(acc, p, entry, row0, col0, k0, k, row, col, of_k);
     else
-      multiply<T, true>(acc, p, entry, row0, col0, k0, k, row, col);
+      multiply<T, true>(acc, p, entry, row0, col0, k0, k, row, col, of_k);
   }
-  if (params.cut.parts > 1 && !add_up_parts<T>(acc, params, tile, part)) return;
-  store<T>(acc, p, entry, row0 + row, col0 + col, has_sum, alpha);
+  if constexpr (T::parts_k == 1) {
+    if (params.cut.parts > 1 && !add_up_parts<T>(acc, params, tile, part)) return;
+    store<T>(acc, p, entry, row0 + row, col0 + col, of_k, has_sum, alpha);
+  } else {
+    float2 sums[T::rows][T::TN];
+    add_up_in_block<T>(acc, sums, of_k);
+    if (params.cut.parts > 1 && !add_up_parts<T>(sums, params, tile, part)) return;
+    store<T>(sums, p, entry, row0 + row, col0 + col, of_k, has_sum, alpha);
+  }
 }
 
 // --- the rows of the registry
@@ -301,7 +317,9 @@ constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
 template <int index>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   constexpr ComplexTile tile = complex_tiles[index];
-  if (complex_tile_count(tile.config, p) > most_blocks) return std::nullopt;
+  if (complex_tile_count(tile.config, p) > most_blocks ||
+      tile.config.shared_bytes() > static_cast<std::int64_t>(device.shared_bytes_per_block_optin))
+    return std::nullopt;
   const TimedComplexCut fastest = fastest_complex_cut(tile, p, device);
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = fastest.us;

@@ -39,6 +39,7 @@ struct Options {
   bool poison = true;
   int workers = 0;                     // 0: one a hardware thread, at most 16
   int multiprocessors = 0;             // that the device has; 0: one a worker
+  std::size_t block_shared_bytes = 0;  // that a block can ask for; 0: max_shared_bytes
   LaunchObserver* observer = nullptr;  // of every launch; null: nobody watches
 };
 

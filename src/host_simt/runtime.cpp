@@ -24,7 +24,8 @@ Device describe() {
   device.registers_per_block = 65536;
   device.registers_per_sm = 65536;
   device.shared_bytes_per_block = 48 * 1024;
-  device.shared_bytes_per_block_optin = max_shared_bytes;
+  device.shared_bytes_per_block_optin =
+      o.block_shared_bytes > 0 ? o.block_shared_bytes : max_shared_bytes;
   device.shared_bytes_per_sm = 228 * 1024;
   device.l2_bytes = std::size_t{60} << 20;
   device.memory_bytes = memory_bytes();

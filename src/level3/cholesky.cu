@@ -1,36 +1,30 @@
-// cholesky: potrf by halves (cholesky_steps.hpp): blocks of 128 by one kernel, systems by
-// substitution and products (solve_steps.hpp), updates of a triangle by products of which one
-// triangle is computed.
+// cholesky: potrf column after column (level3/cholesky_columns.hpp): panels of 128 columns by one
+// kernel, what they take from later columns by products, of which one has a triangle alone.
 //
-// Prediction  32768, split: 59 ms of products at 200 TFLOP/s, and 256 blocks of 15 us that all
-//             others wait for, each with a system and an update of some microseconds: 70 to 80 ms.
+// Prediction  32768, split: 56 ms of products at 210 TFLOP/s, 256 panels of 10 to 30 us, and the
+//             products of k = 128 and 256, which memory and launches bound: 4 ms; 65 to 70 ms.
 #include <optional>
 #include <utility>
 
-#include "level3/cholesky_block.hpp"
+#include "level3/cholesky_panel.hpp"
 #include "level3/production.hpp"
 #include "level3/solve_steps.hpp"
-#include "level3/updates.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-// Unknowns of a solution's block: as many as fit.
-int solve_size_of(const Device& device) {
-  constexpr int usual = solve_sizes[0], small = 128;
-  return device.shared_bytes_per_block_optin < solve_shared_bytes(usual, solve_lines[0]) ? small
-                                                                                         : usual;
-}
-
 template <Math math>
 struct CholeskyKernel {
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
-    if (!p.factors() || device.shared_bytes_per_block_optin < sizeof(CholeskyShared))
-      return std::nullopt;
+    if (!p.factors() || !has_panels(device)) return std::nullopt;
     Plan<Level3> plan;
     double us = 0;
     ProductForms forms;
-    const auto product = [&](const Sgemm& of) {
+    const auto panel = [&](const level3::CholeskyPanel& of) {
+      us += cholesky_panel_us(of, device);
+      return Status::success();
+    };
+    const auto update = [&](const Sgemm& of) {
       const std::size_t number = forms.find(of);
       if (number == plan.parts.size()) {
         auto part = choose_product(of, device, math);
@@ -40,15 +34,8 @@ struct CholeskyKernel {
       us += plan.parts[number].plan.time_us;
       return Status::success();
     };
-    const auto diagonal = [&](const level3::DiagonalBlock&) {
-      us += cholesky_block_us;
-      return Status::success();
-    };
-    const auto block = [&](const SolveBlock& b) {
-      us += solve_block_us(b.size, b.lines, device);
-      return Status::success();
-    };
-    if (!each_step(p, device, diagonal, block, product).ok()) return std::nullopt;
+    if (!level3::CholeskyColumns(p, panel_columns).each_step(panel, update).ok())
+      return std::nullopt;
     plan.time_us = plan.cost = us;
     if (!plan.min_workspace_bytes) plan.min_workspace_bytes = 0;
     return plan;
@@ -56,30 +43,18 @@ struct CholeskyKernel {
   static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>& plan,
                             Workspace workspace, Stream stream) {
     ProductForms forms;
-    const auto product = [&](const Sgemm& of) {
+    const auto panel = [&](const level3::CholeskyPanel& of) {
+      return launch_cholesky_panel(of, workspace.tickets, device, stream);
+    };
+    const auto update = [&](const Sgemm& of) {
       return launch_planned(plan.parts[forms.find(of)], of, device, workspace, stream);
     };
-    const auto diagonal = [&](const level3::DiagonalBlock& of) {
-      return launch_cholesky_block(of, stream);
-    };
-    const auto block = [&](const SolveBlock& of) { return launch_solve_block(of, device, stream); };
-    return each_step(p, device, diagonal, block, product);
-  }
-  // All steps, the same ones for a plan and for its launches.
-  template <class Diagonal, class Block, class Product>
-  static Status each_step(const Level3& p, const Device& device, const Diagonal& diagonal,
-                          const Block& block, const Product& product) {
-    const int solve_size = solve_size_of(device);
-    return level3::Cholesky(p, cholesky_size)
-        .each_step(
-            diagonal,
-            [&](const Level3& of) { return Solve(of, solve_size).each_step(block, product); },
-            [&](const Level3& of) { return product(Updates(of).product[0]); });
+    return level3::CholeskyColumns(p, panel_columns).each_step(panel, update);
   }
   static Kernel<Level3> row(const char* name) {
     return {.name = name,
             .parent = nullptr,
-            .idea = "by halves: a kernel for blocks, systems and updates between them",
+            .idea = "panels by one kernel, products for what they take from later columns",
             .role = Role::production,
             .math = math,
             .make_plan = make_plan,

@@ -1,6 +1,7 @@
-// A Cholesky factorisation by halves, of the same steps on every device: the first part of the
-// matrix is factored, the block beside it is a system with that triangle, its square is subtracted
-// from the rest, and then that is factored. Blocks on the diagonal are factored by themselves.
+// A Cholesky factorisation by halves, for devices that solve a system as well as they multiply: the
+// first part of the matrix is factored, the block beside it is a system with that triangle, its
+// square is subtracted from the rest, and then that is factored. Blocks on the diagonal are
+// factored by themselves. GPUs go column after column (cholesky_columns.hpp).
 //
 // Method  Recursion over the matrix: Gustavson 1997; the residual of each element stays within that
 //         of sums of n + 1 products (Higham 2002, theorem 10.3).

@@ -12,6 +12,9 @@ KernelList<Level3> triangle_product_rows();  // triangle_product.cu: symm, trmm
 KernelList<Level3> triangle_solve_rows();    // triangle_solve.cu: trsm
 KernelList<Level3> cholesky_rows();          // cholesky.cu: potrf
 
+// In plain FP32.
+KernelList<Level3> level3_tile_rows();  // tile.cu: all but trsm and potrf
+
 KernelLaunch<Level3> level3_loop_launch;
 bool level3_loop_supports(const Level3& problem, const Device& device);
 

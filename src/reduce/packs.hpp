@@ -107,6 +107,12 @@ struct Packs {
   // The element at a pack's position 0; of a head it would lie before the first.
   __device__ __forceinline__ int first_of(int pack) const { return pack * width - skip; }
 
+  // Whether all packs lie within the array, parts of the first and the last one included.
+  __device__ __forceinline__ bool inside() const {
+    const char* bytes = reinterpret_cast<const char*>(boundary);
+    return bytes >= array.begin && bytes + (end + width - 1) / width * 16 <= array.end;
+  }
+
   __device__ __forceinline__ Pack<T> load(int pack) const {
     return load_pack(boundary + pack * width);
   }

@@ -1,10 +1,12 @@
-// reduce_rows and reduce_segments: the launches of sequences.hpp.
-#include "reduce/sequences.hpp"
-
+// reduce_rows and reduce_segments: their launches. Short sequences go to short_sequences.hpp, long
+// ones to chunk_blocks.hpp, large arrays of rows of a few KB to staged_rows.hpp.
 #include <algorithm>
 
+#include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
+#include "reduce/short_sequences.hpp"
+#include "reduce/staged_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -71,6 +73,13 @@ WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
   return lists;
 }
 
+template <ReduceKind kind, class T>
+StagedElement staged_element() {
+  using A = Accumulator<kind, T>;
+  constexpr bool finds_place = kind == ReduceKind::arg_min || kind == ReduceKind::arg_max;
+  return {sizeof(T), WarpStages<A>::places_bytes, finds_place};
+}
+
 struct LaunchSequences {
   const Reduce& p;
   const Device& device;
@@ -110,8 +119,21 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
+  Status staged(const T* data, const Sequences& rows, const StagedPlan& plan) const {
+    const int bytes = WarpStages<Accumulator<kind, T>>::bytes(plan);
+    return gpu::launch(
+        reduce_staged_kernel<kind, T>,
+        {dim3(blocks_for(p.rows, 1, device.sm_count)),
+         dim3(static_cast<unsigned>(plan.warps) * warp_lanes),
+         static_cast<std::size_t>(plan.warps) * static_cast<std::size_t>(bytes), stream, true},
+        data, rows, plan, sink());
+  }
+
+  template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
+    const StagedPlan plan = plan_staged_rows(p, staged_element<kind, T>(), device);
+    if (plan.warps > 0) return staged<kind>(data, rows, plan);
     for (int group = 1; group <= warp_lanes; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }

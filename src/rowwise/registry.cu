@@ -12,8 +12,16 @@ bool looks_at_rows(const Rowwise& p, const Device&) { return p.op != RowwiseOp::
 
 KernelList<Rowwise> rowwise_production() {
   KernelList<Rowwise> kernels = {
-      {"rowwise_rows", nullptr, "a row in the registers of some lanes, a warp or a block",
-       Role::production, Math::fp32, rowwise_rows_supports, no_workspace<Rowwise>, rowwise_rows}};
+      {"rowwise_plain", nullptr, "a plain row in packs in the registers of lanes or a block",
+       Role::production, Math::fp32, rowwise_plain_supports, no_workspace<Rowwise>, rowwise_plain}};
+  if constexpr (gpu::has_nvidia_kernels) {
+    kernels.push_back(
+        {"rowwise_ring", nullptr, "a plain row through rings in the shared memory of a cluster",
+         Role::production, Math::fp32, rowwise_ring_supports, no_workspace<Rowwise>, rowwise_ring});
+  }
+  kernels.push_back({"rowwise_rows", nullptr,
+                     "a row in the registers of some lanes, a warp or a block", Role::production,
+                     Math::fp32, rowwise_rows_supports, no_workspace<Rowwise>, rowwise_rows});
   if constexpr (gpu::has_nvidia_kernels) {
     kernels.push_back({"rowwise_shared", nullptr,
                        "a row in a block's shared memory, or a cluster's", Role::production,

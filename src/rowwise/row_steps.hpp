@@ -153,8 +153,9 @@ __device__ __forceinline__ void normalise(float (&v)[values], const NormTotal& t
                                           float first_mean, float epsilon) {
   const float scale = reciprocal_deviation(total, epsilon);
   const float correction = static_cast<float>(total.mean - static_cast<double>(first_mean));
+  const float shift = -correction * scale;
 #pragma unroll
-  for (int i = 0; i < values; ++i) v[i] = (v[i] - correction) * scale;
+  for (int i = 0; i < values; ++i) v[i] = fmaf(v[i], scale, shift);
 }
 
 }  // namespace KW_TARGET::rowwise

@@ -26,7 +26,9 @@ struct SumOfEach {
 // with the same bits: what is combined is symmetrical. All lanes of the warp call it.
 template <class T, class Combine>
 __device__ __forceinline__ T combine_lanes(T value, int lanes, const Combine& combine) {
-  for (int apart = 1; apart < lanes; apart *= 2) {
+#pragma unroll
+  for (int apart = 1; apart < warp_lanes; apart *= 2) {
+    if (apart >= lanes) break;
     const T other = exchange_words(value, [=](std::uint32_t word) {
       return __shfl_xor_sync(whole_warp(), word, apart, warp_lanes);
     });
@@ -45,6 +47,21 @@ struct LaneTeam {
   }
 };
 
+// The smallest power of two that is no less.
+__device__ __forceinline__ int power_from(int count) {
+  int power = 1;
+  while (power < count) power *= 2;
+  return power;
+}
+
+// Of the totals of so many warps, the same in every lane; `lanes` is power_from(warps).
+template <class T, class Combine>
+__device__ __forceinline__ T combine_totals(const T* totals, int warps, int lanes, const T& nothing,
+                                            const Combine& combine) {
+  const int warp = static_cast<int>(threadIdx.x) & (lanes - 1);
+  return combine_lanes(warp < warps ? totals[warp] : nothing, lanes, combine);
+}
+
 // A block of whole warps. Its shared memory is used in two halves by turns: who writes a half anew
 // has met all threads since they read it.
 struct TeamMemory {
@@ -53,6 +70,7 @@ struct TeamMemory {
 struct BlockTeam {
   TeamMemory* memory;
   int warps;
+  int lanes;  // power_from(warps)
   int turn = 0;
 
   template <class T, class Combine>
@@ -63,7 +81,7 @@ struct BlockTeam {
     value = combine_lanes(value, warp_lanes, combine);
     if (lane == 0) totals[threadIdx.x / warp_lanes] = value;
     __syncthreads();
-    return combine_lanes(lane < warps ? totals[lane] : nothing, warp_lanes, combine);
+    return combine_totals(totals, warps, lanes, nothing, combine);
   }
 };
 

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(most_block_threads, row_blocks_per_sm<values>)
   const auto threads = static_cast<int>(blockDim.x);
   const Places places(format, static_cast<int>(threadIdx.x), threads, static_cast<int>(p.cols),
                       skip_of(p, format, blockIdx.x), 0);
-  BlockTeam team = {&memory, threads / warp_lanes};
+  BlockTeam team = {&memory, threads / warp_lanes, power_from(threads / warp_lanes)};
   compute_row<softmax, values>(p, blockIdx.x, places, true, team);
 }
 

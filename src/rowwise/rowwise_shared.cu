@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "rowwise/gpu_kernels.hpp"
+#include "rowwise/packs.hpp"
 #include "rowwise/shared_rows.hpp"
 
 namespace KW_TARGET {
@@ -39,6 +40,8 @@ std::optional<SharedCut> cut_of(const Rowwise& p, const Device& device) {
 
 bool rowwise_shared_supports(const Rowwise& p, const Device& device) {
   if (p.op == RowwiseOp::map) return false;
+  // Hopper's rings and clusters have these.
+  if (device.compute_capability == 90 && rowwise::is_plain(p)) return false;
   return p.cols == 0 || p.rows == 0 || cut_of(p, device).has_value();
 }
 

@@ -180,7 +180,8 @@ __global__ void __launch_bounds__(shared_threads, 2)
   const int count = count_of(rank);
   const Slice slice = {format, begin, count, skip_of(p, format, at.row),
                        (count + shared_tile - 1) / shared_tile};
-  BlockTeam team = {&shared.team, shared_threads / warp_lanes};
+  BlockTeam team = {&shared.team, shared_threads / warp_lanes,
+                    power_from(shared_threads / warp_lanes)};
   float v[shared_values];
   if constexpr (softmax) {
     const bool logs = p.op == RowwiseOp::log_softmax;

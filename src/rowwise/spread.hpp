@@ -120,7 +120,7 @@ __device__ __forceinline__ void find_total(const Rowwise& p, Format format, cons
   const std::int64_t begin = which * s.slice_elements;
   const std::int64_t end = min(begin + s.slice_elements, p.cols);
   const RowAt at = row_at(p, s.first_row + row);
-  BlockTeam team = {&memory, spread_threads / warp_lanes};
+  BlockTeam team = {&memory, spread_threads / warp_lanes, power_from(spread_threads / warp_lanes)};
   auto own = nothing_yet<softmax>();
   for (std::int64_t first = begin; first < end; first += spread_tile) {
     const Places places = tile_places(format, skip_of(p, format, at.row), first, end);

@@ -2,6 +2,9 @@
 #ifdef KW_HAVE_CUBLAS_HEADERS
 #include <cublasLt.h>
 #include <cublas_v2.h>
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#endif
 
 #include <type_traits>
 
@@ -108,6 +111,18 @@ constexpr bool same_call() {
 #define KW_COMPARE_batched_ex(symbol, form, integer)
 #define KW_COMPARE_strided_ex(symbol, form, integer)
 KW_CUBLAS_SYMBOLS(KW_COMPARE)
+
+#if __has_include(<cusolverDn.h>)
+static_assert(status_success == CUSOLVER_STATUS_SUCCESS);
+static_assert(status_not_initialized == CUSOLVER_STATUS_NOT_INITIALIZED);
+#define KW_COMPARE_potrf KW_COMPARE_PLAIN
+#define KW_COMPARE_xpotrf KW_COMPARE_PLAIN
+KW_CUSOLVER_SYMBOLS(KW_COMPARE)
+static_assert(
+    same_call<Status(KW_PARAMETERS_potrf_size(int)), decltype(::cusolverDnSpotrf_bufferSize)>());
+static_assert(same_call<Status(KW_PARAMETERS_xpotrf_size(std::int64_t)),
+                        decltype(::cusolverDnXpotrf_bufferSize)>());
+#endif
 
 }  // namespace
 }  // namespace kw::cublas

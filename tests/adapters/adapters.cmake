@@ -1,4 +1,4 @@
-# Tests of the adapters without a GPU: a program that is linked with stand-ins for cuBLAS, cuBLASLt and the CUDA driver,
+# Tests of the adapters without a GPU: a program that is linked with stand-ins for cuBLAS, cuBLASLt, cuSOLVER and the CUDA driver,
 # and runs with the adapter loaded before them, the library computing on the CPU.
 set(adapter_sources "${PROJECT_SOURCE_DIR}/adapters/cublas")
 # Its rules are plain functions, which kw_tests calls.
@@ -30,6 +30,8 @@ function(kw_stand_in name soname folder version source)
 endfunction()
 kw_stand_in(kw_stand_in_cublas libcublas.so.13 "${stand_ins}" 13 stand_in_cublas.cpp)
 kw_stand_in(kw_stand_in_cublas_lt libcublasLt.so.13 "${stand_ins}" 13 stand_in_cublas_lt.cpp)
+kw_stand_in(kw_stand_in_cusolver libcusolver.so.12 "${stand_ins}" 12 stand_in_cusolver.cpp)
+target_link_libraries(kw_stand_in_cusolver PRIVATE kw_stand_in_cublas)
 kw_stand_in(kw_stand_in_driver libcuda.so.1 "${stand_ins}" 1 stand_in_driver.cpp)
 # An older cuBLAS, and a library of a program that is linked with it.
 kw_stand_in(kw_stand_in_cublas_12 libcublas.so.12 "${stand_ins}" 12 stand_in_cublas.cpp)
@@ -63,7 +65,8 @@ add_dependencies(kw_cublas_client kw_plugin_12 kw_plugin_13)
 file(GLOB preloaded CONFIGURE_DEPENDS adapters/preloaded/*.cpp)
 add_executable(kw_adapter_tests ${preloaded})
 target_include_directories(kw_adapter_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} adapters "${adapter_sources}")
-target_link_libraries(kw_adapter_tests PRIVATE kw_common kw_stand_in_cublas kw_stand_in_cublas_lt kw_stand_in_driver
+target_link_libraries(kw_adapter_tests PRIVATE kw_common kw_stand_in_cublas kw_stand_in_cublas_lt kw_stand_in_cusolver
+  kw_stand_in_driver
   GTest::gtest nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 # So that no cuBLAS that LD_LIBRARY_PATH knows comes before the stand-in.
 target_link_options(kw_adapter_tests PRIVATE LINKER:--disable-new-dtags LINKER:--no-as-needed LINKER:--export-dynamic)

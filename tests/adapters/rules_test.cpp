@@ -299,6 +299,22 @@ TEST(AdapterVendorTime, RoutinesOfLevel3TakeWhatWasMeasured) {
     EXPECT_LT(predict_vendor_us(times, p), 1.01 * one.us) << one.size;
     EXPECT_GT(predict_vendor_us(times, p), 0.7 * one.us) << one.size;
   }
+  // By triangle as cuSOLVER has it: level3-spotrf.json and level3-spotrf-large.json.
+  const struct {
+    Triangle triangle;
+    std::int64_t n;
+    double us;
+  } factored[] = {{Triangle::lower, 1024, 324},     {Triangle::lower, 4096, 1547},
+                  {Triangle::lower, 8192, 7676},    {Triangle::lower, 16384, 39827},
+                  {Triangle::lower, 32768, 274973}, {Triangle::upper, 1024, 720},
+                  {Triangle::upper, 4096, 4292},    {Triangle::upper, 16384, 57257}};
+  for (const auto& one : factored) {
+    Product p = product(one.n, one.n, one.n);
+    p.routine = Routine::potrf;
+    p.triangle = one.triangle;
+    EXPECT_LT(predict_vendor_us(times, p), 1.01 * one.us) << one.n;
+    EXPECT_GT(predict_vendor_us(times, p), 0.65 * one.us) << one.n;
+  }
   Product p = product(4096, 4096, 4096);
   const double whole = predict_vendor_us(times, p);
   p.routine = Routine::syr2k;

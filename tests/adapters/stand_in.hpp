@@ -1,5 +1,5 @@
-// What the stand-ins for cuBLAS, cuBLASLt and the CUDA driver offer to tests beside the functions
-// of those names.
+// What the stand-ins for cuBLAS, cuBLASLt, cuSOLVER and the CUDA driver offer to tests beside the
+// functions of those names.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +35,11 @@ int cublasSetPointerMode_v2(void* handle, int mode);
 int cublasGetPointerMode_v2(void* handle, int* mode);
 int cublasSetMathMode(void* handle, int mode);
 int cublasGetMathMode(void* handle, int* mode);
+
+int cusolverDnCreate(void** handle);
+int cusolverDnSetStream(void* handle, void* stream);
+// Calls of a function of the stand-in for cuSOLVER since the last such question.
+long stand_in_solver_calls(const char* symbol);
 
 int cublasLtCreate(void** handle);
 int cublasLtDestroy(void* handle);

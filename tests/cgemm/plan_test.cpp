@@ -44,7 +44,7 @@ TEST(ComplexPlan, TheRealProductHasTheSameOperations) {
 
 // Parts of large products lie beside each other, and C is multiplied by beta once.
 TEST(ComplexPlan, LargeProductsAreCut) {
-  Cgemm p = complex_product(100, 16384, 16400);
+  Cgemm p = complex_product(100, 16384, 65600);
   p.op_b = Op::transpose;
   p.ldb = p.k;
   p.beta = {2, 0};
@@ -64,6 +64,11 @@ TEST(ComplexPlan, LargeProductsAreCut) {
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(columns, p.n);
   EXPECT_GE(parts, 4);
+  EXPECT_LT(cut.depth, p.k);
+  // Columns are cut first, and k is only where they are few.
+  const RealCut halves(complex_product(16384, 16384, 16384));
+  EXPECT_EQ(halves.columns, 8192);
+  EXPECT_EQ(halves.depth, 16384);
   const RealCut whole(complex_product(16384, 8192, 8192));
   EXPECT_EQ(whole.columns, 8192);
   EXPECT_EQ(whole.depth, 8192);

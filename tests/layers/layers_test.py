@@ -26,7 +26,8 @@ MAY_INCLUDE = {
     "device": BASE | {"gpu", "host_simt/simt.hpp"},
     **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},
     # Made of products, which it calls through their list of kernels.
-    "level3": BASE | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp"},
+    "level3": BASE
+    | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # Elements of 16 bits, and names of types, are as reductions have them.

@@ -1,5 +1,7 @@
-// Rows and segments through host SIMT, of which a block has more chunks than it finds at a time
-// (src/reduce/sequences.hpp): one multiprocessor, so three blocks at most share all of them.
+// Rows and segments through host SIMT. On one multiprocessor warps have several runs one after the
+// other in each of their stages (src/reduce/staged_rows.hpp), and a block more chunks than it finds
+// at a time (src/reduce/chunk_blocks.hpp), which a device with little shared memory has for all of
+// them.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,7 +22,10 @@ namespace {
 
 class OneWorker {
  public:
-  OneWorker() : before_(host_simt::options()) { host_simt::options().workers = 1; }
+  explicit OneWorker(std::size_t shared_bytes = 0) : before_(host_simt::options()) {
+    host_simt::options().workers = 1;
+    host_simt::options().block_shared_bytes = shared_bytes;
+  }
   OneWorker(const OneWorker&) = delete;
   OneWorker& operator=(const OneWorker&) = delete;
   ~OneWorker() { host_simt::options() = before_; }
@@ -38,8 +43,26 @@ check::ReduceCase sequences_case(ReduceShape shape, ReduceOp op, DataType type) 
   return c;
 }
 
+// Verifies the cases by the kernel of their shape.
+void verify(const std::vector<check::ReduceCase>& cases) {
+  add_developer_backends();
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  for (const check::ReduceCase& c : cases) {
+    check::ReduceTrial trial(bench, c);
+    for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
+      const bool is_rows = std::string_view(kernel.name) == "reduce_rows";
+      if (is_rows != (c.shape == ReduceShape::rows) ||
+          !supports(kernel, trial.problem(), runtime->device()))
+        continue;
+      const check::VerifyResult result = trial.verify(kernel);
+      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+    }
+  }
+}
+
 TEST(ReduceSequences, BlocksOfManyChunks) {
-  const OneWorker one;
+  const OneWorker one(48 << 10);
   std::vector<check::ReduceCase> cases;
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmin}) {
     // One chunk each and a little more than one: over 64 a block, twice what is found at a time.
@@ -59,21 +82,46 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
   segments.type = DataType::float64;
   segments.misalign = 1;
   cases.push_back(segments);
+  verify(cases);
+}
 
-  add_developer_backends();
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
-  for (const check::ReduceCase& c : cases) {
-    check::ReduceTrial trial(bench, c);
-    for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
-      const bool is_rows = std::string_view(kernel.name) == "reduce_rows";
-      if (is_rows != (c.shape == ReduceShape::rows) ||
-          !supports(kernel, trial.problem(), runtime->device()))
-        continue;
-      const check::VerifyResult result = trial.verify(kernel);
-      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+// Rows of every kind that stages know: tiles of several and of one, strips of one round and of
+// more; on and off a boundary, with padding that is read and with padding that is not; and those of
+// both sides, which they leave to others, with segments.
+TEST(ReduceSequences, WarpsWithStages) {
+  const OneWorker one;
+  std::vector<check::ReduceCase> cases;
+  struct Rows {
+    std::int64_t rows, cols, pad, misalign;
+  };
+  constexpr Rows shapes[] = {{700, 17, 1, 3},  {90, 1300, 2, 5},  {60, 1024, 0, 0},
+                             {50, 1025, 3, 7}, {30, 900, 700, 2}, {40, 1500, 1, 3},
+                             {12, 2500, 0, 1}, {12, 4097, 0, 1},  {7, 9000, 1, 0}};
+  constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax,
+                              ReduceOp::min_max};
+  constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::bfloat16,
+                                DataType::int32, DataType::int64};
+  std::size_t turn = run_seed() % 5;
+  for (const Rows& shape : shapes) {
+    for (const ReduceOp op : ops) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, op, types[turn++ % 5]);
+      rows.rows = shape.rows, rows.cols = shape.cols, rows.ld_pad = shape.pad;
+      rows.misalign = shape.misalign;
+      cases.push_back(rows);
     }
   }
+  for (const check::SegmentLengths lengths :
+       {check::SegmentLengths::one_to_32, check::SegmentLengths::uneven,
+        check::SegmentLengths::log_uniform}) {
+    for (const ReduceOp op : ops) {
+      check::ReduceCase segments = sequences_case(ReduceShape::segments, op, types[turn++ % 5]);
+      segments.lengths = lengths;
+      segments.segments = lengths == check::SegmentLengths::log_uniform ? 20 : 1500;
+      segments.misalign = static_cast<std::int64_t>(turn % 4);
+      cases.push_back(segments);
+    }
+  }
+  verify(cases);
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 // check-amd: whether their text compiles for an architecture, in the time that a test may take.
 // Nothing links this.
 #include "reduce/array.hpp"
+#include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
-#include "reduce/sequences.hpp"
+#include "reduce/short_sequences.hpp"
+#include "reduce/staged_rows.hpp"
 #include "rowwise/map.hpp"
+#include "rowwise/plain_rows.hpp"
 #include "rowwise/rows.hpp"
 #include "rowwise/spread.hpp"
 #if !defined(__HIP__)
+#include "rowwise/ring.hpp"
 #include "rowwise/shared_rows.hpp"
 #include "sgemm/hopper/hopper_tile.hpp"
 #include "sgemm/hopper/split.hpp"
@@ -31,13 +35,16 @@ static_assert(stream_tiles[shaped].config.shaped);
       reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
       reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
+      reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 2>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_blocks<false, 16>),
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),
       reinterpret_cast<const void*>(rowwise::map_rows),
 #if !defined(__HIP__)
+      reinterpret_cast<const void*>(rowwise::ring_rows<true, float>),
       reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),

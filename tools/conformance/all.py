@@ -69,6 +69,7 @@ CHECKS = {  # the longest first
     "jax_all": Check("JAX's products, all here", ("jax_products.py",), 240, (), {**WITHOUT_TRITON, **TAKE}, must_take=True),
     "cupy": Check("CuPy's products, by prediction", ("cupy_products.py",), 120, (), must_take=True),
     "cupy_all": Check("CuPy's products, all here", ("cupy_products.py",), 120, (), TAKE, must_take=True),
+    "cusolver": Check("cuSOLVER's Cholesky, all here", ("cusolver_factors.py",), 120, (), TAKE, must_take=True),
     "run_command": Check("kernelwright run and variables", ("run_command.py",), 180, takes_program=True),
     "soak_vendor": Check("mixed products, cuBLAS alone", ("soak.py", "--calls", "800000"), 120, alone=True),
     "soak": Check("two million mixed products", ("soak.py",), 300, env=TAKE, beside="soak_vendor", takes_program=True, alone=True),

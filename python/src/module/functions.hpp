@@ -12,6 +12,7 @@ void add_attention(nb::module_& module);
 void add_level3(nb::module_& module);
 void add_out_of_core(nb::module_& module);
 void add_reductions(nb::module_& module);
+void add_rowwise(nb::module_& module);
 void add_scale_add(nb::module_& module);
 void add_devices(nb::module_& module);
 void add_serving(nb::module_& module);

@@ -29,6 +29,7 @@ NB_MODULE(_core, module) {
   kw::python::add_level3(module);
   kw::python::add_out_of_core(module);
   kw::python::add_reductions(module);
+  kw::python::add_rowwise(module);
   kw::python::add_scale_add(module);
   kw::python::add_devices(module);
   kw::python::add_serving(module);

@@ -54,6 +54,33 @@ RowwiseCase draw_rows(std::size_t number, std::uint64_t seed) {
   return c;
 }
 
+// Without what makes rows other than plain: each operation and type over all forms of teams, at
+// boundaries of memory and not.
+void add_plain_cases(std::vector<RowwiseCase>& cases, std::uint64_t seed) {
+  constexpr std::array<DataType, 3> types = {DataType::float32, DataType::float16,
+                                             DataType::bfloat16};
+  const auto add = [&](std::int64_t rows, std::int64_t cols) {
+    const std::size_t number = cases.size();
+    RowwiseCase c = draw_rows(number, seed);
+    c.op = row_ops[number % 4];  // not map
+    c.type = types[number / 4 % types.size()];
+    c.affine = is_norm(c.op) && number % 8 < 6;
+    c.step_x = c.step_y = 1;
+    c.ldy_pad = c.ldx_pad;
+    c.gathers = c.strays = c.bias = c.sum = c.sum_in_residual = false;
+    c.residual = RowResidual::none;
+    c.rows = rows;
+    c.cols = cols;
+    cases.push_back(c);
+  };
+  for (const std::int64_t cols : {1, 6, 15, 29, 130, 383, 386, 770, 1201}) {
+    for (int i = 0; i < 3; ++i) add(7, cols);
+  }
+  for (int i = 0; i < 4; ++i) add(3, 12280 + 5 * i);
+  for (int i = 0; i < 4; ++i) add(2, 25000 + i);
+  for (int i = 0; i < 4; ++i) add(2, 60001 + i);
+}
+
 }  // namespace
 
 std::vector<RowwiseCase> rowwise_edge_cases(std::uint64_t seed) {
@@ -78,6 +105,7 @@ std::vector<RowwiseCase> rowwise_edge_cases(std::uint64_t seed) {
   // Blocks that have a row or, in clusters, parts of one.
   for (int i = 0; i < 5; ++i) add(1 + i % 2, (i % 3 + 1) * shared_tile + 3 * i - 5);
   for (int i = 0; i < 5; ++i) add(1 + i % 3, 3 * spread_tile + 4 * (i % 2) + i);
+  add_plain_cases(cases, seed);
   return cases;
 }
 

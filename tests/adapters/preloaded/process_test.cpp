@@ -284,19 +284,23 @@ TEST_F(Adapter, WhatTheVendorCallsItselfIsItsOwn) {
 TEST_F(Adapter, DlsymGivesTheHookOfEverySymbol) {
   void* const cublas = dlopen("libcublas.so.13", RTLD_NOW | RTLD_NOLOAD);
   void* const lt = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
-  ASSERT_TRUE(cublas != nullptr && lt != nullptr);
+  void* const cusolver = dlopen("libcusolver.so.12", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_TRUE(cublas != nullptr && lt != nullptr && cusolver != nullptr);
   const auto file_of = [](void* address) {
     Dl_info info{};
     return dladdr(address, &info) != 0 ? std::string(info.dli_fname) : std::string();
   };
   for (const SymbolRow& row : symbols) {
-    void* const library = row.library == Library::cublas ? cublas : lt;
+    void* const library = row.library == Library::cublas     ? cublas
+                          : row.library == Library::cublasLt ? lt
+                                                             : cusolver;
     EXPECT_TRUE(contains(file_of(dlsym(library, row.name)), "libkernelwright_cublas")) << row.name;
     EXPECT_TRUE(contains(file_of(dlsym(RTLD_DEFAULT, row.name)), "libkernelwright_cublas"));
   }
   EXPECT_TRUE(contains(file_of(dlsym(cublas, "cublasSetStream_v2")), "libcublas.so.13"));
   dlclose(cublas);
   dlclose(lt);
+  dlclose(cusolver);
 }
 
 TEST_F(Adapter, DlsymIsTheCLibrarysForAllElse) {

@@ -19,7 +19,7 @@
   namespace kw::cublas {                                   \
   extern "C" Status symbol(KW_PARAMETERS_##form(integer)); \
   }
-KW_CUBLAS_SYMBOLS(KW_DECLARE)
+KW_SYMBOLS(KW_DECLARE)
 #undef KW_DECLARE
 
 extern "C" long stand_in_lt_calls();

@@ -1,0 +1,60 @@
+// How many clusters of a launch a device runs at once: more of them would wait for others to end.
+#pragma once
+
+#include "gpu/gpu.hpp"
+
+#if defined(__CUDACC__)
+#include <map>
+#include <tuple>
+#endif
+
+namespace KW_TARGET::gpu {
+
+#if defined(__CUDACC__)
+namespace detail {
+
+inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* clusters) {
+  const LaunchFacts* facts = nullptr;
+  Status prepared = prepare_launch(kernel, config.shared_bytes, &facts);
+  if (!prepared.ok()) return prepared;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};
+  cudaLaunchConfig_t launch = {};
+  launch.gridDim = dim3(static_cast<unsigned>(config.cluster));
+  launch.blockDim = config.block;
+  launch.dynamicSmemBytes = config.shared_bytes;
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  return check(cudaOccupancyMaxActiveClusters(clusters, kernel, &launch),
+               "clusters that run at once");
+}
+
+}  // namespace detail
+#endif
+
+// With the current device otherwise idle. The driver is asked once by each thread; works while a
+// stream is captured. Without a GPU one cluster runs after the other.
+inline Status clusters_at_once([[maybe_unused]] const void* kernel,
+                               [[maybe_unused]] const LaunchConfig& config, int* clusters) {
+  *clusters = 1;
+#if defined(__CUDACC__)
+  using Question = std::tuple<const void*, int, unsigned, std::size_t, int>;
+  thread_local std::map<Question, int> known;
+  int device = 0;
+  Status status = detail::check(cudaGetDevice(&device), "current device");
+  if (!status.ok()) return status;
+  const Question question = {kernel, device, config.block.x, config.shared_bytes, config.cluster};
+  if (const auto found = known.find(question); found != known.end()) {
+    *clusters = found->second;
+    return Status::success();
+  }
+  Status asked = detail::ask_clusters(kernel, config, clusters);
+  if (asked.ok()) known.emplace(question, *clusters);
+  return asked;
+#else
+  return Status::success();
+#endif
+}
+
+}  // namespace KW_TARGET::gpu

@@ -1,0 +1,104 @@
+// A Cholesky factorisation on a GPU, column after column: the first half of the columns is factored
+// over all rows, what it takes from the other half is one product for the triangle and one for the
+// rows below it, and then the other half is factored. Panels of some columns are factored by
+// themselves (cholesky_panel.hpp); so each row meets a triangle once, and no system is solved
+// apart.
+//
+// Method  Recursion over columns: Toledo 1997, Gustavson 1997; the residual of each element stays
+//         within that of sums of n + 1 products (Higham 2002, theorem 10.3).
+#pragma once
+
+#include <cstdint>
+
+#include "level3/halves.hpp"
+#include "level3/problem.hpp"
+#include "sgemm/problem.hpp"
+
+namespace kw::level3 {
+
+// A triangle on the diagonal and the rows below it, of which there are some only where the triangle
+// is as large as a panel can be: the element of L in a row and a column is a[row * row_step + col *
+// col_step], where row >= col; one of the steps is 1. `first`: of its first row in the matrix.
+struct CholeskyPanel {
+  float* a;
+  std::int64_t row_step, col_step;
+  int size;
+  std::int64_t below;
+  std::int64_t first;
+  int* info;
+};
+
+class CholeskyColumns {
+ public:
+  CholeskyColumns(const Level3& p, std::int64_t columns) : p_(p), columns_(columns) {}
+
+  // Calls panel(CholeskyPanel) and update(Sgemm) in the order of a factorisation, as long as they
+  // succeed. There is a panel even of an empty matrix.
+  template <class Panel, class Update>
+  Status each_step(const Panel& panel, const Update& update) const {
+    return factor(0, p_.m, 0, panel, update);
+  }
+
+ private:
+  template <class Panel, class Update>
+  Status factor(std::int64_t first, std::int64_t size, std::int64_t below, const Panel& panel,
+                const Update& update) const {
+    if (size <= columns_) return panel(panel_of(first, size, below));
+    const std::int64_t part = first_part(size, columns_), left = size - part;
+    Status factored = factor(first, part, below + left, panel, update);
+    if (!factored.ok()) return factored;
+    Status triangle = update(triangle_of(first, part, left));
+    if (!triangle.ok()) return triangle;
+    const Status rows = below > 0 ? update(rows_of(first, part, left, below)) : Status::success();
+    return rows.ok() ? factor(first + part, left, below, panel, update) : rows;
+  }
+
+  bool is_lower() const { return p_.triangle == Triangle::lower; }
+  float* at(std::int64_t row, std::int64_t col) const {
+    return is_lower() ? p_.c + row * p_.ldc + col : p_.c + col * p_.ldc + row;
+  }
+
+  CholeskyPanel panel_of(std::int64_t first, std::int64_t size, std::int64_t below) const {
+    return {.a = at(first, first),
+            .row_step = is_lower() ? p_.ldc : 1,
+            .col_step = is_lower() ? 1 : p_.ldc,
+            .size = static_cast<int>(size),
+            .below = below,
+            .first = first,
+            .info = p_.info};
+  }
+  // The square of the rows from first + part on, which the `left` columns there lose.
+  Sgemm triangle_of(std::int64_t first, std::int64_t part, std::int64_t left) const {
+    Sgemm update = product_of(first, part, first + part, left, first + part, left);
+    update.triangle = p_.triangle;
+    return update;
+  }
+  // The same for the rows below the columns.
+  Sgemm rows_of(std::int64_t first, std::int64_t part, std::int64_t left,
+                std::int64_t below) const {
+    return product_of(first, part, first + part + left, below, first + part, left);
+  }
+  // Rows and columns of L lose the product of the `part` columns before; of U, which lies
+  // transposed, columns and rows.
+  Sgemm product_of(std::int64_t first, std::int64_t part, std::int64_t row, std::int64_t rows,
+                   std::int64_t col, std::int64_t cols) const {
+    Sgemm update;
+    update.m = is_lower() ? rows : cols;
+    update.n = is_lower() ? cols : rows;
+    update.k = part;
+    update.alpha = -1;
+    update.beta = 1;
+    update.op_a = is_lower() ? Op::none : Op::transpose;
+    update.op_b = is_lower() ? Op::transpose : Op::none;
+    update.a = at(is_lower() ? row : col, first);
+    update.b = at(is_lower() ? col : row, first);
+    update.c = at(row, col);
+    update.lda = update.ldb = update.ldc = p_.ldc;
+    return update;
+  }
+
+  const Level3& p_;
+  const std::int64_t columns_;
+};
+
+}  // namespace kw::level3

@@ -1,0 +1,75 @@
+// What level3_tile computes of a call, and how long that takes. Made on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "arithmetic.hpp"
+#include "gpu/device.hpp"
+#include "level3/problem.hpp"
+#include "level3/tile_tuning.hpp"
+#include "sgemm/memory_time.hpp"
+
+namespace kw {
+
+struct Level3TileCount {
+  std::int64_t rows, cols, all;
+};
+inline Level3TileCount level3_tile_count(const Level3TileConfig& tile, const Level3& p) {
+  const std::int64_t rows = ceil_div(p.m, tile.side), cols = ceil_div(p.n, tile.side);
+  return {rows, cols, p.updates_triangle() ? rows * (rows + 1) / 2 : rows * cols};
+}
+
+// k that a tile sums up, at the most.
+inline std::int64_t level3_longest_sum(const Level3& p) {
+  return p.routine == Routine::syr2k ? 2 * p.k : p.k;
+}
+
+// A product that is in place reads all that its block overwrites, and no other block does, where
+// the triangle is no larger than a tile.
+inline bool level3_tile_supports(const Level3TileConfig& tile, const Level3& p) {
+  if (p.routine > Routine::trmm || level3_longest_sum(p) > level3_tile_longest_sum) return false;
+  if (p.in_place() && p.k > tile.side) return false;
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  return p.m < most && p.n < most && level3_tile_count(tile, p).all < most;
+}
+
+inline double level3_operand_bytes(const Level3& p) {
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
+             k = static_cast<double>(p.k);
+  const double c = p.updates_triangle() ? m * (m + 1) / 2 : m * n;
+  const bool reads_c = p.routine != Routine::trmm && (p.beta_at != nullptr || p.beta != 0);
+  const double a = p.updates_triangle() ? m * k : k * (k + 1) / 2;
+  const double b = !p.reads_b() ? 0 : p.updates_triangle() ? m * k : m * n;
+  return 4 * (a + b + (reads_c ? 2 : 1) * c);
+}
+
+inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
+                                     const Device& device) {
+  const Level3TileTimes& t = tile.times;
+  const double sms = std::max(device.sm_count, 1);
+  const auto blocks = static_cast<double>(level3_tile_count(tile.config, p).all);
+  const auto longest = static_cast<double>(ceil_div(level3_longest_sum(p), tile.config.bk));
+  const double side = static_cast<double>(tile.config.side) / tile.config.bk;
+  const double stages =
+      p.routine == Routine::trmm ? std::min(longest, (longest + side) / 2) : longest;
+  const double block_us = t.block_us + (p.updates_triangle() ? 0 : t.diagonal_us);
+  const double most = std::ceil(blocks / sms);  // on one SM
+  const double turns = std::ceil(most / tile.config.blocks_per_sm);
+  const double busy = most * (stages * t.busy_us + block_us);
+  double alone = (turns > 1 ? turns * stages : longest) * t.alone_us + turns * block_us;
+  if (p.routine == Routine::trmm) {
+    const int together = static_cast<int>(std::min<double>(most, tile.config.blocks_per_sm));
+    alone = most * block_us;
+    for (int left = 1; left <= together; ++left)
+      alone += longest / together * std::max(t.alone_us, left * t.busy_us);
+  }
+  const double bytes = level3_operand_bytes(p);
+  const double memory =
+      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes /
+      memory_bytes_per_us(device);
+  return t.first_us + std::max({busy, alone, memory});
+}
+
+}  // namespace kw

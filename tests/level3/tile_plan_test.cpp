@@ -1,0 +1,71 @@
+// What level3_tile takes, and which problems of an H200 are its.
+#include "level3/tile_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "level3/kernels.hpp"
+#include "select.hpp"
+#include "support/h200.hpp"
+
+namespace kw {
+namespace {
+
+Level3 level3_problem(Routine routine, std::int64_t m, std::int64_t n, std::int64_t k) {
+  Level3 p;
+  p.routine = routine;
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  p.a = reinterpret_cast<const float*>(std::uintptr_t{256});
+  p.b = reinterpret_cast<const float*>(std::uintptr_t{1} << 40);
+  p.c = reinterpret_cast<float*>(std::uintptr_t{1} << 44);
+  p.lda = p.updates_triangle() ? k : p.on_left ? m : n;
+  p.ldb = p.updates_triangle() ? k : n;
+  p.ldc = n;
+  return p;
+}
+
+TEST(Level3TilePlan, CountsTilesOfATriangleAndOfAll) {
+  constexpr Level3TileConfig tile = level3_tiles[1].config;
+  EXPECT_EQ(level3_tile_count(tile, level3_problem(Routine::syrk, 129, 129, 5)).all, 6);
+  EXPECT_EQ(level3_tile_count(tile, level3_problem(Routine::trmm, 129, 65, 129)).all, 6);
+  EXPECT_EQ(level3_tile_count(tile, level3_problem(Routine::symm, 64, 1, 64)).all, 1);
+}
+
+TEST(Level3TilePlan, TakesSumsOfOneAccumulatorAndWhatNoOtherBlockOverwrites) {
+  constexpr Level3TileConfig tile = level3_tiles[0].config;
+  const std::int64_t longest = level3_tile_longest_sum;
+  EXPECT_TRUE(level3_tile_supports(tile, level3_problem(Routine::syrk, 9, 9, longest)));
+  EXPECT_FALSE(level3_tile_supports(tile, level3_problem(Routine::syrk, 9, 9, longest + 1)));
+  EXPECT_FALSE(level3_tile_supports(tile, level3_problem(Routine::syr2k, 9, 9, longest / 2 + 1)));
+  EXPECT_FALSE(level3_tile_supports(tile, level3_problem(Routine::trsm, 9, 9, 9)));
+  Level3 p = level3_problem(Routine::trmm, tile.side, 500, tile.side);
+  p.b = p.c;
+  EXPECT_TRUE(level3_tile_supports(tile, p));
+  p.k = p.m = tile.side + 1;
+  EXPECT_FALSE(level3_tile_supports(tile, p));
+}
+
+#ifdef KW_HAVE_HOST_SIMT
+std::string chosen(const Level3& p) {
+  Device device = test::h200();
+  device.kind = DeviceKind::host_simt;
+  static const KernelList<Level3> kernels = on_host::level3_production();
+  return select_kernel(p, device, kernels, Math::fp32)->kernel->name;
+}
+
+TEST(Level3TilePlan, ShortUpdatesAndSmallTrianglesAreTiles) {
+  EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 5681, 5681, 15)).substr(0, 12), "level3_64x64");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrk, 371, 371, 11)), "level3_32x32");
+  EXPECT_EQ(chosen(level3_problem(Routine::trmm, 72, 34, 72)), "level3_32x32");
+  EXPECT_EQ(chosen(level3_problem(Routine::symm, 64, 64, 64)), "level3_32x32");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrk, 4096, 4096, 1024)), "rank_update");
+  EXPECT_EQ(chosen(level3_problem(Routine::trmm, 2048, 2048, 2048)), "triangle_product");
+  EXPECT_EQ(chosen(level3_problem(Routine::symm, 1024, 1024, 1024)), "triangle_product");
+}
+#endif
+
+}  // namespace
+}  // namespace kw
