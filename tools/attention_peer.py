@@ -26,6 +26,7 @@ import torch.nn.functional as functional
 
 U = 2.0**-24
 MATHS = {"fp32": 0, "fp32_split": 1}
+KERNELS = {"fp32": "kernelwright", "fp32_split": "kernelwright_split", "pytorch": "pytorch"}
 SHAPES = (  # batch, heads, kv_heads, queries, keys, dim, causal
     (2, 16, 16, 4096, 4096, 128, 0), (2, 16, 16, 4096, 4096, 128, 2), (8, 12, 12, 1024, 1024, 64, 0),
     (8, 12, 12, 1024, 1024, 64, 2), (1, 32, 8, 2048, 2048, 128, 2), (4, 16, 16, 512, 2048, 64, 0),
@@ -211,7 +212,11 @@ def row(shape, name, math_name, samples, errors, extra):
     }  # fmt: skip
     if samples:
         median = statistics.median(samples)
-        made["time_us"] = {"min": min(samples), "median": median, "max": max(samples), "repeats": len(samples)}
+        quarters = statistics.quantiles(samples, n=4)
+        made["time_us"] = {
+            "min": min(samples), "median": median, "mean": statistics.fmean(samples), "max": max(samples),
+            "iqr": quarters[2] - quarters[0], "repeats": len(samples),
+        }  # fmt: skip
         made["gflops"] = 4.0 * batch * heads * pairs(queries, keys, causal) * dim / median / 1e3
     return made
 
@@ -247,8 +252,9 @@ def measure(shape, library: Library, stream, seed: int, budget_ms: float, extra:
             samples[name].append(event_us(call, stream) / count)
     rows = []
     for name in calls:
-        kernel, math_name = ("pytorch", "fp32") if name == "pytorch" else ("kernelwright", name)
-        made = row(shape, kernel, math_name, samples[name], {**results[name], "unfused_rms": plain["rms"]}, extra)
+        math_name = "fp32" if name == "pytorch" else name
+        made = row(shape, KERNELS[name], math_name, samples[name], {**results[name], "unfused_rms": plain["rms"]}, extra)
+        made["peer"] = "pytorch"
         made["vs_peer"] = statistics.median(samples["pytorch"]) / statistics.median(samples[name])
         rows.append(made)
     return rows
@@ -278,7 +284,7 @@ def accuracy(library: Library, dims, extents) -> list[dict]:
                 o = torch.full_like(q, math.nan)
                 library.attention(q, k, v, o, scale, 0, mask, math_name)()
                 errors = {**error(o, want, size), "unfused_rms": plain["rms"], "unfused_max": plain["max"]}
-                rows.append(row(shape, "kernelwright", math_name, [], errors, {"input": name}))
+                rows.append(row(shape, KERNELS[math_name], math_name, [], errors, {"input": name}))
                 print(f"D {dim} {name:<15} {math_name:<11} rms {errors['rms']:8.3f} max {errors['max']:9.2f} "
                       f"wrong {errors['wrong']} | unfused rms {plain['rms']:8.3f} max {plain['max']:9.2f}", flush=True)  # fmt: skip
     return rows
@@ -297,6 +303,12 @@ def random_shapes(seed: int, count: int):
         if batch * kv_heads * group * queries * keys * dim <= 2**33:
             found.append((batch, kv_heads * group, kv_heads, queries, keys, dim, causal))
     return found
+
+
+def described(name: str) -> dict:
+    """The device as the program's result files have it."""
+    properties = torch.cuda.get_device_properties(0)
+    return {"name": name, "kind": "cuda", "sm_count": properties.multi_processor_count, "memory_bytes": properties.total_memory}
 
 
 def main() -> int:
@@ -332,8 +344,9 @@ def main() -> int:
         device = torch.cuda.get_device_name(0)
         if arguments.json:
             data = {
-                "tool": "tools/attention_peer.py", "command": " ".join(["python3", "tools/attention_peer.py", *sys.argv[1:]]),
-                "device": device, "software": {"kernelwright": library.c.kwVersion().decode(), "pytorch": torch.__version__},
+                "schema": 1, "command": " ".join(["python3", "tools/attention_peer.py", *sys.argv[1:]]),
+                "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": described(device),
+                "software": {"kernelwright": library.c.kwVersion().decode(), "pytorch": torch.__version__},
                 "rows": rows,
             }  # fmt: skip
             arguments.json.write_text(json.dumps(data, indent=1) + "\n")

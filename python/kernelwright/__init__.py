@@ -45,6 +45,7 @@ __all__ = [
     "WorkspaceTooSmallError",
     "argmax",
     "argmin",
+    "attention",
     "devices",
     "gemm",
     "layer_norm",
@@ -70,6 +71,7 @@ __all__ = [
     "var",
 ]
 
+from ._attention import attention
 from ._devices import Device, devices, plan, synchronize
 from ._level3 import symm, syrk, trmm, trsm
 from ._out_of_core import matmul_out_of_core

@@ -16,6 +16,10 @@ def gemm(
 def serve(
     a: Any, b: Any, c: Any, out: Any, dimensions: int, alpha: float, beta: float, activation: int, math: int, smallest: int
 ) -> Any: ...
+def attention(
+    q: Any, k: Any, v: Any, out: Any, mask: Any, scale: Optional[float], causal: int, math: Optional[str],
+    stream: Optional[int], trusted: bool,
+) -> Any: ...
 def syrk(
     alpha: float, a: Any, beta: float, out: Any, upper: bool, transpose: bool, math: Optional[str], stream: Optional[int]
 ) -> Any: ...

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import kernelwright as kw
-from kernelwright import _devices, _level3, _out_of_core, _reductions, _rowwise
+from kernelwright import _attention, _devices, _level3, _out_of_core, _reductions, _rowwise
 
 
-@pytest.mark.parametrize("module", [kw, _level3, _out_of_core, _reductions, _rowwise, _devices])
+@pytest.mark.parametrize("module", [kw, _attention, _level3, _out_of_core, _reductions, _rowwise, _devices])
 def test_examples_of_docstrings(module):
     failed, tried = doctest.testmod(module)
     assert tried > 0 and failed == 0

@@ -219,6 +219,51 @@ def test_gradients_are_served(device):
         within(ours.grad, theirs.grad, 60)
 
 
+def attention_of(q, k, v, **options):
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, **options)
+
+
+ATTENTIONS = {
+    "plain": lambda q, k, v: attention_of(q, k, v),
+    "causal": lambda q, k, v: attention_of(q, k, v, is_causal=True),
+    "scale": lambda q, k, v: attention_of(q, k, v, scale=0.3),
+    "mask": lambda q, k, v: attention_of(q, k, v, attn_mask=torch.linspace(-1, 1, 33 * 40, device=q.device, dtype=q.dtype).view(33, 40)),
+    "hidden": lambda q, k, v: attention_of(q, k, v, attn_mask=torch.ones(33, 40, device=q.device, dtype=torch.bool).tril(5)),
+    "tokens": lambda q, k, v: attention_of(*(x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))),
+}
+
+
+@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("math", MATHS)
+def test_attention_is_served(device, name, math):
+    q, k, v = (torch.randn(2, 3, rows, 64, device=device) for rows in (33, 40, 40))
+    with torch.no_grad():
+        exact = ATTENTIONS[name](q.double(), k.double(), v.double())
+        plain = ATTENTIONS[name](q, k, v)
+        with served(device, math=math) as enabled:
+            result = ATTENTIONS[name](q, k, v)
+        assert enabled.served() == {"taken": 1, "left": 0}
+    within(result, exact, 40)
+    assert result.shape == plain.shape
+
+
+def test_attention_with_gradients_or_dropout_is_pytorchs(device):
+    q, k, v = (torch.randn(2, 3, 8, 64, device=device, requires_grad=True) for _ in range(3))
+    want = torch.autograd.grad(attention_of(q, k, v).square().sum(), (q, k, v))
+    with served(device) as enabled:
+        got = torch.autograd.grad(attention_of(q, k, v).square().sum(), (q, k, v))
+        assert enabled.served()["taken"] == 0
+        with torch.no_grad():
+            attention_of(q.double(), k.double(), v.double())
+            assert enabled.served()["taken"] == 0
+            attention_of(q, k, v)
+            assert enabled.served()["taken"] == 1
+            dropped = attention_of(q, k, v, dropout_p=0.999)  # on the CPU by products, which are served
+            assert (dropped == 0).float().mean() > 0.5
+    for mine, theirs in zip(got, want):
+        assert torch.allclose(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
 def test_what_is_not_served(device):
     a = torch.randn(6, 6, device=device)
     others = [a.double(), a.to(torch.bfloat16), a.to(torch.float16), a.to(torch.complex64)]

@@ -17,6 +17,7 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE sustained          of rates that last
     table: FILE distributed        of products over several devices
     table: FILE gpt2               of kernelwright_gpt2, beside PyTorch
+    table: FILE attention | attention-errors | attention-random | attention-ladder | attention-ladder-causal
     table: FILE rowwise | rowwise-summary       of row-wise operations: a line a call; by operation and length
     table: FILE apps               of whole programs under the drop-in
     table: FILE suite [KERNEL]     of an accuracy file: errors by the peer's, of all kernels or one
@@ -58,7 +59,7 @@ from pathlib import Path
 
 from . import amd, apps, check, counters, distributed, drawings, experiments, gpt2, guard, host_times, library, marks
 from . import pictures as plots
-from . import published, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import attention, published, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -285,6 +286,11 @@ TABLES = {
     "gpt2": ("app", lambda project, result, size: gpt2.table(result)),
     "rowwise": ("", lambda project, result, size: rowwise.table(project.load_all(result.path.as_posix()))),
     "rowwise-summary": ("", lambda project, result, size: rowwise.summary_table(project.load_all(result.path.as_posix()))),
+    "attention": ("attention", lambda project, result, size: attention.table(result)),
+    "attention-errors": ("attention", lambda project, result, size: attention.errors(result)),
+    "attention-random": ("attention", lambda project, result, size: attention.summary(result)),
+    "attention-ladder": ("attention", lambda project, result, size: attention.ladder(result, "none", project.ideas("attention"))),
+    "attention-ladder-causal": ("attention", lambda project, result, size: attention.ladder(result, "from_end", project.ideas("attention"))),
     "accuracy": ("sgemm", lambda project, result, size: tables_errors.accuracy(result)),
     "suite": ("sgemm", _suite),
     "verified": ("", lambda project, result, size: tables_errors.verified(result)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .reductions import Reduction, reduction_of
-from .schema import LEVEL3, ROLES, ROWWISE
+from .schema import ATTENTION, LEVEL3, ROLES, ROWWISE
 
 
 @dataclass(frozen=True, order=True)
@@ -71,6 +71,28 @@ class Rows:
         return f"{self.op} {self.dtype} {self.size}"
 
 
+@dataclass(frozen=True, order=True)
+class Heads:
+    """Attention: what its rows have in common."""
+
+    batch: int
+    heads: int
+    kv_heads: int
+    queries: int
+    keys: int
+    dim: int
+    causal: str
+
+    @property
+    def size(self) -> str:
+        heads = str(self.heads) if self.heads == self.kv_heads else f"{self.heads}/{self.kv_heads}"
+        return "×".join(map(str, (self.batch, heads, self.queries, self.keys, self.dim)))
+
+    @property
+    def label(self) -> str:
+        return self.size if self.causal == "none" else f"{self.size} {self.causal}"
+
+
 @dataclass(frozen=True)
 class Range:
     """From where to where a value spreads, as factors of it."""
@@ -101,7 +123,7 @@ class Row:
         return self.fields.get(name)
 
     @cached_property
-    def shape(self) -> Shape | Reduction | Rows | Program:
+    def shape(self) -> Shape | Reduction | Rows | Heads | Program:
         if self.op == "app":
             return Program(self.app)
         if self.op == "reduce":
@@ -109,6 +131,8 @@ class Row:
         if self.op in ROWWISE:
             ld = self.cols if self.ld is None else self.ld
             return Rows(self.op, self.dtype, self.rows, self.cols, ld, self.misalign or 0, bool(self.residual), bool(self.in_place))
+        if self.op == "attention":
+            return Heads(*(self.fields[name] for name in ATTENTION))
         m, n, k, batch = self.m or 0, self.n or 0, self.k, self.batch or 1
         if self.op == "scale_add":  # two dimensions; one multiply and one add an element
             return Shape(2 * m * n * batch, m, n, m if m == n else 1, "N", "N", batch)

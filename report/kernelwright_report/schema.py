@@ -12,7 +12,7 @@ SCHEMA = 1
 LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm", "spotrf")
 PRODUCTS = ("sgemm", "cgemm", *LEVEL3)  # whose rate is of operations
 ROWWISE = ("softmax", "log_softmax", "layer_norm", "rms_norm", "map")
-OPS = (*PRODUCTS, "scale_add", "reduce", *ROWWISE, "app")
+OPS = (*PRODUCTS, "scale_add", "reduce", *ROWWISE, "attention", "app")
 ROLES = ("rung", "reference", "production", "peer")
 HOST_TIMING = "enqueue"  # such a time is the host's, which has no rate
 SUSTAINED_TIMING = "sustained"  # one kernel back to back for seconds
@@ -45,6 +45,7 @@ OPTIONAL = {
     "l2": str, "timing": str, "peer": str,
     "dtype": str, "reduce_op": str, "shape": str, "rows": int, "cols": int, "ld": int,
     "segments": int, "lengths": str, "misalign": int, "correction": int, "in_place": bool, "residual": bool,
+    "heads": int, "kv_heads": int, "queries": int, "keys": int, "dim": int, "causal": str,
     "alpha": NUMBER, "beta": NUMBER, "alpha_im": NUMBER, "beta_im": NUMBER, "gflops": NUMBER, "gbs": NUMBER, "of_peak": NUMBER,
     "vs_peer": NUMBER, "vs_previous": NUMBER, "sm_clock_mhz": NUMBER, "power_w": NUMBER,
     "c_first": NUMBER, "c_last": NUMBER,
@@ -63,6 +64,8 @@ OPTIONAL = {
     "seeds": int, "rms_vs_peer": NUMBER, "max_vs_peer": NUMBER, "same_bits": bool,
     "time_us": dict, "error": dict, "launch": dict,
 }  # fmt: skip
+# What names attention.
+ATTENTION = ("batch", "heads", "kv_heads", "queries", "keys", "dim", "causal")
 # What names a reduction, besides; and what its shape asks for.
 REDUCTION = ("n", "dtype", "reduce_op", "shape")
 OF_SHAPE = {"whole": (), "rows": ("rows", "cols"), "columns": ("rows", "cols"), "segments": ("segments",)}
@@ -136,6 +139,9 @@ def check_row(where: str, fields) -> None:
     if fields["op"] in ROWWISE:
         for name in ("dtype", "rows", "cols"):
             _need(fields.get(name) is not None, f"{where}: it is a row-wise operation but has no '{name}'.")
+    if fields["op"] == "attention":
+        for name in ATTENTION:
+            _need(fields.get(name) is not None, f"{where}: it is attention but has no '{name}'.")
     if fields["op"] == "app":
         _check_app(where, fields)
     _check_time(where, fields)
@@ -167,7 +173,7 @@ def _check_time(where: str, fields: dict) -> None:
     )
     if fields.get("timing") == HOST_TIMING or fields["op"] == "app":
         return
-    rate = "gflops" if fields["op"] in PRODUCTS else "gbs"
+    rate = "gflops" if fields["op"] in (*PRODUCTS, "attention") else "gbs"
     _need(fields.get(rate) is not None, f"{where}: it has a time but no '{rate}'.")
 
 

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import apps, host_times, rowwise, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
+from . import apps, attention, host_times, rowwise, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -24,7 +24,7 @@ OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)",
     "ssyrk": "Update of a triangle (ssyrk)", "ssyrkx": "Update of a triangle (ssyrkx)", "ssyr2k": "Update of a triangle (ssyr2k)",
     "ssymm": "Symmetric product (ssymm)", "strmm": "Triangular product (strmm)", "strsm": "Triangular systems (strsm)",
     "spotrf": "Cholesky factorisation (spotrf)",
-    "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)",
+    "attention": "Attention", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)",
     **dict.fromkeys(ROWWISE, "Row-wise operations (rowwise)")}
 # What a part holds depends on the file; one without tables and pictures is left out.
 PARTS = {"result": "", "steps": "Step by step", "ratios": "Ratios", "sizes": "Every size", "errors": "Errors"}
@@ -66,6 +66,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
         return errors
     if result.op in ROWWISE:
         return {"result": [rowwise.summary_table(result)], "sizes": [rowwise.table(result)], **errors}
+    if result.op == "attention":
+        return {"result": [attention.summary(result)], "sizes": [attention.table(result)], **errors}
     if result.op == "scale_add":
         return {"result": [tables.bandwidth(result)], **errors}
     if sweeps_reduce.is_sweep(result):

@@ -163,6 +163,8 @@ class _Rows:
         return isinstance(word, int) or bool(re.match(r"\d", word)) or word in ("rows", "columns", "segments", "whole")
 
     def _fits(self, row: Row, shape: int | str) -> bool:
+        if row.op == "attention":
+            return row.shape.label.replace("×", "x") == str(shape)
         if isinstance(shape, int) or shape.isdigit():
             size = int(shape)
             return row.n == size if row.op == "reduce" else row.shape.square and row.m == size

@@ -7,6 +7,7 @@
 
 #include "api/calls.hpp"
 #include "api/check_attention.hpp"
+#include "api/planned_call.hpp"
 #include "attention/problem.hpp"
 #include "select.hpp"
 #include "text.hpp"
@@ -65,21 +66,20 @@ Status choose(const ContextState& state, const Attention& problem, Math math,
            state.device().name, ": compute it in a CPU context"));
 }
 
-// The choice, and as much workspace as it takes or there may be. Where the device has no memory for
-// that, the limit falls, and the choice is made anew. What the context has beyond it is kept from
-// the kernel, as results must not depend on earlier calls.
-Status prepare_attention(ContextState& state, const Attention& problem, Math math,
-                         Choice<Attention>* choice, Workspace* workspace) {
-  for (;;) {
-    const std::size_t limit = state.workspace_limit(math);
-    Status status = choose(state, problem, math, limit, choice);
-    if (!status.ok()) return status;
-    const std::size_t bytes = std::min(choice->plan.workspace_bytes, limit);
-    status = state.workspace(bytes, workspace);
-    workspace->bytes = bytes;
-    if (status.code != StatusCode::out_of_memory || state.workspace_limit(math) >= limit)
-      return status;
-  }
+// The plan of the call: the one kept for its key, else a new one, which is then kept. Its workspace
+// is as much as it takes or there may be.
+Status plan_of(ContextState& state, const Attention& problem, Math math,
+               const PlannedAttention** found) {
+  const std::size_t limit = state.workspace_limit(math);
+  const AttentionKey key(problem, math, limit);
+  *found = state.attention_plans().find(key);
+  if (*found != nullptr) return Status::success();
+  PlannedAttention made;
+  Status status = choose(state, key.problem(), math, limit, &made.choice);
+  if (!status.ok()) return status;
+  made.workspace_bytes = std::min(made.choice.plan.workspace_bytes, limit);
+  *found = &state.attention_plans().keep(key, std::move(made));
+  return status;
 }
 
 }  // namespace
@@ -89,14 +89,7 @@ Status attention(ContextState& state, const AttentionCall& call) {
   if (!status.ok()) return status;
   const Attention problem = canonical(call);
   if (problem.empty()) return status;
-  return state.runtime().with_device([&] {
-    const Math math = call.options.math;
-    Choice<Attention> choice;
-    Workspace workspace;
-    Status ready = prepare_attention(state, problem, math, &choice, &workspace);
-    if (!ready.ok()) return ready;
-    return launch_planned(choice, problem, state.device(), workspace, state.stream());
-  });
+  return launch_call(state, problem, call.options.math, plan_of);
 }
 
 Status attention_workspace_bytes(const ContextState& state, const AttentionCall& call,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/attention_plans.hpp"
 #include "api/cgemm_plans.hpp"
 #include "api/level3_plans.hpp"
 #include "api/plan_cache.hpp"
@@ -46,6 +47,7 @@ class ContextState {
   PlanCache& plans() { return plans_; }
   Level3Plans& level3_plans() { return level3_plans_; }
   CgemmPlans& cgemm_plans() { return cgemm_plans_; }
+  AttentionPlans& attention_plans() { return attention_plans_; }
 
   Status synchronize();
   Status set_stream(void* handle);
@@ -87,6 +89,7 @@ class ContextState {
   PlanCache plans_;  // made for this device, these kernels and this tune cache
   Level3Plans level3_plans_;
   CgemmPlans cgemm_plans_;
+  AttentionPlans attention_plans_;
   std::string tune_cache_report_;
   Stream stream_;
   std::optional<Stream> own_stream_;

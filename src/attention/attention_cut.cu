@@ -291,7 +291,10 @@ CutSchedule cut_schedule(const Attention& p, const Device& device) {
   const std::int64_t wanted = units == 0 ? 1 : ceil_div(device.sm_count * std::int64_t{6}, units),
                      steps = ceil_div(p.keys, std::int64_t{Shape::slots * keys_at_once});
   const std::int64_t parts =
-      units > most_units ? 1 : std::clamp<std::int64_t>(std::min(wanted, steps / 4), 1, 256);
+      units > most_units
+          ? 1
+          : std::clamp<std::int64_t>(
+                std::min(wanted, std::max(steps / 4, std::min<std::int64_t>(steps, 8))), 1, 256);
   return {static_cast<int>(parts), units, row_groups,
           rows_aligned_16(p.q, p.q_strides, p.dim) && rows_aligned_16(p.k, p.k_strides, p.dim) &&
               rows_aligned_16(p.v, p.v_strides, p.dim)};
@@ -305,10 +308,17 @@ std::optional<Plan<Attention>> attention_cut_make_plan(const Attention& p, const
     const CutSchedule schedule = cut_schedule<Shape>(p, device);
     if (schedule.units * schedule.parts > 0x7FFFFFFF) return std::nullopt;
     Plan<Attention> plan;
-    // Multiply-adds of four queries, with what their exchanges take, or the bytes of one.
+    // Multiply-adds of four queries, with what their exchanges take, or the bytes of one; no less
+    // than a block takes from step to step.
     const double read =
         static_cast<double>(schedule.units) * static_cast<double>(p.keys) * 8.0 * Shape::dim;
-    plan.time_us = 6.0 + read / (Shape::rows == 1 ? 3.5e6 : 2.0e6);
+    const double blocks = static_cast<double>(schedule.units * schedule.parts);
+    const auto steps = static_cast<double>(
+        ceil_div(p.keys, std::int64_t{Shape::slots} * keys_at_once * schedule.parts));
+    const double one_us = steps * (Shape::rows == 1 ? 0.6 : 2.2),
+                 waves = std::max(1.0, blocks / (6.0 * device.sm_count));
+    plan.time_us = 5.0 + std::max(read / (Shape::rows == 1 ? 3.5e6 : 1.4e6), one_us * waves) +
+                   0.006 * blocks + (schedule.parts > 1 ? 2.0 : 0.0);
     plan.cost = plan.time_us;
     if (schedule.parts > 1)
       plan.workspace_bytes =

@@ -30,21 +30,21 @@ __global__ void __launch_bounds__(split_threads, 1)
     attention_split_kernel([[maybe_unused]] __grid_constant__ const SplitParams params) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto& shared = *gpu::dynamic_shared<SplitShared<dim>>();
+  if (threadIdx.x == 0) shared.init_barriers();
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   Control& control = params.control();
   const bool holds = pieces_hold(control, params.p.scale, params.p.dim);
   if (blockIdx.x == 0 && threadIdx.x == 0) control.takes_fp32 = holds ? 0 : 1;
   if (!holds) return;
-  const SplitTile tile = split_tile(params);
-  if (!tile.valid) return;
-  if (threadIdx.x == 0) shared.init_barriers();
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / warpgroup_threads;
   if (group == 0) {
     setmaxnreg_dealloc<24>();
-    if (threadIdx.x < warp_lanes) produce_tiles<dim>(shared, params, tile);
+    if (threadIdx.x < warp_lanes) SplitProducer<dim>(shared, params).run();
   } else {
     setmaxnreg_alloc<240>();
-    SplitConsumer<dim>(shared, params, tile, any_of_warp(group == 2) ? 1 : 0).run();
+    SplitConsumer<dim>(shared, params, any_of_warp(group == 2) ? 1 : 0).run();
   }
 #endif
 }
@@ -57,15 +57,15 @@ std::size_t split_shared_bytes(std::int64_t dim) {
 
 // The split pass and the products.
 template <int dim>
-Status launch_pieces(const SplitParams& params, Stream stream) {
+Status launch_pieces(const SplitParams& params, std::int64_t blocks, Stream stream) {
   Status status = gpu::launch(split_pass<dim>,
                               {dim3(static_cast<unsigned>(params.q_items + 2 * params.k_items)),
-                               dim3(pass_threads), 0, stream},
+                               dim3(pass_threads), 0, stream, true},
                               params);
   if (!status.ok()) return status;
   return gpu::launch(attention_split_kernel<dim>,
-                     {dim3(static_cast<unsigned>(params.q_items / 2)), dim3(split_threads),
-                      sizeof(SplitShared<dim>), stream},
+                     {dim3(static_cast<unsigned>(blocks)), dim3(split_threads),
+                      sizeof(SplitShared<dim>), stream, true},
                      params);
 }
 
@@ -88,11 +88,11 @@ std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, con
       static_cast<double>(p.batch * p.heads) * static_cast<double>(layout.q_blocks) / 2;
   const double share = p.pairs() / (static_cast<double>(p.queries) * static_cast<double>(p.keys));
   const double tile_us = 4.0 * tile_queries * static_cast<double>(p.keys) * split_dim(p.dim) /
-                             (split_dim(p.dim) == 64 ? 1.25e6 : 1.6e6) +
+                             (split_dim(p.dim) == 64 ? 1.6e6 : 1.8e6) +
                          2;
   const double waves = tiles * share / device.sm_count + (share < 1 ? 0.5 : 0.0);
   plan.time_us =
-      16.0 + tile_us * std::max(1.0, waves) + static_cast<double>(layout.end) * 2 / 3.5e6;
+      13.0 + tile_us * std::max(1.0, waves) + static_cast<double>(layout.end) * 2 / 3.5e6;
   plan.cost = plan.time_us;
   return plan;
 }
@@ -108,14 +108,26 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                                    const Plan<Attention>& plan, Workspace workspace,
                                    Stream stream) {
   const int padded = split_dim(p.dim);
-  SplitParams params{p, Layout(p, padded), static_cast<char*>(workspace.data), 0, 0};
+  SplitParams params{p,
+                     Layout(p, padded),
+                     static_cast<char*>(workspace.data),
+                     0,
+                     0,
+                     heads_at_once(p, p.keys * padded * 8),
+                     rows_aligned_16(p.q, p.q_strides, p.dim),
+                     rows_aligned_16(p.k, p.k_strides, p.dim)};
   params.q_items = p.batch * p.heads * params.layout.q_blocks;
   params.k_items = p.batch * p.kv_heads * params.layout.k_blocks;
   auto* const control = static_cast<Control*>(workspace.data);
   const Status cleared = gpu::launch(clear_control, {dim3(1), dim3(32), 0, stream}, control);
   if (!cleared.ok()) return cleared;
   const auto launch = padded == 64 ? launch_pieces<64> : launch_pieces<128>;
-  const Status computed = launch(params, stream);
+  // Where a tile is short, or has its own length, blocks stay and take one after the other: the
+  // next one's operands come while the last one ends.
+  const std::int64_t tiles = params.q_items / 2;
+  const bool stays = p.causal != Causal::none || p.keys <= 1024;
+  const Status computed =
+      launch(params, stays ? std::min<std::int64_t>(tiles, device.sm_count) : tiles, stream);
   if (!computed.ok()) return computed;
   Attention fallback = p;
   fallback.only_if = &control->takes_fp32;

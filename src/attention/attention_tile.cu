@@ -13,7 +13,8 @@
 #include <algorithm>
 
 #include "attention/production.hpp"
-#include "attention/tile_parts.hpp"
+#include "attention/tile_merge.hpp"
+#include "device/overlap.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -21,125 +22,167 @@ namespace {
 using namespace attention;
 
 template <int index>
-__global__ void __launch_bounds__(tile_threads, 1)
-    attention_tile(__grid_constant__ const Attention p, __grid_constant__ const TileAccess access) {
+__global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[index].blocks)
+    attention_tile(__grid_constant__ const Attention p, __grid_constant__ const TileAccess access,
+                   __grid_constant__ const TileSchedule schedule,
+                   __grid_constant__ const Workspace workspace) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   using S = TileParts<index>;
-  if (p.only_if != nullptr && *p.only_if == 0) return;
+  if (p.only_if != nullptr) {
+    wait_for_previous_kernel();
+    if (*p.only_if == 0) return;
+  }
   auto& shared = *gpu::dynamic_shared<typename S::Shared>();
-  const unsigned tiles = static_cast<unsigned>(ceil_div(p.queries, S::BM));
-  const std::int64_t of_head = blockIdx.x / tiles;
-  const AttentionHead head = head_of(p, of_head / p.heads, of_head % p.heads);
-  // The last queries of a head, which see the most keys, come first.
-  const std::int64_t first_query = (tiles - 1 - blockIdx.x % tiles) * std::int64_t{S::BM};
+  const unsigned parts = static_cast<unsigned>(schedule.parts), unit = blockIdx.x / parts,
+                 part = blockIdx.x % parts;
+  const TilePosition position =
+      tile_position(unit, static_cast<unsigned>(ceil_div(p.queries, S::BM)),
+                    static_cast<unsigned>(p.batch * p.heads), schedule.heads_at_once);
+  const AttentionHead head = head_of(p, position.of_head / p.heads, position.of_head % p.heads);
+  const std::int64_t first_query = position.tile * S::BM;
   if (first_query >= head.queries) return;
   std::int64_t last_query = first_query + S::BM - 1;
   if (last_query >= head.queries) last_query = head.queries - 1;
-  const std::int64_t keys = visible_keys(p.causal, last_query, head.queries, head.keys),
-                     keys_of_all = visible_keys(p.causal, first_query, head.queries, head.keys);
+  const std::int64_t keys = visible_keys(p.causal, last_query, head.queries, head.keys);
+  const std::int64_t tiles = ceil_div(keys, S::BN), begin = tiles * part / parts * S::BN;
+  std::int64_t end = tiles * (part + 1) / parts * S::BN;
+  if (end > keys) end = keys;
 
-  TileCopies<index> copies(shared, p, head, keys, access);
+  if (threadIdx.x == 0) shared.init_barriers();
+  __syncthreads();
+  copy_queries<index>(shared, p, head, first_query);
+  TileCopies<index> copies(shared, p, head, begin, end, access);
 #pragma unroll 1
-  for (int s = 0; s < S::c.stages - 1; ++s) copies.next();
-  load_queries<index>(shared, p, head, first_query);
+  for (int s = 0; s < S::ahead; ++s) copies.next();
   const TilePlace<index> own;
+  // Keys that all of this warp's queries see, and that one of them sees.
+  const std::int64_t first_own = first_query + own.warp * S::WM;
+  const std::int64_t keys_of_all = visible_keys(p.causal, first_own, head.queries, head.keys);
+  const std::int64_t last_own =
+      first_own + S::WM - 1 < last_query ? first_own + S::WM - 1 : last_query;
+  const std::int64_t keys_of_one =
+      first_own > last_query ? 0 : visible_keys(p.causal, last_own, head.queries, head.keys);
   TileSoftmax<index> softmax;
   softmax.clear();
   float o[8][S::TD] = {};
-  int stage = 0;
-  // The stage that is computed next.
+  Ring<S::c.stages> ring;
+  // The stage that is computed next, and the end of its use.
   const auto enter_stage = [&] {
-    async_wait<S::c.stages - 2>();
-    __syncthreads();
     copies.next();
-    const float* at = shared.stages[stage];
-    stage = stage + 1 < S::c.stages ? stage + 1 : 0;
-    return at;
+    mbarrier_wait(&shared.full[ring.stage], ring.round);
+    return &shared.stages[ring.stage][0];
+  };
+  const auto leave_stage = [&] {
+    __syncwarp();
+    if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared.empty[ring.stage]);
+    ring.advance();
   };
   float* const weights = shared.weights[own.warp];
 #pragma unroll 1
-  for (std::int64_t first_key = 0; first_key < keys; first_key += S::BN) {
+  for (std::int64_t first_key = begin; first_key < end; first_key += S::BN) {
+    if (first_key >= keys_of_one) {  // the other warps' alone
+      for (int left = S::k_stages + S::stages_of_v(end - first_key); left > 0; --left) {
+        enter_stage();
+        leave_stage();
+      }
+      continue;
+    }
     float x[8][S::TN] = {};
     const float* q = shared.q + own.row(0);
 #pragma unroll 1
-    for (int part = 0; part < S::k_stages; ++part, q += S::c.stage_dims * S::q_pitch) {
+    for (int stage = 0; stage < S::k_stages; ++stage, q += S::c.stage_dims * S::q_pitch) {
       const float* k = enter_stage() + own.lane_n * 4;
-      multiply_tiles<S::TN, S::c.stage_dims>(x, q, S::q_pitch, S::WM / 2, k, S::k_pitch, 4 * S::LN);
+      multiply_tiles<true, S::TN, S::c.stage_dims>(x, q, S::q_pitch, S::WM / 2, k, S::k_pitch,
+                                                   4 * S::LN);
+      leave_stage();
     }
     finish_scores<index>(x, own, p, head, first_query, first_key, first_key + S::BN <= keys_of_all);
     softmax.weigh(x, o);
     __syncwarp();  // nobody of the warp reads the last weights
-#pragma unroll
-    for (int j = 0; j < S::TN; ++j)
-#pragma unroll
-      for (int i = 0; i < 8; i += 4)
-        *reinterpret_cast<float4*>(weights + own.key(j) * S::p_pitch + own.row_in_warp(i)) =
-            make_float4(x[i][j], x[i + 1][j], x[i + 2][j], x[i + 3][j]);
+    store_weights<index>(x, own, weights);
     __syncwarp();
     const float* w = weights + own.row_in_warp(0);
+    const int v_stages = S::stages_of_v(end - first_key);
 #pragma unroll 1
-    for (int part = 0; part < S::v_stages; ++part, w += S::c.stage_keys * S::p_pitch) {
+    for (int stage = 0; stage < v_stages; ++stage, w += S::c.stage_keys * S::p_pitch) {
       const float* v = enter_stage() + own.lane_n * 4;
-      multiply_tiles<S::TD, S::c.stage_keys>(o, w, S::p_pitch, S::WM / 2, v, S::D, 4 * S::LN);
+      multiply_tiles<false, S::TD, S::c.stage_keys>(o, w, S::p_pitch, S::WM / 2, v, S::D,
+                                                    4 * S::LN);
+      leave_stage();
     }
   }
-  async_wait<0>();
   softmax.add_lanes();
-  store_outputs<index>(o, softmax, own, p, head, first_query, access.o16);
+  if (parts == 1) {
+    store_outputs<index>(o, softmax, own, p, head, first_query, access.o16);
+    return;
+  }
+  auto* const all = static_cast<TilePartSums<index>*>(workspace.data) + std::int64_t{unit} * parts;
+  store_part<index>(all[part], o, softmax, own);
+  if (comes_last<index>(shared, workspace.tickets + unit, schedule.parts))
+    merge_parts<index>(shared, all, schedule.parts, p, head, first_query);
 #endif
 }
 
-template <class Visit>
-auto with_tile_config(std::int64_t dim, const Visit& visit) {
-  switch (config_of(dim)) {
-    case 0: return visit(std::integral_constant<int, 0>());
-    case 1: return visit(std::integral_constant<int, 1>());
-    case 2: return visit(std::integral_constant<int, 2>());
-    default: return visit(std::integral_constant<int, 3>());
+template <class Visit, int index = 0>
+auto with_tile_config(int config, const Visit& visit) {
+  if constexpr (index + 1 < tile_config_count) {
+    if (config != index) return with_tile_config<Visit, index + 1>(config, visit);
   }
+  return visit(std::integral_constant<int, index>());
 }
 
-std::int64_t tile_blocks(const Attention& p) {
-  return p.batch * p.heads * ceil_div(p.queries, tile_configs[config_of(p.dim)].rows());
+std::size_t tile_shared_bytes(int config) {
+  return with_tile_config(config, [](auto index) {
+    return sizeof(typename TileParts<decltype(index)::value>::Shared);
+  });
 }
 
-std::size_t tile_shared_bytes(std::int64_t dim) {
-  return with_tile_config(
-      dim, [](auto index) { return sizeof(typename TileParts<decltype(index)::value>::Shared); });
+std::size_t tile_part_bytes(int config) {
+  return with_tile_config(config,
+                          [](auto index) { return sizeof(TilePartSums<decltype(index)::value>); });
 }
 
 }  // namespace
 
 std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, const Device& device) {
-  const std::int64_t blocks = tile_blocks(p);
   const bool has_copies = device.kind == DeviceKind::host_simt
                               ? device.warp_size == 32
                               : device.kind == DeviceKind::cuda && device.compute_capability >= 80;
-  if (!has_copies || blocks > 0x7FFFFFFF ||
-      tile_shared_bytes(p.dim) > device.shared_bytes_per_block_optin)
-    return std::nullopt;
-  const TileConfig& c = tile_configs[config_of(p.dim)];
-  // A multiprocessor makes 0.35 TFLOP/s; a launch takes 6 us.
-  const double share =
-      p.pairs() / std::max(1.0, static_cast<double>(p.queries) * static_cast<double>(p.keys));
-  const double block_us = 4.0 * c.rows() * static_cast<double>(p.keys) * c.dim / 0.35e6;
-  const double waves = static_cast<double>(blocks) / device.sm_count;
+  if (!has_copies) return std::nullopt;
+  std::size_t shared_bytes[tile_config_count];
+  for (int i = 0; i < tile_config_count; ++i) shared_bytes[i] = tile_shared_bytes(i);
+  const TileSchedule schedule = choose_tiles(p, device, shared_bytes);
+  if (schedule.config < 0) return std::nullopt;
+  return attention_tile_plan_of(p, device, schedule);
+}
+
+Plan<Attention> attention_tile_plan_of(const Attention& p, const Device& device,
+                                       TileSchedule schedule) {
+  schedule.heads_at_once = heads_at_once(p, p.keys * p.dim * 8);
+  const TileConfig& c = tile_configs[schedule.config];
   Plan<Attention> plan;
-  plan.time_us = 6.0 + block_us * std::max(1.0, waves * share + 0.5 * (share < 1 ? 1 : 0));
-  plan.cost = plan.time_us;
+  plan.time_us = plan.cost = tile_time_us(p, device, c, schedule.parts);
+  if (schedule.parts > 1)
+    plan.workspace_bytes = static_cast<std::size_t>(tile_units(p, c) * schedule.parts) *
+                           tile_part_bytes(schedule.config);
+  plan.min_workspace_bytes = 0;
+  plan.data.set(schedule);
   return plan;
 }
 
-Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<Attention>&,
-                                  Workspace, Stream stream) {
+Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<Attention>& plan,
+                                  Workspace workspace, Stream stream) {
+  auto schedule = plan.data.get<TileSchedule>();
+  if (workspace.bytes < plan.workspace_bytes) schedule.parts = 1;
   const TileAccess access{rows_aligned_16(p.v, p.v_strides, p.dim),
                           rows_aligned_16(p.o, p.o_strides, p.dim)};
-  return with_tile_config(p.dim, [&](auto index) {
+  return with_tile_config(schedule.config, [&](auto index) {
     constexpr int i = decltype(index)::value;
+    const std::int64_t blocks = tile_units(p, tile_configs[i]) * schedule.parts;
     return gpu::launch(attention_tile<i>,
-                       {dim3(static_cast<unsigned>(tile_blocks(p))), dim3(tile_threads),
-                        sizeof(typename TileParts<i>::Shared), stream},
-                       p, access);
+                       {dim3(static_cast<unsigned>(blocks)), dim3(tile_configs[i].threads()),
+                        sizeof(typename TileParts<i>::Shared), stream, p.only_if != nullptr},
+                       p, access, schedule, workspace);
   });
 }
 

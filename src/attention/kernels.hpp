@@ -6,12 +6,15 @@
 namespace kw {
 namespace on_cuda {
 KernelList<Attention> attention_production();  // src/attention/registry.cu
+KernelList<Attention> attention_rungs();       // ladder/attention/rungs.cu
 }  // namespace on_cuda
 namespace on_hip {
 KernelList<Attention> attention_production();
+KernelList<Attention> attention_rungs();
 }  // namespace on_hip
 namespace on_host {
 KernelList<Attention> attention_production();
+KernelList<Attention> attention_rungs();
 }  // namespace on_host
 
 namespace cpu {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "attention/problem.hpp"
+#include "attention/tile_plan.hpp"
 #include "gpu/gpu.hpp"
 
 namespace KW_TARGET {
@@ -14,6 +15,9 @@ Status attention_cut_launch_plan(const Attention& p, const Device& device,
                                  const Plan<Attention>& plan, Workspace workspace, Stream stream);
 // attention_tile.cu
 std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, const Device& device);
+// The plan of a cut that need not be the one chosen.
+Plan<Attention> attention_tile_plan_of(const Attention& p, const Device& device,
+                                       TileSchedule schedule);
 Status attention_tile_launch_plan(const Attention& p, const Device& device,
                                   const Plan<Attention>& plan, Workspace workspace, Stream stream);
 

@@ -34,7 +34,8 @@ struct Control {
   unsigned unfit;       // a block said so
   unsigned largest[3];  // of Q, K and V: bits of a size
   unsigned below;       // all bits minus the least of the largest elements of V's blocks
-  unsigned unused[2];
+  unsigned next_tile;   // to be taken from the list of tiles, beyond the first one of each block
+  unsigned unused;
 };
 
 // Errors of scores are absolute, so what counts is how large a sum of products could be: below

@@ -17,6 +17,45 @@ using namespace attention;
 
 constexpr int warpgroup_threads = 128, split_threads = 3 * warpgroup_threads;
 
+// A tile of queries and the keys that they see, each warpgroup's 64 of them apart.
+struct SplitTile {
+  AttentionHead head;
+  std::int64_t first_query;
+  std::int64_t q_block, k_block;  // its first ones, of all
+  int key_tiles;                  // of the whole tile; less than 0: the list of tiles ends
+  int own_tiles[2];               // of each warpgroup
+  int plain_tiles[2];             // of these nothing is hidden and nothing is added to scores
+};
+
+__device__ __forceinline__ SplitTile split_tile(const SplitParams& params, unsigned index) {
+  const Attention& p = params.p;
+  const auto [of_head, tile] =
+      tile_position(index, static_cast<unsigned>(params.layout.q_blocks / 2),
+                    static_cast<unsigned>(p.batch * p.heads), params.heads_at_once);
+  const std::int64_t entry = of_head / p.heads, head = of_head % p.heads;
+  SplitTile found;
+  found.head = head_of(p, entry, head);
+  found.first_query = tile * tile_queries;
+  found.q_block = of_head * params.layout.q_blocks + tile * 2;
+  found.k_block = (entry * p.kv_heads + head / (p.heads / p.kv_heads)) * params.layout.k_blocks;
+  const std::int64_t queries = found.head.queries, keys = found.head.keys;
+  const auto seen_by = [&](std::int64_t query) {
+    return visible_keys(p.causal, query < queries ? query : queries - 1, queries, keys);
+  };
+  found.key_tiles =
+      static_cast<int>(ceil_div(seen_by(found.first_query + tile_queries - 1), block_rows));
+#pragma unroll
+  for (int group = 0; group < 2; ++group) {
+    const std::int64_t first = found.first_query + group * block_rows;
+    // A warpgroup without queries goes along.
+    found.own_tiles[group] =
+        static_cast<int>(ceil_div(seen_by(first + block_rows - 1), block_rows));
+    found.plain_tiles[group] =
+        p.mask != nullptr ? 0 : static_cast<int>(seen_by(first) / block_rows);
+  }
+  return found;
+}
+
 template <int dim>
 struct SplitShared {
   static constexpr int stages = dim <= 64 ? 3 : 2;
@@ -25,12 +64,20 @@ struct SplitShared {
   alignas(128) char v[stages][block_bytes(dim)];
 #if !defined(__CUDACC__)
   // Host SIMT: where weights in registers pass through.
-  alignas(128) char staged[2][8][2048];
+  alignas(128) char staged[2][8][2048], staged_q[2][8][2048];
 #endif
-  Mbarrier q_full, k_full[stages], k_empty[stages], v_full[stages], v_empty[stages];
+  Mbarrier q_full, q_empty, k_full[stages], k_empty[stages], v_full[stages], v_empty[stages];
+  // The tile that is computed, and the next.
+  Mbarrier tile_full[2], tile_empty[2];
+  SplitTile tiles[2];
 
   __device__ __forceinline__ void init_barriers() {
     mbarrier_init(&q_full, 1);
+    mbarrier_init(&q_empty, 8);
+    for (int s = 0; s < 2; ++s) {
+      mbarrier_init(&tile_full[s], 1);
+      mbarrier_init(&tile_empty[s], 8);
+    }
     for (int s = 0; s < stages; ++s) {
       mbarrier_init(&k_full[s], 1);
       mbarrier_init(&v_full[s], 1);
@@ -41,133 +88,191 @@ struct SplitShared {
   }
 };
 
-// A block's queries and the keys that they see.
-struct SplitTile {
-  AttentionHead head;
-  std::int64_t first_query;
-  std::int64_t q_block, k_block;  // its first ones, of all
-  int key_tiles;
-  bool valid;
-};
-
-__device__ __forceinline__ SplitTile split_tile(const SplitParams& params) {
-  const Attention& p = params.p;
-  const unsigned tiles = static_cast<unsigned>(params.layout.q_blocks / 2);
-  const std::int64_t of_head = blockIdx.x / tiles, tile = tiles - 1 - blockIdx.x % tiles;
-  const std::int64_t entry = of_head / p.heads, head = of_head % p.heads;
-  SplitTile found;
-  found.head = head_of(p, entry, head);
-  found.first_query = tile * tile_queries;
-  found.valid = found.first_query < found.head.queries;
-  std::int64_t last = found.first_query + tile_queries - 1;
-  if (last >= found.head.queries) last = found.head.queries - 1;
-  found.q_block = of_head * params.layout.q_blocks + tile * 2;
-  found.k_block = (entry * p.kv_heads + head / (p.heads / p.kv_heads)) * params.layout.k_blocks;
-  found.key_tiles = static_cast<int>(
-      ceil_div(visible_keys(p.causal, last, found.head.queries, found.head.keys), block_rows));
-  return found;
-}
-
-// One warp brings Q, then K and V tile by tile.
+// One warp takes tiles of queries from the list, tells the others, and brings Q, then K and V tile
+// by tile. Each tile is one block's, whichever that is, so results do not depend on it.
 template <int dim>
-__device__ __forceinline__ void produce_tiles(SplitShared<dim>& shared, const SplitParams& params,
-                                              const SplitTile& tile) {
-  constexpr unsigned bytes = block_bytes(dim);
-  const char* const base = params.workspace;
-  if (tile.key_tiles == 0) return;
-  if (elect_one()) {
-    mbarrier_arrive_expecting(&shared.q_full, 2 * bytes);
-    bulk_copy(shared.q[0], base + params.layout.q + tile.q_block * bytes, 2 * bytes,
-              &shared.q_full);
+class SplitProducer {
+  using Shared = SplitShared<dim>;
+
+ public:
+  __device__ __forceinline__ SplitProducer(Shared& shared, const SplitParams& params)
+      : shared_(shared), params_(params) {}
+
+  __device__ __forceinline__ void run() {
+    const unsigned count = static_cast<unsigned>(params_.q_items / 2);
+    for (unsigned index = blockIdx.x; index < count; index = next_index()) {
+      const SplitTile tile = split_tile(params_, index);
+      if (tile.first_query >= tile.head.queries) continue;
+      tell(tile);
+      if (tile.key_tiles > 0) bring(tile);
+    }
+    SplitTile end{};
+    end.key_tiles = -1;
+    tell(end);
   }
-  __syncwarp();
-  Ring<SplitShared<dim>::stages> ring;
-  const char* k = base + params.layout.k + tile.k_block * bytes;
-  const char* v = base + params.layout.v + tile.k_block * bytes;
-  for (int i = 0; i < tile.key_tiles; ++i, ring.advance(), k += bytes, v += bytes) {
-    mbarrier_wait(&shared.k_empty[ring.stage], ring.round ^ 1);
-    if (elect_one()) {
-      mbarrier_arrive_expecting(&shared.k_full[ring.stage], bytes);
-      bulk_copy(shared.k[ring.stage], k, bytes, &shared.k_full[ring.stage]);
+
+ private:
+  __device__ __forceinline__ unsigned next_index() const {
+    unsigned taken = 0;
+    if (threadIdx.x == 0) taken = atomicAdd(&params_.control().next_tile, 1u);
+    return gridDim.x + __shfl_sync(whole_warp(), taken, 0);
+  }
+  __device__ __forceinline__ void tell(const SplitTile& tile) {
+    mbarrier_wait(&shared_.tile_empty[tiles_.stage], tiles_.round ^ 1);
+    if (threadIdx.x == 0) {
+      shared_.tiles[tiles_.stage] = tile;
+      mbarrier_arrive(&shared_.tile_full[tiles_.stage]);
     }
     __syncwarp();
-    mbarrier_wait(&shared.v_empty[ring.stage], ring.round ^ 1);
+    tiles_.advance();
+  }
+  // What is in memory from `from` on, once the barrier says that its place is free.
+  __device__ __forceinline__ void bring(char* to, const char* from, unsigned bytes, Mbarrier& empty,
+                                        unsigned parity, Mbarrier& full) {
+    mbarrier_wait(&empty, parity);
     if (elect_one()) {
-      mbarrier_arrive_expecting(&shared.v_full[ring.stage], bytes);
-      bulk_copy(shared.v[ring.stage], v, bytes, &shared.v_full[ring.stage]);
+      mbarrier_arrive_expecting(&full, bytes);
+      bulk_copy(to, from, bytes, &full);
     }
     __syncwarp();
   }
-}
+  __device__ __forceinline__ void bring(const SplitTile& tile) {
+    constexpr unsigned bytes = block_bytes(dim);
+    const char* const base = params_.workspace;
+    bring(shared_.q[0], base + params_.layout.q + tile.q_block * bytes, 2 * bytes, shared_.q_empty,
+          q_round_ ^ 1, shared_.q_full);
+    q_round_ ^= 1;
+    const char* k = base + params_.layout.k + tile.k_block * bytes;
+    const char* v = base + params_.layout.v + tile.k_block * bytes;
+    for (int i = 0; i < tile.key_tiles; ++i, ring_.advance(), k += bytes, v += bytes) {
+      const int s = ring_.stage;
+      bring(shared_.k[s], k, bytes, shared_.k_empty[s], ring_.round ^ 1, shared_.k_full[s]);
+      bring(shared_.v[s], v, bytes, shared_.v_empty[s], ring_.round ^ 1, shared_.v_full[s]);
+    }
+  }
+
+  Shared& shared_;
+  const SplitParams& params_;
+  Ring<2> tiles_;
+  Ring<Shared::stages> ring_;
+  unsigned q_round_ = 0;
+};
 
 template <int dim>
 class SplitConsumer {
   using Shared = SplitShared<dim>;
   static constexpr int scores = block_rows / 2, outputs = dim / 2;  // a thread's
+  // Whether Q's pieces stay in registers: shared memory gives 128 bytes a cycle, which is what
+  // products of 64 rows by 64 keys take with both operands there.
+  static constexpr bool keeps_queries = dim <= 64;
 
  public:
-  __device__ __forceinline__ SplitConsumer(Shared& shared, const SplitParams& params,
-                                           const SplitTile& tile, int group)
-      : shared_(shared), params_(params), group_(group) {
-    const Attention& p = params.p;
-    lane_ = static_cast<int>(threadIdx.x % warp_lanes);
-    const auto scales = [&](std::int64_t at) {
-      return reinterpret_cast<const int*>(params.workspace + at);
-    };
-    scales_k_ = scales(params.layout.scales_k) + tile.k_block;
-    scales_v_ = scales(params.layout.scales_v) + tile.k_block;
-    scale_q_ = scales(params.layout.scales_q)[tile.q_block + group];
-    const std::int64_t whole =
-        visible_keys(p.causal, tile.first_query + group * 64, tile.head.queries, tile.head.keys) /
-        block_rows;
-    // The last tile is left out where only the other warpgroup's queries see it: its buffers are
-    // not filled again, so nobody waits for them. A warpgroup without queries goes along.
-    const std::int64_t first = tile.first_query + group * 64;
-    const std::int64_t last = first + 63 < tile.head.queries ? first + 63 : tile.head.queries - 1;
-    key_tiles_ =
-        first > last
-            ? tile.key_tiles
-            : static_cast<int>(ceil_div(
-                  visible_keys(p.causal, last, tile.head.queries, tile.head.keys), block_rows));
-    plain_tiles_ = p.mask != nullptr ? 0 : static_cast<int>(whole);
-  }
+  __device__ __forceinline__ SplitConsumer(Shared& shared, const SplitParams& params, int group)
+      : shared_(shared),
+        params_(params),
+        group_(group),
+        lane_(static_cast<int>(threadIdx.x % warp_lanes)) {}
 
   __device__ __forceinline__ void run() {
+    for (;;) {
+      mbarrier_wait(&shared_.tile_full[tiles_.stage], tiles_.round);
+      all_tiles_ = tile().key_tiles;
+      if (all_tiles_ < 0) return;
+      begin();
+      if (all_tiles_ > 0) compute();
+      store();
+      __syncwarp();
+      release(shared_.tile_empty[tiles_.stage]);
+      tiles_.advance();
+    }
+  }
+
+ private:
+  __device__ __forceinline__ const SplitTile& tile() const { return shared_.tiles[tiles_.stage]; }
+  __device__ __forceinline__ int scale_of(std::int64_t scales, std::int64_t block) const {
+    return reinterpret_cast<const int*>(params_.workspace + scales)[block];
+  }
+
+  __device__ __forceinline__ void begin() {
+    key_tiles_ = tile().own_tiles[group_];
+    plain_tiles_ = tile().plain_tiles[group_];
+    k_block_ = static_cast<int>(tile().k_block);
+    scale_q_ = scale_of(params_.layout.scales_q, tile().q_block + group_);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] = 0;
 #pragma unroll
     for (int r = 0; r < 2; ++r) largest_[r] = minus_infinity(), sum_[r] = 0;
+  }
+  __device__ __forceinline__ void compute() {
+    mbarrier_wait(&shared_.q_full, q_round_);
+    q_round_ ^= 1;
     if (key_tiles_ > 0) {
-      mbarrier_wait(&shared_.q_full, 0);
+      if constexpr (keeps_queries) {
+        take_queries();
+        release_queries();
+      }
       issue_scores();
       take_scores();
       const int last = key_tiles_ - 1;
 #pragma unroll 1
       for (int i = 0; i < last; ++i) step<true>(i);
+      if constexpr (!keeps_queries) release_queries();
       step<false>(last);
+    } else {
+      release_queries();
     }
-    store();
+    // The last tile of keys may be the other warpgroup's alone.
+    for (int i = key_tiles_; i < all_tiles_; ++i) {
+      const int s = ring_.stage;
+      mbarrier_wait(&shared_.k_full[s], ring_.round);
+      release(shared_.k_empty[s]);
+      mbarrier_wait(&shared_.v_full[s], ring_.round);
+      release(shared_.v_empty[s]);
+      ring_.advance();
+    }
   }
-
- private:
+  __device__ __forceinline__ void release_queries() {
+    __syncwarp();
+    release(shared_.q_empty);
+  }
   __device__ __forceinline__ void release(Mbarrier& barrier) {
     if (lane_ == 0) mbarrier_arrive(&barrier);
   }
   // This thread's first query of the tile; its other one is 8 further on.
-  __device__ __forceinline__ std::int64_t first_query_of(const SplitTile& tile) const {
-    return tile.first_query + group_ * 64 +
+  __device__ __forceinline__ std::int64_t own_query() const {
+    return tile().first_query + group_ * 64 +
            static_cast<int>(threadIdx.x) % warpgroup_threads / 32 * 16 + lane_ / 4;
+  }
+
+  __device__ __forceinline__ void take_queries() {
+    const int row = static_cast<int>(threadIdx.x) % warpgroup_threads / 32 * 16 + lane_ / 4;
+#pragma unroll
+    for (int piece = 0; piece < 2; ++piece)
+#pragma unroll
+      for (int i = 0; i < dim / 4; ++i)
+        q_[piece][i / 4][i % 4] = *reinterpret_cast<const std::uint32_t*>(
+            shared_.q[group_] +
+            chunk_at(block_rows, row + i % 2 * 8, i / 4 * 2 + i % 4 / 2, piece) + lane_ % 4 * 4);
   }
 
   // x = Q K^T of the next tile of keys.
   __device__ __forceinline__ void issue_scores() {
-    mbarrier_wait(&shared_.k_full[k_ring_.stage], k_ring_.round);
+    mbarrier_wait(&shared_.k_full[ring_.stage], ring_.round);
     wgmma_fence();
     const WgmmaOperand q = wgmma_operand(shared_.q[group_], 128, 1024),
-                       k = wgmma_operand(shared_.k[k_ring_.stage], 128, 1024);
+                       k = wgmma_operand(shared_.k[ring_.stage], 128, 1024);
     const auto issue = [&](auto k16, unsigned a, unsigned b, bool add) {
       constexpr unsigned at = k16 / 2 * block_rows * 128 + k16 % 2 * 512;
-      wgmma<Half::fp16, block_rows>(x_, advance(q, at + a * 256), advance(k, at + b * 256), add);
+      if constexpr (keeps_queries) {
+#if defined(__CUDACC__)
+        char* const staged = nullptr;
+#else
+        char* const staged = shared_.staged_q[group_][k16 * 2 + static_cast<int>(a)];
+#endif
+        wgmma_fp16<block_rows>(x_, q_[a][k16], staged, advance(k, at + b * 256), add);
+      } else {
+        wgmma<Half::fp16, block_rows>(x_, advance(q, at + a * 256), advance(k, at + b * 256), add);
+      }
     };
     repeat<dim / 16>([&](auto k16) {
       issue(k16, 1, 0, k16 > 0);
@@ -179,14 +284,19 @@ class SplitConsumer {
   __device__ __forceinline__ void take_scores() {
     wgmma_wait<0>();
     wgmma_keep(x_);
-    release(shared_.k_empty[k_ring_.stage]);
-    k_ring_.advance();
+    release(shared_.k_empty[ring_.stage]);
+    ring_.advance();
   }
-  // window = P V of a tile of keys.
+  // V of the tile whose scores were taken last.
+  __device__ __forceinline__ int stage_of_v() const {
+    return ring_.stage == 0 ? Shared::stages - 1 : ring_.stage - 1;
+  }
+  // window = P V of that tile of keys.
   __device__ __forceinline__ void issue_outputs() {
-    mbarrier_wait(&shared_.v_full[v_ring_.stage], v_ring_.round);
+    const int stage = stage_of_v();
+    mbarrier_wait(&shared_.v_full[stage], ring_.round ^ (ring_.stage == 0 ? 1 : 0));
     wgmma_fence();
-    const WgmmaOperand v = wgmma_operand(shared_.v[v_ring_.stage], 128, 1024);
+    const WgmmaOperand v = wgmma_operand(shared_.v[stage], 128, 1024);
     const auto issue = [&](auto k16, const std::uint32_t(&a)[4], int piece, unsigned b, bool add) {
       constexpr unsigned at = k16 / 2 * dim * 128 + k16 % 2 * 512;
 #if defined(__CUDACC__)
@@ -206,24 +316,22 @@ class SplitConsumer {
   }
 
   // x: from products to scores in powers of two; -Inf where the query does not see the key.
-  __device__ __forceinline__ void finish_scores(int tile) {
-    const int scale = scale_q_ + scales_k_[tile];
+  __device__ __forceinline__ void finish_scores(int key_tile) {
+    const int scale = scale_q_ + scale_of(params_.layout.scales_k, k_block_ + key_tile);
     const Attention& p = params_.p;
     const float factor = p.scale * log2_e * kw::split::power_of_two(-scale / 2) *
                          kw::split::power_of_two(-(scale - scale / 2));
 #pragma unroll
     for (int i = 0; i < scores; ++i) x_[i] *= factor;
-    if (tile >= plain_tiles_) hide_keys(tile);
+    if (key_tile >= plain_tiles_) hide_keys(key_tile);
   }
-  __device__ __forceinline__ void hide_keys(int tile) {
+  __device__ __forceinline__ void hide_keys(int key_tile) {
     const Attention& p = params_.p;
-    // Made anew: registers are short.
-    const SplitTile own = split_tile(params_);
-    const AttentionHead& head = own.head;
-    const std::int64_t first_key = std::int64_t{tile} * block_rows;
+    const AttentionHead& head = tile().head;
+    const std::int64_t first_key = std::int64_t{key_tile} * block_rows;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const std::int64_t query = first_query_of(own) + 8 * r;
+      const std::int64_t query = own_query() + 8 * r;
       std::int64_t seen = query < head.queries
                               ? visible_keys(p.causal, query, head.queries, head.keys) - first_key
                               : 0;
@@ -275,16 +383,16 @@ class SplitConsumer {
   }
 
   template <bool has_next>
-  __device__ __forceinline__ void step(int tile) {
-    const float unscale = kw::split::power_of_two(-scales_v_[tile]);
-    finish_scores(tile);
+  __device__ __forceinline__ void step(int key_tile) {
+    const float unscale =
+        kw::split::power_of_two(-scale_of(params_.layout.scales_v, k_block_ + key_tile));
+    finish_scores(key_tile);
     weigh();
     issue_outputs();
     if constexpr (has_next) issue_scores();
     wgmma_wait<has_next ? 1 : 0>();
     wgmma_keep(window_);
-    release(shared_.v_empty[v_ring_.stage]);
-    v_ring_.advance();
+    release(shared_.v_empty[stage_of_v()]);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] = fmaf(window_[i], unscale, o_[i] * factor_[i / 2 % 2]);
     if constexpr (has_next) take_scores();
@@ -292,14 +400,14 @@ class SplitConsumer {
 
   __device__ __forceinline__ void store() {
     const Attention& p = params_.p;
-    const SplitTile own = split_tile(params_);
+    const AttentionHead& head = tile().head;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       sum_[r] += __shfl_xor_sync(whole_warp(), sum_[r], 1);
       sum_[r] += __shfl_xor_sync(whole_warp(), sum_[r], 2);
-      const std::int64_t query = first_query_of(own) + 8 * r;
-      if (query >= own.head.queries) continue;
-      float* to = own.head.o + query * p.o_strides.row;
+      const std::int64_t query = own_query() + 8 * r;
+      if (query >= head.queries) continue;
+      float* to = head.o + query * p.o_strides.row;
       const float factor = divisor(sum_[r]);
       const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 8 == 0;
 #pragma unroll
@@ -319,12 +427,16 @@ class SplitConsumer {
   Shared& shared_;
   const SplitParams& params_;
   int group_, lane_;
-  int key_tiles_, plain_tiles_;  // of these nothing is hidden and nothing is added to scores
-  const int *scales_k_, *scales_v_;
-  int scale_q_;
-  Ring<Shared::stages> k_ring_, v_ring_;
+  unsigned q_round_ = 0;
+  // Tiles of keys: the block's, those that this warpgroup's queries see, and those of which nothing
+  // is hidden and nothing added to scores.
+  int all_tiles_, key_tiles_, plain_tiles_;
+  int k_block_, scale_q_;
+  Ring<2> tiles_;
+  Ring<Shared::stages> ring_;
   float x_[scores], window_[outputs], o_[outputs];
   std::uint32_t high_[4][4], low_[4][4];
+  std::uint32_t q_[2][keeps_queries ? dim / 16 : 1][4];
   float largest_[2], sum_[2], factor_[2];
 };
 

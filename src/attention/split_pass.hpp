@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/split_layout.hpp"
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/split_arithmetic.hpp"
@@ -18,6 +19,8 @@ struct SplitParams {
   Layout layout;
   char* workspace;
   std::int64_t q_items, k_items;  // blocks of Q, of K and of V
+  unsigned heads_at_once;
+  bool q16, k16;  // rows on 16-byte boundaries
 
   __device__ __forceinline__ Control& control() const {
     return *reinterpret_cast<Control*>(workspace);
@@ -25,6 +28,7 @@ struct SplitParams {
 };
 
 static __global__ void clear_control(Control* control) {
+  let_next_kernel_start();
   if (threadIdx.x == 0) *control = {};
 }
 
@@ -67,10 +71,23 @@ __device__ __forceinline__ bool is_even(const float (&x)[chunks][8], std::uint32
   return !(tid < 64 && is_small(keys[tid])) && !(tid < dim && is_small(columns[tid]));
 }
 
+// Where the elements of a thread's chunk begin. Of Q and K a warp has 8 rows of 32 elements, so
+// that it reads and writes whole lines; of V it has neighbours along the head.
+struct PassChunk {
+  int row, d;
+};
+template <int dim>
+__device__ __forceinline__ PassChunk pass_chunk(int operand, int i) {
+  if (operand == 2) return {i / dim * 8, i % dim};
+  return {i / dim * 8 + i % 8, i / 8 % (dim / 8) * 8};
+}
+
 template <int dim>
 __global__ void __launch_bounds__(pass_threads) split_pass(const SplitParams params) {
   constexpr int chunks = 64 * dim / 8 / pass_threads;
   __shared__ std::uint32_t of_warps[pass_warps], keys[64], columns[dim];
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const Attention& p = params.p;
   const Layout& layout = params.layout;
   const int tid = static_cast<int>(threadIdx.x);
@@ -90,18 +107,27 @@ __global__ void __launch_bounds__(pass_threads) split_pass(const SplitParams par
   const std::int64_t rows = operand == 0 ? head.queries : head.keys;
 
   // Of Q and K a chunk is 8 elements of a row, of V an element of 8 keys.
+  const bool aligned = operand == 0 ? params.q16 : operand == 1 && params.k16;
   float x[chunks][8];
   std::uint32_t most = 0;
 #pragma unroll
   for (int c = 0; c < chunks; ++c) {
-    const int i = c * pass_threads + tid;
-    const std::int64_t row = row0 + (operand == 2 ? i / dim * 8 : i / (dim / 8));
-    const int d = operand == 2 ? i % dim : i % (dim / 8) * 8;
-    const float* from = data + row * ld + d;
+    const PassChunk at = pass_chunk<dim>(operand, c * pass_threads + tid);
+    const std::int64_t row = row0 + at.row;
+    const float* from = data + row * ld + at.d;
+    if (aligned && row < rows && at.d + 8 <= p.dim) {
+      *reinterpret_cast<float4*>(&x[c][0]) = *reinterpret_cast<const float4*>(from);
+      *reinterpret_cast<float4*>(&x[c][4]) = *reinterpret_cast<const float4*>(from + 4);
+    } else {
+#pragma unroll
+      for (int e = 0; e < 8; ++e) {
+        const bool there =
+            operand == 2 ? row + e < rows && at.d < p.dim : row < rows && at.d + e < p.dim;
+        x[c][e] = there ? from[operand == 2 ? e * ld : e] : 0.0f;
+      }
+    }
 #pragma unroll
     for (int e = 0; e < 8; ++e) {
-      const bool there = operand == 2 ? row + e < rows && d < p.dim : row < rows && d + e < p.dim;
-      x[c][e] = there ? from[operand == 2 ? e * ld : e] : 0.0f;
       const std::uint32_t size = __float_as_uint(x[c][e]) & ~kw::split::sign_bit;
       if (size > most) most = size;
     }
@@ -126,9 +152,8 @@ __global__ void __launch_bounds__(pass_threads) split_pass(const SplitParams par
   const float factor = kw::split::power_of_two(scale);
 #pragma unroll
   for (int c = 0; c < chunks; ++c) {
-    const int i = c * pass_threads + tid;
-    const int row = operand == 2 ? i % dim : i / (dim / 8),
-              k8 = operand == 2 ? i / dim : i % (dim / 8);
+    const PassChunk at = pass_chunk<dim>(operand, c * pass_threads + tid);
+    const int row = operand == 2 ? at.d : at.row, k8 = (operand == 2 ? at.row : at.d) / 8;
     std::uint32_t high[4], low[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {

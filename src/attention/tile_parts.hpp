@@ -1,38 +1,14 @@
 // The parts of attention_tile: its configurations, the copies of K and V, register tiles, softmax.
 #pragma once
 
+#include "attention/tile_plan.hpp"
 #include "attention/weights.hpp"
 #include "device/async_copy.hpp"
+#include "device/mbarrier.hpp"
+#include "device/ring.hpp"
 #include "device/warp.hpp"
 
 namespace KW_TARGET::attention {
-
-// `lanes_m` lanes of a warp along the rows, 8 rows each; `keys` a tile.
-struct TileConfig {
-  int dim, lanes_m, keys;
-  int stage_dims, stage_keys;  // of K and of V in a stage
-  int stages;
-
-  constexpr int warp_rows() const { return 8 * lanes_m; }
-  constexpr int rows() const { return 8 * warp_rows(); }
-  constexpr int lanes_n() const { return 32 / lanes_m; }
-};
-
-constexpr int tile_threads = 256;
-
-// By the head sizes up to which they serve.
-constexpr TileConfig tile_configs[] = {
-    {.dim = 32, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 64, .stages = 4},
-    {.dim = 64, .lanes_m = 4, .keys = 64, .stage_dims = 32, .stage_keys = 32, .stages = 6},
-    {.dim = 128, .lanes_m = 2, .keys = 128, .stage_dims = 32, .stage_keys = 32, .stages = 4},
-    {.dim = 256, .lanes_m = 1, .keys = 128, .stage_dims = 32, .stage_keys = 16, .stages = 5},
-};
-
-constexpr int config_of(std::int64_t dim) {
-  int i = 0;
-  while (tile_configs[i].dim < dim) ++i;
-  return i;
-}
 
 struct TileAccess {
   bool v16, o16;  // rows on 16-byte boundaries
@@ -42,6 +18,7 @@ template <int index>
 struct TileParts {
   static constexpr TileConfig c = tile_configs[index];
   static constexpr int BM = c.rows(), BN = c.keys, D = c.dim, WM = c.warp_rows();
+  static constexpr int threads = c.threads();
   static constexpr int LN = c.lanes_n(), TN = BN / LN, TD = D / LN;
   static constexpr int q_pitch = BM + 4, k_pitch = BN + 4, p_pitch = WM + 4;
   static constexpr int k_stages = D / c.stage_dims, v_stages = BN / c.stage_keys;
@@ -51,9 +28,26 @@ struct TileParts {
 
   struct Shared {
     alignas(16) float q[D * q_pitch];
-    alignas(16) float weights[8][BN * p_pitch];  // of a warp
+    alignas(16) float weights[c.warps][BN * p_pitch];  // of a warp
     alignas(16) float stages[c.stages][stage_floats];
+    Mbarrier full[c.stages], empty[c.stages];
+    bool comes_last;
+
+    __device__ __forceinline__ void init_barriers() {
+      for (int s = 0; s < c.stages; ++s) {
+        mbarrier_init(&full[s], threads);
+        mbarrier_init(&empty[s], c.warps);
+      }
+    }
   };
+
+  // How far ahead of its use a stage is filled: by one or two less than there are, which is how far
+  // warps may be apart.
+  static constexpr int ahead = c.stages - (c.stages > 4 ? 3 : 2);
+  // Stages of V that a tile has, if so many keys are left: of what is not there nothing is read.
+  static __device__ __forceinline__ int stages_of_v(std::int64_t keys) {
+    return keys >= BN ? v_stages : (static_cast<int>(keys) + c.stage_keys - 1) / c.stage_keys;
+  }
 
   // Which key of a tile is in a column of a stage of K: a thread's columns are LN keys apart, so
   // that a warp writes weights of neighbouring keys at a time, in different banks.
@@ -63,58 +57,62 @@ struct TileParts {
   }
 };
 
-// The copies of K and V, stage after stage. A thread's rows of a tile are a fixed number apart, so
-// that a stage without edges takes one instruction a copy.
+// The copies of K and V, stage after stage, of the keys `begin` to `end` - 1. A thread's rows of a
+// tile are a fixed number apart, so that a stage without edges takes one instruction a copy. A
+// stage is filled again once every warp has left it, and some stages ahead of its use, so that
+// warps need not be at the same stage.
 template <int index>
 class TileCopies {
   using S = TileParts<index>;
 
  public:
   __device__ __forceinline__ TileCopies(typename S::Shared& shared, const Attention& p,
-                                        const AttentionHead& head, std::int64_t keys,
-                                        const TileAccess& access)
+                                        const AttentionHead& head, std::int64_t begin,
+                                        std::int64_t end, const TileAccess& access)
       : shared_(shared),
         p_(p),
         head_(head),
-        keys_(keys),
-        k_from_(head.k + k_key(0) * p.k_strides.row + k_dim()),
-        v_from_(head.v + v_key(0) * p.v_strides.row + v_dim()),
+        end_(end),
+        first_key_(begin),
+        k_from_(head.k + (begin + k_key(0)) * p.k_strides.row + k_dim()),
+        v_from_(head.v + (begin + v_key(0)) * p.v_strides.row + v_dim()),
         whole_rows_(p.dim == S::D),
         v16_(access.v16) {}
 
-  // Starts the copies of the next stage, if there is one; always a group.
+  // Starts the copies of the next stage, if there is one, when its buffer is free.
   __device__ __forceinline__ void next() {
-    if (first_key_ < keys_) {
-      float* to = shared_.stages[stage_];
-      const bool whole = whole_rows_ && v16_ && first_key_ + S::BN <= keys_;
-      if (part_ < S::k_stages) {
-        if (whole)
-          copy_k<true>(to, part_ * S::c.stage_dims);
-        else
-          copy_k<false>(to, part_ * S::c.stage_dims);
-      } else {
-        if (whole)
-          copy_v<true>(to, (part_ - S::k_stages) * S::c.stage_keys);
-        else
-          copy_v<false>(to, (part_ - S::k_stages) * S::c.stage_keys);
-      }
-      if (++part_ == S::k_stages + S::v_stages) {
-        part_ = 0;
-        first_key_ += S::BN;
-        k_from_ += S::BN * p_.k_strides.row;
-        v_from_ += S::BN * p_.v_strides.row;
-      }
-      stage_ = stage_ + 1 < S::c.stages ? stage_ + 1 : 0;
+    if (first_key_ >= end_) return;
+    mbarrier_wait(&shared_.empty[ring_.stage], ring_.round ^ 1);
+    float* to = shared_.stages[ring_.stage];
+    const bool whole = whole_rows_ && v16_ && first_key_ + S::BN <= end_;
+    if (part_ < S::k_stages) {
+      if (whole)
+        copy_k<true>(to, part_ * S::c.stage_dims);
+      else
+        copy_k<false>(to, part_ * S::c.stage_dims);
+    } else {
+      if (whole)
+        copy_v<true>(to, (part_ - S::k_stages) * S::c.stage_keys);
+      else
+        copy_v<false>(to, (part_ - S::k_stages) * S::c.stage_keys);
     }
-    async_commit();
+    mbarrier_arrive_after_copies(&shared_.full[ring_.stage]);
+    ring_.advance();
+    if (++part_ == S::k_stages + S::stages_of_v(end_ - first_key_)) {
+      part_ = 0;
+      first_key_ += S::BN;
+      k_from_ += S::BN * p_.k_strides.row;
+      v_from_ += S::BN * p_.v_strides.row;
+    }
   }
 
  private:
-  // Of K a warp takes 8 elements of 4 keys at a time; its quads of keys are 8 apart in the order of
-  // a stage's columns.
-  static constexpr int k_quads = S::BN / 4 / 8, k_octets = S::c.stage_dims / 8;
+  // Of K a warp takes 8 elements of 4 keys at a time; its quads of keys are as many apart as there
+  // are warps, in the order of a stage's columns.
+  static constexpr int k_quads = S::BN / 4 / S::c.warps, k_octets = S::c.stage_dims / 8;
+  static_assert(S::LN % S::c.warps == 0);
   static constexpr int k_key_step(int quad) {
-    return 8 * quad / S::LN * 4 * S::LN + 8 * quad % S::LN;
+    return S::c.warps * quad / S::LN * 4 * S::LN + S::c.warps * quad % S::LN;
   }
   static __device__ __forceinline__ int k_key(int quad) {
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -128,7 +126,7 @@ class TileCopies {
 #pragma unroll
     for (int quad = 0; quad < k_quads; ++quad) {
       const float* row = from + k_key_step(quad) * p_.k_strides.row;
-      const bool there = whole || first_key_ + k_key(quad) < keys_;
+      const bool there = whole || first_key_ + k_key(quad) < end_;
 #pragma unroll
       for (int octet = 0; octet < k_octets; ++octet) {
         float* const at = first + octet * 8 * S::k_pitch + S::column_of(k_key_step(quad));
@@ -139,7 +137,7 @@ class TileCopies {
   }
 
   // Of V a thread takes 4 elements at a time.
-  static constexpr int v_lanes = S::D / 4, v_step = tile_threads / v_lanes;
+  static constexpr int v_lanes = S::D / 4, v_step = S::threads / v_lanes;
   static __device__ __forceinline__ int v_key(int i) {
     return i * v_step + static_cast<int>(threadIdx.x) / v_lanes;
   }
@@ -157,7 +155,7 @@ class TileCopies {
       if constexpr (whole) {
         async_copy<16>(at, row, 16);
       } else {
-        const bool there = first_key_ + key0 + v_key(i) < keys_;
+        const bool there = first_key_ + key0 + v_key(i) < end_;
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
           const bool valid = there && v_dim() + j < p_.dim;
@@ -170,9 +168,10 @@ class TileCopies {
   typename S::Shared& shared_;
   const Attention& p_;
   const AttentionHead& head_;
-  std::int64_t keys_, first_key_ = 0;
+  std::int64_t end_, first_key_;
   const float *k_from_, *v_from_;  // of the tile at first_key_
-  int part_ = 0, stage_ = 0;
+  int part_ = 0;
+  Ring<S::c.stages> ring_;
   bool whole_rows_, v16_;
 };
 
@@ -188,20 +187,42 @@ struct TileFragment {
     for (int j = 0; j < TN; j += 4)
       *reinterpret_cast<float4*>(&y[j]) = *reinterpret_cast<const float4*>(b + j / 4 * b_step);
   }
-  __device__ __forceinline__ void multiply(float (&acc)[8][TN]) const {
+  // acc += x y^T, down a column and up the next, so that the reuse cache holds y's element and an
+  // FFMA reads two registers. Odd and even registers are two banks, of which each gives one a
+  // cycle. What came by 16 bytes lies in the bank of its index. Accumulators lie in that of the
+  // vectors in which they are stored: scores as rows whose neighbours are swapped (store_weights),
+  // outputs as rows (store_part), and then it is the weights whose neighbours are. At a turn y's
+  // element is new, and the order of turns has it in the other bank.
+  __device__ __forceinline__ void add_scores(float (&acc)[8][TN]) const {
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < TN; ++j)
 #pragma unroll
-      for (int j = 0; j < TN; ++j) {
-        const int zigzag = i % 2 == 0 ? j : TN - 1 - j;
-        acc[i][zigzag] = fmaf(x[i], y[zigzag], acc[i][zigzag]);
+      for (int step = 0; step < 8; ++step) {
+        const int i = j % 2 == 0 ? step : 7 - step;
+        acc[i][j] = fmaf(x[i], y[j], acc[i][j]);
       }
+  }
+  __device__ __forceinline__ void add_outputs(float (&acc)[8][TN]) const {
+#pragma unroll
+    for (int j = 0; j < TN; ++j)
+#pragma unroll
+      for (int step = 0; step < 8; ++step) {
+        const int i = j % 2 == 0 ? 7 - step : step;
+        acc[i][j] = fmaf(x[i ^ 1], y[j], acc[i][j]);
+      }
+  }
+  template <bool scores>
+  __device__ __forceinline__ void multiply(float (&acc)[8][TN]) const {
+    if constexpr (scores)
+      add_scores(acc);
+    else
+      add_outputs(acc);
   }
 };
 
 // acc += a^T b over `steps` of k, of columns of a and b in groups of four. The elements of the next
 // k are on their way while those of one are multiplied.
-template <int TN, int steps>
+template <bool scores, int TN, int steps>
 __device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float* a, int a_pitch,
                                                int a_half, const float* b, int b_pitch,
                                                int b_step) {
@@ -210,15 +231,15 @@ __device__ __forceinline__ void multiply_tiles(float (&acc)[8][TN], const float*
 #pragma unroll 3
   for (int k = 0; k < steps - 2; k += 2) {
     odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
-    even.multiply(acc);
+    even.template multiply<scores>(acc);
     a += 2 * a_pitch;
     b += 2 * b_pitch;
     even.load(a, a_half, b, b_step);
-    odd.multiply(acc);
+    odd.template multiply<scores>(acc);
   }
   odd.load(a + a_pitch, a_half, b + b_pitch, b_step);
-  even.multiply(acc);
-  odd.multiply(acc);
+  even.template multiply<scores>(acc);
+  odd.template multiply<scores>(acc);
 }
 
 // A thread's place: its rows are two groups of four, its columns groups of four.
@@ -295,17 +316,19 @@ struct TileSoftmax {
   }
 };
 
+// Starts the copies of the block's queries.
 template <int index>
-__device__ __forceinline__ void load_queries(typename TileParts<index>::Shared& shared,
+__device__ __forceinline__ void copy_queries(typename TileParts<index>::Shared& shared,
                                              const Attention& p, const AttentionHead& head,
                                              std::int64_t first_query) {
   using S = TileParts<index>;
-  // A thread a row: what is written at a time lies in different banks.
-  for (int i = static_cast<int>(threadIdx.x); i < S::BM * S::D; i += tile_threads) {
+  // Eight threads a row: what is written at a time lies in different banks.
+  for (int i = static_cast<int>(threadIdx.x); i < S::BM * S::D; i += S::threads) {
     const int row = i / 8 % S::BM, d = i / (8 * S::BM) * 8 + i % 8;
     const std::int64_t query = first_query + row;
-    shared.q[d * S::q_pitch + row] =
-        query < head.queries && d < p.dim ? head.q[query * p.q_strides.row + d] : 0.0f;
+    const bool there = query < head.queries && d < p.dim;
+    async_copy<4>(&shared.q[d * S::q_pitch + row],
+                  there ? head.q + query * p.q_strides.row + d : head.q, there ? 4 : 0);
   }
 }
 
@@ -344,6 +367,19 @@ __device__ __forceinline__ void finish_scores(float (&x)[8][TileParts<index>::TN
       if (!sees) x[i][j] = minus_infinity();
     }
   }
+}
+
+// Neighbouring rows are swapped (TileFragment).
+template <int index>
+__device__ __forceinline__ void store_weights(const float (&x)[8][TileParts<index>::TN],
+                                              const TilePlace<index>& own, float* weights) {
+  using S = TileParts<index>;
+#pragma unroll
+  for (int j = 0; j < S::TN; ++j)
+#pragma unroll
+    for (int i = 0; i < 8; i += 4)
+      *reinterpret_cast<float4*>(weights + own.key(j) * S::p_pitch + own.row_in_warp(i)) =
+          make_float4(x[i + 1][j], x[i][j], x[i + 3][j], x[i + 2][j]);
 }
 
 template <int index>

@@ -36,6 +36,28 @@ __device__ __forceinline__ float rescale(float old_largest, float reference) {
 // The factor of a query's sums of weights times V. A sum of 0: the query sees no key.
 __device__ __forceinline__ float divisor(float sum) { return sum == 0 ? 0.0f : 1.0f / sum; }
 
+// The tile of queries that a block has. Where tiles of a head have more work the later they are,
+// those with most come first, of `heads_at_once` heads, whose keys the cache holds together.
+struct TilePosition {
+  std::int64_t of_head;  // entry * heads + head
+  std::int64_t tile;
+};
+__device__ __forceinline__ TilePosition tile_position(unsigned index, unsigned tiles,
+                                                      unsigned heads, unsigned heads_at_once) {
+  const unsigned of_group = tiles * heads_at_once, first = index / of_group * heads_at_once,
+                 within = index % of_group,
+                 count = heads - first < heads_at_once ? heads - first : heads_at_once;
+  return {first + within % count, tiles - 1 - within / count};
+}
+// Heads whose K and V, of so many bytes each, are in the cache at a time.
+inline unsigned heads_at_once(const Attention& p, std::int64_t bytes_of_head) {
+  constexpr std::int64_t cached = std::int64_t{20} << 20;
+  if (p.causal == Causal::none) return 1;
+  const std::int64_t heads = p.batch * p.heads,
+                     most = cached * p.group() / (bytes_of_head > 0 ? bytes_of_head : 1);
+  return static_cast<unsigned>(most < 1 ? 1 : most > heads ? heads : most);
+}
+
 // Whether all rows of an operand start on 16-byte boundaries and hold whole groups of 4.
 inline bool rows_aligned_16(const float* data, const HeadStrides& strides, std::int64_t dim) {
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && dim % 4 == 0 &&

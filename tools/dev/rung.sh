@@ -9,7 +9,7 @@ rung_help() {
   counted without a GPU (host SIMT); where a GPU is here, it is timed on that, too. The first call builds the ladder,
   two or three minutes on two cores; after a change to a rung's file the next one compiles that file only.
 
-  NAME     a rung's name, or its number: r07 of the sgemm ladder, reduce/r07 of the other, amd_02_shared_tile
+  NAME     a rung's name, or its number: r07 of the sgemm ladder, reduce/r07 and attention/r03 of the others, amd_02_shared_tile
   OPTION   of `kernelwright trace`: --shape MxNxK, --n LENGTH, --lines N, --json FILE ...
 
 Examples:
@@ -51,6 +51,7 @@ rung() { # rung NAME [OPTION...]
 time_rung() { # time_rung NAME OP: on the GPU, verified first
   local size=4096
   if [[ $2 == reduce ]]; then size=2^25; fi
+  if [[ $2 == attention ]]; then size=2x16x4096x128; fi
   say "building the program for this GPU: minutes the first time"
   cmake --build --preset bench -j "$jobs" --target kernelwright_program | show_progress
   build/bench/tools/kernelwright/kernelwright bench "$2" --device gpu --kernel "$1" --shape "$size" --quick

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
 #include "kernel.hpp"
 #include "level3/problem.hpp"
@@ -16,6 +17,7 @@ namespace kw {
 KernelList<Sgemm> sgemm_choices();
 KernelList<Level3> level3_choices();
 KernelList<Cgemm> cgemm_choices();
+KernelList<Attention> attention_choices();
 KernelList<Rowwise> rowwise_choices();  // one arithmetic
 
 // Whether a row of that name is one of them.

@@ -69,7 +69,20 @@ KernelList<Level3> rungs(DeviceKind, const Level3&) { return {}; }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Cgemm> rungs(DeviceKind, const Cgemm&) { return {}; }
 KernelList<Rowwise> rungs(DeviceKind, const Rowwise&) { return {}; }
-KernelList<Attention> rungs(DeviceKind, const Attention&) { return {}; }
+
+KernelList<Attention> rungs(DeviceKind kind, const Attention&) {
+#ifdef KW_HAVE_CUDA
+  if (kind == DeviceKind::cuda) return on_cuda::attention_rungs();
+#endif
+#ifdef KW_HAVE_HIP
+  if (kind == DeviceKind::hip) return on_hip::attention_rungs();
+#endif
+#ifdef KW_HAVE_HOST_SIMT
+  if (kind == DeviceKind::host_simt) return on_host::attention_rungs();
+#endif
+  static_cast<void>(kind);
+  return {};
+}
 
 KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
   if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
@@ -100,7 +113,10 @@ KernelList<Rowwise> choices(DeviceKind kind, const Rowwise&) {
   if (kind == DeviceKind::cpu) return {};
   return rowwise_choices();
 }
-KernelList<Attention> choices(DeviceKind, const Attention&) { return {}; }
+KernelList<Attention> choices(DeviceKind kind, const Attention&) {
+  if (kind == DeviceKind::cpu) return {};
+  return attention_choices();
+}
 KernelList<Cgemm> choices(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return cgemm_choices();

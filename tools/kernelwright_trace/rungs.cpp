@@ -8,8 +8,10 @@
 #include <chrono>
 #include <memory>
 
+#include "attention/kernels.hpp"
 #include "check/reduce/case.hpp"
 #include "check/verify.hpp"
+#include "check/verify_attention.hpp"
 #include "host_simt/host_simt.hpp"
 #include "host_simt/runtime.hpp"
 #include "program.hpp"
@@ -34,6 +36,10 @@ std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
   return {{number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
 }
 std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
+std::map<std::uintptr_t, std::string> operands_of(const Attention& p) {
+  const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
+  return {{number(p.q), "Q"}, {number(p.k), "K"}, {number(p.v), "V"}, {number(p.o), "O"}};
+}
 
 template <class Problem>
 Watched<Problem> watched;
@@ -128,6 +134,7 @@ std::vector<TracedRung> traced_rungs() {
   std::vector<TracedRung> rungs;
   append(sgemm_kernels(), "sgemm", rungs);
   append(on_host::reduce_rungs(), "reduce", rungs);
+  append(on_host::attention_rungs(), "attention", rungs);
   return rungs;
 }
 
@@ -178,6 +185,16 @@ RungTrace trace_rung(const TracedRung& rung, const TraceRequest& request) {
     result.problem = fmt::format("{} floats", request.length);
     result.flops = static_cast<double>(std::max<std::int64_t>(request.length - 1, 0));
     run_watched<check::ReduceTrial>(bench, c, on_host::reduce_rungs(), trace, result);
+  } else if (rung.op == "attention") {
+    constexpr std::int64_t widest = 128;  // that the rungs take
+    check::AttentionCase c;
+    c.queries = request.product.m;
+    c.keys = request.product.n;
+    c.dim = std::min(request.product.k, widest);
+    result.problem = fmt::format("{} queries, {} keys, D = {}", c.queries, c.keys, c.dim);
+    result.flops = 4.0 * static_cast<double>(c.queries) * static_cast<double>(c.keys) *
+                   static_cast<double>(c.dim);
+    run_watched<check::AttentionTrial>(bench, c, on_host::attention_rungs(), trace, result);
   } else {
     check::SgemmCase c;
     c.m = request.product.m;

@@ -17,7 +17,7 @@ struct TracedRung {
 };
 
 struct TraceRequest {
-  Shape product{256, 256, 256};
+  Shape product{256, 256, 256};                 // of attention: queries, keys, head size
   std::int64_t length = std::int64_t{1} << 20;  // of a reduction
   std::uint64_t blocks = 0;                     // of each launch that are recorded; 0: all
   int multiprocessors = 132;                    // of the GPU that is pretended
@@ -40,7 +40,8 @@ struct RungTrace {
 // In ladder order.
 std::vector<TracedRung> traced_rungs();
 // Those that `words` name: a rung's name or a glob of names; "r07", a name up to its first "_", of
-// the sgemm ladder, or "reduce/r07" of the other. Throws UsageError that lists names like it.
+// the sgemm ladder, or "reduce/r07", "attention/r03" of another. Throws UsageError that lists names
+// like it.
 std::vector<TracedRung> find_rungs(const std::string& words);
 
 // Runs the rung through host SIMT and records it.

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 import torch
 
 from .. import _core
+from .._core import attention as _attention
 from .._errors import InvalidArgumentError
 from . import _inductor
 
@@ -34,7 +35,7 @@ class _Override:
         self.library = torch.library.Library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a kernel is replaced is what was asked for
-            for name, serve in _SERVED.items():
+            for name, serve in {**_SERVED, **_ATTENTIONS[key]}.items():
                 original = torch.library.get_kernel(f"aten::{name}", key)
                 self.library.impl(name, self.kernel(original, serve), key, allow_override=True)
 
@@ -111,6 +112,61 @@ _SERVED = {
 }
 
 _MATHS = {"fp32": 0, "fp32_split": 1}
+_MATH_NAMES = ("fp32", "fp32_split")
+
+
+def _is_plain_heads(q, k, v, mask):
+    """Whether kernelwright.attention takes these as they are, without a copy."""
+    if any(x.dtype != torch.float32 or x.dim() != 4 or x.device != q.device for x in (q, k, v)):
+        return False
+    if k.shape != v.shape or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3] or not 1 <= q.shape[3] <= 256:
+        return False
+    if k.shape[1] == 0 or q.shape[1] % k.shape[1] != 0 or q.numel() == 0 or k.numel() == 0:
+        return False
+    if any(x.stride(3) != 1 or (x.shape[2] > 1 and x.stride(2) < x.shape[3]) for x in (q, k, v)):
+        return False
+    if mask is None:
+        return True
+    full = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    return (
+        mask.dtype == torch.float32 and 2 <= mask.dim() <= 4 and mask.device == q.device and mask.stride(-1) == 1
+        and mask.shape[-1] == full[3] and all(mine in (1, whole) for mine, whole in zip(mask.shape, full[4 - mask.dim() :]))
+    )  # fmt: skip
+
+
+def _attend(q, k, v, mask, is_causal, scale):
+    """The result in PyTorch's layout, token by token; None where it is PyTorch's."""
+    if _wishes_tf32() or not _is_plain_heads(q, k, v, mask) or (is_causal and mask is not None):
+        return None
+    batch, heads, queries, dim = q.shape
+    if batch * heads * queries * k.shape[2] * dim < _now.smallest:
+        return None
+    out = torch.empty((batch, queries, heads, dim), dtype=q.dtype, device=q.device).transpose(1, 2)
+    try:
+        return _attention(q, k, v, out, mask, scale, int(is_causal), _MATH_NAMES[_now.math], None, True)
+    except InvalidArgumentError:  # before anything was written
+        return None
+
+
+def _efficient_attention(q, k, v, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, *, scale=None):
+    """What PyTorch takes for float32 on CUDA. With `compute_log_sumexp` a gradient will ask for what is not made here."""
+    o = None if compute_log_sumexp or dropout_p != 0 else _attend(q, k, v, attn_bias, is_causal, scale)
+    if o is None:
+        return None
+    seed = torch.empty((), dtype=torch.int64, device=q.device)
+    return o, q.new_empty((q.shape[0], q.shape[1], 0)), seed, torch.empty_like(seed)
+
+
+def _flash_attention_for_cpu(q, k, v, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None):
+    """What PyTorch takes on the CPU, where only the grad mode tells whether a gradient may follow."""
+    o = None if torch.is_grad_enabled() or dropout_p != 0 else _attend(q, k, v, attn_mask, is_causal, scale)
+    return None if o is None else (o, q.new_empty((q.shape[0], q.shape[2], q.shape[1])).transpose(1, 2))
+
+
+_ATTENTIONS = {
+    "CUDA": {"_scaled_dot_product_efficient_attention": _efficient_attention},
+    "CPU": {"_scaled_dot_product_flash_attention_for_cpu": _flash_attention_for_cpu},
+}
 _hooks: List["_inductor.Hook"] = []  # at most one
 
 
@@ -133,8 +189,8 @@ class enable:
         with kernelwright.torch.enable(math="fp32"): ...
 
     Served are torch.mm, addmm, bmm, baddbmm, their forms with out=, and what PyTorch makes of them: Linear (its bias
-    fused), matmul, einsum, cdist, attention's plain form, gradients, and models that torch.compile compiled. Calls of
-    other types, so all under autocast, go where they went; so does every call while PyTorch may use TF32
+    fused), matmul, einsum, cdist, attention's plain form, gradients, and models that torch.compile compiled;
+    scaled_dot_product_attention where no gradient is needed, and no dropout asked for. Calls of other types, so all under autocast, go where they went; so does every call while PyTorch may use TF32
     (torch.backends.cuda.matmul.fp32_precision).
 
     math      "fp32_split" (no less accurate than FP32) or "fp32".

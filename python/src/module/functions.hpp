@@ -8,6 +8,7 @@ namespace kw::python {
 namespace nb = nanobind;
 
 void add_products(nb::module_& module);
+void add_attention(nb::module_& module);
 void add_level3(nb::module_& module);
 void add_out_of_core(nb::module_& module);
 void add_reductions(nb::module_& module);

@@ -25,6 +25,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   nb::register_exception_translator(raise);
   kw::python::add_products(module);
+  kw::python::add_attention(module);
   kw::python::add_level3(module);
   kw::python::add_out_of_core(module);
   kw::python::add_reductions(module);

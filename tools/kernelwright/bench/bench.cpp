@@ -23,6 +23,7 @@ std::string name_of(const check::ScaleAddCase& c) { return size_text(c); }
 std::string name_of(const check::RowwiseCase& c) {
   return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
 }
+std::string name_of(const check::AttentionCase& c) { return "attention " + size_text(c); }
 std::string name_of(const check::ReduceCase& c) {
   return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
 }
@@ -302,6 +303,10 @@ std::vector<Row> Bench::run(const KernelList<Cgemm>& kernels, const check::Cgemm
 
 std::vector<Row> Bench::run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c) {
   return run_any<Rowwise, check::RowwiseTrial>(kernels, c);
+}
+
+std::vector<Row> Bench::run(const KernelList<Attention>& kernels, const check::AttentionCase& c) {
+  return run_any<Attention, check::AttentionTrial>(kernels, c);
 }
 
 }  // namespace kw::bench

@@ -46,6 +46,7 @@ class Bench {
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
   std::vector<Row> run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c);
   std::vector<Row> run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c);
+  std::vector<Row> run(const KernelList<Attention>& kernels, const check::AttentionCase& c);
 
  private:
   template <class Problem>

@@ -84,6 +84,23 @@ std::vector<Operand> operands(const Rowwise& p) {
           rows(p.residual, p.residual_rows, p.ld_residual), rows(p.sum, p.rows, p.ld_sum)};
 }
 
+// Dense, as a measured problem is, and without a mask.
+std::vector<Operand> operands(const Attention& p) {
+  const auto heads = [&](const float* data, std::int64_t count, std::int64_t rows) {
+    return Operand{data, static_cast<std::size_t>(p.batch * count * rows * p.dim) * sizeof(float)};
+  };
+  return {heads(p.q, p.heads, p.queries), heads(p.k, p.kv_heads, p.keys),
+          heads(p.v, p.kv_heads, p.keys), heads(p.o, p.heads, p.queries)};
+}
+
+Attention on_set(Attention problem, const OperandSets& sets, std::int64_t set) {
+  problem.q = sets.data<float>(set, 0);
+  problem.k = sets.data<float>(set, 1);
+  problem.v = sets.data<float>(set, 2);
+  problem.o = sets.data<float>(set, 3);
+  return problem;
+}
+
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<float>(set, 0);
   problem.b = sets.data<float>(set, 1);
@@ -130,6 +147,17 @@ Rowwise on_set(Rowwise problem, const OperandSets& sets, std::int64_t set) {
 double work(const check::RowwiseCase& c) {
   return 2.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols) *
          static_cast<double>(size_of(c.type));
+}
+
+double work(const check::AttentionCase& c) {
+  Attention p;
+  p.batch = c.batch;
+  p.heads = c.heads;
+  p.queries = c.queries;
+  p.keys = c.keys;
+  p.dim = c.dim;
+  p.causal = c.causal;
+  return p.flops();
 }
 
 double work(const check::SgemmCase& c) {
@@ -216,6 +244,14 @@ check::RowwiseCase probe(check::RowwiseCase c) {
   return c;
 }
 
+check::AttentionCase probe(check::AttentionCase c) {
+  constexpr std::int64_t rows = 128;
+  c.batch = std::min<std::int64_t>(c.batch, 2);
+  c.queries = std::min(c.queries, rows);
+  c.keys = std::min(c.keys, rows);
+  return c;
+}
+
 check::ReduceCase probe(check::ReduceCase c) {
   constexpr std::int64_t edge = 512;
   const std::int64_t length = c.shape == ReduceShape::whole ? edge * edge : edge;
@@ -257,6 +293,12 @@ void fill_rates(Row& row, const ScaleAdd& p, const Ceilings& ceilings) {
   row.gflops = flops * 1e-3 / row.time_us->median;
   row.gbs = gbs(p.bytes(), row);
   if (ceilings.read_gbs) row.of_peak = *row.gbs / *ceilings.read_gbs;
+}
+
+void fill_rates(Row& row, const Attention& p, const Ceilings& ceilings) {
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  row.gbs = gbs(p.bytes(), row);
+  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 
 void fill_rates(Row& row, const Rowwise& p, const Ceilings& ceilings) {

@@ -7,6 +7,7 @@
 #include "bench/operand_sets.hpp"
 #include "bench/row.hpp"
 #include "check/rowwise/case.hpp"
+#include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
 #include "check/verify_level3.hpp"
 
@@ -19,6 +20,7 @@ std::vector<Operand> operands(const ScaleAdd& problem);
 std::vector<Operand> operands(const Reduce& problem);
 std::vector<Operand> operands(const Cgemm& problem);
 std::vector<Operand> operands(const Rowwise& problem);
+std::vector<Operand> operands(const Attention& problem);
 
 // The same problem on one of the rotating sets.
 Sgemm on_set(Sgemm problem, const OperandSets& sets, std::int64_t set);
@@ -27,6 +29,7 @@ ScaleAdd on_set(ScaleAdd problem, const OperandSets& sets, std::int64_t set);
 Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set);
 Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set);
 Rowwise on_set(Rowwise problem, const OperandSets& sets, std::int64_t set);
+Attention on_set(Attention problem, const OperandSets& sets, std::int64_t set);
 
 // What a call's time grows with: operations, bytes.
 double work(const check::SgemmCase& c);
@@ -35,6 +38,7 @@ double work(const check::ScaleAddCase& c);
 double work(const check::ReduceCase& c);
 double work(const check::CgemmCase& c);
 double work(const check::RowwiseCase& c);
+double work(const check::AttentionCase& c);
 
 // The same problem, small enough to find out how fast a slow kernel is.
 check::SgemmCase probe(check::SgemmCase c);
@@ -43,6 +47,7 @@ check::ScaleAddCase probe(check::ScaleAddCase c);
 check::ReduceCase probe(check::ReduceCase c);
 check::CgemmCase probe(check::CgemmCase c);
 check::RowwiseCase probe(check::RowwiseCase c);
+check::AttentionCase probe(check::AttentionCase c);
 
 // GFLOP/s, GB/s of compulsory traffic (each operand once) and share of the limit that applies, from
 // the row's median time. A reduction has GB/s alone: what an addition is depends on the operation.
@@ -51,6 +56,7 @@ void fill_rates(Row& row, const Level3& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const ScaleAdd& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Reduce& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Cgemm& problem, const Ceilings& ceilings);
+void fill_rates(Row& row, const Attention& problem, const Ceilings& ceilings);
 // As of a reduction; the limit is that of a copy, which reads and writes.
 void fill_rates(Row& row, const Rowwise& problem, const Ceilings& ceilings);
 

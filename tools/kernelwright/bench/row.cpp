@@ -114,6 +114,29 @@ ordered_json rowwise_json(const Row& row) {
       {"ld", r.ld}, {"misalign", r.misalign}, {"in_place", r.in_place}, {"residual", r.residual}};
 }
 
+ordered_json attention_json(const Row& row) {
+  const AttentionRow& r = *row.attention;
+  return {{"batch", row.batch},   {"heads", r.heads}, {"kv_heads", r.kv_heads},
+          {"queries", r.queries}, {"keys", r.keys},   {"dim", r.dim},
+          {"causal", r.causal}};
+}
+
+const char* causal_name(Causal causal) {
+  switch (causal) {
+    case Causal::none: return "none";
+    case Causal::from_start: return "from_start";
+    case Causal::from_end: return "from_end";
+  }
+  return "unknown";
+}
+
+// "2x16x4096x4096x128", "1x32/8x2048x2048x128 from_end".
+std::string attention_text(std::int64_t batch, const AttentionRow& r) {
+  return fmt::format("{}x{}{}x{}x{}x{}{}", batch, r.heads,
+                     r.kv_heads != r.heads ? fmt::format("/{}", r.kv_heads) : "", r.queries, r.keys,
+                     r.dim, r.causal != "none" ? " " + r.causal : "");
+}
+
 std::string batch_text(std::int64_t batch) {
   return batch == 1 ? std::string() : fmt::format(" (batch {})", batch);
 }
@@ -196,7 +219,13 @@ std::string size_text(const check::RowwiseCase& c) {
   return c.misalign == 0 ? text : fmt::format("{}+{}", text, c.misalign);
 }
 
+std::string size_text(const check::AttentionCase& c) {
+  return attention_text(c.batch,
+                        {c.heads, c.kv_heads, c.queries, c.keys, c.dim, causal_name(c.causal)});
+}
+
 std::string Row::shape() const {
+  if (attention) return attention_text(batch, *attention);
   if (rowwise) {
     const RowwiseRow& r = *rowwise;
     return fmt::format(
@@ -313,6 +342,17 @@ Row make_row(const Kernel<Rowwise>& kernel, const Rowwise& problem, const check:
   return row;
 }
 
+Row make_row(const Kernel<Attention>& kernel, const Attention& problem,
+             const check::AttentionCase& c, const check::VerifyResult& result) {
+  Row row = common_row(kernel, check::Input::uniform, result);
+  row.input = check::to_string(c.data);
+  row.op = "attention";
+  row.batch = problem.batch;
+  row.attention = {problem.heads, problem.kv_heads, problem.queries,
+                   problem.keys,  problem.dim,      causal_name(problem.causal)};
+  return row;
+}
+
 void fill_ratios(std::vector<Row>& rows) {
   const auto timed = [&](const auto& wanted) {
     return std::find_if(rows.begin(), rows.end(),
@@ -332,9 +372,10 @@ void fill_ratios(std::vector<Row>& rows) {
 
 ordered_json to_json(const Row& row) {
   ordered_json json = {{"op", row.op}, {"kernel", row.kernel}, {"role", row.role}};
-  json.update(row.reduction ? reduction_json(row)
-              : row.rowwise ? rowwise_json(row)
-                            : product_json(row));
+  json.update(row.reduction   ? reduction_json(row)
+              : row.rowwise   ? rowwise_json(row)
+              : row.attention ? attention_json(row)
+                              : product_json(row));
   if (row.level3) {
     const Level3Row& form = *row.level3;
     json.update({{"uplo", form.uplo},

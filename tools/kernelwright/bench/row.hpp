@@ -14,6 +14,7 @@
 #include "check/reduce/case.hpp"
 #include "check/rowwise/case.hpp"
 #include "check/verify.hpp"
+#include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
 #include "check/verify_level3.hpp"
 #include "kernel.hpp"
@@ -37,6 +38,12 @@ struct RowwiseRow {
   std::int64_t rows = 0, cols = 0, ld = 0;  // of x
   std::int64_t misalign = 0;                // elements past a 256-byte boundary
   bool in_place = false, residual = false;
+};
+
+// What describes attention in place of m, n and k. Row::batch holds its entries.
+struct AttentionRow {
+  std::int64_t heads = 0, kv_heads = 0, queries = 0, keys = 0, dim = 0;
+  std::string causal;  // none, from_start, from_end
 };
 
 // What level 3 adds.
@@ -131,6 +138,7 @@ struct Row {
   std::string path;                           // the kernel that really computes
   std::optional<ReductionRow> reduction;      // of reduce alone
   std::optional<RowwiseRow> rowwise;          // of row-wise operations alone
+  std::optional<AttentionRow> attention;      // of attention alone
   std::optional<Level3Row> level3;            // of level 3 alone
   std::optional<SuiteRow> suite;              // of the accuracy suite alone
   std::optional<FuzzRow> fuzz;                // of accuracy --fuzz alone
@@ -170,6 +178,7 @@ std::string size_text(const check::Level3Case& c);
 std::string size_text(const check::ScaleAddCase& c);
 std::string size_text(const check::ReduceCase& c);
 std::string size_text(const check::RowwiseCase& c);
+std::string size_text(const check::AttentionCase& c);
 
 // The fields that come from a problem and its verification.
 Row make_row(const Kernel<Sgemm>& kernel, const Sgemm& problem, const check::SgemmCase& c,
@@ -185,6 +194,8 @@ Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::R
 
 Row make_row(const Kernel<Rowwise>& kernel, const Rowwise& problem, const check::RowwiseCase& c,
              const check::VerifyResult& result);
+Row make_row(const Kernel<Attention>& kernel, const Attention& problem,
+             const check::AttentionCase& c, const check::VerifyResult& result);
 
 // Ratios within rows of one problem: to the first peer, to each row's parent.
 void fill_ratios(std::vector<Row>& rows);

@@ -103,6 +103,7 @@ std::string heading(const Row& row) {
     return fmt::format("{} {} {}{}{}", row.op, row.rowwise->dtype, row.shape(),
                        row.rowwise->residual ? ", bias, residual, sum" : "", place(row));
   }
+  if (row.attention) return fmt::format("attention {}{}", row.shape(), place(row));
   if (row.op == "scale_add") {
     return fmt::format("scale_add {} x {}, scale {}, shift {}", row.m, row.n, row.alpha, row.beta);
   }

@@ -237,6 +237,23 @@ void add_rowwise(CLI::App& bench, Invocation& invocation) {
   add_timing_and_run(*command, options, invocation, bench_rowwise);
 }
 
+void add_attention(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand(
+      "attention", "softmax(scale * Q K^T) V for each head of each entry of a batch");
+  command->footer(
+      "GFLOP/s count 4 * D for each pair of query and key that the causal rule leaves. --sweep "
+      "random\n"
+      "measures the library's choice. tools/attention_peer.py has PyTorch beside it.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench attention --shape 2x16x4096x128,1x32/8x1x8192x128\n"
+      "  kernelwright bench attention --shape 8x12x1024x64 --causal none,from_end\n"
+      "  kernelwright bench attention --sweep random --seed 7 --count 60");
+  auto options = std::make_shared<BenchOptions>();
+  options->attention.add_options(*command);
+  add_timing_and_run(*command, options, invocation, bench_attention);
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Invocation& invocation) {
@@ -252,6 +269,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_bench_cgemm(*command, invocation);
   add_reduce(*command, invocation);
   add_rowwise(*command, invocation);
+  add_attention(*command, invocation);
   add_scale_add(*command, invocation);
   add_bench_distributed(*command, invocation);
   add_bench_out_of_core(*command, invocation);

@@ -127,6 +127,13 @@ Chosen<check::RowwiseCase> chosen_cases(const BenchOptions& options, const Devic
   return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
 }
 
+Chosen<check::AttentionCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                          const Attention&) {
+  ChosenAttention chosen =
+      chosen_attention(options.attention, device, options.parsed_input(), options.seed);
+  return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
+}
+
 // The globs of --kernel, or what stands for them. Of a sweep of products, and of the host's time,
 // the library's choice alone, never the best of its kernels.
 template <class Problem>
@@ -137,6 +144,8 @@ std::string asked_kernels(const BenchOptions& options, const Device& device) {
       device.kind == DeviceKind::cpu)
     return "cpu_cgemm*";
   if (options.product.is_of_products()) return kernel_of_choice(device);
+  if (options.attention.is_random())
+    return device.kind == DeviceKind::cpu ? "cpu_attention" : "kernelwright*";
   if (options.rowwise.is_random())
     return device.kind == DeviceKind::cpu ? "cpu_rowwise" : "kernelwright";
   if (options.reduce.is_random()) return device.kind == DeviceKind::cpu ? "cpu_reduce" : "reduce_*";
@@ -202,6 +211,9 @@ void print_heading(const Device& device, const bench::Ceilings& ceilings,
 
 template <class Problem>
 constexpr bool is_product = std::is_same_v<Problem, Sgemm> || std::is_same_v<Problem, Cgemm>;
+// Whose rate is of operations.
+template <class Problem>
+constexpr bool counts_operations = is_product<Problem> || std::is_same_v<Problem, Attention>;
 
 constexpr const char* about_timing =
     "auto: short calls many at a time in a graph, others by events; alone: every call by itself on "
@@ -219,7 +231,7 @@ int run(const BenchOptions& options, const std::string& command) {
   // What a sweep has beyond this device is left out; what was asked for by name is refused.
   const bool is_typed = !options.shape.empty() || !options.product.shape.empty() ||
                         !options.reduce.shape.empty() || !options.level3.shape.empty() ||
-                        !options.rowwise.shape.empty();
+                        !options.rowwise.shape.empty() || !options.attention.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   Session session(options.json);
   mention_broken_tune_cache(device);
@@ -235,7 +247,7 @@ int run(const BenchOptions& options, const std::string& command) {
       progress.clear();
     }
     session.begin(command, device, ceilings);
-    if (!options.quiet()) print_heading(device, ceilings, timing, is_product<Problem>);
+    if (!options.quiet()) print_heading(device, ceilings, timing, counts_operations<Problem>);
     flush_output();
     if (!chosen.left_out.empty()) progress.say(chosen.left_out);
     const auto roofline =
@@ -268,10 +280,11 @@ int run(const BenchOptions& options, const std::string& command) {
   };
   const int code = session.run(work, verdict);
   if (!options.quiet()) {
-    fmt::print("{}", chosen.labels.empty()         ? bench::summary_table(rows)
-                     : options.reduce.is_random()  ? bench::reduction_table(rows)
-                     : options.rowwise.is_random() ? bench::summary_table(rows)
-                                                   : bench::sweep_table(rows));
+    fmt::print("{}", chosen.labels.empty()        ? bench::summary_table(rows)
+                     : options.reduce.is_random() ? bench::reduction_table(rows)
+                     : options.rowwise.is_random() || options.attention.is_random()
+                         ? bench::summary_table(rows)
+                         : bench::sweep_table(rows));
   }
   return code;
 }
@@ -295,6 +308,10 @@ int bench_reduce(const BenchOptions& options, const std::string& command) {
 }
 int bench_rowwise(const BenchOptions& options, const std::string& command) {
   return run<Rowwise, check::RowwiseTrial>(options, command);
+}
+
+int bench_attention(const BenchOptions& options, const std::string& command) {
+  return run<Attention, check::AttentionTrial>(options, command);
 }
 
 void add_timing_options(CLI::App& to, BenchOptions& options) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "commands/attention_options.hpp"
 #include "commands/commands.hpp"
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
@@ -19,6 +20,7 @@ struct BenchOptions : CommonOptions {
   ReduceChoice reduce;                 // of reduce
   Level3Choice level3;                 // of level3
   RowwiseChoice rowwise;               // of rowwise
+  AttentionChoice attention;           // of attention
   std::string timing = "auto";
   bool quick = false, no_peer = false, no_ceilings = false;
   double sustain_s = 0;  // of sgemm
@@ -44,5 +46,6 @@ int bench_cgemm(const BenchOptions& options, const std::string& command);
 int bench_scale_add(const BenchOptions& options, const std::string& command);
 int bench_reduce(const BenchOptions& options, const std::string& command);
 int bench_rowwise(const BenchOptions& options, const std::string& command);
+int bench_attention(const BenchOptions& options, const std::string& command);
 
 }  // namespace kw

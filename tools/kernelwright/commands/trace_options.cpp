@@ -6,8 +6,10 @@ namespace kw {
 void add_trace_options(CLI::App& app, TraceOptions& options) {
   app.add_option("rung", options.rung,
                  "A rung's name, a glob of names ('r0*'), or r07 for r07_conflict_free; reduce/r07 "
-                 "for a rung of that ladder; several behind commas");
-  app.add_option("--shape", options.shape, "Of a product: MxNxK, or one number for a cube")
+                 "and attention/r03 for a rung of those ladders; several behind commas");
+  app.add_option("--shape", options.shape,
+                 "Of a product: MxNxK, or one number for a cube; of attention queries x keys x "
+                 "head size")
       ->capture_default_str();
   app.add_option("--n", options.length, "Length of the array of a reduction: N or 2^P")
       ->capture_default_str();

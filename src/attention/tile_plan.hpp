@@ -1,0 +1,62 @@
+// How attention_tile cuts a problem, and what it expects that to take: its configurations as data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "arithmetic.hpp"
+#include "attention/problem.hpp"
+#include "kernel.hpp"
+
+namespace kw {
+
+// `lanes_m` lanes of each of `warps` warps along the rows, 8 rows each; `keys` a tile.
+struct TileConfig {
+  int dim, warps, lanes_m, keys;
+  int stage_dims, stage_keys;  // of K and of V in a stage
+  int stages;
+  int blocks;  // that a multiprocessor holds at a time
+  // Fitted to forced cuts on an H200 (results/h200/explored-attention.txt): a tile of keys where a
+  // multiprocessor has so many blocks and where it has one, the rest of a block, and what cutting a
+  // tile's keys adds.
+  double tile_us, alone_us, start_us, merge_us;
+
+  constexpr int threads() const { return 32 * warps; }
+  constexpr int warp_rows() const { return 8 * lanes_m; }
+  constexpr int rows() const { return warps * warp_rows(); }
+  constexpr int lanes_n() const { return 32 / lanes_m; }
+};
+
+// By the head sizes up to which they serve; of each size the one for large problems, then the one
+// for small ones.
+inline constexpr TileConfig tile_configs[] = {
+    {32, 8, 4, 64, 32, 64, 4, 1, 7.3, 7.3, 3.9, 10.0},
+    {32, 4, 4, 64, 32, 64, 3, 2, 6.0, 4.8, 3.7, 7.1},
+    {64, 8, 4, 64, 32, 32, 6, 1, 12.5, 12.5, 5.8, 15.2},
+    {64, 4, 2, 64, 32, 32, 4, 2, 8.1, 5.4, 2.0, 6.4},
+    {128, 8, 2, 128, 32, 32, 4, 1, 25.0, 25.0, 3.0, 13.9},
+    {128, 4, 2, 64, 32, 16, 4, 2, 15.5, 9.4, 3.1, 9.3},
+    {256, 8, 1, 128, 32, 16, 5, 1, 28.2, 28.2, 13.2, 3.1},
+};
+constexpr int tile_config_count = sizeof(tile_configs) / sizeof(tile_configs[0]);
+
+// How a launch is cut: each tile of queries into so many parts of its keys.
+struct TileSchedule {
+  int config = -1, parts = 1;
+  unsigned heads_at_once = 1;
+};
+
+// Tiles of queries.
+inline std::int64_t tile_units(const Attention& p, const TileConfig& c) {
+  return p.batch * p.heads * ceil_div(p.queries, c.rows());
+}
+
+// Whether the launch can be cut so.
+bool can_cut_tiles(const Attention& p, int config, int parts);
+double tile_time_us(const Attention& p, const Device& device, const TileConfig& c, int parts);
+// The cut that takes least, of configurations with so much shared memory; none: config is -1.
+TileSchedule choose_tiles(const Attention& p, const Device& device,
+                          const std::size_t (&shared_bytes)[tile_config_count]);
+
+}  // namespace kw

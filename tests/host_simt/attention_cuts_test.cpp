@@ -1,0 +1,57 @@
+// Every configuration of attention_tile, whole and with its keys cut, also where no prediction
+// chooses it on this machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "attention/kernels.hpp"
+#include "attention/production.hpp"
+#include "check/verify_attention.hpp"
+#include "host_simt/host_simt.hpp"
+#include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+// A kernel's row has functions without a state.
+TileSchedule forced_tiles;
+
+Kernel<Attention> tile_with_forced_cut() {
+  const KernelList<Attention> kernels = on_host::attention_production();
+  Kernel<Attention> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
+    return row.name == std::string("attention_tile");
+  });
+  kernel.make_plan = [](const Attention& p,
+                        const Device& device) -> std::optional<Plan<Attention>> {
+    return on_host::attention_tile_plan_of(p, device, forced_tiles);
+  };
+  return kernel;
+}
+
+class AttentionCuts : public testing::TestWithParam<int> {};
+
+TEST_P(AttentionCuts, EveryConfigurationWholeAndInParts) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const TileConfig& c = tile_configs[GetParam()];
+  const Kernel<Attention> kernel = tile_with_forced_cut();
+  for (const int parts : {1, 3}) {
+    forced_tiles.config = GetParam();
+    forced_tiles.parts = parts;
+    // More than one tile of queries and a tile of keys for each part, neither of them whole.
+    check::AttentionCase of_cut{1, 2, 1, c.rows() + 5, 3 * c.keys - 7, c.dim - 3};
+    of_cut.causal = parts == 1 ? Causal::from_start : Causal::none;
+    of_cut.layout = check::AttentionLayout::odd;
+    of_cut.data = check::AttentionData::normal;
+    of_cut.seed = run_seed();
+    const check::VerifyResult result = check::verify_attention(*runtime, kernel, of_cut);
+    EXPECT_TRUE(result.ok()) << describe(of_cut) << " in " << parts << ": " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionCuts, testing::Range(0, tile_config_count));
+
+}  // namespace
+}  // namespace kw
