@@ -13,6 +13,8 @@
 namespace kw::distributed {
 
 constexpr std::size_t most_message_bytes = 1024;
+// In place of the rank that failed.
+constexpr int nobody = -1, somebody_late = -2;
 
 // What a rank returns because another one failed or is late: device_error, with the argument
 // "rank".

@@ -26,8 +26,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* folder = "/dev/shm/";
-constexpr int nobody = -1;
-constexpr int somebody_late = -2;
 constexpr std::chrono::milliseconds between_looks{10};  // at who lives, and at the clock
 
 enum class Presence : int { not_come = 0, here = 1, left = 2 };

@@ -9,11 +9,6 @@
 
 namespace kw::distributed {
 
-namespace {
-constexpr int nobody = -1;
-constexpr int somebody_late = -2;
-}  // namespace
-
 Status rank_failure(std::string message) {
   return Status::failure(StatusCode::device_error, std::move(message), "rank");
 }
