@@ -107,9 +107,9 @@ void one_call(const Level3& p) {
 
 bool cpu_level3_cblas_supports(const Level3& p, const Device&) {
   if (p.factors()) return false;
-  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  constexpr std::int64_t largest = std::numeric_limits<int>::max();
   const std::int64_t sizes[] = {p.m, p.n, p.k, p.lda, p.ldb, p.ldc};
-  if (*std::max_element(std::begin(sizes), std::end(sizes)) > most) return false;
+  if (*std::max_element(std::begin(sizes), std::end(sizes)) > largest) return false;
   if (p.routine == Routine::syr2k) return p.op_a == p.op_b;
   return p.routine == Routine::syrkx || !p.reads_b() || p.op_b == Op::none;
 }

@@ -12,7 +12,8 @@
 namespace KW_TARGET {
 
 // This thread arrives and announces `bytes` that copies will bring in this phase.
-__device__ __forceinline__ void mbarrier_arrive_expecting(Mbarrier* barrier, unsigned bytes) {
+__device__ __forceinline__ void mbarrier_arrive_expecting([[maybe_unused]] Mbarrier* barrier,
+                                                          [[maybe_unused]] unsigned bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n\t.reg .b64 token;\n\t"
@@ -34,8 +35,10 @@ __device__ __forceinline__ void mbarrier_init_is_done() {
 
 // Copies `bytes`, a multiple of 16, between addresses that are multiples of 16, and counts them at
 // `barrier` when they have landed.
-__device__ __forceinline__ void bulk_copy(void* to_shared, const void* from_global, unsigned bytes,
-                                          Mbarrier* barrier) {
+__device__ __forceinline__ void bulk_copy([[maybe_unused]] void* to_shared,
+                                          [[maybe_unused]] const void* from_global,
+                                          [[maybe_unused]] unsigned bytes,
+                                          [[maybe_unused]] Mbarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::

@@ -16,7 +16,8 @@ struct alignas(8) Mbarrier {
 };
 
 // One thread makes it, for `arrivals` a phase; the block meets at __syncthreads before its use.
-__device__ __forceinline__ void mbarrier_init(Mbarrier* barrier, unsigned arrivals) {
+__device__ __forceinline__ void mbarrier_init([[maybe_unused]] Mbarrier* barrier,
+                                              [[maybe_unused]] unsigned arrivals) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(barrier))),
@@ -28,7 +29,7 @@ __device__ __forceinline__ void mbarrier_init(Mbarrier* barrier, unsigned arriva
 }
 
 // This thread arrives; what it read and wrote before happens before the phase ends.
-__device__ __forceinline__ void mbarrier_arrive(Mbarrier* barrier) {
+__device__ __forceinline__ void mbarrier_arrive([[maybe_unused]] Mbarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("{\n\t.reg .b64 token;\n\tmbarrier.arrive.shared::cta.b64 token, [%0];\n\t}" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
@@ -40,7 +41,7 @@ __device__ __forceinline__ void mbarrier_arrive(Mbarrier* barrier) {
 
 // This thread arrives when all copies that it has started by async_copy have landed, and not
 // before; it does not wait for them.
-__device__ __forceinline__ void mbarrier_arrive_after_copies(Mbarrier* barrier) {
+__device__ __forceinline__ void mbarrier_arrive_after_copies([[maybe_unused]] Mbarrier* barrier) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(
                    static_cast<unsigned>(__cvta_generic_to_shared(barrier)))
@@ -51,7 +52,8 @@ __device__ __forceinline__ void mbarrier_arrive_after_copies(Mbarrier* barrier) 
 }
 
 // Waits until the phase of that parity has ended.
-__device__ __forceinline__ void mbarrier_wait(Mbarrier* barrier, unsigned parity) {
+__device__ __forceinline__ void mbarrier_wait([[maybe_unused]] Mbarrier* barrier,
+                                              [[maybe_unused]] unsigned parity) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #if __CUDA_ARCH__ >= 900
 #define KW_MBARRIER_TEST "mbarrier.try_wait"  // sleeps a while in hardware
