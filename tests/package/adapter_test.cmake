@@ -17,7 +17,7 @@ expect("${output}" "NODELETE")
 
 # What the table of symbols has, and dlsym.
 file(READ "${SOURCE}/adapters/cublas/symbols.hpp" table)
-string(REGEX MATCHALL "row\\(cublas[A-Za-z0-9_]+" wanted "${table}")
+string(REGEX MATCHALL "row\\(cu(blas|solver)[A-Za-z0-9_]+" wanted "${table}")
 list(TRANSFORM wanted REPLACE "row\\(" "")
 list(APPEND wanted dlsym)
 run("${NM}" -D --with-symbol-versions --defined-only "${adapter}")

@@ -6,6 +6,7 @@ install_components("${WORK}/prefix" library development program)
 set(prefix "${WORK}/prefix")
 configure("${CMAKE_CURRENT_LIST_DIR}/consumers/c_only" "${WORK}/c_only")
 run("${CMAKE_COMMAND}" --build "${WORK}/c_only")
+unset(ENV{OPENBLAS_CORETYPE}) # which would have OpenBLAS take another processor's kernels
 run("${QEMU}" -cpu Nehalem "${WORK}/c_only/product_kernelwright")
 
 execute_process(COMMAND "${QEMU}" -cpu Nehalem "${prefix}/bin/kernelwright" --version
