@@ -111,7 +111,7 @@ __device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
       add_products<T, differ>(acc, f[1]);
     }
   } else {
-#pragma unroll(T::TM* T::TN >= 32 ? 1 : 4)
+#pragma unroll T::TM* T::TN >= 32 ? 1 : 4
     for (int kk = 0; kk < T::BK; kk += T::parts_k) {
       Fragments<T> f;
       f.load(s, kk + part, row, col);

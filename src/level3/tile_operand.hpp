@@ -130,7 +130,7 @@ class OperandCopy {
     const bool turns = x.along == 1;
     const float* const base = x.x + first_ * (x.across + x.along);
     const int offset = l0_ - first_;
-#pragma unroll(extent* bk / threads <= 4 ? 4 : 2)
+#pragma unroll extent* bk / threads <= 4 ? 4 : 2
     for (int step = 0; step < extent * bk / threads; ++step) {
       const int e = static_cast<int>(threadIdx.x) + step * threads;
       const int i = turns ? e / bk : e % extent, l = turns ? e % bk : e / extent;

@@ -11,10 +11,12 @@ bool looks_at_rows(const Rowwise& p, const Device&) { return p.op != RowwiseOp::
 }  // namespace
 
 KernelList<Rowwise> rowwise_production() {
-  KernelList<Rowwise> kernels = {
-      {"rowwise_plain", nullptr, "a plain row in packs in the registers of lanes or a block",
-       Role::production, Math::fp32, rowwise_plain_supports, no_workspace<Rowwise>, rowwise_plain}};
+  KernelList<Rowwise> kernels;
   if constexpr (gpu::has_nvidia_kernels) {
+    kernels.push_back({"rowwise_plain", nullptr,
+                       "a plain row in packs in the registers of lanes or a block",
+                       Role::production, Math::fp32, rowwise_plain_supports, no_workspace<Rowwise>,
+                       rowwise_plain});
     kernels.push_back(
         {"rowwise_ring", nullptr, "a plain row through rings in the shared memory of a cluster",
          Role::production, Math::fp32, rowwise_ring_supports, no_workspace<Rowwise>, rowwise_ring});
