@@ -14,6 +14,7 @@ option(KW_DEVELOPER "Host SIMT, ladder, peers and the kernelwright program" ${PR
 option(KW_NATIVE "Host SIMT may use every instruction of the machine that builds it, and may not run on others" OFF)
 option(KW_TESTS "Tests (needs KW_DEVELOPER)" ${PROJECT_IS_TOP_LEVEL})
 option(KW_LINEINFO "Source lines in CUDA kernels, for profilers; the code is the same" ON)
+option(KW_COMPRESS "CUDA kernels as small as they get in the file; the driver unpacks them when they are first used" OFF)
 option(KW_SANITIZE "AddressSanitizer and UBSan on all host code" OFF)
 option(KW_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 

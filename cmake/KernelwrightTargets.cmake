@@ -15,6 +15,7 @@ target_compile_options(kw_common INTERFACE
   $<$<COMPILE_LANGUAGE:CUDA>:${KW_CUDA_WERROR}>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
   $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${KW_LINEINFO}>>:-lineinfo>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${KW_COMPRESS}>>:--compress-mode=size>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
 # One rounding where the source has one: fused operations are written as fmaf, nowhere assumed.
 target_compile_options(kw_common INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
