@@ -64,7 +64,7 @@ PlainTeam plain_team_of(const Rowwise& p, const Device& device) {
 // Blocks of a launch, and the shared memory in which a norm's blocks keep gamma and beta (0: they
 // do not), where each takes several rows.
 struct PlainGrid {
-  std::int64_t blocks;
+  std::int64_t blocks;  // as many as run at once, where they keep planes
   std::size_t plane_bytes;
 };
 template <bool softmax, class T>
@@ -118,7 +118,9 @@ Status launch_clusters_of_plain(const Rowwise& p, const Device& device, const Pl
     PlainGrid grid =
         plain_grid<softmax, T>(p, device, team, p.rows * team.blocks, team.lanes, 2 * most);
     gpu::LaunchConfig config = {
-        .grid = dim3(static_cast<unsigned>(grid.blocks / team.blocks * team.blocks)),
+        // A cluster at least, however few blocks the device has room for at once.
+        .grid = dim3(static_cast<unsigned>(std::max<std::int64_t>(grid.blocks / team.blocks, 1) *
+                                           team.blocks)),
         .block = dim3(static_cast<unsigned>(team.lanes)),
         .shared_bytes = sizeof(rowwise::ClusterMemory) + grid.plane_bytes,
         .stream = stream,

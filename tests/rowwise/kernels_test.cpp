@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "check/rowwise/case.hpp"
+#include "host_simt/host_simt.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -37,6 +38,30 @@ TEST_P(RowwiseKernels, EdgeCases) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, RowwiseKernels, testing::ValuesIn(subjects<Rowwise>()),
                          subject_name<Rowwise>);
+
+// A kernel whose blocks keep gamma and beta takes as many as run at once: of a cluster no fewer
+// than it has, on however small a device.
+TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
+  const host_simt::Options before = host_simt::options();
+  host_simt::options().multiprocessors = 1;
+  add_developer_backends();
+  for (const Backend& backend : backends()) {
+    if (backend.kind != DeviceKind::host_simt) continue;
+    std::unique_ptr<Runtime> runtime;
+    ASSERT_TRUE(backend.open(0, &runtime).ok());
+    check::Workbench bench(*runtime);
+    check::RowwiseCase c;
+    c.op = RowwiseOp::layer_norm;
+    c.rows = 2, c.cols = 40000;
+    c.affine = true;
+    for (const Kernel<Rowwise>& kernel : backend.rowwise()) {
+      const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
+      if (result.outcome == check::Outcome::unsupported) continue;
+      EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
+    }
+  }
+  host_simt::options() = before;
+}
 
 // Production kernels share the work, but each case has one, on each device.
 TEST(RowwiseRegistry, ProductionKernelsTakeEveryCase) {
