@@ -3,33 +3,16 @@
 
 namespace kw::detail {
 
-namespace {
-
-// What is left of an address: it is a multiple of no more than its last bits say.
-constexpr std::uintptr_t attention_plan_alignment = 16;
-template <class T>
-T* kept(T* address) {
-  return reinterpret_cast<T*>(attention_plan_alignment +
-                              reinterpret_cast<std::uintptr_t>(address) % attention_plan_alignment);
-}
-template <class T>
-std::int64_t bits_of(T* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
-                                   attention_plan_alignment);
-}
-
-}  // namespace
-
 AttentionKey::AttentionKey(const Attention& p, Math math, std::size_t workspace_limit)
     : problem_(p) {
   Attention& key = problem_;
   key.scale = 1;
-  key.q = kept(p.q);
-  key.k = kept(p.k);
-  key.v = kept(p.v);
-  key.o = kept(p.o);
-  if (p.mask != nullptr) key.mask = kept(p.mask);
-  const auto* const some = reinterpret_cast<const std::int64_t*>(attention_plan_alignment);
+  key.q = address_like(p.q);
+  key.k = address_like(p.k);
+  key.v = address_like(p.v);
+  key.o = address_like(p.o);
+  if (p.mask != nullptr) key.mask = address_like(p.mask);
+  const auto* const some = address_with<const std::int64_t>(0);
   if (p.query_offsets != nullptr) key.query_offsets = some;
   if (p.key_offsets != nullptr) key.key_offsets = some;
   std::int64_t small = 0;
@@ -40,7 +23,7 @@ AttentionKey::AttentionKey(const Attention& p, Math math, std::size_t workspace_
   put(p.query_offsets != nullptr, 1);
   put(p.key_offsets != nullptr, 1);
   for (const std::int64_t bits :
-       {bits_of(p.q), bits_of(p.k), bits_of(p.v), bits_of(p.o), bits_of(p.mask)})
+       {last_bits(p.q), last_bits(p.k), last_bits(p.v), last_bits(p.o), last_bits(p.mask)})
     put(bits, 4);
   std::size_t at = 0;
   for (const std::int64_t word : {p.batch, p.heads, p.kv_heads, p.queries, p.keys, p.dim, small,

@@ -14,19 +14,6 @@ std::int64_t word_of(const Complex& kind) {
   return static_cast<std::int64_t>(kind.re) + (kind.im != 0 ? 4 : 0);
 }
 
-// What is left of an address: an address that is a multiple of no more than its last bits say.
-constexpr std::uintptr_t complex_plan_alignment = 16;
-template <class T>
-T* kept(T* address) {
-  return reinterpret_cast<T*>(complex_plan_alignment +
-                              reinterpret_cast<std::uintptr_t>(address) % complex_plan_alignment);
-}
-template <class T>
-std::int64_t bits_of(T* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) %
-                                   complex_plan_alignment);
-}
-
 }  // namespace
 
 CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : problem_(p) {
@@ -34,16 +21,15 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
   key.alpha = kind_of(p.alpha_at != nullptr ? Complex{1, 1} : p.alpha);
   key.beta = kind_of(p.beta_at != nullptr ? Complex{1, 1} : p.beta);
   if (p.batch == 1) key.stride_a = key.stride_b = key.stride_c = 0;  // which one product has not
-  key.a = kept(p.a);
-  key.b = kept(p.b);
-  key.c = kept(p.c);
+  key.a = address_like(p.a);
+  key.b = address_like(p.b);
+  key.c = address_like(p.c);
   if (p.by_pointers()) {
-    key.a_array = key.b_array = reinterpret_cast<const Complex* const*>(complex_plan_alignment);
-    key.c_array = reinterpret_cast<Complex* const*>(complex_plan_alignment);
+    key.a_array = key.b_array = address_with<const Complex* const>(0);
+    key.c_array = address_with<Complex* const>(0);
   }
-  if (p.alpha_at != nullptr)
-    key.alpha_at = reinterpret_cast<const Complex*>(complex_plan_alignment);
-  if (p.beta_at != nullptr) key.beta_at = reinterpret_cast<const Complex*>(complex_plan_alignment);
+  if (p.alpha_at != nullptr) key.alpha_at = address_with<const Complex>(0);
+  if (p.beta_at != nullptr) key.beta_at = address_with<const Complex>(0);
   std::int64_t small = 0;
   const auto put = [&](std::int64_t value, int bits) { small = small << bits | value; };
   put(static_cast<std::int64_t>(math), 1);
@@ -56,7 +42,7 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
   put(p.alpha_at != nullptr, 1);
   put(p.beta_at != nullptr, 1);
   put(p.by_pointers(), 1);
-  for (const std::int64_t bits : {bits_of(p.a), bits_of(p.b), bits_of(p.c)}) put(bits, 4);
+  for (const std::int64_t bits : {last_bits(p.a), last_bits(p.b), last_bits(p.c)}) put(bits, 4);
   words_ = {p.m,          p.n,          p.k,     p.lda,
             p.ldb,        p.ldc,        p.batch, key.stride_a,
             key.stride_b, key.stride_c, small,   static_cast<std::int64_t>(workspace_limit)};

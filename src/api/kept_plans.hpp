@@ -44,6 +44,21 @@ class KeptPlans {
   std::unordered_map<Key, Planned<Problem>, Hash> plans_;
 };
 
+// What a plan may depend on of an address: its last bits, four of them. In a key's problem they
+// stand in an address that is a multiple of no more than they say.
+constexpr std::uintptr_t plan_alignment = 16;
+inline std::int64_t last_bits(const void* address) {
+  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % plan_alignment);
+}
+template <class T>
+T* address_with(std::int64_t bits) {
+  return reinterpret_cast<T*>(plan_alignment + static_cast<std::uintptr_t>(bits));
+}
+template <class T>
+T* address_like(T* address) {
+  return address_with<T>(last_bits(address));
+}
+
 // The hash of a key's words, after what else it has.
 template <class Words>
 std::size_t hash_of(const Words& words, std::uint64_t others = 0) {

@@ -5,13 +5,8 @@ namespace kw::detail {
 
 namespace {
 
-// Left of scalars is whether they are 0, 1 or others; of addresses, whether they are multiples of
-// 4, 8 or 16.
+// Left of scalars is whether they are 0, 1 or others.
 std::int64_t kind_of_scalar(float value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
-constexpr std::uintptr_t most_alignment = 16;
-std::int64_t alignment_of(const void* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address) % most_alignment);
-}
 // Of a matrix of its own, `number`.
 float* some_address(int number, std::int64_t bits) {
   constexpr std::uintptr_t apart = 1 << 16;
@@ -36,9 +31,9 @@ Level3Key::Level3Key(const Level3& p, Math math, std::size_t workspace_limit)
   put(p.alpha_at != nullptr ? 1 : 0, 1);
   put(p.beta_at != nullptr ? 1 : 0, 1);
   put(p.in_place() ? 1 : 0, 1);
-  put(alignment_of(p.a), 4);
-  put(alignment_of(p.b), 4);
-  put(alignment_of(p.c), 4);
+  put(last_bits(p.a), 4);
+  put(last_bits(p.b), 4);
+  put(last_bits(p.c), 4);
   words_ = {p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.batch, p.stride_a, p.stride_c, small};
 }
 

@@ -10,17 +10,6 @@ namespace {
 // What is left of a scalar.
 int kind_of(float value) { return value == 0 ? 0 : value == 1 ? 1 : 2; }
 
-// What is left of an address: its last bits, in an address that is a multiple of no more than they
-// say.
-constexpr std::uintptr_t plan_alignment = 16;
-std::uintptr_t last_bits(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % plan_alignment;
-}
-template <class T>
-T* address_with(std::uint64_t bits) {
-  return reinterpret_cast<T*>(plan_alignment + static_cast<std::uintptr_t>(bits));
-}
-
 // Small numbers one after the other in a word, `bits` bits each, put in and taken out in the same
 // order.
 class Packed {
@@ -93,9 +82,9 @@ Sgemm PlanKey::problem() const {
     p.a_array = p.b_array = address_with<const float* const>(0);
     p.c_array = address_with<float* const>(0);
   }
-  p.a = address_with<const float>(packed.take(4));
-  p.b = address_with<const float>(packed.take(4));
-  p.c = address_with<float>(packed.take(4));
+  p.a = address_with<const float>(static_cast<std::int64_t>(packed.take(4)));
+  p.b = address_with<const float>(static_cast<std::int64_t>(packed.take(4)));
+  p.c = address_with<float>(static_cast<std::int64_t>(packed.take(4)));
   p.lda = lda;
   p.ldb = ldb;
   p.ldc = ldc;
