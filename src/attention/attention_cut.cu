@@ -12,7 +12,7 @@
 
 #include "attention/production.hpp"
 #include "attention/weights.hpp"
-#include "device/ticket.hpp"
+#include "device/arrival.hpp"
 #include "device/warp.hpp"
 
 namespace KW_TARGET {
@@ -252,14 +252,10 @@ __global__ void __launch_bounds__(cut_threads)
     }
     all[part].o[0][r][d] = merged.o;
   }
-  __syncthreads();
-  if (tid == 0) {
-    unsigned* ticket = workspace.tickets + unit;
-    comes_last = take_ticket(ticket) == static_cast<unsigned>(schedule.parts) - 1;
-    if (comes_last) *ticket = 0;
-  }
-  __syncthreads();
-  if (!comes_last) return;
+  if (!arrives_last(
+          comes_last, static_cast<unsigned>(schedule.parts), tid == 0, [] { __syncthreads(); },
+          [&] { return workspace.tickets + unit; }))
+    return;
   for (int i = tid; i < elements; i += cut_threads) {
     const int r = i / Shape::dim, d = i % Shape::dim;
     store(i, merge_parts(schedule.parts, [&](int other) {

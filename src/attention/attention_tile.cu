@@ -14,6 +14,7 @@
 
 #include "attention/production.hpp"
 #include "attention/tile_merge.hpp"
+#include "device/arrival.hpp"
 #include "device/overlap.hpp"
 
 namespace KW_TARGET {
@@ -118,7 +119,9 @@ __global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[in
   }
   auto* const all = static_cast<TilePartSums<index>*>(workspace.data) + std::int64_t{unit} * parts;
   store_part<index>(all[part], o, softmax, own);
-  if (comes_last<index>(shared, workspace.tickets + unit, schedule.parts))
+  if (arrives_last(
+          shared.comes_last, parts, threadIdx.x == 0, [] { __syncthreads(); },
+          [&] { return workspace.tickets + unit; }))
     merge_parts<index>(shared, all, schedule.parts, p, head, first_query);
 #endif
 }

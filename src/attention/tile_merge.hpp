@@ -3,7 +3,6 @@
 #pragma once
 
 #include "attention/tile_parts.hpp"
-#include "device/ticket.hpp"
 
 namespace KW_TARGET::attention {
 
@@ -34,19 +33,6 @@ __device__ __forceinline__ void store_part(TilePartSums<index>& to,
     to.largest[own.row(i)] = softmax.largest[i];
     to.sum[own.row(i)] = softmax.sum[i];
   }
-}
-
-// Whether this block is the last of its tile's; then it sees what the others wrote.
-template <int index>
-__device__ __forceinline__ bool comes_last(typename TileParts<index>::Shared& shared,
-                                           unsigned* ticket, int parts) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    shared.comes_last = take_ticket(ticket) == static_cast<unsigned>(parts) - 1;
-    if (shared.comes_last) *ticket = 0;
-  }
-  __syncthreads();
-  return shared.comes_last;
 }
 
 // By what a row's sums of each part are multiplied, in `factors` of [parts][rows] in shared memory.

@@ -21,8 +21,8 @@
 #include "cgemm/scalars.hpp"
 #include "cgemm/tile_operand.hpp"
 #include "cgemm/tile_plan.hpp"
+#include "device/arrival.hpp"
 #include "device/overlap.hpp"
-#include "device/ticket.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -206,13 +206,10 @@ __device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::rows][T::TN],
   for (int q = 0; q < quads; ++q)
     own[q * T::threads] =
         OutputQuad::of(acc[q / of_row][q % of_row * 2], acc[q / of_row][q % of_row * 2 + 1]);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    is_last = take_ticket(params.tickets + tile) + 1 == static_cast<unsigned>(params.cut.parts);
-    if (is_last) params.tickets[tile] = 0;
-  }
-  __syncthreads();
-  if (!is_last) return false;
+  if (!arrives_last(
+          is_last, static_cast<unsigned>(params.cut.parts), threadIdx.x == 0,
+          [] { __syncthreads(); }, [&] { return params.tickets + tile; }))
+    return false;
 #pragma unroll
   for (int q = 0; q < quads; ++q)
     acc[q / of_row][q % of_row * 2] = acc[q / of_row][q % of_row * 2 + 1] = make_float2(0, 0);

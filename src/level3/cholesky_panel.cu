@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "device/async_copy.hpp"
+#include "device/ticket.hpp"
 #include "device/warp.hpp"
 #include "sgemm/shape.hpp"
 
@@ -308,10 +309,8 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
   async_wait<0>();
   __syncthreads();
   unsigned taken = 0;
-  if (tid == panel_threads - 1 && gridDim.x > 1) {
-    __threadfence();
-    taken = atomicAdd(call.ticket, 1u);  // the block has read the triangle
-  }
+  if (tid == panel_threads - 1 && gridDim.x > 1)
+    taken = take_ticket(call.ticket);  // the block has read the triangle
   int failed = -1;
 #pragma unroll 1
   for (int first = 0; first < p.size && failed < 0; first += at_once) {
@@ -334,10 +333,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
   }
   if (tid == panel_threads - 1) {
     const bool is_last = taken + 1 == gridDim.x;
-    if (is_last && gridDim.x > 1) {
-      __threadfence();
-      *call.ticket = 0;
-    }
+    if (is_last && gridDim.x > 1) *call.ticket = 0;
     *room.is_last = is_last ? 1 : 0;
   }
   __syncthreads();
