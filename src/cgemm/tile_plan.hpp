@@ -68,10 +68,7 @@ inline double predict_complex_us(const ComplexTile& tile, const Cgemm& p, const 
           ? 0
           : split.parts_us + split.each_part_us * static_cast<double>(cut.parts) *
                                  std::max(1.0, std::ceil(most / static_cast<double>(cut.parts)));
-  const double bytes = complex_operand_bytes(p);
-  const double memory =
-      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes /
-      memory_bytes_per_us(device);
+  const double memory = memory_us(complex_operand_bytes(p), device);
   return t.first_us + std::max({busy, alone, memory}) + sum_us;
 }
 

@@ -65,10 +65,7 @@ inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
     for (int left = 1; left <= together; ++left)
       alone += longest / together * std::max(t.alone_us, left * t.busy_us);
   }
-  const double bytes = level3_operand_bytes(p);
-  const double memory =
-      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes /
-      memory_bytes_per_us(device);
+  const double memory = memory_us(level3_operand_bytes(p), device);
   return t.first_us + std::max({busy, alone, memory});
 }
 

@@ -59,12 +59,15 @@ inline double share_lost(double bytes, const Device& device, double kept, double
   return std::clamp((bytes / l2_bytes_of(device) - kept) / (lost - kept), 0.0, 1.0);
 }
 
-// The time in which memory moves what the L2 cache does not keep from call to call.
-inline double memory_us(const Sgemm& p, const Device& device) {
+// The time in which memory moves what the L2 cache does not keep, of so many bytes, from call to
+// call.
+inline double memory_us(double bytes, const Device& device) {
   constexpr MemoryTuning t = memory_tuning;
-  const double bytes = operand_bytes(p);
   return share_lost(bytes, device, t.kept_share, t.lost_share) * bytes /
          memory_bytes_per_us(device);
+}
+inline double memory_us(const Sgemm& p, const Device& device) {
+  return memory_us(operand_bytes(p), device);
 }
 
 }  // namespace kw
