@@ -17,11 +17,46 @@ constexpr bool has_cluster_rows = false;
 constexpr bool has_cluster_rows = has_clusters;
 #endif
 
-// At the beginning of each block's dynamic shared memory. Its halves are used by turns: who sends
-// to a half anew has everything that came to the other one, so its blocks have read this one.
-struct alignas(16) ClusterMemory {
+// What a block gets from the others, in its dynamic shared memory. The halves are used by turns:
+// who sends to a half anew has everything that came to the other one, which others sent after all
+// of their threads had read this one and met.
+struct alignas(16) ClusterExchange {
   Mbarrier received[2];
   float4 totals[2][ring_most_blocks];
+
+  // One thread calls this, before the cluster meets.
+  __device__ __forceinline__ void init() {
+    for (Mbarrier& half : received) mbarrier_init(&half, 1);
+  }
+  // A block's `own` to all others. All threads that call have the same; returns when that of all
+  // others is here. `turn`: how many exchanges came before.
+  template <class T>
+  __device__ __forceinline__ void exchange(const T& own, int blocks, int rank, unsigned turn) {
+    static_assert(sizeof(T) <= sizeof(float4));
+    const unsigned half = turn % 2, parity = turn / 2 % 2;
+    const auto thread = static_cast<int>(threadIdx.x);
+    if (thread == 0)
+      mbarrier_arrive_expecting(&received[half],
+                                static_cast<unsigned>(blocks - 1) * sizeof(float4));
+    if (thread < blocks && thread != rank) {
+      float4 bits = {};
+      memcpy(&bits, &own, sizeof own);
+      send_to_block(thread, &totals[half][rank], bits, &received[half]);
+    }
+    mbarrier_wait(&received[half], parity);
+  }
+  // What block `from` had.
+  template <class T>
+  __device__ __forceinline__ T of(int from, const T& own, int rank, unsigned turn) const {
+    T one = own;
+    if (from != rank) memcpy(&one, &totals[turn % 2][from], sizeof one);
+    return one;
+  }
+};
+
+// At the beginning of each block's dynamic shared memory.
+struct ClusterMemory {
+  ClusterExchange exchange;
   TeamMemory team;
 };
 
@@ -33,26 +68,13 @@ struct ClusterTeam {
 
   template <class T, class Combine>
   __device__ __forceinline__ T combined(T value, const T& nothing, const Combine& combine) {
-    static_assert(sizeof(T) <= sizeof(float4));
     const T own = block.combined(value, nothing, combine);
-    const unsigned half = turn % 2, parity = turn / 2 % 2;
-    ++turn;
-    Mbarrier* const received = &memory->received[half];
-    const auto thread = static_cast<int>(threadIdx.x);
-    if (thread == 0)
-      mbarrier_arrive_expecting(received, static_cast<unsigned>(blocks - 1) * sizeof(float4));
-    if (thread < blocks && thread != rank) {
-      float4 bits = {};
-      memcpy(&bits, &own, sizeof own);
-      send_to_block(thread, &memory->totals[half][rank], bits, received);
-    }
-    mbarrier_wait(received, parity);
+    ClusterExchange& exchange = memory->exchange;
+    exchange.exchange(own, blocks, rank, turn);
     T all = nothing;
-    for (int from = 0; from < blocks; ++from) {
-      T one = own;
-      if (from != rank) memcpy(&one, &memory->totals[half][from], sizeof one);
-      all = combine(all, one);
-    }
+    for (int from = 0; from < blocks; ++from)
+      all = combine(all, exchange.of(from, own, rank, turn));
+    ++turn;
     return all;
   }
 };

@@ -193,6 +193,9 @@ __device__ __forceinline__ void scale_one(const Rowwise& p, int at, float* v) {
   if (p.beta != nullptr) *v += to_value(static_cast<const T*>(p.beta)[at]);
 }
 
+// Of a plane for so many packs of a row, which may begin anywhere.
+KW_HOST_DEVICE constexpr int plane_pitch(int packs) { return packs + 2; }
+
 // Gamma and beta of some columns, side by side in shared memory. Column c is in plane c mod a_pack,
 // so that lanes with neighbouring packs, wherever a row begins, read neighbours.
 template <class T>
@@ -222,11 +225,6 @@ struct Planes {
     }
   }
 };
-template <class T>
-KW_HOST_DEVICE constexpr int plane_pitch(int columns) {
-  return columns / a_pack_of<T> + 2;
-}
-
 // Where a row's packs, which begin at column `head`, have their columns' gamma and beta.
 template <class T>
 struct RowPlanes {

@@ -137,7 +137,7 @@ __device__ __forceinline__ Planes<T> planes_of_block(const Rowwise& p, bool keep
                                                      int first, int packs) {
   if (!keeps) return {false, 0, 0, 0};
   const std::int64_t wanted = std::int64_t{first} + (std::int64_t{packs} + 1) * a_pack_of<T>;
-  const Planes<T> planes = {true, begin, packs + 2, first};
+  const Planes<T> planes = {true, begin, plane_pitch(packs), first};
   planes.fill(p, static_cast<int>(min(p.cols, wanted)), static_cast<int>(threadIdx.x),
               static_cast<int>(blockDim.x));
   __syncthreads();
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(plain_cluster_threads, 2)
   if constexpr (has_cluster_rows) {
     auto& exchanged = *gpu::dynamic_shared<ClusterMemory>();
     if (threadIdx.x == 0) {
-      for (Mbarrier& received : exchanged.received) mbarrier_init(&received, 1);
+      exchanged.exchange.init();
       mbarrier_init_is_done();
     }
     arrive_at_cluster();

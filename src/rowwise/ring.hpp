@@ -76,39 +76,15 @@ __device__ __forceinline__ NormTotal norm_slice(const RingRow<T>& row, float edg
   return norm_total_of(all, mean, count);
 }
 
-// Each block's `own` to all blocks of the cluster; `turn` is how many rows came before.
-__device__ __forceinline__ void exchange(RingMemory& shared, const Sums& own, int blocks, int rank,
-                                         unsigned turn) {
-  const int thread = static_cast<int>(threadIdx.x);
-  Mbarrier* const received = &shared.received[turn % 2];
-  if (thread == 0) mbarrier_arrive_expecting(received, static_cast<unsigned>(blocks - 1) * 16);
-  if (thread < blocks) {
-    float4 bits;
-    memcpy(&bits, &own, sizeof bits);
-    float4* const to = &shared.totals[turn % 2][rank];
-    if (thread == rank) {
-      *to = bits;
-    } else {
-      send_to_block(thread, to, bits, received);
-    }
-  }
-  mbarrier_wait(received, turn / 2 % 2);
-  sync_some_threads<1, ring_threads>();
-}
-__device__ __forceinline__ Sums received_from(const RingMemory& shared, int block, unsigned turn) {
-  Sums sums;
-  memcpy(&sums, &shared.totals[turn % 2][block], sizeof sums);
-  return sums;
-}
-
-// The row's total, from the slice's.
+// The row's total, from the slice's; `turn` is how many rows came before.
 __device__ __forceinline__ SoftmaxTotal of_cluster(RingMemory& shared, const SoftmaxTotal& own,
                                                    int blocks, int rank, unsigned turn) {
   if (blocks == 1) return own;
-  exchange(shared, {static_cast<double>(own.largest), own.sum}, blocks, rank, turn);
+  const Sums sums = {static_cast<double>(own.largest), own.sum};
+  shared.exchange.exchange(sums, blocks, rank, turn);
   SoftmaxTotal total = {-INFINITY, 0};
   for (int block = 0; block < blocks; ++block) {
-    const Sums of_block = received_from(shared, block, turn);
+    const Sums of_block = shared.exchange.of(block, sums, rank, turn);
     total = merged(total, SoftmaxTotal{static_cast<float>(of_block.first), of_block.second});
   }
   return total;
@@ -118,10 +94,11 @@ __device__ __forceinline__ NormTotal of_cluster(RingMemory& shared, const NormTo
                                                 int blocks, int rank, unsigned turn,
                                                 const Counts& count_of) {
   if (blocks == 1) return own;
-  exchange(shared, {own.mean, own.squares}, blocks, rank, turn);
+  const Sums sums = {own.mean, own.squares};
+  shared.exchange.exchange(sums, blocks, rank, turn);
   NormTotal total = {0, 0, 0};
   for (int block = 0; block < blocks; ++block) {
-    const Sums of_block = received_from(shared, block, turn);
+    const Sums of_block = shared.exchange.of(block, sums, rank, turn);
     total = merged(
         total, NormTotal{static_cast<double>(count_of(block)), of_block.first, of_block.second});
   }
@@ -215,7 +192,8 @@ template <bool softmax, class T>
 __device__ __forceinline__ void compute_ring(const Rowwise& p, const RingCut& ring,
                                              RingMemory& shared, int rank) {
   const auto thread = static_cast<int>(threadIdx.x);
-  RingTeam team = {&shared.team};
+  constexpr int warps = ring_threads / warp_lanes;
+  RingTeam team = {&shared.team, warps, power_from(warps)};
   RingPlace place;
   unsigned turn = 0;
   const auto load_edge = [&](std::int64_t row) {
@@ -255,7 +233,7 @@ __global__ void __launch_bounds__(ring_threads + warp_lanes, 2)
         mbarrier_init(&shared.full[slot], 1);
         mbarrier_init(&shared.empty[slot], ring_threads / warp_lanes);
       }
-      for (Mbarrier& received : shared.received) mbarrier_init(&received, 1);
+      shared.exchange.init();
       mbarrier_init_is_done();
     }
     const bool in_clusters = ring.blocks > 1;

@@ -19,8 +19,7 @@ struct RingCut {
 
 struct RingMemory {
   Mbarrier full[ring_most_slots], empty[ring_most_slots];
-  Mbarrier received[2];  // of rows by turns
-  float4 totals[2][ring_most_blocks];
+  ClusterExchange exchange;
   TeamMemory team;
   alignas(128) uint4 pieces[1];  // slots of ring_piece packs
 };
@@ -29,22 +28,10 @@ inline std::size_t ring_bytes(int slots) {
 }
 
 // The warps that compute.
-struct RingTeam {
-  TeamMemory* memory;
-  int turn = 0;
-
-  template <class T, class Combine>
-  __device__ __forceinline__ T combined(T value, const T& nothing, const Combine& combine) {
-    T* const totals = reinterpret_cast<T*>(memory->words[turn]);
-    turn ^= 1;
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    value = combine_lanes(value, warp_lanes, combine);
-    if (lane == 0) totals[threadIdx.x / warp_lanes] = value;
-    sync_some_threads<1, ring_threads>();
-    return combine_totals(totals, ring_threads / warp_lanes, power_from(ring_threads / warp_lanes),
-                          nothing, combine);
-  }
+struct SyncRing {
+  __device__ __forceinline__ void operator()() const { sync_some_threads<1, ring_threads>(); }
 };
+using RingTeam = TeamOfWarps<SyncRing>;
 
 // A block's slice of a row.
 struct RingSlice {

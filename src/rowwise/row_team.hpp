@@ -62,12 +62,13 @@ __device__ __forceinline__ T combine_totals(const T* totals, int warps, int lane
   return combine_lanes(warp < warps ? totals[warp] : nothing, lanes, combine);
 }
 
-// A block of whole warps. Its shared memory is used in two halves by turns: who writes a half anew
-// has met all threads since they read it.
+// Whole warps of a block, its first ones, that meet at Sync. Their shared memory is used in two
+// halves by turns: who writes a half anew has met all threads since they read it.
 struct TeamMemory {
   double words[2][2 * warp_lanes];
 };
-struct BlockTeam {
+template <class Sync>
+struct TeamOfWarps {
   TeamMemory* memory;
   int warps;
   int lanes;  // power_from(warps)
@@ -80,9 +81,13 @@ struct BlockTeam {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     value = combine_lanes(value, warp_lanes, combine);
     if (lane == 0) totals[threadIdx.x / warp_lanes] = value;
-    __syncthreads();
+    Sync()();
     return combine_totals(totals, warps, lanes, nothing, combine);
   }
 };
+struct SyncBlock {
+  __device__ __forceinline__ void operator()() const { __syncthreads(); }
+};
+using BlockTeam = TeamOfWarps<SyncBlock>;
 
 }  // namespace KW_TARGET::rowwise

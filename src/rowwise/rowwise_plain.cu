@@ -71,10 +71,11 @@ template <bool softmax, class T>
 PlainGrid plain_grid(const Rowwise& p, const Device& device, const PlainTeam& team,
                      std::int64_t blocks, int threads, int most_threads_per_sm) {
   if (softmax || (p.gamma == nullptr && p.beta == nullptr)) return {blocks, 0};
-  const std::int64_t packs =
-      team.form == PlainForm::cluster ? team.slice_packs : p.cols / rowwise::a_pack_of<T>;
-  const std::size_t bytes =
-      static_cast<std::size_t>(packs + 2) * rowwise::a_pack_of<T> * sizeof(float2);
+  const int packs = team.form == PlainForm::cluster
+                        ? team.slice_packs
+                        : static_cast<int>(p.cols) / rowwise::a_pack_of<T>;
+  const std::size_t bytes = static_cast<std::size_t>(rowwise::plane_pitch(packs)) *
+                            rowwise::a_pack_of<T> * sizeof(float2);
   constexpr std::size_t reserved = 2560;  // of each block, with its other shared memory
   const auto by_shared = static_cast<int>(device.shared_bytes_per_sm / (bytes + reserved));
   const int per_sm = std::min(most_threads_per_sm / threads, by_shared);
