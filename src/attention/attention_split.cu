@@ -16,7 +16,7 @@
 #include <algorithm>
 
 #include "attention/production.hpp"
-#include "attention/split_parts.hpp"
+#include "attention/split_consumer.hpp"
 #include "select.hpp"
 
 namespace KW_TARGET {
