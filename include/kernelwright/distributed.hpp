@@ -109,7 +109,9 @@ class KW_API Group {
   /// '.', '_' or '-', the same for all ranks and for no other group at that time. Returns when all
   /// ranks have come; device_error with the argument "rank" where one does not within the time
   /// limit. GPUs must be able to read each other's memory, as those of one host with NVLink or PCIe
-  /// peer access are. Its functions take this process's rank alone.
+  /// peer access are. Its functions take this process's rank alone. On CPUs a rank's calls let the
+  /// processes of its user read its memory from then on, where the system allows only some to
+  /// (Linux: PR_SET_PTRACER).
   static Group join_cpu(const Grid& grid, int rank, const std::string& name,
                         const GroupOptions& options = {});
   static Group join_gpu(const Grid& grid, int rank, const std::string& name, int ordinal,
