@@ -23,6 +23,7 @@ from pathlib import Path
 
 import torch
 import torch.nn.functional as functional
+from peer_library import PeerLibrary, driver
 
 U = 2.0**-24
 MATHS = {"fp32": 0, "fp32_split": 1}
@@ -50,18 +51,7 @@ class Problem(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Library:
-    def __init__(self, path: Path, stream: torch.cuda.Stream):
-        self.c = ctypes.CDLL(str(path.resolve()))
-        self.c.kwLastErrorMessage.restype = ctypes.c_char_p
-        self.c.kwVersion.restype = ctypes.c_char_p
-        self.handle = ctypes.c_void_p()
-        self._check(self.c.kwCreateGpuOnStream(ctypes.byref(self.handle), ctypes.c_void_p(stream.cuda_stream), 0))
-
-    def _check(self, status: int) -> None:
-        if status != 0:
-            raise RuntimeError(self.c.kwLastErrorMessage(self.handle).decode())
-
+class Library(PeerLibrary):
     def attention(self, q, k, v, o, scale: float, causal: int, mask, math_name: str):
         def strides(x):
             return Strides(*x.stride()[:3]) if x is not None else Strides()
@@ -79,8 +69,8 @@ class Library:
 
         def call(kept=(q, k, v, o, mask)):  # as long as the call can be made
             del kept
-            self._check(self.c.kwSetMath(self.handle, MATHS[math_name]))
-            self._check(self.c.kwAttention(self.handle, ctypes.byref(problem)))
+            self.check(self.c.kwSetMath(self.handle, MATHS[math_name]))
+            self.check(self.c.kwAttention(self.handle, ctypes.byref(problem)))
 
         return call
 
@@ -308,7 +298,10 @@ def random_shapes(seed: int, count: int):
 def described(name: str) -> dict:
     """The device as the program's result files have it."""
     properties = torch.cuda.get_device_properties(0)
-    return {"name": name, "kind": "cuda", "sm_count": properties.multi_processor_count, "memory_bytes": properties.total_memory}
+    return {
+        "name": name, "kind": "cuda", "sm_count": properties.multi_processor_count, "memory_bytes": properties.total_memory,
+        "driver": driver(),
+    }  # fmt: skip
 
 
 def main() -> int:
@@ -326,7 +319,7 @@ def main() -> int:
     rows: list[dict] = []
     failed = False
     with torch.cuda.stream(stream), torch.no_grad():
-        library = Library(arguments.library, stream)
+        library = Library(arguments.library, stream.cuda_stream)
         shapes = random_shapes(arguments.seed, arguments.count) if arguments.sweep else SHAPES
         if arguments.first:
             shapes = shapes[: arguments.first]

@@ -15,11 +15,11 @@ import argparse
 import ctypes
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import torch
+from peer_library import driver
 
 ROW_MAJOR, NO_TRANSPOSE, FP32_SPLIT = 0, 0, 1
 TOO_MANY = -1  # in place of a number
@@ -76,11 +76,6 @@ class Library:
 
 def floats(x: torch.Tensor):
     return ctypes.c_void_p(x.data_ptr())
-
-
-def driver() -> str:
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    return subprocess.run(query, check=True, capture_output=True, text=True).stdout.split()[0]
 
 
 def main():

@@ -23,6 +23,7 @@ import sys
 from pathlib import Path
 
 import torch
+from peer_library import PeerLibrary
 
 KERNEL = "pytorch"
 OPS = ("sum", "mean", "min", "max", "argmin", "argmax", "sum_of_squares", "l1_norm", "l2_norm", "max_norm", "variance", "min_max")
@@ -51,22 +52,12 @@ class RowwiseOptions(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Library:
+class Library(PeerLibrary):
     """The reductions and row-wise operations of libkernelwright on PyTorch's stream."""
-
-    def __init__(self, path: Path, stream: torch.cuda.Stream):
-        self.c = ctypes.CDLL(str(path.resolve()))  # else "x.so" means one of the system's
-        self.c.kwLastErrorMessage.restype = ctypes.c_char_p
-        self.handle = ctypes.c_void_p()
-        self._check(self.c.kwCreateGpuOnStream(ctypes.byref(self.handle), ctypes.c_void_p(stream.cuda_stream), 0))
-
-    def _check(self, status: int) -> None:
-        if status != 0:
-            raise RuntimeError(self.c.kwLastErrorMessage(self.handle).decode())
 
     def result_dtype(self, op: int, dtype: int) -> int:
         found = ctypes.c_int32()
-        self._check(self.c.kwReduceResultType(op, dtype, ctypes.byref(found)))
+        self.check(self.c.kwReduceResultType(op, dtype, ctypes.byref(found)))
         return found.value
 
     def reduce(self, row: dict, data: int, out: int, offsets: int) -> None:
@@ -82,13 +73,13 @@ class Library:
             status = call(
                 self.handle, 0, op, dtype, i64(row["rows"]), i64(row["cols"]), pointer(data), i64(row["ld"]), pointer(out)
             )
-        self._check(status)
+        self.check(status)
 
     def rowwise(self, row: dict, x: int, y: int, gamma: int, beta: int) -> None:
         op, dtype, i64, pointer = ROWWISE.index(row["op"]), list(TYPES).index(row["dtype"]), ctypes.c_int64, ctypes.c_void_p
         norm = row["op"].endswith("norm")
         options = RowwiseOptions(gamma=gamma if norm else 0, beta=beta if row["op"] == "layer_norm" else 0, epsilon=1e-5)
-        self._check(
+        self.check(
             self.c.kwRowwise(
                 self.handle, op, dtype, i64(row["rows"]), i64(row["cols"]), pointer(x), i64(row["ld"]), pointer(y),
                 i64(row["ld"]), ctypes.byref(options),
@@ -97,7 +88,7 @@ class Library:
 
     def prepare(self, row: dict) -> None:
         correction = row.get("correction") or 0
-        self._check(self.c.kwSetVarianceCorrection(self.handle, ctypes.c_int64(correction)))
+        self.check(self.c.kwSetVarianceCorrection(self.handle, ctypes.c_int64(correction)))
 
 
 def result_of(row: dict, x: torch.Tensor, dim: int | None):
@@ -326,7 +317,7 @@ def main() -> int:
     data = json.loads(arguments.results.read_text())
     rows = [row for row in data["rows"] if row["kernel"] != KERNEL]
     stream = torch.cuda.Stream()
-    library = Library(arguments.library, stream)
+    library = Library(arguments.library, stream.cuda_stream)
     found, left_out = [], 0
     problems = problems_of(rows)
     with torch.cuda.stream(stream):

@@ -100,8 +100,9 @@ std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, con
 void attention_split_complete_plan(const Attention& p, const Device& device,
                                    Plan<Attention>& plan) {
   static const KernelList<Attention> fallbacks = attention_fp32();
-  plan.parts = {*select_kernel(p, device, fallbacks, Math::fp32, 0)};
   plan.workspace_bytes = static_cast<std::size_t>(Layout(p, split_dim(p.dim)).end);
+  plan.parts = {
+      *select_kernel(p, device, fallbacks, Math::fp32, plan.workspace_bytes - control_bytes)};
 }
 
 Status attention_split_launch_plan(const Attention& p, const Device& device,
@@ -131,7 +132,11 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
   if (!computed.ok()) return computed;
   Attention fallback = p;
   fallback.only_if = &control->takes_fp32;
-  return launch_planned(plan.parts[0], fallback, device, {nullptr, 0, workspace.tickets}, stream);
+  // Where it computes, nobody needs the pieces' memory.
+  return launch_planned(plan.parts[0], fallback, device,
+                        {static_cast<char*>(workspace.data) + control_bytes,
+                         plan.workspace_bytes - control_bytes, workspace.tickets},
+                        stream);
 }
 
 const char* attention_split_path(const Attention&, const Device&, const Plan<Attention>&,

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "attention/pair_plan.hpp"
 #include "attention/problem.hpp"
 #include "attention/tile_plan.hpp"
 #include "gpu/gpu.hpp"
@@ -19,6 +20,14 @@ std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, cons
 Plan<Attention> attention_tile_plan_of(const Attention& p, const Device& device,
                                        TileSchedule schedule);
 Status attention_tile_launch_plan(const Attention& p, const Device& device,
+                                  const Plan<Attention>& plan, Workspace workspace, Stream stream);
+
+// attention_pair.cu
+std::optional<Plan<Attention>> attention_pair_make_plan(const Attention& p, const Device& device);
+// The plan of a cut that need not be the one chosen.
+Plan<Attention> attention_pair_plan_of(const Attention& p, const Device& device,
+                                       PairSchedule schedule);
+Status attention_pair_launch_plan(const Attention& p, const Device& device,
                                   const Plan<Attention>& plan, Workspace workspace, Stream stream);
 
 // attention_split.cu

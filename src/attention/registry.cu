@@ -21,6 +21,13 @@ KernelList<Attention> attention_fp32() {
                     .math = Math::fp32,
                     .make_plan = attention_tile_make_plan,
                     .launch_plan = attention_tile_launch_plan});
+    rows.push_back({.name = "attention_pair",
+                    .parent = nullptr,
+                    .idea = "pairs of warps, one with scores and one with sums, 8 x 16 a thread",
+                    .role = Role::production,
+                    .math = Math::fp32,
+                    .make_plan = attention_pair_make_plan,
+                    .launch_plan = attention_pair_launch_plan});
   }
   return rows;
 }

@@ -62,6 +62,7 @@ class SplitConsumer {
         take_queries();
         release_queries();
       }
+      scale_k_ = scale_of(params_.layout.scales_k, k_block_);
       issue_scores();
       take_scores();
       const int last = key_tiles_ - 1;
@@ -168,7 +169,7 @@ class SplitConsumer {
 
   // x: from products to scores in powers of two; -Inf where the query does not see the key.
   __device__ __forceinline__ void finish_scores(int key_tile) {
-    const int scale = scale_q_ + scale_of(params_.layout.scales_k, k_block_ + key_tile);
+    const int scale = scale_q_ + scale_k_;
     const Attention& p = params_.p;
     const float factor = p.scale * log2_e * kw::split::power_of_two(-scale / 2) *
                          kw::split::power_of_two(-(scale - scale / 2));
@@ -238,6 +239,8 @@ class SplitConsumer {
     const float unscale =
         kw::split::power_of_two(-scale_of(params_.layout.scales_v, k_block_ + key_tile));
     finish_scores(key_tile);
+    // On its way while the weights are made.
+    if constexpr (has_next) scale_k_ = scale_of(params_.layout.scales_k, k_block_ + key_tile + 1);
     weigh();
     issue_outputs();
     if constexpr (has_next) issue_scores();
@@ -282,7 +285,7 @@ class SplitConsumer {
   // Tiles of keys: the block's, those that this warpgroup's queries see, and those of which nothing
   // is hidden and nothing added to scores.
   int all_tiles_, key_tiles_, plain_tiles_;
-  int k_block_, scale_q_;
+  int k_block_, scale_q_, scale_k_;  // that of the tile whose scores are taken next
   Ring<2> tiles_;
   Ring<Shared::stages> ring_;
   float x_[scores], window_[outputs], o_[outputs];

@@ -38,6 +38,9 @@ struct Control {
   unsigned unused;
 };
 
+constexpr std::size_t control_bytes = 256;
+static_assert(sizeof(Control) <= control_bytes);
+
 // Errors of scores are absolute, so what counts is how large a sum of products could be: below
 // 2^19, scaled, 2^-40 of it is less than 2^-24 once errors of many products average. Of V all
 // blocks must be about as large, as one accumulator meets weights of 2^-39 of the largest.
@@ -60,7 +63,7 @@ struct Layout {
     const std::int64_t all_q = p.batch * p.heads * q_blocks,
                        all_k = p.batch * p.kv_heads * k_blocks;
     const auto round = [](std::int64_t bytes) { return ceil_div(bytes, 256) * 256; };
-    scales_q = 256;
+    scales_q = control_bytes;
     scales_k = scales_q + round(all_q * 4);
     scales_v = scales_k + round(all_k * 4);
     q = scales_v + round(all_k * 4);

@@ -1,5 +1,5 @@
-// Every configuration of attention_tile, whole and with its keys cut, also where no prediction
-// chooses it on this machine.
+// Every configuration of attention_tile, whole and with its keys cut, and of attention_pair, also
+// where no prediction chooses it on this machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,11 +19,16 @@ namespace {
 // A kernel's row has functions without a state.
 TileSchedule forced_tiles;
 
-Kernel<Attention> tile_with_forced_cut() {
+PairSchedule forced_pairs;
+
+Kernel<Attention> kernel_named(const std::string& name) {
   const KernelList<Attention> kernels = on_host::attention_production();
-  Kernel<Attention> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
-    return row.name == std::string("attention_tile");
-  });
+  return *std::find_if(kernels.begin(), kernels.end(),
+                       [&](const auto& row) { return row.name == name; });
+}
+
+Kernel<Attention> tile_with_forced_cut() {
+  Kernel<Attention> kernel = kernel_named("attention_tile");
   kernel.make_plan = [](const Attention& p,
                         const Device& device) -> std::optional<Plan<Attention>> {
     return on_host::attention_tile_plan_of(p, device, forced_tiles);
@@ -51,6 +56,32 @@ TEST_P(AttentionCuts, EveryConfigurationWholeAndInParts) {
   }
 }
 
+class AttentionPairs : public testing::TestWithParam<int> {};
+
+TEST_P(AttentionPairs, EveryConfiguration) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const PairConfig& c = pair_configs[GetParam()];
+  Kernel<Attention> kernel = kernel_named("attention_pair");
+  kernel.make_plan = [](const Attention& p,
+                        const Device& device) -> std::optional<Plan<Attention>> {
+    return on_host::attention_pair_plan_of(p, device, forced_pairs);
+  };
+  for (const bool causal : {false, true}) {
+    // Where causal, the second tile of queries of the first head is cut, and the second head's.
+    forced_pairs = {GetParam(), causal ? 3 : 1, 1};
+    // Rings go round, and neither the last tile of queries nor that of keys is whole.
+    check::AttentionCase of_pair{1, 2, 1, causal ? c.rows() + 5 : c.warp_rows() + 3,
+                                 2 * c.keys + 23, causal ? c.dim : c.dim - 3};
+    of_pair.causal = causal ? Causal::from_end : Causal::none;
+    if (!causal) of_pair.layout = check::AttentionLayout::odd;
+    of_pair.data = check::AttentionData::normal;
+    of_pair.seed = run_seed();
+    const check::VerifyResult result = check::verify_attention(*runtime, kernel, of_pair);
+    EXPECT_TRUE(result.ok()) << describe(of_pair) << ": " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionPairs, testing::Range(0, pair_config_count));
 INSTANTIATE_TEST_SUITE_P(All, AttentionCuts, testing::Range(0, tile_config_count));
 
 }  // namespace

@@ -1,0 +1,60 @@
+// How attention_pair cuts a problem, and what it expects that to take: its configurations as data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "arithmetic.hpp"
+#include "attention/problem.hpp"
+#include "kernel.hpp"
+
+namespace kw {
+
+// Four pairs of warps, `lanes_m` lanes of each along the queries, 8 queries each; `keys` a tile.
+struct PairConfig {
+  int dim, lanes_m, keys;
+  int steps;               // elements along the head of a stage of K, and keys of one of V
+  int k_stages, v_stages;  // of the rings
+  // A tile of keys, the rest of a block, and what cutting a tile's keys adds, measured on an H200.
+  double tile_us, start_us, merge_us;
+
+  static constexpr int pairs = 4;
+  constexpr int warp_rows() const { return 8 * lanes_m; }
+  constexpr int rows() const { return pairs * warp_rows(); }
+  constexpr int lanes_n() const { return 32 / lanes_m; }
+};
+
+// By the head sizes up to which they serve.
+inline constexpr PairConfig pair_configs[] = {
+    {32, 8, 64, 16, 6, 6, 10.0, 4.0, 8.0},   {64, 8, 64, 16, 5, 5, 20.0, 4.0, 10.0},
+    {64, 4, 128, 16, 5, 5, 20.0, 4.0, 8.0},  {96, 4, 128, 16, 5, 5, 30.0, 4.0, 9.0},
+    {128, 4, 128, 16, 5, 5, 40.0, 4.0, 10.0}, {256, 2, 256, 8, 3, 3, 80.0, 6.0, 10.0},
+};
+constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0]);
+
+constexpr int most_pair_parts = 16;
+
+// How a launch is cut: the first `whole` tiles of queries have a block each, the others as many as
+// their keys are cut into parts.
+struct PairSchedule {
+  int config = -1, parts = 1;
+  std::int64_t whole = 0;
+  unsigned heads_at_once = 1;
+};
+
+// Tiles of queries.
+inline std::int64_t pair_units(const Attention& p, const PairConfig& c) {
+  return p.batch * p.heads * ceil_div(p.queries, c.rows());
+}
+inline std::int64_t pair_blocks(const Attention& p, const PairSchedule& s) {
+  return s.whole + (pair_units(p, pair_configs[s.config]) - s.whole) * s.parts;
+}
+
+// Whether the launch can be cut so.
+bool can_cut_pairs(const Attention& p, const PairSchedule& schedule);
+double pair_time_us(const Attention& p, const Device& device, const PairSchedule& schedule);
+// The cut that takes least, of configurations with so much shared memory; none: config is -1.
+PairSchedule choose_pairs(const Attention& p, const Device& device,
+                          const std::size_t (&shared_bytes)[pair_config_count]);
+
+}  // namespace kw
