@@ -25,28 +25,6 @@ struct PairAccess {
   bool v16, o16;  // rows on 16-byte boundaries
 };
 
-// What both teams that multiply do: `run` is their own part of it.
-template <int index, class Team>
-__device__ __forceinline__ void compute(typename PairParts<index>::Shared& shared,
-                                        const Attention& p, const PairSchedule& schedule,
-                                        const Workspace& workspace, Team team, bool o16) {
-  const int thread = static_cast<int>(threadIdx.x) - pair_team;
-  bring_queries<index>(shared, p, thread);
-  team.run();
-  if (shared.task.cut_unit < 0) {
-    team.store(o16);
-    return;
-  }
-  auto* const all = static_cast<PairPartSums<index>*>(workspace.data) +
-                    shared.task.cut_unit * schedule.parts;
-  team.store_part(all[shared.task.part]);
-  if (arrives_last(
-          shared.comes_last, static_cast<unsigned>(schedule.parts), thread == 0,
-          [] { sync_some_threads<1, pair_mergers>(); },
-          [&] { return workspace.tickets + shared.task.cut_unit; }))
-    merge_pair_parts<index>(shared, all, schedule.parts, p, thread);
-}
-
 template <int index>
 __global__ void __launch_bounds__(pair_threads, 1)
     attention_pair([[maybe_unused]] __grid_constant__ const Attention p,
@@ -73,12 +51,24 @@ __global__ void __launch_bounds__(pair_threads, 1)
       bring_keys<index>(shared, p, thread);
     else
       bring_values<index>(shared, p, thread - pair_team / 2, access.v16);
-  } else if (team == 1) {
-    setmaxnreg_alloc<232>();
-    compute<index>(shared, p, schedule, workspace, WeightsTeam<index>(shared, p), access.o16);
   } else {
     setmaxnreg_alloc<232>();
-    compute<index>(shared, p, schedule, workspace, OutputsTeam<index>(shared, p), access.o16);
+    const int multiplier = static_cast<int>(threadIdx.x) - pair_team;
+    bring_queries<index>(shared, p, multiplier);
+    PairTeam<index> own(shared, p, any_of_warp(team == 1));
+    own.run();
+    if (shared.task.cut_unit < 0) {
+      own.store(access.o16);
+      return;
+    }
+    auto* const all = static_cast<PairPartSums<index>*>(workspace.data) +
+                      shared.task.cut_unit * schedule.parts;
+    own.store_part(all[shared.task.part]);
+    if (arrives_last(
+            shared.comes_last, static_cast<unsigned>(schedule.parts), multiplier == 0,
+            [] { sync_some_threads<1, pair_mergers>(); },
+            [&] { return workspace.tickets + shared.task.cut_unit; }))
+      merge_pair_parts<index>(shared, all, schedule.parts, p, multiplier);
   }
 #endif
 }

@@ -39,9 +39,9 @@ __device__ __forceinline__ void merge_pair_parts(typename PairParts<index>::Shar
   using S = PairParts<index>;
   constexpr int at_once = 4, pieces = S::BM * S::D / 4 / pair_mergers, quads = S::BM / 4;
   static_assert(pieces % at_once == 0 && quads % 4 == 0);
-  static_assert(S::BM * most_pair_parts <= S::D * S::q_pitch);
+  static_assert(S::BM * most_pair_parts <= S::pairs * S::D * S::a_pitch);
   const PairTask& task = shared.task;
-  float* const factors = shared.q;
+  float* const factors = shared.q[0];
   find_pair_factors<index>(all, parts, factors, thread);
   sync_some_threads<1, pair_mergers>();
 #pragma unroll 1

@@ -31,36 +31,36 @@ template <int index>
 struct PairParts {
   static constexpr PairConfig c = pair_configs[index];
   static constexpr int pairs = PairConfig::pairs;
-  static constexpr int BM = c.rows(), BN = c.keys, D = c.dim, WM = c.warp_rows();
-  static constexpr int LM = c.lanes_m, LN = c.lanes_n(), TN = BN / LN, TD = D / LN;
+  static constexpr int BM = c.rows(), BN = c.keys(), D = c.dim, WM = c.warp_rows();
+  static constexpr int LM = c.lanes_m, LN = c.lanes_n(), TN = D / LN;
   static constexpr int steps = c.steps, v_stages_of_tile = BN / steps;
-  static constexpr int q_pitch = BM + 4, k_pitch = BN + 4, w_pitch = WM + 4;
+  static constexpr int a_pitch = WM + 4, b_pitch = D + 4;
   // Weights are handed over in groups of keys: of a group each thread has vectors of four.
   static constexpr int group_quads = steps > 4 * LN ? steps / (4 * LN) : 1;
   static constexpr int group_keys = 4 * LN * group_quads, groups = BN / group_keys;
   static constexpr int group_stages = group_keys / steps;
-  static_assert(TN % 4 == 0 && TD % 4 == 0 && BN % group_keys == 0 && group_keys % steps == 0);
+  static_assert(TN % 4 == 0 && BN % group_keys == 0 && group_keys % steps == 0);
   static_assert(steps % 8 == 0 && D % steps == 0);
 
   struct Shared {
-    alignas(16) float q[D * q_pitch];  // [along the head][query]
-    alignas(16) float weights[pairs][BN * w_pitch];  // [key][query]
-    alignas(16) float k[c.k_stages][steps * k_pitch];  // [along the head][key]
-    alignas(16) float v[c.v_stages][steps * D];  // [key][along the head]
+    // Of each pair: [along the head][query], and [key][query].
+    alignas(16) float q[pairs][D * a_pitch];
+    alignas(16) float weights[pairs][BN * a_pitch];
+    // K as [along the head][key], V as [key][along the head].
+    alignas(16) float k[c.stages][steps * b_pitch];
+    alignas(16) float v[c.stages][steps * b_pitch];
     alignas(16) float factors[pairs][WM];  // of the sums before a tile's
     alignas(16) float divisors[pairs][WM];
-    Mbarrier k_full[c.k_stages], k_empty[c.k_stages], v_full[c.v_stages], v_empty[c.v_stages];
+    Mbarrier k_full[c.stages], k_empty[c.stages], v_full[c.stages], v_empty[c.stages];
     Mbarrier w_full[pairs][groups], w_empty[pairs][groups], divisors_full[pairs];
     int rescales[pairs];
     bool comes_last;
     PairTask task;
 
     __device__ __forceinline__ void init_barriers() {
-      for (int s = 0; s < c.k_stages; ++s) {
+      for (int s = 0; s < c.stages; ++s) {
         mbarrier_init(&k_full[s], pair_team / 2);
         mbarrier_init(&k_empty[s], pairs);
-      }
-      for (int s = 0; s < c.v_stages; ++s) {
         mbarrier_init(&v_full[s], pair_team / 2);
         mbarrier_init(&v_empty[s], pairs);
       }
@@ -162,7 +162,7 @@ __device__ __forceinline__ void bring_queries(typename PairParts<index>::Shared&
     const int row = i / 8 % S::BM, d = i / (8 * S::BM) * 8 + i % 8;
     const std::int64_t query = task.first_query + row;
     const bool there = query < task.head.queries && d < p.dim;
-    async_copy<4>(&shared.q[d * S::q_pitch + row],
+    async_copy<4>(&shared.q[row / S::WM][d * S::a_pitch + row % S::WM],
                   there ? task.head.q + query * p.q_strides.row + d : task.head.q, there ? 4 : 0);
   }
   async_commit();
@@ -181,7 +181,7 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
   const int dim = static_cast<int>(p.dim), stages = ceil_div(dim, S::steps);
   const float* const base = task.head.k;
   const float* tile_from = base + (task.first_key + key) * stride + d;
-  Ring<S::c.k_stages> ring;
+  Ring<S::c.stages> ring;
 #pragma unroll 1
   for (int tile = 0; tile < task.tiles; ++tile, tile_from += S::BN * stride) {
     const std::int64_t left = task.keys - std::int64_t{tile} * S::BN;
@@ -189,7 +189,7 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
     for (int stage = 0; stage < stages; ++stage, ring.advance()) {
       const int d0 = stage * S::steps;
       mbarrier_wait(&shared.k_empty[ring.stage], ring.round ^ 1);
-      float* const to = shared.k[ring.stage] + d * S::k_pitch + key;
+      float* const to = shared.k[ring.stage] + d * S::b_pitch + key;
       const float* row = tile_from + d0;
       if (left >= S::BN && d0 + S::steps <= dim) {
         float* at = to;
@@ -199,7 +199,7 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
           for (int m = 0; m < 32; m += 8) {
 #pragma unroll
             for (int octet = 0; octet < S::steps; octet += 8)
-              async_copy<4>(at + octet * S::k_pitch + m, row + octet, 4);
+              async_copy<4>(at + octet * S::b_pitch + m, row + octet, 4);
             row += 8 * stride;
 #if defined(__CUDA_ARCH__)
             asm volatile("" : "+l"(row));
@@ -213,7 +213,7 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
 #pragma unroll
           for (int octet = 0; octet < S::steps; octet += 8) {
             const bool there = key + n < left && d0 + octet + d < dim;
-            async_copy<4>(to + octet * S::k_pitch + n, there ? row + octet : base, there ? 4 : 0);
+            async_copy<4>(to + octet * S::b_pitch + n, there ? row + octet : base, there ? 4 : 0);
           }
       }
       mbarrier_arrive_after_copies(&shared.k_full[ring.stage]);
@@ -231,24 +231,38 @@ __device__ __forceinline__ void bring_values(typename PairParts<index>::Shared& 
   const std::int64_t stride = p.v_strides.row;
   const int dim = static_cast<int>(p.dim);
   const float* const base = task.head.v;
-  Ring<S::c.v_stages> ring;
+  Ring<S::c.stages> ring;
 #pragma unroll 1
   for (std::int64_t key0 = 0; key0 < task.keys; key0 += S::steps, ring.advance()) {
     mbarrier_wait(&shared.v_empty[ring.stage], ring.round ^ 1);
+    constexpr int half_team = pair_team / 2;
+    if (half_team % vectors == 0 && v16 && key0 + S::steps <= task.keys && dim == S::D) {
+      constexpr int rows_at_once = half_team % vectors == 0 ? half_team / vectors : 1;
+      const float* row = base + (task.first_key + key0 + thread / vectors) * stride;
+      row += thread % vectors * 4;
+      float* at = shared.v[ring.stage] + thread / vectors * S::b_pitch + thread % vectors * 4;
+#pragma unroll 2
+      for (int key = 0; key < S::steps; key += rows_at_once) {
+        async_copy<16>(at, row, 16);
+        row += rows_at_once * stride;
+        at += rows_at_once * S::b_pitch;
+      }
+    } else {
 #pragma unroll 1
-    for (int i = thread; i < S::steps * vectors; i += pair_team / 2) {
-      const int key = i / vectors, d = i % vectors * 4;
-      const float* row = base + (task.first_key + key0 + key) * stride + d;
-      float* const at = shared.v[ring.stage] + key * S::D + d;
-      const bool there = key0 + key < task.keys;
-      if (v16) {
-        const bool valid = there && d < dim;
-        async_copy<16>(at, valid ? row : base, valid ? 16 : 0);
-      } else {
+      for (int i = thread; i < S::steps * vectors; i += half_team) {
+        const int key = i / vectors, d = i % vectors * 4;
+        const float* row = base + (task.first_key + key0 + key) * stride + d;
+        float* const at = shared.v[ring.stage] + key * S::b_pitch + d;
+        const bool there = key0 + key < task.keys;
+        if (v16) {
+          const bool valid = there && d < dim;
+          async_copy<16>(at, valid ? row : base, valid ? 16 : 0);
+        } else {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const bool valid = there && d + e < dim;
-          async_copy<4>(at + e, valid ? row + e : base, valid ? 4 : 0);
+          for (int e = 0; e < 4; ++e) {
+            const bool valid = there && d + e < dim;
+            async_copy<4>(at + e, valid ? row + e : base, valid ? 4 : 0);
+          }
         }
       }
     }

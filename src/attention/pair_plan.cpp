@@ -17,7 +17,7 @@ bool can_cut_pairs(const Attention& p, const PairSchedule& s) {
   const PairConfig& c = pair_configs[s.config];
   const std::int64_t cut = pair_units(p, c) - s.whole;
   if (c.dim < p.dim || pair_blocks(p, s) > most_blocks) return false;
-  return s.parts == 1 || (cut <= std::int64_t{ticket_count} && s.parts <= ceil_div(p.keys, c.keys));
+  return s.parts == 1 || (cut <= std::int64_t{ticket_count} && s.parts <= ceil_div(p.keys, c.keys()));
 }
 
 // Blocks that see all keys come in waves; of causal ones, which come longest first, the shorter
@@ -26,7 +26,7 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
   constexpr double launch_us = 3;
   const PairConfig& c = pair_configs[s.config];
   const double units = number(pair_units(p, c)), whole = number(s.whole), parts = s.parts;
-  const double tiles = number(ceil_div(p.keys, c.keys)), most = std::ceil(tiles / parts);
+  const double tiles = number(ceil_div(p.keys, c.keys())), most = std::ceil(tiles / parts);
   // The first product takes the head as it is, the second one is as wide as the configuration.
   const double dims = number(ceil_div(p.dim, c.steps)) * c.steps;
   const double tile_us = c.tile_us * (dims + c.dim) / (2.0 * c.dim);

@@ -10,26 +10,29 @@
 
 namespace kw {
 
-// Four pairs of warps, `lanes_m` lanes of each along the queries, 8 queries each; `keys` a tile.
+// Four pairs of warps, `lanes_m` lanes of each along the queries, 8 queries each. A tile has as many
+// keys as the head has elements, so that both products have the same extents and the same code.
 struct PairConfig {
-  int dim, lanes_m, keys;
-  int steps;               // elements along the head of a stage of K, and keys of one of V
-  int k_stages, v_stages;  // of the rings
+  int dim, lanes_m;
+  int steps;   // elements along the head of a stage of K, and keys of one of V
+  int stages;  // of the ring of K, and of that of V
   // A tile of keys, the rest of a block, and what cutting a tile's keys adds, measured on an H200.
   double tile_us, start_us, merge_us;
 
   static constexpr int pairs = 4;
+  constexpr int keys() const { return dim; }
   constexpr int warp_rows() const { return 8 * lanes_m; }
   constexpr int rows() const { return pairs * warp_rows(); }
   constexpr int lanes_n() const { return 32 / lanes_m; }
 };
 
 // By the head sizes up to which they serve.
-inline constexpr PairConfig pair_configs[] = {
-    {32, 8, 64, 16, 6, 6, 10.0, 4.0, 8.0},   {64, 8, 64, 16, 5, 5, 20.0, 4.0, 10.0},
-    {64, 4, 128, 16, 5, 5, 20.0, 4.0, 8.0},  {96, 4, 128, 16, 5, 5, 30.0, 4.0, 9.0},
-    {128, 4, 128, 16, 5, 5, 40.0, 4.0, 10.0}, {256, 2, 256, 8, 3, 3, 80.0, 6.0, 10.0},
-};
+#ifndef KW_PAIR_TABLE
+#define KW_PAIR_TABLE                                                                   \
+  {64, 8, 32, 3, 12.4, 10.0, 12.0}, {96, 4, 16, 4, 13.5, 10.0, 12.0},                   \
+      {128, 4, 32, 2, 22.5, 12.0, 14.0}, {256, 2, 8, 3, 50.0, 20.0, 10.0},
+#endif
+inline constexpr PairConfig pair_configs[] = {KW_PAIR_TABLE};
 constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0]);
 
 constexpr int most_pair_parts = 16;

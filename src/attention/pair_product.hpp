@@ -18,6 +18,7 @@ class PairProduct {
                                            const Leave& leave) {
     enter();
     load(0, 0);
+#ifndef KW_PAIR_FOUR
     int left = steps / 2;
 #pragma unroll 1
     for (;;) {
@@ -35,6 +36,29 @@ class PairProduct {
       add(acc, 1);
     }
     add(acc, 1);
+#else
+    int left = steps / 4;
+#pragma unroll 1
+    for (;;) {
+      load(1, 1);
+      add(acc, 0);
+      load(0, 2);
+      add(acc, 1);
+      load(1, 3);
+      add(acc, 0);
+      a += 4 * a_pitch;
+      b += 4 * b_pitch;
+      if (--left == 0) {
+        leave();
+        if (--stages == 0) break;
+        enter();
+        left = steps / 4;
+      }
+      load(0, 0);
+      add(acc, 1);
+    }
+    add(acc, 1);
+#endif
   }
 
  private:
@@ -52,10 +76,10 @@ class PairProduct {
     const auto& x = x_[which];
     const auto& y = y_[which];
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < TN; ++j)
 #pragma unroll
-      for (int step = 0; step < TN; ++step) {
-        const int j = i % 2 == 0 ? step : TN - 1 - step;
+      for (int step = 0; step < 8; ++step) {
+        const int i = j % 2 == 0 ? step : 7 - step;
         acc[i][j] = fmaf(x[i], y[j], acc[i][j]);
       }
   }

@@ -1,5 +1,5 @@
-// The teams of attention_pair: one makes weights of queries and keys, the other multiplies them
-// with V. Warp i of each are a pair.
+// The teams of attention_pair that multiply: one makes weights of queries and keys, the other
+// multiplies them with V. Warp i of each are a pair.
 #pragma once
 
 #include "attention/pair_parts.hpp"
@@ -61,77 +61,138 @@ struct PairPartSums {
   float largest[S::BM], sum[S::BM];
 };
 
-// Weights of the pair's queries, tile after tile.
+// A warp of either team. Both multiply by one text: on a scheduler that has one of each, their
+// loops would else be more instructions than its cache holds.
 template <int index>
-class WeightsTeam {
+class PairTeam {
   using S = PairParts<index>;
   using Shared = typename S::Shared;
 
  public:
-  __device__ __forceinline__ WeightsTeam(Shared& shared, const Attention& p)
-      : shared_(shared), p_(p) {}
+  // `weighs` is the same in all lanes, and the compiler knows.
+  __device__ __forceinline__ PairTeam(Shared& shared, const Attention& p, bool weighs)
+      : shared_(shared), p_(p), weighs_(weighs) {}
 
   __device__ __forceinline__ void run() {
-    const PairPlace<index> own;
     const int d_stages = ceil_div(static_cast<int>(p_.dim), S::steps);
-    const int tiles = shared_.task.own_tiles[own.warp];
-    const auto wait = [&] { mbarrier_wait(&shared_.k_full[ring_.stage], ring_.round); };
-    const auto leave = [&] {
+    int tiles, left, rest;  // stages of this warp, and those of the others alone
+    {
+      const PairPlace<index> own;
+      const PairTask& task = shared_.task;
+      tiles = task.own_tiles[own.warp];
+      left = weighs_ ? tiles * d_stages
+                     : static_cast<int>(ceil_div(task.own_keys[own.warp], S::steps));
+      rest = (weighs_ ? task.tiles * d_stages : static_cast<int>(ceil_div(task.keys, S::steps))) -
+             left;
+    }
+    softmax_.clear();
+    clear_sums();
+    Mbarrier* const full = weighs_ ? shared_.k_full : shared_.v_full;
+    Mbarrier* const empty = weighs_ ? shared_.k_empty : shared_.v_empty;
+    const float* const stages = weighs_ ? shared_.k[0] : shared_.v[0];
+    const auto leave_stage = [&] {
+#ifndef KW_PAIR_NO_SYNC
+      // In step, so that what one scheduler fetches of the loop serves the others.
+      if (weighs_)
+        sync_some_threads<2, pair_team>();
+      else
+        sync_some_threads<3, pair_team>();
+#else
       __syncwarp();
-      if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared_.k_empty[ring_.stage]);
+#endif
+      if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&empty[ring_.stage]);
       ring_.advance();
     };
-    softmax_.clear();
 #pragma unroll 1
     for (int tile = 0; tile < tiles; ++tile) {
-      float x[8][S::TN] = {};
-      PairProduct<S::TN, S::q_pitch, S::WM / 2, S::k_pitch, 4 * S::LN, S::steps> product;
-      product.a = shared_.q + own.row(0);
+      const PairPlace<index> own;
+      PairProduct<S::TN, S::a_pitch, S::WM / 2, S::b_pitch, 4 * S::LN, S::steps> product;
+      int count = d_stages;
+      if (weighs_) {
+        clear_sums();
+        product.a = shared_.q[own.warp] + own.row_in_warp(0);
+      } else {
+        mbarrier_wait(&shared_.w_full[own.warp][0], tile & 1);
+        rescale_sums();
+        product.a = shared_.weights[own.warp] + own.row_in_warp(0);
+        count = left < S::v_stages_of_tile ? left : S::v_stages_of_tile;
+        left -= count;
+      }
+      int stage = 0;
       product.multiply(
-          x, d_stages,
+          acc_, count,
           [&] {
-            wait();
-            product.b = shared_.k[ring_.stage] + own.lane_n * 4;
+            mbarrier_wait(&full[ring_.stage], ring_.round);
+            if (!weighs_)
+              mbarrier_wait(&shared_.w_full[own.warp][stage / S::group_stages], tile & 1);
+            product.b = stages + ring_.stage * (S::steps * S::b_pitch) + own.lane_n * 4;
           },
-          leave);
-      float factor = p_.scale * log2_e;
-      if (tile >= shared_.task.plain_tiles[own.warp] && hide(x, factor, tile)) factor = 1;
-      weigh(x, factor, tile & 1);
+          [&] {
+            leave_stage();
+            ++stage;
+            if (!weighs_ && stage % S::group_stages == 0 && threadIdx.x % warp_lanes == 0)
+              mbarrier_arrive(&shared_.w_empty[own.warp][stage / S::group_stages - 1]);
+          });
+      if (weighs_) {
+        float factor = p_.scale * log2_e;
+        if (tile >= shared_.task.plain_tiles[own.warp] && hide(factor, tile)) factor = 1;
+        weigh(factor, tile & 1);
+      }
     }
 #pragma unroll 1
-    for (int left = (shared_.task.tiles - tiles) * d_stages; left > 0; --left) {
-      wait();
-      leave();
+    for (; rest > 0; --rest) {
+      mbarrier_wait(&full[ring_.stage], ring_.round);
+      leave_stage();
     }
-    add_lanes();
+    if (weighs_) {
+      add_lanes();
+      give_divisors();
+    } else {
+      divide();
+    }
   }
-  // What the sums of the other warp of the pair are multiplied by.
-  __device__ __forceinline__ void give_divisors() {
+  __device__ __forceinline__ void store_part(PairPartSums<index>& to) const {
     const PairPlace<index> own;
-    if (own.lane_n == 0) {
+    if (!weighs_) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i)
-        shared_.divisors[own.warp][own.row_in_warp(i)] = divisor(softmax_.sum[i]);
+      for (int j = 0; j < S::TN; ++j)
+#pragma unroll
+        for (int i = 0; i < 8; i += 4)
+          *reinterpret_cast<float4*>(&to.o[own.column(j)][own.row(i)]) = rows_of(i, j);
+    } else if (own.lane_n == 0) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        to.largest[own.row(i)] = softmax_.largest[i];
+        to.sum[own.row(i)] = softmax_.sum[i];
+      }
     }
+  }
+  // Through shared memory, where the pair's weights were: whole sectors then go to memory.
+  __device__ __forceinline__ void store(bool o16) {
+    if (weighs_) return;
+    const PairPlace<index> own;
+    float* const staged = shared_.weights[own.warp];
     __syncwarp();
-    if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared_.divisors_full[own.warp]);
-  }
-  __device__ __forceinline__ void store(bool) { give_divisors(); }
-  __device__ __forceinline__ void store_part(PairPartSums<index>& to) {
-    give_divisors();
-    const PairPlace<index> own;
-    if (own.lane_n != 0) return;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      to.largest[own.row(i)] = softmax_.largest[i];
-      to.sum[own.row(i)] = softmax_.sum[i];
-    }
+    for (int j = 0; j < S::TN; ++j)
+#pragma unroll
+      for (int i = 0; i < 8; i += 4)
+        *reinterpret_cast<float4*>(staged + own.column(j) * S::a_pitch + own.row_in_warp(i)) =
+            rows_of(i, j);
+    __syncwarp();
+    store_staged(staged, o16);
   }
 
  private:
+  __device__ __forceinline__ void clear_sums() {
+#pragma unroll
+    for (auto& row : acc_)
+#pragma unroll
+      for (float& x : row) x = 0;
+  }
   // -Inf where the query does not see the key. Whether products were also multiplied by the factor:
   // where a mask is added to scores, or the largest product is not the largest score.
-  __device__ __forceinline__ bool hide(float (&x)[8][S::TN], float factor, int tile) {
+  __device__ __forceinline__ bool hide(float factor, int tile) {
     const PairPlace<index> own;
     const PairTask& task = shared_.task;
     const AttentionHead& head = task.head;
@@ -152,17 +213,17 @@ class WeightsTeam {
       for (int j = 0; j < S::TN; ++j) {
         const int key = own.column(j);
         const bool sees = key < last;
-        if (scales) x[i][j] *= factor;
-        if (mask != nullptr && sees) x[i][j] = fmaf(mask[key], log2_e, x[i][j]);
-        if (!sees) x[i][j] = minus_infinity();
+        if (scales) acc_[i][j] *= factor;
+        if (mask != nullptr && sees) acc_[i][j] = fmaf(mask[key], log2_e, acc_[i][j]);
+        if (!sees) acc_[i][j] = minus_infinity();
       }
     }
     return scales;
   }
-  __device__ __forceinline__ void weigh(float (&x)[8][S::TN], float factor, unsigned round) {
+  __device__ __forceinline__ void weigh(float factor, unsigned round) {
     const PairPlace<index> own;
     float rescales[8];
-    const bool changes = softmax_.take_largest(x, factor, rescales);
+    const bool changes = softmax_.take_largest(acc_, factor, rescales);
     float* const weights = shared_.weights[own.warp] + own.row_in_warp(0);
     float minus[8];
 #pragma unroll
@@ -176,7 +237,7 @@ class WeightsTeam {
       for (int jj = 0; jj < 4 * S::group_quads; ++jj)
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          float& w = x[i][group * 4 * S::group_quads + jj];
+          float& w = acc_[i][group * 4 * S::group_quads + jj];
           w = power_of_2(fmaf(w, factor, minus[i]));
           softmax_.sum[i] += w;
         }
@@ -195,8 +256,8 @@ class WeightsTeam {
 #pragma unroll
         for (int i = 0; i < 8; i += 4) {
           const int j = group * 4 * S::group_quads + jj;
-          *reinterpret_cast<float4*>(weights + own.column(j) * S::w_pitch + i / 4 * (S::WM / 2)) =
-              make_float4(x[i + 1][j], x[i][j], x[i + 3][j], x[i + 2][j]);
+          *reinterpret_cast<float4*>(weights + own.column(j) * S::a_pitch + i / 4 * (S::WM / 2)) =
+              make_float4(acc_[i + 1][j], acc_[i][j], acc_[i + 3][j], acc_[i + 2][j]);
         }
       __syncwarp();
       if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared_.w_full[own.warp][group]);
@@ -210,67 +271,29 @@ class WeightsTeam {
         softmax_.sum[i] += __shfl_xor_sync(whole_warp(), softmax_.sum[i], lanes);
   }
 
-  Shared& shared_;
-  const Attention& p_;
-  Ring<S::c.k_stages> ring_;
-  PairSoftmax<index> softmax_;
-};
-
-// Outputs of the pair's queries.
-template <int index>
-class OutputsTeam {
-  using S = PairParts<index>;
-  using Shared = typename S::Shared;
-
- public:
-  __device__ __forceinline__ OutputsTeam(Shared& shared, const Attention& p)
-      : shared_(shared), p_(p) {}
-
-  __device__ __forceinline__ void run() {
+  // What the sums of the other warp of the pair are multiplied by.
+  __device__ __forceinline__ void give_divisors() {
     const PairPlace<index> own;
+    if (own.lane_n == 0) {
 #pragma unroll
-    for (auto& row : o_)
+      for (int i = 0; i < 8; ++i)
+        shared_.divisors[own.warp][own.row_in_warp(i)] = divisor(softmax_.sum[i]);
+    }
+    __syncwarp();
+    if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared_.divisors_full[own.warp]);
+  }
+  __device__ __forceinline__ void rescale_sums() {
+    const PairPlace<index> own;
+    if (shared_.rescales[own.warp] == 0) return;
+    float by[8];
 #pragma unroll
-      for (float& x : row) x = 0;
-    Ring<S::c.v_stages> ring;
-    const auto wait = [&] { mbarrier_wait(&shared_.v_full[ring.stage], ring.round); };
-    const auto leave = [&] {
-      __syncwarp();
-      if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&shared_.v_empty[ring.stage]);
-      ring.advance();
-    };
-    int stages = static_cast<int>(ceil_div(shared_.task.own_keys[own.warp], S::steps));
-    int left = static_cast<int>(ceil_div(shared_.task.keys, S::steps)) - stages;
-    unsigned round = 0;
-#pragma unroll 1
-    while (stages > 0) {
-      const int here = stages < S::v_stages_of_tile ? stages : S::v_stages_of_tile;
-      stages -= here;
-      mbarrier_wait(&shared_.w_full[own.warp][0], round);
-      rescale_sums();
-      PairProduct<S::TD, S::w_pitch, S::WM / 2, S::D, 4 * S::LN, S::steps> product;
-      product.a = shared_.weights[own.warp] + own.row_in_warp(0);
-      int stage = 0;
-      product.multiply(
-          o_, here,
-          [&] {
-            wait();
-            mbarrier_wait(&shared_.w_full[own.warp][stage / S::group_stages], round);
-            product.b = shared_.v[ring.stage] + own.lane_n * 4;
-          },
-          [&] {
-            leave();
-            ++stage;
-            if (stage % S::group_stages == 0 && threadIdx.x % warp_lanes == 0)
-              mbarrier_arrive(&shared_.w_empty[own.warp][stage / S::group_stages - 1]);
-          });
-      round ^= 1;
-    }
-#pragma unroll 1
-    for (; left > 0; --left) {
-      wait();
-      leave();
-    }
+    for (int i = 0; i < 8; i += 4)
+      *reinterpret_cast<float4*>(&by[i]) = *reinterpret_cast<const float4*>(
+          &shared_.factors[own.warp][own.row_in_warp(i)]);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+#pragma unroll
+      for (int j = 0; j < S::TN; ++j) acc_[i][j] *= by[i ^ 1];
   }
   // The outputs, or those of these keys alone.
   __device__ __forceinline__ void divide() {
@@ -284,78 +307,33 @@ class OutputsTeam {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
 #pragma unroll
-      for (int j = 0; j < S::TD; ++j) o_[i][j] *= by[i ^ 1];
-  }
-  __device__ __forceinline__ void store_part(PairPartSums<index>& to) {
-    divide();
-    const PairPlace<index> own;
-#pragma unroll
-    for (int j = 0; j < S::TD; ++j)
-#pragma unroll
-      for (int i = 0; i < 8; i += 4)
-        *reinterpret_cast<float4*>(&to.o[own.column(j)][own.row(i)]) = rows_of(i, j);
-  }
-  // Through shared memory, where the pair's weights were: whole sectors then go to memory.
-  __device__ __forceinline__ void store(bool o16) {
-    divide();
-    const PairPlace<index> own;
-    float* const staged = shared_.weights[own.warp];
-    constexpr int columns = S::TD < S::TN ? S::TD : S::TN;  // of a lane, that fit at a time
-#pragma unroll
-    for (int first = 0; first < S::TD; first += columns) {
-      __syncwarp();
-#pragma unroll
-      for (int j = 0; j < columns; ++j)
-#pragma unroll
-        for (int i = 0; i < 8; i += 4)
-          *reinterpret_cast<float4*>(staged + own.column(j) * S::w_pitch + own.row_in_warp(i)) =
-              rows_of(i, first + j);
-      __syncwarp();
-      store_staged(staged, columns * S::LN, own.column(first) - own.lane_n * 4, o16);
-    }
-  }
-
- private:
-  __device__ __forceinline__ void rescale_sums() {
-    const PairPlace<index> own;
-    if (shared_.rescales[own.warp] == 0) return;
-    float by[8];
-#pragma unroll
-    for (int i = 0; i < 8; i += 4)
-      *reinterpret_cast<float4*>(&by[i]) = *reinterpret_cast<const float4*>(
-          &shared_.factors[own.warp][own.row_in_warp(i)]);
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-#pragma unroll
-      for (int j = 0; j < S::TD; ++j) o_[i][j] *= by[i ^ 1];
+      for (int j = 0; j < S::TN; ++j) acc_[i][j] *= by[i ^ 1];
   }
   // Four of a column, in the order of the queries.
   __device__ __forceinline__ float4 rows_of(int i, int j) const {
-    return make_float4(o_[i + 1][j], o_[i][j], o_[i + 3][j], o_[i + 2][j]);
+    return make_float4(acc_[i + 1][j], acc_[i][j], acc_[i + 3][j], acc_[i + 2][j]);
   }
   // 8 rows x 4 vectors a time.
-  __device__ __forceinline__ void store_staged(const float* staged, int dims, int first_d,
-                                               bool o16) {
+  __device__ __forceinline__ void store_staged(const float* staged, bool o16) {
     const PairPlace<index> own;
     const PairTask& task = shared_.task;
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, dim = static_cast<int>(p_.dim);
     const std::int64_t first_query = task.first_query + own.warp * S::WM;
 #pragma unroll 1
     for (int row = lane % 8; row < S::WM; row += 8) {
       if (first_query + row >= task.head.queries) break;
-      float* const to = task.head.o + (first_query + row) * p_.o_strides.row + first_d;
+      float* const to = task.head.o + (first_query + row) * p_.o_strides.row;
 #pragma unroll 2
-      for (int d = lane / 8 * 4; d < dims; d += 16) {
+      for (int d = lane / 8 * 4; d < dim; d += 16) {
         float x[4];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) x[e] = staged[(d + e) * S::w_pitch + row];
+        for (int e = 0; e < 4; ++e) x[e] = staged[(d + e) * S::a_pitch + row];
         if (o16) {
-          if (first_d + d < p_.dim)
-            *reinterpret_cast<float4*>(to + d) = make_float4(x[0], x[1], x[2], x[3]);
+          *reinterpret_cast<float4*>(to + d) = make_float4(x[0], x[1], x[2], x[3]);
         } else {
 #pragma unroll
           for (int e = 0; e < 4; ++e)
-            if (first_d + d + e < p_.dim) to[d + e] = x[e];
+            if (d + e < dim) to[d + e] = x[e];
         }
       }
     }
@@ -363,7 +341,11 @@ class OutputsTeam {
 
   Shared& shared_;
   const Attention& p_;
-  float o_[8][S::TD];  // of rows whose neighbours are swapped, as the weights' are
+  const bool weighs_;
+  Ring<S::c.stages> ring_;
+  PairSoftmax<index> softmax_;
+  // Scores; or sums of O, of rows whose neighbours are swapped, as the weights' are.
+  float acc_[8][S::TN];
 };
 
 }  // namespace KW_TARGET::attention
