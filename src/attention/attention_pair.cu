@@ -1,13 +1,15 @@
 // attention_pair: attention in plain FP32 on Hopper, by pairs of warps.
 //
 // Idea    A thread that holds scores and sums of O has registers for 8 x 8 of each, and then shared
-//         memory, at 4 loads of 16 bytes for 64 FFMAs, is what limits (attention_tile). Here one
-//         warp of a pair has scores only and the other sums only, 8 x 16 a thread: 6 loads for 128.
-//         The first turns its scores into weights and hands them over through shared memory, a
-//         group of keys at a time; the second, on the same scheduler, multiplies meanwhile, so
-//         exponentials run beside FFMAs. A third team of warps brings K, turned, and V.
-// Limits  92 % of the instructions of the loops are FFMAs, as in stream_tile; softmax adds 128 x 5
-//         to 2 x 16384 of them at a head size of 128.
+//         memory, at 4 loads of 16 bytes for 64 FFMAs, is much of what limits (attention_tile).
+//         Here one warp of a pair has scores only and the other sums only, 8 x 16 a thread: 6 loads
+//         for 128. The first turns its scores into weights and hands them over through shared
+//         memory, a group of keys at a time; the second, on the same scheduler, multiplies
+//         meanwhile, so exponentials run beside FFMAs. A third team of warps brings K, turned, and
+//         V. Both teams run one text of the loop, each in step: where the two had loops of their
+//         own, a warp waited for instructions in a sixth of its time.
+// Limits  Of the loop's instructions 92 % are FFMAs; a block's first tile of weights and its last
+//         of outputs have no other team beside them.
 // Order   Keys ascending, one accumulator an element.
 #include <algorithm>
 
@@ -61,8 +63,8 @@ __global__ void __launch_bounds__(pair_threads, 1)
       own.store(access.o16);
       return;
     }
-    auto* const all = static_cast<PairPartSums<index>*>(workspace.data) +
-                      shared.task.cut_unit * schedule.parts;
+    auto* const all =
+        static_cast<PairPartSums<index>*>(workspace.data) + shared.task.cut_unit * schedule.parts;
     own.store_part(all[shared.task.part]);
     if (arrives_last(
             shared.comes_last, static_cast<unsigned>(schedule.parts), multiplier == 0,
@@ -130,11 +132,10 @@ Status attention_pair_launch_plan(const Attention& p, const Device&, const Plan<
                           rows_aligned_16(p.o, p.o_strides, p.dim)};
   return with_pair_config(schedule.config, [&](auto index) {
     constexpr int i = decltype(index)::value;
-    return gpu::launch(
-        attention_pair<i>,
-        {dim3(static_cast<unsigned>(pair_blocks(p, schedule))), dim3(pair_threads),
-         sizeof(typename PairParts<i>::Shared), stream, p.only_if != nullptr},
-        p, access, schedule, workspace);
+    return gpu::launch(attention_pair<i>,
+                       {dim3(static_cast<unsigned>(pair_blocks(p, schedule))), dim3(pair_threads),
+                        sizeof(typename PairParts<i>::Shared), stream, p.only_if != nullptr},
+                       p, access, schedule, workspace);
   });
 }
 

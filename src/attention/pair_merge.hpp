@@ -8,7 +8,8 @@ namespace KW_TARGET::attention {
 
 constexpr int pair_mergers = 2 * pair_team;
 
-// By what a row's outputs of each part are multiplied, in `factors` of [parts][rows] in shared memory.
+// By what a row's outputs of each part are multiplied, in `factors` of [parts][rows] in shared
+// memory.
 template <int index>
 __device__ __forceinline__ void find_pair_factors(const PairPartSums<index>* all, int parts,
                                                   float* factors, int thread) {

@@ -17,7 +17,8 @@ bool can_cut_pairs(const Attention& p, const PairSchedule& s) {
   const PairConfig& c = pair_configs[s.config];
   const std::int64_t cut = pair_units(p, c) - s.whole;
   if (c.dim < p.dim || pair_blocks(p, s) > most_blocks) return false;
-  return s.parts == 1 || (cut <= std::int64_t{ticket_count} && s.parts <= ceil_div(p.keys, c.keys()));
+  return s.parts == 1 ||
+         (cut <= std::int64_t{ticket_count} && s.parts <= ceil_div(p.keys, c.keys()));
 }
 
 // Blocks that see all keys come in waves; of causal ones, which come longest first, the shorter
@@ -40,7 +41,8 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
   const double seen = std::min(1.0, share + 0.5 / tiles + 0.25 * c.rows() / number(p.keys)) * tiles;
   const double longest = whole > 0 ? of_whole : of_part;
-  const double work = (whole * c.start_us + cut * cut_start_us + units * seen * tile_us) / at_a_time;
+  const double work =
+      (whole * c.start_us + cut * cut_start_us + units * seen * tile_us) / at_a_time;
   return launch_us + std::max(longest, work + 0.2 * longest);
 }
 

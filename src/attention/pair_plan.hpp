@@ -10,8 +10,9 @@
 
 namespace kw {
 
-// Four pairs of warps, `lanes_m` lanes of each along the queries, 8 queries each. A tile has as many
-// keys as the head has elements, so that both products have the same extents and the same code.
+// Four pairs of warps, `lanes_m` lanes of each along the queries, 8 queries each. A tile has as
+// many keys as the head has elements, so that both products have the same extents and the same
+// code.
 struct PairConfig {
   int dim, lanes_m;
   int steps;   // elements along the head of a stage of K, and keys of one of V
@@ -27,12 +28,12 @@ struct PairConfig {
 };
 
 // By the head sizes up to which they serve.
-#ifndef KW_PAIR_TABLE
-#define KW_PAIR_TABLE                                                                   \
-  {64, 8, 32, 3, 12.4, 10.0, 12.0}, {96, 4, 16, 4, 13.5, 10.0, 12.0},                   \
-      {128, 4, 32, 2, 22.5, 12.0, 14.0}, {256, 2, 8, 3, 50.0, 20.0, 10.0},
-#endif
-inline constexpr PairConfig pair_configs[] = {KW_PAIR_TABLE};
+inline constexpr PairConfig pair_configs[] = {
+    {64, 8, 32, 3, 12.3, 13.0, 12.0},
+    {96, 4, 16, 4, 14.1, 13.0, 12.0},
+    {128, 4, 32, 2, 22.1, 15.0, 12.0},
+    {256, 2, 8, 3, 50.0, 25.0, 12.0},
+};
 constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0]);
 
 constexpr int most_pair_parts = 16;

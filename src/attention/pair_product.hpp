@@ -18,50 +18,33 @@ class PairProduct {
                                            const Leave& leave) {
     enter();
     load(0, 0);
-#ifndef KW_PAIR_FOUR
-    int left = steps / 2;
+    int left = steps / at_a_time;
 #pragma unroll 1
     for (;;) {
-      load(1, 1);
-      add(acc, 0);
-      a += 2 * a_pitch;
-      b += 2 * b_pitch;
+#pragma unroll
+      for (int step = 1; step < at_a_time; ++step) {
+        load(step % 2, step);
+        add(acc, 1 - step % 2);
+      }
+      a += at_a_time * a_pitch;
+      b += at_a_time * b_pitch;
       if (--left == 0) {
         leave();
         if (--stages == 0) break;
         enter();
-        left = steps / 2;
+        left = steps / at_a_time;
       }
       load(0, 0);
       add(acc, 1);
     }
     add(acc, 1);
-#else
-    int left = steps / 4;
-#pragma unroll 1
-    for (;;) {
-      load(1, 1);
-      add(acc, 0);
-      load(0, 2);
-      add(acc, 1);
-      load(1, 3);
-      add(acc, 0);
-      a += 4 * a_pitch;
-      b += 4 * b_pitch;
-      if (--left == 0) {
-        leave();
-        if (--stages == 0) break;
-        enter();
-        left = steps / 4;
-      }
-      load(0, 0);
-      add(acc, 1);
-    }
-    add(acc, 1);
-#endif
   }
 
  private:
+  // Steps of a turn of the loop. With two, it makes 45.4 TFLOP/s in place of 47.7.
+  static constexpr int at_a_time = 4;
+  static_assert(steps % at_a_time == 0);
+
   __device__ __forceinline__ void load(int which, int step) {
 #pragma unroll
     for (int j = 0; j < TN; j += 4)
@@ -75,6 +58,10 @@ class PairProduct {
   __device__ __forceinline__ void add(float (&acc)[8][TN], int which) const {
     const auto& x = x_[which];
     const auto& y = y_[which];
+    // Down a column and up the next, so that the reuse cache holds y's element and an FFMA reads
+    // two registers. Odd and even registers are two banks, of which each gives one a cycle: x lies
+    // in the bank of its index, sums in the other one, since they are stored with neighbours
+    // swapped.
 #pragma unroll
     for (int j = 0; j < TN; ++j)
 #pragma unroll

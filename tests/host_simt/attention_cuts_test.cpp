@@ -70,8 +70,12 @@ TEST_P(AttentionPairs, EveryConfiguration) {
     // Where causal, the second tile of queries of the first head is cut, and the second head's.
     forced_pairs = {GetParam(), causal ? 3 : 1, 1};
     // Rings go round, and neither the last tile of queries nor that of keys is whole.
-    check::AttentionCase of_pair{1, 2, 1, causal ? c.rows() + 5 : c.warp_rows() + 3,
-                                 2 * c.keys() + 23, causal ? c.dim : c.dim - 3};
+    check::AttentionCase of_pair{1,
+                                 2,
+                                 1,
+                                 causal ? c.rows() + 5 : c.warp_rows() + 3,
+                                 2 * c.keys() + 23,
+                                 causal ? c.dim : c.dim - 3};
     of_pair.causal = causal ? Causal::from_end : Causal::none;
     if (!causal) of_pair.layout = check::AttentionLayout::odd;
     of_pair.data = check::AttentionData::normal;
