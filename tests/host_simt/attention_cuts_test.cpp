@@ -66,7 +66,7 @@ TEST_P(AttentionPairs, EveryConfiguration) {
                         const Device& device) -> std::optional<Plan<Attention>> {
     return on_host::attention_pair_plan_of(p, device, forced_pairs);
   };
-  for (const bool causal : {false, true}) {
+  for (const bool causal : {true, false}) {
     // Where causal, the second tile of queries of the first head is cut, and the second head's.
     forced_pairs = {GetParam(), causal ? 3 : 1, 1};
     // Rings go round, and neither the last tile of queries nor that of keys is whole.
@@ -82,6 +82,9 @@ TEST_P(AttentionPairs, EveryConfiguration) {
     of_pair.seed = run_seed();
     const check::VerifyResult result = check::verify_attention(*runtime, kernel, of_pair);
     EXPECT_TRUE(result.ok()) << describe(of_pair) << ": " << result.message;
+#if defined(__SANITIZE_ADDRESS__)
+    break;  // one is enough of each
+#endif
   }
 }
 
