@@ -14,6 +14,16 @@ CAPTION = (
 )
 
 
+def timed(result: ResultFile) -> list[Row]:
+    return [row for row in result.rows if row.median_us is not None]
+
+
+def with_timeline(result: ResultFile) -> Row | None:
+    """The largest product whose products and copies were recorded."""
+    rows = [row for row in timed(result) if row.timeline]
+    return max(rows, key=lambda row: row.shape.flops) if rows else None
+
+
 def _ms(microseconds: float | None) -> Cell:
     return Cell(text.NONE if microseconds is None else f"{microseconds / 1e3:.1f}")
 
