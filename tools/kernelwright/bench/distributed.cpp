@@ -13,6 +13,7 @@
 
 #include "bench/distributed_rank.hpp"
 #include "bench/distributed_row.hpp"
+#include "bench/library_speeds.hpp"
 #include "bench/statistics.hpp"
 
 namespace kw::bench {
@@ -254,7 +255,7 @@ Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, s
   const Device& device = group.seat(group.first_rank()).state().device();
   const distributed::Prediction prediction =
       distributed::simulate({group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k,
-                            options.panel_k, distributed::Speeds(device.name));
+                            options.panel_k, library_speeds(device.name));
   const auto& samples = ran.samples[static_cast<int>(Measured::distributed)];
   DistributedRow its = figures(ran, group.grid(), median_of(samples), prediction);
   its.timeline = ran.timeline;
