@@ -37,6 +37,10 @@ class Distributed(InFolder):
         lines = [[cell.text for cell in line] for line in distributed.table(result).rows]
         self.assertEqual(lines[0][:3] + lines[0][5:6], ["8192", "fp32_split", "2 × 1", "1.90"])
         self.assertEqual(lines[0][-1], "+5.6 %")
+        self.assertIn("0 of 3 are within 5 %, the farthest is +5.6 % off.", distributed.table(result).caption)
+        near = self.loaded(document([*rows(), row(2048, predicted_us=1e-7 * 2048**3 / 1.9 * 0.98)]))
+        self.assertIn("1 of 4 are within 5 %", distributed.table(near).caption)
+        self.assertEqual(distributed.table(near).rows[-1][-1].text, "−2.0 %")
         with self.assertRaisesRegex(results.ResultError, "not of several devices"):
             distributed.table(self.loaded(ladder()))
 
