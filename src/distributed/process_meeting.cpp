@@ -96,10 +96,13 @@ ProcessMeeting::ProcessMeeting(std::string path, int ranks, int rank, double lim
       bytes_(SharedFile::size(ranks)) {}
 
 ProcessMeeting::~ProcessMeeting() {
-  watch_ = nullptr;
   if (shared_ != nullptr) {
     SharedFile::Place& own = shared_->place(rank_);
-    if (own.process.load() == getpid()) {
+    const bool is_forked = own.process.load() != getpid();
+    // The thread that watches is the parent's.
+    if (is_forked) (void)watch_.release();
+    watch_ = nullptr;
+    if (!is_forked) {
       own.presence.store(static_cast<int>(Presence::left), std::memory_order_release);
       wake_all(shared_->turn);
     }

@@ -1,6 +1,7 @@
 // Groups whose ranks are processes: their meeting, the bits of their products beside those of
 // threads, and the death of one.
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -254,6 +255,22 @@ TEST(ProcessMeeting, WhatADeadGroupLeftBehindIsNoHindrance) {
   EXPECT_EQ(differs.argument, "grid");
   meeting = nullptr;
   EXPECT_NE(access(file_of(name).c_str(), F_OK), 0);
+}
+
+TEST(ProcessMeeting, AForkedChildEndsItWithoutAHangAndWithoutLeaving) {
+  std::unique_ptr<ProcessMeeting> meeting;
+  ASSERT_TRUE(ProcessMeeting::join(new_name(), 1, 0, 5, &meeting).ok());
+  meeting->all_have_come();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // ends it where it hangs
+    meeting = nullptr;
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(meeting->arrive(0).ok());
 }
 
 void expect_invalid(const std::function<void()>& call, const std::string& argument) {
