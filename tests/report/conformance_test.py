@@ -158,7 +158,7 @@ class Words(unittest.TestCase):
 
     def test_messages_say_the_way_out(self):
         for script, words, pattern in (
-            ("all.py", ["--checks", "no*"], "no check is called 'no\\*'; there are: sanitize"),
+            ("all.py", ["--checks", "no*"], "no check is called 'no\\*'; there are: jax, sanitize"),
             ("all.py", [], "--program is missing: .* `./dev build cuda`"),
             ("all.py", ["--program", "nowhere"], "nowhere: no such program"),
             ("all.py", ["--jobs", "0"], "--jobs must be 1 or more"),
