@@ -33,7 +33,10 @@ struct Watched {
 
 std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
   const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
-  return {{number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
+  std::map<std::uintptr_t, std::string> places = {
+      {number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
+  places.emplace(number(p.c + p.m * p.ldc), "global memory");  // a workspace may lie behind C
+  return places;
 }
 std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
 std::map<std::uintptr_t, std::string> operands_of(const Attention& p) {
