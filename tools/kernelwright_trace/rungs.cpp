@@ -35,7 +35,9 @@ std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
   const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
   std::map<std::uintptr_t, std::string> places = {
       {number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
-  places.emplace(number(p.c + p.m * p.ldc), "global memory");  // a workspace may lie behind C
+  // A workspace may lie behind one of them.
+  const float* const ends[] = {p.a + p.m * p.lda, p.b + p.k * p.ldb, p.c + p.m * p.ldc};
+  for (const float* end : ends) places.emplace(number(end), "global memory");
   return places;
 }
 std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
