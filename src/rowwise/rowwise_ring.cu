@@ -18,14 +18,17 @@ int ring_slots(const Device& device, bool has_scales) {
   return slots;
 }
 
+bool wants_scales(const Rowwise& p) {
+  return is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr);
+}
+
 // The cut of a row by so many blocks a cluster; nothing where a slice does not fit a ring.
 std::optional<rowwise::RingCut> ring_cut(const Rowwise& p, const Device& device, int blocks) {
   const auto a_pack = rowwise::pack_bytes / static_cast<std::int64_t>(size_of(p.type));
   const std::int64_t slice =
       std::max<std::int64_t>(ceil_div(p.cols / a_pack, std::int64_t{blocks}), 1);
   const std::int64_t pieces = ceil_div(slice, std::int64_t{ring_piece});
-  bool has_scales = is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr);
-  has_scales = has_scales && pieces <= ring_slots(device, true);
+  const bool has_scales = wants_scales(p) && pieces <= ring_slots(device, true);
   const int slots = ring_slots(device, has_scales);
   if (pieces > slots) return std::nullopt;
   const int fit = std::max(device.sm_count / blocks, 1);
@@ -42,7 +45,8 @@ std::optional<rowwise::RingCut> ring_cut(const Rowwise& p, const Device& device,
 double ring_time(const Rowwise& p, const rowwise::RingCut& cut, const Device& device) {
   const double bytes = 2.0 * cut.slice_packs * rowwise::pack_bytes;
   const double rounds = static_cast<double>(ceil_div(p.rows, std::int64_t{cut.clusters}));
-  return rounds * (bytes * device.sm_count / ring_device_gbs + ring_row_ns);
+  const double slower = wants_scales(p) && !cut.has_scales ? ring_without_scales_slower : 1;
+  return rounds * (bytes * device.sm_count / ring_device_gbs * slower + ring_row_ns);
 }
 
 std::optional<rowwise::RingCut> best_ring_cut(const Rowwise& p, const Device& device) {

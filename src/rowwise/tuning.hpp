@@ -44,6 +44,10 @@ inline constexpr int ring_most_slots = 18, ring_most_blocks = 8, ring_rows_held 
 inline constexpr int ring_scale_slots = 3;
 // What a cut costs: bytes a nanosecond of the device, and what a row takes beside its bytes.
 inline constexpr double ring_device_gbs = 3600, ring_row_ns = 1500;
+// By how much norms are slower whose cut leaves no room for gamma and beta: 0.24 to 0.29 of the
+// copy bandwidth without, 0.36 to 0.65 with (results/h200/rowwise.json, rows of 148375 elements and
+// more).
+inline constexpr double ring_without_scales_slower = 2;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
