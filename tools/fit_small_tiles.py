@@ -17,13 +17,16 @@ import random
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copies_by_4_us", "tail"]
+TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copies_by_4_us", "tail", "memory"]
+H200 = {"sm_count": 132, "l2_bytes": 60 << 20, "max_memory_clock_mhz": 3201, "memory_bus_bits": 6144}
 
 
 def read_table(text):
     """The launch's constants, and {name: (shape, times)}"""
     constants = {name: float(re.search(rf"small_{name} = ([\d.e]+);", text).group(1))
-                 for name in ("launch_us", "bytes_per_us", "l2_bytes", "together", "max_k")}
+                 for name in ("launch_us", "memory_share", "l2_share", "together", "max_k")}
+    memory = (ROOT / "src/sgemm/memory_time.hpp").read_text()
+    constants["share_of_bandwidth"] = float(re.search(r"\.share_of_bandwidth = ([\d.]+)", memory).group(1))
     tiles = {}
     for block in re.findall(r"\{\.name = \"small_.*?\}\}", text, re.S):
         values = {key: float(value) for key, value in re.findall(r"\.(\w+) = ([\d.]+)", block)}
@@ -51,12 +54,12 @@ def read_measurements(paths, max_k):
     return measured
 
 
-def predict(tile, times, product, constants, sms):
+def predict(tile, times, product, constants, device):
     """As predict_small_us in src/sgemm/small_plan.hpp."""
     m, n, k, batch, ops, lda, ldb, ldc = product
-    first, chunk, block, busy, c_by_4, copies_by_4, tail = times
+    first, chunk, block, busy, c_by_4, copies_by_4, tail, memory = times
     bm, bn = tile["bm"], tile["bn"]
-    blocks = -(-m // bm) * -(-n // bn) * batch / sms
+    blocks = -(-m // bm) * -(-n // bn) * batch / device["sm_count"]
     fit = tile["blocks_per_sm"]
     rounds = math.ceil(blocks)
     if blocks > fit:
@@ -67,14 +70,16 @@ def predict(tile, times, product, constants, sms):
     by_4 = bm * bool(turns_a or lda % 4) + bn * bool(turns_b or ldb % 4 or (ops[1] == "N" and stores_by_4))
     busy += copies_by_4 * by_4 / (bm + bn)
     data = 4 * batch * (m * n + k * (m + n))
+    bytes_per_us = constants["share_of_bandwidth"] * 2 * device["max_memory_clock_mhz"] * device["memory_bus_bits"] / 8
+    memory_us = memory * data / (constants["memory_share"] * bytes_per_us)
     return max(first + chunks * chunk,
                constants["launch_us"] + (rounds + tail) * (block + c_by_4 * stores_by_4 + chunks * busy),
-               constants["launch_us"] + data / constants["bytes_per_us"] if data > constants["l2_bytes"] else 0)
+               constants["launch_us"] + memory_us if data > constants["l2_share"] * device["l2_bytes"] else 0)
 
 
 class Fit:
-    def __init__(self, constants, tiles, measured, sms):
-        self.constants, self.tiles, self.measured, self.sms = constants, tiles, measured, sms
+    def __init__(self, constants, tiles, measured, device):
+        self.constants, self.tiles, self.measured, self.device = constants, tiles, measured, device
         self.times = {name: list(tiles[name][1]) for name in measured}
         self.products = sorted({p for times in measured.values() for p in times})
         self.best = {p: min(times[p] for times in measured.values() if p in times) for p in self.products}
@@ -84,7 +89,7 @@ class Fit:
         self.errors = {name: self.error(name, self.predicted[name]) for name in measured}
 
     def predictions(self, name, times):
-        return {p: predict(self.tiles[name][0], times, p, self.constants, self.sms)
+        return {p: predict(self.tiles[name][0], times, p, self.constants, self.device)
                 for p in self.measured[name]}
 
     def error(self, name, predicted):
@@ -135,20 +140,32 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=3000, help="of the search (default 3000)")
-    parser.add_argument("--sms", type=int, default=132, help="of the device (default: H200's 132)")
+    parser.add_argument("--held", nargs="+", type=pathlib.Path, default=[], help="other products, to judge by")
     arguments = parser.parse_args()
     random.seed(1)
     constants, tiles = read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
-    measured = read_measurements(arguments.results, constants["max_k"])
-    measured = {name: times for name, times in measured.items() if name in tiles}
+
+    def read(paths):
+        measured = read_measurements(paths, constants["max_k"])
+        return {name: times for name, times in measured.items() if name in tiles}
+
+    measured = read(arguments.results)
     if not measured:
         parser.error("no row of a configuration of src/sgemm/small_tuning.hpp in these files")
-    fit = Fit(constants, tiles, measured, arguments.sms)
-    print(f"{len(fit.products)} products, as small_tuning.hpp has it:")
-    fit.report()
+    fit = Fit(constants, tiles, measured, H200)
+    held = read(arguments.held)
+
+    def report(when):
+        print(f"{when}: {len(fit.products)} products")
+        fit.report()
+        if held:
+            fitted = {name: (tiles[name][0], fit.times.get(name, tiles[name][1])) for name in held}
+            print("held out:")
+            Fit(constants, fitted, held, H200).report()
+
+    report("as small_tuning.hpp has it")
     fit.search(arguments.steps)
-    print("after the search:")
-    fit.report()
+    report("after the search")
     for name, times in fit.times.items():
         print(f"{name:16}", "  ".join(f"{key} {us:.3f}" for key, us in zip(TIMES, times)),
               f" error {100 * fit.errors[name]:.1f} %")

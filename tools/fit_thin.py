@@ -20,7 +20,7 @@ TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
           "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
-          "kept_share", "lost_share"]
+          "kept_share", "lost_share", "uneven"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR = 32
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
@@ -29,7 +29,7 @@ SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
 # A cut's name: also the sixteenths of L2's size that are kept of a larger operand (0: nothing is told), and whether lines
 # that start anywhere are read four elements a load (s) or one (u).
 NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])_e(\d)_([su])")
-MEASURED = [ROOT / "results/h200/explored-thin-loads.txt"]
+MEASURED = [ROOT / "results/h200/explored-thin-loads.txt", ROOT / "results/h200/explored-thin-blocks.txt"]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
@@ -182,6 +182,7 @@ def predicted_us(c, t):
     lost *= 1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
     bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
+    bytes_us *= 1 + t["uneven"] * (c.of_sm * SMS / c.blocks - 1)
     slots = t["fma_slots"] * c.width + t["element_slots"] + (t["load_slots"] if c.single else 0) + t["narrow_slots"] * c.narrow_loads
     instructions = c.elements * slots / (128 * 1750)
     us = math.sqrt(waits**2 + bytes_us**2 + instructions**2)

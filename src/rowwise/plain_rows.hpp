@@ -1,224 +1,244 @@
-// A plain row in the registers of a team of threads, read once and written once.
+// Plain rows in the registers of lanes, of warps, or of a cluster's warps: read once, written once.
 //
-// Idea        All loads of a thread are under way before the first is used, 16 bytes each, whatever
-//             the row's boundary; what is converted is converted afterwards. Few threads have many
-//             elements each rather than many threads few, so that little is exchanged for each.
-// Limits      A row has at most 12288 elements of four bytes, 16384 of two.
+// Idea        Blocks stay. While a thread computes one row, its part of the next one is on its way,
+//             16 bytes a load, whatever the row's boundary: so memory is read all the time, not
+//             only by those who happen to wait for it. The warps of a row meet once for each row,
+//             and a block has several rows at a time, whose warps meet apart.
+// Clusters    Each warp sends what it found to all blocks of the cluster, and waits for what all of
+//             its warps found: one meeting too.
+// Norms       Gamma and beta are in shared memory (planes.hpp), while the first row is on its way.
+// Limits      A row has at most the packs of a block's threads, or those of a cluster's.
 #pragma once
 
-#include "rowwise/cluster_team.hpp"
-#include "rowwise/pack_steps.hpp"
-#include "rowwise/tuning.hpp"
+#include "rowwise/plain_totals.hpp"
+#include "rowwise/plain_values.hpp"
+#include "rowwise/planes.hpp"
+#include "rowwise/warp_teams.hpp"
 
 namespace KW_TARGET::rowwise {
 
-template <class T>
-constexpr int edge_values(bool is_block) {
-  return sizeof(T) == 4 || is_block ? 1 : 2;  // eight lanes have up to fourteen edges
-}
-
-// A thread's values of a row: its packs, then its edges.
-template <bool softmax, class T, int packs, int edges>
-struct PlainValues {
-  static constexpr int a_pack = a_pack_of<T>, packed = packs * a_pack, count = packed + edges;
-  RowCut cut;
-  int begin, own_packs, own_edges;  // of the team: all of the row's, or a slice
-  int lane, lanes;
-  float v[count];
-
-  __device__ __forceinline__ bool has(int i) const {
-    return i < packed ? i / a_pack * lanes + lane < own_packs
-                      : (i - packed) * lanes + lane < own_edges;
+template <bool logs, class T, int lanes, class Team>
+__device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, Team& team) {
+  using Row = PlainValues<true, T, lanes>;
+  constexpr int a_pack = Row::a_pack;
+  float largest = -FLT_MAX;
+#pragma unroll
+  for (int k = 0; k < Row::packs; ++k) {
+    if (!row.any_has(k)) continue;
+#pragma unroll
+    for (int w = 0; w < a_pack; ++w) largest = fmaxf(largest, row.v[k * a_pack + w]);
   }
-  // Of value i, the first of a pack.
-  __device__ __forceinline__ int element(int i) const {
-    return i < packed ? cut.head + (begin + i / a_pack * lanes + lane) * a_pack
-                      : cut.template edge<T>((i - packed) * lanes + lane);
+#pragma unroll
+  for (float each : row.edge) largest = fmaxf(largest, each);
+  largest = combine_lanes(largest, lanes, Larger{});
+  RowSum<T> sum = 0;
+  const auto exponential = [&](float& v) {
+    const float e = exp_of(v - largest, true);
+    if (!logs) v = e;
+    return e;
+  };
+#pragma unroll
+  for (int k = 0; k < Row::packs; ++k) {
+    if (!row.any_has(k)) continue;
+    sum += static_cast<RowSum<T>>(
+        tree_of<a_pack>([&](int w) { return exponential(row.v[k * a_pack + w]); }));
   }
+#pragma unroll
+  for (float& each : row.edge) sum += static_cast<RowSum<T>>(exponential(each));
+  sum = combine_lanes(sum, lanes, TotalSum{});
 
-  __device__ __forceinline__ void load(const T* x) {
-    const std::uint32_t nothing = softmax && sizeof(T) == 4 ? 0xFF800000u : 0u;  // -infinity, or 0
-    const auto* const from = reinterpret_cast<const uint4*>(x + cut.head) + begin + lane;
-    uint4 raw[packs];
-    T edge[edges];
-#pragma unroll
-    for (int k = 0; k < packs; ++k) {
-      raw[k] = make_uint4(nothing, nothing, nothing, nothing);
-      if (has(k * a_pack)) raw[k] = from[k * lanes];
-    }
-#pragma unroll
-    for (int k = 0; k < edges; ++k) {
-      edge[k] = T{};
-      if (has(packed + k)) edge[k] = x[element(packed + k)];
-    }
-#pragma unroll
-    for (int k = 0; k < packs; ++k) {
-      unpack(raw[k], T{}, v + k * a_pack);
-      if (softmax && sizeof(T) == 2 && !has(k * a_pack)) {
-#pragma unroll
-        for (int w = 0; w < a_pack; ++w) v[k * a_pack + w] = -INFINITY;
-      }
-    }
-#pragma unroll
-    for (int k = 0; k < edges; ++k) {
-      v[packed + k] = to_value(edge[k]);
-      if (softmax && !has(packed + k)) v[packed + k] = -INFINITY;
-    }
+  FoundSoftmax total = {largest, static_cast<double>(sum)};
+  if constexpr (!Team::is_alone) {
+    const WarpFound* const found = team.exchange(WarpFound{largest, static_cast<float>(sum), 0, 0});
+    total = merge_softmax<RowSum<T>, Team::most_warps>(found, team.warps());
   }
-  __device__ __forceinline__ void scale(const Rowwise& p, const Planes<T>& planes) {
-    if (planes.exist) {
-      const RowPlanes<T> row(planes, planes.first + cut.head);
+  const auto finish = [&](const auto& f) {
 #pragma unroll
-      for (int k = 0; k < packs; ++k)
-        if (has(k * a_pack)) row.scale(k * lanes + lane, v + k * a_pack);
+    for (float& each : row.v) each = f(each);
 #pragma unroll
-      for (int i = packed; i < count; ++i) {
-        if (has(i)) scale_one<T>(p, element(i), &v[i]);
-      }
-    } else {
-#pragma unroll
-      for (int k = 0; k < packs; ++k)
-        if (has(k * a_pack)) scale_pack<T>(p, element(k * a_pack), v + k * a_pack);
-#pragma unroll
-      for (int i = packed; i < count; ++i)
-        if (has(i)) scale_one<T>(p, element(i), &v[i]);
-    }
-  }
-  __device__ __forceinline__ void store(T* y) const {
-    auto* const to = reinterpret_cast<uint4*>(y + cut.head) + begin + lane;
-#pragma unroll
-    for (int k = 0; k < packs; ++k)
-      if (has(k * a_pack)) to[k * lanes] = packed_as<T>(v + k * a_pack);
-#pragma unroll
-    for (int i = packed; i < count; ++i)
-      if (has(i)) store_one(y + element(i), v[i]);
-  }
-};
-
-// A team's part of the rows: which threads it has, and which packs of a row.
-struct PlainPart {
-  int lane, lanes;
-  float count_inverse;  // 1 / a row's elements
-  int begin = 0, most_packs = 0x7FFFFFFF;
-  bool has_edges = true;
-};
-
-template <bool softmax, class T, int packs, int edges, class Team>
-__device__ __forceinline__ void compute_plain_row(const Rowwise& p, std::int64_t row,
-                                                  const PlainPart& part, const Planes<T>& planes,
-                                                  Team& team) {
-  const bool exists = row < p.rows;
-  const auto* const x = static_cast<const T*>(p.x) + (exists ? row * p.ldx : 0);
-  const auto cols = static_cast<int>(p.cols);
-  PlainValues<softmax, T, packs, edges> values;
-  values.cut = cut_row<T>(x, cols);
-  values.begin = part.begin;
-  values.own_packs = exists ? min(values.cut.packs - part.begin, part.most_packs) : 0;
-  values.own_edges = exists && part.has_edges ? values.cut.edges : 0;
-  values.lane = part.lane;
-  values.lanes = part.lanes;
-  values.load(x);
-  if constexpr (softmax) {
-    const bool logs = p.op == RowwiseOp::log_softmax;
-    finish_values(values.v, softmax_of_team<RowSum<T>>(values.v, logs, team), logs);
+    for (float& each : row.edge) each = f(each);
+  };
+  if constexpr (logs) {
+    const float by = log1pf(static_cast<float>(total.sum - 1.0));
+    finish([&](float v) { return (v - total.largest) - by; });
   } else {
-    normalise_by_team<RowSum<T>>(
-        values.v, [&](int i) { return values.has(i); }, part.count_inverse,
-        p.op == RowwiseOp::layer_norm, p.epsilon, team);
-    values.scale(p, planes);
+    float by = 1.0f / static_cast<float>(total.sum);
+    if constexpr (!Team::is_alone) by *= exp_of(largest - total.largest, false);
+    finish([&](float v) { return v * by; });
   }
-  if (exists) values.store(static_cast<T*>(p.y) + row * p.ldy);
 }
 
-// Gamma and beta of a block's columns, from `first` on, in its shared memory, `begin` pairs behind
-// where that begins.
-template <class T>
-__device__ __forceinline__ Planes<T> planes_of_block(const Rowwise& p, bool keeps, int begin,
-                                                     int first, int packs) {
-  if (!keeps) return {false, 0, 0, 0};
-  const std::int64_t wanted = std::int64_t{first} + (std::int64_t{packs} + 1) * a_pack_of<T>;
-  const Planes<T> planes = {true, begin, plane_pitch(packs), first};
-  planes.fill(p, static_cast<int>(min(p.cols, wanted)), static_cast<int>(threadIdx.x),
-              static_cast<int>(blockDim.x));
-  __syncthreads();
-  return planes;
+// v becomes what gamma multiplies; `count_inverse` is 1 / p.cols.
+template <bool centers, class T, int lanes, class Team>
+__device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& row,
+                                                float count_inverse, float epsilon, Team& team) {
+  using Row = PlainValues<false, T, lanes>;
+  using Total = RowSum<T>;
+  constexpr int a_pack = Row::a_pack;
+  float near = 0;
+  if constexpr (centers) {
+    const int count = row.count_of_first();
+    near = combine_lanes(row.sum_of_first(), lanes, TotalSum{}) *
+           about_reciprocal(static_cast<float>(count > 0 ? count : 1));
+  }
+  // Sums in float of a pack, or of all packs of 16-bit types: chains of a few.
+  float rests[4] = {}, squares[4] = {};
+  Total wide = 0;
+#pragma unroll
+  for (int k = 0; k < Row::packs; ++k) {
+    if (!row.any_has(k)) continue;
+    float* const v = row.v + k * a_pack;
+    const float from = centers && row.has(k) ? near : 0.0f;
+#pragma unroll
+    for (int w = 0; w < a_pack; ++w) {
+      if constexpr (centers) {
+        v[w] -= from;
+        rests[w % 4] += v[w];
+      }
+      squares[w % 4] = fmaf(v[w], v[w], squares[w % 4]);
+    }
+    if (sizeof(Total) == sizeof(double) && (k % 2 == 1 || k + 1 == Row::packs)) {
+      wide += static_cast<Total>(sum_of_four(squares));
+#pragma unroll
+      for (float& each : squares) each = 0;
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < Row::edges; ++k) {
+    if constexpr (centers) {
+      row.edge[k] -= row.has_edge(k) ? near : 0.0f;
+      rests[k % 4] += row.edge[k];
+    }
+    squares[k % 4] = fmaf(row.edge[k], row.edge[k], squares[k % 4]);
+  }
+  wide += static_cast<Total>(sum_of_four(squares));
+  RestAndSquares<Total> sums = {sum_of_four(rests), wide};
+  if constexpr (centers) {
+    sums = combine_lanes(sums, lanes, SumOfRestAndSquares{});
+  } else {
+    sums = {0, combine_lanes(wide, lanes, TotalSum{})};
+  }
+
+  FoundNorm<Total> all = {near, sums.rest, sums.squares()};
+  if constexpr (!Team::is_alone) {
+    const WarpFound* const found = team.exchange(WarpFound{
+        near, sums.rest, static_cast<float>(sums.squares()), static_cast<float>(row.count())});
+    all = merge_norm<Total, Team::most_warps>(found, team.warps(), centers, count_inverse);
+  }
+  const NormScale scale = norm_scale(all, count_inverse, epsilon);
+  const float shift = fmaf(near - all.near, scale.by, scale.shift);
+#pragma unroll
+  for (float& each : row.v) each = fmaf(each, scale.by, shift);
+#pragma unroll
+  for (float& each : row.edge) each = fmaf(each, scale.by, shift);
 }
 
-// Threads of a block at most, two of which share a multiprocessor.
-template <int values>
-constexpr int plain_most_threads = values > 24 ? 384 : plain_block_threads;
-constexpr int plain_cluster_threads = 384;
-template <int values>
-constexpr int plain_warp_blocks = values > 16 ? 3 : 4;  // a multiprocessor
+// What is in `values` becomes y.
+template <bool softmax, class T, int lanes, class Team>
+__device__ __forceinline__ void compute_plain(const Rowwise& p,
+                                              PlainValues<softmax, T, lanes>& values,
+                                              const Planes<T>& planes, bool scales,
+                                              float count_inverse, Team& team) {
+  using Values = PlainValues<softmax, T, lanes>;
+  if constexpr (softmax) {
+    if (p.op == RowwiseOp::log_softmax)
+      softmax_plain<true>(values, team);
+    else
+      softmax_plain<false>(values, team);
+  } else {
+    if (p.op == RowwiseOp::layer_norm)
+      normalise_plain<true>(values, count_inverse, p.epsilon, team);
+    else
+      normalise_plain<false>(values, count_inverse, p.epsilon, team);
+    if (!scales) return;
+    const PlainPart& part = values.part;
+    planes.template scale<Values::packs, lanes>(
+        values.cut.head, part.warp_first + part.lane - planes.first / a_pack_of<T>,
+        [&](int k) { return values.has(k); }, values.v);
+    if (!part.has_edges) return;
+#pragma unroll
+    for (int k = 0; k < Values::edges; ++k)
+      if (values.has_edge(k)) planes.scale_edge(values.cut, part.lane + k * lanes, values.edge + k);
+  }
+}
 
-// Teams of `lanes` lanes, of a warp.
-template <bool softmax, class T, int packs>
-__global__ void __launch_bounds__(plain_warp_threads, plain_warp_blocks<packs * a_pack_of<T>>)
-    plain_rows_of_lanes(const __grid_constant__ Rowwise p, int lanes, bool keeps) {
+// The rows of one team, launch.step apart.
+template <bool softmax, class T, int lanes, class Team>
+__device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
+                                                   int row, const PlainPart& part,
+                                                   const Planes<T>& planes, Team& team) {
+  PlainLoads<softmax, T, lanes> loads;
+  loads.load(p, launch, part, row);
+  const bool scales = !softmax && launch.scales;
+  if (scales) {
+    planes.fill(p, launch.plane_packs);
+    __syncthreads();
+  }
+  team.begin();
+  const float count_inverse = 1.0f / static_cast<float>(launch.cols);
+  // Lanes of a warp go on together: the last ones may have no row.
+  const int behind = lanes == warp_lanes ? 0 : static_cast<int>(threadIdx.x) % warp_lanes / lanes;
+  for (; row - behind < launch.rows; row += launch.step) {
+    PlainValues<softmax, T, lanes> values(loads, part);
+    loads.load(p, launch, part, row + launch.step);
+    compute_plain(p, values, planes, scales, count_inverse, team);
+    values.store(p, launch, row);
+  }
+}
+
+// A row is some lanes' of a warp, or a warp's.
+template <bool softmax, class T, int lanes>
+__global__ void __launch_bounds__(plain_threads, 2)
+    plain_rows_of_lanes(const __grid_constant__ Rowwise p,
+                        const __grid_constant__ PlainLaunch launch) {
   const auto thread = static_cast<int>(threadIdx.x);
-  const PlainPart part = {thread % lanes, lanes, 1.0f / static_cast<float>(p.cols)};
-  LaneTeam team = {lanes};
-  Planes<T> planes = {false, 0, 0, 0};
-  if constexpr (!softmax)
-    planes = planes_of_block<T>(p, keeps, 0, 0, static_cast<int>(p.cols) / a_pack_of<T>);
-  const int rows_at_once = plain_warp_threads / lanes;
-  for (std::int64_t first = std::int64_t{blockIdx.x} * rows_at_once; first < p.rows;
-       first += std::int64_t{gridDim.x} * rows_at_once) {
-    compute_plain_row<softmax, T, packs, edge_values<T>(false)>(p, first + thread / lanes, part,
-                                                                planes, team);
-  }
+  const int rows_at_once = static_cast<int>(blockDim.x) / lanes;
+  AloneTeam team;
+  compute_plain_rows<softmax, T, lanes>(
+      p, launch, static_cast<int>(blockIdx.x) * rows_at_once + thread / lanes,
+      {0, lanes * plain_packs<T>, thread % lanes, true}, Planes<T>(0, launch.plane_packs, 0), team);
 }
 
-// A block a row.
-template <bool softmax, class T, int packs>
-__global__ void __launch_bounds__(plain_most_threads<packs * a_pack_of<T>>, 2)
-    plain_rows_of_blocks(const __grid_constant__ Rowwise p, bool keeps) {
-  __shared__ TeamMemory memory;
-  const auto threads = static_cast<int>(blockDim.x);
-  const PlainPart part = {static_cast<int>(threadIdx.x), threads,
-                          1.0f / static_cast<float>(p.cols)};
-  BlockTeam team = {&memory, threads / warp_lanes, power_from(threads / warp_lanes)};
-  Planes<T> planes = {false, 0, 0, 0};
-  if constexpr (!softmax)
-    planes = planes_of_block<T>(p, keeps, 0, 0, static_cast<int>(p.cols) / a_pack_of<T>);
-  for (std::int64_t row = blockIdx.x; row < p.rows; row += gridDim.x)
-    compute_plain_row<softmax, T, packs, edge_values<T>(true)>(p, row, part, planes, team);
+// A row is some warps' of a block.
+template <bool softmax, class T>
+__global__ void __launch_bounds__(plain_threads, 2)
+    plain_rows_of_warps(const __grid_constant__ Rowwise p,
+                        const __grid_constant__ PlainLaunch launch) {
+  __shared__ FoundInBlock memory;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+  const int which = warp / launch.warps, of_row = warp % launch.warps;
+  const int teams = static_cast<int>(blockDim.x) / (launch.warps * warp_lanes);
+  WarpsTeam team = {&memory, &launch, warp - of_row};
+  compute_plain_rows<softmax, T, warp_lanes>(
+      p, launch, static_cast<int>(blockIdx.x) * teams + which,
+      {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0},
+      Planes<T>(0, launch.plane_packs, 0), team);
 }
 
-// A cluster a row, a block a slice of it.
-template <bool softmax, class T, int packs>
-__global__ void __launch_bounds__(plain_cluster_threads, 2)
+// A row is all warps' of a cluster.
+template <bool softmax, class T>
+__global__ void __launch_bounds__(plain_cluster_threads, 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
-                           [[maybe_unused]] int blocks, [[maybe_unused]] int slice_packs,
-                           [[maybe_unused]] bool keeps) {
+                           [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_cluster_rows) {
-    auto& exchanged = *gpu::dynamic_shared<ClusterMemory>();
+    auto& memory = *gpu::dynamic_shared<FoundInCluster>();
     if (threadIdx.x == 0) {
-      exchanged.exchange.init();
+      for (Mbarrier& half : memory.received) mbarrier_init(&half, 1);
       mbarrier_init_is_done();
     }
     arrive_at_cluster();
-    const auto threads = static_cast<int>(blockDim.x);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int rank = rank_in_cluster();
-    const PlainPart part = {static_cast<int>(threadIdx.x),
-                            threads,
-                            1.0f / static_cast<float>(p.cols),
-                            rank * slice_packs,
-                            slice_packs,
-                            rank == 0};
-    ClusterTeam team = {{&exchanged.team, threads / warp_lanes, power_from(threads / warp_lanes)},
-                        &exchanged,
-                        blocks,
-                        rank};
-    Planes<T> planes = {false, 0, 0, 0};
-    if constexpr (!softmax) {
-      planes = planes_of_block<T>(p, keeps, sizeof(ClusterMemory) / sizeof(float2),
-                                  part.begin * a_pack_of<T>, slice_packs);
-    }
-    wait_for_cluster();
-    const std::int64_t clusters = gridDim.x / static_cast<unsigned>(blocks);
-    for (std::int64_t row = cluster_index(); row < p.rows; row += clusters)
-      compute_plain_row<softmax, T, packs, edge_values<T>(true)>(p, row, part, planes, team);
+    const int place = rank * launch.warps + warp;
+    ClusterWarpsTeam team = {&memory, &launch, place};
+    compute_plain_rows<softmax, T, warp_lanes>(
+        p, launch, cluster_index(),
+        {place * launch.part_packs, launch.part_packs, lane, place == 0},
+        Planes<T>(sizeof(FoundInCluster), launch.plane_packs,
+                  rank * launch.plane_packs * a_pack_of<T>),
+        team);
   }
 }
 

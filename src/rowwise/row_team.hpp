@@ -62,13 +62,12 @@ __device__ __forceinline__ T combine_totals(const T* totals, int warps, int lane
   return combine_lanes(warp < warps ? totals[warp] : nothing, lanes, combine);
 }
 
-// Whole warps of a block, its first ones, that meet at Sync. Their shared memory is used in two
-// halves by turns: who writes a half anew has met all threads since they read it.
+// All warps of a block. Their shared memory is used in two halves by turns: who writes a half anew
+// has met all threads since they read it.
 struct TeamMemory {
   double words[2][2 * warp_lanes];
 };
-template <class Sync>
-struct TeamOfWarps {
+struct BlockTeam {
   TeamMemory* memory;
   int warps;
   int lanes;  // power_from(warps)
@@ -81,13 +80,9 @@ struct TeamOfWarps {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     value = combine_lanes(value, warp_lanes, combine);
     if (lane == 0) totals[threadIdx.x / warp_lanes] = value;
-    Sync()();
+    __syncthreads();
     return combine_totals(totals, warps, lanes, nothing, combine);
   }
 };
-struct SyncBlock {
-  __device__ __forceinline__ void operator()() const { __syncthreads(); }
-};
-using BlockTeam = TeamOfWarps<SyncBlock>;
 
 }  // namespace KW_TARGET::rowwise

@@ -26,47 +26,28 @@ inline constexpr std::array<RowTeam, 4> row_teams = {{
 inline constexpr int most_block_threads = 384;
 inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
 
-// Teams of plain rows (plain_rows.hpp): some lanes of a warp, a block, or a cluster of blocks. A
-// row goes to the first form that holds it, and there to the team that leaves the fewest places
-// empty. A warp with one row is a block of its own: more of these are on a multiprocessor. Shares
-// of the copy bandwidth on an H200, when these were chosen (results/h200/rowwise.json has what came
-// of it).
-enum class PlainForm { lanes, block, cluster };
-struct PlainRow {
-  PlainForm form;
-  int packs;         // of 16 bytes, a thread
-  int most_threads;  // lanes of a team, or threads of a block
-};
-inline constexpr int plain_warp_threads = 256, plain_block_threads = 512;
-inline constexpr int plain_least_lanes = 8;         // which have a row's edges
-inline constexpr int plain_rounds_with_planes = 2;  // of rows, where a norm's blocks keep gamma
-inline constexpr std::array<PlainRow, 5> plain_rows_of_4 = {{
-    {PlainForm::lanes, 4, 16},     // 97 columns, softmax: 0.85
-    {PlainForm::lanes, 6, 16},     // 134, layer norm: 0.83
-    {PlainForm::block, 4, 512},    // 768, layer norm: 0.87
-    {PlainForm::block, 6, 512},    // 1063, softmax: 0.97
-    {PlainForm::cluster, 6, 384},  // 18772, softmax: 0.82
-}};
-inline constexpr std::array<PlainRow, 5> plain_rows_of_2 = {{
-    {PlainForm::lanes, 2, 16},     // 145, softmax: 0.50
-    {PlainForm::lanes, 3, 16},     // 145, softmax: 0.57
-    {PlainForm::block, 3, 512},    // 714, softmax: 0.89
-    {PlainForm::block, 4, 384},    // 12033, softmax: 0.74
-    {PlainForm::cluster, 4, 384},  // 18627, softmax: 0.53
-}};
-// Blocks of a cluster at most; of longer rows a ring is faster.
-inline constexpr int plain_softmax_blocks = 4, plain_norm_blocks = 8;
+// Plain rows (plain_rows.hpp). A thread has so many packs of 16 bytes; a row has as many warps as
+// hold it, or lanes of one; more warps than a block has are those of a cluster.
+inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 3;
+inline constexpr int plain_threads = 384;          // of a block, at most
+inline constexpr int plain_cluster_threads = 640;  // likewise, of a cluster: half of them, or all
+inline constexpr int plain_sm_threads = 768;       // of a multiprocessor
+inline constexpr int plain_least_lanes = 8;
+inline constexpr int plain_most_blocks = 8;  // of a cluster
 
-// Rings of pieces in shared memory (ring.hpp): packs of a piece, threads that compute.
-inline constexpr int ring_threads = 384, ring_piece = 2 * ring_threads;
-inline constexpr int ring_most_slots = 18, ring_most_blocks = 8;
+// Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, packs
+// of a piece, rows that a ring has at most parts of.
+inline constexpr int ring_writers = 256, ring_finders = 256, ring_piece = 768;
 inline constexpr std::int64_t ring_least_bytes = 8192;  // of a row
-// What a cut costs: bytes a nanosecond of the device, what a row takes beside its bytes, alone in a
-// block and in several, and by how much a block that has a multiprocessor to itself is slower than
-// two that share it: not where exponentials of float32 are kept, whose time is the memory's.
-inline constexpr double ring_device_gbs = 4000;
-inline constexpr double ring_row_ns = 200, ring_exchange_ns = 1000;
-inline constexpr double ring_alone_slower = 1.4;
+inline constexpr int ring_most_slots = 18, ring_most_blocks = 8, ring_rows_held = 4;
+// Pieces of gamma and beta beside them, where they leave room for a slice.
+inline constexpr int ring_scale_slots = 3;
+// What a cut costs: bytes a nanosecond of the device, and what a row takes beside its bytes.
+inline constexpr double ring_device_gbs = 3600, ring_row_ns = 1500;
+// By how much norms are slower whose cut leaves no room for gamma and beta: 0.24 to 0.29 of the
+// copy bandwidth without, 0.36 to 0.65 with (results/h200/rowwise.json, rows of 148375 elements and
+// more).
+inline constexpr double ring_without_scales_slower = 2;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;

@@ -9,6 +9,7 @@
 
 #include "arithmetic.hpp"
 #include "gpu/device.hpp"
+#include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 #include "sgemm/small_tuning.hpp"
 #include "sgemm/spread_blocks.hpp"
@@ -33,13 +34,16 @@ inline std::size_t small_shared_bytes(const SmallTileConfig& tile, const Sgemm& 
   return std::max(static_cast<std::size_t>(stages) * small_stage_bytes(tile, p.op_a, p.op_b), sums);
 }
 
-// What the launch asks for: where blocks are few and have some work, they are kept apart.
+// What the launch asks for: where an SM has few blocks, and these are three or have some work, they
+// are kept apart.
 inline std::size_t small_shared_bytes_asked(const SmallTileConfig& tile, const Sgemm& p,
                                             const Device& device) {
   const std::size_t needed = small_shared_bytes(tile, p);
   const std::int64_t blocks = small_tile_count(tile, p) * p.batch, sms = device.sm_count;
-  if (sms <= 0 || p.loop_k() < small_alone_k) return needed;
-  if (ceil_div(blocks, sms) > std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
+  if (sms <= 0) return needed;
+  const std::int64_t of_sm = ceil_div(blocks, sms);
+  if (of_sm < small_apart_from && p.loop_k() < small_alone_k) return needed;
+  if (of_sm > std::min(tile.blocks_per_sm, small_alone_blocks)) return needed;
   return shared_bytes_that_spread(blocks, needed, device);
 }
 
@@ -71,20 +75,23 @@ inline double small_rounds(double blocks, int blocks_per_sm) {
 }
 
 // Infinite where the times were not measured.
-inline double predict_small_us(const SmallTile& tile, const Sgemm& p, int sms) {
+inline double predict_small_us(const SmallTile& tile, const Sgemm& p, const Device& device) {
   if (p.loop_k() > small_max_k) return std::numeric_limits<double>::infinity();
   const SmallTileTimes& t = tile.times;
   const double chunks = static_cast<double>(p.loop_k()) / tile.config.bk;
   const double blocks = static_cast<double>(small_tile_count(tile.config, p)) *
-                        static_cast<double>(p.batch) / std::max(1, sms);
+                        static_cast<double>(p.batch) / std::max(1, device.sm_count);
   const double rounds = small_rounds(blocks, tile.config.blocks_per_sm);
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
   const double chunk_us = t.busy_chunk_us + share_copied_by_4(tile.config, p) * t.copies_by_4_us;
   const double all = static_cast<double>(p.batch) *
                      static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
+  const double memory_us = all > small_l2_share * l2_bytes_of(device)
+                               ? t.memory * all / (small_memory_share * memory_bytes_per_us(device))
+                               : 0;
   return std::max({t.first_us + chunks * t.chunk_us,
                    small_launch_us + (rounds + t.tail) * (block_us + chunks * chunk_us),
-                   all > small_l2_bytes ? small_launch_us + all / small_bytes_per_us : 0});
+                   small_launch_us + memory_us});
 }
 
 }  // namespace kw

@@ -309,7 +309,7 @@ struct Row {
 
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
     if (!small_tile_supports(tile, p, device)) return std::nullopt;
-    const double us = predict_small_us(small_tiles[row], p, device.sm_count);
+    const double us = predict_small_us(small_tiles[row], p, device);
     return Plan<Sgemm>{.time_us = us, .cost = us};
   }
 

@@ -32,14 +32,15 @@ constexpr int small_operand_floats(int extent, int bk, bool along_k) {
 }
 
 // The times by which a launch is predicted (small_plan.hpp): the longest of the time of one block
-// alone, of all blocks on SMs that are full of them, and of the operands' way to memory. A part of
-// a chunk takes its part of a chunk's time.
+// alone, of all blocks on SMs that are full of them, and of the way to memory. A part of a chunk
+// takes its part of a chunk's time.
 struct SmallTileTimes {
   double first_us, chunk_us;       // one block alone: its beginning and end, a chunk of bk
   double block_us, busy_chunk_us;  // the same per block on an SM that is full of blocks
   double c_by_4_us;                // added to a block where rows of C are stored by single elements
   double copies_by_4_us;           // added to a busy chunk where all operands are copied so
   double tail;                     // so many blocks' time goes by while SMs are not full
+  double memory;  // of the way to memory: how much longer than with the tile that stores best
 };
 
 struct SmallTile {
@@ -52,15 +53,18 @@ struct SmallTile {
 // Measured on an NVIDIA H200 (results/h200/explored-short-k.txt, tools/fit_small_tiles.py); older
 // timings of batches, also of the slower tiles, are in results/h200/explored-small-tiles.txt.
 inline constexpr double small_launch_us = 1.5;
-inline constexpr double small_bytes_per_us = 3.7e6;  // where they do not fit in L2
-inline constexpr double small_l2_bytes = 50e6;
+// Where operands and C are more than the first share of L2, the second share of what memory gives.
+inline constexpr double small_l2_share = 0.8;
+inline constexpr double small_memory_share = 0.84;
 inline constexpr double small_together = 0.5;  // small_rounds
 // With longer k the times do not hold.
 inline constexpr std::int64_t small_max_k = 500;
-// From this k on, launches with no more blocks an SM than that are spread evenly (small_plan.hpp):
-// else what the launches gain by overlapping is more.
+// Launches with three to eight blocks an SM are spread evenly, and from this k on those with one or
+// two (small_plan.hpp): else these gain more by overlapping
+// (results/h200/explored-small-apart.txt).
+inline constexpr int small_apart_from = 3;
+inline constexpr int small_alone_blocks = 8;
 inline constexpr std::int64_t small_alone_k = 64;
-inline constexpr int small_alone_blocks = 5;
 inline constexpr SmallTile small_tiles[] = {
     {.name = "small_16x32",
      .idea = "one warp a tile, 4 x 4 outputs a thread",
@@ -78,7 +82,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.150,
                .c_by_4_us = 0.025,
                .copies_by_4_us = 0.026,
-               .tail = 2.21}},
+               .tail = 2.21,
+               .memory = 2.10}},
     {.name = "small_32x32",
      .idea = "two warps a tile, 4 x 4 outputs a thread",
      .config = {.bm = 32,
@@ -95,7 +100,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.264,
                .c_by_4_us = 0.022,
                .copies_by_4_us = 0.029,
-               .tail = 1.07}},
+               .tail = 1.07,
+               .memory = 1.60}},
     {.name = "small_16x64",
      .idea = "the same, wide",
      .config = {.bm = 16,
@@ -112,7 +118,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.321,
                .c_by_4_us = 0.022,
                .copies_by_4_us = 0.042,
-               .tail = 0.56}},
+               .tail = 0.56,
+               .memory = 1.50}},
     {.name = "small_64x32",
      .idea = "four warps a tile, 4 x 4 outputs a thread",
      .config = {.bm = 64,
@@ -129,7 +136,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.525,
                .c_by_4_us = 0.043,
                .copies_by_4_us = 0.044,
-               .tail = 0.28}},
+               .tail = 0.28,
+               .memory = 1.60}},
     {.name = "small_64x64",
      .idea = "four warps a tile, 8 x 4 outputs a thread",
      .config = {.bm = 64,
@@ -146,7 +154,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.788,
                .c_by_4_us = 0.051,
                .copies_by_4_us = 0.099,
-               .tail = 0.44}},
+               .tail = 0.44,
+               .memory = 1.27}},
     {.name = "small_64x64t",
      .idea = "the same, operands turned, 16 k a stage",
      .config = {.bm = 64,
@@ -165,7 +174,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.394,
                .c_by_4_us = 0.054,
                .copies_by_4_us = 0.028,
-               .tail = 0.53}},
+               .tail = 0.53,
+               .memory = 1.20}},
     {.name = "small_32x128",
      .idea = "as small_64x64t, wide: a warp stores 128 bytes of a row",
      .config = {.bm = 32,
@@ -184,7 +194,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.407,
                .c_by_4_us = 0.082,
                .copies_by_4_us = 0.056,
-               .tail = 0.61}},
+               .tail = 0.61,
+               .memory = 1.00}},
     {.name = "small_64x128",
      .idea = "as small_64x64t, 8 x 8 outputs a thread",
      .config = {.bm = 64,
@@ -203,7 +214,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.700,
                .c_by_4_us = 0.309,
                .copies_by_4_us = 0.095,
-               .tail = 0.00}},
+               .tail = 0.00,
+               .memory = 1.07}},
     {.name = "small_16x64k64",
      .idea = "four warps along k, 8 x 4 outputs a thread, 64 k a stage",
      .config = {.bm = 16,
@@ -220,7 +232,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.620,
                .c_by_4_us = 0.054,
                .copies_by_4_us = 0.119,
-               .tail = 0.01}},
+               .tail = 0.01,
+               .memory = 2.00}},
     {.name = "small_32x32k64",
      .idea = "the same, square",
      .config = {.bm = 32,
@@ -237,7 +250,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 0.504,
                .c_by_4_us = 0.020,
                .copies_by_4_us = 0.087,
-               .tail = 0.06}},
+               .tail = 0.06,
+               .memory = 2.00}},
     {.name = "small_32x32k128",
      .idea = "the same, 128 k a stage",
      .config = {.bm = 32,
@@ -254,7 +268,8 @@ inline constexpr SmallTile small_tiles[] = {
                .busy_chunk_us = 1.081,
                .c_by_4_us = 0.007,
                .copies_by_4_us = 0.206,
-               .tail = 0.05}},
+               .tail = 0.05,
+               .memory = 2.00}},
 };
 
 }  // namespace kw

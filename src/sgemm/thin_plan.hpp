@@ -267,6 +267,10 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double of_memory =
       stated > 0 ? lost * missing * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
 
+  // The last blocks are on some multiprocessors only.
+  const double fill = blocks_of_sm * std::max(1, device.sm_count) / blocks;
+  const double delivered = std::max(of_l2, of_memory) * (1 + t.uneven * (fill - 1));
+
   const bool single = plan.loads == ThinLoads::single;
   const double narrow_loads = (single && plan.along_k ? 1.0 : 0.25) / plan.thread_rows;
   const double slots = (t.fma_slots + t.narrow_slots * narrow_loads) * config.width +
@@ -274,7 +278,7 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double elements = blocks_of_sm * plan.block_rows * steps * plan.step();
   const double instructions = elements * slots / t.slots_per_us;
 
-  return std::hypot(waits, std::max(of_l2, of_memory), instructions);
+  return std::hypot(waits, delivered, instructions);
 }
 
 // What follows the products: sums of threads and of blocks, and the stores.

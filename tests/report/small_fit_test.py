@@ -40,17 +40,17 @@ class Fit(unittest.TestCase):
             self.assertEqual(len(entry["rows"]), len(self.tiles))
             for predicted in entry["rows"]:
                 shape, times = self.tiles[predicted["kernel"]]
-                us = tool.predict(shape, times, product, self.constants, fit_support.DEVICE["sm_count"])
+                us = tool.predict(shape, times, product, self.constants, fit_support.DEVICE)
                 self.assertAlmostEqual(us, predicted["predicted_us"], delta=1e-6 * us, msg=(product, predicted["kernel"]))
 
     def test_search_lowers_what_the_choice_loses(self):
         measured = tool.read_measurements([MEASURED], self.constants["max_k"])
         measured = {name: times for name, times in measured.items() if name in self.tiles}
         self.assertGreater(len(measured), 5)
-        worse = {name: (shape, [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1])])
+        worse = {name: (shape, [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1, 1])])
                  if name == "small_64x64" else (shape, times) for name, (shape, times) in self.tiles.items()}  # fmt: skip
         random.seed(1)
-        fit = tool.Fit(self.constants, worse, measured, 132)
+        fit = tool.Fit(self.constants, worse, measured, tool.H200)
         before = fit.mean_lost(), fit.cost()
         fit.search(300)
         self.assertLess(fit.cost(), 0.97 * before[1])

@@ -52,7 +52,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{384, 384, 384, 1}, "stream_64x64", "stream_64x64"},
       {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},
       {{640, 640, 640, 1}, "stream_32x64b2", "hopper_bf16x6_64x64"},
-      {{768, 768, 768, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
+      {{768, 768, 768, 1}, "stream_48x128", "hopper_bf16x6_64x128"},
       {{1024, 1024, 1024, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
       {{1536, 1536, 1536, 1}, "stream_128x96", "hopper_fp16x3_128x144"},
       {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},

@@ -88,11 +88,13 @@ TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
   EXPECT_EQ(fit_on_sm(small_product(320, 640, 100)), 2u) << "200 blocks";
   EXPECT_EQ(fit_on_sm(small_product(320, 1056, 100)), 3u) << "330 blocks";
   EXPECT_EQ(fit_on_sm(small_product(320, 2080, 100)), 5u) << "650 blocks";
+  EXPECT_EQ(fit_on_sm(small_product(320, 3360, 100)), 8u) << "1050 blocks";
+  EXPECT_EQ(fit_on_sm(small_product(320, 1056, 5)), 3u) << "330 blocks of hardly any k";
   const SmallTileConfig& few = small_tile_named("small_64x128").config;
   EXPECT_EQ(small_shared_bytes_asked(few, small_product(640, 128 * 40, 100), device),
             small_shared_bytes(few, small_product(640, 128 * 40, 100)))
       << "400 blocks, of which no more than 3 an SM fit";
-  for (const Sgemm& p : {small_product(320, 2240, 100), small_product(32, 64 * 32, 100)})
+  for (const Sgemm& p : {small_product(320, 3520, 100), small_product(32, 64 * 32, 100)})
     EXPECT_EQ(small_shared_bytes_asked(tile, p, device), needed) << "many blocks, or hardly any";
   EXPECT_LT(small_shared_bytes_asked(tile, small_product(320, 320, 20), device), needed)
       << "launches this short rather overlap";
@@ -114,7 +116,7 @@ TEST(SmallPlan, RefusesWhatDoesNotFitOnTheDevice) {
 TEST(SmallPlan, TimeGrowsWithTheWork) {
   for (const SmallTile& tile : small_tiles) {
     SCOPED_TRACE(tile.name);
-    const auto us = [&](const Sgemm& p) { return predict_small_us(tile, p, 132); };
+    const auto us = [&](const Sgemm& p) { return predict_small_us(tile, p, small_device(0)); };
     double last = 0;
     for (const std::int64_t k :
          {std::int64_t{1}, std::int64_t{33}, std::int64_t{100}, small_max_k}) {
@@ -174,11 +176,21 @@ TEST(SmallPlan, ShareCopiedByFours) {
   EXPECT_EQ(share_copied_by_4(tile, p), 0.75);
 }
 
-// C alone takes that long where it does not fit in L2.
+// C alone takes that long where it does not fit in L2, the longer the less memory gives; rows of C
+// that a warp stores as a whole come first.
 TEST(SmallPlan, LargeProductsTakeTheirWayToMemory) {
   const Sgemm p = small_product(16384, 16384, 1);
-  for (const SmallTile& tile : small_tiles)
-    EXPECT_GE(predict_small_us(tile, p, 132), 4 * std::exp2(28) / small_bytes_per_us) << tile.name;
+  Device device = small_device(0), slower = device;
+  device.memory_clock_khz = 3'000'000;
+  slower.memory_clock_khz = 2'000'000;
+  device.memory_bus_bits = slower.memory_bus_bits = 6144;
+  const double wide = predict_small_us(small_tile_named("small_32x128"), p, device);
+  for (const SmallTile& tile : small_tiles) {
+    const double us = predict_small_us(tile, p, device);
+    EXPECT_GE(us, 4 * std::exp2(28) / memory_bytes_per_us(device)) << tile.name;
+    EXPECT_LT(us, predict_small_us(tile, p, slower)) << tile.name;
+    EXPECT_GE(us, wide) << tile.name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,136 @@
+// A thread's part of a plain row: its packs and edges as they were loaded, and as values.
+#pragma once
+
+#include "rowwise/pack_steps.hpp"
+#include "rowwise/warp_teams.hpp"
+
+namespace KW_TARGET::rowwise {
+
+// Packs of a thread.
+template <class T>
+constexpr int plain_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_packs_of_2;
+// Edges of a thread, where so many lanes have a row or the first part of one.
+template <class T>
+constexpr int plain_edges(int lanes) {
+  return (most_edges_of<T> + lanes - 1) / lanes;
+}
+
+// Which part of each row a thread has. Its packs are `lanes` apart, so those of a warp lie
+// together.
+struct PlainPart {
+  int warp_first;  // pack of a row, of this thread's warp or of its part of one
+  int most;        // packs of that part
+  int lane;
+  bool has_edges;
+};
+
+// What is loaded of one row, long before it is used.
+template <bool softmax, class T, int lanes>
+struct PlainLoads {
+  static constexpr int packs = plain_packs<T>, edges = plain_edges<T>(lanes);
+  // What is absent: -infinity to a softmax, else 0.
+  static constexpr std::uint32_t nothing = !softmax                     ? 0u
+                                           : sizeof(T) == 4             ? 0xFF800000u
+                                           : std::is_same_v<T, float16> ? 0xFC00FC00u
+                                                                        : 0xFF80FF80u;
+  RowCut cut;  // {0, 0, 0} where there is no row
+  uint4 raw[packs];
+  std::uint32_t edge[edges];
+
+  __device__ __forceinline__ void load(const Rowwise& p, const PlainLaunch& launch,
+                                       const PlainPart& part, int row) {
+    const auto* const x = reinterpret_cast<const T*>(
+        static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx);
+    cut = {0, 0, 0};
+    if (row < launch.rows) cut = cut_row<T>(x, launch.cols);
+    const int left = min(cut.packs - part.warp_first, part.most);
+    const auto* const from =
+        reinterpret_cast<const uint4*>(x + cut.head) + (part.warp_first + part.lane);
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      raw[k] = make_uint4(nothing, nothing, nothing, nothing);
+      if (part.lane + k * lanes < left) raw[k] = from[k * lanes];
+    }
+#pragma unroll
+    for (int k = 0; k < edges; ++k) {
+      edge[k] = nothing;
+      const int i = part.lane + k * lanes;
+      if (part.has_edges && i < cut.edges) edge[k] = bits_of_element(x + cut.template edge<T>(i));
+    }
+  }
+
+ private:
+  static __device__ __forceinline__ std::uint32_t bits_of_element(const T* x) {
+    if constexpr (sizeof(T) == 4)
+      return std::bit_cast<std::uint32_t>(*x);
+    else
+      return x->bits;
+  }
+};
+
+// The same as values.
+template <bool softmax, class T, int lanes>
+struct PlainValues {
+  using Loads = PlainLoads<softmax, T, lanes>;
+  static constexpr int a_pack = a_pack_of<T>, packs = Loads::packs, edges = Loads::edges;
+  float v[packs * a_pack];
+  float edge[edges];
+  RowCut cut;
+  PlainPart part;
+  int left;  // packs of the warp
+
+  __device__ __forceinline__ PlainValues(const Loads& loads, const PlainPart& part_)
+      : cut(loads.cut), part(part_), left(min(cut.packs - part.warp_first, part.most)) {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) unpack(loads.raw[k], T{}, v + k * a_pack);
+#pragma unroll
+    for (int k = 0; k < edges; ++k) {
+      if constexpr (sizeof(T) == 4)
+        edge[k] = std::bit_cast<float>(loads.edge[k]);
+      else
+        edge[k] = to_value(T{static_cast<std::uint16_t>(loads.edge[k])});
+    }
+  }
+
+  // Of the thread, and of any lane: what no lane has is passed over.
+  __device__ __forceinline__ bool has(int k) const { return part.lane + k * lanes < left; }
+  __device__ __forceinline__ bool any_has(int k) const { return k == 0 || k * lanes < left; }
+  __device__ __forceinline__ bool has_edge(int k) const {
+    return part.has_edges && part.lane + k * lanes < cut.edges;
+  }
+  // Elements that the warp, or its lanes of the row, have.
+  __device__ __forceinline__ int count() const {
+    return count_of(lanes * packs) * a_pack + edge_count();
+  }
+  // Those of which mean_of_first is.
+  __device__ __forceinline__ int count_of_first() const {
+    return count_of(lanes) * 4 + edge_count();
+  }
+  __device__ __forceinline__ float sum_of_first() const {
+    float sum = (v[0] + v[1]) + (v[2] + v[3]);
+#pragma unroll
+    for (float each : edge) sum += each;
+    return sum;
+  }
+
+  // y.
+  __device__ __forceinline__ void store(const Rowwise& p, const PlainLaunch& launch,
+                                        int row) const {
+    auto* const y = reinterpret_cast<T*>(static_cast<char*>(p.y) +
+                                         std::uint64_t{static_cast<unsigned>(row)} * launch.ldy);
+    auto* const to = reinterpret_cast<uint4*>(y + cut.head) + part.warp_first + part.lane;
+#pragma unroll
+    for (int k = 0; k < packs; ++k)
+      if (has(k)) to[k * lanes] = packed_as<T>(v + k * a_pack);
+    if (!part.has_edges) return;
+#pragma unroll
+    for (int k = 0; k < edges; ++k)
+      if (has_edge(k)) store_one(y + cut.template edge<T>(part.lane + k * lanes), edge[k]);
+  }
+
+ private:
+  __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
+  __device__ __forceinline__ int count_of(int most) const { return max(min(left, most), 0); }
+};
+
+}  // namespace KW_TARGET::rowwise

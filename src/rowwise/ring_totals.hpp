@@ -1,0 +1,90 @@
+// What the threads that find totals do with a slice in the ring, piece by piece.
+//
+// Softmax     Each thread has its own largest value so far, and the sum of exponentials from there.
+// Norms       A piece's values of a thread have a mean, and differences to it; the sums of these
+//             become those about the thread's first mean, in double: so nothing that is large
+//             beside the deviation is rounded in float.
+#pragma once
+
+#include "rowwise/ring_memory.hpp"
+
+namespace KW_TARGET::rowwise {
+
+template <class T>
+__device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_finders>& row,
+                                                      float edge, bool has_edge) {
+  using Values = RingValues<T, ring_finders>;
+  float largest = has_edge ? fmaxf(edge, -FLT_MAX) : -FLT_MAX;
+  double sum = has_edge ? static_cast<double>(exp_of(edge - largest, true)) : 0;
+  row.each_piece(-INFINITY, [&](Values& values, int, int) {
+    const float of_piece = largest_of(values.v);
+    if (of_piece > largest) {
+      sum *= static_cast<double>(exp_of(largest - of_piece, false));
+      largest = of_piece;
+    }
+    sum += sum_of_any<double, Values::count>(
+        [&](int i) { return exp_of(values.v[i] - largest, true); });
+  });
+  const float of_warp = combine_lanes(largest, warp_lanes, Larger{});
+  sum *= static_cast<double>(exp_of(largest - of_warp, false));
+  return {of_warp, static_cast<float>(combine_lanes(sum, warp_lanes, TotalSum{})), 0, 0};
+}
+
+// Sums about `near`, which may be moved.
+struct SumsAbout {
+  float near;
+  double rest, squares;
+  int count;
+
+  __device__ __forceinline__ void move_to(float other) {
+    const double apart = count == 0 ? 0 : static_cast<double>(near) - static_cast<double>(other);
+    const double moved = count * apart;
+    squares += apart * (2 * rest + moved);
+    rest += moved;
+    near = other;
+  }
+};
+
+template <bool centers, class T>
+__device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders>& row, float edge,
+                                                   bool has_edge) {
+  using Values = RingValues<T, ring_finders>;
+  constexpr int a_pack = Values::a_pack;
+  SumsAbout all = {centers && has_edge ? edge : 0.0f, 0, 0, has_edge ? 1 : 0};
+  if (!centers && has_edge) all.squares = static_cast<double>(edge) * static_cast<double>(edge);
+  row.each_piece(0.0f, [&](Values& values, int, int) {
+    auto& v = values.v;
+    int packs = 0;
+#pragma unroll
+    for (int k = 0; k < Values::each; ++k) packs += values.has(k * a_pack) ? 1 : 0;
+    SumsAbout piece = {0, 0, 0, packs * a_pack};
+    if constexpr (centers) {
+      piece.near = float_sum(v) *
+                   (packs == Values::each
+                        ? 1.0f / Values::count
+                        : about_reciprocal(static_cast<float>(piece.count > 0 ? piece.count : 1)));
+#pragma unroll
+      for (int i = 0; i < Values::count; ++i) v[i] -= values.has(i) ? piece.near : 0.0f;
+      piece.rest = static_cast<double>(float_sum(v));
+    }
+    piece.squares = sum_of_any<double, Values::count>([&](int i) { return v[i] * v[i]; });
+    if constexpr (centers) {
+      if (all.count == 0) all.near = piece.near;
+      piece.move_to(all.near);
+    }
+    all = {all.near, all.rest + piece.rest, all.squares + piece.squares, all.count + piece.count};
+  });
+  const int count = combine_lanes(all.count, warp_lanes, TotalSum{});
+  if constexpr (!centers) {
+    return {0, 0, static_cast<float>(combine_lanes(all.squares, warp_lanes, TotalSum{})),
+            static_cast<float>(count)};
+  }
+  all.move_to(from_lane(all.near, 0));
+  const Sums sums = combine_lanes(Sums{all.rest, all.squares}, warp_lanes, SumOfEach{});
+  SumsAbout warp = {all.near, sums.first, sums.second, count};
+  if (count > 0) warp.move_to(all.near + static_cast<float>(quotient(sums.first, count)));
+  return {warp.near, static_cast<float>(warp.rest), static_cast<float>(warp.squares),
+          static_cast<float>(count)};
+}
+
+}  // namespace KW_TARGET::rowwise

@@ -1,0 +1,110 @@
+// Warps that have a plain row between them: each gives the others what it found of its part, once a
+// row. Lanes of one warp, warps of a block, or warps of a cluster's blocks.
+#pragma once
+
+#include "device/bulk_copy.hpp"
+#include "device/cluster.hpp"
+#include "device/warp.hpp"
+#include "rowwise/tuning.hpp"
+
+namespace KW_TARGET::rowwise {
+
+// Kernels of clusters are launched on Hopper alone; for others they are compiled empty.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr bool has_cluster_rows = false;
+#else
+constexpr bool has_cluster_rows = has_clusters;
+#endif
+
+// Of a softmax {largest, sum, -, -}, of a norm {near, sum, squares, elements}; plain_totals.hpp has
+// what they mean.
+using WarpFound = float4;
+
+// What a launch has in common. Rows and bytes fit 32 bits.
+struct PlainLaunch {
+  int warps;    // of a row and block; 1 where lanes of one warp have it
+  int blocks;   // of a cluster
+  bool scales;  // a norm with gamma or beta
+  int rows, cols;
+  int step;           // rows from one of a team to its next
+  unsigned ldx, ldy;  // in bytes
+  int plane_packs;    // of a block's planes
+  int part_packs;     // of a warp's part of a row
+};
+
+constexpr int plain_most_warps = plain_threads / warp_lanes;
+constexpr int plain_cluster_warps = plain_cluster_threads / warp_lanes;
+
+// As sync_some_threads, where the barrier and the number of threads are known at launch only.
+__device__ __forceinline__ void sync_threads_at([[maybe_unused]] int id,
+                                                [[maybe_unused]] int threads) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+#elif !defined(__CUDACC__) && !defined(__HIP__)
+  kw::host_simt::sync_some_threads(id, threads);
+#endif
+}
+
+// One row is one warp's, or some lanes' of it: nobody else is asked.
+struct AloneTeam {
+  static constexpr bool is_alone = true;
+  __device__ __forceinline__ void begin() const {}
+};
+
+// Warps of a block. What they found is in two halves, used by turns: who writes a half anew has met
+// all others since they read it.
+struct FoundInBlock {
+  WarpFound of[2][plain_most_warps];
+};
+struct WarpsTeam {
+  static constexpr bool is_alone = false;
+  static constexpr int most_warps = plain_most_warps;
+  FoundInBlock* memory;
+  const PlainLaunch* launch;
+  int first_warp;  // of the team
+  int turn = 0;
+
+  __device__ __forceinline__ int warps() const { return launch->warps; }
+  __device__ __forceinline__ void begin() const {}
+  __device__ __forceinline__ const WarpFound* exchange(const WarpFound& own) {
+    WarpFound* const found = memory->of[turn];
+    turn ^= 1;
+    if (threadIdx.x % warp_lanes == 0) found[threadIdx.x / warp_lanes] = own;
+    // The teams' first warps differ, and there are fewer warps than barriers.
+    sync_threads_at(1 + first_warp, launch->warps * warp_lanes);
+    return found + first_warp;
+  }
+};
+
+// Warps of a cluster. Halves as above: who sends to one anew has everything that came to the other
+// one, which others sent after they had read this one.
+struct alignas(16) FoundInCluster {
+  Mbarrier received[2];
+  WarpFound of[2][plain_most_blocks * plain_cluster_warps];
+};
+struct ClusterWarpsTeam {
+  static constexpr bool is_alone = false;
+  static constexpr int most_warps = plain_most_blocks * plain_cluster_warps;
+  FoundInCluster* memory;
+  const PlainLaunch* launch;
+  int place;  // of this warp among the cluster's
+  unsigned turn = 0;
+
+  __device__ __forceinline__ int warps() const { return launch->warps * launch->blocks; }
+  // The other blocks' barriers are there.
+  __device__ __forceinline__ void begin() const { wait_for_cluster(); }
+  __device__ __forceinline__ const WarpFound* exchange(const WarpFound& own) {
+    const unsigned half = turn % 2, parity = turn / 2 % 2;
+    ++turn;
+    if (threadIdx.x == 0)
+      mbarrier_arrive_expecting(&memory->received[half],
+                                static_cast<unsigned>(warps()) * sizeof(WarpFound));
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    if (lane < launch->blocks)
+      send_to_block(lane, &memory->of[half][place], own, &memory->received[half]);
+    mbarrier_wait(&memory->received[half], parity);
+    return memory->of[half];
+  }
+};
+
+}  // namespace KW_TARGET::rowwise
