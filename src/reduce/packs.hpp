@@ -104,13 +104,19 @@ struct Packs {
   // Pack 0, where others follow that are whole; pack whole_end. Either may be all there is.
   __device__ __forceinline__ bool has_head() const { return whole_begin > 0; }
   __device__ __forceinline__ bool has_tail() const { return end % width != 0; }
+  __device__ __forceinline__ int count_of_packs() const { return (end + width - 1) / width; }
   // The element at a pack's position 0; of a head it would lie before the first.
   __device__ __forceinline__ int first_of(int pack) const { return pack * width - skip; }
 
   // Whether all packs lie within the array, parts of the first and the last one included.
   __device__ __forceinline__ bool inside() const {
     const char* bytes = reinterpret_cast<const char*>(boundary);
-    return bytes >= array.begin && bytes + (end + width - 1) / width * 16 <= array.end;
+    return bytes >= array.begin && bytes + std::int64_t{count_of_packs()} * 16 <= array.end;
+  }
+  // Whether one of them does.
+  __device__ __forceinline__ bool is_inside(int pack) const {
+    const char* bytes = reinterpret_cast<const char*>(boundary + pack * width);
+    return bytes >= array.begin && bytes + 16 <= array.end;
   }
 
   __device__ __forceinline__ Pack<T> load(int pack) const {
@@ -119,8 +125,7 @@ struct Packs {
   // Any pack that has an element. One that reaches beyond the array is read element by element.
   __device__ __forceinline__ Pack<T> load_part(int pack) const {
     const T* from = boundary + pack * width;
-    const char* bytes = reinterpret_cast<const char*>(from);
-    if (bytes >= array.begin && bytes + 16 <= array.end) return load_pack(from);
+    if (is_inside(pack)) return load_pack(from);
     T elements[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {
