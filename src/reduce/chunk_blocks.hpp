@@ -1,7 +1,8 @@
 // Sequences in chunks (order.hpp): those that are too long for a warp's stage, and all long ones of
 // small arrays.
 //
-// Idea        A block takes a run of chunks, one after the other, through a ring of stages in shared
+// Idea        A block takes a run of chunks, one after the other, through a ring of stages in
+// shared
 //             memory (chunk_ring.hpp), so that what is on its way depends neither on registers nor
 //             on how long a chunk's tree takes. A thread reads only what it has asked for itself:
 //             no barrier in the walk. After some chunks each warp makes the total of one.
@@ -33,25 +34,33 @@ constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
 // or those of all rows. A warp finds 32 of them at a time, since a division takes longer than the
 // addition of a short chunk; those after them while the block is at these.
 struct ChunkRun {
-  ChunkItem items[2][warp_lanes];
+  static constexpr int kept = 2 * warp_lanes;
+  ChunkPlace places[kept];
+  ChunkItem items[kept];
 
   __device__ __forceinline__ const ChunkItem& operator[](int at) const {
-    return items[at / warp_lanes % 2][at % warp_lanes];
+    return items[at & (kept - 1)];
+  }
+  __device__ __forceinline__ const ChunkPlace& place(int at) const {
+    return places[at & (kept - 1)];
   }
   // Finds chunks `from` to from + 31 of a run that begins with chunk `begin` of all and has
   // `count`. A warp calls it; others see them after the next barrier.
   template <class T>
-  __device__ __forceinline__ void find(const Sequences& sequences, const WorkLists& lists,
-                                       std::int64_t begin, int count, int from, int lane) {
+  __device__ __forceinline__ void find(const T* data, const Sequences& sequences,
+                                       const WorkLists& lists, std::int64_t begin, int count,
+                                       int from, int lane) {
     if (from + lane >= count) return;
     const std::int64_t at = begin + from + lane, each = lists.chunks_each;
-    ChunkItem& item = items[from / warp_lanes % 2][lane];
+    ChunkItem& item = items[(from + lane) & (kept - 1)];
     if (each == 0) {
       item = lists.items[at];
     } else {
       const std::int64_t sequence = at / each;
       item = chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
     }
+    places[(from + lane) & (kept - 1)] = ChunkRing<T>::place_of(
+        Packs<T>(data + item.element, item.count, extent_of(data, sequences.elements)));
   }
 };
 
@@ -150,8 +159,8 @@ struct ChunkMemory {
 };
 // All of a block's shared memory, with so many stages.
 template <class A, class T>
-constexpr std::size_t chunk_memory_bytes = (sizeof(ChunkMemory<A, T>) + stage_alignment - 1) /
-                                           stage_alignment * stage_alignment;
+constexpr std::size_t chunk_memory_bytes =
+    (sizeof(ChunkMemory<A, T>) + stage_alignment - 1) / stage_alignment* stage_alignment;
 
 // A warp merges the totals of a sequence, which are all there.
 template <ReduceKind kind, class T>
@@ -208,21 +217,18 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   const std::int64_t begin = cut.begin(blockIdx.x);
   const auto count = static_cast<int>(cut.begin(std::int64_t{blockIdx.x} + 1) - begin);
 
-  if (warp == 0) run.find<T>(sequences, lists, begin, count, 0, lane);
+  if (warp == 0) run.find<T>(data, sequences, lists, begin, count, 0, lane);
   __syncthreads();
   if (thread == 0 && count > 0) {
     memory.head = run[0].of != ChunkOf::alone && run[0].begin > 0 ? run[0].place : -1;
   }
-  const auto packs_of = [&](int at) {
-    return Packs<T>(data + run[at].element, run[at].count, array);
-  };
   ChunkRing<T> ring(shared + chunk_memory_bytes<A, T>, stages);
   int ask_at = 0, ask_piece = 0;
   const auto ask = [&] {  // for the next piece, into the stage that is free
     if (ask_at < count) {
-      const Packs<T> packs = packs_of(ask_at);
-      ring.ask(packs, ask_piece, thread);
-      if (++ask_piece == ChunkRing<T>::pieces(packs)) ask_piece = 0, ++ask_at;
+      const ChunkPlace& place = run.place(ask_at);
+      ring.ask(place, ask_piece, array, thread);
+      if (++ask_piece == place.pieces) ask_piece = 0, ++ask_at;
     }
     async_commit();
     ring.advance();
@@ -242,12 +248,12 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     // In a round after the last that used the chunks that these replace.
     if (round % warp_lanes == order_warps && warp == 0) {
       const int next = round / warp_lanes * warp_lanes + warp_lanes;
-      run.find<T>(sequences, lists, begin, count, next, lane);
+      run.find<T>(data, sequences, lists, begin, count, next, lane);
     }
     const int chunks = min(a_round, count - round);
 #pragma unroll 1
     for (int i = 0; i < chunks; ++i) {
-      const Packs<T> packs = packs_of(round + i);
+      const ChunkPlace& place = run.place(round + i);
       if constexpr (needs_first) {
         first = next_first;
         if (round + i + 1 < count) next_first = to_value(data[run[round + i + 1].element]);
@@ -255,14 +261,14 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       }
       Lanes<A, T> lanes;
       lanes.clear();
-      const int pieces = ChunkRing<T>::pieces(packs);
+      const int pieces = place.pieces, skip = place.skip;
 #pragma unroll 1
       for (int piece = 0; piece < pieces; ++piece) {
         ring.wait();
-        ring.add(lanes, packs, piece, first, thread);
+        ring.add(lanes, place, piece, first, thread);
         ask();
       }
-      if constexpr (!A::any_order) memory.edges.move(lanes, packs.skip, i, thread);
+      if constexpr (!A::any_order) memory.edges.move(lanes, skip, i, thread);
       partials.put(i, thread, tree_of_lanes(lanes));
     }
     __syncthreads();

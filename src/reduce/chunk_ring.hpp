@@ -12,6 +12,15 @@ namespace KW_TARGET {
 
 constexpr int most_chunk_stages = 4;
 
+// Where a chunk lies, in packs of memory: what Packs finds, kept in shared memory.
+struct alignas(16) ChunkPlace {
+  const char* begin;  // where pack 0 lies
+  int packs, whole_end;
+  int skip, count;
+  int pieces;
+  bool inside, has_tail;
+};
+
 template <class T>
 class ChunkRing {
  public:
@@ -22,38 +31,46 @@ class ChunkRing {
   static constexpr int stage_bytes =
       (piece_packs * 16 + 16 + stage_alignment - 1) / stage_alignment * stage_alignment;
 
+  __device__ __forceinline__ static ChunkPlace place_of(const Packs<T>& packs) {
+    const int all = packs.count_of_packs();
+    return {reinterpret_cast<const char*>(packs.boundary),
+            all,
+            packs.whole_end,
+            packs.skip,
+            packs.count,
+            max(1, (all + piece_packs - 2) / piece_packs),
+            packs.inside(),
+            packs.has_tail()};
+  }
+
   __device__ __forceinline__ ChunkRing(unsigned char* memory, int stages)
       : memory_(memory), stages_(stages) {}
 
-  __device__ __forceinline__ static int pieces(const Packs<T>& packs) {
-    return max(1, (packs.count_of_packs() + piece_packs - 2) / piece_packs);
-  }
   // The stage that is used next.
   __device__ __forceinline__ void advance() { at_ = at_ + 1 == stages_ ? 0 : at_ + 1; }
 
   // Asks for this thread's packs of a piece. Those that reach beyond the array are read element by
   // element.
-  __device__ __forceinline__ void ask(const Packs<T>& packs, int piece, int thread) const {
+  __device__ __forceinline__ void ask(const ChunkPlace& place, int piece, const Extent& array,
+                                      int thread) const {
     unsigned char* to = stage() + thread * 16;
-    const int all = packs.count_of_packs(), own = piece * piece_packs + thread;
-    const T* from = packs.boundary + own * Packs<T>::width;
-    const bool has_one_more = thread == 0 && own + piece_packs == all - 1;
-    if (packs.inside()) {
+    const int begin = piece * piece_packs, left = place.packs - begin - thread;
+    const char* from = place.begin + (begin + thread) * std::int64_t{16};
+    const bool has_one_more = thread == 0 && left == piece_packs + 1;
+    if (place.inside) {
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
-        if (own + r * order_threads < all)
-          copy_pack(to + r * round_bytes, from + r * order_threads * Packs<T>::width);
+        if (r * order_threads < left) copy_pack(to + r * round_bytes, from + r * round_bytes);
       }
-      if (has_one_more)
-        copy_pack(to + rounds * round_bytes, from + piece_packs * Packs<T>::width);
+      if (has_one_more) copy_pack(to + rounds * round_bytes, from + rounds * round_bytes);
       return;
     }
+    const Packs<T> packs(reinterpret_cast<const T*>(place.begin) + place.skip, place.count, array);
 #pragma unroll 1
-    for (int r = 0; r < rounds + (has_one_more ? 1 : 0); ++r) {
-      const int pack = own + r * order_threads;
-      if (pack >= all) break;
+    for (int r = 0; r < rounds + (has_one_more ? 1 : 0) && r * order_threads < left; ++r) {
+      const int pack = begin + thread + r * order_threads;
       if (packs.is_inside(pack)) {
-        copy_pack(to + r * round_bytes, packs.boundary + pack * Packs<T>::width);
+        copy_pack(to + r * round_bytes, from + r * round_bytes);
       } else {
         store_pack(to + r * round_bytes, packs.load_part(pack));
       }
@@ -65,38 +82,36 @@ class ChunkRing {
 
   // Adds them up.
   template <class A>
-  __device__ __forceinline__ void add(Lanes<A, T>& lanes, const Packs<T>& packs, int piece,
+  __device__ __forceinline__ void add(Lanes<A, T>& lanes, const ChunkPlace& place, int piece,
                                       Value<T> first, int thread) const {
-    constexpr int step = order_threads * Packs<T>::width;
+    constexpr int width = order_width<T>, step = order_threads * width;
     const unsigned char* from = stage() + thread * 16;
     const int begin = piece * piece_packs, own = begin + thread;
-    const int at = packs.first_of(own);
+    const int at = own * width - place.skip;
+    const bool has_head = place.skip > 0 && place.whole_end > 0 && piece == 0;
+    const auto tail = static_cast<unsigned>(place.whole_end - begin);
     Pack<T> loaded[rounds];
-    if (begin >= packs.whole_begin && begin + piece_packs <= packs.whole_end) {
 #pragma unroll
-      for (int r = 0; r < rounds; ++r) loaded[r] = read_pack<T>(from + r * round_bytes);
+    for (int r = 0; r < rounds; ++r) loaded[r] = read_pack<T>(from + r * round_bytes);
+    if (!has_head && begin + piece_packs <= place.whole_end) {
 #pragma unroll
       for (int r = 0; r < rounds; ++r) lanes.add_pack(loaded[r], at + r * step, first);
     } else {
-      if (packs.has_head() && own == 0) {
-        lanes.add_part(read_pack<T>(from), at, packs.count, first);
-      }
-#pragma unroll
-      for (int r = 0; r < rounds; ++r) loaded[r] = read_pack<T>(from + r * round_bytes);
+      const bool is_head = has_head && thread == 0;
+      if (is_head) lanes.add_part(loaded[0], at, place.count, first);
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
-        const int pack = own + r * order_threads;
-        if (pack >= packs.whole_begin && pack < packs.whole_end)
+        if (own + r * order_threads < place.whole_end && !(r == 0 && is_head))
           lanes.add_pack(loaded[r], at + r * step, first);
       }
     }
-    const int tail = packs.whole_end - begin;
-    const bool has_tail = packs.has_tail() && tail % order_threads == thread;
-    if (thread == 0 && begin + piece_packs + 1 == packs.count_of_packs() && tail > piece_packs) {
-      lanes.add_pack(read_pack<T>(from + rounds * round_bytes), at + rounds * step, first);
-    } else if (has_tail && tail >= 0 && tail <= piece_packs) {
-      lanes.add_part(read_pack<T>(from + (tail - thread) * 16), packs.first_of(packs.whole_end),
-                     packs.count, first);
+    // The last pack, where it has elements of this chunk in part, or is one more than a stage's.
+    if (tail > piece_packs + 1 || tail % order_threads != static_cast<unsigned>(thread)) {
+      if (thread == 0 && tail == piece_packs + 1 && place.packs == begin + piece_packs + 1)
+        lanes.add_pack(read_pack<T>(from + rounds * round_bytes), at + rounds * step, first);
+    } else if (tail <= piece_packs && place.has_tail) {
+      const auto before = static_cast<int>(tail) - thread;
+      lanes.add_part(read_pack<T>(from + before * 16), at + before * width, place.count, first);
     }
   }
 

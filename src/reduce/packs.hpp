@@ -111,7 +111,7 @@ struct Packs {
   // Whether all packs lie within the array, parts of the first and the last one included.
   __device__ __forceinline__ bool inside() const {
     const char* bytes = reinterpret_cast<const char*>(boundary);
-    return bytes >= array.begin && bytes + std::int64_t{count_of_packs()} * 16 <= array.end;
+    return bytes >= array.begin && bytes + count_of_packs() * 16 <= array.end;
   }
   // Whether one of them does.
   __device__ __forceinline__ bool is_inside(int pack) const {
@@ -125,7 +125,8 @@ struct Packs {
   // Any pack that has an element. One that reaches beyond the array is read element by element.
   __device__ __forceinline__ Pack<T> load_part(int pack) const {
     const T* from = boundary + pack * width;
-    if (is_inside(pack)) return load_pack(from);
+    const char* bytes = reinterpret_cast<const char*>(from);
+    if (bytes >= array.begin && bytes + 16 <= array.end) return load_pack(from);
     T elements[width];
 #pragma unroll
     for (int i = 0; i < width; ++i) {

@@ -1,14 +1,31 @@
-// reduce_rows and reduce_segments: their launches. Short sequences, and of large arrays those of a
-// few KB, go to warp_tiles.hpp, long ones to chunk_blocks.hpp.
+// reduce_rows and reduce_segments: their launches. Short sequences go to short_sequences.hpp, long
+// ones to chunk_blocks.hpp, large arrays of rows of a few KB to staged_rows.hpp.
 #include <algorithm>
 
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
-#include "reduce/warp_tiles.hpp"
+#include "reduce/short_sequences.hpp"
+#include "reduce/staged_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
+
+constexpr int warps_per_sm = 32;
+
+// Blocks that hold so many teams, of which a block has `teams`.
+unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
+                    std::int64_t most = std::int64_t{1} << 30) {
+  return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
+}
+
+// The lanes that the usual segment takes, by the mean length.
+template <class T>
+int group_of_segments(std::int64_t elements, std::int64_t segments) {
+  int group = 1;
+  while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
+  return group;
+}
 
 // Lists take the first tickets.
 constexpr std::size_t list_tickets = 64;
@@ -33,12 +50,12 @@ class Parts {
 // Room for what the array's elements can make: segments that are too long for a group of lanes, of
 // one chunk, and chunks of those that have several, each of which but one is full.
 template <class T, class Total>
-WorkLists lists_for(const Reduce& p, const TilePlan& plan, const Workspace& workspace,
-                    Total** totals, std::size_t* bytes) {
+WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
+                    std::size_t* bytes) {
   constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
   WorkLists lists = {};
   lists.item_capacity =
-      std::min(p.segments, p.cols / (plan.longest + 1)) + p.cols / chunk;
+      std::min(p.segments, p.cols / (most_of_group<T>(warp_lanes) + 1)) + p.cols / chunk;
   lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
   Parts parts(workspace.data);
   lists.items = parts.take<ChunkItem>(lists.item_capacity);
@@ -53,10 +70,10 @@ WorkLists lists_for(const Reduce& p, const TilePlan& plan, const Workspace& work
 }
 
 template <ReduceKind kind, class T>
-TileElement tile_element() {
+StagedElement staged_element() {
+  using A = Accumulator<kind, T>;
   constexpr bool finds_place = kind == ReduceKind::arg_min || kind == ReduceKind::arg_max;
-  return {sizeof(T), sizeof(typename Accumulator<kind, T>::Partial), finds_place,
-          tile_warps<kind, T>};
+  return {sizeof(T), WarpStages<A>::places_bytes, finds_place};
 }
 
 struct LaunchSequences {
@@ -65,17 +82,32 @@ struct LaunchSequences {
   Workspace workspace;
   Stream stream;
 
+  gpu::LaunchConfig config(unsigned blocks) const {
+    return {dim3(blocks), dim3(order_threads), 0, stream, true};
+  }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
+  // A warp takes as few sequences as leave all SMs with enough warps.
   template <ReduceKind kind, class T>
-  Status tiles(const T* data, const Sequences& sequences, const TilePlan& plan,
-               const WorkLists& lists) const {
-    const int bytes = warp_memory_bytes(plan, tile_element<kind, T>());
-    return gpu::launch(reduce_tiles_kernel<kind, T>,
-                       {dim3(plan.blocks), dim3(static_cast<unsigned>(plan.warps) * warp_lanes),
-                        static_cast<std::size_t>(plan.warps) * static_cast<std::size_t>(bytes),
-                        stream, true},
-                       data, sequences, plan, bytes, lists, sink());
+  Status short_ones(const T* data, const Sequences& sequences, int group,
+                    const WorkLists& lists) const {
+    const std::int64_t warps = std::int64_t{device.sm_count} * warps_per_sm;
+    int each = warp_lanes;
+    while (each > warp_lanes / group && sequences.count < warps * each) each /= 2;
+    return gpu::launch(reduce_short_kernel<kind, T>,
+                       config(blocks_for(ceil_div(sequences.count, each))), data, sequences, group,
+                       each, lists, sink());
+  }
+
+  template <ReduceKind kind, class T>
+  Status staged(const T* data, const Sequences& rows, const StagedPlan& plan) const {
+    const int bytes = WarpStages<Accumulator<kind, T>>::bytes(plan);
+    return gpu::launch(
+        reduce_staged_kernel<kind, T>,
+        {dim3(blocks_for(p.rows, 1, device.sm_count)),
+         dim3(static_cast<unsigned>(plan.warps) * warp_lanes),
+         static_cast<std::size_t>(plan.warps) * static_cast<std::size_t>(bytes), stream, true},
+        data, rows, plan, sink());
   }
 
   // As many stages as all blocks of an SM have room for.
@@ -90,18 +122,20 @@ struct LaunchSequences {
     const std::size_t stages =
         room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages) : 1;
     const std::int64_t at_once = std::int64_t{device.sm_count} * blocks_per_sm;
-    return gpu::launch(
-        reduce_chunks_kernel<kind, T>,
-        {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
-         dim3(order_threads), beside + stages * stage, stream, true},
-        data, sequences, lists, totals, static_cast<int>(stages), sink());
+    return gpu::launch(reduce_chunks_kernel<kind, T>,
+                       {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
+                        dim3(order_threads), beside + stages * stage, stream, true},
+                       data, sequences, lists, totals, static_cast<int>(stages), sink());
   }
 
   template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
-    const TilePlan plan = plan_tiles(p, tile_element<kind, T>(), device);
-    if (plan.warps > 0) return tiles<kind>(data, rows, plan, {});
+    const StagedPlan staged_plan = plan_staged_rows(p, staged_element<kind, T>(), device);
+    if (staged_plan.warps > 0) return staged<kind>(data, rows, staged_plan);
+    for (int group = 1; group <= warp_lanes; group *= 2) {
+      if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
+    }
     WorkLists lists = {};
     lists.chunks_each = chunk_count<T>(p.cols);
     lists.sequence_capacity = p.rows;
@@ -113,11 +147,11 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status segments(const T* data) const {
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
-    const TilePlan plan = plan_tiles(p, tile_element<kind, T>(), device);
     typename Accumulator<kind, T>::Total* totals = nullptr;
     std::size_t bytes = 0;
-    const WorkLists lists = lists_for<T>(p, plan, workspace, &totals, &bytes);
-    const Status first = tiles<kind>(data, segments, plan, lists);
+    const WorkLists lists = lists_for<T>(p, workspace, &totals, &bytes);
+    const int group = group_of_segments<T>(p.cols, p.segments);
+    const Status first = short_ones<kind>(data, segments, group, lists);
     if (!first.ok() || lists.item_capacity == 0) return first;
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
   }
@@ -131,7 +165,6 @@ struct LaunchSequences {
 
 struct WorkspaceBytes {
   const Reduce& p;
-  const Device& device;
 
   template <ReduceKind kind, class T>
   std::size_t operator()() const {
@@ -142,7 +175,7 @@ struct WorkspaceBytes {
     }
     Total* totals = nullptr;
     std::size_t bytes = 0;
-    lists_for<T>(p, plan_tiles(p, tile_element<kind, T>(), device), {}, &totals, &bytes);
+    lists_for<T>(p, {}, &totals, &bytes);
     return bytes;
   }
 };
@@ -158,11 +191,11 @@ Status reduce_segments(const Reduce& problem, const Device& device, Workspace wo
   return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
 }
 
-std::size_t reduce_rows_workspace(const Reduce& problem, const Device& device) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
+std::size_t reduce_rows_workspace(const Reduce& problem, const Device&) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
 }
-std::size_t reduce_segments_workspace(const Reduce& problem, const Device& device) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
+std::size_t reduce_segments_workspace(const Reduce& problem, const Device&) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
 }
 
 }  // namespace KW_TARGET

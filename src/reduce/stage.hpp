@@ -100,20 +100,4 @@ __device__ __forceinline__ Pack<T> load_staged(const unsigned char* from, int sk
   }
 }
 
-// The same where `skip` differs from lane to lane: no branch.
-template <class T>
-__device__ __forceinline__ Pack<T> load_staged_anywhere(const unsigned char* from, int skip) {
-  if constexpr (sizeof(T) == 8) {
-    const uint2* halves = reinterpret_cast<const uint2*>(from);
-    const uint2 low = halves[0], high = halves[1];
-    return {{low.x, low.y, high.x, high.y}};
-  } else if constexpr (sizeof(T) == 4) {
-    const auto* words = reinterpret_cast<const std::uint32_t*>(from);
-    return {{words[0], words[1], words[2], words[3]}};
-  } else {
-    const unsigned char* boundary = from - skip * static_cast<int>(sizeof(T));
-    return straddling(read_pack<T>(boundary), read_pack<T>(boundary + 16), skip);
-  }
-}
-
 }  // namespace KW_TARGET

@@ -40,7 +40,7 @@ __device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, s
                                               std::int64_t place) {
   const std::int64_t size = chunk_elements<T>(own.count), begin = chunk * size;
   const auto count = static_cast<std::int32_t>(min(size, own.count - begin));
-  const ChunkOf of = own.count <= size             ? ChunkOf::alone
+  const ChunkOf of = own.count <= size            ? ChunkOf::alone
                      : begin + count == own.count ? ChunkOf::last
                                                   : ChunkOf::inner;
   return {sequence, own.begin + begin, begin, place, count, of};

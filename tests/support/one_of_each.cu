@@ -4,7 +4,8 @@
 #include "reduce/array.hpp"
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
-#include "reduce/warp_tiles.hpp"
+#include "reduce/short_sequences.hpp"
+#include "reduce/staged_rows.hpp"
 #include "rowwise/map.hpp"
 #include "rowwise/plain_rows.hpp"
 #include "rowwise/rows.hpp"
@@ -33,7 +34,8 @@ static_assert(stream_tiles[shaped].config.shaped);
   const auto addresses = {
       reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
-      reinterpret_cast<const void*>(reduce_tiles_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
       reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
       reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 2>),
