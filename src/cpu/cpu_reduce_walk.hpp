@@ -57,6 +57,19 @@ KW_INLINE void add_rounds(const T* __restrict data, std::int64_t at, Lane& lane,
   add(at + 3 * width);
 }
 
+// Elements of a line of the cache.
+template <class T>
+constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
+
+// Asks for a line of each of the rounds from `data` on, which may lie past the array: the rounds of
+// a walk are pages apart, and the processor looks ahead within a page only.
+template <class T>
+KW_INLINE void ask_for_rounds(const T* data) {
+  for (std::int64_t round = 0; round < together; ++round) {
+    __builtin_prefetch(reinterpret_cast<const char*>(data) + round * order_lanes<T> * sizeof(T));
+  }
+}
+
 // `count` elements to all lanes of a chunk, every lane at its turn. Lanes need not be empty before.
 template <ReduceKind kind, class T, class Lane>
 KW_INLINE void walk_lanes(const T* __restrict data, std::int64_t count, Lane* __restrict lanes) {
@@ -75,10 +88,13 @@ KW_INLINE void walk_lanes(const T* __restrict data, std::int64_t count, Lane* __
     std::fill_n(lanes, width, A::empty_lane());
   }
   for (; at + together * width <= count; at += together * width) {
-    for (std::int64_t i = 0; i < width; ++i) {
-      Lane lane = lanes[i];
-      add_rounds<kind>(data, at + i, lane, first);
-      lanes[i] = lane;
+    for (std::int64_t block = 0; block < width; block += line_elements<T>) {
+      ask_for_rounds(data + at + together * width + block);
+      for (std::int64_t i = block; i < block + line_elements<T>; ++i) {
+        Lane lane = lanes[i];
+        add_rounds<kind>(data, at + i, lane, first);
+        lanes[i] = lane;
+      }
     }
   }
   for (; at < count; at += width) {

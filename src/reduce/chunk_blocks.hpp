@@ -1,14 +1,25 @@
-// Sequences in chunks (order.hpp), a block a chunk: those whose chunks are longer than a warp's
-// stage holds, and all long ones of small arrays.
+// Sequences in chunks (order.hpp): those that are too long for a warp's stage, and all long ones of
+// small arrays.
+//
+// Idea        A block takes a run of chunks, one after the other, through a ring of stages in
+// shared
+//             memory (chunk_ring.hpp), so that what is on its way depends neither on registers nor
+//             on how long a chunk's tree takes. A thread reads only what it has asked for itself:
+//             no barrier in the walk. After some chunks each warp makes the total of one.
+// Merging     Sequences of several chunks of which all are in the run are merged by the block
+//             alone, a round later. Of one that others have a part of, its totals are left, and who
+//             arrives last at the ticket of the block where it begins merges them: two tickets a
+//             block at most, after its run, so nobody waits for a fence.
 #pragma once
 
+#include "device/arrival.hpp"
 #include "device/overlap.hpp"
+#include "reduce/chunk_ring.hpp"
 #include "reduce/work_lists.hpp"
 
 namespace KW_TARGET {
 
-// Three blocks of 80 registers per SM; of instances that would spill two, which have more packs on
-// their way (walk.hpp). Variance of half types has no room for those.
+// Three blocks of 80 registers per SM; two of instances that would spill.
 template <ReduceKind kind, class T>
 constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
                                             kind == ReduceKind::norm_square ||
@@ -18,34 +29,38 @@ constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
                                              std::is_same_v<T, double>)
                                         ? 2
                                         : 3;
-template <ReduceKind kind, class T>
-constexpr int chunk_packs_in_flight = kind == ReduceKind::moments && sizeof(T) == 2 ? 1
-                                      : chunk_blocks_per_sm<kind, T> == 2           ? 4
-                                                                                    : 2;
 
 // The chunks of a block's run, in shared memory, where they take no registers: those on the list,
 // or those of all rows. A warp finds 32 of them at a time, since a division takes longer than the
 // addition of a short chunk; those after them while the block is at these.
 struct ChunkRun {
-  ChunkItem items[2][warp_lanes];
+  static constexpr int kept = 2 * warp_lanes;
+  ChunkPlace places[kept];
+  ChunkItem items[kept];
 
   __device__ __forceinline__ const ChunkItem& operator[](int at) const {
-    return items[at / warp_lanes % 2][at % warp_lanes];
+    return items[at & (kept - 1)];
+  }
+  __device__ __forceinline__ const ChunkPlace& place(int at) const {
+    return places[at & (kept - 1)];
   }
   // Finds chunks `from` to from + 31 of a run that begins with chunk `begin` of all and has
   // `count`. A warp calls it; others see them after the next barrier.
   template <class T>
-  __device__ __forceinline__ void find(const Sequences& sequences, const WorkLists& lists,
-                                       std::int64_t begin, int count, int from, int lane) {
+  __device__ __forceinline__ void find(const T* data, const Sequences& sequences,
+                                       const WorkLists& lists, std::int64_t begin, int count,
+                                       int from, int lane) {
     if (from + lane >= count) return;
     const std::int64_t at = begin + from + lane, each = lists.chunks_each;
-    ChunkItem& item = items[from / warp_lanes % 2][lane];
+    ChunkItem& item = items[(from + lane) & (kept - 1)];
     if (each == 0) {
       item = lists.items[at];
     } else {
       const std::int64_t sequence = at / each;
       item = chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
     }
+    places[(from + lane) & (kept - 1)] = ChunkRing<T>::place_of(
+        Packs<T>(data + item.element, item.count, extent_of(data, sequences.elements)));
   }
 };
 
@@ -55,7 +70,7 @@ struct ChunkRun {
 template <class A, class T>
 struct ChunkPartials {
   using Partial = typename A::Partial;
-  static constexpr bool is_wide = sizeof(Partial) > 16 || sizeof(Lanes<A, T>) > 64;
+  static constexpr bool is_wide = sizeof(Partial) > 8 || sizeof(Lanes<A, T>) > 64;
   static constexpr int chunks = is_wide ? order_warps / 2 : order_warps;
   static constexpr int a_lane = order_threads / warp_lanes;
 
@@ -118,18 +133,78 @@ struct ChunkEdges {
   }
 };
 
-// Chunks: a block takes a run of them, some a round. It walks one after the other, whose first
-// packs are on their way when the one before ends; then each warp makes the total of one. Of a
-// sequence of several chunks, the warp that is done last merges the totals.
+// Where the work of a launch is cut into runs of chunks: one a block, the first ones one longer.
+struct RunCut {
+  std::int64_t shorter, longer;  // chunks of a run; how many have one more
+
+  __device__ __forceinline__ RunCut(std::int64_t items, unsigned blocks)
+      : shorter(items / blocks), longer(items - shorter * blocks) {}
+  __device__ __forceinline__ std::int64_t begin(std::int64_t block) const {
+    return block * shorter + min(block, longer);
+  }
+  __device__ __forceinline__ std::int64_t block_of(std::int64_t item) const {
+    const std::int64_t in_longer = longer * (shorter + 1);
+    if (item < in_longer) return item / (shorter + 1);
+    return longer + (item - in_longer) / shorter;
+  }
+};
+
+template <class A, class T>
+struct ChunkMemory {
+  ChunkRun run;
+  ChunkPartials<A, T> partials;
+  ChunkEdges<A, T> edges;
+  std::int64_t head;  // the place of the sequence that the run begins in the middle of, or -1
+  bool is_last;
+};
+// All of a block's shared memory, with so many stages.
+template <class A, class T>
+constexpr std::size_t chunk_memory_bytes =
+    (sizeof(ChunkMemory<A, T>) + stage_alignment - 1) / stage_alignment* stage_alignment;
+
+// A warp merges the totals of a sequence, which are all there.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void merge_sequence(const LongSequence& found,
+                                               const typename Accumulator<kind, T>::Total* totals,
+                                               const ResultSink& sink, int lane) {
+  const auto total =
+      merge_totals<Accumulator<kind, T>>(totals + found.first_total, found.chunks, lane);
+  if (lane == 0) write_result<T, kind>(sink, found.sequence, total, found.count);
+}
+
+// The end of a block's run, from chunk `begin` on and before `end`: if the sequence at `place`
+// reaches beyond it, the last one of its blocks to arrive merges it. All threads call it.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void merge_across_blocks(
+    const Sequences& sequences, const WorkLists& lists,
+    const typename Accumulator<kind, T>::Total* totals, const RunCut& cut, std::int64_t place,
+    std::int64_t begin, std::int64_t end, bool& is_last, const ResultSink& sink, int thread) {
+  if (place < 0 || place >= lists.sequence_capacity) return;
+  const LongSequence found = lists.at(sequences, place);
+  const std::int64_t found_end = found.first_total + found.chunks;
+  if (found.first_total >= begin && found_end <= end) return;
+  const std::int64_t first_block = cut.block_of(found.first_total);
+  const auto blocks = static_cast<unsigned>(cut.block_of(found_end - 1) - first_block + 1);
+  const bool merges = arrives_last(
+      is_last, blocks, thread == 0, [] { __syncthreads(); },
+      [&] { return lists.block_tickets + first_block; });
+  if (merges && thread < warp_lanes) merge_sequence<kind, T>(found, totals, sink, thread);
+}
+
+// Chunks: a block takes a run of them, some a round. It walks one after the other; then each warp
+// makes the total of one.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
-                         typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
+                         typename Accumulator<kind, T>::Total* totals, int stages,
+                         ResultSink sink) {
   using A = Accumulator<kind, T>;
   constexpr int a_round = ChunkPartials<A, T>::chunks;
-  __shared__ ChunkRun run;
-  __shared__ ChunkPartials<A, T> partials;
-  __shared__ ChunkEdges<A, T> edges;
+  constexpr bool needs_first = kind == ReduceKind::moments;
+  auto* shared = gpu::dynamic_shared<unsigned char>();
+  ChunkMemory<A, T>& memory = *reinterpret_cast<ChunkMemory<A, T>*>(shared);
+  ChunkRun& run = memory.run;
+  ChunkPartials<A, T>& partials = memory.partials;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;
   const Extent array = extent_of(data, sequences.elements);
@@ -138,42 +213,68 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       lists.chunks_each > 0
           ? sequences.count * lists.chunks_each
           : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
-  const std::int64_t shorter = items / gridDim.x, longer = items - shorter * gridDim.x;
-  const std::int64_t begin = blockIdx.x * shorter + min(std::int64_t{blockIdx.x}, longer);
-  const auto count = static_cast<int>(shorter) + (blockIdx.x < longer ? 1 : 0);
+  const RunCut cut(items, gridDim.x);
+  const std::int64_t begin = cut.begin(blockIdx.x);
+  const auto count = static_cast<int>(cut.begin(std::int64_t{blockIdx.x} + 1) - begin);
 
-  if (warp == 0) run.find<T>(sequences, lists, begin, count, 0, lane);
+  if (warp == 0) run.find<T>(data, sequences, lists, begin, count, 0, lane);
   __syncthreads();
-  Packs<T> packs(data, 0, array);
-  Value<T> first = {};
-  Walk<A, T, chunk_packs_in_flight<kind, T>> walk;
-  const auto start = [&](int at) {
-    if (at >= count) return;
-    packs = Packs<T>(data + run[at].element, run[at].count, array);
-    first = to_value(data[run[at].element]);
-    walk.start(packs, thread);
+  if (thread == 0 && count > 0) {
+    memory.head = run[0].of != ChunkOf::alone && run[0].begin > 0 ? run[0].place : -1;
+  }
+  ChunkRing<T> ring(shared + chunk_memory_bytes<A, T>, stages);
+  int ask_at = 0, ask_piece = 0;
+  const auto ask = [&] {  // for the next piece, into the stage that is free
+    if (ask_at < count) {
+      const ChunkPlace& place = run.place(ask_at);
+      ring.ask(place, ask_piece, array, thread);
+      if (++ask_piece == place.pieces) ask_piece = 0, ++ask_at;
+    }
+    async_commit();
+    ring.advance();
   };
-  start(0);
+  for (int stage = 0; stage < stages; ++stage) ask();
+  Value<T> first = {}, next_first = {};
+  if (needs_first && count > 0) next_first = to_value(data[run[0].element]);
+  std::int64_t complete = -1;  // the place of a sequence whose totals are all there
+  const auto merge_complete = [&] {
+    if (complete < 0 || complete >= lists.sequence_capacity) return;
+    const LongSequence found = lists.at(sequences, complete);
+    if (found.first_total >= begin) merge_sequence<kind, T>(found, totals, sink, lane);
+    complete = -1;
+  };
 #pragma unroll 1
   for (int round = 0; round < count; round += a_round) {
     // In a round after the last that used the chunks that these replace.
     if (round % warp_lanes == order_warps && warp == 0) {
       const int next = round / warp_lanes * warp_lanes + warp_lanes;
-      run.find<T>(sequences, lists, begin, count, next, lane);
+      run.find<T>(data, sequences, lists, begin, count, next, lane);
     }
     const int chunks = min(a_round, count - round);
 #pragma unroll 1
     for (int i = 0; i < chunks; ++i) {
-      walk.finish(packs, thread, first);
-      const int skip = packs.skip;
-      if (thread == 0) partials.first[i] = first;
-      start(round + i + 1);
-      if constexpr (!A::any_order) edges.move(walk.lanes, skip, i, thread);
-      partials.put(i, thread, tree_of_lanes(walk.lanes));
+      const ChunkPlace& place = run.place(round + i);
+      if constexpr (needs_first) {
+        first = next_first;
+        if (round + i + 1 < count) next_first = to_value(data[run[round + i + 1].element]);
+        if (thread == 0) partials.first[i] = first;
+      }
+      Lanes<A, T> lanes;
+      lanes.clear();
+      const int pieces = place.pieces, skip = place.skip;
+#pragma unroll 1
+      for (int piece = 0; piece < pieces; ++piece) {
+        ring.wait();
+        ring.add(lanes, place, piece, first, thread);
+        ask();
+      }
+      if constexpr (!A::any_order) memory.edges.move(lanes, skip, i, thread);
+      partials.put(i, thread, tree_of_lanes(lanes));
     }
     __syncthreads();
+    merge_complete();
     if (warp < chunks) {
-      if constexpr (!A::any_order) edges.join(partials, warp, lane);
+      if constexpr (!A::any_order) memory.edges.join(partials, warp, lane);
       const ChunkItem& item = run[round + warp];
       const Chunk<T> chunk = {item.begin, item.count, partials.first[warp]};
       const typename A::Total total = A::total(partials.tree(warp, lane), chunk);
@@ -181,13 +282,25 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {
         if (lane == 0) totals[begin + round + warp] = total;
-        if (lists.sequence_tickets != nullptr)
-          merge_if_last<kind, T>(sequences, lists, totals, item, sink, lane);
+        if (item.of == ChunkOf::last) complete = item.place;
       }
     }
     __syncthreads();
   }
   let_next_kernel_start();
-  if (lists.sequence_tickets != nullptr && thread == 0) lists.clear();
+  merge_complete();
+  if (count > 0) {
+    const ChunkItem& last = run[count - 1];
+    const std::int64_t head = memory.head;
+    const std::int64_t tail = last.of == ChunkOf::inner ? last.place : -1;
+    const std::int64_t end = begin + count;
+    merge_across_blocks<kind, T>(sequences, lists, totals, cut, head, begin, end, memory.is_last,
+                                 sink, thread);
+    if (tail != head) {
+      merge_across_blocks<kind, T>(sequences, lists, totals, cut, tail, begin, end, memory.is_last,
+                                   sink, thread);
+    }
+  }
+  if (thread == 0) lists.clear();
 }
 }  // namespace KW_TARGET

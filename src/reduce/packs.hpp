@@ -104,13 +104,19 @@ struct Packs {
   // Pack 0, where others follow that are whole; pack whole_end. Either may be all there is.
   __device__ __forceinline__ bool has_head() const { return whole_begin > 0; }
   __device__ __forceinline__ bool has_tail() const { return end % width != 0; }
+  __device__ __forceinline__ int count_of_packs() const { return (end + width - 1) / width; }
   // The element at a pack's position 0; of a head it would lie before the first.
   __device__ __forceinline__ int first_of(int pack) const { return pack * width - skip; }
 
   // Whether all packs lie within the array, parts of the first and the last one included.
   __device__ __forceinline__ bool inside() const {
     const char* bytes = reinterpret_cast<const char*>(boundary);
-    return bytes >= array.begin && bytes + (end + width - 1) / width * 16 <= array.end;
+    return bytes >= array.begin && bytes + count_of_packs() * 16 <= array.end;
+  }
+  // Whether one of them does.
+  __device__ __forceinline__ bool is_inside(int pack) const {
+    const char* bytes = reinterpret_cast<const char*>(boundary + pack * width);
+    return bytes >= array.begin && bytes + 16 <= array.end;
   }
 
   __device__ __forceinline__ Pack<T> load(int pack) const {

@@ -19,13 +19,6 @@ unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
   return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
 }
 
-// Lists take the first tickets.
-constexpr std::size_t list_tickets = 64;
-unsigned* sequence_tickets(const Workspace& workspace, std::int64_t sequences) {
-  const bool fits = sequences <= static_cast<std::int64_t>(ticket_count - list_tickets);
-  return fits ? workspace.tickets + list_tickets : nullptr;
-}
-
 // The lanes that the usual segment takes, by the mean length.
 template <class T>
 int group_of_segments(std::int64_t elements, std::int64_t segments) {
@@ -33,6 +26,9 @@ int group_of_segments(std::int64_t elements, std::int64_t segments) {
   while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
   return group;
 }
+
+// Lists take the first tickets.
+constexpr std::size_t list_tickets = 64;
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
 class Parts {
@@ -69,7 +65,7 @@ WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
   lists.item_count = workspace.tickets;
   lists.sequence_count = workspace.tickets + 1;
   lists.finished_blocks = workspace.tickets + 2;
-  lists.sequence_tickets = sequence_tickets(workspace, lists.sequence_capacity);
+  lists.block_tickets = workspace.tickets + list_tickets;
   return lists;
 }
 
@@ -104,21 +100,6 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
-  Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
-                typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
-    return gpu::launch(reduce_chunks_kernel<kind, T>, config(blocks_for(most, 1, at_once)), data,
-                       sequences, lists, totals, sink());
-  }
-
-  template <ReduceKind kind, class T>
-  Status merge(const Sequences& sequences, const WorkLists& lists,
-               const typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    return gpu::launch(merge_totals_kernel<kind, T>, config(blocks_for(most)), sequences, lists,
-                       totals, sink());
-  }
-
-  template <ReduceKind kind, class T>
   Status staged(const T* data, const Sequences& rows, const StagedPlan& plan) const {
     const int bytes = WarpStages<Accumulator<kind, T>>::bytes(plan);
     return gpu::launch(
@@ -129,22 +110,38 @@ struct LaunchSequences {
         data, rows, plan, sink());
   }
 
+  // As many stages as all blocks of an SM have room for.
+  template <ReduceKind kind, class T>
+  Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
+                typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
+    constexpr int blocks_per_sm = chunk_blocks_per_sm<kind, T>;
+    constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
+    constexpr std::size_t stage = ChunkRing<T>::stage_bytes, reserved = 1 << 10;
+    const std::size_t room = std::min(device.shared_bytes_per_sm / blocks_per_sm - reserved,
+                                      device.shared_bytes_per_block_optin);
+    const std::size_t stages =
+        room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages) : 1;
+    const std::int64_t at_once = std::int64_t{device.sm_count} * blocks_per_sm;
+    return gpu::launch(reduce_chunks_kernel<kind, T>,
+                       {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
+                        dim3(order_threads), beside + stages * stage, stream, true},
+                       data, sequences, lists, totals, static_cast<int>(stages), sink());
+  }
+
   template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
-    const StagedPlan plan = plan_staged_rows(p, staged_element<kind, T>(), device);
-    if (plan.warps > 0) return staged<kind>(data, rows, plan);
+    const StagedPlan staged_plan = plan_staged_rows(p, staged_element<kind, T>(), device);
+    if (staged_plan.warps > 0) return staged<kind>(data, rows, staged_plan);
     for (int group = 1; group <= warp_lanes; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
     WorkLists lists = {};
     lists.chunks_each = chunk_count<T>(p.cols);
     lists.sequence_capacity = p.rows;
-    lists.sequence_tickets = sequence_tickets(workspace, p.rows);
+    lists.block_tickets = workspace.tickets + list_tickets;
     auto* totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
-    Status status = chunks<kind>(data, rows, lists, totals, p.rows * lists.chunks_each);
-    if (!status.ok() || lists.chunks_each == 1 || lists.sequence_tickets != nullptr) return status;
-    return merge<kind, T>(rows, lists, totals, p.rows);
+    return chunks<kind>(data, rows, lists, totals, p.rows * lists.chunks_each);
   }
 
   template <ReduceKind kind, class T>
@@ -156,9 +153,7 @@ struct LaunchSequences {
     const int group = group_of_segments<T>(p.cols, p.segments);
     const Status first = short_ones<kind>(data, segments, group, lists);
     if (!first.ok() || lists.item_capacity == 0) return first;
-    const Status second = chunks<kind>(data, segments, lists, totals, lists.item_capacity);
-    if (!second.ok() || lists.sequence_tickets != nullptr) return second;
-    return merge<kind, T>(segments, lists, totals, lists.sequence_capacity);
+    return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
   }
 
   template <ReduceKind kind, class T>

@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(staged_threads, 1)
   int stage = 0;
 #pragma unroll 1
   for (std::int64_t row = first_row; row < rows.count; row += step, asked += step) {
-    wait_for_stage(plan.stages - 1);
+    wait_for_copies(plan.stages - 1);
+    __syncwarp(whole_warp());
     const auto address = reinterpret_cast<std::uintptr_t>(data + row * rows.ld);
     const auto past_boundary = static_cast<int>(address % 16);
     const unsigned char* begin = own.stages + stage * plan.stage_bytes + past_boundary;

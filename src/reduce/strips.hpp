@@ -55,23 +55,21 @@ __device__ __forceinline__ typename A::Partial reduce_by_strips(const unsigned c
   for (int s = 0; s < strips; ++s) {
     Lanes<A, T> lanes;
     lanes.clear();
-    if (left >= (rounds - 1) * round + strip) {
-      Pack<T> loaded[rounds];
+    // Rounds that have the whole strip, all loads before the first addition; then part of one.
+    Pack<T> loaded[rounds];
 #pragma unroll
-      for (int r = 0; r < rounds; ++r) loaded[r] = load_staged<T>(from + r * round_bytes, skip);
+    for (int r = 0; r < rounds; ++r) {
+      if (left >= r * round + strip) loaded[r] = load_staged<T>(from + r * round_bytes, skip);
+    }
 #pragma unroll
-      for (int r = 0; r < rounds; ++r) lanes.add_pack(loaded[r], at + r * round, first);
-    } else {
-      const unsigned char* next = from;
-      int next_at = at;
-#pragma unroll 1
-      for (int rest = left; rest > 0; rest -= round, next_at += round, next += round_bytes) {
-        if (rest >= strip) {
-          lanes.add_pack(load_staged<T>(next, skip), next_at, first);
-        } else if (next_at < count) {
-          lanes.add_part(load_staged<T>(next, skip), next_at, count, first);
-        }
-      }
+    for (int r = 0; r < rounds; ++r) {
+      if (left >= r * round + strip) lanes.add_pack(loaded[r], at + r * round, first);
+    }
+    const int rest = left - max(left - strip + round, 0) / round * round;  // past whole rounds
+    if (rest > 0 && at + (left - rest) < count) {
+      const int next = (left - rest) / round;
+      lanes.add_part(load_staged<T>(from + next * round_bytes, skip), at + (left - rest), count,
+                     first);
     }
     *place = tree_of_lanes(lanes);
     place += warp_lanes + warp_lanes / threads_a_lane;

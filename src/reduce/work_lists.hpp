@@ -1,6 +1,5 @@
 // What the kernels of many sequences share: where each sequence lies, the lists of those that are
-// too long for a group of lanes, and the end of one that is reduced in several chunks: the warp
-// that is done last with it merges its totals, in their order.
+// too long for one warp, and how the totals of one that is reduced in several chunks are merged.
 #pragma once
 
 #include "device/ticket.hpp"
@@ -28,9 +27,9 @@ struct Sequences {
   }
 };
 
-// A chunk to reduce: where it begins in the array and in its sequence, and whether it is all of it.
-// `place` is that of its sequence among those of several chunks.
-enum class ChunkOf : std::int32_t { alone, several };
+// A chunk to reduce: where it begins in the array and in its sequence, and whether it is all of it,
+// or the last one. `place` is that of its sequence among those of several chunks.
+enum class ChunkOf : std::int32_t { alone, inner, last };
 struct ChunkItem {
   std::int64_t sequence, element, begin, place;
   std::int32_t count;
@@ -41,7 +40,9 @@ __device__ __forceinline__ ChunkItem chunk_of(std::int64_t sequence, Span own, s
                                               std::int64_t place) {
   const std::int64_t size = chunk_elements<T>(own.count), begin = chunk * size;
   const auto count = static_cast<std::int32_t>(min(size, own.count - begin));
-  const ChunkOf of = own.count <= size ? ChunkOf::alone : ChunkOf::several;
+  const ChunkOf of = own.count <= size            ? ChunkOf::alone
+                     : begin + count == own.count ? ChunkOf::last
+                                                  : ChunkOf::inner;
   return {sequence, own.begin + begin, begin, place, count, of};
 }
 // A sequence of several chunks, whose totals lie next to each other.
@@ -57,9 +58,8 @@ struct WorkLists {
   unsigned* item_count;  // in Workspace.tickets, as are the next two
   unsigned* sequence_count;
   unsigned* finished_blocks;
-  // One for each sequence of several chunks: who takes the last merges its totals. Null where there
-  // are too many; merge_totals_kernel merges then.
-  unsigned* sequence_tickets;
+  // One a block, for the sequence that others have a part of and that begins in its run.
+  unsigned* block_tickets;
   std::int64_t item_capacity, sequence_capacity;
 
   __device__ __forceinline__ LongSequence at(const Sequences& all, std::int64_t place) const {
@@ -148,53 +148,6 @@ __device__ __forceinline__ typename A::Total merge_totals(const typename A::Tota
     }
   }
   return tree_of_warp<A, order_warps>(kept);
-}
-
-// By a warp that has left the total of a chunk: if no other of its sequence is missing, merges all
-// of them.
-template <ReduceKind kind, class T>
-__device__ __forceinline__ void merge_if_last(const Sequences& sequences, const WorkLists& lists,
-                                              const typename Accumulator<kind, T>::Total* totals,
-                                              const ChunkItem& item, const ResultSink& sink,
-                                              int lane) {
-  if (item.place >= lists.sequence_capacity) return;
-  const LongSequence found = lists.at(sequences, item.place);
-  unsigned before = 0;
-  if (lane == 0) {
-    __threadfence();
-    before = atomicAdd(lists.sequence_tickets + item.place, 1);
-    __threadfence();
-  }
-  before = from_lane(before, 0);
-  __syncwarp(whole_warp());
-  if (before + 1 != found.chunks) return;
-  const auto total =
-      merge_totals<Accumulator<kind, T>>(totals + found.first_total, found.chunks, lane);
-  if (lane != 0) return;
-  lists.sequence_tickets[item.place] = 0;
-  write_result<T, kind>(sink, item.sequence, total, found.count);
-}
-
-// Every sequence of more than one chunk, a warp each, where there are too many for tickets.
-template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, 2)
-    merge_totals_kernel(Sequences sequences, WorkLists lists,
-                        const typename Accumulator<kind, T>::Total* totals, ResultSink sink) {
-  using A = Accumulator<kind, T>;
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  wait_for_previous_kernel();
-  const std::int64_t each = lists.chunks_each;
-  const std::int64_t count =
-      each > 0 ? sequences.count
-               : min(static_cast<std::int64_t>(*lists.sequence_count), lists.sequence_capacity);
-  const std::int64_t i = this_warp();
-  if (i < count) {
-    const LongSequence found = lists.at(sequences, i);
-    const typename A::Total total = merge_totals<A>(totals + found.first_total, found.chunks, lane);
-    if (lane == 0) write_result<T, kind>(sink, found.sequence, total, found.count);
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) lists.clear();
 }
 
 }  // namespace KW_TARGET

@@ -1,7 +1,7 @@
 // Rows and segments through host SIMT. On one multiprocessor warps have several runs one after the
 // other in each of their stages (src/reduce/staged_rows.hpp), and a block more chunks than it finds
-// at a time (src/reduce/chunk_blocks.hpp), which a device with little shared memory has for all of
-// them.
+// at a time (src/reduce/chunk_blocks.hpp); a device with little shared memory has one stage for
+// them (src/reduce/chunk_ring.hpp).
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -73,6 +73,13 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
     rows.rows = 100, rows.cols = 2050, rows.ld_pad = 1;
     cases.push_back(rows);
   }
+  // A few long rows: each in the runs of several blocks, which begin in the middle of one.
+  for (const std::int64_t count : {1, 2, 5}) {
+    check::ReduceCase rows =
+        sequences_case(ReduceShape::rows, ReduceOp::variance, DataType::float32);
+    rows.rows = count, rows.cols = 70001, rows.ld_pad = 2, rows.misalign = 1;
+    cases.push_back(rows);
+  }
   check::ReduceCase segments =
       sequences_case(ReduceShape::segments, ReduceOp::sum_of_squares, DataType::int64);
   segments.lengths = check::SegmentLengths::uneven;
@@ -94,9 +101,10 @@ TEST(ReduceSequences, WarpsWithStages) {
   struct Rows {
     std::int64_t rows, cols, pad, misalign;
   };
-  constexpr Rows shapes[] = {{700, 17, 1, 3},  {90, 1300, 2, 5},  {60, 1024, 0, 0},
-                             {50, 1025, 3, 7}, {30, 900, 700, 2}, {40, 1500, 1, 3},
-                             {12, 2500, 0, 1}, {12, 4097, 0, 1},  {7, 9000, 1, 0}};
+  constexpr Rows shapes[] = {{700, 17, 1, 3},   {400, 9, 60, 1},  {80, 300, 0, 1},
+                             {90, 1300, 2, 5},  {60, 1024, 0, 0}, {50, 1025, 3, 7},
+                             {30, 900, 700, 2}, {40, 1500, 1, 3}, {12, 2500, 0, 1},
+                             {12, 4097, 0, 1},  {7, 9000, 1, 0}};
   constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax,
                               ReduceOp::min_max};
   constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::bfloat16,
