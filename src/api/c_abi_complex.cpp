@@ -128,6 +128,12 @@ Status to_update(const kwContext& context, const CsyrkArguments& args, CsyrkCall
   Status status = first_failure({check_layout(args.layout, "layout"), check_op(args.op, "op", true),
                                  check_size(args.n, "n"), check_size(args.k, "k")});
   if (!status.ok()) return status;
+  const kwOp_t other = args.hermitian ? KW_OP_CONJUGATE_TRANSPOSE : KW_OP_TRANSPOSE;
+  if (args.op != KW_OP_NONE && args.op != other)
+    return invalid(
+        kw::text("op is ", args.op, ": ", args.hermitian ? "cherk" : "csyrk", " takes 0 (none) or ",
+                 other, args.hermitian ? " (conjugate transpose)" : " (transpose)"),
+        "op");
   status = args.hermitian ? first_failure({real(context, args.real_alpha, "alpha", &call->alpha),
                                            real(context, args.real_beta, "beta", &call->beta)})
                           : first_failure({scalar(context, args.alpha, "alpha", &call->alpha),
