@@ -1,16 +1,14 @@
 // The complex tiles: a product of complex matrices as they are stored, in one launch.
 //
 // Idea        A block computes a tile of C from tiles of A and B that cp.async brings, element by
-//             element, into a ring of stages, both k-major. A complex product is two outer products
-//             of real numbers a step along k (tile_products.hpp): four FFMAs a pair of elements, a
-//             thread with 8 x 8 outputs reads 32 floats of shared memory for 256 of them. Of two
-//             neighbours of B the real parts lie side by side, then the imaginary parts, so that
-//             neither lies in the register bank of its accumulators. Conjugates cost nothing:
-//             conj(A) conj(B) is conj(A B), A conj(B) is conj(conj(A) B), and conj(A) B has the
-//             parts of A (i conj(B)) in each other's place: so the copies of B change the places of
-//             its parts, and the store does the rest. Where tiles are few each is cut along k:
-//             between groups of warps of a block, and between blocks, of a cluster or anywhere
-//             (tile_sums.hpp).
+//             element, into a ring of stages, both k-major. Four FFMAs a pair of elements: a thread
+//             with 8 x 8 outputs reads 32 floats of shared memory for 256 FFMAs, of two steps along
+//             k in turn. Of two neighbours of B the real parts lie side by side, then the imaginary
+//             parts, so that neither lies in the register bank of its accumulators. Conjugates
+//             cost nothing: conj(A) conj(B) is conj(A B), and A conj(B) is conj(conj(A) B), so the
+//             loop knows two cases and the store turns a sign. Where tiles are few each is cut
+//             along k: between groups of warps of a block, whose sums meet in shared memory, and
+//             between blocks, of which the one that comes last adds up the parts in their order.
 // Prediction  48 TFLOP/s where tiles fill the SMs, as sgemm's async_tile has it; a product of 32
 //             cubed in 3 us.
 // Limits      One block a tile and part, no rows of tiles that take turns: sgemm's larger kernels,
@@ -20,12 +18,221 @@
 #include <utility>
 
 #include "cgemm/production.hpp"
-#include "cgemm/tile_sums.hpp"
+#include "cgemm/scalars.hpp"
+#include "cgemm/tile_operand.hpp"
+#include "cgemm/tile_plan.hpp"
+#include "device/arrival.hpp"
 #include "device/overlap.hpp"
 
 namespace KW_TARGET {
-namespace complex_tile {
 namespace {
+
+template <int index>
+struct TileOf {
+  static constexpr ComplexTileConfig config = complex_tiles[index].config;
+  static constexpr int BM = config.bm, BN = config.bn, BK = config.bk;
+  static constexpr int TM = config.tm, TN = config.tn, threads = config.threads();
+  static constexpr int threads_m = BM / TM, threads_n = BN / TN;
+  static constexpr int parts_k = config.parts_k, threads_of_part = threads / parts_k;
+  // The rows of outputs that a thread stores.
+  static constexpr int rows = TM / parts_k;
+  static constexpr int warp_m = threads_m < 8 ? threads_m : 8, warp_n = 32 / warp_m;
+  static_assert(TM % parts_k == 0 && BK % parts_k == 0);
+  static_assert(TM % 2 == 0 && TN % 2 == 0 && threads_n % warp_n == 0 && threads_m % warp_m == 0);
+  static_assert(threads % BM == 0 && threads % BN == 0 && BK % 8 == 0 && threads / 8 <= BM &&
+                BM % (threads / 8) == 0 && BN % (threads / 8) == 0);
+
+  struct Stage {
+    float2 a[BK][BM + complex_padding], b[BK][BN + complex_padding];
+  };
+  static_assert(config.stages * sizeof(Stage) == config.ring_bytes());
+};
+
+struct TileParams {
+  Cgemm problem;
+  ComplexTileCut cut;
+  float2* sums;  // [tile of all entries][part][output of a thread][thread]
+  unsigned* tickets;
+};
+
+// What a thread reads of a stage at one k: elements of a, and of b their parts, two neighbours'
+// real ones and then their imaginary ones.
+template <class T>
+struct Fragments {
+  __align__(16) float2 a[T::TM];
+  __align__(16) float b[2 * T::TN];
+
+  __device__ __forceinline__ void load(const typename T::Stage& s, int kk, int row, int col) {
+#pragma unroll
+    for (int j = 0; j < T::TN; j += 2)
+      *reinterpret_cast<float4*>(&b[2 * j]) =
+          *reinterpret_cast<const float4*>(&s.b[kk][col + j * T::threads_n]);
+#pragma unroll
+    for (int i = 0; i < T::TM; i += 2)
+      *reinterpret_cast<float4*>(&a[i]) =
+          *reinterpret_cast<const float4*>(&s.a[kk][row + i * T::threads_m]);
+  }
+  __device__ __forceinline__ float re(int j) const { return b[j / 2 * 4 + j % 2]; }
+  __device__ __forceinline__ float im(int j) const { return b[j / 2 * 4 + j % 2 + 2]; }
+};
+
+// acc += a b, or, where they differ in their conjugates, acc += conj(a) b. Row by row: an FFMA
+// reads a's element from the reuse cache, and b's and the accumulator from two register banks,
+// which OutputQuad arranges. A sum waits for the one before it: those of one part of a in turn.
+template <class T, bool differ>
+__device__ __forceinline__ void add_products(float2 (&acc)[T::TM][T::TN], const Fragments<T>& f) {
+#pragma unroll
+  for (int i = 0; i < T::TM; ++i) {
+#pragma unroll
+    for (int j = 0; j < T::TN; ++j) acc[i][j].x = fmaf(f.a[i].x, f.re(j), acc[i][j].x);
+#pragma unroll
+    for (int j = T::TN - 1; j >= 0; --j) acc[i][j].y = fmaf(f.a[i].x, f.im(j), acc[i][j].y);
+    const float to_x = differ ? f.a[i].y : -f.a[i].y, to_y = -to_x;
+#pragma unroll
+    for (int j = 0; j < T::TN; ++j) acc[i][j].x = fmaf(to_x, f.im(j), acc[i][j].x);
+#pragma unroll
+    for (int j = T::TN - 1; j >= 0; --j) acc[i][j].y = fmaf(to_y, f.re(j), acc[i][j].y);
+  }
+}
+
+template <class T, bool differ>
+__device__ __forceinline__ void multiply_stage(float2 (&acc)[T::TM][T::TN],
+                                               const typename T::Stage& s, int row, int col,
+                                               int part) {
+  if constexpr (T::config.ahead) {
+    Fragments<T> f[2];
+    f[0].load(s, part, row, col);
+#pragma unroll 1
+    for (int kk = 0; kk < T::BK; kk += 2 * T::parts_k) {
+      f[1].load(s, kk + T::parts_k + part, row, col);
+      add_products<T, differ>(acc, f[0]);
+      const int next = kk + 2 * T::parts_k;
+      f[0].load(s, (next < T::BK ? next : 0) + part, row, col);
+      add_products<T, differ>(acc, f[1]);
+    }
+  } else {
+#pragma unroll T::TM* T::TN >= 32 ? 1 : 4
+    for (int kk = 0; kk < T::BK; kk += T::parts_k) {
+      Fragments<T> f;
+      f.load(s, kk + part, row, col);
+      add_products<T, differ>(acc, f);
+    }
+  }
+}
+
+template <class T, bool differ>
+__device__ __forceinline__ void multiply(float2 (&acc)[T::TM][T::TN], const Cgemm& p,
+                                         std::int64_t entry, std::int64_t row0, std::int64_t col0,
+                                         std::int64_t k0, std::int64_t k, int row, int col,
+                                         int of_k) {
+  constexpr int stages = T::config.stages;
+  auto* const stage = gpu::dynamic_shared<typename T::Stage>();
+  ElementCopy<T::BM, T::BK, T::threads, false> a(a_of(p, entry), p.lda, p.op_a == Op::none, p.m,
+                                                 row0, k0, k);
+  ElementCopy<T::BN, T::BK, T::threads, true> b(b_of(p, entry), p.ldb, p.op_b != Op::none, p.n,
+                                                col0, k0, k);
+  // One group of copies per stage, empty ones at the end included, since async_wait counts groups.
+#pragma unroll
+  for (int s = 0; s < stages - 1; ++s) {
+    if (k0 + s * T::BK < k) a.next(stage[s].a), b.next(stage[s].b);
+    async_commit();
+  }
+  int now = 0, ahead = stages - 1;
+#pragma unroll 1
+  for (std::int64_t at = k0; at < k; at += T::BK) {
+    async_wait<stages - 2>();
+    __syncthreads();
+    if (at + (stages - 1) * T::BK < k) a.next(stage[ahead].a), b.next(stage[ahead].b);
+    async_commit();
+    multiply_stage<T, differ>(acc, stage[now], row, col, of_k);
+    now = now + 1 < stages ? now + 1 : 0;
+    ahead = ahead + 1 < stages ? ahead + 1 : 0;
+  }
+}
+
+// Two neighbours of a row of outputs in the order in which a thread leaves them in memory. What a
+// thread stores in 16 bytes comes from an aligned quad of registers, and ptxas keeps accumulators
+// in such quads throughout: so the second neighbour's parts lie in even registers and the first
+// one's in odd ones, where b has the first one's in even ones.
+struct OutputQuad {
+  __device__ __forceinline__ static float4 of(const float2& first, const float2& second) {
+    return make_float4(second.x, first.x, second.y, first.y);
+  }
+  __device__ __forceinline__ static void add(const float4& quad, float2& first, float2& second) {
+    second.x += quad.x, first.x += quad.y, second.y += quad.z, first.y += quad.w;
+  }
+};
+
+// The sums over a block's parts along k, in their order: each part's threads get those of as many
+// rows.
+template <class T>
+__device__ __forceinline__ void add_up_in_block(const float2 (&acc)[T::TM][T::TN],
+                                                float2 (&sums)[T::rows][T::TN], int part) {
+  constexpr int quads = T::TM * T::TN / 2, of_row = T::TN / 2;
+  auto* const shared = gpu::dynamic_shared<float4>();
+  const int thread = static_cast<int>(threadIdx.x) % T::threads_of_part;
+  async_wait<0>();
+  __syncthreads();  // nobody reads operands any more
+#pragma unroll
+  for (int q = 0; q < quads; ++q)
+    shared[(part * quads + q) * T::threads_of_part + thread] =
+        OutputQuad::of(acc[q / of_row][q % of_row * 2], acc[q / of_row][q % of_row * 2 + 1]);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < T::rows; ++i)
+#pragma unroll
+    for (int j = 0; j < of_row; ++j) {
+      const int q = (part * T::rows + i) * of_row + j;
+      float2 &first = sums[i][2 * j], &second = sums[i][2 * j + 1];
+      first = second = make_float2(0, 0);
+#pragma unroll
+      for (int each = 0; each < T::parts_k; ++each)
+        OutputQuad::add(shared[(each * quads + q) * T::threads_of_part + thread], first, second);
+    }
+}
+
+// Leaves this part's sums, and in the block that comes last brings those of all parts back, added
+// up in their order; false in the others.
+template <class T>
+__device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::rows][T::TN],
+                                             const TileParams& params, std::int64_t tile,
+                                             std::int64_t part) {
+  constexpr int quads = T::rows * T::TN / 2, of_row = T::TN / 2;
+  __shared__ bool is_last;
+  float4* const of_tile = reinterpret_cast<float4*>(params.sums) +
+                          tile * params.cut.parts * (quads * T::threads) + threadIdx.x;
+  float4* const own = of_tile + part * (quads * T::threads);
+#pragma unroll
+  for (int q = 0; q < quads; ++q)
+    own[q * T::threads] =
+        OutputQuad::of(acc[q / of_row][q % of_row * 2], acc[q / of_row][q % of_row * 2 + 1]);
+  if (!arrives_last(
+          is_last, static_cast<unsigned>(params.cut.parts), threadIdx.x == 0,
+          [] { __syncthreads(); }, [&] { return params.tickets + tile; }))
+    return false;
+#pragma unroll
+  for (int q = 0; q < quads; ++q)
+    acc[q / of_row][q % of_row * 2] = acc[q / of_row][q % of_row * 2 + 1] = make_float2(0, 0);
+#pragma unroll 1
+  for (std::int64_t each = 0; each < params.cut.parts; ++each) {
+    const float4* const sums = of_tile + each * (quads * T::threads);
+#pragma unroll
+    for (int q = 0; q < quads; ++q)
+      OutputQuad::add(sums[q * T::threads], acc[q / of_row][q % of_row * 2],
+                      acc[q / of_row][q % of_row * 2 + 1]);
+  }
+  return true;
+}
+
+__device__ __forceinline__ Complex finished(const Complex* before, const float2& sum, bool conj,
+                                            bool has_sum, const Complex& alpha,
+                                            const Complex& beta) {
+  Complex value{0, 0};
+  if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
+  if (is_zero(beta)) return value;
+  const Complex added = times(beta, *before);
+  return {value.re + added.re, value.im + added.im};
+}
 
 // Whether a tile has an element that is wanted.
 template <class T>
@@ -34,9 +241,46 @@ __device__ __forceinline__ bool has_wanted(const Cgemm& p, std::int64_t row0, st
   return p.triangle == Triangle::lower ? col0 < row0 + T::BM : row0 < col0 + T::BN;
 }
 
-template <int index, bool in_clusters>
-__device__ __forceinline__ void compute_tile(const TileParams& params) {
+template <class T>
+__device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
+                                      std::int64_t entry, std::int64_t row0, std::int64_t col0,
+                                      int part, bool has_sum, const Complex& alpha) {
+  const Complex beta = beta_of(p);
+  Complex* const c = c_of(p, entry);
+  const bool pairs = reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && p.ldc % 2 == 0;
+#pragma unroll
+  for (int r = 0; r < T::rows; ++r) {
+    const int i = part * T::rows + r;
+    const std::int64_t row = row0 + i / 2 * 2 * T::threads_m + i % 2;
+    if (row >= p.m) continue;
+#pragma unroll
+    for (int j = 0; j < T::TN; j += 2) {
+      const std::int64_t col = col0 + j * T::threads_n;
+      Complex* const to = c + row * p.ldc + col;
+      const auto value = [&](int next) {
+        Complex of = finished(to + next, acc[r][j + next], p.conj_b, has_sum, alpha, beta);
+        if (p.hermitian && row == col + next) of.im = 0;
+        return of;
+      };
+      const bool has_first = col < p.n && is_wanted(p, row, col);
+      const bool has_second = col + 1 < p.n && is_wanted(p, row, col + 1);
+      if (pairs && has_first && has_second) {
+        const Complex x = value(0), y = value(1);
+        *reinterpret_cast<float4*>(to) = make_float4(x.re, x.im, y.re, y.im);
+        continue;
+      }
+      if (has_first) to[0] = value(0);
+      if (has_second) to[1] = value(1);
+    }
+  }
+}
+
+template <int index>
+__global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.blocks_per_sm)
+    complex_tile(__grid_constant__ const TileParams params) {
   using T = TileOf<index>;
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const Cgemm& p = params.problem;
   const int of_k = T::parts_k == 1 ? 0 : static_cast<int>(threadIdx.x) / T::threads_of_part;
   const int thread = static_cast<int>(threadIdx.x) - of_k * T::threads_of_part;
@@ -52,7 +296,6 @@ __device__ __forceinline__ void compute_tile(const TileParams& params) {
   const std::int64_t in_entry = tile - entry * tiles;
   const std::int64_t row0 = in_entry / tiles_n * T::BM, col0 = in_entry % tiles_n * T::BN;
   if (!has_wanted<T>(p, row0, col0)) return;
-  if constexpr (in_clusters) ClusterSums<T>::open();
 
   const Complex alpha = alpha_of(p);
   const bool has_sum = p.k > 0 && !is_zero(alpha);
@@ -60,47 +303,20 @@ __device__ __forceinline__ void compute_tile(const TileParams& params) {
   const std::int64_t k = !has_sum ? 0 : end < p.k ? end : p.k;
   float2 acc[T::TM][T::TN] = {};
   if (k0 < k) {
-    using CopyA = ElementCopy<T::BM, T::BK, T::threads, false>;
-    using CopyB = ElementCopy<T::BN, T::BK, T::threads, true>;
-    CopyA a(a_of(p, entry), p.lda, p.op_a == Op::none, p.m, row0, k0);
-    CopyB b(b_of(p, entry), p.ldb, p.op_b != Op::none, p.n, col0, k0, p.conj_a != p.conj_b);
-    const auto before_last = static_cast<int>((k - k0 - 1) / T::BK);
-    const auto last_k = static_cast<int>(k - k0 - std::int64_t{T::BK} * before_last);
-    StageProducts<T, CopyA, CopyB>(a, b, before_last + 1, last_k, row, col, of_k).add_to(acc);
+    if (p.conj_a == p.conj_b)
+      multiply<T, false>(acc, p, entry, row0, col0, k0, k, row, col, of_k);
+    else
+      multiply<T, true>(acc, p, entry, row0, col0, k0, k, row, col, of_k);
   }
-  const TileStore<T> store(p, entry, row0 + row, col0 + col, has_sum, alpha);
-  const auto finish = [&](Sums<T>& sums) {
-    const int first_row = of_k * T::rows;
-    if constexpr (in_clusters)
-      return ClusterSums<T>::add_and_store(sums, static_cast<int>(params.cut.parts), store,
-                                           first_row);
-    else if (params.cut.parts == 1 || add_up_parts<T>(sums, params, tile, part))
-      store.all(sums, first_row);
-  };
   if constexpr (T::parts_k == 1) {
-    finish(acc);
+    if (params.cut.parts > 1 && !add_up_parts<T>(acc, params, tile, part)) return;
+    store<T>(acc, p, entry, row0 + row, col0 + col, of_k, has_sum, alpha);
   } else {
-    Sums<T> sums;
+    float2 sums[T::rows][T::TN];
     add_up_in_block<T>(acc, sums, of_k);
-    finish(sums);
+    if (params.cut.parts > 1 && !add_up_parts<T>(sums, params, tile, part)) return;
+    store<T>(sums, p, entry, row0 + row, col0 + col, of_k, has_sum, alpha);
   }
-}
-
-template <int index>
-__global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.blocks_per_sm)
-    complex_tile_kernel(__grid_constant__ const TileParams params) {
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  compute_tile<index, false>(params);
-}
-
-// For the blocks of clusters. Without clusters it is compiled empty, and not launched.
-template <int index>
-__global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.blocks_per_sm)
-    complex_tile_cluster([[maybe_unused]] __grid_constant__ const TileParams params) {
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  if constexpr (has_clusters) compute_tile<index, true>(params);
 }
 
 // --- the rows of the registry
@@ -129,25 +345,19 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Works
   auto cut = plan.data.get<ComplexTileCut>();
   while (complex_sums_bytes(tile, p, cut) > workspace.bytes)
     cut = complex_cut(tile, p, cut.parts / 2);
-  auto* kernel = complex_tile_kernel<index>;
-  if constexpr (tile.clusters) {
-    if (cut.in_cluster) kernel = complex_tile_cluster<index>;
-  }
   // A batch of more blocks than a launch has is one of short sums, and goes in several.
   const std::int64_t an_entry = complex_tile_count(tile, p) * cut.parts;
   const std::int64_t at_once = most_blocks / std::max<std::int64_t>(an_entry, 1);
   for (std::int64_t first = 0; first < p.batch; first += at_once) {
     const Cgemm part = some_entries(p, first, std::min(at_once, p.batch - first));
-    const Status status = gpu::launch(
-        kernel,
-        {.grid = dim3(static_cast<unsigned>(an_entry * part.batch)),
-         .block = dim3(tile.threads()),
-         .shared_bytes =
-             static_cast<std::size_t>(cut.in_cluster ? tile.cluster_bytes() : tile.shared_bytes()),
-         .stream = stream,
-         .overlap = true,
-         .cluster = cut.in_cluster ? static_cast<int>(cut.parts) : 1},
-        {part, cut, static_cast<float2*>(workspace.data), workspace.tickets});
+    const Status status =
+        gpu::launch(complex_tile<index>,
+                    {.grid = dim3(static_cast<unsigned>(an_entry * part.batch)),
+                     .block = dim3(tile.threads()),
+                     .shared_bytes = static_cast<std::size_t>(tile.shared_bytes()),
+                     .stream = stream,
+                     .overlap = true},
+                    {part, cut, static_cast<float2*>(workspace.data), workspace.tickets});
     if (!status.ok()) return status;
   }
   return Status::success();
@@ -165,11 +375,9 @@ KernelList<Cgemm> rows(std::integer_sequence<int, i...>) {
 }
 
 }  // namespace
-}  // namespace complex_tile
 
 KernelList<Cgemm> cgemm_tile_rows() {
-  return complex_tile::rows(
-      std::make_integer_sequence<int, static_cast<int>(std::size(complex_tiles))>());
+  return rows(std::make_integer_sequence<int, static_cast<int>(std::size(complex_tiles))>());
 }
 
 }  // namespace KW_TARGET

@@ -13,7 +13,6 @@
 #include "cgemm/tile_tuning.hpp"
 #include "gpu/device.hpp"
 #include "sgemm/memory_time.hpp"
-#include "sgemm/stream/clusters.hpp"
 
 namespace kw {
 
@@ -25,7 +24,6 @@ inline std::int64_t complex_tile_count(const ComplexTileConfig& tile, const Cgem
 // what is left.
 struct ComplexTileCut {
   std::int64_t parts = 1, share = 0;
-  bool in_cluster = false;  // the parts of a tile are a cluster, and need no workspace
 };
 
 inline ComplexTileCut complex_cut(const ComplexTileConfig& tile, const Cgemm& p,
@@ -38,7 +36,7 @@ inline ComplexTileCut complex_cut(const ComplexTileConfig& tile, const Cgemm& p,
 // The sums of all parts.
 inline std::size_t complex_sums_bytes(const ComplexTileConfig& tile, const Cgemm& p,
                                       const ComplexTileCut& cut) {
-  if (cut.parts == 1 || cut.in_cluster) return 0;
+  if (cut.parts == 1) return 0;
   return static_cast<std::size_t>(complex_tile_count(tile, p) * p.batch * cut.parts) *
          static_cast<std::size_t>(tile.bm * tile.bn) * sizeof(Complex);
 }
@@ -64,31 +62,22 @@ inline double complex_blocks(const ComplexTileConfig& tile, const Cgemm& p,
   return std::ceil(all * std::min(1.0, 0.5 + 0.5 * diagonal));
 }
 
-// SMs that a launch's blocks can be on: a GPC holds whole clusters only.
-inline double complex_sms(const ComplexTileConfig& tile, const ComplexTileCut& cut,
-                          const Device& device) {
-  const int sms = std::max(device.sm_count, 1);
-  if (!cut.in_cluster) return sms;
-  const int per_sm = std::min(tile.blocks_per_sm, 2);
-  return static_cast<double>(blocks_in_clusters(sms, per_sm, static_cast<int>(cut.parts))) / per_sm;
-}
-
 inline double predict_complex_us(const ComplexTile& tile, const Cgemm& p, const ComplexTileCut& cut,
                                  const Device& device) {
   const ComplexTileTimes& t = tile.times;
+  const double sms = std::max(device.sm_count, 1);
   const double blocks = complex_blocks(tile.config, p, cut);
-  const double most = std::ceil(blocks / complex_sms(tile.config, cut, device));  // on one SM
+  const double most = std::ceil(blocks / sms);  // on one SM
   const double turns = std::ceil(most / tile.config.blocks_per_sm);
   const auto stages = static_cast<double>(p.loop_k() == 0 ? 0 : cut.share);
   const double busy = most * (stages * t.busy_us + t.block_us);
   const double alone = turns * (stages * t.alone_us + t.block_us);
   const ComplexSplitTuning& split = complex_split_tuning;
-  double sum_us = 0;
-  if (cut.in_cluster)
-    sum_us = split.cluster_us + split.each_cluster_us * most;
-  else if (cut.parts > 1)
-    sum_us = split.parts_us + split.each_part_us * static_cast<double>(cut.parts) *
-                                  std::max(1.0, std::ceil(most / static_cast<double>(cut.parts)));
+  const double sum_us =
+      cut.parts == 1
+          ? 0
+          : split.parts_us + split.each_part_us * static_cast<double>(cut.parts) *
+                                 std::max(1.0, std::ceil(most / static_cast<double>(cut.parts)));
   const double memory = memory_us(complex_operand_bytes(p), device);
   return t.first_us + std::max({busy, alone, memory}) + sum_us;
 }
@@ -109,28 +98,14 @@ inline TimedComplexCut fastest_complex_cut(const ComplexTile& tile, const Cgemm&
           ? 1
           : std::max(fewest, std::min<std::int64_t>(p.loop_k() / split.least_k, split.most_parts));
   TimedComplexCut best;
-  const auto consider = [&](const ComplexTileCut& cut) {
-    const double us = predict_complex_us(tile, p, cut, device);
-    if (us < best.us) best = {cut, us};
-  };
-  // More parts than the SMs hold at once only add work.
-  const auto is_full = [&](std::int64_t parts) {
-    return tiles * parts >
-           std::int64_t{2} * tile.config.blocks_per_sm * std::max(device.sm_count, 1);
-  };
   for (std::int64_t parts = std::min(fewest, most); parts <= most;
        parts += std::max<std::int64_t>(parts / 8, 1)) {
-    consider(complex_cut(tile.config, p, parts));
-    if (is_full(parts)) break;
-  }
-  if (!tile.config.clusters || !device_has_clusters(device)) return best;
-  for (std::int64_t parts = std::max<std::int64_t>(fewest, 2); parts <= split.most_in_cluster;
-       ++parts) {
-    ComplexTileCut cut = complex_cut(tile.config, p, parts);
-    cut.in_cluster = cut.parts == parts;
-    if (!cut.in_cluster || parts * split.least_cluster_k > p.loop_k()) break;
-    consider(cut);
-    if (is_full(parts)) break;
+    const ComplexTileCut cut = complex_cut(tile.config, p, parts);
+    const double us = predict_complex_us(tile, p, cut, device);
+    if (us < best.us) best = {cut, us};
+    // More parts than the SMs hold at once only add work.
+    if (tiles * parts > std::int64_t{2} * tile.config.blocks_per_sm * std::max(device.sm_count, 1))
+      break;
   }
   return best;
 }

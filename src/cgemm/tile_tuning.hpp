@@ -11,20 +11,14 @@ struct ComplexTileConfig {
   int tm, tn;  // outputs per thread
   int stages;  // of the ring
   int blocks_per_sm;
-  int parts_k = 1;        // groups of threads that share the tile along k
-  bool clusters = false;  // whether the blocks of a cluster can share a tile
+  int parts_k = 1;     // groups of threads that share the tile along k
+  bool ahead = false;  // fragments of two steps along k
 
   constexpr int threads() const { return bm / tm * (bn / tn) * parts_k; }
   constexpr int ring_bytes() const { return stages * bk * (bm + bn + 4) * 8; }
   constexpr int sums_bytes() const { return parts_k == 1 ? 0 : parts_k * bm * bn * 8; }
   constexpr int shared_bytes() const {
     return ring_bytes() > sums_bytes() ? ring_bytes() : sums_bytes();
-  }
-  // With the parts of what a block of a cluster adds up: each of up to 8 blocks may own a quad of
-  // outputs more than its share. And an mbarrier at the end.
-  constexpr int cluster_bytes() const {
-    const int received = (bm * bn / 2 + 7 * threads()) * 16;
-    return (shared_bytes() > received ? shared_bytes() : received) + 16;
   }
 };
 
@@ -51,19 +45,9 @@ struct ComplexSplitTuning {
   std::int64_t least_k;      // k of a part
   int most_parts;
   double parts_us, each_part_us;  // what the sum over parts takes
-  std::int64_t least_cluster_k;   // k of a part, where the parts of a tile are a cluster
-  std::int64_t most_in_cluster;
-  double cluster_us, each_cluster_us;  // what their sum takes: and for each block of an SM
 };
-inline constexpr ComplexSplitTuning complex_split_tuning = {.longest_sum = 2048,
-                                                            .least_k = 64,
-                                                            .most_parts = 64,
-                                                            .parts_us = 1.0,
-                                                            .each_part_us = 0.25,
-                                                            .least_cluster_k = 32,
-                                                            .most_in_cluster = 8,
-                                                            .cluster_us = 1.5,
-                                                            .each_cluster_us = 0.58};
+inline constexpr ComplexSplitTuning complex_split_tuning = {
+    .longest_sum = 2048, .least_k = 64, .most_parts = 64, .parts_us = 1.0, .each_part_us = 0.25};
 
 // Fitted to squares, batches and random products on an NVIDIA H200; off by a twentieth on average
 // where a tile is near the fastest.
@@ -107,38 +91,44 @@ inline constexpr ComplexTile complex_tiles[] = {
      .config = {.bm = 64, .bn = 16, .bk = 16, .tm = 4, .tn = 4, .stages = 3, .blocks_per_sm = 6},
      .times = {.first_us = 3.01, .alone_us = 1.11, .busy_us = 0.480, .block_us = 0.35}},
     {.name = "cgemm_64x64",
-     .idea = "complex tile of eight warps, 4 x 4 outputs a thread",
+     .idea = "complex tile of four warps, 8 x 4 outputs a thread",
+     .config = {.bm = 64, .bn = 64, .bk = 8, .tm = 8, .tn = 4, .stages = 3, .blocks_per_sm = 4},
+     .times = {.first_us = 4.14, .alone_us = 1.00, .busy_us = 0.816, .block_us = 1.38}},
+    {.name = "cgemm_64x64k2",
+     .idea = "complex tile of two groups of two warps along k, 8 x 8 outputs a thread",
      .config = {.bm = 64,
                 .bn = 64,
-                .bk = 16,
-                .tm = 4,
-                .tn = 4,
-                .stages = 3,
-                .blocks_per_sm = 2,
-                .clusters = true},
-     .times = {.first_us = 0.39, .alone_us = 1.64, .busy_us = 1.463, .block_us = 1.63}},
-    {.name = "cgemm_64x64w",
-     .idea = "complex tile of four warps, 4 x 8 outputs a thread",
-     .config = {.bm = 64,
-                .bn = 64,
-                .bk = 16,
-                .tm = 4,
-                .tn = 8,
-                .stages = 3,
-                .blocks_per_sm = 2,
-                .clusters = true},
-     .times = {.first_us = 1.96, .alone_us = 1.75, .busy_us = 1.456, .block_us = 0.55}},
-    {.name = "cgemm_128x128",
-     .idea = "complex tile of eight warps, 8 x 8 outputs a thread",
-     .config = {.bm = 128,
-                .bn = 128,
                 .bk = 16,
                 .tm = 8,
                 .tn = 8,
                 .stages = 3,
+                .blocks_per_sm = 2,
+                .parts_k = 2,
+                .ahead = true},
+     .times = {.first_us = 3.14, .alone_us = 1.71, .busy_us = 1.460, .block_us = 2.22}},
+    {.name = "cgemm_64x64k4",
+     .idea = "complex tile of the same, four groups",
+     .config = {.bm = 64,
+                .bn = 64,
+                .bk = 16,
+                .tm = 8,
+                .tn = 8,
+                .stages = 2,
                 .blocks_per_sm = 1,
-                .clusters = true},
-     .times = {.first_us = 0.10, .alone_us = 5.31, .busy_us = 5.306, .block_us = 9.28}},
+                .parts_k = 4,
+                .ahead = true},
+     .times = {.first_us = 1.37, .alone_us = 1.54, .busy_us = 0.423, .block_us = 3.93}},
+    {.name = "cgemm_128x64",
+     .idea = "complex tile of four warps, 8 x 8 outputs a thread",
+     .config = {.bm = 128,
+                .bn = 64,
+                .bk = 16,
+                .tm = 8,
+                .tn = 8,
+                .stages = 3,
+                .blocks_per_sm = 2,
+                .ahead = true},
+     .times = {.first_us = 6.00, .alone_us = 3.28, .busy_us = 2.905, .block_us = 5.62}},
 };
 
 }  // namespace kw

@@ -58,20 +58,6 @@ __device__ __forceinline__ void wait_for_cluster() {
 #endif
 }
 
-// All threads of the cluster meet. What each has done before is over for the others: they may write
-// to its shared memory.
-__device__ __forceinline__ void meet_in_cluster() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile(
-      "fence.mbarrier_init.release.cluster;\n\tbarrier.cluster.arrive.release.aligned;\n\t"
-      "barrier.cluster.wait.acquire.aligned;" ::
-          : "memory");
-#else
-  arrive_at_cluster();
-  wait_for_cluster();
-#endif
-}
-
 // Sends 16 bytes to block `rank` of the cluster, which has initialised its barrier and does not
 // leave the kernel before they have come. `to` and `barrier` are addresses of this block's dynamic
 // shared memory: the bytes land where the same address lies in the other block, and then count at
