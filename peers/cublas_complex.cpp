@@ -24,6 +24,24 @@ cublasOperation_t to_cublas(Op op, bool conj) {
   return op == Op::none ? CUBLAS_OP_N : conj ? CUBLAS_OP_C : CUBLAS_OP_T;
 }
 
+// C's transpose, as its memory is for cuBLAS: of csyrk the same matrix, of cherk its conjugate. A's
+// memory is A transposed.
+Status update(cublasHandle_t handle, const Cgemm& p, const cuComplex* alpha,
+              const cuComplex* beta) {
+  const cublasFillMode_t fill =
+      p.triangle == Triangle::lower ? CUBLAS_FILL_MODE_UPPER : CUBLAS_FILL_MODE_LOWER;
+  const bool is_plain = p.op_a == Op::none;
+  const auto* const a = reinterpret_cast<const cuComplex*>(p.a);
+  auto* const c = reinterpret_cast<cuComplex*>(p.c);
+  if (p.hermitian)
+    return check(cublasCherk_v2_64(handle, fill, is_plain ? CUBLAS_OP_C : CUBLAS_OP_N, p.m, p.k,
+                                   &alpha->x, a, p.lda, &beta->x, c, p.ldc),
+                 "cublasCherk_v2_64");
+  return check(cublasCsyrk_v2_64(handle, fill, is_plain ? CUBLAS_OP_T : CUBLAS_OP_N, p.m, p.k,
+                                 alpha, a, p.lda, beta, c, p.ldc),
+               "cublasCsyrk_v2_64");
+}
+
 // As multiply() of cublas.cpp.
 Status multiply(cublasHandle_t handle, const Cgemm& p, const cuComplex* alpha,
                 const cuComplex* beta) {
@@ -31,6 +49,7 @@ Status multiply(cublasHandle_t handle, const Cgemm& p, const cuComplex* alpha,
   const auto* const a = reinterpret_cast<const cuComplex*>(p.a);
   const auto* const b = reinterpret_cast<const cuComplex*>(p.b);
   auto* const c = reinterpret_cast<cuComplex*>(p.c);
+  if (p.triangle != Triangle::none) return update(handle, p, alpha, beta);
   if (p.by_pointers()) {
     const auto arrays = [](const Complex* const* of) {
       return reinterpret_cast<const cuComplex* const*>(of);

@@ -112,6 +112,9 @@ struct Product {
   // Matrices and scalars are complex: sizes and strides count complex elements, pointers lead to
   // their real parts, and there is nothing beside them.
   bool is_complex = false;
+  bool is_hermitian = false;  // cherk: a complex syrk with real scalars
+
+  bool has_complex_scalars() const { return is_complex && !is_hermitian; }
 };
 
 constexpr std::size_t element_bytes(const Product& p) {

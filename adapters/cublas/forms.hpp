@@ -79,6 +79,12 @@
       const float *beta, float *c, Int ldc
 #define KW_ARGUMENTS_syrk handle, fill, op_a, n, k, alpha, a, lda, beta, c, ldc
 
+#define KW_PARAMETERS_csyrk(Int) KW_PARAMETERS_syrk(Int)
+#define KW_ARGUMENTS_csyrk KW_ARGUMENTS_syrk
+// Its scalars are real.
+#define KW_PARAMETERS_cherk(Int) KW_PARAMETERS_syrk(Int)
+#define KW_ARGUMENTS_cherk KW_ARGUMENTS_syrk
+
 #define KW_PARAMETERS_syrkx(Int)                                                                  \
   Handle handle, Enum fill, Enum op_a, Int n, Int k, const float *alpha, const float *a, Int lda, \
       const float *b, Int ldb, const float *beta, float *c, Int ldc

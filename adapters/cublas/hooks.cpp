@@ -175,6 +175,22 @@ KW_DECODE(syrk) {
   return call;
 }
 
+// With the other operation of the two that a routine has: of cherk a conjugate, and of csyrk none.
+KW_DECODE(csyrk) {
+  Call call = decode_syrk<Int>(vendor, symbol, KW_ARGUMENTS_syrk);
+  make_complex(op_a, op_n, &call);
+  if (op_a == op_c) call.reason = Reason::arguments;
+  return call;
+}
+
+KW_DECODE(cherk) {
+  Call call = decode_syrk<Int>(vendor, symbol, KW_ARGUMENTS_syrk);
+  make_complex(op_a, op_n, &call);
+  call.product.is_hermitian = true;
+  if (op_a == op_t) call.reason = Reason::arguments;
+  return call;
+}
+
 KW_DECODE(syrkx) {
   Call call = to_call<Int>(
       symbol, vendor, {handle, op_a, other(op_a), n, n, k, alpha, a, lda, b, ldb, beta, c, ldc});
@@ -261,6 +277,8 @@ KW_SERVED(cgemm)
 KW_SERVED(cgemm_batched)
 KW_SERVED(cgemm_strided)
 KW_SERVED(syrk)
+KW_SERVED(csyrk)
+KW_SERVED(cherk)
 KW_SERVED(syrkx)
 KW_SERVED(syr2k)
 KW_SERVED(symm)

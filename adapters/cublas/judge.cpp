@@ -56,7 +56,7 @@ Reason check_arguments(const Product& p) {
     if (stride < 0) return Reason::arguments;
   }
   const bool alpha_is_zero =
-      !p.scalars_on_device && p.alpha[0] == 0 && (!p.is_complex || p.alpha[1] == 0);
+      !p.scalars_on_device && p.alpha[0] == 0 && (!p.has_complex_scalars() || p.alpha[1] == 0);
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch == 0 || alpha_is_zero) {
     return Reason::nothing_to_do;
   }

@@ -17,7 +17,7 @@ namespace {
 // multiple of 16.
 std::int64_t kind_of(const float* scalar, const Product& p) {
   if (p.scalars_on_device) return 3;
-  if (p.is_complex && scalar[1] != 0) return 4;
+  if (p.has_complex_scalars() && scalar[1] != 0) return 4;
   return *scalar == 0 ? 0 : *scalar == 1 ? 1 : 2;
 }
 std::int64_t last_bits(const void* address) {
@@ -43,9 +43,12 @@ struct Products {
 };
 template <class One, class Strided, class Pointers>
 Products(One, Strided, Pointers) -> Products<One, Strided, Pointers>;
-template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm, class Potrf>
+template <class Syrk, class Csyrk, class Cherk, class Syrkx, class Symm, class Trmm, class Trsm,
+          class Potrf>
 struct Routines {
   Syrk syrk;
+  Csyrk csyrk;
+  Cherk cherk;
   Syrkx syrkx, syr2k;
   Symm symm;
   Trmm trmm;
@@ -53,9 +56,10 @@ struct Routines {
   Potrf potrf;
 };
 
-template <class Syrk, class Syrkx, class Symm, class Trmm, class Trsm, class Potrf>
-Routines(Syrk, Syrkx, Syrkx, Symm, Trmm, Trsm, Potrf)
-    -> Routines<Syrk, Syrkx, Symm, Trmm, Trsm, Potrf>;
+template <class Syrk, class Csyrk, class Cherk, class Syrkx, class Symm, class Trmm, class Trsm,
+          class Potrf>
+Routines(Syrk, Csyrk, Cherk, Syrkx, Syrkx, Symm, Trmm, Trsm, Potrf)
+    -> Routines<Syrk, Csyrk, Cherk, Syrkx, Symm, Trmm, Trsm, Potrf>;
 
 // A routine of level 3, by one of these.
 template <class Library, class Call>
@@ -67,6 +71,15 @@ kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {
   auto* const c = static_cast<float*>(p.c);
   switch (p.routine) {
     case Routine::syrk:
+      if (p.is_complex) {
+        const auto* const complex_a = as<kwComplex>(p.a);
+        auto* const complex_c = static_cast<kwComplex*>(p.c);
+        if (p.is_hermitian)
+          return call(kw.cherk, p.layout, uplo, p.op_a, p.n, p.k, p.alpha, complex_a, p.lda, p.beta,
+                      complex_c, p.ldc);
+        return call(kw.csyrk, p.layout, uplo, p.op_a, p.n, p.k, as<kwComplex>(p.alpha), complex_a,
+                    p.lda, as<kwComplex>(p.beta), complex_c, p.ldc);
+      }
       return call(kw.syrk, p.layout, uplo, p.op_a, p.n, p.k, p.alpha, a, p.lda, p.beta, c, p.ldc);
     case Routine::syrkx:
     case Routine::syr2k:
@@ -166,7 +179,7 @@ Lane::Key Lane::key_of(const Call& call) {
   put(p.layout, 1);
   put(p.op_a, 2);
   put(p.op_b, 2);
-  put(p.is_complex ? 1 : 0, 1);
+  put((p.is_complex ? 1 : 0) + (p.is_hermitian ? 2 : 0), 2);
   put(static_cast<std::int64_t>(p.form), 2);
   put(call.pedantic ? 1 : 0, 1);
   put(static_cast<std::int64_t>(p.routine), 3);
@@ -227,8 +240,9 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
   const KernelwrightLibrary& kw = library();
   const Products real = {kw.kwPlanSgemm, kw.kwPlanSgemmStridedBatched, kw.kwPlanSgemmBatched};
   const Products complex = {kw.kwPlanCgemm, kw.kwPlanCgemmStridedBatched, kw.kwPlanCgemmBatched};
-  const Routines routines = {kw.kwPlanSsyrk, kw.kwPlanSsyrkx, kw.kwPlanSsyr2k, kw.kwPlanSsymm,
-                             kw.kwPlanStrmm, kw.kwPlanStrsm,  kw.kwPlanSpotrf};
+  const Routines routines = {kw.kwPlanSsyrk,  kw.kwPlanCsyrk,  kw.kwPlanCherk,
+                             kw.kwPlanSsyrkx, kw.kwPlanSsyr2k, kw.kwPlanSsymm,
+                             kw.kwPlanStrmm,  kw.kwPlanStrsm,  kw.kwPlanSpotrf};
   const auto ask = [&](auto function, auto... arguments) {
     return function(handle_, arguments..., plan);
   };
@@ -264,8 +278,8 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   const KernelwrightLibrary& kw = library();
   const Products real = {kw.kwSgemm, kw.kwSgemmStridedBatched, kw.kwSgemmBatched};
   const Products complex = {kw.kwCgemm, kw.kwCgemmStridedBatched, kw.kwCgemmBatched};
-  const Routines routines = {kw.kwSsyrk, kw.kwSsyrkx, kw.kwSsyr2k, kw.kwSsymm,
-                             kw.kwStrmm, kw.kwStrsm,  kw.kwSpotrf};
+  const Routines routines = {kw.kwSsyrk, kw.kwCsyrk, kw.kwCherk, kw.kwSsyrkx, kw.kwSsyr2k,
+                             kw.kwSsymm, kw.kwStrmm, kw.kwStrsm, kw.kwSpotrf};
   return with_functions(product, real, complex, routines, [&](auto function, auto... arguments) {
     return function(handle_, arguments...);
   });

@@ -19,7 +19,8 @@ namespace kw::cublas {
   row(kwSsymm) row(kwStrmm) row(kwStrsm) row(kwPlanSsyrk) row(kwPlanSsyrkx) row(kwPlanSsyr2k) \
   row(kwPlanSsymm) row(kwPlanStrmm) row(kwPlanStrsm) row(kwSpotrf) row(kwPlanSpotrf) row(kwCgemm) \
   row(kwCgemmStridedBatched) row(kwCgemmBatched) row(kwPlanCgemm) row(kwPlanCgemmStridedBatched) \
-  row(kwPlanCgemmBatched) row(kwDeviceName) row(kwStatusString) \
+  row(kwPlanCgemmBatched) row(kwCsyrk) row(kwCherk) row(kwPlanCsyrk) row(kwPlanCherk) \
+  row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)
 // clang-format on
 

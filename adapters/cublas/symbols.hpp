@@ -47,6 +47,10 @@
   row(cublasCgemmBatched_64, cgemm_batched, std::int64_t, cublas)        \
   row(cublasCgemmStridedBatched, cgemm_strided, int, cublas)             \
   row(cublasCgemmStridedBatched_64, cgemm_strided, std::int64_t, cublas) \
+  row(cublasCsyrk_v2, csyrk, int, cublas)                                \
+  row(cublasCsyrk_v2_64, csyrk, std::int64_t, cublas)                    \
+  row(cublasCherk_v2, cherk, int, cublas)                                \
+  row(cublasCherk_v2_64, cherk, std::int64_t, cublas)                    \
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)

@@ -1,8 +1,17 @@
-// Single-precision complex matrix products: one, or many of one shape in one call.
+// Single-precision complex matrix products: one, or many of one shape in one call; and updates of a
+// triangle.
 //
-// C = alpha * op(A) * op(B) + beta * C, where op(A) is m x k, op(B) is k x n and C is m x n, of
-// std::complex<float>: real and imaginary part next to each other, at a multiple of 8 bytes.
+// cgemm   C = alpha * op(A) * op(B) + beta * C, where op(A) is m x k, op(B) is k x n and C is m x n
+// csyrk   C = alpha * op(A) * op(A)^T + beta * C, one triangle of a square C; op(A) is n x k
+// cherk   C = alpha * op(A) * op(A)^H + beta * C likewise, of a Hermitian C, with real scalars
 //
+// Elements are std::complex<float>: real and imaginary part next to each other, at a multiple of 8
+// bytes.
+//
+// Triangle   `uplo` of C with its diagonal; of the other one nothing is read or written. A's op is
+//            Op::none or, of csyrk, Op::transpose, of cherk Op::conjugate_transpose. The imaginary
+//            parts of a Hermitian C's diagonal are not read, and become 0. alpha == 0 or k == 0,
+//            and beta == 1: nothing is written.
 // Views      as sgemm.hpp has them, counted in complex elements; an operand's op may also be
 //            Op::conjugate_transpose.
 // Scalars    alpha == 0 or k == 0: A and B are not read. beta == 0: C is not read, NaN there is
@@ -27,6 +36,7 @@
 
 #include "kernelwright/context.hpp"
 #include "kernelwright/export.h"
+#include "kernelwright/level3.hpp"
 #include "kernelwright/math.hpp"
 #include "kernelwright/matrix.hpp"
 
@@ -104,5 +114,27 @@ KW_API std::size_t cgemm_batched_workspace_bytes(
     const Context& context, ComplexScalar alpha, MatrixPointers<const std::complex<float>> a,
     MatrixPointers<const std::complex<float>> b, ComplexScalar beta,
     MatrixPointers<std::complex<float>> c, std::int64_t batch, const CgemmOptions& options = {});
+
+/// An update of a triangle by A and A transposed.
+KW_API void csyrk(Context& context, Uplo uplo, ComplexScalar alpha,
+                  MatrixView<const std::complex<float>> a, ComplexScalar beta,
+                  MatrixView<std::complex<float>> c, const CgemmOptions& options = {});
+
+/// Workspace that the same call of `csyrk` has use for.
+KW_API std::size_t csyrk_workspace_bytes(const Context& context, Uplo uplo, ComplexScalar alpha,
+                                         MatrixView<const std::complex<float>> a,
+                                         ComplexScalar beta, MatrixView<std::complex<float>> c,
+                                         const CgemmOptions& options = {});
+
+/// An update of a triangle of a Hermitian matrix by A and its conjugate transpose.
+KW_API void cherk(Context& context, Uplo uplo, Scalar alpha,
+                  MatrixView<const std::complex<float>> a, Scalar beta,
+                  MatrixView<std::complex<float>> c, const CgemmOptions& options = {});
+
+/// Workspace that the same call of `cherk` has use for.
+KW_API std::size_t cherk_workspace_bytes(const Context& context, Uplo uplo, Scalar alpha,
+                                         MatrixView<const std::complex<float>> a, Scalar beta,
+                                         MatrixView<std::complex<float>> c,
+                                         const CgemmOptions& options = {});
 
 }  // namespace kw

@@ -346,6 +346,34 @@ KW_API kwStatus_t kwPlanCgemmBatched(kwHandle_t handle, kwLayout_t layout, kwOp_
                                      kwComplex* const* c, int64_t ldc, int64_t batch,
                                      kwSgemmPlan* plan);
 
+/* C = alpha op(A) op(A)^T + beta C of one triangle of a complex C, of which the other one is
+ * neither read nor written; op(A) is n x k, op KW_OP_NONE or KW_OP_TRANSPOSE. */
+KW_API kwStatus_t kwCsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                          int64_t k, const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                          const kwComplex* beta, kwComplex* c, int64_t ldc);
+KW_API kwStatus_t kwCsyrkWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo,
+                                        kwOp_t op, int64_t n, int64_t k, const kwComplex* alpha,
+                                        const kwComplex* a, int64_t lda, const kwComplex* beta,
+                                        kwComplex* c, int64_t ldc, size_t* bytes);
+KW_API kwStatus_t kwPlanCsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                              int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a,
+                              int64_t lda, const kwComplex* beta, kwComplex* c, int64_t ldc,
+                              kwSgemmPlan* plan);
+/* C = alpha op(A) op(A)^H + beta C likewise, of a Hermitian C: its diagonal is real, and the
+ * imaginary parts there are not read and become 0. alpha and beta are floats; op is KW_OP_NONE or
+ * KW_OP_CONJUGATE_TRANSPOSE. */
+KW_API kwStatus_t kwCherk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                          int64_t k, const float* alpha, const kwComplex* a, int64_t lda,
+                          const float* beta, kwComplex* c, int64_t ldc);
+KW_API kwStatus_t kwCherkWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo,
+                                        kwOp_t op, int64_t n, int64_t k, const float* alpha,
+                                        const kwComplex* a, int64_t lda, const float* beta,
+                                        kwComplex* c, int64_t ldc, size_t* bytes);
+KW_API kwStatus_t kwPlanCherk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                              int64_t n, int64_t k, const float* alpha, const kwComplex* a,
+                              int64_t lda, const float* beta, kwComplex* c, int64_t ldc,
+                              kwSgemmPlan* plan);
+
 /* C = alpha op(A) op(B) + beta C of matrices in host memory, of any kind and size: tiles of them go
  * through the device, of whose memory the call takes at most device_bytes (0: three quarters)
  * beside the handle's workspace. In the handle's arithmetic, without its epilogue; alpha and beta

@@ -48,6 +48,7 @@ __all__ = [
     "attention",
     "devices",
     "gemm",
+    "herk",
     "layer_norm",
     "log_softmax",
     "matmul",
@@ -73,7 +74,7 @@ __all__ = [
 
 from ._attention import attention
 from ._devices import Device, devices, plan, synchronize
-from ._level3 import symm, syrk, trmm, trsm
+from ._level3 import herk, symm, syrk, trmm, trsm
 from ._out_of_core import matmul_out_of_core
 from ._reductions import argmax, argmin, max, mean, min, min_max, norm, sum, sum_of_squares, var
 from ._rowwise import layer_norm, log_softmax, rms_norm, softmax

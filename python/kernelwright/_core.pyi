@@ -20,8 +20,11 @@ def attention(
     q: Any, k: Any, v: Any, out: Any, mask: Any, scale: Optional[float], causal: int, math: Optional[str],
     stream: Optional[int], trusted: bool,
 ) -> Any: ...
-def syrk(
+def herk(
     alpha: float, a: Any, beta: float, out: Any, upper: bool, transpose: bool, math: Optional[str], stream: Optional[int]
+) -> Any: ...
+def syrk(
+    alpha: complex, a: Any, beta: complex, out: Any, upper: bool, transpose: bool, math: Optional[str], stream: Optional[int]
 ) -> Any: ...
 def symm(
     alpha: float, a: Any, b: Any, beta: float, out: Any, upper: bool, right: bool, math: Optional[str], stream: Optional[int]

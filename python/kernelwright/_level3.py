@@ -1,4 +1,4 @@
-"""Products and solves with symmetric and triangular float32 matrices.
+"""Products and solves with symmetric and triangular float32 matrices; updates of complex64 ones too.
 
 a, b, out  Matrices; of a the triangle `uplo` is read, and its other elements may be anything.
 uplo       "lower" or "upper".
@@ -28,12 +28,12 @@ def _is_second(name: str, value: str, first: str, second: str) -> bool:
 
 
 def syrk(
-    a: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, uplo: Uplo = "lower", transpose: bool = False,
-    math: str = "fp32", stream: Optional[int] = None,
+    a: Any, *, alpha: complex = 1.0, beta: complex = 0.0, out: Any = None, uplo: Uplo = "lower",
+    transpose: bool = False, math: str = "fp32", stream: Optional[int] = None,
 ) -> Any:  # fmt: skip
     """alpha · a aᵀ + beta · out, or of aᵀ a where `transpose`: of the result the triangle `uplo` alone.
 
-    a    (n, k), or (k, n) where `transpose`.
+    a    (n, k), or (k, n) where `transpose`; float32 or complex64. alpha and beta may be complex where a is.
     out  (n, n), of which the other triangle stays; in a new result that is 0.
 
     >>> import numpy as np, kernelwright as kw
@@ -42,6 +42,24 @@ def syrk(
            [11., 25.]], dtype=float32)
     """
     return _core.syrk(alpha, a, beta, out, _is_second("uplo", uplo, "lower", "upper"), transpose, math, stream)
+
+
+def herk(
+    a: Any, *, alpha: float = 1.0, beta: float = 0.0, out: Any = None, uplo: Uplo = "lower", transpose: bool = False,
+    math: str = "fp32", stream: Optional[int] = None,
+) -> Any:  # fmt: skip
+    """alpha · a aᴴ + beta · out, or of aᴴ a where `transpose`: of the Hermitian result the triangle `uplo` alone.
+
+    a    (n, k), or (k, n) where `transpose`; complex64. Where it lies by rows and out by columns, or the other way, it
+         is copied, with a CopyWarning. Of a float32 a this is `syrk`.
+    out  (n, n), of which the other triangle stays; in a new result that is 0. The imaginary parts on its diagonal are
+         not read, and become 0.
+
+    >>> import numpy as np, kernelwright as kw
+    >>> kw.herk(np.array([[1, 2j]], dtype=np.complex64))
+    array([[5.+0.j]], dtype=complex64)
+    """
+    return _core.herk(alpha, a, beta, out, _is_second("uplo", uplo, "lower", "upper"), transpose, math, stream)
 
 
 def symm(

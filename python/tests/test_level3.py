@@ -38,6 +38,35 @@ def test_syrk(rng, of_a, of_out, uplo, transpose):
     within(out, expected, 16)
 
 
+@pytest.mark.filterwarnings("ignore::kernelwright.CopyWarning")
+@pytest.mark.parametrize("of_a, of_out", LAYOUTS)
+@pytest.mark.parametrize("uplo", ["lower", "upper"])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("function", ["syrk", "herk"])
+def test_complex_updates(rng, of_a, of_out, uplo, transpose, function):
+    def drawn(rows, cols, by):
+        return draw(rng, rows, cols, by) + np.complex64(1j) * draw(rng, rows, cols, by)
+
+    update, hermitian = getattr(kw, function), function == "herk"
+    a = drawn(*((4, 7) if transpose else (7, 4)), of_a)
+    wide = a.astype(np.complex128)
+    left = (wide.conj() if hermitian else wide).T if transpose else wide
+    right = wide if transpose else (wide.conj() if hermitian else wide).T
+    result = update(a, uplo=uplo, transpose=transpose)
+    assert result.dtype == np.complex64
+    np.testing.assert_allclose(result, triangle(left @ right, uplo), rtol=1e-5, atol=1e-5)
+    alpha, beta = (2, -3) if hermitian else (2 - 1j, -3 + 0.5j)
+    out = drawn(7, 7, of_out)
+    before = out.copy()
+    if hermitian:
+        np.fill_diagonal(before, before.diagonal().real)
+    expected = triangle(alpha * (left @ right) + beta * before, uplo) + (out - triangle(out, uplo))
+    assert update(a, alpha=alpha, beta=beta, out=out, uplo=uplo, transpose=transpose) is out
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    if hermitian:
+        assert not out.diagonal().imag.any()
+
+
 @pytest.mark.parametrize("of_a, of_b", LAYOUTS)
 @pytest.mark.parametrize("uplo", ["lower", "upper"])
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -131,6 +160,9 @@ def test_what_is_wrong_is_said(rng):
         (lambda: kw.syrk(a, beta=1), kw.InvalidArgumentError, "nothing that it multiplies"),
         (lambda: kw.syrk(b, out=b), kw.InvalidArgumentError, "out is"),
         (lambda: kw.syrk(a.astype(np.float64)), TypeError, "a must have elements of type float32"),
+        (lambda: kw.syrk(a, alpha=1j), TypeError, "alpha or beta is complex"),
+        (lambda: kw.herk(a.astype(np.complex64), alpha=1j), TypeError, "Hermitian update has real"),
+        (lambda: kw.herk(a.astype(np.complex64), out=a), TypeError, "complex64"),
         (lambda: kw.symm(a, b, out=b), kw.InvalidArgumentError, "shares an element|overlap"),
         (lambda: kw.trmm(a, b, out=np.empty((3, 4), np.float32).T), kw.InvalidArgumentError, "different order"),
         (lambda: kw.trsm(a, b, math="tf32"), kw.InvalidArgumentError, "math is"),

@@ -1,4 +1,4 @@
-// The C interface: cgemm, one and many.
+// The C interface: cgemm, one and many; csyrk and cherk.
 #include <complex>
 #include <utility>
 
@@ -18,6 +18,7 @@ using kw::c_abi::first_failure;
 using kw::c_abi::plan_call;
 using kw::c_abi::workspace_bytes_of_call;
 using kw::detail::CgemmCall;
+using kw::detail::CsyrkCall;
 using kw::detail::invalid;
 using kw::detail::SgemmBatch;
 using Element = std::complex<float>;
@@ -96,7 +97,103 @@ SgemmBatch by_pointers(std::int64_t batch, const kwComplex* const* a, const kwCo
                                       reinterpret_cast<Element* const*>(c));
 }
 
+// An update of a triangle; of cherk the scalars are floats.
+struct CsyrkArguments {
+  kwLayout_t layout;
+  kwUplo_t uplo;
+  kwOp_t op;
+  std::int64_t n, k;
+  const kwComplex* alpha;
+  const float* real_alpha;
+  const kwComplex* a;
+  std::int64_t lda;
+  const kwComplex* beta;
+  const float* real_beta;
+  kwComplex* c;
+  std::int64_t ldc;
+  bool hermitian;
+};
+
+Status real(const kwContext& context, const float* from, const char* argument, ComplexScalar* to) {
+  const bool on_host = context.pointer_mode == KW_POINTER_MODE_HOST;
+  if (on_host && from == nullptr)
+    return invalid(kw::text(argument, " is null: pass the address of a float in host memory"),
+                   argument);
+  *to = kw::detail::real_scalar(on_host ? kw::Scalar(*from) : kw::Scalar::at(from));
+  return Status::success();
+}
+
+Status to_update(const kwContext& context, const CsyrkArguments& args, CsyrkCall* call) {
+  using namespace kw::detail;
+  Status status = first_failure({check_layout(args.layout, "layout"), check_op(args.op, "op", true),
+                                 check_size(args.n, "n"), check_size(args.k, "k")});
+  if (!status.ok()) return status;
+  const kwOp_t other = args.hermitian ? KW_OP_CONJUGATE_TRANSPOSE : KW_OP_TRANSPOSE;
+  if (args.op != KW_OP_NONE && args.op != other)
+    return invalid(
+        kw::text("op is ", args.op, ": ", args.hermitian ? "cherk" : "csyrk", " takes 0 (none) or ",
+                 other, args.hermitian ? " (conjugate transpose)" : " (transpose)"),
+        "op");
+  status = args.hermitian ? first_failure({real(context, args.real_alpha, "alpha", &call->alpha),
+                                           real(context, args.real_beta, "beta", &call->beta)})
+                          : first_failure({scalar(context, args.alpha, "alpha", &call->alpha),
+                                           scalar(context, args.beta, "beta", &call->beta)});
+  if (!status.ok()) return status;
+  call->uplo = static_cast<kw::Uplo>(args.uplo);
+  call->hermitian = args.hermitian;
+  call->a = view<const Element>(args.a, args.n, args.k, args.lda, args.layout, args.op);
+  call->c = view<Element>(args.c, args.n, args.n, args.ldc, args.layout, KW_OP_NONE);
+  call->options.math = context.sgemm_options.math;
+  return status;
+}
+
 }  // namespace
+
+#define UPDATE layout, uplo, op, n, k
+#define CSYRK \
+  { UPDATE, alpha, nullptr, a, lda, beta, nullptr, c, ldc, false }
+#define CHERK \
+  { UPDATE, nullptr, alpha, a, lda, nullptr, beta, c, ldc, true }
+
+kwStatus_t kwCsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                   int64_t k, const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                   const kwComplex* beta, kwComplex* c, int64_t ldc) {
+  return compute_call(handle, CsyrkArguments CSYRK, to_update, kw::detail::csyrk);
+}
+kwStatus_t kwCsyrkWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                                 int64_t n, int64_t k, const kwComplex* alpha, const kwComplex* a,
+                                 int64_t lda, const kwComplex* beta, kwComplex* c, int64_t ldc,
+                                 size_t* bytes) {
+  return workspace_bytes_of_call(handle, CsyrkArguments CSYRK, to_update,
+                                 kw::detail::csyrk_workspace_bytes, bytes);
+}
+kwStatus_t kwPlanCsyrk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                       int64_t k, const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                       const kwComplex* beta, kwComplex* c, int64_t ldc, kwSgemmPlan* plan) {
+  return plan_call(handle, CsyrkArguments CSYRK, to_update, kw::detail::csyrk_outlook, plan);
+}
+
+kwStatus_t kwCherk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                   int64_t k, const float* alpha, const kwComplex* a, int64_t lda,
+                   const float* beta, kwComplex* c, int64_t ldc) {
+  return compute_call(handle, CsyrkArguments CHERK, to_update, kw::detail::csyrk);
+}
+kwStatus_t kwCherkWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op,
+                                 int64_t n, int64_t k, const float* alpha, const kwComplex* a,
+                                 int64_t lda, const float* beta, kwComplex* c, int64_t ldc,
+                                 size_t* bytes) {
+  return workspace_bytes_of_call(handle, CsyrkArguments CHERK, to_update,
+                                 kw::detail::csyrk_workspace_bytes, bytes);
+}
+kwStatus_t kwPlanCherk(kwHandle_t handle, kwLayout_t layout, kwUplo_t uplo, kwOp_t op, int64_t n,
+                       int64_t k, const float* alpha, const kwComplex* a, int64_t lda,
+                       const float* beta, kwComplex* c, int64_t ldc, kwSgemmPlan* plan) {
+  return plan_call(handle, CsyrkArguments CHERK, to_update, kw::detail::csyrk_outlook, plan);
+}
+
+#undef CSYRK
+#undef CHERK
+#undef UPDATE
 
 #define ONE(a, b, c) layout, op_a, op_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc
 

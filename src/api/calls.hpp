@@ -80,6 +80,23 @@ struct CgemmCall {
   SgemmBatch batch = {};
 };
 
+// csyrk, and cherk, whose scalars are real: those on the device are floats.
+struct CsyrkCall {
+  Uplo uplo = Uplo::lower;
+  bool hermitian = false;
+  ComplexScalar alpha = 1;
+  MatrixView<const std::complex<float>> a;
+  ComplexScalar beta = 0;
+  MatrixView<std::complex<float>> c;
+  CgemmOptions options;
+};
+
+Status csyrk(ContextState& state, const CsyrkCall& call);
+Status csyrk_workspace_bytes(const ContextState& state, const CsyrkCall& call, std::size_t* bytes);
+Status csyrk_outlook(ContextState& state, const CsyrkCall& call, SgemmOutlook* outlook);
+// A real scalar as a call of cherk takes it.
+ComplexScalar real_scalar(const Scalar& scalar);
+
 Status cgemm(ContextState& state, const CgemmCall& call);
 Status cgemm_workspace_bytes(const ContextState& state, const CgemmCall& call, std::size_t* bytes);
 Status cgemm_outlook(ContextState& state, const CgemmCall& call, SgemmOutlook* outlook);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/calls.hpp"
+#include "api/cgemm_calls.hpp"
 #include "api/check_sgemm.hpp"
 #include "api/planned_call.hpp"
 #include "select.hpp"
@@ -52,8 +52,9 @@ Complex value_of(const ComplexScalar& scalar) {
   return {scalar.value().real(), scalar.value().imag()};
 }
 
-// As canonical() of sgemm.cpp; a conjugate stays one, transposed or not.
-Cgemm canonical(const CgemmCall& call) {
+}  // namespace
+
+Cgemm canonical_cgemm(const CgemmCall& call) {
   struct Factor {
     MatrixView<const std::complex<float>> view;
     std::int64_t stride;
@@ -104,8 +105,8 @@ Cgemm canonical(const CgemmCall& call) {
   return p;
 }
 
-Status choose(const ContextState& state, const Cgemm& problem, Math math, std::size_t limit,
-              Choice<Cgemm>* choice) {
+Status choose_cgemm(const ContextState& state, const Cgemm& problem, Math math, std::size_t limit,
+                    Choice<Cgemm>* choice) {
   auto found = select_kernel(problem, state.device(), state.cgemm_kernels(), math);
   // With less than its least workspace a kernel does not work: then one that does.
   if (found && found->plan.needed_workspace_bytes() > limit) {
@@ -123,14 +124,14 @@ Status choose(const ContextState& state, const Cgemm& problem, Math math, std::s
            state.device().name, ": compute it in a CPU context"));
 }
 
-// The plan of the call: the one kept for its key, else a new one, which is then kept.
-Status plan_of(ContextState& state, const Cgemm& problem, Math math, const PlannedCgemm** found) {
+Status plan_of_cgemm(ContextState& state, const Cgemm& problem, Math math,
+                     const PlannedCgemm** found) {
   const std::size_t limit = state.complex_workspace_limit(math);
   const CgemmKey key(problem, math, limit);
   *found = state.cgemm_plans().find(key);
   if (*found != nullptr) return Status::success();
   PlannedCgemm made;
-  Status status = choose(state, key.problem(), math, limit, &made.choice);
+  Status status = choose_cgemm(state, key.problem(), math, limit, &made.choice);
   if (!status.ok()) return status;
   const Plan<Cgemm>& plan = made.choice.plan;
   const bool makes_do = plan.workspace_bytes > limit && plan.needed_workspace_bytes() <= limit;
@@ -139,13 +140,11 @@ Status plan_of(ContextState& state, const Cgemm& problem, Math math, const Plann
   return status;
 }
 
-}  // namespace
-
 Status cgemm(ContextState& state, const CgemmCall& call) {
   bool has_work = false;
   Status status = check_cgemm(call, &has_work);
   if (!has_work) return status;
-  return launch_call(state, canonical(call), call.options.math, plan_of,
+  return launch_call(state, canonical_cgemm(call), call.options.math, plan_of_cgemm,
                      &ContextState::complex_workspace_limit);
 }
 
@@ -154,7 +153,7 @@ Status cgemm_outlook(ContextState& state, const CgemmCall& call, SgemmOutlook* o
   bool has_work = false;
   Status status = check_cgemm(call, &has_work);
   if (!has_work) return status;
-  return outlook_of(state, canonical(call), call.options.math, plan_of, outlook);
+  return outlook_of(state, canonical_cgemm(call), call.options.math, plan_of_cgemm, outlook);
 }
 
 Status cgemm_workspace_bytes(const ContextState& state, const CgemmCall& call, std::size_t* bytes) {
@@ -163,7 +162,7 @@ Status cgemm_workspace_bytes(const ContextState& state, const CgemmCall& call, s
   Status status = check_cgemm(call, &has_work);
   if (!has_work) return status;
   Choice<Cgemm> choice;
-  status = choose(state, canonical(call), call.options.math, any_workspace, &choice);
+  status = choose_cgemm(state, canonical_cgemm(call), call.options.math, any_workspace, &choice);
   if (status.ok()) *bytes = choice.plan.workspace_bytes;
   return status;
 }

@@ -42,6 +42,8 @@ CgemmKey::CgemmKey(const Cgemm& p, Math math, std::size_t workspace_limit) : pro
   put(p.alpha_at != nullptr, 1);
   put(p.beta_at != nullptr, 1);
   put(p.by_pointers(), 1);
+  put(static_cast<std::int64_t>(p.triangle), 2);
+  put(p.hermitian, 1);
   for (const std::int64_t bits : {last_bits(p.a), last_bits(p.b), last_bits(p.c)}) put(bits, 4);
   words_ = {p.m,          p.n,          p.k,     p.lda,
             p.ldb,        p.ldc,        p.batch, key.stride_a,

@@ -1,5 +1,5 @@
 // The expansion pass of cgemm_real: B' of B, A' of A where A runs along m, and C times beta where
-// beta is complex, in one launch.
+// beta is complex, in one launch. And, behind the product of a cherk, the diagonal that is real.
 //
 // Idea        Each is a walk over the rows of a stored matrix in which a lane has two neighbouring
 //             elements, and writes what becomes of them where the warp's other lanes write theirs:
@@ -159,6 +159,21 @@ __device__ __forceinline__ void scale_c(const Cgemm& p, const Complex& beta, con
   });
 }
 
+// Of a triangle, element by element: what lies beside it stays unread.
+__device__ __forceinline__ void scale_triangle(const Cgemm& p, const Complex& beta,
+                                               const Place& at) {
+  Complex* const c = c_of(p, at.entry);
+#pragma unroll 1
+  for (int i = 0; i < at.rows; ++i) {
+    const std::int64_t row = at.row + i * warps;
+#pragma unroll 1
+    for (std::int64_t col = at.col; col < at.col + at.cols; ++col) {
+      Complex& element = c[row * p.ldc + col];
+      if (is_wanted(p, row, col)) element = times(beta, element);
+    }
+  }
+}
+
 __device__ __forceinline__ void write_pointers(const ExpandedOperand& of, std::int64_t batch) {
   if (of.pointers == nullptr) return;
   for (std::int64_t i = threadIdx.x; i < batch; i += threads)
@@ -169,7 +184,7 @@ __global__ void __launch_bounds__(threads) expand(__grid_constant__ const Expand
   wait_for_previous_kernel();
   let_next_kernel_start();
   const Cgemm& p = params.problem;
-  const SplitScalar alpha = p.alpha_at != nullptr ? split_scalar(*p.alpha_at) : params.alpha;
+  const SplitScalar alpha = p.alpha_at != nullptr ? split_scalar(alpha_of(p)) : params.alpha;
   const Complex beta = beta_of(p);
   if (blockIdx.x == 0) {
     if (params.factors != nullptr && threadIdx.x == 0) {
@@ -189,7 +204,21 @@ __global__ void __launch_bounds__(threads) expand(__grid_constant__ const Expand
   else
     tile -= a.tiles();
   const Walk c = walk_of_c(params);
-  if (tile < c.tiles() && beta.im != 0) scale_c(p, beta, place_in(c, tile));
+  if (tile >= c.tiles() || beta.im == 0) return;
+  if (p.triangle == Triangle::none)
+    scale_c(p, beta, place_in(c, tile));
+  else
+    scale_triangle(p, beta, place_in(c, tile));
+}
+
+__global__ void __launch_bounds__(threads) make_diagonal_real(__grid_constant__ const Cgemm p) {
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  for (std::int64_t i = blockIdx.x * std::int64_t{threads} + threadIdx.x; i < p.m * p.batch;
+       i += gridDim.x * std::int64_t{threads}) {
+    const std::int64_t entry = i / p.m, row = i - entry * p.m;
+    c_of(p, entry)[row * (p.ldc + 1)].im = 0;
+  }
 }
 
 }  // namespace
@@ -210,6 +239,17 @@ Status launch_expand(const ExpandParams& params, Stream stream) {
   return gpu::launch(
       expand, {.grid = dim3(blocks), .block = dim3(threads), .stream = stream, .overlap = true},
       params);
+}
+
+Status launch_real_diagonal(const Cgemm& p, Stream stream) {
+  constexpr std::int64_t most_blocks = 1024;
+  const std::int64_t blocks = std::min(ceil_div(p.m * p.batch, threads), most_blocks);
+  return gpu::launch(make_diagonal_real,
+                     {.grid = dim3(static_cast<unsigned>(blocks)),
+                      .block = dim3(threads),
+                      .stream = stream,
+                      .overlap = true},
+                     p);
 }
 
 }  // namespace KW_TARGET

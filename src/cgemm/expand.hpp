@@ -36,5 +36,7 @@ struct ExpandParams {
 // Whether one launch has the blocks for all of it.
 bool fits_one_expansion(const Cgemm& problem);
 Status launch_expand(const ExpandParams& params, Stream stream);
+// The imaginary parts of C's diagonal become 0.
+Status launch_real_diagonal(const Cgemm& problem, Stream stream);
 
 }  // namespace KW_TARGET

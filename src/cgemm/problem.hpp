@@ -46,12 +46,20 @@ struct Cgemm {
   const Complex* alpha_at = nullptr;
   const Complex* beta_at = nullptr;
 
+  // Of csyrk and cherk, where C is square: its elements beside the triangle are neither read nor
+  // written. op_b(B) is op_a(A) transposed, as CBLAS wants it; kernels for GPUs do not ask.
+  Triangle triangle = Triangle::none;
+  // cherk: C's diagonal is real. The imaginary parts there are not read, and become 0; scalars are
+  // real, and those on the device single floats.
+  bool hermitian = false;
+
   bool by_pointers() const { return c_array != nullptr; }
   // The k that a kernel loops over, as far as the host knows.
   constexpr std::int64_t loop_k() const { return alpha_at == nullptr && is_zero(alpha) ? 0 : k; }
   double flops() const {
-    return 8.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
-           static_cast<double>(batch);
+    const double columns = static_cast<double>(triangle == Triangle::none ? n : n + 1);
+    return (triangle == Triangle::none ? 8.0 : 4.0) * static_cast<double>(m) * columns *
+           static_cast<double>(k) * static_cast<double>(batch);
   }
 };
 
@@ -101,11 +109,17 @@ inline Cgemm some_depth(const Cgemm& all, std::int64_t first, std::int64_t count
 
 // These functions read memory of the device, so a kernel calls them.
 
-KW_HOST_DEVICE constexpr Complex alpha_of(const Cgemm& p) {
-  return p.alpha_at != nullptr ? *p.alpha_at : p.alpha;
+KW_HOST_DEVICE inline Complex scalar_at(const Complex* at, bool hermitian) {
+  return hermitian ? Complex{*reinterpret_cast<const float*>(at), 0} : *at;
 }
-KW_HOST_DEVICE constexpr Complex beta_of(const Cgemm& p) {
-  return p.beta_at != nullptr ? *p.beta_at : p.beta;
+KW_HOST_DEVICE inline Complex alpha_of(const Cgemm& p) {
+  return p.alpha_at != nullptr ? scalar_at(p.alpha_at, p.hermitian) : p.alpha;
+}
+KW_HOST_DEVICE inline Complex beta_of(const Cgemm& p) {
+  return p.beta_at != nullptr ? scalar_at(p.beta_at, p.hermitian) : p.beta;
+}
+KW_HOST_DEVICE constexpr bool is_wanted(const Cgemm& p, std::int64_t row, std::int64_t col) {
+  return p.triangle == Triangle::none || (p.triangle == Triangle::lower ? col <= row : row <= col);
 }
 KW_HOST_DEVICE constexpr const Complex* a_of(const Cgemm& p, std::int64_t entry) {
   return p.a_array != nullptr ? p.a_array[entry] : p.a + entry * p.stride_a;

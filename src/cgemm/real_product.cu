@@ -33,6 +33,10 @@ bool needs_no_product(const Cgemm& p) {
   return !reads_operands_on_host(p) && p.beta_at == nullptr && p.beta.im != 0;
 }
 
+constexpr double diagonal_us = 1.5;  // launch_real_diagonal behind a product
+// What a product of which one triangle is computed takes of its predicted time, as in level 3.
+constexpr double triangle_share = 1.15;
+
 template <Math math>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   Plan<Cgemm> plan;
@@ -41,7 +45,11 @@ std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
     auto product = select_kernel(real_product_to_plan(part), device, real_kernels<math>(), math);
     if (!product || !fits_one_expansion(part))
       return Status::failure(StatusCode::unsupported, "no product");
-    const double pass_us = expand_us(part, device);
+    if (p.triangle != Triangle::none) {
+      product->plan.time_us *= triangle_share;
+      product->plan.cost *= triangle_share;
+    }
+    const double pass_us = expand_us(part, device) + (p.hermitian ? diagonal_us : 0);
     plan.time_us += pass_us + product->plan.time_us;
     plan.cost += pass_us + product->plan.cost;
     plan.workspace_bytes =
@@ -80,7 +88,8 @@ Status launch_whole(const Cgemm& p, const Device& device, const Choice<Sgemm>& p
     if (!status.ok() || needs_no_product(p)) return status;
   }
   const Workspace rest{base + own, workspace.bytes - own, workspace.tickets};
-  return launch_planned(product, real_product(p, base), device, rest, stream);
+  Status status = launch_planned(product, real_product(p, base), device, rest, stream);
+  return status.ok() && p.hermitian ? launch_real_diagonal(p, stream) : status;
 }
 
 // The largest parts for which the whole of the product's workspace is there; where the smallest are

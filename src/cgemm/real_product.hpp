@@ -44,7 +44,9 @@ inline bool copies_a(const Cgemm& p) {
   return p.op_a == Op::transpose && reads_operands_on_host(p);
 }
 // Whether C may have to be multiplied by beta before the product.
-inline bool may_scale_c(const Cgemm& p) { return p.beta_at != nullptr || p.beta.im != 0; }
+inline bool may_scale_c(const Cgemm& p) {
+  return !p.hermitian && (p.beta_at != nullptr || p.beta.im != 0);
+}
 inline bool has_device_scalars(const Cgemm& p) {
   return p.alpha_at != nullptr || p.beta_at != nullptr;
 }
@@ -115,6 +117,8 @@ inline Sgemm real_product(const Cgemm& p, char* base) {
   real.beta = beta_of_product(p.beta);
   real.c = reinterpret_cast<float*>(p.c);
   real.ldc = 2 * p.ldc;
+  real.triangle = p.triangle;
+  real.column_shift = p.triangle == Triangle::none ? 0 : 1;
   real.batch = p.batch;
   real.stride_a = copies_a(p) ? stride_of(a) : 2 * p.stride_a;
   real.stride_b = stride_of(b);
@@ -139,9 +143,9 @@ inline Sgemm real_product_to_plan(const Cgemm& p) {
   return real_product(p, reinterpret_cast<char*>(std::uintptr_t{256}));
 }
 
-// Whether the pass has nothing to do: k or alpha is 0, and beta is real.
+// Whether the pass has nothing to do: k or alpha is 0, and beta is real and known.
 inline bool needs_no_expansion(const Cgemm& p) {
-  return !reads_operands_on_host(p) && !may_scale_c(p);
+  return !reads_operands_on_host(p) && !may_scale_c(p) && !has_device_scalars(p);
 }
 
 inline double expand_us(const Cgemm& p, const Device& device) {
@@ -167,9 +171,13 @@ struct RealCut {
     if (p.by_pointers() || p.batch > 1 || !reads_operands_on_host(p)) return;
     const std::int64_t step = expand_tuning.column_step;
     const auto halve = [&](std::int64_t& size) { size = ceil_div(ceil_div(size, 2), step) * step; };
+    // A triangle's columns stay together.
+    const bool cuts_columns = p.triangle == Triangle::none;
     while (static_cast<double>(columns) * static_cast<double>(depth) >
-           static_cast<double>(expand_tuning.most_elements))
-      halve(columns >= std::min(depth, expand_tuning.cut_columns) ? columns : depth);
+               static_cast<double>(expand_tuning.most_elements) &&
+           (cuts_columns || depth > step))
+      halve(cuts_columns && columns >= std::min(depth, expand_tuning.cut_columns) ? columns
+                                                                                  : depth);
   }
   // Calls visit(Cgemm) with each part until one fails.
   template <class Visit>
@@ -199,7 +207,9 @@ struct RealParts {
 // The next smaller parts; the same where there are none.
 inline RealParts smaller(const Cgemm& p, const RealParts& parts) {
   if (parts.entries > 1) return {ceil_div(parts.entries, 2), p.n};
-  if (p.by_pointers() || parts.columns <= expand_tuning.least_columns) return parts;
+  if (p.by_pointers() || p.triangle != Triangle::none ||
+      parts.columns <= expand_tuning.least_columns)
+    return parts;
   // One part more than before.
   const std::int64_t count = ceil_div(p.n, parts.columns) + 1;
   const std::int64_t step = expand_tuning.column_step;
@@ -207,7 +217,8 @@ inline RealParts smaller(const Cgemm& p, const RealParts& parts) {
   return {1, std::max(std::min(columns, parts.columns - step), expand_tuning.least_columns)};
 }
 inline std::size_t least_workspace_bytes(const Cgemm& p) {
-  const std::int64_t columns = p.by_pointers() ? p.n : std::min(p.n, expand_tuning.least_columns);
+  const bool keeps_columns = p.by_pointers() || p.triangle != Triangle::none;
+  const std::int64_t columns = keeps_columns ? p.n : std::min(p.n, expand_tuning.least_columns);
   return RealLayout(RealParts{std::min<std::int64_t>(p.batch, 1), columns}.first_of(p)).end;
 }
 

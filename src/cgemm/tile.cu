@@ -234,6 +234,13 @@ __device__ __forceinline__ Complex finished(const Complex* before, const float2&
   return {value.re + added.re, value.im + added.im};
 }
 
+// Whether a tile has an element that is wanted.
+template <class T>
+__device__ __forceinline__ bool has_wanted(const Cgemm& p, std::int64_t row0, std::int64_t col0) {
+  if (p.triangle == Triangle::none) return true;
+  return p.triangle == Triangle::lower ? col0 < row0 + T::BM : row0 < col0 + T::BN;
+}
+
 template <class T>
 __device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
                                       std::int64_t entry, std::int64_t row0, std::int64_t col0,
@@ -251,15 +258,19 @@ __device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const
       const std::int64_t col = col0 + j * T::threads_n;
       Complex* const to = c + row * p.ldc + col;
       const auto value = [&](int next) {
-        return finished(to + next, acc[r][j + next], p.conj_b, has_sum, alpha, beta);
+        Complex of = finished(to + next, acc[r][j + next], p.conj_b, has_sum, alpha, beta);
+        if (p.hermitian && row == col + next) of.im = 0;
+        return of;
       };
-      if (pairs && col + 1 < p.n) {
+      const bool has_first = col < p.n && is_wanted(p, row, col);
+      const bool has_second = col + 1 < p.n && is_wanted(p, row, col + 1);
+      if (pairs && has_first && has_second) {
         const Complex x = value(0), y = value(1);
         *reinterpret_cast<float4*>(to) = make_float4(x.re, x.im, y.re, y.im);
         continue;
       }
-      if (col < p.n) to[0] = value(0);
-      if (col + 1 < p.n) to[1] = value(1);
+      if (has_first) to[0] = value(0);
+      if (has_second) to[1] = value(1);
     }
   }
 }
@@ -284,6 +295,7 @@ __global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.
   const std::int64_t entry = p.batch == 1 ? 0 : tile / tiles;
   const std::int64_t in_entry = tile - entry * tiles;
   const std::int64_t row0 = in_entry / tiles_n * T::BM, col0 = in_entry % tiles_n * T::BN;
+  if (!has_wanted<T>(p, row0, col0)) return;
 
   const Complex alpha = alpha_of(p);
   const bool has_sum = p.k > 0 && !is_zero(alpha);

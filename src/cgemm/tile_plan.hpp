@@ -52,11 +52,21 @@ inline double complex_operand_bytes(const Cgemm& p) {
               (reads_c ? 2 : 1) * m * n * batch);
 }
 
+// Blocks of the launch, but of a triangle those that have nothing to do.
+inline double complex_blocks(const ComplexTileConfig& tile, const Cgemm& p,
+                             const ComplexTileCut& cut) {
+  const auto all = static_cast<double>(complex_tile_count(tile, p) * p.batch * cut.parts);
+  if (p.triangle == Triangle::none) return all;
+  const double diagonal =
+      static_cast<double>(tile.bm + tile.bn) / static_cast<double>(std::max<std::int64_t>(p.m, 1));
+  return std::ceil(all * std::min(1.0, 0.5 + 0.5 * diagonal));
+}
+
 inline double predict_complex_us(const ComplexTile& tile, const Cgemm& p, const ComplexTileCut& cut,
                                  const Device& device) {
   const ComplexTileTimes& t = tile.times;
   const double sms = std::max(device.sm_count, 1);
-  const auto blocks = static_cast<double>(complex_tile_count(tile.config, p) * p.batch * cut.parts);
+  const double blocks = complex_blocks(tile.config, p, cut);
   const double most = std::ceil(blocks / sms);  // on one SM
   const double turns = std::ceil(most / tile.config.blocks_per_sm);
   const auto stages = static_cast<double>(p.loop_k() == 0 ? 0 : cut.share);

@@ -49,8 +49,10 @@ struct Placement {
 struct Region {
   Triangle triangle = Triangle::none;  // none: all
   bool without_diagonal = false;
+  int column_shift = 0;  // 1: columns are the parts of complex elements
 
   KW_HOST_DEVICE constexpr bool has(std::int64_t row, std::int64_t col) const {
+    col >>= column_shift;
     if (row == col) return !without_diagonal;
     return triangle == Triangle::none || (triangle == Triangle::lower ? col < row : row < col);
   }

@@ -24,6 +24,9 @@ struct JudgeCgemm {
   InputStream c_before;  // not consulted when beta is 0
   double product_factor;
   std::int64_t batch, stride_c;
+  Region region = {};  // of C, as floats
+  // Imaginary parts on the diagonal are 0, exactly; or, where nothing need be written, anything.
+  bool hermitian = false, diagonal_may_stay = false;
 
   KW_HOST_DEVICE std::int64_t size() const { return batch * m * 2 * n; }
 
@@ -60,7 +63,12 @@ struct JudgeCgemm {
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t at = element / 2, row = element / (2 * n), entry = row / m;
     const bool imaginary = element % 2 != 0;
+    if (!region.has(row - entry * m, element % (2 * n))) return;
     const double got = c[entry * stride_c + (row - entry * m) * ldc + element % (2 * n)];
+    if (hermitian && imaginary && row - entry * m == element % (2 * n) / 2) {
+      if (!(got == 0 || diagonal_may_stay)) add_failure(found, element);
+      return;
+    }
     const double wanted = want(element);
     const double product_part =
         unit_roundoff * times(alpha, parts_of(magnitudes, at, true), imaginary, true);

@@ -24,7 +24,24 @@ std::string describe(const CgemmCase& c) {
   std::string text = real;
   text[ops] = op_letter(c.op_a, c.conj_a);
   text[ops + 1] = op_letter(c.op_b, c.conj_b);
-  return fmt::format("{} alpha-im={} beta-im={}", text, c.alpha_im, c.beta_im);
+  text = fmt::format("{} alpha-im={} beta-im={}", text, c.alpha_im, c.beta_im);
+  if (c.triangle == Triangle::none) return text;
+  return fmt::format("{} {} {}", c.hermitian ? "cherk" : "csyrk",
+                     c.triangle == Triangle::lower ? "lower" : "upper", text);
+}
+
+CgemmCase as_update(CgemmCase c, Triangle triangle, bool hermitian) {
+  c.triangle = triangle;
+  c.hermitian = hermitian;
+  c.n = c.m;
+  c.op_b = c.op_a == Op::none ? Op::transpose : Op::none;
+  c.conj_a = hermitian && c.op_a == Op::transpose;
+  c.conj_b = hermitian && c.op_a == Op::none;
+  c.batch = 1;
+  c.gap = 0;
+  c.by_pointers = c.shared_a = c.shared_b = false;
+  if (hermitian) c.alpha_im = c.beta_im = 0;
+  return c;
 }
 
 namespace {
@@ -67,6 +84,10 @@ DeviceBuffer put_values(Workbench& bench, const std::vector<T>& values) {
   require(bench.runtime().copy(buffer.data(), values.data(), values.size() * sizeof(T),
                                bench.stream()));
   return buffer;
+}
+
+Region region_of_c(const CgemmCase& c) {
+  return {c.triangle, false, c.triangle == Triangle::none ? 0 : 1};
 }
 
 Complex* complex_at(const GuardedMatrix& matrix, std::int64_t entry = 0) {
@@ -113,6 +134,12 @@ void CgemmTrial::make_problem() {
   p.alpha = {c.alpha, c.alpha_im}, p.beta = {c.beta, c.beta_im};
   p.a = complex_at(a_), p.b = complex_at(b_), p.c = complex_at(c_);
   p.lda = a_.ld() / 2, p.ldb = b_.ld() / 2, p.ldc = c_.ld() / 2;
+  p.triangle = c.triangle;
+  p.hermitian = c.hermitian;
+  if (is_update()) {
+    p.b = p.a;
+    p.ldb = p.lda;
+  }
   p.batch = c.batch;
   p.stride_a = stride(a_), p.stride_b = stride(b_), p.stride_c = stride(c_);
   if (c.by_pointers) {
@@ -130,9 +157,12 @@ void CgemmTrial::make_problem() {
     p.c = nullptr;
   }
   if (c.scalars_on_device) {
-    scalars_ = put_values(bench_, std::vector<Complex>{p.alpha, p.beta});
+    // Those of cherk are floats.
+    scalars_ = put_values(bench_, c.hermitian ? std::vector<Complex>{{p.alpha.re, p.beta.re}}
+                                              : std::vector<Complex>{p.alpha, p.beta});
     p.alpha_at = scalars_.as<Complex>();
-    p.beta_at = scalars_.as<Complex>() + 1;
+    p.beta_at = c.hermitian ? reinterpret_cast<const Complex*>(scalars_.as<float>() + 1)
+                            : scalars_.as<Complex>() + 1;
     // Whoever takes these for the scalars is found out.
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     p.alpha = p.beta = {nan, nan};
@@ -145,14 +175,15 @@ void CgemmTrial::make_oracle_products() {
   const std::int64_t step = c.batch * c.m * c.n, k = reads_inputs(c) ? c.k : 0;
   for (std::int64_t i = 0; i < c.batch; ++i) {
     const float* const a = a_.data(slot_of(c, a_, true, i));
-    const float* const b = b_.data(slot_of(c, b_, false, i));
+    const GuardedMatrix& of_b = is_update() ? a_ : b_;
+    const float* const b = of_b.data(slot_of(c, of_b, false, i));
     for (int part = 0; part < complex_parts; ++part) {
       const int a_part = part == imag_imag || part == imag_real ? 1 : 0;
       const int b_part = part == imag_imag || part == real_imag ? 1 : 0;
       const std::int64_t at = part * step + slot_of(c, c_, true, i) * c.m * c.n;
       require(bench_.tools().oracle(
           {c.m, c.n, k, a + a_part, a_plain ? a_.ld() : 2, a_plain ? 2 : a_.ld(), b + b_part,
-           b_plain ? b_.ld() : 2, b_plain ? 2 : b_.ld(), products_.as<double>() + at,
+           b_plain ? of_b.ld() : 2, b_plain ? 2 : of_b.ld(), products_.as<double>() + at,
            magnitudes_.as<double>() + at},
           bench_.stream()));
     }
@@ -167,7 +198,7 @@ VerifyResult CgemmTrial::verify(const Kernel<Cgemm>& kernel) {
       refused.message = fmt::format("{} does not have this call", kernel.name);
       return refused;
     }
-    c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_));
+    c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_), region_of_c(case_));
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;
     VerifyResult result = judge();
@@ -185,8 +216,10 @@ VerifyResult CgemmTrial::judge() {
   const bool is_real = c.alpha_im == 0 && c.beta_im == 0;
   const bool is_exact_here = is_real && is_exact(c.input, 2 * c.k, c.alpha, c.beta);
   // A complex alpha is one more product and sum for each element of an operand or of C.
+  // On the diagonal of an update all products may be positive.
+  const Input signs = is_update() && c.input != Input::integers ? Input::unit : c.input;
   const double factor =
-      is_exact_here ? 0 : product_tolerance(c.input, reads_inputs(c) ? 2 * c.k : 0) + 4;
+      is_exact_here ? 0 : product_tolerance(signs, reads_inputs(c) ? 2 * c.k : 0) + 4;
   const JudgeCgemm judge{c_.data(),
                          c.m,
                          c.n,
@@ -200,7 +233,10 @@ VerifyResult CgemmTrial::judge() {
                          {c.input, c.seed, Operand::c},
                          factor,
                          c.batch,
-                         c_.stride()};
+                         c_.stride(),
+                         region_of_c(c),
+                         c.hermitian,
+                         !reads_inputs(c) && c.beta == 1};
   summarise(bench_.find(bench_.tools().judge_cgemm, judge), factor, 2 * c.n, result);
   if (judge.size() > 0) {
     result.c_first = bench_.read(c_.data());
@@ -294,6 +330,19 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
                                     {2, 3, 2100},
                                     {64, 128, 32}})
     add(shape);
+  // Updates: every size with both operations, both triangles, csyrk and cherk by turns.
+  for (const ComplexShape& shape : {ComplexShape{1, 1, 1},
+                                    {7, 7, 16},
+                                    {16, 16, 0},
+                                    {33, 33, 65},
+                                    {65, 65, 7},
+                                    {66, 66, 130},
+                                    {130, 130, 20},
+                                    {17, 17, 2100}})
+    for (const bool hermitian : {false, true})
+      for (const Triangle triangle : {Triangle::lower, Triangle::upper})
+        cases.push_back(
+            as_update(make_complex_case(shape, cases.size(), seed), triangle, hermitian));
   return cases;
 }
 
@@ -312,6 +361,9 @@ std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std:
       c.alpha = 1, c.alpha_im = c.beta = c.beta_im = 0;
     }
     cases.push_back(c);
+    if (m == n)
+      cases.push_back(
+          as_update(c, number % 2 == 0 ? Triangle::lower : Triangle::upper, number % 4 >= 2));
   }
   return cases;
 }

@@ -16,7 +16,14 @@ namespace kw::check {
 struct CgemmCase : SgemmCase {
   bool conj_a = false, conj_b = false;
   float alpha_im = 0, beta_im = 0;
+  // Of csyrk, and of cherk where `hermitian`: B is A, transposed as A is not, and n is m.
+  Triangle triangle = Triangle::none;
+  bool hermitian = false;
 };
+
+// One of them with the operands that it has: op_b, its conjugates and its scalars follow from
+// op_a.
+CgemmCase as_update(CgemmCase c, Triangle triangle, bool hermitian);
 
 // "129x65x33 NC lda+3 alpha=-1.5+0.5i ...". N, T and C as BLAS has them, J: conjugated as stored.
 std::string describe(const CgemmCase& c);
@@ -27,6 +34,7 @@ class CgemmTrial {
   CgemmTrial(Workbench& bench, const CgemmCase& c);
 
   const Cgemm& problem() const { return problem_; }
+  bool is_update() const { return case_.triangle != Triangle::none; }
   VerifyResult verify(const Kernel<Cgemm>& kernel);
   static double bytes(const CgemmCase& c, const Device& device);
 
@@ -46,9 +54,9 @@ class CgemmTrial {
 VerifyResult verify_cgemm(Runtime& runtime, const Kernel<Cgemm>& kernel, const CgemmCase& c);
 
 // Edge shapes with op pairs, conjugates, paddings, scalars, batches by strides and by pointers, and
-// scalars on the device, mixed.
+// scalars on the device, mixed; and updates of either triangle, csyrk and cherk.
 std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed = 1);
-// One shape with several paddings, op pairs and scalars.
+// One shape with several paddings, op pairs and scalars; of a square one updates of a triangle too.
 std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Input input, std::uint64_t seed);
 

@@ -1,6 +1,6 @@
 // cpu_cgemm_cblas: the complex product by the machine's CBLAS, with the guarantees that cpu_cblas
-// has. cpu_cgemm_loop: the same as plain loops, for machines without one, and for a conjugate
-// without a transpose, which CBLAS does not have.
+// has; of one triangle by its csyrk and cherk. cpu_cgemm_loop: the same as plain loops, for
+// machines without one, and for a conjugate without a transpose, which CBLAS does not have.
 #include <algorithm>
 #include <limits>
 
@@ -46,8 +46,11 @@ void scale_complex(const Cgemm& p) {
   if (p.beta.re == 1 && p.beta.im == 0) return;
   for (std::int64_t i = 0; i < p.m; ++i) {
     Complex* const row = p.c + i * p.ldc;
-    for (std::int64_t j = 0; j < p.n; ++j)
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      if (!is_wanted(p, i, j)) continue;
       row[j] = is_zero(p.beta) ? Complex{0, 0} : times(p.beta, row[j]);
+      if (p.hermitian && i == j) row[j].im = 0;
+    }
   }
 }
 
@@ -77,10 +80,12 @@ void loop(const Cgemm& p) {
   if (p.k == 0) return scale_complex(p);
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
+      if (!is_wanted(p, i, j)) continue;
       Complex& c = p.c[i * p.ldc + j];
       const Complex product = times(p.alpha, sum_of(p, i, j));
       const Complex before = is_zero(p.beta) ? Complex{0, 0} : times(p.beta, c);
       c = {product.re + before.re, product.im + before.im};
+      if (p.hermitian && i == j) c.im = 0;
     }
   }
 }
@@ -141,15 +146,39 @@ void cblas_in_slices(const Cgemm& p, std::int64_t largest) {
   }
 }
 
+namespace {
+
+// With the scalars 0 where C is not read, and 1 where the sum over k goes on.
+void update_triangle(const Cgemm& p) {
+  if (is_zero(p.beta) || p.k == 0) scale_complex(p);
+  if (p.k == 0) return;
+  const CBLAS_UPLO uplo = p.triangle == Triangle::lower ? CblasLower : CblasUpper;
+  const auto n = static_cast<int>(p.m), k = static_cast<int>(p.k);
+  const auto lda = static_cast<int>(ld_of_a(p)), ldc = static_cast<int>(ld_of_c(p));
+  const CBLAS_TRANSPOSE op = to_cblas(p.op_a, p.hermitian);
+  if (p.hermitian)
+    cblas_cherk(CblasRowMajor, uplo, op, n, k, p.alpha.re, p.a, lda, p.beta.re, p.c, ldc);
+  else
+    cblas_csyrk(CblasRowMajor, uplo, op, n, k, &p.alpha, p.a, lda, &p.beta, p.c, ldc);
+}
+
+}  // namespace
+
 bool cpu_cgemm_cblas_supports(const Cgemm& p, const Device&) {
   const bool has_op = !(p.conj_a && p.op_a == Op::none) && !(p.conj_b && p.op_b == Op::none);
-  return has_op && std::max({ld_of_a(p), ld_of_b(p), ld_of_c(p)}) <= most_complex;
+  const bool is_in_one_call = p.triangle == Triangle::none || std::max(p.m, p.k) <= most_complex;
+  return has_op && is_in_one_call && std::max({ld_of_a(p), ld_of_b(p), ld_of_c(p)}) <= most_complex;
 }
 
 Status cpu_cgemm_cblas(const Cgemm& problem, const Device&, Workspace, Stream) {
   const auto size = [](std::int64_t extent) { return static_cast<double>(extent); };
   const bool small = size(problem.m) * size(problem.n) * size(problem.k) <= complex_for_one_thread;
-  each_entry(problem, small, [](const Cgemm& p) { cblas_in_slices(p, most_complex); });
+  each_entry(problem, small, [](const Cgemm& p) {
+    if (p.triangle == Triangle::none)
+      cblas_in_slices(p, most_complex);
+    else
+      update_triangle(p);
+  });
   return Status::success();
 }
 #endif

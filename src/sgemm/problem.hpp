@@ -93,6 +93,9 @@ struct Sgemm : PlainSgemm {
   bool overlaps_previous = false;
   bool next_overlaps = false;
 
+  // Of C's columns 2^column_shift are one of the triangle: 1 where they are the parts of complex
+  // elements (src/cgemm), and n is twice m.
+  int column_shift = 0;
   // Of level 3 (src/level3). Kernels that do not know them refuse such a problem.
   Triangle triangle = Triangle::none;
   KRange k_range = KRange::all;

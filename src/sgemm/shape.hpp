@@ -43,6 +43,30 @@ KW_HOST_DEVICE inline TileIndex triangle_tile(Triangle triangle, int index, int 
   return triangle == Triangle::lower ? lower : TileIndex{lower.col, lower.row};
 }
 
+// The triangle of C's tiles, which are squares of floats. Where two columns of floats are one of
+// the triangle's, each place of a triangle has two tiles side by side; of an odd number of columns
+// of tiles the last row, or the last column of an upper triangle, comes after them.
+struct TriangleOfTiles {
+  Triangle triangle;
+  int column_shift, tiles_m, tiles_n;
+
+  KW_HOST_DEVICE constexpr int side() const { return column_shift == 0 ? tiles_m : tiles_n / 2; }
+  KW_HOST_DEVICE constexpr int in_places() const { return triangle_tiles(side()) << column_shift; }
+  KW_HOST_DEVICE constexpr int count() const {
+    if (column_shift == 0 || tiles_n % 2 == 0) return in_places();
+    return in_places() + (triangle == Triangle::lower ? tiles_n : tiles_m);
+  }
+  KW_HOST_DEVICE inline TileIndex tile(int index, int group_rows) const {
+    if (column_shift == 0) return triangle_tile(triangle, index, tiles_m, group_rows);
+    const int last = index - in_places();
+    if (last >= 0)
+      return triangle == Triangle::lower ? TileIndex{tiles_m - 1, last}
+                                         : TileIndex{last, tiles_n - 1};
+    const TileIndex place = triangle_tile(triangle, index / 2, side(), group_rows);
+    return {place.row, 2 * place.col + index % 2};
+  }
+};
+
 // Whether an element of C is wanted.
 KW_HOST_DEVICE constexpr bool is_wanted(Triangle triangle, std::int64_t row, std::int64_t column) {
   return triangle == Triangle::none ||

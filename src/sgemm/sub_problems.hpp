@@ -60,9 +60,11 @@ inline SubProblems cut_rows(const Sgemm& p, std::int64_t at) {
   const Sgemm above = some_rows(p, 0, at), below = some_rows(p, at, p.m - at);
   if (p.triangle != Triangle::none) {
     const bool is_lower = p.triangle == Triangle::lower;
-    const Sgemm beside = is_lower ? some_columns(below, 0, at) : some_columns(above, at, p.n - at);
-    return {some_columns(above, 0, at), detail::with(beside, Triangle::none, KRange::all),
-            some_columns(below, at, p.n - at)};
+    const std::int64_t column = at << p.column_shift;
+    const Sgemm beside =
+        is_lower ? some_columns(below, 0, column) : some_columns(above, column, p.n - column);
+    return {some_columns(above, 0, column), detail::with(beside, Triangle::none, KRange::all),
+            some_columns(below, column, p.n - column)};
   }
   if (p.k_range == KRange::to_row || p.k_range == KRange::from_row)
     return detail::cut_range(above, below, at, p.k_range == KRange::from_row);

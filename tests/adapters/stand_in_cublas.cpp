@@ -342,6 +342,16 @@ Status answer_trsm(KW_PARAMETERS_trsm(Int)) {
 }
 
 template <class Int>
+Status answer_csyrk(KW_PARAMETERS_csyrk(Int)) {
+  static_cast<void>(std::make_tuple(op_a, a, lda, beta, c, ldc));
+  return judge_level3(handle, fill, n, k, alpha);
+}
+template <class Int>
+Status answer_cherk(KW_PARAMETERS_cherk(Int)) {
+  return answer_csyrk<Int>(KW_ARGUMENTS_cherk);
+}
+
+template <class Int>
 Status answer_sgemm(KW_PARAMETERS_sgemm(Int)) {
   // By the exported name, as a cuBLAS that is not linked with symbolic binding would.
   if constexpr (std::is_same_v<Int, int>) {

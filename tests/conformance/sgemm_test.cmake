@@ -1,20 +1,22 @@
 # Runs BLAS's test program for level 3 with this library's routines in place of its BLAS's, and requires
-# that it passed and that it was this library that it tested.
+# that it passed and that it was this library that it tested. ROUTINES: those that it tests, with commas;
+# SUMMARY: the file that it writes.
+string(REPLACE "," ";" routines "${ROUTINES}")
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 execute_process(COMMAND "${CMAKE_COMMAND}" -E env "LD_PRELOAD=${ADAPTER}" "${PROGRAM}"
   INPUT_FILE "${INPUT}" WORKING_DIRECTORY "${WORK}"
   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE errors)
 set(summary "")
-if(EXISTS "${WORK}/sgemm.out")
-  file(READ "${WORK}/sgemm.out" summary)
+if(EXISTS "${WORK}/${SUMMARY}")
+  file(READ "${WORK}/${SUMMARY}" summary)
 endif()
 set(all "${PROGRAM} ended with ${result}:\n${summary}\n${output}\n${errors}")
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${all}")
 endif()
 set(tested 0)
-foreach(routine SGEMM SSYMM STRMM STRSM SSYRK SSYR2K)
+foreach(routine ${routines})
   foreach(line "${routine} +PASSED THE TESTS OF ERROR-EXITS" "${routine} +PASSED THE COMPUTATIONAL TESTS \\( *([0-9]+) CALLS\\)")
     if(NOT summary MATCHES "${line}")
       message(FATAL_ERROR "no line like \"${line}\"\n${all}")

@@ -40,6 +40,32 @@ TEST(ShapedTiles, EachTileOfATriangleOnce) {
   }
 }
 
+// With pairs of columns: each tile that has an element of the triangle, once.
+TEST(ShapedTiles, EachTileOfATriangleOfPairsOnce) {
+  constexpr int size = 128;
+  for (const int rows : {1, 64, 65, 128, 129, 192, 193, 700, 1344, 1345}) {
+    for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+      for (const int group : {1, 8}) {
+        const TriangleOfTiles tiles{triangle, 1, ceil_div(rows, size), ceil_div(2 * rows, size)};
+        std::set<std::pair<int, int>> seen, wanted;
+        for (int i = 0; i < tiles.count(); ++i) {
+          const TileIndex at = tiles.tile(i, group);
+          EXPECT_TRUE(seen.emplace(at.row, at.col).second) << rows << " " << i;
+        }
+        for (int i = 0; i < tiles.tiles_m; ++i) {
+          for (int j = 0; j < tiles.tiles_n; ++j) {
+            const bool has_any = triangle == Triangle::lower
+                                     ? j * size / 2 <= i * size + size - 1
+                                     : i * size <= (j * size + size - 1) / 2;
+            if (has_any) wanted.emplace(i, j);
+          }
+        }
+        EXPECT_EQ(seen, wanted) << rows;
+      }
+    }
+  }
+}
+
 // Each tile once, from the longest strip to the shortest, and each with all of k that counts.
 TEST(ShapedTiles, RangesHoldWhatCounts) {
   constexpr int size = 128, step = 32;
@@ -110,7 +136,11 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     float beta = 0;
     Op op_a = Op::none, op_b = Op::none;
     std::int64_t batch = 1;
+    int column_shift = 0;
   };
+  static bool is_wanted_of(const Form& f, std::int64_t i, std::int64_t j) {
+    return is_wanted(f.triangle, i, j >> f.column_shift);
+  }
   static bool has(const Form& f, std::int64_t i, std::int64_t j, std::int64_t l) {
     switch (f.range) {
       case KRange::to_row: return l <= i;
@@ -160,7 +190,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
       }
       for (std::int64_t i = 0; i < f.m; ++i)
         for (std::int64_t j = 0; j < f.n; ++j)
-          if (!is_wanted(f.triangle, i, j) || f.beta == 0)
+          if (!is_wanted_of(f, i, j) || f.beta == 0)
             c[static_cast<std::size_t>(e * stride_c + i * ldc + j)] = canary_;
     }
     before = c;
@@ -170,7 +200,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     p.lda = lda, p.ldb = ldb, p.ldc = ldc;
     p.batch = f.batch;
     if (f.batch > 1) p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;
-    p.triangle = f.triangle, p.k_range = f.range;
+    p.triangle = f.triangle, p.k_range = f.range, p.column_shift = f.column_shift;
     const check::DeviceBuffer on_a = put(a), on_b = put(b), on_c = put(c);
     p.a = on_a.as<float>(), p.b = on_b.as<float>(), p.c = on_c.as<float>();
     const auto plan = plan_for(GetParam(), p, bench_.device());
@@ -189,7 +219,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
       for (std::int64_t i = 0; i < f.m; ++i) {
         for (std::int64_t j = 0; j < ldc; ++j) {
           const auto at = static_cast<std::size_t>(e * stride_c + i * ldc + j);
-          if (j >= f.n || !is_wanted(f.triangle, i, j)) {
+          if (j >= f.n || !is_wanted_of(f, i, j)) {
             wrong += std::memcmp(&c[at], &before[at], sizeof(float)) != 0 ? 1u : 0u;
             continue;
           }
@@ -240,6 +270,21 @@ TEST_P(Shaped, Triangles) {
   compute({140, 140, 40, Triangle::lower, KRange::all, 1, Op::none, Op::none, 2});
   // few tiles and a long k: blocks share them
   compute({130, 130, 700, Triangle::upper, KRange::all, 1});
+}
+
+// Two columns of floats are one of the triangle's; the columns of tiles are an odd number, too.
+TEST_P(Shaped, TrianglesOfPairs) {
+  const auto pairs = [&](std::int64_t m, std::int64_t k, Triangle triangle, float beta, Op op_a,
+                         Op op_b, double workspace_share = 1) {
+    compute({m, 2 * m, k, triangle, KRange::all, beta, op_a, op_b, 1, 1}, workspace_share);
+  };
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+    pairs(70, 40, triangle, 0, Op::none, Op::none);
+    pairs(160, 33, triangle, 1, Op::transpose, Op::none);
+    pairs(300, 34, triangle, -1.5f, Op::none, Op::transpose);
+    pairs(130, 520, triangle, 1, Op::none, Op::none);
+    pairs(200, 64, triangle, 1, Op::none, Op::none, 0.3);
+  }
 }
 
 TEST_P(Shaped, RangesOfK) {

@@ -51,6 +51,17 @@ bool share_layout(const Strided& b, const Strided& c) {
 void multiply_by_itself(Context& context, const Level3& call) {
   const Operands is = operands_of(context, call);
   const std::int64_t k = call.a.size[call.transpose ? 0 : 1];
+  if (call.is_complex) {
+    const kwComplex alpha = {call.alpha, call.alpha_im}, beta = {call.beta, call.beta_im};
+    const auto* const a = static_cast<const kwComplex*>(call.a.data);
+    auto* const c = static_cast<kwComplex*>(call.c.data);
+    const kwOp_t conjugate = is.op_a == KW_OP_NONE ? KW_OP_NONE : KW_OP_CONJUGATE_TRANSPOSE;
+    context.check(call.hermitian ? kwCherk(context.handle, is.layout, is.uplo_c, conjugate, is.n, k,
+                                           &call.alpha, a, is.a.ld, &call.beta, c, is.c.ld)
+                                 : kwCsyrk(context.handle, is.layout, is.uplo_c, is.op_a, is.n, k,
+                                           &alpha, a, is.a.ld, &beta, c, is.c.ld));
+    return;
+  }
   context.check(kwSsyrk(context.handle, is.layout, is.uplo_c, is.op_a, is.n, k, &call.alpha,
                         address(call.a), is.a.ld, &call.beta, address(call.c), is.c.ld));
 }

@@ -12,10 +12,14 @@ struct Level3 {
   Strided a, b, c;  // c is what is written
   bool upper = false, transpose = false, right = false, unit_diagonal = false;
   float alpha = 1, beta = 0;
+  // Complex64 throughout; then alpha and beta have imaginary parts, or, of a Hermitian c, none.
+  bool is_complex = false, hermitian = false;
+  float alpha_im = 0, beta_im = 0;
   kwMath_t math = KW_MATH_FP32;
 };
 
-// c = alpha op(a) op(a)^T + beta c, of one triangle.
+// c = alpha op(a) op(a)^T + beta c, of one triangle; of a Hermitian c op(a)^H, where a is stored as
+// c is.
 void multiply_by_itself(Context& context, const Level3& call);
 // c = alpha a b + beta c, or alpha b a + beta c; a symmetric, of which one triangle is read.
 void multiply_symmetric(Context& context, const Level3& call);

@@ -1,7 +1,10 @@
 // Products and solves with symmetric and triangular matrices, for Python.
 #include "core/level3.hpp"
 
+#include <complex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "module/functions.hpp"
@@ -34,26 +37,87 @@ Level3 call_of(const Array& a, const Array& c, const Flags& flags, float alpha, 
   return call;
 }
 
-nb::object syrk(float alpha, nb::handle a, float beta, nb::handle out, bool upper, bool transpose,
-                nb::handle math, nb::handle stream) {
+// A dense complex matrix by rows as one of floats.
+Strided as_floats(const Strided& of) {
+  Strided floats = of;
+  floats.size[1] *= 2;
+  floats.stride[0] *= 2;
+  return floats;
+}
+
+// What a Hermitian update reads: stored as its result is, since a conjugate without a transpose is
+// none of its operations. A copy by columns is one of the transpose by rows.
+struct StoredAlike {
+  Array array;
+  Strided view;
+
+  StoredAlike(Array a, const Array& result) : array(std::move(a)) {
+    const bool copied = !share_layout(array.view(), result.view());
+    const bool by_rows = result.view().stride[1] == 1;
+    const std::vector<int> transposed = {1, 0};
+    if (copied) array = by_rows ? array.dense_copy() : array.dense_copy(&transposed);
+    view = array.view();
+    if (!copied || by_rows) return;
+    std::swap(view.size[0], view.size[1]);
+    std::swap(view.stride[0], view.stride[1]);
+  }
+};
+
+void check_scalars(const Array& a, bool hermitian, std::complex<float> alpha,
+                   std::complex<float> beta) {
+  if ((a.is_complex64() && !hermitian) || (alpha.imag() == 0 && beta.imag() == 0)) return;
+  throw nb::type_error(sentence("alpha or beta is complex, but ",
+                                hermitian ? "a Hermitian update has real ones" : "a is float32",
+                                ": pass a number without imaginary part")
+                           .c_str());
+}
+
+nb::object update(bool hermitian, nb::handle alpha_of, nb::handle a, nb::handle beta_of,
+                  nb::handle out, bool upper, bool transpose, nb::handle math, nb::handle stream) {
   const std::optional<Stream> asked = asked_stream(stream);
-  const Array array = matrix_of(a, "a", asked);
+  const std::complex<float> alpha = to_complex(alpha_of), beta = to_complex(beta_of);
+  Array array = any_matrix_of(a, "a", asked);
+  check_scalars(array, hermitian, alpha, beta);
   const std::optional<Stream> work = asked ? asked : array.stream();
   const std::int64_t n = array.view().size[transpose ? 1 : 0];
-  if (beta != 0 && out.is_none()) {
-    refuse("beta is ", beta, ", but there is nothing that it multiplies: pass out");
+  if (beta != std::complex<float>(0) && out.is_none()) {
+    refuse("beta is ", nb::str(beta_of).c_str(),
+           ", but there is nothing that it multiplies: pass out");
   }
   const Array result = result_of(out, array, sizes_of(n, n), work);
+  const bool is_hermitian = hermitian && array.is_complex64();
+  std::optional<StoredAlike> alike;
+  if (is_hermitian) {
+    alike.emplace(std::move(array), result);
+    array = std::move(alike->array);
+  }
   const Place place = place_of({&array, &result}, asked);
-  Level3 call = call_of(array, result, {upper, transpose, false, false}, alpha, math);
-  call.beta = beta;
+  Level3 call = call_of(array, result, {upper, transpose, false, false}, alpha.real(), math);
+  call.beta = beta.real();
+  call.alpha_im = alpha.imag();
+  call.beta_im = beta.imag();
+  call.is_complex = array.is_complex64();
+  call.hermitian = is_hermitian;
+  if (alike) call.a = alike->view;
   {
     const nb::gil_scoped_release without_gil;
     Call context(place.ordinal, place.stream);
-    if (out.is_none()) scale_add(*context, 0, call.c, 0, call.c);  // of the other triangle
+    if (out.is_none()) {  // the other triangle
+      const Strided floats = call.is_complex ? as_floats(call.c) : call.c;
+      scale_add(*context, 0, floats, 0, floats);
+    }
     multiply_by_itself(*context, call);
   }
   return nb::borrow(result.object());
+}
+
+nb::object syrk(nb::handle alpha, nb::handle a, nb::handle beta, nb::handle out, bool upper,
+                bool transpose, nb::handle math, nb::handle stream) {
+  return update(false, alpha, a, beta, out, upper, transpose, math, stream);
+}
+nb::object herk(nb::handle alpha, nb::handle a, nb::handle beta, nb::handle out, bool upper,
+                bool transpose, nb::handle math, nb::handle stream) {
+  return update(true, alpha, a, beta, out, upper, transpose, math, stream);
 }
 
 // Operands and sizes that the functions of a and b share.
@@ -130,6 +194,9 @@ nb::object triangular(bool solves, float alpha, nb::handle a, nb::handle b, nb::
 
 void add_level3(nb::module_& module) {
   module.def("syrk", syrk, nb::arg("alpha"), nb::arg("a").none(), nb::arg("beta"),
+             nb::arg("out").none(), nb::arg("upper"), nb::arg("transpose"), nb::arg("math").none(),
+             nb::arg("stream").none());
+  module.def("herk", herk, nb::arg("alpha"), nb::arg("a").none(), nb::arg("beta"),
              nb::arg("out").none(), nb::arg("upper"), nb::arg("transpose"), nb::arg("math").none(),
              nb::arg("stream").none());
   module.def("symm", symm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),

@@ -9,6 +9,9 @@ namespace kw::python {
 Array matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
                 const Array* beside = nullptr);
 
+// The same of float32 or complex64.
+Array any_matrix_of(nb::handle object, const char* name, std::optional<Stream> work);
+
 Strided sizes_of(std::int64_t rows, std::int64_t cols);
 
 // `out`, of these sizes and such that a call can write it, or a new matrix beside `like`.

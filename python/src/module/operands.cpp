@@ -101,6 +101,13 @@ kwMath_t to_math(nb::handle math) {
   refuse("math is '", nb::str(math).c_str(), "': pass 'fp32' or 'fp32_split'");
 }
 
+std::complex<float> to_complex(nb::handle number) {
+  const double re = PyComplex_RealAsDouble(number.ptr());
+  if (re == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const double im = PyComplex_ImagAsDouble(number.ptr());
+  return {static_cast<float>(re), static_cast<float>(im)};
+}
+
 bool is_text(nb::handle object, const char* text) {
   return PyUnicode_Check(object.ptr()) != 0 &&
          PyUnicode_CompareWithASCIIString(object.ptr(), text) == 0;

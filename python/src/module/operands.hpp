@@ -1,6 +1,7 @@
 // The arrays of a call: where it runs, and that they agree about it.
 #pragma once
 
+#include <complex>
 #include <initializer_list>
 #include <optional>
 
@@ -26,6 +27,8 @@ void check_out(const Array& out, const Strided& sizes, kwDataType_t type);
 void check_complex_out(const Array& out, const Strided& sizes);
 
 kwMath_t to_math(nb::handle math);
+// Of any number.
+std::complex<float> to_complex(nb::handle number);
 bool is_text(nb::handle object, const char* text);
 
 }  // namespace kw::python

@@ -108,13 +108,6 @@ void check_real(const Request& request) {
       "alpha or beta is complex, but a and b are float32: pass a number without imaginary part");
 }
 
-std::complex<float> to_complex(nb::handle number) {
-  const double re = PyComplex_RealAsDouble(number.ptr());
-  if (re == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  const double im = PyComplex_ImagAsDouble(number.ptr());
-  return {static_cast<float>(re), static_cast<float>(im)};
-}
-
 nb::object compute(const Request& request) {
   const std::optional<Stream> asked = asked_stream(request.stream);
   Operands operands;

@@ -7,8 +7,10 @@
 
 namespace KW_TARGET::hopper {
 
-__device__ __forceinline__ bool is_on_diagonal(const Sgemm& p, const OutputTile& output) {
-  return any_of_warp(p.triangle != Triangle::none && output.i0 == output.j0);
+// `bm`: the rows of a tile, which has as many columns.
+__device__ __forceinline__ bool is_on_diagonal(const Sgemm& p, const OutputTile& output, int bm) {
+  const std::int64_t from = (output.j0 >> p.column_shift) - output.i0;
+  return any_of_warp(p.triangle != Triangle::none && from >= 0 && from < bm);
 }
 
 // C = alpha * sums + beta * C. All loads come before the stores, so that they are under way
@@ -20,11 +22,11 @@ __device__ __forceinline__ void store_triangle(const ProductParams& params,
   const float alpha = p.alpha_at != nullptr ? *p.alpha_at : p.alpha;
   const float beta = p.beta_at != nullptr ? *p.beta_at : p.beta;
   const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
-  const int below = own.row - own.column;  // the diagonal
+  const int shift = p.column_shift;
   const bool is_lower = p.triangle == Triangle::lower;
   float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
   const auto is_inside = [&](int i, int j) {
-    const int side = below + i - j;
+    const int side = own.row + i - ((own.column + j) >> shift);  // of the diagonal
     return i < rows && j < columns && (is_lower ? side >= 0 : side <= 0);
   };
   if (beta == 0) {

@@ -120,7 +120,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       unscale(params, own, scales, shared.has_outliers);
     }
     if constexpr (Scheduler::has_diagonal) {
-      if (is_on_diagonal(params.problem, output)) {
+      if (is_on_diagonal(params.problem, output, tile.bm())) {
         store_triangle(params, own);
         continue;
       }

@@ -41,7 +41,11 @@ inline bool fits_ints(const Sgemm& p) {
 
 inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   const std::int64_t tiles_m = ceil_div(p.m, tile.bm());
-  if (p.triangle != Triangle::none) return tiles_m * (tiles_m + 1) / 2 * p.batch;
+  if (p.triangle != Triangle::none)
+    return TriangleOfTiles{p.triangle, p.column_shift, static_cast<int>(tiles_m),
+                           static_cast<int>(ceil_div(p.n, tile.bn))}
+               .count() *
+           p.batch;
   return tiles_m * ceil_div(p.n, tile.bn) * p.batch;
 }
 
@@ -248,7 +252,8 @@ inline SubProblems sub_problems(const Sgemm& p) {
   }
   if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return {};
   const auto half = [](std::int64_t size) { return ceil_div(size / 2, block_rows) * block_rows; };
-  return p.m >= p.n ? cut_rows(p, half(p.m)) : cut_columns(p, half(p.n));
+  return p.m >= p.n || p.triangle != Triangle::none ? cut_rows(p, half(p.m))
+                                                    : cut_columns(p, half(p.n));
 }
 
 // --- the choice

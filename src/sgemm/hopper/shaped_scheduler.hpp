@@ -19,11 +19,10 @@ class TriangleScheduler : public TileScheduler<tile> {
       : TileScheduler<tile>(params) {}
 
   __device__ __forceinline__ OutputTile output_tile() const {
-    const int side = this->tiles_m(), of_entry = triangle_tiles(side);
-    const int entry = this->work_.tile / of_entry;
-    const TileIndex at =
-        triangle_tile(this->params_.problem.triangle, this->work_.tile - entry * of_entry, side,
-                      tile.strip_tiles());
+    const Sgemm& p = this->params_.problem;
+    const TriangleOfTiles tiles{p.triangle, p.column_shift, this->tiles_m(), this->tiles_n()};
+    const int of_entry = tiles.count(), entry = this->work_.tile / of_entry;
+    const TileIndex at = tiles.tile(this->work_.tile - entry * of_entry, tile.strip_tiles());
     return {entry, at.row * std::int64_t{tile.bm()}, at.col * std::int64_t{tile.bn}};
   }
 };

@@ -18,7 +18,7 @@ __device__ __forceinline__ void store_triangle(const Sgemm& p, const StreamTileI
   for (int v = 0; v < S::outputs / 4; ++v) {
     const std::int64_t row = row0 + own.row_of(v), col = col0 + own.col_of(v);
     const auto is_inside = [&](int j) {
-      return row < p.m && col + j < p.n && is_wanted(p.triangle, row, col + j);
+      return row < p.m && col + j < p.n && is_wanted(p.triangle, row, (col + j) >> p.column_shift);
     };
     float* const c = p.c + row * p.ldc + col;
     float before[4] = {};

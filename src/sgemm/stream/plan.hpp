@@ -49,7 +49,10 @@ inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config
   shape.tiles_m = static_cast<int>(tiles_m);
   shape.tiles_n = static_cast<int>(tiles_n);
   shape.tiles = static_cast<int>(
-      (p.triangle == Triangle::none ? tiles_m * tiles_n : tiles_m * (tiles_m + 1) / 2) * p.batch);
+      (p.triangle == Triangle::none
+           ? tiles_m * tiles_n
+           : TriangleOfTiles{p.triangle, p.column_shift, shape.tiles_m, shape.tiles_n}.count()) *
+      p.batch);
   shape.iterations = static_cast<int>(iterations);
   return shape;
 }

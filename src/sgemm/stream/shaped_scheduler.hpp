@@ -47,9 +47,9 @@ class ShapedScheduler : public Scheduler<config> {
       return {entry, at.row, at.col};
     }
     constexpr int group_rows = 8;
-    const int of_entry = triangle_tiles(schedule.tiles_m), entry = index / of_entry;
-    const TileIndex at =
-        triangle_tile(p.triangle, index - entry * of_entry, schedule.tiles_m, group_rows);
+    const TriangleOfTiles tiles{p.triangle, p.column_shift, schedule.tiles_m, schedule.tiles_n};
+    const int of_entry = tiles.count(), entry = index / of_entry;
+    const TileIndex at = tiles.tile(index - entry * of_entry, group_rows);
     return {entry, at.row, at.col};
   }
   __device__ __forceinline__ StreamWork with_range(StreamWork work) const {

@@ -122,6 +122,8 @@ std::vector<Subject> subjects() {
 #define KW_SUBJECT_cgemm(symbol, integer)
 #define KW_SUBJECT_cgemm_batched(symbol, integer)
 #define KW_SUBJECT_cgemm_strided(symbol, integer)
+#define KW_SUBJECT_csyrk(symbol, integer)
+#define KW_SUBJECT_cherk(symbol, integer)
 #define KW_SUBJECT_lt_matmul(symbol, integer)
 #define KW_SUBJECT_destroy(symbol, integer)
   KW_CUBLAS_SYMBOLS(KW_SUBJECT)
