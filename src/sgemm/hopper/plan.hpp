@@ -40,9 +40,11 @@ inline bool fits_ints(const Sgemm& p) {
 // --- which block computes which tiles, and which parts of k (schedule.hpp)
 
 inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
-  const std::int64_t tiles_m = ceil_div(p.m, tile.bm());
-  if (p.triangle != Triangle::none) return tiles_m * (tiles_m + 1) / 2 * p.batch;
-  return tiles_m * ceil_div(p.n, tile.bn) * p.batch;
+  const std::int64_t tiles_m = ceil_div(p.m, tile.bm()), tiles_n = ceil_div(p.n, tile.bn);
+  const std::int64_t side = std::min(tiles_m, tiles_n);
+  if (p.triangle != Triangle::none)  // trapezoid_tiles, of any size
+    return (side * (side + 1) / 2 + (tiles_m + tiles_n - 2 * side) * side) * p.batch;
+  return tiles_m * tiles_n * p.batch;
 }
 
 // The bytes of A and B as the caller stores them, and as packed operands.
@@ -175,7 +177,7 @@ inline unsigned split_segments(const Sgemm& p, const Device& device) {
 
 // Whether fp16x3's scales take a launch of their own.
 inline bool samples_apart(const TileRow& row, const Sgemm& p, const Device& device) {
-  return row.fp16 &&
+  return row.fp16 && !p.diagonal_apart &&
          bytes_of_a_and_b(p) + packed_bytes(row, p) <= sample_l2_share * l2_bytes_of(device);
 }
 
@@ -229,6 +231,7 @@ struct WorkspaceLayout {
 
 // The least workspace with which a call works: of its smallest sub-problem (sub_problems).
 inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& device) {
+  if (p.diagonal_apart) return WorkspaceLayout(p, fp16, device).end;
   Sgemm least = p;
   least.batch = 1;
   if (p.a_array == nullptr) {
@@ -247,6 +250,7 @@ inline SubProblems sub_problems(const Sgemm& p) {
     return {some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
   }
   if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return {};
+  if (p.triangle != Triangle::none && p.m != p.n) return cut_off_triangle(p);
   const auto half = [](std::int64_t size) { return ceil_div(size / 2, block_rows) * block_rows; };
   return p.m >= p.n ? cut_rows(p, half(p.m)) : cut_columns(p, half(p.n));
 }

@@ -19,11 +19,12 @@ class TriangleScheduler : public TileScheduler<tile> {
       : TileScheduler<tile>(params) {}
 
   __device__ __forceinline__ OutputTile output_tile() const {
-    const int side = this->tiles_m(), of_entry = triangle_tiles(side);
+    const int tiles_m = this->tiles_m(), tiles_n = this->tiles_n();
+    const int of_entry = trapezoid_tiles(tiles_m, tiles_n);
     const int entry = this->work_.tile / of_entry;
     const TileIndex at =
-        triangle_tile(this->params_.problem.triangle, this->work_.tile - entry * of_entry, side,
-                      tile.strip_tiles());
+        trapezoid_tile(this->params_.problem.triangle, this->work_.tile - entry * of_entry, tiles_m,
+                       tiles_n, tile.strip_tiles());
     return {entry, at.row * std::int64_t{tile.bm()}, at.col * std::int64_t{tile.bn}};
   }
 };
@@ -31,8 +32,11 @@ class TriangleScheduler : public TileScheduler<tile> {
 template <Tile tile>
 class RangeScheduler : public TileScheduler<tile> {
   using Base = TileScheduler<tile>;
+  static_assert(tile.bm() == range_tile_side && tile.bn == range_tile_side);
 
  public:
+  static constexpr bool has_ranges = true;
+
   __device__ __forceinline__ explicit RangeScheduler(const ProductParams& params) : Base(params) {
     take_range();
   }
