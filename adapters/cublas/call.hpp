@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "abi.hpp"
 #include "kernelwright/kernelwright.h"
@@ -22,7 +23,6 @@ enum class Reason : std::uint8_t {
   arguments,
   nothing_to_do,
   operation,
-  grouped,
   lt_epilogue,
   lt_order,
   lt_output,
@@ -49,7 +49,6 @@ constexpr const char* reason_texts[] = {
     "arguments for cuBLAS to judge",
     "nothing to multiply",
     "conjugation without transposition",
-    "groups, whose time in cuBLAS was never measured",
     "epilogue that the library does not have",
     "order of a matrix that is neither column- nor row-major",
     "C and D differ",
@@ -131,7 +130,17 @@ struct Call {
   Stream stream = nullptr;
   Product product;
   bool pedantic = false;
+  bool is_group = false;         // of several, which are decided together
   Reason reason = Reason::none;  // why it cannot be taken, as far as the arguments tell
+};
+
+// Products of one call in groups, each a batch of its own shape. `call` has the first one's, for
+// the record, with as many entries as all groups have.
+struct GroupedCall {
+  Call call;
+  std::vector<Product> groups;
+  std::size_t done = 0;            // groups that the library computed
+  std::int64_t done_products = 0;  // and their entries
 };
 
 // How the library would compute a call, as far as anybody is told.

@@ -3,8 +3,10 @@
 #include <cstring>
 #include <tuple>
 
+#include "decode.hpp"
 #include "factor_decode.hpp"
 #include "forms.hpp"
+#include "grouped_decode.hpp"
 #include "lt_decode.hpp"
 #include "serve.hpp"
 #include "session.hpp"
@@ -13,55 +15,6 @@
 namespace kw::cublas {
 
 namespace {
-
-kwOp_t to_op(Enum op, Call* call) {
-  if (op != op_n && op != op_t && op != op_c) call->reason = Reason::operation;
-  return op == op_n ? KW_OP_NONE : KW_OP_TRANSPOSE;
-}
-
-// Of complex numbers a conjugate is one.
-void make_complex(Enum op_a, Enum op_b, Call* call) {
-  call->product.is_complex = true;
-  if (op_a == op_c) call->product.op_a = KW_OP_CONJUGATE_TRANSPOSE;
-  if (op_b == op_c) call->product.op_b = KW_OP_CONJUGATE_TRANSPOSE;
-}
-
-// Stream, pointer mode and math mode, as the handle has them now.
-void ask_handle(const Vendor& vendor, Handle handle, Call* call) {
-  const Getters& getters = vendor.getters;
-  Enum pointer_mode = 0, math_mode = 0;
-  if (handle == nullptr || !getters.complete() ||
-      getters.stream(handle, &call->stream) != status_success ||
-      getters.pointer_mode(handle, &pointer_mode) != status_success ||
-      getters.math_mode(handle, &math_mode) != status_success) {
-    call->reason = Reason::arguments;
-    return;
-  }
-  call->product.scalars_on_device = pointer_mode == pointer_mode_device;
-  const Enum mode = math_mode & math_mode_bits;
-  call->pedantic = mode == math_pedantic;
-  if (mode != math_default && mode != math_pedantic) call->reason = Reason::math_mode;
-}
-
-// For the functions that take one.
-void take_compute_type(Enum type, Call* call) {
-  if (type == compute_32f_pedantic) {
-    call->pedantic = true;
-  } else if (type != compute_32f && type != compute_as_data_r_32f) {
-    call->reason = Reason::compute_type;
-  }
-}
-
-void take_types(Enum a, Enum b, Enum c, Call* call) {
-  if (a != data_r_32f || b != data_r_32f || c != data_r_32f) call->reason = Reason::types;
-}
-
-// The same where the call may be of complex numbers. Before cuBLAS 11 their compute type was
-// theirs.
-void take_types(Enum a, Enum b, Enum c, Enum op_a, Enum op_b, Call* call) {
-  if (a != data_c_32f || b != data_c_32f || c != data_c_32f) return take_types(a, b, c, call);
-  make_complex(op_a, op_b, call);
-}
 
 // What all forms of gemm have.
 template <class Int>
@@ -115,25 +68,6 @@ void make_strided(std::int64_t stride_a, std::int64_t stride_b, std::int64_t str
 void make_pointers(std::int64_t batch, Call* call) {
   call->product.form = Form::pointers;
   call->product.batch = batch;
-}
-
-// Groups are counted, with the first one's shape, and go to cuBLAS.
-template <class Int>
-Call to_grouped_call(Symbol symbol, Handle handle, const Enum* op_a, const Enum* op_b, const Int* m,
-                     const Int* n, const Int* k, Int groups) {
-  Call call;
-  call.symbol = symbol;
-  call.handle = handle;
-  if (groups > 0 && op_a && op_b && m && n && k) {
-    call.product.op_a = to_op(*op_a, &call);
-    call.product.op_b = to_op(*op_b, &call);
-    call.product.m = *m;
-    call.product.n = *n;
-    call.product.k = *k;
-    call.product.batch = groups;
-  }
-  call.reason = Reason::grouped;
-  return call;
 }
 
 // ------------------------------------------------------------------ the forms of the table
@@ -212,19 +146,6 @@ KW_DECODE_COMPLEX(cgemm_batched, batched)
 KW_DECODE_COMPLEX(cgemm_strided, strided)
 
 #define KW_UNUSED(...) static_cast<void>(std::make_tuple(__VA_ARGS__))
-
-KW_DECODE(grouped) {
-  KW_UNUSED(alpha, a, lda, b, ldb, beta, c, ldc, group_size);
-  return to_grouped_call(symbol, handle, op_a, op_b, m, n, k, groups);
-}
-
-KW_DECODE(grouped_ex) {
-  KW_UNUSED(alpha, a, lda, b, ldb, beta, c, ldc, group_size);
-  Call call = to_grouped_call(symbol, handle, op_a, op_b, m, n, k, groups);
-  take_compute_type(compute, &call);
-  take_types(type_a, type_b, type_c, &call);
-  return call;
-}
 
 // What all routines of level 3 have.
 void take_triangle(Routine routine, Enum fill, Call* call) {
@@ -339,8 +260,6 @@ KW_SERVED(strided_ex)
 KW_SERVED(cgemm)
 KW_SERVED(cgemm_batched)
 KW_SERVED(cgemm_strided)
-KW_SERVED(grouped)
-KW_SERVED(grouped_ex)
 KW_SERVED(syrk)
 KW_SERVED(syrkx)
 KW_SERVED(syr2k)
@@ -350,6 +269,45 @@ KW_SERVED(trsm)
 KW_SERVED(lt_matmul)
 KW_SERVED(potrf)
 KW_SERVED(xpotrf)
+
+// Of groups cuBLAS is asked for those that the library has not computed: all, but where it refused
+// one after others.
+template <class Int>
+Status answer_grouped_ex(Symbol symbol, const void* caller, KW_PARAMETERS_grouped_ex(Int)) {
+  const auto answer = [&](const Vendor& vendor, const Forward&) {
+    GroupedCall grouped = decode_groups<Int>(vendor, symbol, KW_ARGUMENTS_grouped_ex);
+    const auto function =
+        reinterpret_cast<Status (*)(KW_PARAMETERS_grouped_ex(Int))>(vendor.function);
+    const auto forward_rest = [&] {
+      const std::size_t g = grouped.done;
+      const std::int64_t p = grouped.done_products;
+      return function(handle, op_a + g, op_b + g, m + g, n + g, k + g, scalars_from(alpha, g),
+                      a + p, type_a, lda + g, b + p, type_b, ldb + g, scalars_from(beta, g), c + p,
+                      type_c, ldc + g, groups - static_cast<Int>(g), group_size + g, compute);
+    };
+    return serve_groups(grouped, Forward(forward_rest));
+  };
+  return hook(symbol, caller, answer, KW_ARGUMENTS_grouped_ex);
+}
+
+template <class Int>
+Status answer_grouped(Symbol symbol, const void* caller, KW_PARAMETERS_grouped(Int)) {
+  const auto answer = [&](const Vendor& vendor, const Forward&) {
+    GroupedCall grouped = decode_groups<Int>(
+        vendor, symbol, handle, op_a, op_b, m, n, k, alpha, plain(a), data_r_32f, lda, plain(b),
+        data_r_32f, ldb, beta, plain(c), data_r_32f, ldc, groups, group_size, compute_32f);
+    const auto function = reinterpret_cast<Status (*)(KW_PARAMETERS_grouped(Int))>(vendor.function);
+    const auto forward_rest = [&] {
+      const std::size_t g = grouped.done;
+      const std::int64_t p = grouped.done_products;
+      return function(handle, op_a + g, op_b + g, m + g, n + g, k + g, alpha + g, a + p, lda + g,
+                      b + p, ldb + g, beta + g, c + p, ldc + g, groups - static_cast<Int>(g),
+                      group_size + g);
+    };
+    return serve_groups(grouped, Forward(forward_rest));
+  };
+  return hook(symbol, caller, answer, KW_ARGUMENTS_grouped);
+}
 
 // The end of a handle is followed, not decided.
 template <class Int>

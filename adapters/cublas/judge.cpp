@@ -7,14 +7,17 @@
 
 namespace kw::cublas {
 
-Reason judge_times(const Policy& policy, bool measured, const Product& p, double time_us,
-                   double vendor_time_us) {
+double operations_of(const Product& p) {
   const double whole = (p.is_complex ? 8.0 : 2.0) * static_cast<double>(p.m) *
                        static_cast<double>(p.n) * static_cast<double>(p.k) *
                        static_cast<double>(p.batch);
   const bool is_half =
       p.routine != Routine::gemm && p.routine != Routine::syr2k && p.routine != Routine::symm;
-  const double operations = p.routine == Routine::potrf ? whole / 6 : is_half ? whole / 2 : whole;
+  return p.routine == Routine::potrf ? whole / 6 : is_half ? whole / 2 : whole;
+}
+
+Reason judge_times(const Policy& policy, bool measured, double operations, double time_us,
+                   double vendor_time_us) {
   if (operations < policy.smallest) return Reason::small;
   if (!measured) return policy.take_unmeasured ? Reason::none : Reason::unmeasured;
   const bool slower =
@@ -60,6 +63,19 @@ Reason check_arguments(const Product& p) {
   if (p.a == nullptr || p.b == nullptr || p.c == nullptr) return Reason::arguments;
   if (p.routine == Routine::potrf && p.info == nullptr) return Reason::arguments;
   return Reason::none;
+}
+
+bool is_empty(const Product& group) { return group.m == 0 || group.n == 0 || group.batch == 0; }
+
+Reason check_arguments(const std::vector<Product>& groups) {
+  bool all_empty = true;
+  for (const Product& group : groups) {
+    const Reason reason = check_arguments(group);
+    const bool skipped = reason == Reason::nothing_to_do && is_empty(group);
+    if (reason != Reason::none && !skipped) return reason;
+    all_empty = all_empty && skipped;
+  }
+  return all_empty ? Reason::nothing_to_do : Reason::none;
 }
 
 }  // namespace kw::cublas

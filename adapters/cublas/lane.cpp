@@ -208,9 +208,13 @@ Decision Lane::decide(const Call& call, const Policy& policy) {
   if (made.reason != Reason::none) return made;
   plan.time_us += epilogue_us(p);
   const VendorTimes* const times = device_->times;
-  if (times != nullptr) made.outlook.vendor_time_us = predict_vendor_us(*times, p);
-  made.reason = judge_times(policy, times != nullptr || policy.on_cpu, p, plan.time_us,
-                            made.outlook.vendor_time_us);
+  if (times != nullptr && !call.is_group) {
+    made.outlook.vendor_time_us = predict_vendor_us(*times, p);
+  }
+  if (!call.is_group) {
+    made.reason = judge_times(policy, times != nullptr || policy.on_cpu, operations_of(p),
+                              plan.time_us, made.outlook.vendor_time_us);
+  }
   if (plan.kernel != nullptr) made.outlook.kernel = plan.kernel;
   if (std::isfinite(plan.time_us)) made.outlook.time_us = plan.time_us;
   made.workspace_bytes = plan.workspace_bytes;

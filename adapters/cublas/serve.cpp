@@ -65,6 +65,66 @@ Outcome take(Session& in, const Call& call, const Forward& forward) {
   return multiply(in, *lane, call, forward, outcome.captured);
 }
 
+// What the library would take for all groups, by a decision for each. `maths` gets their
+// arithmetic.
+Outcome decide_groups(Session& in, Lane& lane, const GroupedCall& grouped, bool captured,
+                      std::vector<Arithmetic>* maths) {
+  Outcome outcome{Reason::none, captured};
+  Call one = grouped.call;
+  double operations = 0, longest_us = -1;
+  for (const Product& group : grouped.groups) {
+    maths->push_back(Arithmetic::fp32);
+    if (is_empty(group)) continue;
+    one.product = group;
+    const Decision& decision = lane.decision(one, in.policy(), [&](const Decision& made) {
+      if (made.reason == Reason::none) lane.reserve(made.workspace_bytes);
+    });
+    if (decision.reason != Reason::none) return {decision.reason, captured};
+    maths->back() = decision.outlook.math;
+    if (decision.outlook.time_us > longest_us) {
+      longest_us = decision.outlook.time_us;
+      outcome.outlook.kernel = decision.outlook.kernel;
+      outcome.outlook.math = decision.outlook.math;
+    }
+    outcome.outlook.time_us += decision.outlook.time_us;
+    operations += operations_of(group);
+  }
+  const VendorTimes* const times = lane.device().times;
+  if (times != nullptr) outcome.outlook.vendor_time_us = predict_grouped_us(*times, grouped.groups);
+  outcome.reason = judge_times(in.policy(), times != nullptr || in.policy().on_cpu, operations,
+                               outcome.outlook.time_us, outcome.outlook.vendor_time_us);
+  return outcome;
+}
+
+Outcome multiply_groups(Session& in, Lane& lane, GroupedCall& grouped, bool captured) {
+  const std::lock_guard<std::mutex> lock(lane.mutex());
+  if (!lane.is_open()) return {Reason::refused, captured};
+  std::vector<Arithmetic> maths;
+  maths.reserve(grouped.groups.size());
+  Outcome outcome = decide_groups(in, lane, grouped, captured, &maths);
+  if (outcome.reason != Reason::none) return outcome;
+  Call one = grouped.call;
+  for (; grouped.done < grouped.groups.size(); ++grouped.done) {
+    one.product = grouped.groups[grouped.done];
+    if (is_empty(one.product)) {
+      grouped.done_products += one.product.batch;
+      continue;
+    }
+    if (!compute(in, lane, one, maths[grouped.done])) return {Reason::refused, captured};
+    grouped.done_products += one.product.batch;
+  }
+  return outcome;
+}
+
+Outcome take_groups(Session& in, GroupedCall& grouped) {
+  Outcome outcome{grouped.call.reason};
+  if (outcome.reason == Reason::none) outcome.reason = check_arguments(grouped.groups);
+  if (outcome.reason != Reason::none) return outcome;
+  Lane* const lane = in.lane_for(grouped.call, &outcome.reason, &outcome.captured);
+  if (lane == nullptr) return outcome;
+  return multiply_groups(in, *lane, grouped, outcome.captured);
+}
+
 void count(Session& in, const Call& call, Outcome& outcome, std::int64_t host_ns) {
   if (outcome.tally == nullptr) outcome.tally = &in.record().tally(call, outcome.reason);
   Tally& tally = *outcome.tally;
@@ -87,16 +147,30 @@ Status pass_on(const Forward& forward) {
   return forward();
 }
 
-Status serve(Call& call, const Forward& forward) {
+namespace {
+
+// What cuBLAS calls in turn is its own business. cuSOLVER calls cuBLAS by its exported names, and
+// what that is asked may be taken.
+template <class Take>
+Status serve_by(const Call& call, const Forward& forward, const Take& take) {
   Session& in = session();
   const bool recording = in.is_recording();
   const std::int64_t began = recording ? now_ns() : 0;
-  Outcome outcome = take(in, call, forward);
-  // cuSOLVER calls cuBLAS by its exported names: what that is asked may be taken.
+  Outcome outcome = take(in);
   const auto pass = [&] { return is_of_solver(call.symbol) ? forward() : pass_on(forward); };
   const Status status = outcome.reason == Reason::none ? status_success : pass();
   if (recording) count(in, call, outcome, now_ns() - began);
   return status;
+}
+
+}  // namespace
+
+Status serve(Call& call, const Forward& forward) {
+  return serve_by(call, forward, [&](Session& in) { return take(in, call, forward); });
+}
+
+Status serve_groups(GroupedCall& grouped, const Forward& forward) {
+  return serve_by(grouped.call, forward, [&](Session& in) { return take_groups(in, grouped); });
 }
 
 }  // namespace kw::cublas

@@ -24,6 +24,9 @@ class Forward {
 bool is_nested();
 
 Status serve(Call& call, const Forward& forward);
+// All groups or none, but where the library refuses one after it has computed others: then
+// `forward` makes the call of those that are left.
+Status serve_groups(GroupedCall& grouped, const Forward& forward);
 
 // The same without a decision, for functions that are only followed.
 Status pass_on(const Forward& forward);

@@ -139,6 +139,20 @@ double predict_vendor_us(const VendorTimes& t, const VendorShape& p) {
   return least;
 }
 
+double predict_grouped_us(const VendorTimes& t, const std::vector<Product>& groups) {
+  constexpr double start_us = 11, tile = 128, begin_k = 32, share_of_peak = 0.7, share_alone = 0.78;
+  const double step_us = tile * tile / t.fma_per_us;  // of a tile, for one of k
+  double steps = 0, longest = 0;
+  for (const Product& p : groups) {
+    const double tiles = std::ceil(static_cast<double>(p.m) / tile) *
+                         std::ceil(static_cast<double>(p.n) / tile) * static_cast<double>(p.batch);
+    const auto k = static_cast<double>(p.k);
+    steps += tiles * (k + begin_k);
+    if (tiles > 0) longest = std::max(longest, k);
+  }
+  return start_us + step_us * (steps / t.multiprocessors / share_of_peak + longest / share_alone);
+}
+
 double predict_factor_us(const Product& p) {
   const FactorTime& t = p.triangle == Triangle::upper ? any_upper
                         : p.n <= few_rows             ? few_lower

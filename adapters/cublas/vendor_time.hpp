@@ -58,6 +58,10 @@ constexpr double complex_share = 0.9;
 // they store, as the library's do.
 double predict_vendor_us(const VendorTimes& times, const Product& product);
 
+// Of products in groups, which cuBLAS computes in tiles of one size, whatever their shape, so that
+// the longest tile shows. Fitted to results/h200/explored-grouped.csv.
+double predict_grouped_us(const VendorTimes& times, const std::vector<Product>& groups);
+
 // A call is taken where so many times the library's predicted time is within cuBLAS's.
 constexpr double vendor_margin = 1.12;
 

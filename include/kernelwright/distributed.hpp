@@ -24,9 +24,9 @@
 //            limit. After a failure other than invalid_argument, parts of C may have been written
 //            and the group is of no more use: its calls fail at once. Nothing waits longer than the
 //            time limit. Of a process that ends, by whatever, the others learn within a tenth of a
-//            second where they wait for it; what their GPUs' streams wait for then may never come,
-//            so the group keeps its streams and memory until the process ends, and the streams
-//            that calls were put on are of no more use.
+//            second; a thread of each looks. What was put on their GPUs' streams then runs to its
+//            end, without waiting for the rank that is gone and with whatever is in its place, so
+//            streams, memory and device stay of use; C's parts are not.
 // Memory     Each rank keeps up to two buffers for A and two for B, as large as the largest panel
 // so
 //            far, until the group ends. Between processes, GPUs read the parts of A and B where
@@ -83,6 +83,18 @@ struct DistributedMatrix {
   Layout layout = Layout::row_major;  ///< of the rank's part; the same on all ranks
   Op op = Op::none;
 };
+
+/// What a ScaLAPACK array descriptor says: DTYPE_, CTXT_, M_, N_, MB_, NB_, RSRC_, CSRC_, LLD_. For
+/// a BLACS grid of row-major order, in which rank r has the place that `Grid` gives it; the context
+/// is not looked at. invalid_argument where DTYPE_ is not 1, a dense matrix.
+KW_API Distribution scalapack_distribution(const int (&descriptor)[9]);
+
+/// A rank's part of that matrix, stored by columns as ScaLAPACK has it. Whole matrices, not parts
+/// of them (IA = JA = 1).
+template <class T>
+DistributedMatrix<T> scalapack_matrix(const int (&descriptor)[9], T* data, Op op = Op::none) {
+  return {scalapack_distribution(descriptor), data, descriptor[8], Layout::col_major, op};
+}
 
 struct GroupOptions {
   double time_limit_s =

@@ -385,7 +385,9 @@ KW_API kwStatus_t kwGroupSynchronize(kwGroup_t group, int rank);
 KW_API kwStatus_t kwGroupAbort(kwGroup_t group, int rank, const char* reason);
 
 /* How a matrix, as it is stored, is dealt out: block (i, j) of block_rows x block_cols elements
- * belongs to the rank in row (i + first_row) % p and column (j + first_col) % q of the grid. */
+ * belongs to the rank in row (i + first_row) % p and column (j + first_col) % q of the grid. Of a
+ * ScaLAPACK descriptor, in this order: M_, N_, MB_, NB_, RSRC_, CSRC_; LLD_ is the part's ld, its
+ * layout column-major, the BLACS grid of row-major order. */
 typedef struct kwDistribution {
   int64_t rows, cols;             /* of the whole matrix */
   int64_t block_rows, block_cols; /* 1 or more */

@@ -130,7 +130,12 @@ def test_without_compiled_operators(device, tmp_path):
         if file.name != "_torch.so":
             (there / file.name).symlink_to(file.resolve())
     others = [str(folder) for folder in package.parent.glob("kernelwright.libs")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *others])}
+    # In a build tree the library lies beside the package, where a link does not find it.
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").split()
+    library = next(Path(word).parent for word in maps if "/libkernelwright" in word)
+    environment = {
+        **os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *others]), "LD_LIBRARY_PATH": str(library)
+    }  # fmt: skip
     subprocess.run([sys.executable, "-B", "-c", WITHOUT_COMPILED, device], env=environment, check=True, timeout=300)
 
 

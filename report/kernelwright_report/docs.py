@@ -34,6 +34,7 @@ The first kind stands on lines of its own, a value within a sentence:
     plot: FILE… library RUNG…      the same as a plot
     plot: FILE roofline            of random products and those of programs
     plot: FILE sustained           of rates that last, and their energy
+    plot: FILE speedups | timeline            of products over several devices
     plot: FILE apps | loss         of whole programs: times and errors; the loss curves that part most
     plot: FILE by-length | over-peer | steps [N]          of reductions
     plot: FILE share                                      of random reductions

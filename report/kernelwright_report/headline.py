@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import apps, sweeps, text
+from . import apps, distributed, sweeps, text
 from .reductions import length_near
 from .results import ResultFile, Row
 from .schema import ROWWISE
@@ -69,6 +69,15 @@ def _sustained(result: ResultFile, shape) -> list[Headline]:
     return found
 
 
+def _distributed(result: ResultFile) -> list[Headline]:
+    """The largest product of each arithmetic."""
+    largest = {row.math: row for row in sorted(distributed.timed(result), key=lambda row: row.shape.flops)}
+    return [
+        Headline(text.times(row.speedup), f"one GPU on {row.gpus}, {row.math} at {row.shape.label}: {rate(result, row)}")
+        for row in largest.values()
+    ][:MOST]
+
+
 def _of_apps(result: ResultFile) -> list[Headline]:
     """The two programs that gain most, and the one that gains least, by the library's last variant."""
     own = [variant for variant in apps.variants(result) if result.role(variant) == "production"]
@@ -87,6 +96,8 @@ def headlines(result: ResultFile, size: int) -> list[Headline]:
         return _of_apps(result)
     if result.kind == "sustained":
         return _sustained(result, result.timed_shapes[-1])
+    if result.kind == "distributed":
+        return _distributed(result)
     if result.kind != "bench" or result.op in ROWWISE:
         return []
     if sweeps.is_sweep(result):

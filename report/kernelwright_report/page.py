@@ -50,7 +50,7 @@ ul.notes { margin: .8rem 0; padding-left: 1.1rem; font-size: .9rem; }
 """
 
 # The order on the page: programs; what was measured, by weight; the host's times; accuracy; what was only verified.
-KINDS = ("apps", "bench", "sustained", "host", "accuracy", "verify")
+KINDS = ("apps", "bench", "distributed", "sustained", "host", "accuracy", "verify")
 OPS = ("app", *PRODUCTS, "reduce", *ROWWISE, "scale_add")
 
 

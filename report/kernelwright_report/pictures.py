@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import apps, sweeps, sweeps_reduce, text, theme
+from . import apps, distributed, sweeps, sweeps_reduce, text, theme
 from .curves import drawn_inputs
 from .panels import MOST_SIZES, VISIBLE, peak_shares, reduce_steps, sgemm_steps
 from .reductions import length_near, lengths
@@ -121,6 +121,21 @@ def _sgemm(result: ResultFile, size: int) -> list[Picture]:
     return found
 
 
+def _distributed(result: ResultFile) -> list[Picture]:
+    found = []
+    if len(distributed.timed(result)) > 1:
+        caption = "How many times as fast as the library's call on one GPU each product was, all GPUs equally warm. Hollow: as "
+        caption += "predicted before the run. The dashed line is as many times as there are GPUs."
+        found.append(Picture("speedups", "Times as fast as one GPU", caption, _drawing("plots_distributed", "speedups", result)))
+    if distributed.with_timeline(result):
+        caption = "When the products and the copies of each rank ran in one call, by events of its streams, from the call's "
+        caption += "begin on that rank. The devices were idle before it."
+        found.append(
+            Picture("timeline", "Products and copies of one call", caption, _drawing("plots_distributed", "timeline", result))
+        )
+    return found
+
+
 def _reduce(result: ResultFile, size: int | None) -> list[Picture]:
     shape = length_near(result, size)
     if shape is None:
@@ -174,6 +189,8 @@ def pictures(result: ResultFile, size: int | None = None) -> list[Picture]:
         return _apps(result)
     if result.kind == "sustained":
         return _sustained(result)
+    if result.kind == "distributed":
+        return _distributed(result)
     if result.op in ROWWISE:
         return []
     if result.op == "scale_add":

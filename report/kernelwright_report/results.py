@@ -49,7 +49,7 @@ class ResultFile:
 
     @cached_property
     def kind(self) -> str:
-        """bench, host (the host's times), sustained, apps, accuracy or verify: what the file can show."""
+        """bench, host (the host's times), sustained, distributed, apps, accuracy or verify: what the file can show."""
         if "accuracy" in self.command.split():
             return "accuracy"
         if self.op == "app":
@@ -59,6 +59,8 @@ class ResultFile:
             return "verify"
         if any(row.timing == schema.SUSTAINED_TIMING for row in timed):
             return "sustained"
+        if any(row.gpus is not None for row in timed):
+            return "distributed"
         return "host" if any(row.timing == schema.HOST_TIMING for row in timed) else "bench"
 
     @cached_property

@@ -7,7 +7,7 @@ import html
 from pathlib import Path
 
 from . import pictures as plots
-from . import apps, attention, host_times, rowwise, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
+from . import apps, attention, distributed, host_times, rowwise, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce
 from .facts import facts
 from .headline import headlines
 from .reductions import length_near
@@ -17,7 +17,8 @@ from .svg import inline
 from .tables import Table
 
 TITLES = {
-    "bench": "measured", "host": "the host's time of a call", "sustained": "rates that last", "apps": "measured whole", "verify": "verified",
+    "bench": "measured", "host": "the host's time of a call", "sustained": "rates that last",
+    "distributed": "over several devices", "apps": "measured whole", "verify": "verified",
     "accuracy": "accuracy",
 }  # fmt: skip
 OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)",
@@ -62,6 +63,8 @@ def part_tables(result: ResultFile, size: int | None) -> dict[str, list[Table]]:
         return {"result": [host_times.table(result)], **errors}
     if result.kind == "sustained":
         return {"result": [sustained.table(result)], **errors}
+    if result.kind == "distributed":
+        return {"result": [distributed.table(result)], **errors}
     if result.kind == "verify":
         return errors
     if result.op in ROWWISE:

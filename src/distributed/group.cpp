@@ -80,6 +80,16 @@ Distribution block_distribution(std::int64_t rows, std::int64_t cols, const Grid
   return {rows, cols, divided(rows, std::max(1, grid.p)), divided(cols, std::max(1, grid.q)), 0, 0};
 }
 
+Distribution scalapack_distribution(const int (&descriptor)[9]) {
+  constexpr int dense = 1;
+  if (descriptor[0] != dense) {
+    throw Error(StatusCode::invalid_argument, "descriptor",
+                text("descriptor[0], DTYPE_, is ", descriptor[0],
+                     ": pass that of a dense matrix, 1, as DESCINIT makes it"));
+  }
+  return {descriptor[2], descriptor[3], descriptor[4], descriptor[5], descriptor[6], descriptor[7]};
+}
+
 std::int64_t local_rows(const Distribution& matrix, const Grid& grid, int rank) {
   return distributed::Dealt{matrix.rows, matrix.block_rows, matrix.first_row, grid.p}.count(
       grid.row(rank));

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <thread>
 
-#include "distributed/process_meeting.hpp"
 #include "distributed/rendezvous.hpp"
 #include "text.hpp"
 
@@ -17,7 +16,7 @@ Status Seat::make_event(Event* event) {
   return status;
 }
 
-Status Seat::open(const std::vector<int>& peers, SharedRankEvents* shared) {
+Status Seat::open(const std::vector<int>& peers) {
   return state().runtime().with_device([&] {
     transfer_ = state().runtime().open_transfer();
     Status status = transfer_->create_channel(&channel_);
@@ -25,13 +24,8 @@ Status Seat::open(const std::vector<int>& peers, SharedRankEvents* shared) {
     for (int peer : peers) {
       if (status.ok()) status = transfer_->open_peer(peer);
     }
-    SharedRankEvents unused;
-    SharedRankEvents& names = shared != nullptr ? *shared : unused;
-    for (auto [event, name] : {std::pair{&events.inputs_ready, &names.inputs_ready},
-                               std::pair{&events.copies_done, &names.copies_done}}) {
-      if (!status.ok()) break;
-      status = shared == nullptr ? make_event(event) : transfer_->create_shared_event(event, name);
-      if (status.ok() && shared != nullptr) made_.push_back(*event);
+    for (Event& event : signals) {
+      if (status.ok()) status = make_event(&event);
     }
     if (status.ok()) status = make_event(&all_done);
     for (Slot& slot : slots_) {
@@ -41,23 +35,11 @@ Status Seat::open(const std::vector<int>& peers, SharedRankEvents* shared) {
   });
 }
 
-Status Seat::open_events(const SharedRankEvents& shared, RankEvents* opened) {
-  return state().runtime().with_device([&] {
-    for (auto [name, event] : {std::pair{&shared.inputs_ready, &opened->inputs_ready},
-                               std::pair{&shared.copies_done, &opened->copies_done}}) {
-      Status status = transfer_->open_event(*name, event);
-      if (!status.ok()) return status;
-      made_.push_back(*event);
-    }
-    return Status::success();
-  });
-}
-
-bool Seat::becomes_idle() {
+bool Seat::becomes_idle(double limit_s) {
   using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(limit_s);
   bool passed = false;
   const auto is_done = [&](Stream stream) {
-    const auto end = Clock::now() + std::chrono::seconds(1);
     Status status = transfer_->record(all_done, stream);
     passed = false;
     while (status.ok() && !passed && Clock::now() < end) {
@@ -78,6 +60,7 @@ Seat::~Seat() {
   (void)state().runtime().with_device([&] {
     (void)wait_for_own_streams();
     transfer_->close_memory();
+    transfer_->close_counters();
     for (Slot& slot : slots_) {
       if (slot.data != nullptr) state().runtime().release(slot.data);
     }
@@ -177,24 +160,22 @@ Status make_seat(DeviceKind kind, int ordinal, int rank, std::unique_ptr<Seat>* 
 struct JoinMessage {
   int p, q;
   DeviceKind kind;
-  SharedRankEvents events;
 };
 
 }  // namespace
 
 GroupState::GroupState(const Grid& grid, int own_rank)
-    : grid_(grid),
-      own_rank_(own_rank),
-      seats_(static_cast<std::size_t>(grid.ranks())),
-      events_(seats_.size()) {}
+    : grid_(grid), own_rank_(own_rank), seats_(static_cast<std::size_t>(grid.ranks())) {}
 
-// After a failure the streams may wait for ranks that are gone; to free anything would wait, too.
+// After a failure the streams wait for no other rank. Where the device does not end what it does,
+// to free anything would wait for it.
 GroupState::~GroupState() {
   if (!is_of_processes()) return;
   std::unique_ptr<Seat>& own = seats_[static_cast<std::size_t>(own_rank_)];
-  if (own != nullptr && meeting_ != nullptr && !meeting_->failure(own_rank_).ok() &&
-      !own->becomes_idle()) {
+  if (own != nullptr && processes_ != nullptr && !processes_->failure(own_rank_).ok() &&
+      !own->becomes_idle(processes_->limit_s())) {
     (void)own.release();
+    processes_->keep_memory();
   }
 }
 
@@ -212,7 +193,6 @@ Status GroupState::open(DeviceKind kind, const Grid& grid, const std::vector<int
   }
   for (int rank = 0; status.ok() && rank < grid.ranks(); ++rank) {
     status = opened->seat(rank).open(ordinals);
-    opened->events_[static_cast<std::size_t>(rank)] = opened->seat(rank).events;
   }
   if (status.ok()) *state = std::move(opened);
   return status;
@@ -231,9 +211,10 @@ Status GroupState::join(DeviceKind kind, const Grid& grid, int rank, const std::
   if (!status.ok()) return status;
   distributed::ProcessMeeting& its = *meeting;
   joined->meeting_ = std::move(meeting);
+  joined->processes_ = &its;
   status = joined->take_seat(kind, ordinal);
   if (status.ok()) {
-    its.forget_name();
+    its.all_have_come();
     *state = std::move(joined);
   } else {
     its.abort(rank, status);
@@ -243,9 +224,12 @@ Status GroupState::join(DeviceKind kind, const Grid& grid, int rank, const std::
 
 Status GroupState::take_seat(DeviceKind kind, int ordinal) {
   std::unique_ptr<Seat>& own = seats_[static_cast<std::size_t>(own_rank_)];
-  JoinMessage message{grid_.p, grid_.q, kind, {}};
+  const JoinMessage message{grid_.p, grid_.q, kind};
   Status status = make_seat(kind, ordinal, own_rank_, &own);
-  if (status.ok()) status = own->open({ordinal}, &message.events);
+  if (status.ok()) status = own->open({ordinal});
+  if (status.ok()) {
+    status = own->transfer().open_counters(processes_->memory(), processes_->memory_bytes());
+  }
   std::vector<JoinMessage> all;
   if (status.ok()) status = exchange(*meeting_, own_rank_, message, &all);
   for (int rank = 0; status.ok() && rank < grid_.ranks(); ++rank) {
@@ -258,12 +242,6 @@ Status GroupState::take_seat(DeviceKind kind, int ordinal) {
                to_string(all[0].kind), ": pass the same on all ranks"),
           "grid");
     }
-    RankEvents& events = events_[static_cast<std::size_t>(rank)];
-    if (rank == own_rank_) {
-      events = own->events;
-    } else {
-      status = own->open_events(its.events, &events);
-    }
   }
   return status;
 }
@@ -274,6 +252,24 @@ Status GroupState::check_rank(int rank) const {
   return Status::failure(
       StatusCode::invalid_argument,
       text("rank ", rank, " is another process's: this one has rank ", own_rank_), "rank");
+}
+
+unsigned GroupState::begin_call() { return processes_ == nullptr ? 0 : processes_->begin_call(); }
+
+Status GroupState::signal(int rank, distributed::Signal which, Stream stream, unsigned call) {
+  Seat& its = seat(rank);
+  Status status = its.transfer().record(its.signals[static_cast<int>(which)], stream);
+  if (!status.ok() || processes_ == nullptr) return status;
+  return its.transfer().set(stream, processes_->signal(rank, which), call);
+}
+
+Status GroupState::wait_for(int rank, Stream stream, int other, distributed::Signal which,
+                            unsigned call) {
+  Transfer& transfer = seat(rank).transfer();
+  if (processes_ == nullptr || other == rank) {
+    return transfer.wait(stream, seat(other).signals[static_cast<int>(which)]);
+  }
+  return transfer.wait(stream, processes_->signal(other, which), call);
 }
 
 Status GroupState::close_memory(int rank) {

@@ -10,6 +10,7 @@
 
 #include "api/context_state.hpp"
 #include "distributed/meeting.hpp"
+#include "distributed/process_meeting.hpp"
 #include "distributed/schedule.hpp"
 #include "distributed/timeline.hpp"
 #include "gpu/transfer.hpp"
@@ -35,6 +36,7 @@ struct DistributedCall {
 struct CallMessage {
   DistributedCall call;
   SharedMemory a = {}, b = {};
+  unsigned number = 0;  // of the rank's calls
 };
 
 // For measurements: a call that only copies, or only multiplies what lies in the buffers; when its
@@ -42,14 +44,6 @@ struct CallMessage {
 struct CallParts {
   bool copies = true, products = true;
   distributed::Timeline* timeline = nullptr;
-};
-
-// By which other ranks' streams wait for a rank's.
-struct RankEvents {
-  Event inputs_ready, copies_done;
-};
-struct SharedRankEvents {
-  SharedEvent inputs_ready, copies_done;
 };
 
 // The place of one rank; only its own thread changes it.
@@ -60,13 +54,10 @@ class Seat {
   Seat& operator=(const Seat&) = delete;
   ~Seat();
 
-  // `peers` are the devices of this process's ranks. With `shared`, events that other processes can
-  // open.
-  Status open(const std::vector<int>& peers, SharedRankEvents* shared = nullptr);
-  // The events of a rank of another process.
-  Status open_events(const SharedRankEvents& shared, RankEvents* opened);
-  // Whether all is done that was put on the streams, or is so within a second.
-  bool becomes_idle();
+  // `peers` are the devices of this process's ranks.
+  Status open(const std::vector<int>& peers);
+  // Whether all is done that was put on the streams, or is so within the limit.
+  bool becomes_idle(double limit_s);
 
   Context& context() { return context_; }
   ContextState& state() { return ContextAccess::state(context_); }
@@ -86,7 +77,7 @@ class Seat {
   // The end of the product of a step.
   Status product_event(int step, Event* event);
 
-  RankEvents events;
+  Event signals[distributed::signal_count];  // for the ranks of this process
   Event all_done;
 
  private:
@@ -128,14 +119,20 @@ class GroupState {
   int first_rank() const { return is_of_processes() ? own_rank_ : 0; }
   // Of a rank of this process.
   Seat& seat(int rank) { return *seats_[static_cast<std::size_t>(rank)]; }
-  // Of any rank.
-  const RankEvents& events(int rank) const { return events_[static_cast<std::size_t>(rank)]; }
   distributed::Meeting& meeting() { return *meeting_; }
 
   // Whether it is a rank of this process.
   Status check_rank(int rank) const;
   Status synchronize(int rank);
   Status close_memory(int rank);
+
+  // The number of the rank's next call, which the others learn by its message.
+  unsigned begin_call();
+  // The signal stands for what is on the rank's stream now.
+  Status signal(int rank, distributed::Signal which, Stream stream, unsigned call);
+  // What follows on a stream of `rank` waits for another rank's signal of its call, which has been
+  // put on a stream before.
+  Status wait_for(int rank, Stream stream, int other, distributed::Signal which, unsigned call);
 
   // For tests: what happens to a rank before its step; a failure or an exception ends the rank.
   std::function<Status(int rank, int step)> before_step;
@@ -147,8 +144,8 @@ class GroupState {
   Grid grid_;
   int own_rank_;  // -1: all are of this process
   std::unique_ptr<distributed::Meeting> meeting_;
-  std::vector<std::unique_ptr<Seat>> seats_;
-  std::vector<RankEvents> events_;
+  distributed::ProcessMeeting* processes_ = nullptr;  // the meeting, where ranks are processes
+  std::vector<std::unique_ptr<Seat>> seats_;          // gone before the meeting
 };
 
 struct GroupAccess {

@@ -1,4 +1,4 @@
-// Places in shared memory, a counter that processes wait for, and locks that end with a process.
+// Places in shared memory, a word that processes wait for, and locks that end with a process.
 #include "distributed/process_meeting.hpp"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include "distributed/shared_file.hpp"
 #include "text.hpp"
 
 namespace kw::distributed {
@@ -27,47 +28,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* folder = "/dev/shm/";
 constexpr std::chrono::milliseconds between_looks{10};  // at who lives, and at the clock
-
-enum class Presence : int { not_come = 0, here = 1, left = 2 };
-
-}  // namespace
-
-// All zeros at first. Versions of the library that differ here have another magic number.
-struct alignas(64) SharedFile {
-  static constexpr unsigned current_magic = 0x6b770001;
-
-  struct Place {
-    std::atomic<int> presence;
-    std::atomic<int> process;
-    std::atomic<unsigned> turn;  // the meeting that it came to last, counted from 1
-    unsigned bytes[2];
-    unsigned char message[2][most_message_bytes];
-  };
-
-  std::atomic<unsigned> magic;  // last of what rank 0 writes
-  int ranks;
-  std::atomic<unsigned> turn;  // meetings that are over
-  std::atomic<unsigned> here;  // ranks that have come to the next one
-  std::atomic<int> is_claimed;
-  std::atomic<int> has_failed;  // all below is written
-  int failed_rank;              // or somebody_late
-  int code;
-  char argument[64];
-  char message[1024];
-
-  // The places of the ranks follow.
-  static std::size_t size(int ranks) {
-    return sizeof(SharedFile) + sizeof(Place) * static_cast<std::size_t>(ranks);
-  }
-  Place& place(int rank) { return reinterpret_cast<Place*>(this + 1)[rank]; }
-  Presence presence(int rank) {
-    return static_cast<Presence>(place(rank).presence.load(std::memory_order_acquire));
-  }
-};
-
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<unsigned>::is_always_lock_free);
-
-namespace {
 
 // Between processes. Returns when the word may have changed, and after `between_looks` at the
 // latest.
@@ -138,14 +98,39 @@ ProcessMeeting::ProcessMeeting(std::string path, int ranks, int rank, double lim
 ProcessMeeting::~ProcessMeeting() {
   if (shared_ != nullptr) {
     SharedFile::Place& own = shared_->place(rank_);
-    if (own.process.load() == getpid()) {
+    const bool is_forked = own.process.load() != getpid();
+    // The thread that watches is the parent's.
+    if (is_forked) (void)watch_.release();
+    watch_ = nullptr;
+    if (!is_forked) {
       own.presence.store(static_cast<int>(Presence::left), std::memory_order_release);
       wake_all(shared_->turn);
     }
-    (void)munmap(shared_, bytes_);
+    if (!keeps_memory_) (void)munmap(shared_, bytes_);
   }
   forget_name();
   if (file_ >= 0) (void)close(file_);
+}
+
+void ProcessMeeting::all_have_come() {
+  forget_name();
+  watch_ = std::make_unique<Watch>([this] { look(); }, between_looks);
+}
+
+void ProcessMeeting::look() {
+  find_dead();
+  if (shared_->has_failed.load(std::memory_order_acquire) == 0) return;
+  // Again and again, since streams of ranks that live still set theirs to the calls before.
+  for (int rank = 0; rank < ranks(); ++rank) {
+    SharedFile::Place& its = shared_->place(rank);
+    for (Counter& signal : its.signals) signal.store(its.calls.load() + past_all_calls);
+  }
+}
+
+unsigned ProcessMeeting::begin_call() { return ++shared_->place(rank_).calls; }
+
+Counter& ProcessMeeting::signal(int rank, Signal which) {
+  return shared_->place(rank).signals[static_cast<int>(which)];
 }
 
 void ProcessMeeting::forget_name() {

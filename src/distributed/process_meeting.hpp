@@ -7,6 +7,8 @@
 #include <string>
 
 #include "distributed/meeting.hpp"
+#include "distributed/signals.hpp"
+#include "distributed/watch.hpp"
 
 namespace kw::distributed {
 
@@ -26,8 +28,18 @@ class ProcessMeeting final : public Meeting {
   // Also looks whether the other processes live.
   Status failure(int rank) override;
 
-  // When all have come: the file needs its name no longer.
-  void forget_name();
+  // The file needs its name no longer. From now on a thread looks who lives: once a rank has
+  // failed, no stream waits for a signal any longer, whatever the process does meanwhile.
+  void all_have_come();
+
+  // The number of this rank's next call, and the counter that comes to it.
+  unsigned begin_call();
+  Counter& signal(int rank, Signal which);
+  // Where the counters are.
+  void* memory() { return shared_; }
+  std::size_t memory_bytes() const { return bytes_; }
+  // The memory stays after this, until the process ends.
+  void keep_memory() { keeps_memory_ = true; }
 
  private:
   ProcessMeeting(std::string path, int ranks, int rank, double limit_s);
@@ -40,13 +52,16 @@ class ProcessMeeting final : public Meeting {
   Status wait(unsigned turn, int rank);
   void find_dead();
   void find_left(unsigned turn);
+  void forget_name();
+  void look();
 
   const std::string path_;
   const int rank_;
   int file_ = -1;
-  bool has_name_ = false;
+  bool has_name_ = false, keeps_memory_ = false;
   std::size_t bytes_ = 0;
   SharedFile* shared_ = nullptr;
+  std::unique_ptr<Watch> watch_;
 };
 
 }  // namespace kw::distributed

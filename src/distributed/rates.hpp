@@ -95,6 +95,21 @@ inline constexpr std::array h100_fp32_step = {
     ProductRate{10321, 54.8, "results/h100x2/first-run-fp32.json, 16384 on two"},
 };
 
+// Of the library's kernels of FP32: the time that a kernel's own plan predicts by the time that its
+// products take, alone and as a step of a distributed call.
+struct PlannedShare {
+  const char* kernel;
+  double alone, step;
+  const char* source;
+};
+inline constexpr std::array planned_fp32 = {
+    PlannedShare{"stream_128x256", 1.012, 0.986,
+                 "results/h100x2 and h200x2, -fp32.json: one_gpu_us, products_us"},
+    PlannedShare{"stream_128x128", 0.965, 0.958, "likewise"},
+    PlannedShare{"stream_64x256", 0.985, 0.932, "results/h100x2/distributed-fp32.json"},
+    PlannedShare{"", 0.98, 0.96, "of any other: not measured, between those above"},
+};
+
 struct GpuRates {
   const char* name;  // within that of the device
   std::span<const ProductRate> split, fp32;

@@ -1,6 +1,7 @@
 // One rank's part of a distributed product: the steps of its schedule, put on its two streams.
 //
-// Order between streams and devices, all by events, so that the host waits for no device:
+// Order between streams and devices, by events and between processes by counters (signals.hpp), so
+// that the host waits for no device:
 //   before the first copy   the copies wait for the streams of all ranks (inputs_ready)
 //   before a buffer is read  the product waits for its copies (filled)
 //   before it is written    the copies wait for the product that read it last (product_event)
@@ -24,6 +25,7 @@ using distributed::Orientation;
 using distributed::Panel;
 using distributed::Piece;
 using distributed::Schedule;
+using distributed::Signal;
 using distributed::Step;
 using distributed::Timeline;
 
@@ -86,7 +88,8 @@ class RankRun {
 
   Status wait_for_inputs() {
     for (int other = 0; other < group_.grid().ranks(); ++other) {
-      Status status = seat_.transfer().wait(seat_.channel(), group_.events(other).inputs_ready);
+      Status status = group_.wait_for(rank_, seat_.channel(), other, Signal::inputs_ready,
+                                      calls_[static_cast<std::size_t>(other)].number);
       if (!status.ok()) return status;
     }
     return Status::success();
@@ -234,10 +237,11 @@ class RankRun {
 };
 
 // What follows on the rank's stream waits for all who copy from it.
-Status wait_for_copies(GroupState& group, int rank) {
-  Seat& seat = group.seat(rank);
+Status wait_for_copies(GroupState& group, int rank, const std::vector<CallMessage>& calls) {
+  const Stream stream = group.seat(rank).state().stream();
   for (int other = 0; other < group.grid().ranks(); ++other) {
-    Status status = seat.transfer().wait(seat.state().stream(), group.events(other).copies_done);
+    Status status = group.wait_for(rank, stream, other, Signal::copies_done,
+                                   calls[static_cast<std::size_t>(other)].number);
     if (!status.ok()) return status;
   }
   return Status::success();
@@ -297,9 +301,9 @@ Status check_shared(const Grid& grid, const std::vector<CallMessage>& calls) {
 
 Status run(GroupState& group, int rank, const DistributedCall& call, const CallParts& parts) {
   Seat& seat = group.seat(rank);
-  CallMessage message{call, {}, {}};
+  CallMessage message{call, {}, {}, group.begin_call()};
   std::vector<CallMessage> calls;
-  Status status = seat.transfer().record(seat.events.inputs_ready, seat.state().stream());
+  Status status = group.signal(rank, Signal::inputs_ready, seat.state().stream(), message.number);
   if (status.ok() && group.is_of_processes()) status = share(group, rank, &message);
   if (!status.ok()) return told(group, rank, status);
   status = exchange(group.meeting(), rank, message, &calls);
@@ -309,11 +313,13 @@ Status run(GroupState& group, int rank, const DistributedCall& call, const CallP
   if (status.ok() && group.is_of_processes()) status = check_shared(group.grid(), calls);
   if (!status.ok()) return status;
   status = RankRun(group, rank, calls, parts).put_on_streams();
-  if (status.ok()) status = seat.transfer().record(seat.events.copies_done, seat.channel());
+  if (status.ok()) {
+    status = group.signal(rank, Signal::copies_done, seat.channel(), message.number);
+  }
   if (!status.ok()) return told(group, rank, status);
   status = group.meeting().arrive(rank);
   if (!status.ok()) return status;
-  status = wait_for_copies(group, rank);
+  status = wait_for_copies(group, rank, calls);
   return status.ok() ? status : told(group, rank, status);
 }
 

@@ -13,6 +13,7 @@ constexpr double float_bytes = 4;
 double product_us(Math math, double m, double n, double k, bool is_step, bool adds,
                   const Speeds& speeds) {
   const GpuRates& rates = *speeds.rates;
+  if (math == Math::fp32 && speeds.fp32_us) return speeds.fp32_us(m, n, k, is_step) / speeds.scale;
   const double tflops = interpolated(rates.products(math, is_step), std::cbrt(m * n * k));
   double us = 2 * m * n * k / (tflops * speeds.scale * 1e6);
   if (math == Math::fp32_split && rates.split_gbs.value > 0) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct Speeds {
   double scale = 1;  // of one GPU's products, by the table's
   double peer_gbs;
   double network_gbs = distributed::network_gbs.value;
+  // Of a plain product of FP32: m, n, k, whether others follow each other with it. Without one the
+  // tables count, which know of a shape no more than how many multiplications it has.
+  std::function<double(double, double, double, bool)> fp32_us;
 };
 
 // p x q ranks, of which each node holds a part of node_p x node_q.

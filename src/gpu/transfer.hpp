@@ -3,6 +3,7 @@
 // memory everything has happened when a function returns, so events order nothing there.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,16 +31,20 @@ struct CopyLines {
   int from_process = 0;  // whose address `from` is; 0: this one's
 };
 
-// By which another process of this host opens memory or an event of this one. Passed on as it is.
+// By which another process of this host opens memory of this one. Passed on as it is.
 struct SharedMemory {
   unsigned char handle[64];
   std::uint64_t offset;
   std::int32_t process;
   std::int32_t is_shared;  // 0: no other process can open it
 };
-struct SharedEvent {
-  unsigned char handle[64];
-};
+
+// A count in host memory that processes share, which streams set and wait for. It goes round at
+// 2^32.
+using Counter = std::atomic<std::uint32_t>;
+inline bool has_reached(std::uint32_t count, std::uint32_t value) {
+  return static_cast<std::int32_t>(count - value) >= 0;
+}
 
 // One a device. Every function makes the device the calling thread's current one.
 class Transfer {
@@ -66,10 +71,15 @@ class Transfer {
   virtual Status open_peer(int ordinal) = 0;
   virtual Status copy(const CopyLines& lines, Stream channel) = 0;
 
-  // Between processes. An event that another one may open; one of another process, which this one
-  // may wait for and destroys.
-  virtual Status create_shared_event(Event* event, SharedEvent* shared) = 0;
-  virtual Status open_event(const SharedEvent& shared, Event* event) = 0;
+  // Between processes. Host memory whose counters streams use, until it is closed: where it is that
+  // of another process too, its streams order this one's. What a stream waits for then is no work
+  // of a device but a number, so whoever learns that the other process is gone can end the wait.
+  virtual Status open_counters(void* memory, std::size_t bytes) = 0;
+  virtual void close_counters() noexcept = 0;
+  // Once all is done that is on the stream now.
+  virtual Status set(Stream stream, Counter& counter, std::uint32_t value) = 0;
+  // What follows on the stream waits until the counter has reached the value.
+  virtual Status wait(Stream stream, Counter& counter, std::uint32_t value) = 0;
   // Memory of this device for others to open; and memory of another process, as `from` of a copy
   // with the process that it sets. It stays open until `close_memory` and is opened once.
   virtual Status share_memory(const void* data, SharedMemory* shared) = 0;

@@ -1,4 +1,5 @@
-// Copies by the copy engines of GPUs, and the events that order them, also between processes.
+// Copies by the copy engines of GPUs, the events that order them, and the counters that do so
+// between processes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,20 +44,41 @@ Error copy_between(const CopyLines& c, KW_GPU_API(Stream_t) stream) {
 #endif
 }
 
+#if defined(__CUDACC__)
+// Of the driver, which is not linked. Null where it has none of the name.
+template <class Function>
+Function driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+  if (cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result) !=
+          cudaSuccess ||
+      result != cudaDriverEntryPointSuccess) {
+    return nullptr;
+  }
+  return reinterpret_cast<Function>(found);
+}
+
+// cuStreamWriteValue32, cuStreamWaitValue32. Flags of 0: what was done before is seen by all, and
+// counts go round.
+Status on_counter(const char* name, cudaStream_t stream, void* counter, std::uint32_t value) {
+  using Function = int (*)(cudaStream_t, unsigned long long, std::uint32_t, unsigned);
+  const auto function = driver_function<Function>(name);
+  const int error = function == nullptr
+                        ? -1
+                        : function(stream, reinterpret_cast<unsigned long long>(counter), value, 0);
+  if (error == 0) return Status::success();
+  return Status::failure(StatusCode::device_error, text(name, ": driver error ", error));
+}
+#endif
+
 // Where the allocation begins that `data` lies in.
 bool find_base(const void* data, const void** base) {
 #if defined(__CUDACC__)
-  using Find = int (*)(void**, std::size_t*, const void*);  // of the driver, which is not linked
-  void* find = nullptr;
-  cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  if (cudaGetDriverEntryPointByVersion("cuMemGetAddressRange", &find, 12000, cudaEnableDefault,
-                                       &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess) {
-    return false;
-  }
+  using Find = int (*)(void**, std::size_t*, const void*);
+  const auto find = driver_function<Find>("cuMemGetAddressRange");
   void* found = nullptr;
   std::size_t bytes = 0;
-  if (reinterpret_cast<Find>(find)(&found, &bytes, data) != 0) return false;
+  if (find == nullptr || find(&found, &bytes, data) != 0) return false;
 #else
   void* found = nullptr;
   std::size_t bytes = 0;
@@ -162,31 +184,45 @@ class GpuTransfer final : public Transfer {
     });
   }
 
-  Status create_shared_event(Event* event, SharedEvent* shared) override {
+  Status open_counters(void* memory, std::size_t bytes) override {
     return on_device([&] {
-      KW_GPU_API(Event_t) made = nullptr;
-      Status status =
-          check(KW_GPU_API(EventCreateWithFlags)(
-                    &made, KW_GPU_API(EventDisableTiming) | KW_GPU_API(EventInterprocess)),
-                "event creation");
-      event->handle = made;
+      Status status = check(
+          KW_GPU_API(HostRegister)(
+              memory, bytes, KW_GPU_API(HostRegisterMapped) | KW_GPU_API(HostRegisterPortable)),
+          "registration of memory that processes share");
       if (!status.ok()) return status;
-      KW_GPU_API(IpcEventHandle_t) handle;
-      static_assert(sizeof(handle) == sizeof(shared->handle));
-      status = check(KW_GPU_API(IpcGetEventHandle)(&handle, made), "event for other processes");
-      std::memcpy(shared->handle, &handle, sizeof(handle));
+      counters_ = static_cast<char*>(memory);
+      void* found = nullptr;
+      status = check(KW_GPU_API(HostGetDevicePointer)(&found, memory, 0), "address of counters");
+      device_counters_ = static_cast<char*>(found);
       return status;
     });
   }
-  Status open_event(const SharedEvent& shared, Event* event) override {
+  void close_counters() noexcept override {
+    if (counters_ == nullptr) return;
+    (void)KW_GPU_API(SetDevice)(ordinal_);
+    (void)KW_GPU_API(HostUnregister)(counters_);
+    counters_ = nullptr;
+  }
+  Status set(Stream stream, Counter& counter, std::uint32_t value) override {
     return on_device([&] {
-      KW_GPU_API(IpcEventHandle_t) handle;
-      std::memcpy(&handle, shared.handle, sizeof(handle));
-      KW_GPU_API(Event_t) opened = nullptr;
-      Status status =
-          check(KW_GPU_API(IpcOpenEventHandle)(&opened, handle), "opening another process's event");
-      event->handle = opened;
-      return status;
+#if defined(__CUDACC__)
+      return on_counter("cuStreamWriteValue32", native(stream), seen_by_device(counter), value);
+#else
+      return check(hipStreamWriteValue32(native(stream), seen_by_device(counter), value, 0),
+                   "setting a counter");
+#endif
+    });
+  }
+  Status wait(Stream stream, Counter& counter, std::uint32_t value) override {
+    return on_device([&] {
+#if defined(__CUDACC__)
+      return on_counter("cuStreamWaitValue32", native(stream), seen_by_device(counter), value);
+#else
+      return check(hipStreamWaitValue32(native(stream), seen_by_device(counter), value,
+                                        hipStreamWaitValueGte, 0xFFFFFFFFu),
+                   "waiting for a counter");
+#endif
     });
   }
 
@@ -273,8 +309,13 @@ class GpuTransfer final : public Transfer {
     return status.ok() ? work() : status;
   }
 
+  void* seen_by_device(const Counter& counter) const {
+    return device_counters_ + (reinterpret_cast<const char*>(&counter) - counters_);
+  }
+
   int ordinal_;
   std::vector<Opened> opened_;
+  char *counters_ = nullptr, *device_counters_ = nullptr;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 //
 // Prediction  32768, split: 56 ms of products at 210 TFLOP/s, 256 panels of 10 to 30 us, and the
 //             products of k = 128 and 256, which memory and launches bound: 4 ms; 65 to 70 ms.
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -15,6 +17,11 @@ namespace {
 
 template <Math math>
 struct CholeskyKernel {
+  // An FP32 sum of positive numbers is wrong by its length's square root or more, and those of a
+  // factor of a covariance matrix are such. Split sums are exact enough at any length.
+  static constexpr std::int64_t most_k =
+      math == Math::fp32 ? 2048 : std::numeric_limits<std::int64_t>::max();
+
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
     if (!p.factors() || !has_panels(device)) return std::nullopt;
     Plan<Level3> plan;
@@ -34,7 +41,7 @@ struct CholeskyKernel {
       us += plan.parts[number].plan.time_us;
       return Status::success();
     };
-    if (!level3::CholeskyColumns(p, panel_columns).each_step(panel, update).ok())
+    if (!level3::CholeskyColumns(p, panel_columns, most_k).each_step(panel, update).ok())
       return std::nullopt;
     plan.time_us = plan.cost = us;
     if (!plan.min_workspace_bytes) plan.min_workspace_bytes = 0;
@@ -49,7 +56,7 @@ struct CholeskyKernel {
     const auto update = [&](const Sgemm& of) {
       return launch_planned(plan.parts[forms.find(of)], of, device, workspace, stream);
     };
-    return level3::CholeskyColumns(p, panel_columns).each_step(panel, update);
+    return level3::CholeskyColumns(p, panel_columns, most_k).each_step(panel, update);
   }
   static Kernel<Level3> row(const char* name) {
     return {.name = name,

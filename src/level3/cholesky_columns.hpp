@@ -2,12 +2,13 @@
 // over all rows, what it takes from the other half is one product, of which the triangle and the
 // rows below it are wanted, and then the other half is factored. Panels of some columns are
 // factored by themselves (cholesky_panel.hpp); so each row meets a triangle once, and no system is
-// solved apart.
+// solved apart. Where sums shall not be long, fewer columns than half come first.
 //
 // Method  Recursion over columns: Toledo 1997, Gustavson 1997; the residual of each element stays
 //         within that of sums of n + 1 products (Higham 2002, theorem 10.3).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "level3/halves.hpp"
@@ -30,7 +31,9 @@ struct CholeskyPanel {
 
 class CholeskyColumns {
  public:
-  CholeskyColumns(const Level3& p, std::int64_t columns) : p_(p), columns_(columns) {}
+  // Panels of so many columns, and no product that sums over more than `most_k` of them.
+  CholeskyColumns(const Level3& p, std::int64_t columns, std::int64_t most_k)
+      : p_(p), columns_(columns), most_k_(most_k) {}
 
   // Calls panel(CholeskyPanel) and update(Sgemm) in the order of a factorisation, as long as they
   // succeed. There is a panel even of an empty matrix.
@@ -44,7 +47,7 @@ class CholeskyColumns {
   Status factor(std::int64_t first, std::int64_t size, std::int64_t below, const Panel& panel,
                 const Update& update) const {
     if (size <= columns_) return panel(panel_of(first, size, below));
-    const std::int64_t part = first_part(size, columns_), left = size - part;
+    const std::int64_t part = std::min(first_part(size, columns_), most_k_), left = size - part;
     Status factored = factor(first, part, below + left, panel, update);
     if (!factored.ok()) return factored;
     const Status updated = update(update_of(first, part, left, below));
@@ -86,7 +89,7 @@ class CholeskyColumns {
   }
 
   const Level3& p_;
-  const std::int64_t columns_;
+  const std::int64_t columns_, most_k_;
 };
 
 }  // namespace kw::level3

@@ -73,6 +73,41 @@ void use_triangle(void* cublas) {
               calls("cublasSgemm_v2"));
 }
 
+// Four groups of products, the third one empty: each element is 1 * 2 + 3 * 1.
+void use_groups(void* cublas) {
+  using Grouped = int(void*, const int*, const int*, const int*, const int*, const int*,
+                      const float*, const float* const*, const int*, const float* const*,
+                      const int*, const float*, float* const*, const int*, int, const int*);
+  constexpr int groups = 4, products = 5;
+  const int op[groups] = {}, m[] = {2, 7, 0, 3}, n[] = {3, 5, 4, 3}, k[] = {2, 2, 2, 2};
+  const int ld[] = {7, 7, 7, 7}, size[] = {1, 2, 1, 1};
+  const float one[] = {1, 1, 1, 1}, three[] = {3, 3, 3, 3};
+  const std::vector<float> a(49, 1);
+  std::vector<std::vector<float>> c(products, std::vector<float>(49, 1));
+  std::vector<const float*> inputs(products, a.data());
+  std::vector<float*> outputs;
+  for (std::vector<float>& one_c : c) outputs.push_back(one_c.data());
+  void* handle = nullptr;
+  find<int(void**)>(cublas, "cublasCreate_v2")(&handle);
+  const int status = find<Grouped>(cublas, "cublasSgemmGroupedBatched")(
+      handle, op, op, m, n, k, one, inputs.data(), ld, inputs.data(), ld, three, outputs.data(), ld,
+      groups, size);
+  find<int(void*)>(cublas, "cublasDestroy_v2")(handle);
+  long wrong = 0;
+  for (int product = 0, group = 0, left = size[0]; product < products; ++product, --left) {
+    while (left == 0) left = size[++group];
+    for (int i = 0; i < 49; ++i) {
+      const float right = i % 7 < m[group] && i / 7 < n[group] ? 5 : 1;
+      wrong += c[static_cast<std::size_t>(product)][static_cast<std::size_t>(i)] != right;
+    }
+  }
+  const auto calls = [&](const char* name) {
+    return find<long(const char*)>(cublas, "stand_in_calls")(name);
+  };
+  std::printf("status %d wrong %ld forwarded %ld\n", status, wrong,
+              calls("cublasSgemmGroupedBatched"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -105,6 +140,8 @@ int main(int argc, char** argv) {
     use_looked_up(open_or_end("libcublas.so.13", RTLD_NOW | RTLD_LOCAL));
   } else if (way == "triangle") {
     use_triangle(open_or_end("libcublas.so.13", RTLD_NOW | RTLD_LOCAL));
+  } else if (way == "groups") {
+    use_groups(open_or_end("libcublas.so.13", RTLD_NOW | RTLD_LOCAL));
   } else if (way == "default-scope") {
     std::printf("before %d", dlsym(RTLD_DEFAULT, "cublasSgemm_v2") != nullptr);
     const char* const why = dlerror();

@@ -114,21 +114,22 @@ Product product(std::int64_t m, std::int64_t n, std::int64_t k) {
 TEST(AdapterJudge, PredictedTimes) {
   Policy policy;
   const Product p = product(100, 100, 100);
-  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
-  EXPECT_EQ(judge_times(policy, true, p, 2, 2), Reason::slower);  // a tie is a risk
-  EXPECT_EQ(judge_times(policy, true, p, 2, 1), Reason::slower);
-  EXPECT_EQ(judge_times(policy, false, p, 1, 0), Reason::unmeasured);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 1, 2), Reason::none);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 2, 2), Reason::slower);  // a tie is a risk
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 2, 1), Reason::slower);
+  EXPECT_EQ(judge_times(policy, false, operations_of(p), 1, 0), Reason::unmeasured);
   // The CPU predicts nothing.
-  EXPECT_EQ(judge_times(policy, true, p, std::numeric_limits<double>::infinity(), 0), Reason::none);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), std::numeric_limits<double>::infinity(), 0),
+            Reason::none);
   policy.take_slower = true;
-  EXPECT_EQ(judge_times(policy, true, p, 2, 1), Reason::none);
-  EXPECT_EQ(judge_times(policy, false, p, 2, 0), Reason::unmeasured);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 2, 1), Reason::none);
+  EXPECT_EQ(judge_times(policy, false, operations_of(p), 2, 0), Reason::unmeasured);
   policy.take_unmeasured = true;
-  EXPECT_EQ(judge_times(policy, false, p, 2, 0), Reason::none);
+  EXPECT_EQ(judge_times(policy, false, operations_of(p), 2, 0), Reason::none);
   policy.smallest = 2e6;
-  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 1, 2), Reason::none);
   policy.smallest = 2.1e6;
-  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::small);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 1, 2), Reason::small);
 }
 
 TEST(AdapterJudge, AnEpilogueTakesTime) {
@@ -152,9 +153,9 @@ TEST(AdapterJudge, ATriangleIsHalfTheOperations) {
   Product p = product(100, 100, 100);
   p.routine = Routine::syrk;
   p.triangle = Triangle::upper;
-  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::none);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 1, 2), Reason::none);
   policy.smallest = 1.1e6;
-  EXPECT_EQ(judge_times(policy, true, p, 1, 2), Reason::small);
+  EXPECT_EQ(judge_times(policy, true, operations_of(p), 1, 2), Reason::small);
 }
 
 TEST(AdapterJudge, ArgumentsInEveryLayout) {

@@ -1,6 +1,7 @@
 // Groups whose ranks are processes: their meeting, the bits of their products beside those of
 // threads, and the death of one.
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -95,6 +96,75 @@ TEST(DistributedProcesses, TheDeathOfOneEndsTheCallOnAllAtOnce) {
   }
 }
 
+// What a device's stream does with a wait: it looks at a number, and at nothing else.
+bool comes_to(const Counter& counter, std::uint32_t value, std::chrono::seconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!has_reached(counter.load(), value)) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST(DistributedProcesses, NoStreamWaitsForARankThatIsGone) {
+  const Grid grid{2, 1};
+  const std::string name = new_name();
+  const std::string command = "exec " KW_RANK " 2 1 1 " + name + " 600 vanish";
+  FILE* const other = popen(command.c_str(), "r");
+  Group group = Group::join_cpu(grid, 0, name, {600});
+  detail::GroupState& state = detail::GroupAccess::state(group);
+  auto& meeting = dynamic_cast<ProcessMeeting&>(state.meeting());
+  for (distributed::Signal which :
+       {distributed::Signal::inputs_ready, distributed::Signal::copies_done}) {
+    Counter& signal = meeting.signal(1, which);
+    // The process's own thread makes no call of the group.
+    bool came = false;
+    std::thread stream([&] { came = comes_to(signal, 1, std::chrono::seconds(20)); });
+    stream.join();
+    EXPECT_TRUE(came);
+    // A stream of a rank that lives may set its signals to a call before, late.
+    signal.store(0);
+    EXPECT_TRUE(comes_to(signal, 1, std::chrono::seconds(20)));
+  }
+  EXPECT_EQ(pclose(other), SIGKILL);
+  DistributedProblem p = test::odd_problem(grid);
+  const Status status = detail::sgemm_distributed(state, 0, test::call_of(p, 0));
+  EXPECT_TRUE(distributed::is_rank_failure(status)) << status.message;
+  EXPECT_TRUE(contains(status.message, "rank 1 failed: its process ")) << status.message;
+}
+
+TEST(DistributedProcesses, SignalsComeToTheNumberOfTheCall) {
+  const Grid grid{2, 1};
+  const std::string name = new_name();
+  const auto body = [&](int rank) {
+    Group group = Group::join_cpu(grid, rank, name, {60});
+    detail::GroupState& state = detail::GroupAccess::state(group);
+    auto& meeting = dynamic_cast<ProcessMeeting&>(state.meeting());
+    DistributedProblem p = test::odd_problem(grid);
+    for (std::uint32_t call = 1; call <= 3; ++call) {
+      const Status status = detail::sgemm_distributed(state, rank, test::call_of(p, rank));
+      ASSERT_TRUE(status.ok()) << status.message;
+      for (int other = 0; other < 2; ++other) {
+        EXPECT_TRUE(has_reached(meeting.signal(other, distributed::Signal::inputs_ready), call));
+        EXPECT_TRUE(has_reached(meeting.signal(other, distributed::Signal::copies_done), call));
+      }
+      EXPECT_EQ(meeting.signal(rank, distributed::Signal::copies_done).load(), call);
+    }
+    ASSERT_TRUE(meeting.arrive(rank).ok());
+  };
+  std::thread other(body, 1);
+  body(0);
+  other.join();
+}
+
+TEST(DistributedProcesses, CountersGoRound) {
+  EXPECT_TRUE(has_reached(5, 5));
+  EXPECT_FALSE(has_reached(4, 5));
+  EXPECT_TRUE(has_reached(2, 0xFFFFFFFEu));
+  EXPECT_FALSE(has_reached(0xFFFFFFFEu, 2));
+  EXPECT_TRUE(has_reached(7 + distributed::past_all_calls, 7));
+}
+
 TEST(DistributedProcesses, OneThatNeverComesOrLeavesIsNotWaitedFor) {
   std::vector<Ran> ran = run_ranks({3, 1}, {0, 2}, "0.4", nothing_special);
   for (const Ran& its : ran) {
@@ -185,6 +255,22 @@ TEST(ProcessMeeting, WhatADeadGroupLeftBehindIsNoHindrance) {
   EXPECT_EQ(differs.argument, "grid");
   meeting = nullptr;
   EXPECT_NE(access(file_of(name).c_str(), F_OK), 0);
+}
+
+TEST(ProcessMeeting, AForkedChildEndsItWithoutAHangAndWithoutLeaving) {
+  std::unique_ptr<ProcessMeeting> meeting;
+  ASSERT_TRUE(ProcessMeeting::join(new_name(), 1, 0, 5, &meeting).ok());
+  meeting->all_have_come();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // ends it where it hangs
+    meeting = nullptr;
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(meeting->arrive(0).ok());
 }
 
 void expect_invalid(const std::function<void()>& call, const std::string& argument) {

@@ -150,6 +150,44 @@ TEST(SgemmDistributed, BlockCyclicTransposedInBothLayouts) {
   }
 }
 
+// The descriptors of PDGEMM's operands, as DESCINIT makes them, on eight ranks.
+TEST(SgemmDistributed, ScalapackDescriptors) {
+  const Grid grid{2, 4};
+  DistributedProblem p{grid,
+                       {{37, 61, 8, 5, 1, 3}, Layout::col_major, 10},
+                       {{61, 29, 5, 4, 0, 2}, Layout::col_major, 11},
+                       {{37, 29, 8, 4, 1, 0}, Layout::col_major, 12},
+                       Op::none,
+                       Op::none,
+                       1.25f,
+                       -0.5f,
+                       {Math::fp32, 7}};
+  Group group = Group::cpu(grid);
+  p.deal();
+  std::vector<DistributedMatrix<const float>> as, bs;
+  std::vector<DistributedMatrix<float>> cs;
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    const int lld[] = {static_cast<int>(p.a.lds[rank]), static_cast<int>(p.b.lds[rank]),
+                       static_cast<int>(p.c.lds[rank])};
+    const int of_a[9] = {1, 0, 37, 61, 8, 5, 1, 3, lld[0]};
+    const int of_b[9] = {1, 0, 61, 29, 5, 4, 0, 2, lld[1]};
+    const int of_c[9] = {1, 0, 37, 29, 8, 4, 1, 0, lld[2]};
+    as.push_back(scalapack_matrix<const float>(of_a, p.a.parts[rank].data()));
+    bs.push_back(scalapack_matrix<const float>(of_b, p.b.parts[rank].data()));
+    cs.push_back(scalapack_matrix(of_c, p.c.parts[rank].data()));
+    EXPECT_GE(cs.back().ld, local_rows(cs.back().whole, grid, static_cast<int>(rank)));
+  }
+  sgemm_distributed(group, p.alpha, as, bs, p.beta, cs, p.options);
+  expect_near_float64(p, p.c.collected(grid));
+  try {
+    (void)scalapack_distribution({501, 0, 37, 61, 8, 5, 1, 3, 40});
+    ADD_FAILURE() << "no error of a band matrix";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.argument(), "descriptor");
+    EXPECT_TRUE(std::string(error.what()).find("is 501") != std::string::npos) << error.what();
+  }
+}
+
 TEST(SgemmDistributed, DefaultPanels) {
   const Grid grid{2, 2};
   DistributedProblem p{grid,

@@ -1,10 +1,13 @@
 // One rank as a process of its own: kw_rank P Q RANK NAME LIMIT [WHAT]. Joins the group, computes
 // its part of odd_problem and writes it to standard output, or the error that it gets.
-// WHAT: "die" kills the process before its third step, "leave" ends the group before the product.
+// WHAT: "die" kills the process before its third step, "vanish" a moment after it has joined,
+// "leave" ends the group before the product.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "distributed/problems.hpp"
 
@@ -14,6 +17,10 @@ int run(const kw::Grid& grid, int rank, const std::string& name, double limit_s,
         const std::string& what) {
   kw::Group group = kw::Group::join_cpu(grid, rank, name, {limit_s});
   if (what == "leave") return 0;
+  if (what == "vanish") {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    (void)std::raise(SIGKILL);
+  }
   if (what == "die") {
     kw::detail::GroupAccess::state(group).before_step = [](int, int step) {
       if (step == 2) (void)std::raise(SIGKILL);

@@ -42,6 +42,26 @@ TEST(Simulate, OneRankTakesAsLongAsOneCall) {
   EXPECT_EQ(one.peer_bytes, 0);
 }
 
+TEST(Simulate, APlainProductMayBePlannedByOthers) {
+  Speeds speeds("H100");
+  int steps = 0;
+  speeds.fp32_us = [&](double m, double n, double k, bool is_step) {
+    if (is_step) {
+      ++steps;
+      EXPECT_EQ(m, 2048);
+      EXPECT_EQ(n, 8192);
+      EXPECT_EQ(k, 1024);
+    }
+    return is_step ? 1000.0 : 3000.0;
+  };
+  const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 4096, 8192, 2048, 0, speeds);
+  EXPECT_EQ(steps, 2 * 2);  // of two ranks
+  EXPECT_EQ(two.one_us, 3000);
+  EXPECT_GT(two.products_us, 2000);
+  const double split = one_gpu_us(Math::fp32_split, 4096, 8192, 2048, speeds);
+  EXPECT_EQ(split, one_gpu_us(Math::fp32_split, 4096, 8192, 2048, Speeds("H100")));
+}
+
 TEST(Simulate, TwoRanksReceiveHalfOfAnOperandUnderTheFirstProduct) {
   const double n = 32768;
   const Prediction two = simulate({Grid{2, 1}, 2, 1}, Math::fp32, 32768, 32768, 32768, 0, Speeds{});

@@ -36,6 +36,22 @@ TEST(DistributedCommands, BenchWritesVerifiedRows) {
   EXPECT_TRUE(row["predicted_us"].is_null());  // of GPUs alone
 }
 
+TEST(DistributedCommands, TransposesFactorsAndBlocksAreVerified) {
+  for (const char* ops : {"NT", "TN", "TT"}) {
+    const ordered_json file = run_json(
+        std::string("bench distributed --device cpu --grid 2x2 --shape 41x37x53 --rounds 0 ") +
+        "--alpha -1.5 --beta 0.5 --block 7 --ops " + ops);
+    ASSERT_EQ(file["rows"].size(), 2u);
+    for (const ordered_json& row : file["rows"]) {
+      EXPECT_TRUE(row["verified"]) << ops;
+      EXPECT_EQ(row["op_a"], std::string(1, ops[0]));
+      EXPECT_EQ(row["op_b"], std::string(1, ops[1]));
+      EXPECT_EQ(row["alpha"], -1.5);
+      EXPECT_EQ(row["beta"], 0.5);
+    }
+  }
+}
+
 TEST(DistributedCommands, RanksThatAreProcessesWriteOneFileWithATimeline) {
   const ordered_json file = run_json(
       "bench distributed --device cpu --grid 3x1 --processes --shape 40x30x50 --math fp32 "
@@ -124,6 +140,7 @@ TEST(DistributedCommands, OfWrongValuesNameWhatIsRight) {
       {"bench distributed --device cpu --grid 0x2", "\"0x2\""},
       {"bench distributed --device cuda", "--device: \"cuda\" is neither gpu nor cpu"},
       {"bench distributed --device cpu --math tf32", "\"tf32\" is neither fp32 nor fp32_split"},
+      {"bench distributed --device cpu --ops NX", "--ops: \"NX\" is none of NN, NT, TN and TT"},
       {"bench distributed --gpus 0", "--gpus: 0 is outside of 1 to 4096"},
       {"bench distributed --rank 1", "--rank requires --group"},
       {"bench distributed --device cpu --grid 2x1 --rank 1 --group a --processes", "excludes"},

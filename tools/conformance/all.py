@@ -57,6 +57,7 @@ class Check:
 
 
 CHECKS = {  # the longest first
+    "jax": Check("JAX's products, as XLA likes", ("jax_products.py",), 240, ()),
     "sanitize": Check("memcheck over a training run", ("sanitize.py",), 200, takes_program=True),
     "torch": Check("PyTorch's operators, as it is", ("torch_tests.py",), 240),
     "torch_split": Check("the same, all products here", ("torch_tests.py",), 240, (), TAKE, beside="torch"),
@@ -64,7 +65,6 @@ CHECKS = {  # the longest first
     "torch_fp32": Check(
         "the same, all products here in fp32", ("torch_tests.py", "--small"), 240, ("--math", "fp32"), TAKE, beside="torch"
     ),
-    "jax": Check("JAX's products, as XLA likes", ("jax_products.py",), 240, ()),
     "jax_cublas": Check("JAX's products, by prediction", ("jax_products.py",), 240, (), WITHOUT_TRITON, must_take=True),
     "jax_all": Check("JAX's products, all here", ("jax_products.py",), 240, (), {**WITHOUT_TRITON, **TAKE}, must_take=True),
     "cupy": Check("CuPy's products, by prediction", ("cupy_products.py",), 120, (), must_take=True),

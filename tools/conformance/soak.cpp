@@ -63,6 +63,10 @@ Status cublasSgemmStridedBatched(void*, int, int, int, int, int, const float*, c
                                  long long, int);
 Status cublasSgemmBatched(void*, int, int, int, int, int, const float*, const float* const*, int,
                           const float* const*, int, const float*, float* const*, int, int);
+Status cublasSgemmGroupedBatched(void*, const int*, const int*, const int*, const int*, const int*,
+                                 const float*, const float* const*, const int*, const float* const*,
+                                 const int*, const float*, float* const*, const int*, int,
+                                 const int*);
 Status cublasLtCreate(void**);
 Status cublasLtDestroy(void*);
 Status cublasLtMatmulDescCreate(void**, int, int);
@@ -100,7 +104,7 @@ void check(int status, const char* what) {
 }
 #define CHECK(call) check(call, #call)
 
-enum Kind { sgemm, sgemm_64, gemm_ex, strided, pointers, lt, lt_bias, kinds };
+enum Kind { sgemm, sgemm_64, gemm_ex, strided, pointers, grouped, lt, lt_bias, kinds };
 
 struct Shape {
   Kind kind = sgemm;
@@ -108,6 +112,9 @@ struct Shape {
   bool scalars_on_device = false;
   float beta = 0;
 };
+
+bool has_pointers(const Shape& s) { return s.kind == pointers || s.kind == grouped; }
+bool is_batched(const Shape& s) { return s.kind == strided || has_pointers(s); }
 
 using Random = std::mt19937_64;
 
@@ -125,14 +132,12 @@ Shape draw(Random& random) {
   s.m = size_below(random, largest);
   s.n = size_below(random, largest);
   s.k = size_below(random, largest);
-  if (random() % 2000 == 0 && s.kind != strided && s.kind != pointers) s.m = s.n = s.k = large;
+  if (random() % 2000 == 0 && !is_batched(s)) s.m = s.n = s.k = large;
   s.misaligned = random() % 4 == 0 ? static_cast<int>(1 + random() % 3) : 0;
-  s.scalars_on_device = s.kind < lt && random() % 8 == 0;
+  s.scalars_on_device = s.kind < grouped && random() % 8 == 0;
   s.beta = s.kind != lt_bias && random() % 3 == 0 ? 0.5F : 0.0F;
   return s;
 }
-
-bool is_batched(const Shape& s) { return s.kind == strided || s.kind == pointers; }
 
 // What all threads read: numbers in [-1, 1], the same on the host; and scalars.
 struct Shared {
@@ -221,7 +226,7 @@ class Thread {
       CHECK(cudaStreamBeginCapture(streams_[on_], thread_local_mode));
       for (int i = 0; i < 4; ++i) {
         Shape s = shared_.pool[random_() % shared_.pool.size()];
-        if (s.kind == pointers) s.kind = strided;  // a copy from the host has no place in a graph
+        if (has_pointers(s)) s.kind = strided;  // a copy from the host has no place in a graph
         call(s, place(s));
       }
       CHECK(cudaStreamEndCapture(streams_[on_], &graph));
@@ -286,23 +291,45 @@ class Thread {
                                         c_step, batch));
         break;
       case pointers: {
-        const void* host[3 * batch];
-        for (int i = 0; i < batch; ++i) {
-          host[i] = a(offset) + i * a_step;
-          host[batch + i] = b(offset) + i * b_step;
-          host[2 * batch + i] = c(s) + i * c_step;
-        }
-        void** const there = pointers_ + 3 * batch * on_;
-        CHECK(cudaMemcpyAsync(there, host, sizeof host, to_device, streams_[on_]));
-        CHECK(cublasSgemmBatched(handle_, s.op_a, s.op_b, s.m, s.n, s.k, alpha,
-                                 reinterpret_cast<const float* const*>(there), lda,
-                                 reinterpret_cast<const float* const*>(there + batch), ldb, beta,
-                                 reinterpret_cast<float* const*>(there + 2 * batch), ldc, batch));
+        const void* const* const there = copy_pointers(s, offset);
+        CHECK(cublasSgemmBatched(handle_, s.op_a, s.op_b, s.m, s.n, s.k, alpha, as_inputs(there),
+                                 lda, as_inputs(there + batch), ldb, beta, as_outputs(there), ldc,
+                                 batch));
+        break;
+      }
+      case grouped: {  // of one shape
+        const void* const* const there = copy_pointers(s, offset);
+        const int op_a[] = {s.op_a, s.op_a}, op_b[] = {s.op_b, s.op_b}, m[] = {s.m, s.m};
+        const int n[] = {s.n, s.n}, k[] = {s.k, s.k}, size[] = {3, batch - 3};
+        const int lines_a[] = {lda, lda}, lines_b[] = {ldb, ldb}, lines_c[] = {ldc, ldc};
+        const float ones[] = {1, 1}, betas[] = {s.beta, s.beta};
+        CHECK(cublasSgemmGroupedBatched(handle_, op_a, op_b, m, n, k, ones, as_inputs(there),
+                                        lines_a, as_inputs(there + batch), lines_b, betas,
+                                        as_outputs(there), lines_c, 2, size));
         break;
       }
       default: call_lt(s, offset, lda, ldb);
     }
     if (s.scalars_on_device) CHECK(cublasSetPointerMode_v2(handle_, 0));
+  }
+
+  // A batch's arrays, of A, B and C, to the device.
+  const void* const* copy_pointers(const Shape& s, std::int64_t offset) {
+    const void* host[3 * batch];
+    for (int i = 0; i < batch; ++i) {
+      host[i] = a(offset) + static_cast<std::int64_t>(i) * s.m * s.k;
+      host[batch + i] = b(offset) + static_cast<std::int64_t>(i) * s.k * s.n;
+      host[2 * batch + i] = c(s) + static_cast<std::int64_t>(i) * s.m * s.n;
+    }
+    void** const there = pointers_ + 3 * batch * on_;
+    CHECK(cudaMemcpyAsync(there, host, sizeof host, to_device, streams_[on_]));
+    return there;
+  }
+  static const float* const* as_inputs(const void* const* there) {
+    return reinterpret_cast<const float* const*>(there);
+  }
+  static float* const* as_outputs(const void* const* there) {
+    return reinterpret_cast<float* const*>(const_cast<void* const*>(there + 2 * batch));
   }
 
   // Descriptors for each call, as PyTorch makes them. The bias is the pool's beginning.

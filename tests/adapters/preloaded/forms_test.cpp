@@ -152,12 +152,10 @@ TEST_F(EverySymbol, RightCallsAreTakenAndRight) {
         EXPECT_EQ(call(subject, p), status_success);
         EXPECT_TRUE(p.is_right()) << p.largest_error();
         EXPECT_TRUE(contains(last_line(), subject.name)) << last_line();
-        const bool grouped = subject.traits & is_grouped;
-        EXPECT_EQ(was_taken(), !grouped) << last_line();
-        EXPECT_EQ(contains(last_line(), "groups"), grouped) << last_line();
+        EXPECT_TRUE(was_taken()) << last_line();
       }
     }
-    EXPECT_EQ(stand_in_calls(subject.name), subject.traits & is_grouped ? 9 : 0);
+    EXPECT_EQ(stand_in_calls(subject.name), 0);
   }
 }
 
@@ -198,7 +196,6 @@ TEST_F(EverySymbol, WrongArgumentsGetTheVendorsStatus) {
 
 TEST_F(EverySymbol, NullScalarsAreForTheVendorToJudge) {
   for (const Subject& subject : subjects()) {
-    if (subject.traits & is_grouped) continue;
     SCOPED_TRACE(subject.name);
     Problem p(op_n, op_n, 5, 6, 7, entries(subject));
     EXPECT_EQ(call(subject, p, [](Spoiled& s) { s.alpha = nullptr; }), invalid_value);
@@ -210,7 +207,6 @@ TEST_F(EverySymbol, NothingToMultiplyGoesToTheVendor) {
   const Spoil empty[] = {[](Spoiled& s) { s.m = 0; }, [](Spoiled& s) { s.n = 0; },
                          [](Spoiled& s) { s.k = 0; }};
   for (const Subject& subject : subjects()) {
-    if (subject.traits & is_grouped) continue;
     SCOPED_TRACE(subject.name);
     for (const Spoil& spoil : empty) {
       Problem p(op_n, op_n, 5, 6, 7, entries(subject));
@@ -242,7 +238,7 @@ TEST_F(EverySymbol, ComputeTypesAreTold) {
                {compute_as_data_r_32f, "taken, fp32_split"},
                {77, "compute type other than FP32"}};  // FAST_TF32
   for (const Subject& subject : subjects()) {
-    if (!(subject.traits & has_compute) || subject.traits & is_grouped) continue;
+    if (!(subject.traits & has_compute)) continue;
     for (const auto& said : cases) {
       SCOPED_TRACE(std::string(subject.name) + " " + std::to_string(said.compute));
       Problem p(op_n, op_n, 9, 8, 7, entries(subject));
@@ -265,7 +261,6 @@ TEST_F(EverySymbol, MathModesAreAskedOfTheHandle) {
                {3, "math mode"},   // TF32
                {4, "math mode"}};  // emulation
   for (const Subject& subject : subjects()) {
-    if (subject.traits & is_grouped) continue;
     for (const auto& mode : cases) {
       SCOPED_TRACE(std::string(subject.name) + " " + std::to_string(mode.mode));
       cublasSetMathMode(handle_, mode.mode);
@@ -288,6 +283,42 @@ TEST_F(EverySymbol, ScalarsOnTheDeviceStayThere) {
     EXPECT_TRUE(was_taken()) << last_line();
     EXPECT_TRUE(p.is_right());
     EXPECT_EQ(stand_in_calls(nullptr), 0);
+  }
+}
+
+// cuBLAS has groups with scalars on the host alone.
+TEST_F(EverySymbol, GroupsWithScalarsOnTheDeviceAreTheVendors) {
+  cublasSetPointerMode_v2(handle_, pointer_mode_device);
+  for (const Subject& subject : subjects()) {
+    if (!(subject.traits & is_grouped)) continue;
+    SCOPED_TRACE(subject.name);
+    Problem p(op_n, op_t, 12, 13, 14, 3);
+    call(subject, p);
+    EXPECT_TRUE(contains(last_line(), "arguments for cuBLAS")) << last_line();
+  }
+}
+
+// The third of four is refused last: an empty one is nobody's. What is left is then one call.
+TEST(GroupsOfAProgram, AreTakenOrForwarded) {
+  const std::string refusing = "KERNELWRIGHT_LIBRARY='" KW_REFUSING_LIBRARY "' KW_REFUSED=";
+  const struct {
+    std::string environment;
+    int forwarded;
+    const char* said;
+  } cases[] = {{"", 0, "taken, fp32_split"},
+               {"KERNELWRIGHT_MATH=fp32", 0, "taken, fp32 by"},
+               {"KERNELWRIGHT_MATH=off", 1, ""},
+               {"KERNELWRIGHT_SMALLEST=200", 0, "taken, "},
+               {"KERNELWRIGHT_SMALLEST=1000", 1, "smaller than"},
+               {refusing + "0", 1, "refused"},
+               {refusing + "1", 1, "refused"},
+               {refusing + "2", 1, "refused"},
+               {refusing + "3", 0, "taken, "}};
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.environment);
+    const Outcome run = run_client("groups", one.environment);
+    EXPECT_EQ(run.out, "status 0 wrong 0 forwarded " + std::to_string(one.forwarded) + "\n");
+    EXPECT_TRUE(contains(run.log, one.said)) << run.log;
   }
 }
 

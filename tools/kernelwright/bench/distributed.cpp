@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -14,20 +12,12 @@
 #include <vector>
 
 #include "bench/distributed_rank.hpp"
+#include "bench/distributed_row.hpp"
+#include "bench/library_speeds.hpp"
 #include "bench/statistics.hpp"
-#include "check/tolerance.hpp"
-#include "distributed/staging.hpp"
-#include "distributed/tiles.hpp"
-#include "kernelwright/out_of_core.hpp"
 
 namespace kw::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double us_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
-}
 
 // A rank's errors and ends of C, as it passes them to the others.
 struct Found {
@@ -57,6 +47,7 @@ class RankMeasurement {
     its_.fill();
     SampleError error;
     for (Measured what : {Measured::one, Measured::distributed}) {
+      its_.reset(what);
       time(what, 1);
       its_.check(what, &error);
     }
@@ -246,41 +237,6 @@ DistributedRow figures(const RankMeasurement& ran, const Grid& grid, double time
   return row;
 }
 
-Row product_row(std::int64_t m, std::int64_t n, std::int64_t k, const DistributedOptions& options) {
-  Row row;
-  row.op = "sgemm";
-  row.kernel = row.path = options.math == Math::fp32_split ? "kernelwright_split" : "kernelwright";
-  row.role = to_string(Role::production);
-  row.math = to_string(options.math);
-  row.input = to_string(options.input);
-  row.m = m;
-  row.n = n;
-  row.k = row.lda = k;
-  row.ldb = row.ldc = n;
-  row.op_a = row.op_b = "N";
-  row.l2 = "hot";
-  row.timing = "alone";
-  return row;
-}
-
-template <class Errors>
-void fill_error(const Errors& errors, const DistributedOptions& options, std::int64_t k, Row* row) {
-  SampleError all;
-  for (const auto& error : errors) {
-    all.max = std::max(all.max, error.max);
-    all.sum += error.sum;
-    all.sum_squares += error.sum_squares;
-    all.elements += error.elements;
-    if (all.failures == 0) all.message = error.message;
-    all.failures += error.failures;
-  }
-  const double elements = std::max(1.0, all.elements);
-  row->error = {all.max, std::sqrt(all.sum_squares / elements), all.sum / elements,
-                check::product_tolerance(options.input, k)};
-  row->verified = all.failures == 0;
-  row->message = all.message;
-}
-
 }  // namespace
 
 Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -288,14 +244,18 @@ Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, s
   GroupMeasurement measurement(group, m, n, k, options);
   const RankMeasurement& ran = measurement.run();
   Row row = product_row(m, n, k, options);
-  fill_error(ran.found, options, k, &row);
+  std::vector<SampleError> errors;
+  for (const Found& its : ran.found) {
+    errors.push_back({its.max, its.sum_squares, its.sum, its.elements, its.failures, its.message});
+  }
+  fill_error(errors, options, k, &row);
   row.c_first = ran.found.front().first;
   row.c_last = ran.found.back().last;
   if (options.rounds == 0) return row;
   const Device& device = group.seat(group.first_rank()).state().device();
   const distributed::Prediction prediction =
       distributed::simulate({group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k,
-                            options.panel_k, distributed::Speeds(device.name));
+                            options.panel_k, library_speeds(device.name));
   const auto& samples = ran.samples[static_cast<int>(Measured::distributed)];
   DistributedRow its = figures(ran, group.grid(), median_of(samples), prediction);
   its.timeline = ran.timeline;
@@ -304,94 +264,13 @@ Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, s
     row.gflops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) /
                  row.time_us->median * 1e-3;
   }
-  if (device.is_gpu()) {
+  // The prediction is of plain products in blocks.
+  if (device.is_gpu() && options.op_a == Op::none && options.op_b == Op::none &&
+      options.block == 0 && options.beta == 0) {
     its.predicted_us = prediction.time_us;
     its.predicted_speedup = prediction.speedup();
   }
   row.distributed = std::move(its);
-  return row;
-}
-
-namespace {
-
-// Host memory as a program has it: not pinned, and touched by all threads before it is used.
-class HostArray {
- public:
-  explicit HostArray(std::int64_t elements)
-      : elements_(static_cast<std::size_t>(elements)), data_(new float[elements_]) {
-    const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
-    const std::size_t each = (elements_ + threads - 1) / threads;
-    std::vector<std::thread> all;
-    for (std::size_t begin = 0; begin < elements_; begin += each) {
-      all.emplace_back([this, begin, each] {
-        std::fill_n(data_.get() + begin, std::min(each, elements_ - begin),
-                    std::numeric_limits<float>::quiet_NaN());
-      });
-    }
-    for (std::thread& thread : all) thread.join();
-  }
-  float* data() const { return data_.get(); }
-
- private:
-  std::size_t elements_;
-  std::unique_ptr<float[]> data_;
-};
-
-void fetch(detail::Seat& seat, const float* from, float* to, std::int64_t rows, std::int64_t cols) {
-  distributed::Staging staging(seat.state().runtime(), seat.transfer(), seat.channel());
-  const auto line = static_cast<std::size_t>(cols) * sizeof(float);
-  check::require(staging.open(line * static_cast<std::size_t>(rows), line));
-  check::require(staging.to_host(
-      from, {reinterpret_cast<unsigned char*>(to), line, line, static_cast<std::size_t>(rows)}));
-}
-
-}  // namespace
-
-Row run_out_of_core(detail::GroupState& one_rank, std::int64_t m, std::int64_t n, std::int64_t k,
-                    const DistributedOptions& options, double device_bytes) {
-  detail::Seat& seat = one_rank.seat(0);
-  DistributedRank its(one_rank, 0, m, n, k, options, false);
-  its.fill();
-  SampleError error;
-  its.call(Measured::one, 1);
-  its.check(Measured::one, &error);
-  const HostArray a(m * k), b(k * n), c(m * n);
-  fetch(seat, its.a(), a.data(), m, k);
-  fetch(seat, its.b(), b.data(), k, n);
-  const auto call = [&] {
-    sgemm_out_of_core(seat.context(), 1.0f, row_major<const float>(a.data(), m, k),
-                      row_major<const float>(b.data(), k, n), 0.0f, row_major(c.data(), m, n),
-                      {options.math, static_cast<std::size_t>(device_bytes)});
-  };
-  call();
-  its.check_host(c.data(), &error);
-  std::vector<double> in_memory, samples;
-  for (int round = 0; round < options.rounds; ++round) {
-    Clock::time_point begin = Clock::now();
-    its.call(Measured::one, 1);
-    in_memory.push_back(us_since(begin));
-    begin = Clock::now();
-    call();
-    samples.push_back(us_since(begin));
-  }
-  Row row = product_row(m, n, k, options);
-  fill_error(std::vector<SampleError>{error}, options, k, &row);
-  row.c_first = c.data()[0];
-  row.c_last = c.data()[m * n - 1];
-  OutOfCoreRow& found = row.out_of_core.emplace();
-  found.device_bytes = device_bytes;
-  found.in_memory_us = median_of(in_memory);
-  found.of_in_memory = found.in_memory_us / median_of(samples);
-  if (const auto tiling = distributed::choose_tiling(m, n, k, options.math, device_bytes)) {
-    found.bytes_in = tiling->bytes_in();
-    found.bytes_out = tiling->bytes_out();
-    found.tiles = fmt::format("{}x{}x{}", tiling->tile_m, tiling->tile_n, tiling->tile_k);
-  }
-  if (row.verified) row.time_us = summarise_times(samples);
-  if (row.time_us) {
-    row.gflops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) /
-                 row.time_us->median * 1e-3;
-  }
   return row;
 }
 

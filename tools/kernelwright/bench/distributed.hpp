@@ -18,7 +18,10 @@ struct DistributedOptions {
   check::Input input = check::Input::uniform;
   std::uint64_t seed = 1;
   std::int64_t panel_k = 0;
-  int rounds = 3;  // of samples; 0: only verify
+  Op op_a = Op::none, op_b = Op::none;
+  float alpha = 1, beta = 0;
+  std::int64_t block = 0;  // of A and B, dealt out in turn; 0: one block a rank, as C always is
+  int rounds = 3;          // of samples; 0: only verify
   bool has_timeline = false;
   double warm_ms = 1000;   // of work before the first sample
   double sample_ms = 100;  // a sample has as many calls as take so long

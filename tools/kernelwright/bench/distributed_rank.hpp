@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "bench/distributed.hpp"
 #include "check/workbench.hpp"
@@ -28,6 +29,8 @@ class DistributedRank {
 
   // Fills the operands on the device; deals out A and B.
   void fill();
+  // C is again what it was before any call: NaN, or where beta counts, a matrix.
+  void reset(Measured what);
   // Puts a call on the streams and waits for this rank's part of it.
   void call(Measured what, int times, distributed::Timeline* timeline = nullptr);
   // Compares what `call` left in C.
@@ -45,10 +48,15 @@ class DistributedRank {
   struct Sample {
     std::int64_t row0, row_step, rows, col0, col_step, cols;
   };
+  // `c` begins at (row0, col0) of the whole.
   void compare(const Sample& sample, const float* c, int c_device, std::int64_t ld,
                SampleError* error);
+  void gather(const Sample& sample, const float* c, int c_device, std::int64_t ld,
+              std::vector<float>* values);
   detail::DistributedCall distributed_call() const;
   void deal_out(const Distribution& d, const float* whole, float* part);
+  MatrixView<const float> whole_a() const;
+  MatrixView<const float> whole_b() const;
 
   detail::GroupState& group_;
   detail::Seat& seat_;
@@ -59,6 +67,7 @@ class DistributedRank {
   DistributedOptions options_;
   Distribution da_, db_, dc_;
   check::DeviceBuffer a_, b_, c_;  // whole
+  check::DeviceBuffer first_c_;    // where beta counts
   check::DeviceBuffer part_a_, part_b_, part_c_;
 };
 

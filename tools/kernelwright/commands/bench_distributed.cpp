@@ -6,16 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <condition_variable>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <mutex>
-#include <thread>
 
 #include "bench/distributed.hpp"
+#include "commands/limit.hpp"
 #include "commands/session.hpp"
 #include "interrupt.hpp"
 #include "processes.hpp"
@@ -24,48 +19,12 @@
 namespace kw {
 namespace {
 
-// Ends the process where a device does not answer; what was measured is in the result file by then.
-class Limit {
- public:
-  explicit Limit(double seconds)
-      : watcher_([this, seconds] {
-          std::unique_lock<std::mutex> lock(mutex_);
-          const auto limit = std::chrono::duration<double>(seconds);
-          if (is_over_.wait_for(lock, limit, [this] { return done_; })) return;
-          std::fprintf(stderr, "kernelwright: the limit of %g s is over (--limit)\n", seconds);
-          std::fflush(nullptr);
-          std::_Exit(exit_failed);
-        }) {}
-  ~Limit() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      done_ = true;
-    }
-    is_over_.notify_all();
-    watcher_.join();
+// "NT": A as it is, B transposed.
+Op parse_op(const std::string& ops, std::size_t which) {
+  if (ops.size() != 2 || ops.find_first_not_of("NT") != std::string::npos) {
+    throw UsageError(fmt::format("--ops: \"{}\" is none of NN, NT, TN and TT", ops));
   }
-  Limit(const Limit&) = delete;
-  Limit& operator=(const Limit&) = delete;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable is_over_;
-  bool done_ = false;
-  std::thread watcher_;
-};
-
-std::vector<Math> parse_math(const std::string& text) {
-  std::vector<Math> all;
-  for (const std::string& name : split(text, ',')) {
-    if (name == "fp32") {
-      all.push_back(Math::fp32);
-    } else if (name == "fp32_split") {
-      all.push_back(Math::fp32_split);
-    } else {
-      throw UsageError(fmt::format("--math: \"{}\" is neither fp32 nor fp32_split", name));
-    }
-  }
-  return all;
+  return ops[which] == 'N' ? Op::none : Op::transpose;
 }
 
 // Tall grids first: a row-major panel of B is one piece of memory.
@@ -136,6 +95,11 @@ class OtherRanks {
       if (options.panel_k > 0) {
         words.insert(words.end(), {"--panel", std::to_string(options.panel_k)});
       }
+      if (options.block > 0) {
+        words.insert(words.end(), {"--block", std::to_string(options.block)});
+      }
+      words.insert(words.end(), {"--ops", options.ops, "--alpha", fmt::format("{}", options.alpha),
+                                 "--beta", fmt::format("{}", options.beta)});
       if (options.has_timeline) words.emplace_back("--timeline");
       const Arguments arguments(std::move(words));
       pid_t child = -1;
@@ -184,6 +148,11 @@ int run(const DistributedChoice& options, const Grid& grid, bool is_cpu,
   measured.panel_k = options.panel_k;
   measured.rounds = options.rounds;
   measured.has_timeline = options.has_timeline;
+  measured.op_a = parse_op(options.ops, 0);
+  measured.op_b = parse_op(options.ops, 1);
+  measured.alpha = options.alpha;
+  measured.beta = options.beta;
+  measured.block = options.block;
   if (is_cpu) measured.warm_ms = measured.sample_ms = 1;
   const Limit limit(options.limit_s);
   Group group = open_group(options, grid, is_cpu);
@@ -215,77 +184,21 @@ int run(const DistributedChoice& options, const Grid& grid, bool is_cpu,
   return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
 }
 
-struct OutOfCoreChoice : CommonOptions {
-  std::string math = "fp32_split", memory = "24GiB";
-  int rounds = 3;
-  double limit_s = 600;
-};
-
-// "24GiB", "512MiB", "1000000".
-double parse_bytes(const std::string& text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const std::string unit(stop, end);
-  const double factor = unit.empty()    ? 1
-                        : unit == "KiB" ? 1024.0
-                        : unit == "MiB" ? 1048576.0
-                        : unit == "GiB" ? 1073741824.0
-                                        : 0;
-  if (error != std::errc() || !(value > 0 && value <= 1e15) || factor == 0) {
-    throw UsageError(fmt::format(
-        "--device-memory: \"{}\" is no number of bytes; write 24GiB, 512MiB or 1000000", text));
-  }
-  return value * factor;
-}
-
-int run_out_of_core(const OutOfCoreChoice& options, const std::string& command) {
-  const bool is_cpu = options.device == "cpu";
-  if (!is_cpu && options.device != "gpu" && options.device != "auto") {
-    throw UsageError(fmt::format("--device: \"{}\" is neither gpu nor cpu", options.device));
-  }
-  const double bytes = parse_bytes(options.memory);
-  const std::vector<Shape> shapes =
-      parse_shapes(options.shape.empty() ? (is_cpu ? "256" : "32768") : options.shape, 3, 1);
-  bench::DistributedOptions measured;
-  measured.input = options.parsed_input();
-  measured.seed = options.seed;
-  measured.rounds = options.rounds;
-  const Limit limit(options.limit_s);
-  const GroupOptions waits{options.limit_s};
-  Group group = is_cpu ? Group::cpu({1, 1}, waits) : Group::gpus({1, 1}, {}, waits);
-  detail::GroupState& state = detail::GroupAccess::state(group);
-  Session session(options.json);
-  bool all_verified = true;
-  const auto work = [&] {
-    session.begin(command, state.seat(0).state().device(), {});
-    for (Math math : parse_math(options.math)) {
-      measured.math = math;
-      for (const Shape& shape : shapes) {
-        stop_where_interrupted();
-        const bench::Row row =
-            bench::run_out_of_core(state, shape.m, shape.n, shape.k, measured, bytes);
-        session.add({row});
-        all_verified = all_verified && row.verified;
-        if (options.quiet()) continue;
-        const bench::OutOfCoreRow& its = *row.out_of_core;
-        fmt::print(
-            "{} {}: {}, in memory {:.3f} ms, {:.3f} of that rate; tiles {}, {:.1f} GB in, "
-            "{:.1f} GB out; error {:.2g} of {:.2g} u\n",
-            row.shape(), row.math,
-            row.verified ? fmt::format("{:.3f} ms, {:.4g} TFLOP/s", 1e-3 * row.time_us->median,
-                                       1e-3 * *row.gflops)
-                         : row.message,
-            1e-3 * its.in_memory_us, its.of_in_memory, its.tiles, 1e-9 * its.bytes_in,
-            1e-9 * its.bytes_out, row.error.max, row.error.bound);
-        flush_output();
-      }
-    }
-  };
-  return session.run(work, [&] { return all_verified ? exit_fine : exit_not_verified; });
-}
-
 }  // namespace
+
+std::vector<Math> parse_math(const std::string& text) {
+  std::vector<Math> all;
+  for (const std::string& name : split(text, ',')) {
+    if (name == "fp32") {
+      all.push_back(Math::fp32);
+    } else if (name == "fp32_split") {
+      all.push_back(Math::fp32_split);
+    } else {
+      throw UsageError(fmt::format("--math: \"{}\" is neither fp32 nor fp32_split", name));
+    }
+  }
+  return all;
+}
 
 int bench_distributed(const DistributedChoice& options, const std::string& command) {
   const bool is_cpu = options.device == "cpu";
@@ -299,6 +212,7 @@ int bench_distributed(const DistributedChoice& options, const std::string& comma
   first.rank = 0;
   if (first.group_name.empty()) first.group_name = fmt::format("bench-{}", getpid());
   (void)parse_math(first.math);  // what is wrong is said once
+  (void)parse_op(first.ops, 0);
   if (!first.shape.empty()) (void)parse_shapes(first.shape, 3, 1);
   OtherRanks others(first, grid);
   const int exit_code = run(first, grid, is_cpu, command);
@@ -356,6 +270,14 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
       ->add_option("--panel", options->panel_k,
                    "The most of k that is copied at a time (default: the library's choice)")
       ->check(whole_number(1, largest_extent));
+  command->add_option("--ops", options->ops, "NN, NT, TN or TT: A and B as they are or transposed")
+      ->capture_default_str();
+  command->add_option("--alpha", options->alpha)->capture_default_str();
+  command->add_option("--beta", options->beta)->capture_default_str();
+  command
+      ->add_option("--block", options->block,
+                   "A and B are dealt out in such blocks in turn (default: one block a rank)")
+      ->check(whole_number(1, largest_extent));
   command->add_option("--rounds", options->rounds, "Samples of each; 0: only verify")
       ->check(whole_number(0, 1000))
       ->capture_default_str();
@@ -383,41 +305,6 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
   options->add_json(*command);
   command->callback([options, &invocation] {
     invocation.exit_code = bench_distributed(*options, invocation.command);
-  });
-}
-
-void add_bench_out_of_core(CLI::App& bench, Invocation& invocation) {
-  CLI::App* command = bench.add_subcommand(
-      "out_of_core", "A product of matrices in host memory, larger than the device may hold");
-  command->footer(
-      "Beside it, in turn, the library's call on the same matrices in the device's memory, which "
-      "has\n"
-      "to hold them for that. Both are compared with float64 in 16 whole rows and columns.\n"
-      "\n"
-      "Examples:\n"
-      "  kernelwright bench out_of_core --shape 131072x65536x32768 --device-memory 24GiB\n"
-      "  kernelwright bench out_of_core --device cpu --shape 300 --device-memory 1MiB");
-  auto options = std::make_shared<OutOfCoreChoice>();
-  command->add_option("--device", options->device, "gpu or cpu")->capture_default_str();
-  command->add_option("--shape", options->shape, "MxNxK,... (N is a cube)")
-      ->type_name("LIST")
-      ->check(not_empty());
-  command->add_option("--device-memory", options->memory, "What the call may take of the device")
-      ->type_name("SIZE")
-      ->capture_default_str();
-  command->add_option("--math", options->math, "fp32, fp32_split or both")->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Samples of each")
-      ->check(whole_number(1, 1000))
-      ->capture_default_str();
-  command
-      ->add_option("--limit", options->limit_s,
-                   "End after so many seconds, with what is measured by then")
-      ->check(number_from_zero(false))
-      ->capture_default_str();
-  options->add_input(*command);
-  options->add_json(*command);
-  command->callback([options, &invocation] {
-    invocation.exit_code = run_out_of_core(*options, invocation.command);
   });
 }
 

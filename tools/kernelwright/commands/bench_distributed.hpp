@@ -15,8 +15,10 @@ struct DistributedChoice : CommonOptions {
   explicit DistributedChoice(const CommonOptions& common) : CommonOptions(common) {}
 
   std::string grid, math = "fp32,fp32_split";
+  std::string ops = "NN";  // of A and B
   int gpus = 0, rounds = 3;
-  std::int64_t panel_k = 0;
+  std::int64_t panel_k = 0, block = 0;
+  float alpha = 1, beta = 0;
   double limit_s = 600;
   bool has_timeline = false;
   bool starts_processes = false;  // one a rank
@@ -31,6 +33,8 @@ int bench_distributed(const DistributedChoice& options, const std::string& comma
 // `others` are options of the command that have no place beside it.
 void add_gpus(CLI::App& to, int& gpus, const std::vector<std::string>& others);
 
+// "fp32", "fp32_split" or both; throws UsageError for anything else.
+std::vector<Math> parse_math(const std::string& text);
 // "2x4"; throws UsageError for anything else.
 Grid parse_grid(const std::string& text);
 void add_bench_distributed(CLI::App& bench, Invocation& invocation);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "bench/library_speeds.hpp"
 #include "bench/results.hpp"
 #include "commands/bench_distributed.hpp"
 #include "commands/commands.hpp"
@@ -27,7 +28,7 @@ double flop(const Shape& s) {
 }
 
 distributed::Speeds speeds_of(const PlanOptions& options, Math math, const Shape& shape) {
-  distributed::Speeds speeds(options.device);
+  distributed::Speeds speeds = bench::library_speeds(options.device);
   if (options.tflops > 0) {
     const double us =
         distributed::one_gpu_us(math, static_cast<double>(shape.m), static_cast<double>(shape.n),
@@ -104,6 +105,12 @@ ordered_json rates_json(const distributed::GpuRates& rates) {
   };
   add_all("fp32_split TFLOP/s", rates.split);
   add_all("fp32 TFLOP/s", rates.fp32);
+  for (const distributed::PlannedShare& known : distributed::planned_fp32) {
+    const std::string of = *known.kernel == 0 ? "others" : known.kernel;
+    const std::string name = "fp32, planned by measured time of " + of;
+    add(name.c_str(), 0, known.alone, known.source);
+    add((name + ", of a step").c_str(), 0, known.step, known.source);
+  }
   add_all("fp32_split TFLOP/s of a step", rates.split_step);
   add_all("fp32 TFLOP/s of a step", rates.fp32_step);
   if (rates.split_gbs.value > 0) {
