@@ -4,8 +4,8 @@
 #   tools/rung_counters.sh PROGRAM FOLDER
 #
 # PROGRAM is kernelwright with the rungs for this GPU (./dev build cuda, for example). FOLDER gets
-#   rung-counters-1024.csv, rung-counters-1000x1001x999.csv, reduce-counters-22.csv     as ncu printed them
-#   rung-opcodes-1024.csv, ...                                                            instructions by opcode
+#   rung-counters[-amd]-1024.csv, ...-1000x1001x999.csv, reduce-counters-22.csv, attention-counters-256.csv, as ncu
+#   printed them; rung-opcodes-1024.csv, ..., instructions by opcode; and rung-stalls-4096.csv, what r13 to r21 wait for.
 # `kernelwright verify` runs each kernel on its first case before the second one: its launches are the first of the
 # process, and ncu ends it when it has had so many. Counters are sums, so neither clocks nor caches are touched.
 set -euo pipefail
@@ -27,8 +27,13 @@ smsp__inst_executed_op_shared_ld.sum
 smsp__inst_executed_op_shared_st.sum
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
-l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
-l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum
+smsp__sass_inst_executed_op_shared_ld.sum
+smsp__sass_inst_executed_op_shared_st.sum
+smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
+smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum
+smsp__sass_data_bytes_mem_shared_op_ld.sum
+smsp__sass_data_bytes_mem_shared_op_st.sum
 smsp__inst_executed.sum
 smsp__inst_executed_pipe_fma.sum
 LIST
@@ -47,8 +52,33 @@ count() {
     "$(wc -l <"$folder/${name/counters/opcodes}.csv")"
 }
 
-# A rung launches once, r17 to r20 twice, r21 three times: 27, and the AMD ladder's once each. Somewhat more do no harm.
+# A rung launches once, r17 to r20 twice, r21 three times.
 for shape in 1024 1000x1001x999; do
-  count "rung-counters-$shape" 60 verify sgemm --device gpu --kernel 'r*,amd_*' --shape "$shape" --alpha 1 --beta 0
+  count "rung-counters-$shape" 28 verify sgemm --device gpu --kernel 'r*,s5*' --shape "$shape" --alpha 1 --beta 0
+  count "rung-counters-amd-$shape" 36 verify sgemm --device gpu --kernel 'amd_*' --shape "$shape" --alpha 1 --beta 0
 done
-count "reduce-counters-22" 30 verify reduce --device gpu --kernel 'r*' --op sum --dtype float32 --shape '2^22'
+count reduce-counters-22 30 verify reduce --device gpu --kernel 'r*' --op sum --dtype float32 --shape '2^22'
+count attention-counters-256 16 bench attention --device gpu --kernel 'r0*' --shape 1x1x256x128 --no-ceilings --no-peer --quick
+
+stalls=$(
+  printf 'smsp__average_warps_issue_stalled_%s_per_issue_active.ratio,' \
+    long_scoreboard short_scoreboard mio_throttle barrier dispatch_stall wait gmma
+  paste -sd ',' <<'LIST'
+smsp__issue_active.avg.pct_of_peak_sustained_active
+smsp__inst_executed.sum
+smsp__inst_executed_pipe_fma.sum
+smsp__inst_executed_op_shared_ld.sum
+l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
+l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
+l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
+l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum
+sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
+dram__throughput.avg.pct_of_peak_sustained_elapsed
+dram__bytes_read.sum
+lts__t_sectors_op_read.sum
+gpu__time_duration.sum
+LIST
+)
+ncu --clock-control none --cache-control none --csv --kernel-name "regex:^($functions)\$" --launch-count 15 --kill yes \
+  --metrics "$stalls" "$program" verify sgemm --device gpu --kernel 'r13*,r14*,r15*,r16*,r17*,r18*,r19*,r2*' --shape 4096 \
+  --alpha 1 --beta 0 | grep '^"' >"$folder/rung-stalls-4096.csv" || true

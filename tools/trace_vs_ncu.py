@@ -4,13 +4,15 @@
     tools/trace_vs_ncu.py PROGRAM [--rungs GLOB] FILE:SIZE... > results/h200/trace-vs-ncu.csv
 
 PROGRAM is kernelwright-trace (cmake --build BUILD --target kernelwright_trace). FILE is what ncu --csv printed of rungs
-(docs/measuring.md, tools/rung_counters.sh), SIZE the problem: 2048, 1000x1001x999, of a reduction 2^25.
+(docs/measuring.md, tools/rung_counters.sh), SIZE the problem: 1024, 1000x1001x999, of a reduction 2^22, of attention
+256x256x128@attention (queries, keys, head size).
 
 Each rung is traced at the same problem. Of large products of whole tiles, whose blocks all do the same, some stand
-for all, where each of their counts is a multiple of their number. The kernels of a rung
+for all, where each of their counts is a multiple of their number; else all are traced. The kernels of a rung
 are found in the file by their names; of several launches of one the first counts.
 
-A ratio is trace by counter. One that is off by more than 2 % has a reason in REASONS, or this program fails.
+Shared memory's counters are those that ncu derives from the instructions and their addresses (smsp__sass): they leave out
+warps whose lanes are all switched off, and passes that an arbiter repeats. A ratio is trace by counter. One that is off by more than 2 % has a reason in REASONS, or this program fails.
 """
 
 from __future__ import annotations
@@ -39,10 +41,10 @@ COUNTERS = [
     ("global load sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", LOADS, "sectors"),
     ("global store requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", STORES, "requests"),
     ("global store sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", STORES, "sectors"),
-    ("shared load instructions", "smsp__inst_executed_op_shared_ld.sum", ("shared_load",), "requests"),
-    ("shared load wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", ("shared_load",), "wavefronts"),
-    ("shared store instructions", "smsp__inst_executed_op_shared_st.sum", ("shared_store",), "requests"),
-    ("shared store wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", ("shared_store",), "wavefronts"),
+    ("shared load instructions", "smsp__sass_inst_executed_op_shared_ld.sum", ("shared_load",), "requests"),
+    ("shared load wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", ("shared_load",), "wavefronts"),
+    ("shared store instructions", "smsp__sass_inst_executed_op_shared_st.sum", ("shared_store",), "requests"),
+    ("shared store wavefronts", "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", ("shared_store",), "wavefronts"),
     ("barriers", "BAR", None, "warp_barriers"),  # an opcode: rung_counters.sh
 ]
 
@@ -52,34 +54,23 @@ REASONS: list[tuple[str, str, str]] = [  # rung, counter, reason: globs; the fir
     *((rung, "shared load *",
        "nvcc makes 6 wide reads a k-step of a warp (24 wavefronts: 2 of B at 8, 4 of A at 2); the source names an element an FMA")
       for rung in ("r04_block_tile", "r05_float4", "r06_barrier_moved")),
-    ("r1[2-6]_*", "shared load instructions",
-     "some more a warp and k-tile than the source has reads, without wavefronts"),
-    ("r1[56]_*", "barriers", "barriers of some of a block's threads (bar.sync with a number), which the trace does not count"),
-    ("r21_*", "shared * instructions", "atomicMax in shared memory, which the two count differently"),
-    ("amd_08_4_ours*", "shared load wavefronts", "lanes share addresses along both directions; the rule of quarters knows pairs only"),
-    *((rung, "shared load *", "MERGED") for rung in ("amd_03_[t1]*", "amd_04*", "amd_06_serial*", "amd_0[789]*", "amd_10*")),
-    ("amd_03_4*", "shared store instructions", "both halves of the threads issue both halves' stores, half of them without a lane"),
+    *((rung, "shared load *", "MERGED")
+      for rung in ("s5_*", "amd_03_[t1]*", "amd_04*", "amd_06_serial*", "amd_0[789]*", "amd_10*")),
     ("amd_03_6*", "shared store *", "nvcc puts a thread's neighbouring floats of B into stores of 16 bytes"),
-    ("s5_*", "shared load *", "MERGED"),
+    ("r03_shared_tiles", "shared load *", "MERGED"),
     ("r08_*", "global store sectors", "UNEXPLAINED"),
     ("r1[23]_*", "global load requests", "UNEXPLAINED"),
-    *((rung, "shared * instructions", "SWITCHED_OFF")
-      for rung in ("r01_modulo_tree", "r02_strided_index", "r03_sequential", "r04_first_add", "r05_unrolled_warp",
-                   "r06_unrolled", "r07_many_loads")),
-    ("*", "shared store wavefronts", "ARBITER"),
-    ("*", "shared load wavefronts", "ARBITER"),
 ]  # fmt: skip
 SHARED_REASONS = {
     "UNEXPLAINED": "not explained",
     "MERGED": "nvcc reads neighbouring floats 8 or 16 bytes at a time, A for up to four k-steps; the source has more reads",
-    "SWITCHED_OFF": "a GPU's warps issue the tree's reads also where none of their lanes has work; the trace counts warps with lanes",
-    "ARBITER": "the counter has more wavefronts than addresses need, other numbers for the same addresses (stores of r07, r09, r10)",
 }
 
 
 def launches_of(program: str, rung: str, size: str, blocks: int | None = None) -> list[dict]:
     option = "--n" if "x" not in size and "^" in size else "--shape"
-    command = [program, rung, option, size, "--json", "-", *(["--blocks", str(blocks)] if blocks else [])]
+    shape, _, ladder = size.partition("@")
+    command = [program, f"{ladder}/{rung}" if ladder else rung, option, shape, "--json", "-", *(["--blocks", str(blocks)] if blocks else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
     if done.returncode > 1:  # 1: a wrong result or a race, which others tests tell
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}")
@@ -103,16 +94,13 @@ def values(launch: dict) -> dict[str, float]:
 
 def traced(program: str, rung: str, size: str) -> Iterator[tuple[str, dict[str, float]]]:
     """Kernel and counts of each launch."""
-    extents = [int(x) for x in size.split("x")] if "^" not in size else [0]
+    extents = [int(x) for x in size.partition("@")[0].split("x")] if "^" not in size else [0]
     work = (extents * 3)[0] * (extents * 3)[1] * (extents * 3)[2]
-    if work < WHOLE_FROM:
-        for launch in launches_of(program, rung, size):
-            yield launch["kernel"], values(launch)
-        return
-    for launch in launches_of(program, rung, size, SOME_BLOCKS):
+    launches = launches_of(program, rung, size, SOME_BLOCKS) if work >= WHOLE_FROM else []
+    if not launches or any(count % launch["traced_blocks"] for launch in launches for count in values(launch).values()):
+        launches = launches_of(program, rung, size)
+    for launch in launches:
         counts = values(launch)
-        if any(count % launch["traced_blocks"] for count in counts.values()):
-            raise SystemExit(f"{rung} at {size}: the blocks of {launch['kernel']} differ, so some do not stand for all")
         scale = launch["blocks"] / launch["traced_blocks"]
         yield launch["kernel"], {name: count * scale for name, count in counts.items()}
 
@@ -160,7 +148,11 @@ def compare(program: str, glob: str, file: str, size: str) -> Iterator[list[str]
     for function, opcodes in opcodes_beside(Path(file)).items():
         if function in measured:
             measured[function]["BAR"] = opcodes.get("BAR", 0)
-    ladder, small = ("reduce", ("2^16",)) if "^" in size else ("sgemm", ("256", "33x35x37"))
+    ladder, small = "sgemm", ("256", "33x35x37")
+    if "^" in size:
+        ladder, small = "reduce", ("2^16",)
+    if "@" in size:
+        ladder, small = "attention", ("64x64x32@attention",)
     listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, check=True, text=True).stdout
     rungs = [line.split("\t")[0] for line in listed.splitlines() if line.split("\t")[1] == ladder]
     rungs = fnmatch.filter(rungs, glob)

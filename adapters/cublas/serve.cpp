@@ -86,7 +86,7 @@ Outcome decide_groups(Session& in, Lane& lane, const GroupedCall& grouped, bool 
       outcome.outlook.kernel = decision.outlook.kernel;
       outcome.outlook.math = decision.outlook.math;
     }
-    outcome.outlook.time_us += decision.outlook.time_us;
+    outcome.outlook.time_us += decision.outlook.time_us + another_group_us;
     operations += operations_of(group);
   }
   const VendorTimes* const times = lane.device().times;

@@ -59,8 +59,10 @@ constexpr double complex_share = 0.9;
 double predict_vendor_us(const VendorTimes& times, const Product& product);
 
 // Of products in groups, which cuBLAS computes in tiles of one size, whatever their shape, so that
-// the longest tile shows. Fitted to results/h200/explored-grouped.csv.
+// the longest tile shows. Fitted to results/h200/explored-grouped-1.csv.
 double predict_grouped_us(const VendorTimes& times, const std::vector<Product>& groups);
+// What each group takes of the library beyond its kernel's predicted time, there.
+constexpr double another_group_us = 2.5;
 
 // A call is taken where so many times the library's predicted time is within cuBLAS's.
 constexpr double vendor_margin = 1.12;

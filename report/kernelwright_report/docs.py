@@ -58,7 +58,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from . import amd, apps, check, counters, distributed, drawings, experiments, gpt2, guard, host_times, library, marks
+from . import amd, apps, cards, check, counters, distributed, drawings, experiments, gpt2, guard, host_times, library, marks, mixes
 from . import pictures as plots
 from . import attention, published, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
@@ -180,6 +180,18 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
     if "library" in words:
         table = library.table(_library(project, words))
         return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
+    if "cards" in words:
+        at = words.index("cards")
+        others = [project.load(project.named(name).as_posix()) for name in words[: at + 2] if name != "cards"]
+        table = cards.table(others[:-1], others[-1], [int(size) for size in words[at + 2 :]])
+        return f"{tables.to_markdown(table, _linker(project, document, others[-1].op))}\n\n{table.caption}"
+    if words[1:2] == ["opcodes"]:
+        table = mixes.opcodes(project.find(words[0]).read_text(encoding="utf-8"), project.ideas("sgemm"))
+        return f"{tables.to_markdown(table, _linker(project, document, 'sgemm'))}\n\n{table.caption}"
+    if words[1:2] == ["traces"]:
+        return tables.with_caption(mixes.traces(project.find(words[0]).read_text(encoding="utf-8")))
+    if words[1:2] == ["double-buffer"]:
+        return tables.with_caption(experiments.double_buffer(project.find(words[0]).read_text(encoding="utf-8")))
     if words[1:2] == ["python"]:
         return tables.with_caption(python_times.table(project.find(words[0]).read_text(encoding="utf-8"), words[2:]))
     if words[1:2] == ["first-launch"]:

@@ -1,18 +1,18 @@
 """Pictures that explain a rung, drawn from its trace (ladder/lessons.json, tools/trace_lessons.py): which outputs a
-lane computes, which sectors and banks a request touches, what a thread does in order, which lanes of a tree work."""
+lane computes, which sectors and banks a request touches, the pipeline in time (pipeline.py), the rung's points in the
+roofline (rung_roofline.py), wgmma's operands (operand_layout.py), which lanes of a tree work."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 
-from . import theme
+from . import operand_layout, pipeline, rung_roofline, theme
 from .results import ResultError
 from .scene import Scene
 
 WIDTH = 860
 LANES, BANKS, WORD, SECTOR, LINE = 32, 32, 4, 32, 128
-SIZE = 256  # of the traced products: floats in a row of each matrix
 CELL = 11
 KINDS = {
     "global_load": "loads",
@@ -21,16 +21,6 @@ KINDS = {
     "async_copy_from": "copies (cp.async)",
     "async_copy_to": "copies (cp.async) to",
 }
-ORDER = {
-    "L": ("load", "peer"),
-    "w": ("to shared", "production"),
-    "r": ("read, FMA", "reference"),
-    "|": ("barrier", "ink"),
-    "c": ("cp.async", "peer-2"),
-    "S": ("store C", "peer-3"),
-}
-
-
 @dataclass(frozen=True)
 class Lesson:
     rung: str
@@ -39,8 +29,22 @@ class Lesson:
     block: list[int]
     requests: list[dict]
     stores: list[list[int]]
-    order: str
-    steps: list[list]
+    flops: float
+    loaded_bytes: float
+    shared_bytes: float
+    warps: list[dict]  # threads that do the same, and their steps: letter, how often, array, first and last byte
+    products: list[dict]  # of wgmma
+    tree: list[list]
+    tile: list[int]  # a block's rows and columns of C
+    columns: int  # of C
+
+@dataclass(frozen=True)
+class Measured:
+    """A rung's speed and the ceilings of the device that it was measured on."""
+
+    tflops: float
+    size: str
+    ceilings: rung_roofline.Ceilings
 
 
 def read(content: str) -> dict[tuple[str, str], Lesson]:
@@ -65,7 +69,7 @@ def groups_of(offsets: list[int], width: int) -> list[list[int]]:
     """The lanes that shared memory serves together: all, halves or quarters; half as many groups where pairs of lanes have
     one address (docs/measuring.md)."""
     parts = {4: 1, 8: 2, 16: 4}[width]
-    pairs = all(offsets[lane] == offsets[lane + 1] for lane in range(0, LANES, 2))
+    pairs = any(all(offsets[lane] == offsets[lane ^ bit] for lane in range(LANES)) for bit in (1, 2))
     if parts > 1 and pairs:
         parts //= 2
     each = LANES // parts
@@ -119,26 +123,32 @@ def _counted(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}{'es' if word.endswith('s') else 's'}"
 
 
-def _outputs(scene: Scene, lesson: Lesson, top: int) -> int:
-    """The block's tile of C with the outputs of the first warp, a colour a lane."""
-    first = min((offset for _, *offsets in lesson.stores for offset in offsets), default=0)  # C[0][0]
-    places = [
-        ((offset - first) // WORD // SIZE, (offset - first) // WORD % SIZE + i, lane)
+def _places(lesson: Lesson) -> list[tuple[int, int, int]]:
+    """Row, column and lane of the outputs that a warp stores."""
+    offsets = [offset for _, *offsets in lesson.stores for offset in offsets]
+    first = min(offsets, default=0)
+    row = lesson.columns * WORD
+    first -= first % row % (32 * WORD)  # a warp's tile may begin within the block's
+    return [
+        ((offset - first) // row, (offset - first) % row // WORD + i, lane)
         for width, *offsets in lesson.stores
         for lane, offset in enumerate(offsets)
         for i in range(width // WORD)
     ]
+
+
+def _outputs(scene: Scene, lesson: Lesson, measured: Measured | None, top: float) -> float:
+    """The block's tile of C with the outputs of the first warp that stores, a colour a lane."""
+    places = _places(lesson)
     if not places:
-        return top
+        return _point_alone(scene, lesson, measured, top)
     threads = lesson.block[0] * lesson.block[1] * lesson.block[2]
     each = len(places) // LANES
-    rows = max(row for row, _, _ in places) + 1
-    cols = max(col for _, col, _ in places) + 1
-    side = 128 if rows > 32 or cols > 32 or threads * each > 1024 else 32
-    unit = 256 / side
-    scene.heading(top, "The block's outputs, those of its first warp in a colour a lane")
+    rows, cols = lesson.tile
+    unit = 256 / max(rows, cols)
+    scene.heading(top, "The block's outputs, those of one warp in a colour a lane")
     left, above = 24, top + 26
-    scene.box(left, above, 256, 256, fill="paper", stroke="grid")
+    scene.box(left, above, cols * unit, rows * unit, fill="paper", stroke="grid")
     mine = [(row, col) for row, col, lane in places if lane == 0]
     for lane in range(LANES):
         for row, col, height, width in _rectangles({(row, col) for row, col, of in places if of == lane}):
@@ -146,19 +156,49 @@ def _outputs(scene: Scene, lesson: Lesson, top: int) -> int:
             scene.box(left + col * unit, above + row * unit, width * unit, height * unit, **colour)
     rows_of, cols_of = len({row for row, _ in mine}), len({col for _, col in mine})
     texts = [
-        f"{side} × {side} outputs a block, {threads} threads",
+        f"{rows} × {cols} outputs a block, {threads} threads",
         f"{each} output{'s' if each > 1 else ''} a thread: {rows_of} × {cols_of}",
-        f"a warp covers {_counted(len({row for row, _, _ in places}), 'row')} and {_counted(len({col for _, col, _ in places}), 'column')}",
-        f"red: lane 0, in registers {'as its sums' if each > 1 else 'as one sum'}",
+        f"a warp covers {_counted(len({row for row, _, _ in places}), 'row')}, {_counted(len({col for _, col, _ in places}), 'column')}",
+        f"red: lane 0, {'its sums in registers' if each > 1 else 'its sum in a register'}",
     ]
     for i, words in enumerate(texts):
         scene.text(300, above + 14 + 19 * i, words)
     scene.text(300, above + 112, "lanes", muted=True)
     for lane in range(LANES):
-        scene.box(300 + lane * 13, above + 120, 12, 12, colour=lane_colour(lane))
-        if lane % 4 == 0:
-            scene.text(300 + lane * 13, above + 146, str(lane), muted=True, size=9)
-    return above + 256 + 18
+        x, y = 300 + lane % 16 * 15, above + 120 + lane // 16 * 17
+        scene.box(x, y, 14, 14, fill="fail" if lane == 0 else None, colour=None if lane == 0 else lane_colour(lane))
+        scene.text(x + 7, y + 11, str(lane), middle=True, size=9, paper=lane == 0, on=lane)
+    if measured:
+        _point(scene, lesson, measured, above - 14)
+    return above + max(rows * unit, 256) + 18
+
+
+def _point(scene: Scene, lesson: Lesson, measured: Measured, top: float, left: float = 610) -> None:
+    def per(moved: float) -> float:
+        return lesson.flops / moved if moved else 0.0
+
+    steps = {p["a"][0] for p in lesson.products}  # of a stage there are two along k, each with all pieces
+    products = {0: 0, 1: 1, 2: 3, 3: 6}[len(steps & _first_block(lesson)) // 2]
+    rung_roofline.draw(scene, left, top, measured.ceilings, measured.tflops, measured.size, per(lesson.loaded_bytes),
+                       per(lesson.shared_bytes), products)  # fmt: skip
+
+
+def _first_block(lesson: Lesson) -> set[int]:
+    """Where A's steps of the first stage begin."""
+    if not lesson.products:
+        return set()
+    low, size = min(p["a"][0] for p in lesson.products), lesson.products[0]["a"][2] * 8
+    return {p["a"][0] for p in lesson.products if p["a"][0] - low < size}
+
+
+def _point_alone(scene: Scene, lesson: Lesson, measured: Measured | None, top: float) -> float:
+    """Of a rung of which no outputs are shown."""
+    if not measured:
+        return top
+    threads = lesson.block[0] * lesson.block[1] * lesson.block[2]
+    scene.text(360, top + 30, f"{threads} threads a block")
+    _point(scene, lesson, measured, top + 12, 54)
+    return top + 292
 
 
 def _request_line(request: dict, memory: str) -> str:
@@ -223,62 +263,54 @@ def _banks(scene: Scene, request: dict, memory: str, top: int) -> int:
     return y + 12
 
 
-def _order(scene: Scene, lesson: Lesson, top: int) -> int:
-    """What thread 0 does, runs of the same put together: the first tiles."""
-    runs: list[tuple[str, int]] = []
-    for letter in lesson.order:
-        if runs and runs[-1][0] == letter:
-            runs[-1] = (letter, runs[-1][1] + 1)
-        else:
-            runs.append((letter, 1))
-    if "|" not in lesson.order:
-        return top
-    if sum(1 for letter, _ in runs[:200] if letter == "r") > 12:  # copies between reads: still one thread's order
-        runs = runs[:60]
-    scene.heading(top, "One thread in the order of its program, from the start: how often it does what")
-    x, y = 24.0, top + 24
-    shown = {}
-    for letter, count in runs:
-        name, colour = ORDER[letter]
-        width = 5.0 if letter == "|" else min(16 + 9 * len(str(count)) + 1.1 * min(count, 64) ** 0.9, 130)
-        if x + width > WIDTH - 24:
-            break
-        scene.box(x, y, width - 2, 26, fill=colour)
-        if letter != "|":
-            scene.text(x + width / 2 - 1, y + 17, str(count), middle=True, size=10, paper=True)
-        shown[name] = colour
-        x += width
-    x = 24.0
-    for name, colour in shown.items():
-        scene.box(x, y + 36, 10, 10, fill=colour)
-        scene.text(x + 15, y + 45, name, muted=True)
-        x += 32 + 6.6 * len(name)
-    return y + 62
-
-
-def _tree(scene: Scene, lesson: Lesson, top: int) -> int:
+def _tree(scene: Scene, lesson: Lesson, top: float) -> float:
     """Of a tree in shared memory: a row a step, a cell a lane, those filled that read for the step."""
     by_step: dict[int, list] = {}
-    for barrier, warp, lanes, kind, cost in lesson.steps:
+    for barrier, warp, lanes, kind, cost in lesson.tree:
         if kind == "shared_load":
             by_step.setdefault(barrier, []).append((warp, lanes, cost))
-    scene.heading(top, "The tree of a block of 256 threads: a row a step, eight warps of 32 lanes, those that read are filled")
-    y = top + 26
-    for number, step in enumerate(sorted(by_step)):
-        rows = by_step[step]
-        active = {(warp, lane) for warp, lanes, _ in rows for lane in range(LANES) if lanes >> lane & 1}
-        for warp in range(8):
-            for lane in range(LANES):
-                x = 70 + (warp * LANES + lane) * 2.5 + warp * 4
-                filled = (warp, lane) in active
-                scene.box(x, y, 2.2, 12, fill=None if filled else "grid", colour=lane_colour(lane) if filled else None)
-        worst = max(cost for _, _, cost in rows)
-        is_result = number + 1 == len(by_step) and len(active) == 1
-        scene.text(24, y + 10, "result" if is_result else f"step {number + 1}", muted=True, size=10)
-        cost = f"{_counted(len({w for w, _ in active}), 'warp')}, {_counted(worst, 'pass')}"
-        scene.text(750, y + 10, cost, muted=True, size=10)
-        y += 17
+    if not by_step:
+        return top
+    threads, y = lesson.block[0], top + 26
+    warps = threads // LANES
+    is_tree = max(by_step) > 2
+    what = "The tree of a block" if is_tree else "What a block reads from shared memory"
+    scene.heading(top, f"{what}: a row a step, {warps} warps of 32 lanes, those that read are filled")
+    number = 0
+    for barrier in sorted(by_step):
+        for rows in _steps_of(by_step[barrier]):
+            active = {(warp, lane) for warp, lanes, _ in rows for lane in range(LANES) if lanes >> lane & 1}
+            for warp in range(warps):
+                x, idle = 70 + warp * (LANES * 2.5 + 4), 0  # idle lanes side by side are one box
+                for lane in range(LANES + 1):
+                    is_active = (warp, lane) in active
+                    if (is_active or lane == LANES) and idle:
+                        scene.box(x + (lane - idle) * 2.5, y, idle * 2.5 - 0.3, 12, fill="grid")
+                    idle = 0 if is_active else idle + 1
+                    if is_active:
+                        scene.box(x + lane * 2.5, y, 2.2, 12, colour=lane_colour(lane))
+            worst = max(cost for _, _, cost in rows)
+            number += 1
+            last = barrier == max(by_step) and len(active) == 1
+            scene.text(24, y + 10, "result" if last else f"step {number}", muted=True, size=10)
+            cost = f"{_counted(len({w for w, _ in active}), 'warp')}, {_counted(worst, 'pass')}"
+            scene.text(750, y + 10, cost, muted=True, size=10)
+            y += 17
     return y + 14
+
+
+def _steps_of(rows: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
+    """Requests between two barriers of the block: a step has two reads of each warp, its own value and the one it adds.
+    Steps within one warp, without a barrier of the block, follow one another."""
+    counts: dict[int, int] = {}
+    steps: list[list[tuple[int, int, int]]] = []
+    for warp, lanes, cost in rows:
+        turn = counts.get(warp, 0) // 2
+        counts[warp] = counts.get(warp, 0) + 1
+        if turn == len(steps):
+            steps.append([])
+        steps[turn].append((warp, lanes, cost))
+    return steps
 
 
 def name_of(request: dict) -> str:
@@ -286,19 +318,23 @@ def name_of(request: dict) -> str:
     return f"matrix {memory}" if len(memory) == 1 else memory if "memory" in memory else f"the array {memory}"
 
 
-def draw(lesson: Lesson) -> str:
+def draw(lesson: Lesson, measured: Measured | None = None) -> str:
     """SVG text, light."""
     scene = Scene(WIDTH)
-    top = 22
-    if lesson.op == "sgemm":
-        top = _outputs(scene, lesson, top)
-        for request in lesson.requests:
-            if request["kind"] in ("global_load", "async_copy_from"):
-                top = _lines(scene, request, name_of(request), top)
+    top: float = 22
+    if lesson.op != "reduce":
+        top = _outputs(scene, lesson, measured, top)
+    for request in lesson.requests:
+        if request["kind"] in ("global_load", "async_copy_from"):
+            top = _lines(scene, request, name_of(request), top)
+    if lesson.op != "reduce":
         for request in lesson.requests:
             if request["kind"] in ("shared_store", "shared_load", "async_copy_to"):
                 top = _banks(scene, request, name_of(request), top)
-        top = _order(scene, lesson, top)
-    else:
+    if lesson.products:
+        top = operand_layout.draw(scene, lesson.products, top)
+    if lesson.op == "reduce":
         top = _tree(scene, lesson, top)
+    else:
+        top = pipeline.draw(scene, lesson.warps, lesson.block[0] * lesson.block[1] * lesson.block[2], top)
     return scene.svg(top)

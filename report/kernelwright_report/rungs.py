@@ -10,6 +10,7 @@ from . import text
 from .pictures import DEFAULT_SIZE
 from .reductions import length_near, over_first
 from .results import ResultError, ResultFile
+from .rows import Row
 
 if TYPE_CHECKING:
     from .docs import Project
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def line(project: Project, document: Path, words: list[str]) -> str:
     """The rung's figures, and the command that runs it."""
     kernel = words[1] if words[0].endswith(".json") else words[0]
-    ladder = "reduce/" if document.parent.name == "reduce" else ""
+    ladder = f"{document.parent.name}/" if document.parent.name in ("reduce", "attention") else ""
     return f"{_figures(project, document, words)} Try it: `./dev rung {ladder}{kernel.split('_')[0]}`."
 
 
@@ -35,6 +36,8 @@ def _figures(project: Project, document: Path, words: list[str]) -> str:
     if result.op == "reduce":
         return _of_reduction(result, kernel, int(words[2]) if len(words) > 2 else None)
     unit, scale = text.rate_unit(result.rows)
+    if result.op == "attention":
+        return _of_attention(next(row for row in result.rows if row.kernel == kernel and row.median_us), unit, scale)
     shapes = list(dict.fromkeys(result.shape_near(size) for size in (1024, DEFAULT_SIZE, 16384)))
     timed = [(shape.label, row) for shape in shapes if (row := result.at(kernel, shape))]
     sizes, speeds = " / ".join(s for s, _ in timed), " / ".join(text.number(row.gflops / scale) for _, row in timed)
@@ -46,6 +49,12 @@ def _figures(project: Project, document: Path, words: list[str]) -> str:
         gains += [f"{text.percent(row.vs_peer)} of {text.kernel(row.peer)}"] if row.vs_peer else []
         parts += [f"at {row.shape.label} {', '.join(gains)}"] if gains else []
     return "; ".join(parts) + "."
+
+
+def _of_attention(row: Row, unit: str, scale: float) -> str:
+    gains = [f"{text.times(row.vs_previous)} its parent"] if row.vs_previous else []
+    gains += [f"{text.percent(row.of_peak)} of peak"] if row.of_peak else []
+    return f"**{text.number(row.gflops / scale)} {unit}** at {row.shape.label}; {', '.join(gains)}."
 
 
 def _of_reduction(result: ResultFile, kernel: str, size: int | None) -> str:

@@ -206,6 +206,8 @@ COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind,
     "stall_mio": ("number", STALL.format("mio_throttle"), None, 1.0),
     "stall_barrier": ("number", STALL.format("barrier"), None, 1.0),
     "stall_dispatch": ("number", STALL.format("dispatch_stall"), None, 1.0),
+    "tensor": ("share", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", None, 1e-2),
+    "duration": ("time", "gpu__time_duration.sum", None, 1e-3),
 }  # fmt: skip
 
 

@@ -16,7 +16,8 @@ namespace {
 std::uintptr_t to_number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 // Of what is kept of block 0 for pictures.
-constexpr std::size_t most_shared_requests = 256, most_order = 4096, most_stores = 256;
+constexpr std::size_t most_shared_requests = 256, most_steps = 1024, most_stores = 256,
+                      most_products = 24;
 
 // Of one wgmma a warp reads its own 16 rows of A and all of B: blocks of 8 rows x 8 elements of two
 // bytes, each 128 contiguous bytes.
@@ -58,6 +59,8 @@ void BlockRecorder::begin(const host_simt::BlockFacts& block, Footprint& footpri
   examples_.clear();
   own_ = {};
   own_.warps = warps_.size();
+  storing_warp_ = multiplying_thread_ = -1;
+  named_arrivals_ = 0;
   races_.begin_block(block.threads, words);
 }
 
@@ -69,7 +72,8 @@ void BlockRecorder::end(LaunchCounts& launch) {
   if (block_ == 0) {
     launch.stores = own_.stores;
     launch.shared_requests = own_.shared_requests;
-    launch.order = own_.order;
+    launch.steps = own_.steps;
+    launch.products_computed = own_.products_computed;
   }
   for (const auto& [pair, found] : races_.found()) {
     RaceExample& example =
@@ -87,7 +91,7 @@ void BlockRecorder::end(LaunchCounts& launch) {
   ++launch.traced_blocks;
   launch.block_barriers += own_.block_barriers;
   launch.warps += own_.warps;
-  launch.warp_barriers += own_.block_barriers * own_.warps;
+  launch.warp_barriers += own_.block_barriers * own_.warps + named_arrivals_ / warp_lanes;
   launch.warp_meetings += own_.warp_meetings;
   launch.handovers += own_.handovers;
   launch.bulk_copies += own_.bulk_copies;
@@ -109,11 +113,12 @@ std::string BlockRecorder::place_of(std::size_t word) const {
 }
 
 // Of block 0: the first access of each instruction in which all lanes of a warp take part, and all
-// stores of the first warp to global memory.
+// stores to global memory of the first warp that does any.
 void BlockRecorder::keep_example(const SiteRecord& record, const WarpAccess& access) {
   if (block_ != 0 || access.lanes != ~std::uint32_t{0}) return;
-  const bool is_store =
-      record.site.kind == Kind::global_store && warp_ == 0 && own_.stores.size() < most_stores;
+  if (record.site.kind == Kind::global_store && storing_warp_ < 0) storing_warp_ = warp_;
+  const bool is_store = record.site.kind == Kind::global_store && warp_ == storing_warp_ &&
+                        own_.stores.size() < most_stores;
   if (!is_store && examples_.count(record.site) > 0) return;
   ExampleAccess example;
   example.bytes = record.bytes;
@@ -251,7 +256,9 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
         call);
     return;
   }
-  note(thread, is_write ? 'w' : 'r');
+  // What host SIMT reads first for an atomicMax, say, is no load of the kernel's.
+  if (is_atomic && !is_write) return;
+  note(thread, is_write ? 'w' : 'r', address, static_cast<std::size_t>(bytes));
   const std::uint32_t site = add(thread, begin, bytes,
                                  !is_write   ? Kind::shared_load
                                  : is_atomic ? Kind::shared_atomic
@@ -267,13 +274,31 @@ void BlockRecorder::access(int thread, const void* address, int bytes, bool is_w
   }
 }
 
-void BlockRecorder::note(int thread, char letter) {
-  if (block_ == 0 && thread == 0 && own_.order.size() < most_order) own_.order.push_back(letter);
+void BlockRecorder::note(int thread, char what, const void* at, std::size_t bytes) {
+  if (block_ != 0 || thread % warp_lanes != 0) return;
+  std::vector<ThreadStep>& steps = own_.steps[thread];
+  std::string memory;
+  std::uint64_t first = 0;
+  if (at != nullptr && shared_offset(to_number(at)) >= 0) {
+    memory = array_name(last_shared_);
+    first = to_number(at) - to_number(shared_[last_shared_].begin);
+  }
+  const std::uint64_t last = first + (bytes > 0 ? bytes - 1 : 0);
+  for (auto step = steps.rbegin(); step != steps.rend() && step->what == what; ++step) {
+    if (step->memory != memory) continue;
+    ++step->count;
+    step->first = std::min(step->first, first);
+    step->last = std::max(step->last, last);
+    return;
+  }
+  if (steps.size() < most_steps) steps.push_back({what, 1, memory, first, last});
 }
 
 void BlockRecorder::block_met() {
-  for (Warp& warp : warps_) flush(warp);
-  note(0, '|');
+  for (std::size_t i = 0; i < warps_.size(); ++i) {
+    if (warps_[i].alive != 0) note(static_cast<int>(i) * warp_lanes, '|');
+    flush(warps_[i]);
+  }
   ++own_.block_barriers;
   races_.block_met();
 }
@@ -286,10 +311,15 @@ void BlockRecorder::lanes_met(int first_thread, std::uint64_t mask, bool whole) 
 
 void BlockRecorder::release(int thread, const void* object) {
   ++own_.handovers;
+  if (shared_offset(to_number(object)) < 0) ++named_arrivals_;  // no mbarrier
+  note(thread, 'a');
   races_.release(thread, object);
 }
 
-void BlockRecorder::acquire(int thread, const void* object) { races_.acquire(thread, object); }
+void BlockRecorder::acquire(int thread, const void* object) {
+  note(thread, 'q');
+  races_.acquire(thread, object);
+}
 
 void BlockRecorder::left_kernel(int thread) {
   Warp& warp = warp_of(thread);
@@ -299,7 +329,7 @@ void BlockRecorder::left_kernel(int thread) {
 
 void BlockRecorder::async_copy_issued(int thread, const void* to, const void* from, int bytes,
                                       int source_bytes, const void* call) {
-  note(thread, 'c');
+  note(thread, 'c', to, static_cast<std::size_t>(bytes));
   add(thread, source_bytes > 0 ? to_number(from) : 0, bytes, Kind::async_copy_from, call);
   add(thread, to_number(to), bytes, Kind::async_copy_to, call);
   async_copy_landed(thread, to, bytes, call);  // from now on it may
@@ -313,6 +343,7 @@ void BlockRecorder::async_copy_landed(int thread, const void* to, int bytes, con
 
 void BlockRecorder::bulk_copy_issued(int thread, const void* to, const void* from, unsigned bytes,
                                      const void* call) {
+  note(thread, 'B', to, bytes);
   ++own_.bulk_copies;
   own_.bulk_bytes += bytes;
   const std::uintptr_t begin = to_number(from);
@@ -327,9 +358,24 @@ void BlockRecorder::bulk_copy_landed(int thread, const void* to, unsigned bytes,
   for_each_word(to, bytes, [&](std::size_t word) { races_.write(thread, word, site); });
 }
 
+void BlockRecorder::keep_product(int thread, const host_simt::WgmmaOperand& a, int first_row,
+                                 const host_simt::WgmmaOperand& b, int n) {
+  if (block_ != 0) return;
+  note(thread / warp_lanes * warp_lanes, 'm', a.start, 1);
+  if (multiplying_thread_ < 0) multiplying_thread_ = thread;
+  if (thread != multiplying_thread_ || own_.products_computed.size() >= most_products) return;
+  const auto place = [&](const host_simt::WgmmaOperand& operand) {
+    static_cast<void>(shared_offset(to_number(operand.start)));
+    return OperandPlace{to_number(operand.start) - to_number(shared_[last_shared_].begin),
+                        operand.k_stride, operand.row_stride};
+  };
+  own_.products_computed.push_back({place(a), place(b), first_row, n});
+}
+
 void BlockRecorder::product_computed(int thread, const host_simt::WgmmaOperand& a, int first_row,
                                      const host_simt::WgmmaOperand& b, int n, const void* call) {
   ++own_.products;
+  keep_product(thread, a, first_row, b, n);
   const std::uint32_t site = site_index(to_number(call), Kind::shared_load, word_bytes);
   const auto read_rows = [&](const host_simt::WgmmaOperand& operand, int from, int rows) {
     for (int row = from; row < from + rows; row += core_rows) {

@@ -90,7 +90,10 @@ class BlockRecorder final : public host_simt::BlockObserver {
   std::string array_name(std::size_t range) const;
   std::string place_of(std::size_t word) const;
   void keep_example(const SiteRecord& record, const WarpAccess& access);
-  void note(int thread, char letter);
+  void keep_product(int thread, const host_simt::WgmmaOperand& a, int first_row,
+                    const host_simt::WgmmaOperand& b, int n);
+  // Of block 0: a step of a thread that is lane 0 of its warp; `at` is shared memory, or null.
+  void note(int thread, char what, const void* at = nullptr, std::size_t bytes = 0);
 
   Footprint* footprint_ = nullptr;
   std::uint64_t block_ = 0;
@@ -108,7 +111,10 @@ class BlockRecorder final : public host_simt::BlockObserver {
   std::vector<KnownSite> known_ = std::vector<KnownSite>(4096);  // a cache before all_sites_
   std::map<Site, std::uint32_t> all_sites_;
   std::map<Site, ExampleAccess> examples_;
-  int warp_ = 0;  // whose access is accounted
+  int warp_ = 0;                      // whose access is accounted
+  int storing_warp_ = -1;             // the first one that stored to global memory
+  int multiplying_thread_ = -1;       // likewise, that computed a product
+  std::uint64_t named_arrivals_ = 0;  // of threads, at barriers of some of the block's threads
   RaceFinder races_;
   LaunchCounts own_;  // of the block, but for sites and races
 };

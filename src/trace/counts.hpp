@@ -94,6 +94,26 @@ struct SharedRequest {
   int wavefronts = 0;
 };
 
+// What a thread does several times in a row, with nothing else between: L and S load and store
+// global memory, r and w read and write shared memory, c copies with cp.async, B is a bulk copy, m
+// a product of wgmma, | a barrier of the block; a is an arrival at an mbarrier or a barrier of some
+// threads, q the end of the wait there.
+struct ThreadStep {
+  char what = 0;
+  std::uint64_t count = 0;
+  std::string memory;                 // the shared array that it reads or writes
+  std::uint64_t first = 0, last = 0;  // the bytes of it
+};
+
+// Where a product of wgmma reads: bytes from the beginning of the block's shared memory.
+struct OperandPlace {
+  std::uint64_t start = 0, k_stride = 0, row_stride = 0;
+};
+struct ProductExample {
+  OperandPlace a, b;
+  int first_row = 0, n = 0;  // of the 64 x n, the warp's 16 rows
+};
+
 struct LaunchCounts {
   std::string kernel;
   std::array<unsigned, 3> grid{}, block{};
@@ -102,16 +122,16 @@ struct LaunchCounts {
 
   // Of the traced blocks:
   std::map<Site, AccessCounts> sites;
-  std::map<Site, ExampleAccess> examples;      // of block 0
-  std::vector<ExampleAccess> stores;           // to global memory, by the first warp of block 0
-  std::vector<SharedRequest> shared_requests;  // of block 0, the first ones
-  // What thread 0 of block 0 does, a letter each: L and S load and store global memory, r and w
-  // read and write shared memory, c copies with cp.async, | is a barrier of the block.
-  std::string order;
+  std::map<Site, ExampleAccess> examples;  // of block 0
+  std::vector<ExampleAccess> stores;  // to global memory, by the first warp of block 0 that does
+  std::vector<SharedRequest> shared_requests;     // of block 0, the first ones
+  std::map<int, std::vector<ThreadStep>> steps;   // of block 0, lane 0 of each warp
+  std::vector<ProductExample> products_computed;  // of block 0, by the first warp that does
   std::map<RacePair, RaceExample> races;
   std::uint64_t block_barriers = 0;  // how often a block met, summed over blocks
   std::uint64_t warps = 0;
-  std::uint64_t warp_barriers = 0;  // instructions of warps at those
+  std::uint64_t warp_barriers =
+      0;  // instructions of warps at those, and at barriers of some threads
   std::uint64_t warp_meetings = 0;  // shuffles, votes and __syncwarp, by warps
   std::uint64_t handovers = 0;      // arrivals of threads at mbarriers and named barriers
   std::uint64_t bulk_copies = 0, bulk_bytes = 0;

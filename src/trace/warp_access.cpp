@@ -6,10 +6,12 @@
 namespace kw::trace {
 namespace {
 
-bool lanes_pair(const WarpAccess& access) {
-  for (std::size_t lane = 0; lane < warp_lanes; lane += 2) {
-    const bool both = (access.lanes >> lane & 3) == 3;
-    if (both && access.address[lane] != access.address[lane + 1]) return false;
+// Whether each lane has the address of the lane whose number differs in `bit`.
+bool lanes_pair(const WarpAccess& access, std::size_t bit) {
+  for (std::size_t lane = 0; lane < warp_lanes; ++lane) {
+    const std::size_t other = lane ^ bit;
+    const bool both = (access.lanes >> lane & access.lanes >> other & 1) == 1;
+    if (both && access.address[lane] != access.address[other]) return false;
   }
   return true;
 }
@@ -55,7 +57,7 @@ int sort_unique(std::uintptr_t* values, int count) {
 
 WavefrontCount count_wavefronts(const WarpAccess& access, int bytes) {
   int groups = std::max(1, bytes / word_bytes);
-  if (groups > 1 && lanes_pair(access)) groups /= 2;
+  if (groups > 1 && (lanes_pair(access, 1) || lanes_pair(access, 2))) groups /= 2;
   const int lanes = warp_lanes / groups;
   WavefrontCount result;
   for (int first = 0; first < warp_lanes; first += lanes) {

@@ -322,6 +322,48 @@ TEST(AdapterVendorTime, RoutinesOfLevel3TakeWhatWasMeasured) {
   EXPECT_GT(predict_vendor_us(times, p), whole);
 }
 
+// Calls of results/h200/explored-grouped-2.csv, which nothing was fitted to.
+TEST(AdapterVendorTime, GroupsTakeWhatWasMeasured) {
+  const VendorTimes& times = *vendor_times_of("NVIDIA H200");
+  const auto group = [](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+    Product p = product(m, n, k);
+    p.batch = batch;
+    return p;
+  };
+  const struct {
+    std::vector<Product> groups;
+    double us;
+  } all[] = {{{group(13, 35, 43, 20), group(80, 45, 13, 36)}, 22.5},
+             {{group(143, 55, 141, 226), group(15, 112, 47, 210), group(39, 146, 44, 58),
+               group(28, 48, 11, 37)},
+              94.5},
+             {{group(2175, 2711, 2065, 1), group(1874, 1436, 365, 2), group(112, 2246, 262, 6),
+               group(32, 48, 70, 3), group(1129, 354, 110, 1), group(111, 61, 317, 2)},
+              825.8},
+             {{group(697, 50, 361, 1), group(697, 17, 361, 1), group(697, 828, 361, 1),
+               group(697, 79, 361, 1), group(697, 9, 361, 1)},
+              50.1}};
+  for (const auto& one : all) {
+    const double us = predict_grouped_us(times, one.groups);
+    EXPECT_GT(us, 0.7 * one.us);
+    EXPECT_LT(us, 1.45 * one.us);
+    std::vector<Product> more = one.groups;
+    more.push_back(group(128, 128, 5000, 1));
+    EXPECT_GT(predict_grouped_us(times, more), us);
+    more.back().n = 0;  // nobody's
+    EXPECT_EQ(predict_grouped_us(times, more), us);
+  }
+}
+
+TEST(AdapterJudge, GroupsMayBeEmptyButNotAll) {
+  Product full = product(3, 4, 5), empty = product(0, 4, 5), no_k = product(3, 4, 0);
+  EXPECT_EQ(check_arguments({full, empty}), Reason::none);
+  EXPECT_EQ(check_arguments({empty, empty}), Reason::nothing_to_do);
+  EXPECT_EQ(check_arguments({full, no_k}), Reason::nothing_to_do);
+  full.lda = 0;
+  EXPECT_EQ(check_arguments({empty, full}), Reason::arguments);
+}
+
 TEST(AdapterJudge, ASquareAHasItsSizeAsItsLine) {
   Product p = product(30, 40, 30);
   p.layout = KW_COL_MAJOR;

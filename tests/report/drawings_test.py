@@ -5,7 +5,7 @@ import unittest
 
 from report_support import InFolder, document, sgemm_row
 
-from kernelwright_report import experiments, lessons, published, results, text
+from kernelwright_report import cards, experiments, lessons, operand_layout, pipeline, published, results, rung_roofline, scene, text
 
 BLOCK_GRID = "block,grid,us,gbs\n64,132,10.0,100.0\n64,264,5.0,200.0\n128,132,4.0,250.0\n"
 TILES = (
@@ -23,8 +23,25 @@ LESSON = {
         {"kind": "global_load", "memory": "B", "bytes": 4, "offset": [4 * lane for lane in range(32)]},
         {"kind": "shared_load", "memory": "as", "bytes": 4, "offset": [128 * lane for lane in range(32)]},
     ],
-    "stores": [[4, *(4096 + 4 * lane for lane in range(32))]], "order": "LLww|rrr|S", "steps": [],
+    "stores": [[4, *(4096 + 4 * lane for lane in range(32))]], "flops": 1024.0, "loaded_bytes": 512, "shared_bytes": 256,
+    "warps": [{"threads": [0], "steps": []}], "products": [], "tree": [], "tile": [32, 32], "columns": 256,
 }  # fmt: skip
+
+
+def step(what, stage=None, count=1):
+    """Of a stage of 1024 bytes."""
+    return [what, count, "" if stage is None else "ring", 1024 * (stage or 0), 1024 * (stage or 0) + 99]
+
+
+# Two buffers, the next tile loaded before this one is multiplied and stored behind it; and stored at once.
+REAL = [step("L"), step("w", 0), step("|"), step("L"), step("r", 0), step("w", 1), step("|"), step("L"), step("r", 1), step("w", 0), step("|")]
+FAKE = [step("L"), step("w", 0), step("|"), step("L"), step("w", 1), step("r", 0), step("|"), step("L"), step("w", 0), step("r", 1), step("|")]
+BUFFERS = "rung,memory,n,outer,inner,us\n" + "".join(
+    f"{rung},{memory},128,0,{inner},{us}\n"
+    for memory in ("managed", "device")
+    for rung, times in (("r09", (90, 12, 12)), ("r10", (100 if memory == "managed" else 10, 10, 10)))
+    for inner, us in enumerate(times)
+)
 PARENT = "__global__ void one(P p) {\n  float as[8];  // tile\n  load(p);\n  __syncthreads();\n}\n\n}  // namespace\n"
 
 
@@ -38,11 +55,77 @@ class Costs(unittest.TestCase):
         self.assertEqual(len(lessons.wavefronts([16 * lane for lane in range(32)], 16)), 4)
         self.assertEqual(len(lessons.wavefronts([32 * lane for lane in range(32)], 16)), 8)
         self.assertEqual(len(lessons.wavefronts([16 * (lane // 2) for lane in range(32)], 16)), 2)
+        self.assertEqual(len(lessons.wavefronts([16 * (lane % 2 + lane // 4 * 2) for lane in range(32)], 16)), 2)
+        self.assertEqual(len(lessons.wavefronts([16 * (lane % 4 + lane // 8 * 4) for lane in range(32)], 16)), 4)
         self.assertEqual(len(lessons.wavefronts([8 * lane for lane in range(32)], 8)), 2)
 
     def test_sectors(self):
         self.assertEqual(len(lessons.sectors([4 * lane for lane in range(32)], 4)), 4)
         self.assertEqual(len(lessons.sectors([1024 * lane for lane in range(32)], 4)), 32)
+
+
+class Pipeline(unittest.TestCase):
+    def schedule(self, *warps):
+        return pipeline.Schedule(pipeline.roles([{"threads": [32 * i], "steps": steps} for i, steps in enumerate(warps)]))
+
+    def waited(self, schedule):
+        return [sum(box.end - box.begin for box in row if box.what == "wait") for row in schedule.rows]
+
+    def test_loads_before_the_multiplication_are_hidden_and_stores_at_once_are_not(self):
+        first = pipeline.FLIGHT - pipeline.ISSUE  # nothing can hide the first tile
+        self.assertEqual(self.waited(self.schedule(REAL)), [first])
+        self.assertEqual(self.waited(self.schedule(FAKE)), [3 * first])
+
+    def test_who_copies_waits_for_who_reads_and_the_other_way_round(self):
+        turns = [stage for _ in range(3) for stage in (0, 1)]
+        copies = [part for stage in turns for part in (step("B", stage), step("-"))]
+        reads = [part for stage in turns for part in (step("m", stage), step("-"))]
+        schedule = self.schedule(copies, reads)
+        self.assertEqual([box.stage for box in schedule.rows[1] if box.what == "multiply"], turns)
+        ends = [box.end for box in schedule.rows[1] if box.what == "multiply"]
+        third = [box for box in schedule.rows[0] if box.what == "ask"][2]
+        self.assertEqual(third.begin, ends[0])  # stage 0 again: not before it has been read
+        self.assertEqual(len(schedule.flights), 6)
+
+    def test_a_run_over_two_stages_fills_both(self):
+        both = ["c", 4, "ring", 0, 1123]
+        roles = pipeline.roles([{"threads": [0], "steps": [both, step("|"), step("c", 2), step("r", 0), step("|"), step("c", 0), step("r", 1),
+                                                           step("|"), step("c", 1), step("r", 2), step("|")]}])  # fmt: skip
+        self.assertEqual([s.stages for s in roles[0].steps if s.what == "c"], [[0, 1], [2], [0], [1]])
+
+
+class Parts(InFolder):
+    def test_products_of_one_stage_and_their_pieces(self):
+        products = [
+            {"a": [start, 128, 1024], "b": [16384 + start, 128, 1024], "first_row": 0, "n": 128}
+            for start in (256, 0, 768, 512, 32768 + 256)  # two pieces, two steps along k; then the next stage
+        ]
+        drawn = scene.Scene(860)
+        operand_layout.draw(drawn, products, 0)
+        svg = drawn.svg(400)
+        self.assertIn("4 products a stage", svg)
+        self.assertIn("1·1 0·0 1·1 0·0", svg)
+        self.assertIn(">63</text>", svg)  # the last of 64 core matrices: 8 groups of rows, 4 along k, 2 pieces
+
+    def test_a_point_stands_where_its_figures_say(self):
+        of = rung_roofline.Ceilings(peak=66.0, memory=4.6, cache=10.0, shared=33.0, half=660.0)
+        drawn = scene.Scene(300)
+        rung_roofline.draw(drawn, 0, 0, of, tflops=50.0, size="4096", per_loaded=32.0, per_shared=2.5, products=6)
+        svg = drawn.svg(300)
+        for words in ("32 flops a byte of global loads", "2.5 flops a byte of shared memory", "BF16 / 6", "L2 10"):
+            self.assertIn(words, svg)
+
+    def test_two_cards(self):
+        first = self.loaded(document([sgemm_row("r01_slow", 4096), sgemm_row("r02_better", 4096)]))
+        second = self.loaded(document([sgemm_row("r02_better", 4096)]))
+        table = cards.table([first], second, [4096, 1024])
+        self.assertEqual([row[0].text for row in table.rows], ["r02_better"])
+        self.assertEqual([cell.text for cell in table.rows[0][3:]], [text.times(1.0), text.NONE, text.NONE, text.NONE])
+
+    def test_fake_and_real_buffers_by_every_statistic(self):
+        table = experiments.double_buffer(BUFFERS)
+        self.assertEqual([cell.text for cell in table.rows[0]], ["128", "3", "0.95", "1.20", "1.20", "1.20", "3.80", "1.20", "1.20", "1.20"])
+        self.assertEqual([i for i, cell in enumerate(table.rows[0]) if cell.mark == "best"], [2])
 
 
 class Drawings(InFolder):
@@ -68,7 +151,7 @@ class Drawings(InFolder):
         light = (self.folder / "docs/img/lesson-sgemm-r02_better.svg").read_text()
         self.assertIn("A warp loads matrix B, 4 bytes a lane: 4 sectors", light)
         self.assertIn("A warp reads the array as, 4 bytes a lane: 32 wavefronts", light)
-        self.assertIn("a warp covers 1 row and 32 columns", light)
+        self.assertIn("a warp covers 1 row, 32 columns", light)
         self.assertNotEqual(light, (self.folder / "docs/img/lesson-sgemm-r02_better-dark.svg").read_text())
         self.assertEqual(self.run_main("docs", "--root", self.folder, "--check")[0], 0)
         self.write(light.replace("32 wavefronts", "1 wavefront"), "docs/img/lesson-sgemm-r02_better.svg")

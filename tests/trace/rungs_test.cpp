@@ -2,13 +2,16 @@
 // edges.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "arithmetic.hpp"
 #include "reduce/problem.hpp"
 #include "sgemm/problem.hpp"
 #include "trace/fixture.hpp"
 
 namespace kw::on_host {
-KernelLaunch<Sgemm> r02_naive_coalesced, r07_conflict_free, r12_async_copy;
+KernelLaunch<Sgemm> r02_naive_coalesced, r07_conflict_free, r12_async_copy, r15_warp_specialised;
 KernelLaunch<Reduce> r03_sequential;
 }  // namespace kw::on_host
 
@@ -32,6 +35,17 @@ class Rungs : public TraceTest {
     return traced_one([&] { return rung(p, device(), {}, {}); });
   }
 };
+
+// Thread 0's steps: "2L 4w:as ".
+std::string steps_of(const LaunchCounts& launch) {
+  std::string text;
+  for (const ThreadStep& step : launch.steps.at(0)) {
+    text += std::to_string(step.count) + step.what;
+    if (!step.memory.empty()) text += ":" + step.memory.substr(step.memory.rfind(':') + 1);
+    text += ' ';
+  }
+  return text;
+}
 
 // Sectors of `count` floats from element `first` on of an aligned array.
 std::uint64_t sectors_of(std::int64_t first, std::int64_t count) {
@@ -95,8 +109,8 @@ TEST_F(Rungs, ConflictFree) {
 // Per tile of 16 along k, a thread copies 8 single elements of A and two vectors of B.
 TEST_F(Rungs, WhatPicturesShow) {
   const LaunchCounts launch = product(on_host::r07_conflict_free, 128, 128, 16);
-  EXPECT_EQ(launch.order.substr(0, 8), "LLwwwww|");  // a tile's copies, then the barrier
-  ASSERT_EQ(launch.stores.size(), 16U);              // 8 x 8 outputs a thread, four in a store
+  EXPECT_EQ(steps_of(launch).substr(0, 20), "2L 4w:as 1w:bs 1| 16");  // a tile's copies, a barrier
+  ASSERT_EQ(launch.stores.size(), 16U);  // 8 x 8 outputs a thread, four in a store
   for (const ExampleAccess& store : launch.stores) {
     EXPECT_EQ(store.bytes, 16);
     EXPECT_EQ(store.offset[1] - store.offset[0], 16);
@@ -108,8 +122,25 @@ TEST_F(Rungs, WhatPicturesShow) {
       has_read_of_as = example.bytes == 16 && example.offset[0] == example.offset[15];
   EXPECT_TRUE(has_read_of_as);
   const LaunchCounts naive = product(on_host::r02_naive_coalesced, 32, 32, 4);
-  EXPECT_EQ(naive.order, "LLLLLLLLS");
+  EXPECT_EQ(steps_of(naive), "8L 1S ");
   EXPECT_TRUE(naive.shared_requests.empty());
+}
+
+// The warpgroup that copies meets those that multiply at mbarriers only; the first of these stores
+// C.
+TEST_F(Rungs, StepsOfWarpsWithDifferentWork) {
+  const LaunchCounts launch = product(on_host::r15_warp_specialised, 128, 256, 32);
+  const auto has = [&](int thread, char what) {
+    const std::vector<ThreadStep>& steps = launch.steps.at(thread);
+    return std::any_of(steps.begin(), steps.end(),
+                       [&](const ThreadStep& step) { return step.what == what; });
+  };
+  EXPECT_TRUE(has(0, 'c') && has(0, 'q') && has(0, 'a') && !has(0, 'r') && !has(0, 'S'));
+  EXPECT_TRUE(has(128, 'r') && has(128, 'q') && has(128, 'S') && !has(128, 'c'));
+  EXPECT_FALSE(launch.stores.empty());
+  // 12 warps at the block's barrier; 8 at the barrier of those that multiply, after one of the two
+  // stages.
+  EXPECT_EQ(launch.warp_barriers, 12U + 8U);
 }
 
 TEST_F(Rungs, AsyncCopy) {

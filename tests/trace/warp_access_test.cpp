@@ -60,6 +60,10 @@ TEST(Wavefronts, WiderAccessesGoInHalvesAndQuarters) {
   // Lanes 2i and 2i + 1 share an address: twice as many lanes at a time.
   EXPECT_EQ(wavefronts(access_of(all, [](unsigned l) { return 8 * (l / 2); }), 8), 1);
   EXPECT_EQ(wavefronts(access_of(all, [](unsigned l) { return 16 * (l / 16); }), 16), 2);
+  // Likewise lanes i and i + 2, but not i and i + 4 (hardware counters of r11's orders of lanes and
+  // of the AMD ladder's Z of Zs).
+  EXPECT_EQ(wavefronts(access_of(all, [](unsigned l) { return 16 * (l % 2 + l / 4 * 2); }), 16), 2);
+  EXPECT_EQ(wavefronts(access_of(all, [](unsigned l) { return 16 * (l % 4 + l / 8 * 4); }), 16), 4);
   // r04's read of B: 16 bytes at a stride of 32, twice in the banks of each quarter.
   EXPECT_EQ(wavefronts(access_of(all, [](unsigned l) { return 32 * (l % 16); }), 16), 8);
   EXPECT_EQ(wavefronts(access_of(0xFF, [](unsigned l) { return 16 * l; }), 16), 1);

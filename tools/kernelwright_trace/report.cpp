@@ -217,6 +217,27 @@ std::string memory_of(const ExampleAccess& access,
   return after == operands.begin() ? std::string("global memory") : std::prev(after)->second;
 }
 
+// What lane 0 of each warp of block 0 did, and what the first of wgmma's products read.
+void add_steps(const LaunchCounts& launch, nlohmann::json& json) {
+  json["steps"] = nlohmann::json::array();
+  for (const auto& [thread, steps] : launch.steps) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const trace::ThreadStep& step : steps)
+      all.push_back({std::string(1, step.what), step.count, step.memory, step.first, step.last});
+    json["steps"].push_back({{"thread", thread}, {"steps", all}});
+  }
+  json["products"] = nlohmann::json::array();
+  const auto place = [](const trace::OperandPlace& operand) {
+    return nlohmann::json{operand.start, operand.k_stride, operand.row_stride};
+  };
+  for (const trace::ProductExample& product : launch.products_computed) {
+    json["products"].push_back({{"a", place(product.a)},
+                                {"b", place(product.b)},
+                                {"first_row", product.first_row},
+                                {"n", product.n}});
+  }
+}
+
 nlohmann::json to_json(const LaunchCounts& launch,
                        const std::map<std::uintptr_t, std::string>& places,
                        const std::map<std::uintptr_t, std::string>& operands) {
@@ -258,10 +279,12 @@ nlohmann::json to_json(const LaunchCounts& launch,
                                 {"bytes", example.bytes},
                                 {"offset", example.offset}});
   }
-  json["order"] = launch.order;
   json["stores"] = nlohmann::json::array();
-  for (const ExampleAccess& store : launch.stores)
-    json["stores"].push_back({{"bytes", store.bytes}, {"offset", store.offset}});
+  for (const ExampleAccess& store : launch.stores) {
+    json["stores"].push_back(
+        {{"memory", memory_of(store, operands)}, {"bytes", store.bytes}, {"offset", store.offset}});
+  }
+  add_steps(launch, json);
   json["shared_requests"] = nlohmann::json::array();
   for (const trace::SharedRequest& request : launch.shared_requests)
     json["shared_requests"].push_back({request.barrier, request.warp, request.lanes,

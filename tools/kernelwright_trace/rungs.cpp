@@ -33,7 +33,12 @@ struct Watched {
 
 std::map<std::uintptr_t, std::string> operands_of(const Sgemm& p) {
   const auto number = [](const float* x) { return reinterpret_cast<std::uintptr_t>(x); };
-  return {{number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
+  std::map<std::uintptr_t, std::string> places = {
+      {number(p.a), "A"}, {number(p.b), "B"}, {number(p.c), "C"}};
+  // A workspace may lie behind one of them.
+  const float* const ends[] = {p.a + p.m * p.lda, p.b + p.k * p.ldb, p.c + p.m * p.ldc};
+  for (const float* end : ends) places.emplace(number(end), "global memory");
+  return places;
 }
 std::map<std::uintptr_t, std::string> operands_of(const Reduce&) { return {}; }
 std::map<std::uintptr_t, std::string> operands_of(const Attention& p) {
