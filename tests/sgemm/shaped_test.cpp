@@ -237,6 +237,12 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     EXPECT_EQ(bench_.find_left_ticket(), "");
     check::require(
         runtime_->copy(c.data(), on_c.data(), c.size() * sizeof(float), bench_.stream()));
+    // Rows of a triangle are short, and where many are the data may take plain FP32, which is then
+    // another launch's (hopper/call.hpp).
+    if (f.apart && bench_.read(scratch.as<unsigned>()) != 0) {
+      EXPECT_EQ(std::memcmp(c.data(), before.data(), c.size() * sizeof(float)), 0);
+      return;
+    }
     std::size_t wrong = 0;
     for (std::int64_t e = 0; e < f.batch; ++e) {
       for (std::int64_t i = 0; i < f.m; ++i) {
