@@ -1,8 +1,8 @@
 // A Cholesky factorisation on a GPU, column after column: the first half of the columns is factored
-// over all rows, what it takes from the other half is one product for the triangle and one for the
-// rows below it, and then the other half is factored. Panels of some columns are factored by
-// themselves (cholesky_panel.hpp); so each row meets a triangle once, and no system is solved
-// apart. Where sums shall not be long, fewer columns than half come first.
+// over all rows, what it takes from the other half is one product, of which the triangle and the
+// rows below it are wanted, and then the other half is factored. Panels of some columns are
+// factored by themselves (cholesky_panel.hpp); so each row meets a triangle once, and no system is
+// solved apart. Where sums shall not be long, fewer columns than half come first.
 //
 // Method  Recursion over columns: Toledo 1997, Gustavson 1997; the residual of each element stays
 //         within that of sums of n + 1 products (Higham 2002, theorem 10.3).
@@ -50,10 +50,8 @@ class CholeskyColumns {
     const std::int64_t part = std::min(first_part(size, columns_), most_k_), left = size - part;
     Status factored = factor(first, part, below + left, panel, update);
     if (!factored.ok()) return factored;
-    Status triangle = update(triangle_of(first, part, left));
-    if (!triangle.ok()) return triangle;
-    const Status rows = below > 0 ? update(rows_of(first, part, left, below)) : Status::success();
-    return rows.ok() ? factor(first + part, left, below, panel, update) : rows;
+    const Status updated = update(update_of(first, part, left, below));
+    return updated.ok() ? factor(first + part, left, below, panel, update) : updated;
   }
 
   bool is_lower() const { return p_.triangle == Triangle::lower; }
@@ -70,32 +68,22 @@ class CholeskyColumns {
             .first = first,
             .info = p_.info};
   }
-  // The square of the rows from first + part on, which the `left` columns there lose.
-  Sgemm triangle_of(std::int64_t first, std::int64_t part, std::int64_t left) const {
-    Sgemm update = product_of(first, part, first + part, left, first + part, left);
-    update.triangle = p_.triangle;
-    return update;
-  }
-  // The same for the rows below the columns.
-  Sgemm rows_of(std::int64_t first, std::int64_t part, std::int64_t left,
-                std::int64_t below) const {
-    return product_of(first, part, first + part + left, below, first + part, left);
-  }
-  // Rows and columns of L lose the product of the `part` columns before; of U, which lies
-  // transposed, columns and rows.
-  Sgemm product_of(std::int64_t first, std::int64_t part, std::int64_t row, std::int64_t rows,
-                   std::int64_t col, std::int64_t cols) const {
+  // The rows from first + part on lose, in the `left` columns from there on, the product of the
+  // `part` columns before; of U, which lies transposed, columns and rows.
+  Sgemm update_of(std::int64_t first, std::int64_t part, std::int64_t left,
+                  std::int64_t below) const {
+    const std::int64_t at_next = first + part;
     Sgemm update;
-    update.m = is_lower() ? rows : cols;
-    update.n = is_lower() ? cols : rows;
+    update.triangle = p_.triangle;
+    update.m = is_lower() ? left + below : left;
+    update.n = is_lower() ? left : left + below;
     update.k = part;
     update.alpha = -1;
     update.beta = 1;
     update.op_a = is_lower() ? Op::none : Op::transpose;
     update.op_b = is_lower() ? Op::transpose : Op::none;
-    update.a = at(is_lower() ? row : col, first);
-    update.b = at(is_lower() ? col : row, first);
-    update.c = at(row, col);
+    update.a = update.b = at(at_next, first);
+    update.c = at(at_next, at_next);
     update.lda = update.ldb = update.ldc = p_.ldc;
     return update;
   }

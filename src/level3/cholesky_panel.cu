@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "device/async_copy.hpp"
+#include "device/overlap.hpp"
 #include "device/ticket.hpp"
 #include "device/warp.hpp"
 #include "sgemm/shape.hpp"
@@ -300,6 +301,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
   const CholeskyPanel& p = call.panel;
   const PanelRoom room(gpu::dynamic_shared<float>(), call.rows);
   const int tid = static_cast<int>(threadIdx.x), height = panel_columns + call.rows;
+  wait_for_previous_kernel();
   if (p.first != 0 && *p.info != 0) return;
   copy_panel(room, call, tid);
   async_commit();
@@ -331,6 +333,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
     tiles.update(room, first);
     __syncthreads();
   }
+  let_next_kernel_start();
   if (tid == panel_threads - 1) {
     const bool is_last = taken + 1 == gridDim.x;
     if (is_last && gridDim.x > 1) *call.ticket = 0;
@@ -364,7 +367,8 @@ Status launch_cholesky_panel(const CholeskyPanel& panel, unsigned* ticket, const
                      {.grid = dim3(static_cast<unsigned>(blocks)),
                       .block = dim3(panel_threads),
                       .shared_bytes = panel_shared_bytes(rows),
-                      .stream = stream},
+                      .stream = stream,
+                      .overlap = true},
                      PanelCall{panel, rows, by_16, ticket});
 }
 

@@ -22,6 +22,8 @@ __global__ void __launch_bounds__(threads) triangle_copy_kernel(const TriangleCo
   const int squares = static_cast<int>(ceil_div(c.size, std::int64_t{side}));
   const int i = static_cast<int>(blockIdx.x) / squares, j = static_cast<int>(blockIdx.x) % squares;
   const bool is_stored = c.triangle == Triangle::lower ? j <= i : i <= j;
+  if (c.only_if != nullptr && *c.only_if == 0) return;
+  if (!is_stored && (i < j ? j - i : i - j) >= c.reach / side) return;
   const bool reads = is_stored || c.beside == BesideTriangle::mirrored;
   const int tx = static_cast<int>(threadIdx.x) % side, ty = static_cast<int>(threadIdx.x) / side;
   const std::int64_t from_row = (is_stored ? i : j) * std::int64_t{side};
@@ -46,6 +48,22 @@ __global__ void __launch_bounds__(threads) triangle_copy_kernel(const TriangleCo
   }
 }
 
+// Some lines of a square on the diagonal a block.
+__global__ void __launch_bounds__(threads) diagonal_copy_kernel(const TriangleCopy c) {
+  constexpr int lines = side / 4, at_once = threads / diagonal_side;
+  const std::int64_t first = blockIdx.x * std::int64_t{lines};
+  const int j = static_cast<int>(threadIdx.x) % diagonal_side;
+  const std::int64_t col = first / diagonal_side * diagonal_side + j;
+#pragma unroll
+  for (int i = static_cast<int>(threadIdx.x) / diagonal_side; i < lines; i += at_once) {
+    const std::int64_t row = first + i;
+    if (row >= c.size || col >= c.size) continue;
+    const float beside = c.unit_diagonal && row == col ? 1.0f : 0.0f;
+    c.to[row * diagonal_side + j] =
+        is_of_triangle(c, row, col) ? c.from[row * c.ld_from + col] : beside;
+  }
+}
+
 struct MatrixCopy {
   const float* from;
   std::int64_t ld_from;
@@ -58,6 +76,18 @@ __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c
        at += step) {
     const std::int64_t row = at / c.cols, col = at - row * c.cols;
     c.to[row * c.ld_to + col] = c.from[row * c.ld_from + col];
+  }
+}
+
+// Rows a block.
+__global__ void __launch_bounds__(threads) joined_copy_kernel(const JoinedCopy c) {
+  for (std::int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
+    for (std::int64_t col = threadIdx.x; col < c.cols; col += threads) {
+      const float a = c.a[row * c.lda + col], b = c.b[row * c.ldb + col];
+      const std::int64_t at = row * c.ld + col;
+      c.ab[at] = a, c.ab[at + c.second] = b;
+      c.ba[at] = b, c.ba[at + c.second] = a;
+    }
   }
 }
 
@@ -88,12 +118,29 @@ Status copy_triangle(const TriangleCopy& copy, Stream stream) {
                      copy);
 }
 
+Status copy_diagonal(const TriangleCopy& copy, Stream stream) {
+  return gpu::launch(
+      diagonal_copy_kernel,
+      {.grid = dim3(static_cast<unsigned>(ceil_div(copy.size, std::int64_t{side / 4}))),
+       .block = dim3(threads),
+       .stream = stream},
+      copy);
+}
+
 Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
                    std::int64_t rows, std::int64_t cols, Stream stream) {
   const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
   return gpu::launch(
       matrix_copy_kernel,
       {.grid = dim3(blocks_for(rows * cols)), .block = dim3(threads), .stream = stream}, copy);
+}
+
+Status copy_joined(const JoinedCopy& copy, Stream stream) {
+  const std::int64_t blocks = std::clamp<std::int64_t>(copy.rows, 1, 1 << 16);
+  return gpu::launch(
+      joined_copy_kernel,
+      {.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(threads), .stream = stream},
+      copy);
 }
 
 Status clear_where_zero(const Level3& p, Stream stream) {

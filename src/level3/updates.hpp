@@ -1,9 +1,10 @@
 // An update of a triangle as products: of syr2k a second one with A and B exchanged, which adds to
-// the first.
+// the first; or one with twice the k, of copies of A and B behind each other and of B and A.
 #pragma once
 
 #include <utility>
 
+#include "level3/copies.hpp"
 #include "level3/products.hpp"
 
 namespace KW_TARGET {
@@ -39,6 +40,39 @@ struct Updates {
     second.op_b = flipped(first.op_a);
     second.beta = 1;
     second.beta_at = nullptr;
+  }
+};
+
+// Of syr2k whose A and B are stored alike.
+struct JoinedUpdate {
+  Sgemm product;
+  std::size_t bytes_of_one;  // of the two copies, behind each other in the workspace
+  JoinedCopy copy;
+
+  static bool has(const Level3& p) { return p.routine == Routine::syr2k && p.op_a == p.op_b; }
+
+  // Nowhere yet; `data` is the copies'.
+  explicit JoinedUpdate(const Level3& p, void* data = nullptr) : product(Updates(p).product[0]) {
+    const bool by_rows = p.op_a == Op::none;  // a row has all of k
+    const std::int64_t rows = by_rows ? p.m : 2 * p.k, cols = by_rows ? 2 * p.k : p.m;
+    const std::int64_t ld = ld_of_copy(cols);
+    bytes_of_one = bytes_of_copy(rows, cols);
+    auto* const ab = static_cast<float*>(data);
+    float* const ba = ab == nullptr ? nullptr : ab + bytes_of_one / sizeof(float);
+    copy = {.a = p.a,
+            .b = p.b,
+            .lda = p.lda,
+            .ldb = p.ldb,
+            .ab = ab,
+            .ba = ba,
+            .ld = ld,
+            .second = by_rows ? p.k : p.k * ld,
+            .rows = by_rows ? p.m : p.k,
+            .cols = by_rows ? p.k : p.m};
+    product.k = 2 * p.k;
+    product.a = ab;
+    product.b = ba;
+    product.lda = product.ldb = ld;
   }
 };
 

@@ -58,13 +58,17 @@ struct SgemmEpilogue {
   }
 };
 
-// Which elements of C a product has: all, or those of a triangle of a square C with its diagonal.
-// The others are neither read nor written.
+// Which elements of C a product has: all, or those of a triangle with its diagonal; then C is
+// square, or has more rows below a lower one, or more columns right of an upper one. The others are
+// neither read nor written.
 enum class Triangle : std::uint8_t { none, lower, upper };
 
 // Which k count for an element in row i and column j: all; or those up to i or j, or from there on,
 // where op(A) or op(B) is a triangle. The others are zeros, whoever multiplies by them.
 enum class KRange : std::uint8_t { all, to_row, from_row, to_column, from_column };
+
+// Lines of the squares on the diagonal of a triangle (Sgemm::diagonal).
+constexpr int diagonal_side = 128;
 
 // A call: a batch of products.
 struct Sgemm : PlainSgemm {
@@ -99,6 +103,11 @@ struct Sgemm : PlainSgemm {
   // Of level 3 (src/level3). Kernels that do not know them refuse such a problem.
   Triangle triangle = Triangle::none;
   KRange k_range = KRange::all;
+  // Where k has a range: whether the zeros of op(A) or op(B) are not stored. Nothing beside the
+  // triangle is read then, and of the squares on its diagonal, diagonal_side lines each, a copy
+  // with zeros: `diagonal`, diagonal_side floats a line, its lines and elements as the operand's.
+  bool diagonal_apart = false;
+  const float* diagonal = nullptr;
 
   // Whether this is one product whose scalars are known on the host, and nothing else: the form
   // that rungs and most peers take.

@@ -70,6 +70,15 @@ inline SubProblems cut_rows(const Sgemm& p, std::int64_t at) {
     return detail::cut_range(above, below, at, p.k_range == KRange::from_row);
   return {above, below};
 }
+// Of a triangle of a C that is no square: the square, and the others.
+inline SubProblems cut_off_triangle(const Sgemm& p) {
+  const bool is_lower = p.triangle == Triangle::lower;
+  const std::int64_t side = is_lower ? p.n : p.m;
+  return {
+      is_lower ? some_rows(p, 0, side) : some_columns(p, 0, side),
+      detail::with(is_lower ? some_rows(p, side, p.m - side) : some_columns(p, side, p.n - side),
+                   Triangle::none, KRange::all)};
+}
 // Likewise of columns, of a problem without a triangle.
 inline SubProblems cut_columns(const Sgemm& p, std::int64_t at) {
   const Sgemm left = some_columns(p, 0, at), right = some_columns(p, at, p.n - at);

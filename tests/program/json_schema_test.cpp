@@ -337,6 +337,24 @@ TEST(JsonSchema, TheAccuracySuiteAddsItsFields) {
   EXPECT_EQ(seen, (std::set<std::string>{"unit", "mixed", "odd_tn", "empty_added"}));
 }
 
+TEST(JsonSchema, TheAccuracyOfSystemsHasTheSuitesFields) {
+  const ordered_json file =
+      run_json("accuracy strsm --device cpu --lines 5 --max-size 33 --kernel 'cpu_*'", 0);
+  std::set<std::string> seen;
+  for (const ordered_json& row : file["rows"]) {
+    expect_error(row);
+    EXPECT_EQ(row["op"], "strsm");
+    EXPECT_EQ(row["k"], 33);
+    EXPECT_EQ(row["seeds"], 1);
+    for (const char* name : {"rms_vs_peer", "max_vs_peer", "same_bits"})
+      EXPECT_TRUE(row.contains(name) && row[name].is_null()) << name << ": no peer, no second call";
+    EXPECT_EQ(row["verified"], true);
+    EXPECT_GT(row["error"]["max"], 0);
+    seen.insert(row["input"].get<std::string>() + " " + row["side"].get<std::string>());
+  }
+  EXPECT_EQ(seen.size(), 6u) << "random, graded and ill, on both sides";
+}
+
 TEST(JsonSchema, DevicesListsTheCpuMeasured) {
   const ordered_json file = run_json("devices --no-measure");
   EXPECT_EQ(file["schema"], 1);

@@ -32,7 +32,9 @@ using LaunchProduct = Status(const ProductParams& params, Stream stream);
 int select_bf16x6_tile(const Sgemm& problem, const Device& device);
 Status launch_bf16x6(int tile, const ProductParams& params, Stream stream);
 
-// The kernel in plain fp32 that takes over where the pieces do not hold the data.
+// The kernel in plain fp32 that takes over where the pieces do not hold the data. There is none for
+// a triangle whose zeros are not stored, of which that needs a copy: whoever has set diagonal_apart
+// launches it, where Control::takes_fp32 at the workspace's beginning says so.
 inline const Choice<Sgemm>& fallback_of(const Plan<Sgemm>& plan) { return plan.parts[0]; }
 
 // Adds to a plan what its launches need: the CallPlan, and the fallback with its workspace.
@@ -44,6 +46,8 @@ inline void complete_call_plan(const TileRow& row, const Sgemm& p, const Device&
     call.second_schedule = product_schedule(bf16x6_tiles[call.second_tile], p, device);
   }
   plan.data.set(call);
+  plan.workspace_bytes = call.layout.end;
+  if (p.diagonal_apart) return;
   plan.parts = {select_in_one_launch(p, device)};
   plan.workspace_bytes = call.layout.end + fallback_of(plan).plan.workspace_bytes;
 }
@@ -105,7 +109,7 @@ Status launch_in_order(Launch... launch) {
 // The launches of a whole call. From the first product on their blocks take the SMs that the launch
 // before leaves; there they wait for the first product, which says whether they are selected.
 inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
-                           const CallPlan& plan, const Choice<Sgemm>& fallback,
+                           const CallPlan& plan, const Choice<Sgemm>* fallback,
                            const Device& device, const Workspace& workspace, Stream stream) {
   CallParams call(p, plan, workspace, device);
   const auto concurrent = [&](bool overlaps_previous) {
@@ -127,12 +131,13 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     return launch_bf16x6(plan.second_tile, call.product, stream);
   };
   const auto fp32 = [&] {
+    if (fallback == nullptr) return Status::success();
     const std::size_t end = plan.layout.end;
     const Workspace rest{static_cast<char*>(workspace.data) + end, workspace.bytes - end,
                          workspace.tickets};
     Sgemm problem = p;
     problem.only_if = &call.product.control->takes_fp32;
-    return launch_planned(fallback, problem, device, rest, stream);
+    return launch_planned(*fallback, problem, device, rest, stream);
   };
   if (!fp16) return launch_in_order(split(SplitPass::bf16), product, fp32);
   if (!plan.samples_apart)
@@ -147,12 +152,12 @@ inline Status launch_call(const TileRow& row, LaunchProduct* launch_product, con
                           Stream stream) {
   const auto call = plan.data.get<CallPlan>();
   if (plan.workspace_bytes <= workspace.bytes)
-    return launch_chain(row.fp16, launch_product, p, call, fallback_of(plan), device, workspace,
-                        stream);
+    return launch_chain(row.fp16, launch_product, p, call,
+                        p.diagonal_apart ? nullptr : &fallback_of(plan), device, workspace, stream);
   if (call.layout.end <= workspace.bytes) {
     const Choice<Sgemm> smaller =
         select_in_one_launch(p, device, workspace.bytes - call.layout.end);
-    return launch_chain(row.fp16, launch_product, p, call, smaller, device, workspace, stream);
+    return launch_chain(row.fp16, launch_product, p, call, &smaller, device, workspace, stream);
   }
   const SubProblems parts = sub_problems(p);
   if (parts.count == 0) {

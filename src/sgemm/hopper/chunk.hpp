@@ -5,37 +5,33 @@
 #include "device/cache_hint.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/params.hpp"
+#include "sgemm/hopper/stored_operand.hpp"
 #include "sgemm/split_arithmetic.hpp"
 
 namespace KW_TARGET::hopper {
 
-// One entry of an operand as the caller stores it.
-struct StoredOperand {
-  const float* data;
-  std::int64_t ld;
-};
-__device__ __forceinline__ StoredOperand stored_operand(const SplitParams& params,
-                                                        const SplitItem& item) {
-  const Sgemm& p = params.problem;
-  return item.operand == 0 ? StoredOperand{a_of(p, item.entry), p.lda}
-                           : StoredOperand{b_of(p, item.entry), p.ldb};
-}
-
 // The elements of a row from k0 on; zeros outside of the operand.
+template <bool triangular>
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
-                                           const float* data, std::int64_t ld, std::int64_t row,
-                                           std::int64_t k0) {
+                                           const StoredOperand<triangular>& stored,
+                                           std::int64_t row, std::int64_t k0) {
   const PackedLayout& layout = source.layout;
+  std::int64_t step;
+  const float* const from = stored.find(row, k0, step);
+  if (triangular && from == nullptr) {
+#pragma unroll
+    for (float& zero : x) zero = 0;
+    return;
+  }
   const bool is_whole = row < layout.rows && k0 + chunk_k <= layout.k;
   if (is_whole && source.along_k && source.aligned) {
-    const float4* at = reinterpret_cast<const float4*>(data + row * ld + k0);
+    const float4* at = reinterpret_cast<const float4*>(from);
     const float4 first = load_once(at), second = load_once(at + 1);
     x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
     x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
     return;
   }
-  const std::int64_t step = source.along_k ? 1 : ld;
-  const float* at = data + (source.along_k ? row * ld + k0 : k0 * ld + row);
+  const float* at = from;
   if (is_whole) {
 #pragma unroll
     for (int i = 0; i < chunk_k; ++i, at += step) x[i] = load_once(at);

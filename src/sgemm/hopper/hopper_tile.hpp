@@ -117,7 +117,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     const auto own = output_fragment<tile.m64_blocks, tile.bn>(output, row, thread, sums);
     if constexpr (scheme.fp16) {
       scales.wait();
-      unscale(params, own, scales, shared.has_outliers);
+      unscale<Scheduler::has_ranges>(params, own, scales, shared.has_outliers);
     }
     if constexpr (Scheduler::has_diagonal) {
       if (is_on_diagonal(params.problem, output, tile.bm())) {
@@ -132,10 +132,12 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
 // The pieces for the next launch, which computes the product where fp16x3 cannot. Here all blocks
 // know that and the SMs have nothing else to do; a split pass of its own would be one launch more
 // in every call. For the consumers, `tid` among them.
+template <bool triangular>
 __device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, int tid) {
   static_assert(consumer_threads == split_threads);
   SizeRange ranges[2];  // known before
-  split_operands<SplitPass::bf16>(params.second_split, blockIdx.x, gridDim.x, tid, ranges);
+  split_operands<SplitPass::bf16, triangular>(params.second_split, blockIdx.x, gridDim.x, tid,
+                                              ranges);
 }
 
 // What a kernel does, by the way through its tiles.
@@ -156,7 +158,8 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductPar
     const Path path = selected_path(shared, params, tid - warpgroup);
     if (path == path_of_scheme(scheme))
       consume<scheme, tile, Scheduler, finishes>(shared, params, group == 2);
-    if (scheme.fp16 && path == Path::bf16x6) write_bf16_pieces(params, tid - warpgroup);
+    if (scheme.fp16 && path == Path::bf16x6)
+      write_bf16_pieces<Scheduler::has_ranges>(params, tid - warpgroup);
   }
   end_concurrent(params.problem);
   let_next_kernel_start();

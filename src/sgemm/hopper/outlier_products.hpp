@@ -8,12 +8,13 @@
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/output_fragment.hpp"
 #include "sgemm/hopper/params.hpp"
+#include "sgemm/hopper/stored_operand.hpp"
 #include "sgemm/split_arithmetic.hpp"
 
 namespace KW_TARGET::hopper {
 
 // A warp's part of a tile, and what outliers of it are multiplied by.
-template <int blocks, int bn>
+template <bool triangular, int blocks, int bn>
 class OutlierProducts {
  public:
   __device__ __forceinline__ OutlierProducts(const ProductParams& params,
@@ -66,6 +67,12 @@ class OutlierProducts {
  private:
   // The elements in the tile's columns; zeros beyond the matrix.
   __device__ __forceinline__ void fetch_row_of_b(std::int64_t k, float* to) const {
+    if constexpr (triangular) {
+      const auto b = stored_operand<true>(p_, 1, own_.entry);
+      for (int column = own_.lane; column < bn; column += warp_lanes)
+        to[column] = first_column_ + column < p_.n ? b.element(first_column_ + column, k) : 0.0f;
+      return;
+    }
     const std::int64_t step = p_.op_b == Op::none ? 1 : p_.ldb;
     const float* const row =
         b_of(p_, own_.entry) + first_column_ * step + k * (p_.op_b == Op::none ? p_.ldb : 1);
@@ -76,6 +83,7 @@ class OutlierProducts {
   }
 
   __device__ __forceinline__ float element_of_a(std::int64_t row, std::int64_t k) const {
+    if constexpr (triangular) return stored_operand<true>(p_, 0, own_.entry).element(row, k);
     return a_of(p_, own_.entry)[p_.op_a == Op::none ? row * p_.lda + k : row + k * p_.lda];
   }
 
@@ -114,10 +122,10 @@ class OutlierProducts {
 };
 
 // All of a tile, for a warp.
-template <int blocks, int bn, class Scales>
+template <bool triangular, int blocks, int bn, class Scales>
 __device__ __forceinline__ void add_outliers(const ProductParams& params,
                                              OutputFragment<blocks, bn> own, Scales& scales) {
-  OutlierProducts<blocks, bn> products(params, own);
+  OutlierProducts<triangular, blocks, bn> products(params, own);
   const int row = own.row - own.lane / 4, column = own.column - own.lane % 4 * 4;
   each_outliers(
       params.outliers_a, own.entry, row / block_rows, row / block_rows + blocks, own.lane,

@@ -179,7 +179,7 @@ inline unsigned split_segments(const Sgemm& p, const Device& device) {
 
 // Whether fp16x3's scales take a launch of their own.
 inline bool samples_apart(const TileRow& row, const Sgemm& p, const Device& device) {
-  return row.fp16 &&
+  return row.fp16 && !p.diagonal_apart &&
          bytes_of_a_and_b(p) + packed_bytes(row, p) <= sample_l2_share * l2_bytes_of(device);
 }
 
@@ -233,6 +233,7 @@ struct WorkspaceLayout {
 
 // The least workspace with which a call works: of its smallest sub-problem (sub_problems).
 inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& device) {
+  if (p.diagonal_apart) return WorkspaceLayout(p, fp16, device).end;
   Sgemm least = p;
   least.batch = 1;
   if (p.a_array == nullptr) {
@@ -251,6 +252,7 @@ inline SubProblems sub_problems(const Sgemm& p) {
     return {some_entries(p, 0, taken), some_entries(p, taken, p.batch - taken)};
   }
   if (std::max(p.m, p.n) <= block_rows || p.a_array != nullptr) return {};
+  if (p.triangle != Triangle::none && p.n != p.m << p.column_shift) return cut_off_triangle(p);
   const auto half = [](std::int64_t size) { return ceil_div(size / 2, block_rows) * block_rows; };
   return p.m >= p.n || p.triangle != Triangle::none ? cut_rows(p, half(p.m))
                                                     : cut_columns(p, half(p.n));

@@ -48,7 +48,7 @@ struct HopperKernel {
     switch (path_of(words[0] != 0, words[1])) {
       case Path::fp16x3: return row.name;
       case Path::bf16x6: return fp16 ? bf16x6_tiles[select_bf16x6_tile(p, device)].name : row.name;
-      case Path::fp32: return fallback_of(plan).kernel->name;
+      case Path::fp32: return p.diagonal_apart ? row.name : fallback_of(plan).kernel->name;
     }
     return row.name;
   }

@@ -14,10 +14,12 @@ namespace KW_TARGET::hopper {
 constexpr int largest_scale = 14 + 110;
 
 // The size of a row's element on the diagonal; 0 where the row has none.
-__device__ __forceinline__ std::uint32_t diagonal_size(const Source& source, const float* data,
-                                                       std::int64_t ld, std::int64_t row) {
+template <bool triangular>
+__device__ __forceinline__ std::uint32_t diagonal_size(const Source& source,
+                                                       const StoredOperand<triangular>& stored,
+                                                       std::int64_t row) {
   if (row >= source.layout.rows || row >= source.layout.k) return 0;
-  return std::bit_cast<std::uint32_t>(load_once(data + row * ld + row)) & ~split::sign_bit;
+  return std::bit_cast<std::uint32_t>(stored.element(row, row)) & ~split::sign_bit;
 }
 
 // Scaled by a diagonal that is larger still, too many elements would be too small for the pieces.
@@ -31,10 +33,11 @@ __device__ __forceinline__ int scale_of(std::uint32_t sampled, std::uint32_t dia
 // The scale of this thread's row (ThreadChunk), from the largest sampled element of the row; from
 // the largest of the item's 64 rows, where the row's are zeros. All segments of a row block come to
 // the same scales; the first one writes them, for the product. All threads of the block call it.
+template <bool triangular>
 __device__ inline int sampled_scale(const SplitParams& params, const SplitItem& item, int tid) {
   __shared__ std::uint32_t sizes[block_rows], diagonals[block_rows], block_size;
   const Source& source = params.sources[item.operand];
-  const auto [data, ld] = stored_operand(params, item);
+  const auto stored = stored_operand<triangular>(params.problem, item.operand, item.entry);
   const ThreadChunk own(tid, source.along_k);
   const std::int64_t row = item.row_block * block_rows + own.row;
 
@@ -44,9 +47,9 @@ __device__ inline int sampled_scale(const SplitParams& params, const SplitItem& 
 #pragma unroll
   for (int s = 0; s < sampled_stages; ++s) {
     const std::int64_t stage = s * (source.layout.stages - 1) / (sampled_stages - 1);
-    load_chunk(x[s], source, data, ld, row, stage * stage_k + own.chunk * chunk_k);
+    load_chunk(x[s], source, stored, row, stage * stage_k + own.chunk * chunk_k);
   }
-  const std::uint32_t diagonal = own.chunk == 0 ? diagonal_size(source, data, ld, row) : 0;
+  const std::uint32_t diagonal = own.chunk == 0 ? diagonal_size(source, stored, row) : 0;
   SizeRange sampled;
 #pragma unroll
   for (int s = 0; s < sampled_stages; ++s) sampled.add(SizeRange::of(x[s]));

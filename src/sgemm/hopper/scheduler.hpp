@@ -17,7 +17,7 @@ struct OutputTile {
 template <Tile tile>
 class TileScheduler {
  public:
-  static constexpr bool has_diagonal = false;
+  static constexpr bool has_diagonal = false, has_ranges = false;
 
   __device__ __forceinline__ explicit TileScheduler(const ProductParams& params)
       : params_(params), work_(params.schedule.first(static_cast<int>(blockIdx.x))) {}

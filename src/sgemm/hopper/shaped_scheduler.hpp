@@ -21,7 +21,7 @@ class TriangleScheduler : public TileScheduler<tile> {
   __device__ __forceinline__ OutputTile output_tile() const {
     const Sgemm& p = this->params_.problem;
     const TriangleOfTiles tiles{p.triangle, p.column_shift, this->tiles_m(), this->tiles_n()};
-    const int of_entry = tiles.count(), entry = this->work_.tile / of_entry;
+    const int of_entry = static_cast<int>(tiles.count()), entry = this->work_.tile / of_entry;
     const TileIndex at = tiles.tile(this->work_.tile - entry * of_entry, tile.strip_tiles());
     return {entry, at.row * std::int64_t{tile.bm()}, at.col * std::int64_t{tile.bn}};
   }
@@ -30,8 +30,11 @@ class TriangleScheduler : public TileScheduler<tile> {
 template <Tile tile>
 class RangeScheduler : public TileScheduler<tile> {
   using Base = TileScheduler<tile>;
+  static_assert(tile.bm() == range_tile_side && tile.bn == range_tile_side);
 
  public:
+  static constexpr bool has_ranges = true;
+
   __device__ __forceinline__ explicit RangeScheduler(const ProductParams& params) : Base(params) {
     take_range();
   }

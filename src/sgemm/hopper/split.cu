@@ -14,6 +14,11 @@ Status launch_split_pass(SplitPass pass, const SplitParams& params, const Device
       .block = dim3(split_threads),
       .stream = stream,
       .overlap = true};
+  if (params.problem.diagonal_apart) {
+    return pass == SplitPass::bf16
+               ? gpu::launch(split_pass<SplitPass::bf16, true>, config, params)
+               : gpu::launch(split_pass<SplitPass::sampled_fp16, true>, config, params);
+  }
   switch (pass) {
     case SplitPass::bf16: return gpu::launch(split_pass<SplitPass::bf16>, config, params);
     case SplitPass::sample: return gpu::launch(split_pass<SplitPass::sample>, config, params);

@@ -42,22 +42,38 @@ __device__ inline FoundOutliers& found_outliers() {
   return found;
 }
 
+// Of the stages of some rows of a triangle those that tiles read: their ranges of k.
+__device__ __forceinline__ void keep_range(const Sgemm& p, const PackedLayout& layout,
+                                           const SplitItem& item, std::int64_t& first,
+                                           std::int64_t& end) {
+  constexpr int side = range_tile_side;
+  const StepRange range =
+      step_range(p.k_range, static_cast<int>(item.row_block) * block_rows / side,
+                 static_cast<int>(ceil_div(layout.rows, std::int64_t{side})), side, stage_k,
+                 static_cast<int>(layout.stages));
+  if (first < range.first) first = range.first;
+  if (end > range.end) end = range.end;
+}
+
 // Splits some stages of 64 rows, and adds what it reads to the range of the operand. `turn`: how
 // many items the block has split before.
-template <SplitPass pass>
+template <SplitPass pass, bool triangular>
 __device__ __forceinline__ void split_rows(const SplitParams& params, const SplitItem& item,
                                            unsigned turn, int tid, SizeRange& range) {
   const Source& source = params.sources[item.operand];
-  const auto [data, ld] = stored_operand(params, item);
+  const auto stored = stored_operand<triangular>(params.problem, item.operand, item.entry);
   const ThreadChunk own(tid, source.along_k);
   const std::int64_t row = item.row_block * block_rows + own.row;
   constexpr int pieces = is_fp16(pass) ? split::fp16_pieces : split::bf16_pieces;
   const SplitItems& items = params.items[item.operand];
-  const std::int64_t first = items.first_stage(item.segment),
-                     end = items.first_stage(item.segment + 1);
+  std::int64_t first = items.first_stage(item.segment), end = items.first_stage(item.segment + 1);
+  if constexpr (triangular) {
+    if (stored.squares != nullptr) keep_range(params.problem, source.layout, item, first, end);
+  }
 
   [[maybe_unused]] int scale = 0;
-  if constexpr (pass == SplitPass::sampled_fp16) scale = sampled_scale(params, item, tid);
+  if constexpr (pass == SplitPass::sampled_fp16)
+    scale = sampled_scale<triangular>(params, item, tid);
   if (pass == SplitPass::fp16 && row < source.layout.rows)
     scale = source.scales[item.entry * source.layout.rows + row];
   const int packed_row = item.operand == 1 ? packed_column(own.row) : own.row;
@@ -67,7 +83,7 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
 #pragma unroll
     for (int s = 0; s < stages_at_once; ++s) {
       // Beyond the end: k is beyond the operand, or the stage is another item's and not stored.
-      load_chunk(x[s], source, data, ld, row,
+      load_chunk(x[s], source, stored, row,
                  stage + s < end ? (stage + s) * stage_k + own.chunk * chunk_k : source.layout.k);
     }
 #pragma unroll
@@ -97,7 +113,7 @@ __device__ __forceinline__ void split_rows(const SplitParams& params, const Spli
 
 // The work items of one of `blocks` blocks, by split_threads threads, `tid` among them; adds what
 // they read to the ranges.
-template <SplitPass pass>
+template <SplitPass pass, bool triangular>
 __device__ __forceinline__ void split_operands(const SplitParams& params, unsigned block,
                                                unsigned blocks, int tid, SizeRange (&ranges)[2]) {
   unsigned index = block, turn = 0;
@@ -113,9 +129,9 @@ __device__ __forceinline__ void split_operands(const SplitParams& params, unsign
     for (; index < count; index += blocks) {
       const SplitItem item = split_item_at(items, source.along_k, operand, index);
       if constexpr (pass == SplitPass::sample)
-        sampled_scale(params, item, tid);
+        sampled_scale<triangular>(params, item, tid);
       else
-        split_rows<pass>(params, item, turn++, tid, range);
+        split_rows<pass, triangular>(params, item, turn++, tid, range);
     }
     index -= count;
   };
@@ -123,19 +139,21 @@ __device__ __forceinline__ void split_operands(const SplitParams& params, unsign
   split_operand(1, ranges[1]);
 }
 
-template <SplitPass pass>
+// `triangular`: an instance for operands that are triangles whose zeros are not stored.
+template <SplitPass pass, bool triangular = false>
 __global__ __launch_bounds__(split_threads,
                              split_blocks_per_sm) void split_pass(const SplitParams params) {
   begin_concurrent(params.problem);
   if (blockIdx.x == 0 && threadIdx.x == 0) params.control->paced = 0;
   constexpr unsigned first = weighs_terms(pass) ? term_blocks : 0;
   if (weighs_terms(pass) && blockIdx.x < term_blocks) {
-    if (reads_operands(params.problem)) weigh_terms_of_block(params);
+    if (reads_operands(params.problem)) weigh_terms_of_block<triangular>(params);
   } else {
     SizeRange ranges[2];
     const unsigned block = blockIdx.x - first;
     if (reads_operands(params.problem))
-      split_operands<pass>(params, block, gridDim.x - first, static_cast<int>(threadIdx.x), ranges);
+      split_operands<pass, triangular>(params, block, gridDim.x - first,
+                                       static_cast<int>(threadIdx.x), ranges);
     if (pass != SplitPass::sample) write_ranges(params, ranges, block);
   }
   let_next_kernel_start();

@@ -10,6 +10,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/params.hpp"
+#include "sgemm/hopper/stored_operand.hpp"
 
 namespace KW_TARGET::hopper {
 
@@ -64,6 +65,7 @@ __device__ __forceinline__ int lanes_where(bool own) {
 }
 
 // Weighs one element of C. A warp calls it.
+template <bool triangular>
 __device__ inline void weigh_terms(const SplitParams& params, unsigned element, int lane) {
   constexpr int own = sampled_terms / warp_lanes;
   const Sgemm& p = params.problem;
@@ -74,6 +76,12 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   const std::int64_t b_step = p.op_b == Op::none ? p.ldb : 1;
   const float* const a = a_of(p, entry) + row * (p.op_a == Op::none ? p.lda : 1);
   const float* const b = b_of(p, entry) + column * (p.op_b == Op::none ? 1 : p.ldb);
+  const auto of_a = [&](std::int64_t k) {
+    return triangular ? stored_operand<true>(p, 0, entry).element(row, k) : a[k * a_step];
+  };
+  const auto of_b = [&](std::int64_t k) {
+    return triangular ? stored_operand<true>(p, 1, entry).element(column, k) : b[k * b_step];
+  };
   const bool is_sample = p.k > sampled_terms;
   const std::int64_t shift = is_sample ? scattered(element, 2, p.k) : 0;
 
@@ -83,7 +91,7 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   for (int i = 0; i < own; ++i) {
     const std::int64_t at = i * warp_lanes + lane;
     const std::int64_t k = is_sample ? (at * p.k + shift) / sampled_terms : at;
-    const float x = k < p.k ? a[k * a_step] : 0.0f, y = k < p.k ? b[k * b_step] : 0.0f;
+    const float x = k < p.k ? of_a(k) : 0.0f, y = k < p.k ? of_b(k) : 0.0f;
     term[i] = x * y;
     sum += fabsf(term[i]);
     if (i % every == 0) high[i / every] = fabsf(high_piece(x) * high_piece(y));
@@ -119,10 +127,11 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
 }
 
 // The work of one of the term_blocks blocks.
+template <bool triangular>
 __device__ inline void weigh_terms_of_block(const SplitParams& params) {
   constexpr unsigned warps = split_threads / warp_lanes;
-  weigh_terms(params, blockIdx.x * warps + threadIdx.x / warp_lanes,
-              static_cast<int>(threadIdx.x) % warp_lanes);
+  weigh_terms<triangular>(params, blockIdx.x * warps + threadIdx.x / warp_lanes,
+                          static_cast<int>(threadIdx.x) % warp_lanes);
 }
 
 // Whether too many of the elements are too light, each lane knowing one. Those of zeros have no

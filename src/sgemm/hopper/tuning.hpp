@@ -188,6 +188,9 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .fp16 = true},
 };
 
+// Rows and columns of every tile that has an instance for ranges of k.
+constexpr int range_tile_side = 128;
+
 constexpr const Scheme& scheme_of(bool fp16) { return fp16 ? fp16x3_scheme : bf16x6_scheme; }
 constexpr const TileRow& tile_row(bool fp16, int row) {
   return fp16 ? fp16x3_tiles[row] : bf16x6_tiles[row];

@@ -56,13 +56,13 @@ struct WarpScales {
 // Turns the sums of scaled pieces into those of the elements. Where pieces_hold (control.hpp), the
 // scales of a row and a column add up to the exponent of a float: products of their elements lie
 // between 2^-100 and 2^125.
-template <int blocks, int bn>
+template <bool triangular, int blocks, int bn>
 __device__ __forceinline__ void unscale(const ProductParams& params, OutputFragment<blocks, bn> own,
                                         WarpScales<blocks, bn>& scales, bool has_outliers) {
   own.each([&](float& sum, int i, int j) {
     sum *= split::power_of_two(-scales.of_row(own.lane, i) - scales.of_column(own.lane, j));
   });
-  if (has_outliers) add_outliers(params, own, scales);
+  if (has_outliers) add_outliers<triangular>(params, own, scales);
 }
 
 }  // namespace KW_TARGET::hopper

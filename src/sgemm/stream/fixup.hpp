@@ -15,9 +15,10 @@ class Fixup {
  public:
   // Stores this block's part of a tile. True in the block that arrives last: `out` is then the sum
   // of all parts, in ascending order of k within groups of stream_fan, then of groups.
+  template <class Scheduler>
   __device__ static __forceinline__ bool add_parts(Shared<config>& shared,
                                                    const Workspace& workspace,
-                                                   const Scheduler<config>& scheduler,
+                                                   const Scheduler& scheduler,
                                                    const StreamWork& work,
                                                    float (&out)[S::outputs]) {
     // In this order: read after the parts, the index takes other instructions.

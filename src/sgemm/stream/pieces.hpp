@@ -18,12 +18,12 @@ __device__ __forceinline__ void forget([[maybe_unused]] int& value) {
 #endif
 }
 
-template <StreamTileConfig config>
+template <StreamTileConfig config, class Scheduler>
 class Pieces {
   using S = Shape<config>;
 
  public:
-  __device__ __forceinline__ Pieces(Shared<config>& shared, const Scheduler<config>& scheduler,
+  __device__ __forceinline__ Pieces(Shared<config>& shared, const Scheduler& scheduler,
                                     const Workspace& workspace)
       : shared_(shared), consumer_(shared), scheduler_(scheduler), workspace_(workspace) {}
 
@@ -67,7 +67,7 @@ class Pieces {
 
   Shared<config>& shared_;
   Consumer<config> consumer_;
-  const Scheduler<config>& scheduler_;
+  const Scheduler& scheduler_;
   const Workspace& workspace_;
 };
 

@@ -45,6 +45,8 @@ inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config
       iterations > stream_limit / config.bk)
     return std::nullopt;
   if (!p.is_full() && !config.shaped) return std::nullopt;
+  if (p.k_range != KRange::all && (p.diagonal_apart || p.batch > 1 || config.bm % config.bk != 0))
+    return std::nullopt;
   StreamSchedule shape;
   shape.tiles_m = static_cast<int>(tiles_m);
   shape.tiles_n = static_cast<int>(tiles_n);
@@ -120,6 +122,7 @@ void each_cluster_cut(const StreamTile& tile, const StreamSchedule& shape, const
 struct StreamSteps {
   double start_us, store_us, tile_us, iteration_us, crowded_iteration_us;
   double last_iteration;  // of a tile, as a part of one
+  double cut_us;          // added where tiles are cut
 };
 
 // A tile's last iteration, as a part of one: of its k the warps along k take as many pairs each.
@@ -141,13 +144,19 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
   add(tile.config.bm, p.op_a == Op::none, p.lda, p.stride_a);
   add(tile.config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
   copies_us /= tile.config.bm + tile.config.bn;
+  if (!p.is_full()) {
+    constexpr std::int64_t page = 1024;
+    copies_us += t.shaped_page_us * ((p.op_a == Op::none && p.lda % page == 0 ? 1 : 0) +
+                                     (p.op_b != Op::none && p.ldb % page == 0 ? 1 : 0));
+  }
   const double store_us = is_c_by_4(p) ? t.store_by_4_us : 0;
   return {.start_us = t.start_us + t.exposed * memory_us(p, device),
           .store_us = store_us,
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
           .crowded_iteration_us = t.crowded_iteration_us + copies_us,
-          .last_iteration = last_iteration(tile.config, p)};
+          .last_iteration = last_iteration(tile.config, p),
+          .cut_us = p.is_full() ? 0 : t.shaped_cut_us};
 }
 
 // Iterations of the block that has the most, where a tile's last one is a part `last` of one.
@@ -162,15 +171,39 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
   return s.in_clusters() ? blocks_in_clusters(sms, 1, s.cluster) : sms;
 }
 
-// Of a schedule of whole tiles whose k has a range each.
+// A schedule of tiles whose k has a range each: the longest whole, in an even number of rounds, and
+// the iterations of the others in equal shares; all whole where shares would be of nothing, or
+// their numbers exceed an int.
+inline StreamSchedule cut_ranges(const StreamTileConfig& config, const StreamSchedule& shape,
+                                 KRange range, std::int64_t slots) {
+  StreamSchedule s = shape;
+  s.piece = shape.iterations;
+  s.blocks = static_cast<int>(std::min<std::int64_t>(slots, shape.tiles));
+  s.whole_tiles = shape.tiles;
+  if (std::int64_t{shape.tiles} * shape.iterations > stream_limit) return s;
+  const RangeLines lines = range_lines(shape, range, config.bm / config.bk);
+  const std::int64_t rounds = shape.tiles / (2 * slots) * 2, whole = rounds * slots;
+  const int work = lines.steps_before(shape.tiles) - lines.steps_before(static_cast<int>(whole));
+  if (work < slots) return s;
+  s.blocks = static_cast<int>(slots);
+  s.whole_tiles = static_cast<int>(whole);
+  s.share = work / s.blocks;
+  s.longer = work % s.blocks;
+  return s;
+}
 inline double predict_ranges_us(const StreamTile& tile, const StreamSchedule& s,
-                                const StreamSteps& steps, const Sgemm& p, int sms) {
+                                const StreamSteps& steps, KRange range, int sms) {
+  const StreamTileTimes& t = tile.times;
   const double per_block = ceil_div(s.tiles, s.blocks);
-  const double share = share_in_range<true>(p.k_range, is_by_row(p.k_range) ? s.tiles_m : s.tiles_n,
-                                            tile.config.bm, static_cast<double>(p.k));
-  return steps.start_us + steps.store_us + (per_block - 1) * steps.tile_us +
-         share * per_block * s.iterations *
-             (s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us);
+  const double iteration_us = s.blocks > sms ? steps.crowded_iteration_us : steps.iteration_us;
+  const double us = steps.start_us + steps.store_us + (per_block - 1) * steps.tile_us;
+  if (s.whole_tiles == s.tiles) return us + per_block * s.iterations * iteration_us;
+  const RangeLines lines = range_lines(s, range, tile.config.bm / tile.config.bk);
+  const double iterations =
+      static_cast<double>(lines.steps_before(s.whole_tiles)) / s.blocks + s.share + 1;
+  const int longest = lines.length_of_tile(s.whole_tiles);
+  const int parts = std::min(ceil_div(longest, s.share) + 1, stream_fan);
+  return us + iterations * iteration_us + t.part_us + t.each_part_us * parts + steps.cut_us;
 }
 
 inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
@@ -190,7 +223,7 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   if (shared) {
     const int parts = ceil_div(s.iterations, s.share);
     const int levels = parts > stream_fan ? 2 : 1;
-    us += levels * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
+    us += levels * (t.part_us + t.each_part_us * std::min(parts, stream_fan)) + steps.cut_us;
   }
   return us;
 }
@@ -226,8 +259,9 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
     if (!best || us < best->time_us) best = {.schedule = schedule, .time_us = us};
   };
   if (p.k_range != KRange::all) {
-    const auto whole = detail::cut_stream(*shape, std::min<std::int64_t>(slots, shape->tiles), 0);
-    best = {.schedule = *whole, .time_us = detail::predict_ranges_us(tile, *whole, steps, p, sms)};
+    const StreamSchedule ranges = detail::cut_ranges(tile.config, *shape, p.k_range, slots);
+    best = {.schedule = ranges,
+            .time_us = detail::predict_ranges_us(tile, ranges, steps, p.k_range, sms)};
     detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
     return best;
   }
@@ -262,6 +296,18 @@ inline StreamSchedule without_totals(StreamSchedule schedule) {
   schedule.piece = schedule.iterations;
   schedule.totals = 0;
   return schedule;
+}
+// Of tiles with ranges of k, all whole.
+inline StreamSchedule without_shares(StreamSchedule schedule) {
+  schedule = without_totals(schedule);
+  schedule.whole_tiles = schedule.tiles;
+  schedule.blocks = std::min(schedule.blocks, schedule.tiles);
+  schedule.share = schedule.longer = 0;
+  return schedule;
+}
+// The schedule for less workspace than the plan asks for.
+inline StreamSchedule in_less_workspace(const StreamSchedule& schedule, KRange range) {
+  return range == KRange::all ? without_totals(schedule) : without_shares(schedule);
 }
 
 }  // namespace kw

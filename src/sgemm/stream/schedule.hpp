@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "host_device.hpp"
+#include "sgemm/shape.hpp"
 #include "sgemm/tile_order.hpp"
 
 namespace kw {
@@ -78,8 +79,11 @@ struct StreamSchedule {
     return work.end - work.begin == iterations;
   }
   KW_HOST_DEVICE constexpr StreamParts parts(const StreamWork& work, int block) const {
-    const int begin = (work.tile - whole_tiles) * iterations;
-    const int first = block_of(begin), last = block_of(begin + iterations - 1);
+    return parts_of((work.tile - whole_tiles) * iterations, iterations, block);
+  }
+  // Of a tile that has `length` of the shared tiles' iterations from `begin` on.
+  KW_HOST_DEVICE constexpr StreamParts parts_of(int begin, int length, int block) const {
+    const int first = block_of(begin), last = block_of(begin + length - 1);
     return {first, last - first + 1, block - first, share_begin(first) < begin};
   }
   // Where a block adds up the pieces of its work: where it would store the sum of a part anyway,
@@ -110,12 +114,13 @@ struct StreamSchedule {
     return {entry, in_c.row, in_c.col};
   }
 
- private:
   // Iterations of the shared tiles are numbered through. Block b has those from share_begin(b) to
   // share_begin(b + 1) - 1.
   KW_HOST_DEVICE constexpr int share_begin(int block) const {
     return block * share + (block < longer ? block : longer);
   }
+
+ private:
   KW_HOST_DEVICE constexpr int block_of(int iteration) const {
     const int of_longer = longer * (share + 1);
     return iteration < of_longer ? iteration / (share + 1)
@@ -132,5 +137,17 @@ struct StreamSchedule {
     return shared_from(share_begin(block), share_begin(block + 1));
   }
 };
+
+// The lines of tiles whose k has a range each; a tile has `per_line` iterations more or less than
+// one of the next line.
+KW_HOST_DEVICE constexpr RangeLines range_lines(const StreamSchedule& s, KRange range,
+                                                int per_line) {
+  const bool by_row = is_by_row(range);
+  return {.range = range,
+          .lines = by_row ? s.tiles_m : s.tiles_n,
+          .tiles_of_line = by_row ? s.tiles_n : s.tiles_m,
+          .per_line = per_line,
+          .steps = s.iterations};
+}
 
 }  // namespace kw

@@ -72,7 +72,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule,
                                         const Workspace& workspace) {
   const Scheduler scheduler(schedule, p);
-  Pieces<config> pieces(shared, scheduler, workspace);
+  Pieces<config, Scheduler> pieces(shared, scheduler, workspace);
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     float out[Shape<config>::outputs];

@@ -54,6 +54,10 @@ struct StreamTileTimes {
   // The same where the blocks of a cluster share it, with one block per SM and with more.
   double cluster_us = 0;
   double crowded_cluster_us = 0;
+  // Of problems that are not full (shaped_scheduler.hpp), measured on updates of triangles: added
+  // where tiles are cut; and to an iteration for each operand that lies along k with lines so many
+  // floats apart that all begin at the same place of a page.
+  double shaped_cut_us = 0, shaped_page_us = 0;
 };
 
 struct StreamTile {
@@ -137,7 +141,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .store_by_4_us = 1.796,
                .exposed = 0.183,
                .part_us = 6.037,
-               .each_part_us = 0.274}},
+               .each_part_us = 0.274,
+               .shaped_cut_us = 10}},
     {.name = "stream_64x256",
      .idea = "64 rows in one tile",
      .config = {.bm = 64,
@@ -331,7 +336,9 @@ inline constexpr StreamTile stream_tiles[] = {
                .part_us = 3.895,
                .each_part_us = 0.010,
                .cluster_us = 0.298,
-               .crowded_cluster_us = 1.788}},
+               .crowded_cluster_us = 1.788,
+               .shaped_cut_us = 3,
+               .shaped_page_us = 0.108}},
     {.name = "stream_32x64",
      .idea = "eight warps along k",
      .config = {.bm = 32,

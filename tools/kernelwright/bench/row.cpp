@@ -405,7 +405,7 @@ ordered_json to_json(const Row& row) {
     json.update({{"seeds", row.suite->seeds},
                  {"rms_vs_peer", finite_or_null(row.suite->rms_vs_peer)},
                  {"max_vs_peer", finite_or_null(row.suite->max_vs_peer)},
-                 {"same_bits", row.suite->same_bits}});
+                 {"same_bits", or_null(row.suite->same_bits)}});
   }
   if (row.fuzz) {
     json.update({{"draw", row.fuzz->draw},

@@ -56,7 +56,7 @@ struct Level3Row {
 struct SuiteRow {
   int seeds = 0;
   std::optional<double> rms_vs_peer, max_vs_peer;
-  bool same_bits = false;  // of two calls
+  std::optional<bool> same_bits = {};  // of two calls; empty where there was one
 };
 
 // What the accuracy fuzzer adds: errors are pooled over products of data drawn from one

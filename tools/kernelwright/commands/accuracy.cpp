@@ -1,5 +1,5 @@
 // kernelwright accuracy: how a kernel's error grows with k, for three kinds of data; with --classes
-// the accuracy suite, with --fuzz the accuracy fuzzer.
+// the accuracy suite, with --fuzz the accuracy fuzzer; and beside it strsm's (accuracy_strsm.hpp).
 #include <algorithm>
 #include <array>
 
@@ -11,6 +11,7 @@
 #include "check/cases.hpp"
 #include "check/verify.hpp"
 #include "commands/accuracy_fuzz.hpp"
+#include "commands/accuracy_strsm.hpp"
 #include "commands/accuracy_suite.hpp"
 #include "commands/commands.hpp"
 #include "commands/session.hpp"
@@ -174,7 +175,9 @@ void add_accuracy_command(CLI::App& app, Invocation& invocation) {
       "Examples:\n"
       "  kernelwright accuracy sgemm --device cpu\n"
       "  kernelwright accuracy sgemm --classes '*' --json accuracy.json\n"
-      "  kernelwright accuracy sgemm --fuzz --seed 7");
+      "  kernelwright accuracy sgemm --fuzz --seed 7\n"
+      "  kernelwright accuracy strsm --json strsm-accuracy.json");
+  add_accuracy_strsm(*accuracy, invocation);
   CLI::App* command = accuracy->add_subcommand(
       "sgemm", "Errors in units of u = 2^-24 times |A| |B|: largest, root mean square, mean");
   command->footer(
