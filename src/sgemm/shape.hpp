@@ -73,11 +73,6 @@ struct TriangleOfTiles {
     return triangle == Triangle::lower ? below : TileIndex{below.col, below.row};
   }
 };
-const TileIndex place = triangle_tile(triangle, index / 2, side(), group_rows);
-return {place.row, 2 * place.col + index % 2};
-}
-}
-;
 
 // Whether an element of C is wanted.
 KW_HOST_DEVICE constexpr bool is_wanted(Triangle triangle, std::int64_t row, std::int64_t column) {
