@@ -144,11 +144,12 @@ double predict_grouped_us(const VendorTimes& t, const std::vector<Product>& grou
   const double step_us = tile * tile / t.fma_per_us;  // of a tile, for one of k
   double steps = 0, longest = 0;
   for (const Product& p : groups) {
-    const double tiles = std::ceil(static_cast<double>(p.m) / tile) *
-                         std::ceil(static_cast<double>(p.n) / tile) * static_cast<double>(p.batch);
+    const double of_group = std::ceil(static_cast<double>(p.m) / tile) *
+                            std::ceil(static_cast<double>(p.n) / tile) *
+                            static_cast<double>(p.batch);
     const auto k = static_cast<double>(p.k);
-    steps += tiles * (k + begin_k);
-    if (tiles > 0) longest = std::max(longest, k);
+    steps += of_group * (k + begin_k);
+    if (of_group > 0) longest = std::max(longest, k);
   }
   return start_us + step_us * (steps / t.multiprocessors / share_of_peak + longest / share_alone);
 }

@@ -37,7 +37,6 @@ static_assert(stream_tiles[shaped].config.shaped);
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
-      reinterpret_cast<const void*>(merge_totals_kernel<sum, float>),
       reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 2>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_blocks<false, 16>),
