@@ -356,7 +356,9 @@ TEST(AdapterVendorTime, GroupsTakeWhatWasMeasured) {
 }
 
 TEST(AdapterJudge, GroupsMayBeEmptyButNotAll) {
-  Product full = product(3, 4, 5), empty = product(0, 4, 5), no_k = product(3, 4, 0);
+  Product full = product(3, 4, 5), empty = full, no_k = full;
+  empty.m = 0;
+  no_k.k = 0;
   EXPECT_EQ(check_arguments({full, empty}), Reason::none);
   EXPECT_EQ(check_arguments({empty, empty}), Reason::nothing_to_do);
   EXPECT_EQ(check_arguments({full, no_k}), Reason::nothing_to_do);

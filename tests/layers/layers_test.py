@@ -25,9 +25,10 @@ MAY_INCLUDE = {
     "gpu": BASE | {"host_simt/simt.hpp"},  # gpu.hpp, in a build for host SIMT
     "device": BASE | {"gpu", "host_simt/simt.hpp"},
     **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},
-    # Made of products, which it calls through their list of kernels.
+    # Made of products, which it calls through their list of kernels; a split one says whether plain FP32 follows it.
     "level3": BASE
-    | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"},
+    | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"}
+    | {"sgemm/hopper/control.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # Elements of 16 bits, and names of types, are as reductions have them.
