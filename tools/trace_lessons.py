@@ -4,7 +4,7 @@
     tools/trace_lessons.py PROGRAM > ladder/lessons.json
 
 PROGRAM is kernelwright-trace (cmake --build BUILD --target kernelwright_trace). No GPU is needed. Where nvcc merges the
-source's reads of shared memory, their passes are those that ncu counted (results/h200/rung-counters-1024.csv). Of the launch that
+source's reads of shared memory, their passes are those that ncu counted (results/h200/rung-counters-*1024.csv). Of the launch that
 multiplies, the first one of a reduction, it keeps the block's shape, which outputs the lanes of a warp store, one request
 to each array of shared memory and to each operand, what the warps do in order and to which bytes of shared memory, what
 wgmma reads, bytes moved, and of reductions every request to shared memory of the first block.
@@ -25,11 +25,14 @@ from kernelwright_report import counters  # noqa: E402
 from trace_vs_ncu import plain  # noqa: E402
 
 PRODUCTS = "sgemm/r0*,sgemm/r1[0-5]*,sgemm/r1[7-9]*,sgemm/r2*,sgemm/s5*"
+# Of the AMD ladder those that differ in who copies what, or computes what.
+AMD = "amd_01*,amd_03_thread*,amd_03_3_transposed,amd_04*,amd_06_serial*,amd_07_two*,amd_07_7*,amd_08_1*,amd_08_2*,amd_09_quarters"
 SHARED_TILES = ("sgemm/r16*", "--shape", "256", "--sms", "3")  # so that blocks share tiles, and each has several stages
 REDUCTIONS = "reduce/r*"
 ATTENTION = "attention/r*"
 SIZE = 256  # of the products
-COUNTED, COUNTED_SIZE = ROOT / "results/h200/rung-counters-1024.csv", 1024
+COUNTED = [ROOT / "results/h200" / name for name in ("rung-counters-1024.csv", "rung-counters-amd-1024.csv")]
+COUNTED_SIZE = 1024
 PASSES = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 MERGED = 0.9  # fewer passes than so many of the trace's: the compiler merged reads
 FEW = 40  # steps of a warp that are kept
@@ -62,8 +65,12 @@ def spread(request: dict) -> tuple[int, int]:
 
 def counted_passes() -> dict[str, float]:
     """Kernel -> passes of its shared reads for each multiply-add, as ncu counted them."""
-    known = counters.read(COUNTED.read_text(encoding="utf-8"))
-    return {plain(name): values[PASSES] / COUNTED_SIZE**3 for name, values in known.items() if PASSES in values}
+    found = {}
+    for file in COUNTED:
+        for name, values in counters.read(file.read_text(encoding="utf-8")).items():
+            if PASSES in values:
+                found[plain(name)] = values[PASSES] / COUNTED_SIZE**3
+    return found
 
 
 def moved(launch: dict, counted: dict[str, float]) -> tuple[float, float]:
@@ -159,6 +166,7 @@ def main() -> int:
     asked = parser.parse_args()
     counted = counted_passes()
     found = [*traces(asked.program, PRODUCTS, "--shape", str(SIZE)), *traces(asked.program, *SHARED_TILES)]
+    found += traces(asked.program, AMD, "--shape", str(SIZE))
     found += traces(asked.program, REDUCTIONS, "--n", "2^16")
     found += traces(asked.program, ATTENTION, "--shape", f"{SIZE}x{SIZE}x128")
     print('{"schema": 1, "lessons": [')

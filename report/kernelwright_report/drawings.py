@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 LESSONS = "ladder/lessons.json"
 # Where a rung's speed is, and at what size; the first file that has it.
 SPEEDS = {
-    "sgemm": (["results/h200/sgemm-ladder.json", "results/h200/sgemm-ladder-end.json", "results/h200/sgemm-s5.json"], 4096),
+    "sgemm": (
+        [f"results/h200/sgemm-{name}.json" for name in ("ladder", "ladder-end", "s5", "amd-ladder")],
+        4096,
+    ),
     "attention": (["results/h200/attention-ladder.json"], None),
 }
 CACHE = "results/h200/attention-ladder.json"  # whose machine's L2 was measured
