@@ -56,35 +56,22 @@ Outcome multiply(Session& in, Lane& lane, const Call& call, const Forward& forwa
   return {Reason::none, captured, decision.tally, decision.outlook};
 }
 
-Outcome take(Session& in, const Call& call, const Forward& forward) {
-  Outcome outcome{call.reason};
-  if (outcome.reason == Reason::none) outcome.reason = check_arguments(call.product);
-  if (outcome.reason != Reason::none) return outcome;
-  Lane* const lane = in.lane_for(call, &outcome.reason, &outcome.captured);
-  if (lane == nullptr) return outcome;
-  return multiply(in, *lane, call, forward, outcome.captured);
-}
-
-// What the library would take for all groups, by a decision for each. `maths` gets their
-// arithmetic.
-Outcome decide_groups(Session& in, Lane& lane, const GroupedCall& grouped, bool captured,
-                      std::vector<Arithmetic>* maths) {
+// What the library would take for all groups, by a decision for each.
+Outcome decide_groups(Session& in, Lane& lane, const GroupedCall& grouped, bool captured) {
   Outcome outcome{Reason::none, captured};
   Call one = grouped.call;
   double operations = 0, longest_us = -1;
   for (const Product& group : grouped.groups) {
-    maths->push_back(Arithmetic::fp32);
     if (is_empty(group)) continue;
     one.product = group;
     const Decision& decision = lane.decision(one, in.policy(), [&](const Decision& made) {
       if (made.reason == Reason::none) lane.reserve(made.workspace_bytes);
     });
     if (decision.reason != Reason::none) return {decision.reason, captured};
-    maths->back() = decision.outlook.math;
     if (decision.outlook.time_us > longest_us) {
       longest_us = decision.outlook.time_us;
       outcome.outlook.kernel = decision.outlook.kernel;
-      outcome.outlook.math = decision.outlook.math;
+      outcome.outlook.math = decision.outlook.math;  // that of all
     }
     outcome.outlook.time_us += decision.outlook.time_us + another_group_us;
     operations += operations_of(group);
@@ -99,30 +86,26 @@ Outcome decide_groups(Session& in, Lane& lane, const GroupedCall& grouped, bool 
 Outcome multiply_groups(Session& in, Lane& lane, GroupedCall& grouped, bool captured) {
   const std::lock_guard<std::mutex> lock(lane.mutex());
   if (!lane.is_open()) return {Reason::refused, captured};
-  std::vector<Arithmetic> maths;
-  maths.reserve(grouped.groups.size());
-  Outcome outcome = decide_groups(in, lane, grouped, captured, &maths);
+  const Outcome outcome = decide_groups(in, lane, grouped, captured);
   if (outcome.reason != Reason::none) return outcome;
   Call one = grouped.call;
   for (; grouped.done < grouped.groups.size(); ++grouped.done) {
     one.product = grouped.groups[grouped.done];
-    if (is_empty(one.product)) {
-      grouped.done_products += one.product.batch;
-      continue;
-    }
-    if (!compute(in, lane, one, maths[grouped.done])) return {Reason::refused, captured};
+    if (!is_empty(one.product) && !compute(in, lane, one, outcome.outlook.math))
+      return {Reason::refused, captured};
     grouped.done_products += one.product.batch;
   }
   return outcome;
 }
 
-Outcome take_groups(Session& in, GroupedCall& grouped) {
-  Outcome outcome{grouped.call.reason};
-  if (outcome.reason == Reason::none) outcome.reason = check_arguments(grouped.groups);
+// `products`: the call's, or its groups. multiply(Lane&, bool captured) decides.
+template <class Products, class Multiply>
+Outcome take(Session& in, const Call& call, const Products& products, const Multiply& multiply) {
+  Outcome outcome{call.reason};
+  if (outcome.reason == Reason::none) outcome.reason = check_arguments(products);
   if (outcome.reason != Reason::none) return outcome;
-  Lane* const lane = in.lane_for(grouped.call, &outcome.reason, &outcome.captured);
-  if (lane == nullptr) return outcome;
-  return multiply_groups(in, *lane, grouped, outcome.captured);
+  Lane* const lane = in.lane_for(call, &outcome.reason, &outcome.captured);
+  return lane == nullptr ? outcome : multiply(*lane, outcome.captured);
 }
 
 void count(Session& in, const Call& call, Outcome& outcome, std::int64_t host_ns) {
@@ -166,11 +149,19 @@ Status serve_by(const Call& call, const Forward& forward, const Take& take) {
 }  // namespace
 
 Status serve(Call& call, const Forward& forward) {
-  return serve_by(call, forward, [&](Session& in) { return take(in, call, forward); });
+  return serve_by(call, forward, [&](Session& in) {
+    return take(in, call, call.product, [&](Lane& lane, bool captured) {
+      return multiply(in, lane, call, forward, captured);
+    });
+  });
 }
 
 Status serve_groups(GroupedCall& grouped, const Forward& forward) {
-  return serve_by(grouped.call, forward, [&](Session& in) { return take_groups(in, grouped); });
+  return serve_by(grouped.call, forward, [&](Session& in) {
+    return take(in, grouped.call, grouped.groups, [&](Lane& lane, bool captured) {
+      return multiply_groups(in, lane, grouped, captured);
+    });
+  });
 }
 
 }  // namespace kw::cublas

@@ -6,6 +6,7 @@
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "device/ring.hpp"
+#include "device/thread_index.hpp"
 #include "device/warp.hpp"
 
 namespace KW_TARGET::attention {
@@ -118,25 +119,13 @@ __device__ __forceinline__ PairTask pair_task(const Attention& p, const PairSche
   return task;
 }
 
-// threadIdx.x, read again: what depends on it is then computed where it is used, and not kept in
-// registers, which are scarce.
-__device__ __forceinline__ int thread_read_again() {
-#if defined(__CUDA_ARCH__)
-  int index;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-  return index;
-#else
-  return static_cast<int>(threadIdx.x);
-#endif
-}
-
 // A thread of a pair: its rows are two groups of four, its columns groups of four.
 template <int index>
 struct PairPlace {
   using S = PairParts<index>;
   int warp, lane_m, lane_n;
   __device__ __forceinline__ PairPlace() {
-    const int thread = thread_read_again();
+    const int thread = reread_thread_index();
     warp = thread / 32 % S::pairs;
     lane_m = thread % S::LM;
     lane_n = thread % 32 / S::LM;

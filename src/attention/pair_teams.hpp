@@ -281,25 +281,22 @@ class PairTeam {
   __device__ __forceinline__ void rescale_sums() {
     const PairPlace<index> own;
     if (shared_.rescales[own.warp] == 0) return;
-    float by[8];
-#pragma unroll
-    for (int i = 0; i < 8; i += 4)
-      *reinterpret_cast<float4*>(&by[i]) =
-          *reinterpret_cast<const float4*>(&shared_.factors[own.warp][own.row_in_warp(i)]);
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-#pragma unroll
-      for (int j = 0; j < S::TN; ++j) acc_[i][j] *= by[i ^ 1];
+    multiply_rows(shared_.factors[own.warp]);
   }
   // The outputs, or those of these keys alone.
   __device__ __forceinline__ void divide() {
     const PairPlace<index> own;
     mbarrier_wait(&shared_.divisors_full[own.warp], 0);
+    multiply_rows(shared_.divisors[own.warp]);
+  }
+  // By a factor for each row of the warp.
+  __device__ __forceinline__ void multiply_rows(const float* of_rows) {
+    const PairPlace<index> own;
     float by[8];
 #pragma unroll
     for (int i = 0; i < 8; i += 4)
       *reinterpret_cast<float4*>(&by[i]) =
-          *reinterpret_cast<const float4*>(&shared_.divisors[own.warp][own.row_in_warp(i)]);
+          *reinterpret_cast<const float4*>(of_rows + own.row_in_warp(i));
 #pragma unroll
     for (int i = 0; i < 8; ++i)
 #pragma unroll

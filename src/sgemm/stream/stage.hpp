@@ -6,23 +6,12 @@
 
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
+#include "device/thread_index.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
-
-// threadIdx.x, read again. The compiler then computes what depends on it where it is used, with a
-// few more instructions, and does not keep it in registers, which are scarce.
-__device__ __forceinline__ int reread_thread_index() {
-#if defined(__CUDA_ARCH__)
-  int index;
-  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
-  return index;
-#else
-  return static_cast<int>(threadIdx.x);
-#endif
-}
 
 // How an operand lies in memory, which decides how it is copied. `i` runs along m or n.
 enum class AccessPattern {

@@ -296,11 +296,7 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
   command->add_option("--ordinal", options->ordinal, "The GPU of --rank (default: that number)")
       ->check(whole_number(0, 4095))
       ->needs(rank);
-  command
-      ->add_option("--limit", options->limit_s,
-                   "End after so many seconds, with what is measured by then")
-      ->check(number_from_zero(false))
-      ->capture_default_str();
+  add_limit(*command, &options->limit_s);
   options->add_input(*command);
   options->add_json(*command);
   command->callback([options, &invocation] {

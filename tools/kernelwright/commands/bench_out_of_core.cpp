@@ -108,11 +108,7 @@ void add_bench_out_of_core(CLI::App& bench, Invocation& invocation) {
   command->add_option("--rounds", options->rounds, "Samples of each")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
-  command
-      ->add_option("--limit", options->limit_s,
-                   "End after so many seconds, with what is measured by then")
-      ->check(number_from_zero(false))
-      ->capture_default_str();
+  add_limit(*command, &options->limit_s);
   options->add_input(*command);
   options->add_json(*command);
   command->callback([options, &invocation] {

@@ -1,4 +1,5 @@
-// Ends the process where a device does not answer; what was measured is in the result file by then.
+// --limit: ends the process where a device does not answer; what was measured is in the result file
+// by then.
 #pragma once
 
 #include <chrono>
@@ -9,8 +10,16 @@
 #include <thread>
 
 #include "commands/commands.hpp"
+#include "commands/validators.hpp"
 
 namespace kw {
+
+inline void add_limit(CLI::App& command, double* seconds) {
+  command
+      .add_option("--limit", *seconds, "End after so many seconds, with what is measured by then")
+      ->check(number_from_zero(false))
+      ->capture_default_str();
+}
 
 class Limit {
  public:
