@@ -206,9 +206,15 @@ COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind,
     "stall_mio": ("number", STALL.format("mio_throttle"), None, 1.0),
     "stall_barrier": ("number", STALL.format("barrier"), None, 1.0),
     "stall_dispatch": ("number", STALL.format("dispatch_stall"), None, 1.0),
+    "stall_queue": ("number", STALL.format("lg_throttle"), None, 1.0),
+    "latency": ("number", "smsp__average_warp_latency_per_inst_issued.ratio", None, 1.0),
+    "warps": ("number", "smsp__warps_active.avg.per_cycle_active", None, 1.0),
+    "registers": ("count", "launch__registers_per_thread", None, 1.0),
     "tensor": ("share", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", None, 1e-2),
     "duration": ("time", "gpu__time_duration.sum", None, 1e-3),
 }  # fmt: skip
+# Of a square product of that size: instructions of a warp for each of its FMAs, and FMAs among its instructions.
+PER_FMA = {"per_fma": "number", "fmas": "share"}
 
 
 class _Counters:
@@ -226,10 +232,13 @@ class _Counters:
             self.launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = value
 
     def call(self, name: str, words: list, fields: dict) -> Figures | None:
-        if name != "counter" and name not in COUNTERS:
+        if name != "counter" and name not in COUNTERS and name not in PER_FMA:
             return None
-        if len(words) != (2 if name == "counter" else 1) or fields:
-            raise ResultError(f"{name}() takes a kernel{' and a metric' if name == 'counter' else ''}.")
+        if len(words) != (1 if name in COUNTERS else 2) or fields:
+            raise ResultError(f"{name}() takes a kernel{'' if name in COUNTERS else ' and a metric' if name == 'counter' else ' and a size'}.")
+        if name in PER_FMA:
+            each = self._metrics(words[0])[COUNTERS["instructions"][1]] / (int(words[1]) ** 3 / 32)
+            return Figures((each if name == "per_fma" else 1 / each,), PER_FMA[name])
         metrics = self._metrics(words[0])
         kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
         if metric not in metrics or (per and not metrics.get(per)):
