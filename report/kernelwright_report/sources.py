@@ -213,8 +213,15 @@ COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind,
     "tensor": ("share", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", None, 1e-2),
     "duration": ("time", "gpu__time_duration.sum", None, 1e-3),
 }  # fmt: skip
-# Of a square product of that size: instructions of a warp for each of its FMAs, and FMAs among its instructions.
-PER_FMA = {"per_fma": "number", "fmas": "share"}
+# Of a square product of that size, for each FMA of a warp: instructions, passes of reads through shared memory; and what
+# share of the FMA units they leave, where an SM's four schedulers issue one instruction each a cycle and shared memory has
+# one pass.
+PER_FMA: dict[str, tuple[str, str, float]] = {  # function -> metric, kind, the share at one for each FMA
+    "per_fma": ("smsp__inst_executed.sum", "number", 0),
+    "fmas": ("smsp__inst_executed.sum", "share", 1),
+    "passes": (counters.LD, "number", 0),
+    "pass_limit": (counters.LD, "share", 1 / 4),
+}
 
 
 class _Counters:
@@ -237,8 +244,9 @@ class _Counters:
         if len(words) != (1 if name in COUNTERS else 2) or fields:
             raise ResultError(f"{name}() takes a kernel{'' if name in COUNTERS else ' and a metric' if name == 'counter' else ' and a size'}.")
         if name in PER_FMA:
-            each = self._metrics(words[0])[COUNTERS["instructions"][1]] / (int(words[1]) ** 3 / 32)
-            return Figures((each if name == "per_fma" else 1 / each,), PER_FMA[name])
+            metric, kind, share = PER_FMA[name]
+            each = self._metrics(words[0])[metric] / (int(words[1]) ** 3 / 32)
+            return Figures((share / each if share else each,), kind)
         metrics = self._metrics(words[0])
         kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
         if metric not in metrics or (per and not metrics.get(per)):
@@ -262,20 +270,29 @@ class _Cells:
 
     def __init__(self, content: str) -> None:
         header, *lines = list(csv.reader(line for line in content.splitlines() if not line.startswith("#")))
-        self.rows = {line[0]: dict(zip(header, line, strict=False)) for line in lines if line}
+        self.lines = [dict(zip(header, line, strict=False)) for line in lines if line]
+        self.rows = {line[header[0]]: line for line in self.lines}
 
     def call(self, name: str, words: list, fields: dict) -> Figures | None:
         if name != "cell":
             return None
-        if len(words) != 2 or fields:
-            raise ResultError("cell() takes a row and a column.")
-        row = self.rows[_by_beginning(words[0], list(self.rows), "row")]
-        if words[1] not in row:
-            raise ResultError(f"column '{words[1]}' is not among {', '.join(row)}.")
+        if len(words) < 2 or fields:
+            raise ResultError("cell() takes a row, or what is in some of its cells, and a column.")
+        *keys, column = words
+        row = self.rows[_by_beginning(keys[0], list(self.rows), "row")] if len(keys) == 1 else self._with(keys)
+        if column not in row:
+            raise ResultError(f"column '{column}' is not among {', '.join(row)}.")
         try:
-            return Figures((float(row[words[1]]),), _kind_of(row[words[1]]))
+            return Figures((float(row[column]),), _kind_of(row[column]))
         except ValueError:
-            raise ResultError(f"{words[0]}, {words[1]} is '{row[words[1]]}', not a number.") from None
+            raise ResultError(f"{words[0]}, {column} is '{row[column]}', not a number.") from None
+
+    def _with(self, keys: list) -> dict[str, str]:
+        """The only row that has each of these in a cell."""
+        found = [row for row in self.lines if all(str(key) in row.values() for key in keys)]
+        if len(found) != 1:
+            raise ResultError(f"{len(found)} rows have {', '.join(map(str, keys))} in their cells.")
+        return found[0]
 
 
 class _Log:

@@ -19,7 +19,10 @@ from .tables import Cell, Table
 if TYPE_CHECKING:
     from .docs import Project
 
-COUNTERS = "results/h200/sgemm-counters.csv"
+# Counters, and a file of that device, which says its peak.
+USUAL = ("results/h100/sgemm-counters.csv", "results/h100/sgemm-ladder.json")
+LATER = ("results/h200/rung-stalls-4096.csv", "results/h200/sgemm-ladder-end.json")  # of r14 and all after it
+FUNCTIONS = {"s5_shared_rows": "s5_shared_uncoalesced"}  # that are not called as their file
 SIZE = 4096  # of the counters' product
 ISSUE = "smsp__issue_active.avg.pct_of_peak_sustained_active"
 INSTRUCTIONS = "smsp__inst_executed.sum"
@@ -47,7 +50,7 @@ PER_FMA: dict[str, tuple[str, str]] = {
     "sectors": ("sectors of global memory that they touch", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
     "l2": ("sectors that come from L2", "lts__t_sectors_op_read.sum"),
     "reads": ("reads from shared memory", "smsp__inst_executed_op_shared_ld.sum"),
-    "passes": ("passes of these through shared memory", counters.LD),
+    "passes": ("passes of reads through shared memory", counters.LD),
     "stores": ("passes of stores to shared memory", counters.ST),
 }
 PLAIN: dict[str, tuple[str, str, str]] = {  # name -> text, metric, format
@@ -84,6 +87,10 @@ class Counted:
         """Of the FMA units, from the counters alone."""
         return self.issue / self.instructions
 
+    @property
+    def gflops(self) -> float:
+        return 64 * self.fmas / self.of("gpu__time_duration.sum")
+
     def stall(self, name: str) -> float:
         return self.metrics.get(counters.STALL.format(name), 0.0)
 
@@ -95,7 +102,8 @@ def _quotient(before: float, after: float, inverse: bool = False) -> str:
 
 
 def step(project: Project, document, words: list[str]) -> str:
-    """RUNG [ROW...]: its counters beside its parent's, with those rows of PER_FMA and PLAIN, and what was measured."""
+    """RUNG [ROW...]: its counters beside its parent's, with those rows of PER_FMA and PLAIN, and the speed of the launches that
+    were counted."""
     from .drawings import PARENT
     from .tables import to_markdown
 
@@ -105,27 +113,27 @@ def step(project: Project, document, words: list[str]) -> str:
         raise ResultError(f"step: no row {', '.join(unknown)}; there are {', '.join([*PER_FMA, *PLAIN])}.")
     parent = dict(PARENT.findall(project.find("ladder/sgemm/rungs.cu").read_text(encoding="utf-8"))).get(rung)
     kernels = [kernel for kernel in (parent, rung) if kernel]
-    source = project.find(COUNTERS).read_text(encoding="utf-8")
-    found = project.once(("counted", COUNTERS), lambda: _by_kernel(source, [name for name in project.ideas("sgemm")]))
+    counted, of_device = LATER if rung > "r14" and rung[0] == "r" else USUAL
+    source, names = project.find(counted).read_text(encoding="utf-8"), list(project.ideas("sgemm"))
+    found = project.once(("counted", counted), lambda: _by_kernel(source, names))
     for kernel in kernels:
         if kernel not in found:
-            raise ResultError(f"{COUNTERS} has no {kernel}.")
-    result = project.load("results/h200/sgemm-s5.json" if rung.startswith("s5") else "results/h200/sgemm-ladder.json")
-    shares = [result.at(kernel, result.shape_near(SIZE)).of_peak for kernel in kernels]
-    table = _table([found[kernel] for kernel in kernels], [kernel.split("_")[0] for kernel in kernels], rows, shares)
+            raise ResultError(f"{counted} has no {kernel}.")
+    device = project.load(of_device).device
+    table = _table([found[kernel] for kernel in kernels], [kernel.split("_")[0] for kernel in kernels], rows, device)
     return to_markdown(table)
 
 
 def _by_kernel(content: str, names: list[str]) -> dict[str, Counted]:
     found: dict[str, Counted] = {}
     for function, metrics in counters.read(content).items():
-        kernel = counters.kernel_of(function, names)
+        kernel = counters.kernel_of(function, names) or next((name for part, name in FUNCTIONS.items() if part in function), None)
         if kernel:
             found.setdefault(kernel, Counted(metrics))
     return found
 
 
-def _table(counted: list[Counted], names: list[str], rows: list[str], shares: list[float]) -> Table:
+def _table(counted: list[Counted], names: list[str], rows: list[str], device: dict) -> Table:
     lines: list[list[Cell]] = []
 
     def line(label: str, values: list[float], shown: str, quotient: str = "") -> None:
@@ -142,19 +150,21 @@ def _table(counted: list[Counted], names: list[str], rows: list[str], shares: li
     instructions = [each.instructions for each in counted]
     line("**instructions for an FMA** (1 would be ideal)", instructions, "{:.2f}", _quotient(instructions[0], instructions[-1], True))
     issue = [each.issue for each in counted]
-    line("**of the cycles, an instruction is issued in**", issue, percent, _quotient(issue[0], issue[-1]))
+    line("**share of the cycles with an instruction issued**", issue, percent, _quotient(issue[0], issue[-1]))
     if all(LATENCY in each.metrics for each in counted):
         line("cycles from a warp's instruction to its next", [each.of(LATENCY) for each in counted], "{:.2f}")
         for _, name, label in STALLS:
             values = [each.stall(name) for each in counted]
             if any(value >= LEAST * each.of(LATENCY) for value, each in zip(values, counted, strict=True)):
-                line(f"– of these {label}", values, "{:.2f}")
+                line(f"– of these, {label}", values, "{:.2f}")
     together = [each.share for each in counted]
     line("**issued ÷ instructions: FMA units in use**", together, percent, _quotient(together[0], together[-1]))
-    line("measured, of the FMA peak", shares, percent, _quotient(shares[0], shares[-1]))
+    speeds = [each.gflops / (1e3 * device["measured_fp32_tflops"]) for each in counted]
+    line("the launch's speed, of the FMA peak", speeds, percent, _quotient(speeds[0], speeds[-1]))
     for cells in lines:
         cells[1:] = [Cell(cell.text.replace("%", text.THIN + "%") if text.THIN not in cell.text else cell.text) for cell in cells[1:]]
-    return Table("", [f"at {SIZE}", *names, *([""] if len(names) > 1 else [])], lines)
+    card = device["name"].removeprefix("NVIDIA ").split(" ")[0]
+    return Table("", [f"{SIZE}, {card}", *names, *([""] if len(names) > 1 else [])], lines)
 
 
 def experiment(content: str, group: str, counted: str) -> Table:

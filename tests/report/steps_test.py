@@ -4,7 +4,7 @@ import unittest
 
 from report_support import InFolder, document, sgemm_row
 
-from kernelwright_report import docs, steps, text, values
+from kernelwright_report import docs, experiments, steps, text, values
 from kernelwright_report.results import ResultError
 
 REGISTRY = 'rung("r01_slow", nullptr, r01_slow, "slow"),\nrung("r02_better", "r01_slow", r02_better, "better"),\n'
@@ -20,16 +20,16 @@ def counters(*kernels):
 
 def counted(issue, per_fma, latency, **stalls):
     stalled = {steps.counters.STALL.format(name): value for name, value in stalls.items()}
-    return {steps.ISSUE: issue, steps.INSTRUCTIONS: per_fma * FMAS, steps.LATENCY: latency, steps.counters.LD: FMAS / 4, **stalled}
+    return {steps.ISSUE: issue, steps.INSTRUCTIONS: per_fma * FMAS, steps.LATENCY: latency, steps.counters.LD: FMAS / 4, "gpu__time_duration.sum": 64 * FMAS / 80 / issue * per_fma, **stalled}
 
 
 class Step(InFolder):
     def setUp(self):
         super().setUp()
         self.write(REGISTRY, "ladder/sgemm/rungs.cu")
-        self.write(document([sgemm_row("r01_slow", 4096), sgemm_row("r02_better", 4096)]), "results/h200/sgemm-ladder.json")
+        self.write(document([sgemm_row("r01_slow", 4096), sgemm_row("r02_better", 4096)]), steps.USUAL[1])
         slow, better = counted(20, 4, 20, long_scoreboard=15, barrier=0.5), counted(40, 2, 10, long_scoreboard=1, barrier=0.5)
-        self.write(counters(("void slow(P)", slow), ("void better(P)", better)), steps.COUNTERS)
+        self.write(counters(("void slow(P)", slow), ("void better(P)", better)), steps.USUAL[0])
         self.project = docs.Project(self.folder, True)
 
     def step(self, *words):
@@ -38,14 +38,14 @@ class Step(InFolder):
     def test_before_after_and_what_follows(self):
         table = self.step("r02_better", "passes")
         for line in (
-            "| at 4096 | r01 | r02 |  |",
-            "| passes of these through shared memory, for an FMA | 0.250 | 0.250 |  |",
+            "| 4096, Test | r01 | r02 |  |",
+            "| passes of reads through shared memory, for an FMA | 0.250 | 0.250 |  |",
             "| **instructions for an FMA** (1 would be ideal) | 4.00 | 2.00 | × 2.00 |",
-            "| **of the cycles, an instruction is issued in** | 20.0% | 40.0% | × 2.00 |",
+            "| **share of the cycles with an instruction issued** | 20.0% | 40.0% | × 2.00 |",
             "| cycles from a warp's instruction to its next | 20.00 | 10.00 |  |",
-            "| – of these for data from global memory | 15.00 | 1.00 |  |",
+            "| – of these, for data from global memory | 15.00 | 1.00 |  |",
             "| **issued ÷ instructions: FMA units in use** | 5.0% | 20.0% | × 4.00 |",
-            "| measured, of the FMA peak | 12.5% | 50.0% | × 4.00 |",
+            "| the launch's speed, of the FMA peak | 5.0% | 20.0% | × 4.00 |",
         ):
             self.assertIn(line, table)
         self.assertNotIn("barrier", table, "a reason that takes little before and after")
@@ -61,10 +61,11 @@ class Step(InFolder):
             self.step("r02_better", "registers")
 
     def test_in_sentences(self):
-        for expression, shown in (("per_fma(r01, 4096)", "4.00"), ("fmas(r02, 4096)", "50.0 %"), ("latency(r02)", "10.0")):
-            self.assertEqual(values.value(self.project, f"sgemm-counters {expression}").replace(text.THIN, " "), shown)
+        for expression, shown in (("per_fma(r01, 4096)", "4.00"), ("fmas(r02, 4096)", "50.0 %"), ("latency(r02)", "10.0"),
+                                  ("passes(r01, 4096)", "0.250"), ("pass_limit(r01, 4096)", "100.0 %")):
+            self.assertEqual(values.value(self.project, f"h100/sgemm-counters {expression}").replace(text.THIN, " "), shown)
         with self.assertRaisesRegex(ResultError, "per_fma.. takes a kernel and a size"):
-            values.value(self.project, "sgemm-counters per_fma(r01)")
+            values.value(self.project, "h100/sgemm-counters per_fma(r01)")
 
 
 class Experiment(unittest.TestCase):
@@ -90,6 +91,13 @@ class Experiment(unittest.TestCase):
         self.assertEqual(cells[1][5:9], ["2.000", "50.0 %", "0.250", "0.125"])
         self.assertEqual(cells[1][11], "1.00")
         self.assertEqual(len(table.header), len(cells[0]))
+
+    def test_openblas_by_size(self):
+        table = experiments.openblas("# OpenBLAS 0.3; 16 threads\nn,ms,min_ms,calls,tflops\n128,0.1,0.1,9,0.0762\n16384,7000,7000,3,1.25\n")
+        self.assertEqual((table.header, [cell.text for cell in table.rows[0]]), (["", "128", "16384"], ["OpenBLAS", "0.0762", "1.25"]))
+        self.assertIn("OpenBLAS 0.3; 16 threads", table.caption)
+        with self.assertRaisesRegex(ResultError, "not a table with the columns"):
+            experiments.openblas("a,b\n1,2\n")
 
     def test_an_unknown_group(self):
         with self.assertRaisesRegex(ResultError, "no kernel of 'r99'"):
