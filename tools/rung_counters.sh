@@ -96,6 +96,6 @@ wait_for() {
 rm -f "$folder/sgemm-counters.csv" "$folder/rung-stalls-4096.csv"
 wait_for sgemm-counters 14 "^($functions)\$" verify sgemm --device gpu --kernel 'r0*,r10*,r11*,r12*,r13*,s5*' --shape 4096 \
   --alpha 1 --beta 0
-wait_for sgemm-counters 2 'async_tile|Kernel2|gemm' bench sgemm --device gpu --kernel async_tile --shape 4096 --quick --no-ceilings
+wait_for sgemm-counters 60 'async_tile|Kernel2|gemm' bench sgemm --device gpu --kernel async_tile --shape 4096 --quick --no-ceilings
 wait_for rung-stalls-4096 15 "^($functions)\$" verify sgemm --device gpu --kernel 'r13*,r14*,r15*,r16*,r17*,r18*,r19*,r2*' \
   --shape 4096 --alpha 1 --beta 0
