@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import counters, sweeps
+from . import counters, mixes, sweeps
 from .results import ResultError, ResultFile, Row
 
 if TYPE_CHECKING:
@@ -265,6 +265,23 @@ class _Counters:
         return self.kernels[_by_beginning(wanted, list(self.kernels), "kernel")]
 
 
+class _Opcodes:
+    """The function over what ncu counted by opcode."""
+
+    def __init__(self, content: str, names: list[str]) -> None:
+        self.kernels = mixes.counts(content, names)
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name != "opcodes":
+            return None
+        if len(words) != 3 or fields:
+            raise ResultError("opcodes() takes a kernel, a kind of instruction and a size.")
+        kinds = self.kernels[_by_beginning(words[0], list(self.kernels), "kernel")]
+        if words[1] not in kinds:
+            raise ResultError(f"{words[0]} has no '{words[1]}'; there are {', '.join(kinds)}.")
+        return Figures((kinds[words[1]] / (int(words[2]) ** 3 / 32),), "number")
+
+
 class _Cells:
     """The function over any other table."""
 
@@ -335,6 +352,8 @@ def open_source(project: Project, name: str):
     content = project.find(path.as_posix()).read_text(encoding="utf-8")
     if path.suffix == ".txt":
         return _Log(content)
+    if mixes.METRIC in content:
+        return _Opcodes(content, list(project.ideas("sgemm")))
     if '"Metric Name"' in content:
         return _Counters(content, list(project.ideas("reduce" if "reduce" in path.name else "sgemm")))
     return _Cells(content)

@@ -42,9 +42,9 @@ STALLS: list[tuple[str, str, str]] = [  # name in `step:`, ncu's name, text
     ("turn", "not_selected", "ready, while another warp has its turn"),
     ("code", "no_instruction", "for instructions to be fetched"),
 ]  # fmt: skip
-LEAST = 0.1  # of a warp's cycles: a reason that takes less before and after is not shown
+LEAST = 0.1  # of a warp's cycles: a reason that takes less before and after is shown where `step:` names it
 
-# Further rows: name -> text, metric; each is shown for every FMA of a warp.
+# Further rows, above the others: name -> text, metric; each is shown for every FMA of a warp.
 PER_FMA: dict[str, tuple[str, str]] = {
     "loads": ("loads from global memory", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
     "sectors": ("sectors of global memory that they touch", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
@@ -54,7 +54,6 @@ PER_FMA: dict[str, tuple[str, str]] = {
     "stores": ("passes of stores to shared memory", counters.ST),
 }
 PLAIN: dict[str, tuple[str, str, str]] = {  # name -> text, metric, format
-    "warps": ("warps that a scheduler chooses from", WARPS, "{:.1f}"),
     "dram": ("share of memory's bandwidth", "dram__throughput.avg.pct_of_peak_sustained_elapsed", "{:.0f}" + text.THIN + "%"),
     "registers": ("registers a thread", "launch__registers_per_thread", "{:.0f}"),
 }  # fmt: skip
@@ -102,15 +101,16 @@ def _quotient(before: float, after: float, inverse: bool = False) -> str:
 
 
 def step(project: Project, document, words: list[str]) -> str:
-    """RUNG [ROW...]: its counters beside its parent's, with those rows of PER_FMA and PLAIN, and the speed of the launches that
-    were counted."""
+    """RUNG [ROW...]: its counters beside its parent's, with those rows of PER_FMA and PLAIN, those STALLS however small, and
+    the speed of the launches that were counted."""
     from .drawings import PARENT
     from .tables import to_markdown
 
     rung, rows = words[0], words[1:]
-    unknown = [row for row in rows if row not in PER_FMA and row not in PLAIN]
+    known = [*PER_FMA, *PLAIN, *(name for name, _, _ in STALLS)]
+    unknown = [row for row in rows if row not in known]
     if unknown:
-        raise ResultError(f"step: no row {', '.join(unknown)}; there are {', '.join([*PER_FMA, *PLAIN])}.")
+        raise ResultError(f"step: no row {', '.join(unknown)}; there are {', '.join(known)}.")
     parent = dict(PARENT.findall(project.find("ladder/sgemm/rungs.cu").read_text(encoding="utf-8"))).get(rung)
     kernels = [kernel for kernel in (parent, rung) if kernel]
     counted, of_device = LATER if rung > "r14" and rung[0] == "r" else USUAL
@@ -144,18 +144,20 @@ def _table(counted: list[Counted], names: list[str], rows: list[str], device: di
         if row in PER_FMA:
             label, metric = PER_FMA[row]
             line(f"{label}, for an FMA", [each.per_fma(metric) for each in counted], "{:.3f}")
-        else:
+        elif row in PLAIN:
             label, metric, shown = PLAIN[row]
             line(label, [each.of(metric) for each in counted], shown)
     instructions = [each.instructions for each in counted]
     line("**instructions for an FMA** (1 would be ideal)", instructions, "{:.2f}", _quotient(instructions[0], instructions[-1], True))
     issue = [each.issue for each in counted]
     line("**share of the cycles with an instruction issued**", issue, percent, _quotient(issue[0], issue[-1]))
+    if all(WARPS in each.metrics for each in counted):
+        line("warps that a scheduler chooses from", [each.of(WARPS) for each in counted], "{:.2f}")
     if all(LATENCY in each.metrics for each in counted):
         line("cycles from a warp's instruction to its next", [each.of(LATENCY) for each in counted], "{:.2f}")
-        for _, name, label in STALLS:
+        for word, name, label in STALLS:
             values = [each.stall(name) for each in counted]
-            if any(value >= LEAST * each.of(LATENCY) for value, each in zip(values, counted, strict=True)):
+            if word in rows or any(value >= LEAST * each.of(LATENCY) for value, each in zip(values, counted, strict=True)):
                 line(f"– of these, {label}", values, "{:.2f}")
     together = [each.share for each in counted]
     line("**issued ÷ instructions: FMA units in use**", together, percent, _quotient(together[0], together[-1]))
@@ -192,8 +194,10 @@ def experiment(content: str, group: str, counted: str) -> Table:
     sizes = [f"over the first, {n}" for n in sorted({int(row["n"]) for row in rows})]
     header = ["kernel", "registers", f"time at {SIZE}", *sizes, "instructions for an FMA", "issued", "passes of reads for an FMA"]
     header += ["of stores", "waits for global memory", "shared memory", "barrier", "registers' banks"]
-    caption = "Median times of launches in turns; over the first: how many times as fast. Counters at 4096; waits in cycles of a "
-    return Table(caption + "warp for each of its instructions; registers of a thread and what it spills.", header, lines)
+    caption = "Median times, the kernels launched one after the other, round by round; over the first: how many times as fast. Counters "
+    caption += "at 4096; waits in cycles of a warp for each of its instructions; registers of a thread and what it spills. The kernels "
+    caption += "are templates of the experiment with the rungs' loops; ptxas gives them other registers and a few other instructions."
+    return Table(caption, header, lines)
 
 
 def _plain(function: str) -> str:

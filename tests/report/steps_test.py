@@ -4,7 +4,7 @@ import unittest
 
 from report_support import InFolder, document, sgemm_row
 
-from kernelwright_report import docs, experiments, steps, text, values
+from kernelwright_report import docs, experiments, mixes, steps, text, values
 from kernelwright_report.results import ResultError
 
 REGISTRY = 'rung("r01_slow", nullptr, r01_slow, "slow"),\nrung("r02_better", "r01_slow", r02_better, "better"),\n'
@@ -49,6 +49,14 @@ class Step(InFolder):
         ):
             self.assertIn(line, table)
         self.assertNotIn("barrier", table, "a reason that takes little before and after")
+        self.assertIn("| – of these, at the barrier, for other warps | 0.50 | 0.50 |  |", self.step("r02_better", "barrier"), "unless it is named")
+
+    def test_issue_is_warps_over_cycles(self):
+        self.assertNotIn("warps that a scheduler chooses from", self.step("r02_better"))
+        slow, better = ({**counted(issue, 2, latency), steps.WARPS: 4} for issue, latency in ((20, 20), (40, 10)))
+        self.write(counters(("void slow(P)", slow), ("void better(P)", better)), steps.USUAL[0])
+        self.project = docs.Project(self.folder, True)
+        self.assertIn("| warps that a scheduler chooses from | 4.00 | 4.00 |  |", self.step("r02_better"))
 
     def test_a_first_rung_stands_alone(self):
         self.assertIn("| **instructions for an FMA** (1 would be ideal) | 4.00 |\n", self.step("r01_slow"))
@@ -66,6 +74,16 @@ class Step(InFolder):
             self.assertEqual(values.value(self.project, f"h100/sgemm-counters {expression}").replace(text.THIN, " "), shown)
         with self.assertRaisesRegex(ResultError, "per_fma.. takes a kernel and a size"):
             values.value(self.project, "h100/sgemm-counters per_fma(r01)")
+
+    def test_instructions_by_kind_in_sentences(self):
+        counts = f'"0","void slow(P)","{mixes.METRIC}","{5 * FMAS} (FFMA: {FMAS}; LDS: {2 * FMAS}; IADD3: {2 * FMAS})"'
+        self.write('"ID","Kernel Name","Metric Name","Metric Value"\n' + counts, "results/h200/opcodes.csv")
+        for kind, shown in (("FFMA", "1.00"), ("addresses, moves", "2.00")):
+            self.assertEqual(values.value(self.project, f'opcodes opcodes(r01, "{kind}", 4096)'), shown)
+        with self.assertRaisesRegex(ResultError, "has no 'barriers'; there are FFMA, shared reads"):
+            values.value(self.project, 'opcodes opcodes(r01, "barriers", 4096)')
+        with self.assertRaisesRegex(ResultError, "takes a kernel, a kind of instruction and a size"):
+            values.value(self.project, "opcodes opcodes(r01)")
 
 
 class Experiment(unittest.TestCase):
