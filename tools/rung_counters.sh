@@ -5,7 +5,8 @@
 #
 # PROGRAM is kernelwright with the rungs for this GPU (./dev build cuda, for example). FOLDER gets
 #   rung-counters[-amd]-1024.csv, ...-1000x1001x999.csv, reduce-counters-22.csv, attention-counters-256.csv, as ncu
-#   printed them; rung-opcodes-1024.csv, ..., instructions by opcode; and rung-stalls-4096.csv, what r13 to r21 wait for.
+#   printed them; rung-opcodes-1024.csv, ..., instructions by opcode; sgemm-counters.csv and rung-stalls-4096.csv, what r01
+#   to r13, the library's portable kernel and cuBLAS, and r13 to r21 wait for.
 # `kernelwright verify` runs each kernel on its first case before the second one: its launches are the first of the
 # process, and ncu ends it when it has had so many. Counters are sums, so neither clocks nor caches are touched.
 set -euo pipefail
@@ -62,11 +63,15 @@ count attention-counters-256 16 bench attention --device gpu --kernel 'r0*' --sh
 
 stalls=$(
   printf 'smsp__average_warps_issue_stalled_%s_per_issue_active.ratio,' \
-    long_scoreboard short_scoreboard mio_throttle barrier dispatch_stall wait gmma
+    long_scoreboard short_scoreboard mio_throttle lg_throttle barrier dispatch_stall math_pipe_throttle wait not_selected \
+    selected no_instruction branch_resolving gmma
   paste -sd ',' <<'LIST'
 smsp__issue_active.avg.pct_of_peak_sustained_active
 smsp__inst_executed.sum
 smsp__inst_executed_pipe_fma.sum
+smsp__warps_active.avg.per_cycle_active
+smsp__average_warp_latency_per_inst_issued.ratio
+launch__registers_per_thread
 smsp__inst_executed_op_shared_ld.sum
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum
 l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum
@@ -79,6 +84,18 @@ lts__t_sectors_op_read.sum
 gpu__time_duration.sum
 LIST
 )
-ncu --clock-control none --cache-control none --csv --kernel-name "regex:^($functions)\$" --launch-count 15 --kill yes \
-  --metrics "$stalls" "$program" verify sgemm --device gpu --kernel 'r13*,r14*,r15*,r16*,r17*,r18*,r19*,r2*' --shape 4096 \
-  --alpha 1 --beta 0 | grep '^"' >"$folder/rung-stalls-4096.csv" || true
+# wait_for NAME LAUNCHES FUNCTIONS ARGUMENT...: the same of what warps wait for; behind what is there already.
+wait_for() {
+  local name=$1 launches=$2 wanted=$3 printed
+  shift 3
+  printed=$(ncu --clock-control none --cache-control none --csv --kernel-name "regex:$wanted" --launch-count "$launches" --kill yes \
+    --metrics "$stalls" "$program" "$@" | grep '^"' || true)
+  if [[ -s $folder/$name.csv ]]; then printed=$(tail -n +2 <<<"$printed"); fi
+  printf '%s\n' "$printed" >>"$folder/$name.csv"
+}
+rm -f "$folder/sgemm-counters.csv" "$folder/rung-stalls-4096.csv"
+wait_for sgemm-counters 14 "^($functions)\$" verify sgemm --device gpu --kernel 'r0*,r10*,r11*,r12*,r13*,s5*' --shape 4096 \
+  --alpha 1 --beta 0
+wait_for sgemm-counters 60 'async_tile|Kernel2|gemm' bench sgemm --device gpu --kernel async_tile --shape 4096 --quick --no-ceilings
+wait_for rung-stalls-4096 15 "^($functions)\$" verify sgemm --device gpu --kernel 'r13*,r14*,r15*,r16*,r17*,r18*,r19*,r2*' \
+  --shape 4096 --alpha 1 --beta 0

@@ -80,9 +80,10 @@ std::size_t r21_workspace_bytes(const Sgemm& problem, const Device&) {
   return pieces::workspace_bytes(problem, r21::form);
 }
 
-// A factor is held to 2^-23 of itself, and the product of the low pieces, 2^-24, left out: at most
-// five units, of which FP32's bound has three.
-double r21_extra_error(const Sgemm&) { return 3; }
+// In units of 2^-24 of |a b|: each factor is held to 2^-23 of itself, two units, and the product of
+// the low pieces, each up to 2^-11 of its factor, is left out: four more. All eight meet where both
+// factors lie next to 1 + 2^-11 times a power of two. FP32's own bound is for the sums.
+double r21_extra_error(const Sgemm&) { return 8; }
 
 Status r21_fp16x3(const Sgemm& problem, const Device& device, Workspace workspace, Stream stream) {
   return specialised::launch<r21::form, r21::stages>(r21::fp16x3, problem, device, workspace,

@@ -20,7 +20,7 @@ COLUMNS: list[tuple[str, str, str | None, bool]] = [  # header, metric, divided 
     ("issue", "smsp__issue_active.avg.pct_of_peak_sustained_active", None, True),
     ("DRAM", "dram__throughput.avg.pct_of_peak_sustained_elapsed", None, True),
     ("threads an instruction", "smsp__thread_inst_executed_per_inst_executed.ratio", None, False),
-    ("FFMA", "smsp__inst_executed_pipe_fma.sum", "smsp__inst_executed.sum", True),
+    ("FMA units", "smsp__inst_executed_pipe_fma.sum", "smsp__inst_executed.sum", True),
     ("tensor cores", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", None, True),
     ("sectors a load", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", False),
     ("wavefronts a shared read", LD, "smsp__inst_executed_op_shared_ld.sum", False),

@@ -41,7 +41,10 @@ The first kind stands on lines of its own, a value within a sentence:
     table: FILE.csv first-launch FILE.csv | FILE.csv tile-sizes     of tools/experiments
     drawing: lesson RUNG           from its trace: who computes and reads what (lessons.py)
     drawing: block-grid FILE.csv | tile-sizes FILE.csv       heat maps of tools/experiments
+    table: FILE.csv openblas       of tools/experiments/openblas_sizes.cpp
+    table: FILE.csv steps GROUP COUNTERS.csv      of tools/experiments/ladder_steps.cu, the kernels of a group (steps.py)
     diff: RUNG [only WORD...]      the lines of a rung's kernel that are not its parent's
+    step: RUNG [ROW...]            why it is faster than its parent: counters before and after (steps.py)
     machine: FILE                  device, versions, command
     rung: [FILE] KERNEL [N]        one line of figures, from that file, else from that of the document's first machine
                                    mark; of reductions at length N, else at the longest
@@ -60,7 +63,7 @@ from pathlib import Path
 
 from . import amd, apps, cards, check, counters, distributed, drawings, experiments, gpt2, guard, host_times, library, marks, mixes
 from . import pictures as plots
-from . import attention, published, python_times, rowwise, rungs, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
+from . import attention, published, python_times, rowwise, rungs, steps, sustained, sweeps, sweeps_reduce, tables, tables_errors, tables_reduce, text, theme, values
 from .reductions import length_near
 from .results import NoFile, ResultError, ResultFile, load
 
@@ -199,6 +202,11 @@ def _table(project: Project, document: Path, words: list[str]) -> str:
         return tables.with_caption(experiments.first_launch(*contents))
     if words[1:2] == ["tile-sizes"]:
         return tables.with_caption(experiments.tile_sizes(project.find(words[0]).read_text(encoding="utf-8")))
+    if words[1:2] == ["openblas"]:
+        return tables.with_caption(experiments.openblas(project.find(words[0]).read_text(encoding="utf-8")))
+    if words[1:2] == ["steps"] and len(words) == 4:
+        contents = [project.find(name).read_text(encoding="utf-8") for name in (words[0], words[3])]
+        return tables.with_caption(steps.experiment(contents[0], words[2], contents[1]))
     kind, size = _arguments(words)
     if kind == "isa":
         table = amd.isa(project.find(words[0]).read_text(encoding="utf-8"))
@@ -409,7 +417,7 @@ def _value(project: Project, document: Path, words: list[str]) -> str:
 
 MAKERS = {
     "table": _table, "plot": _plot, "machine": _machine, "rung": rungs.line, "value": _value,
-    "drawing": drawings.drawing, "diff": drawings.diff,
+    "drawing": drawings.drawing, "diff": drawings.diff, "step": steps.step,
 }  # fmt: skip
 
 

@@ -74,6 +74,14 @@ def tile_sizes(content: str) -> Table:
     return Table("Median times at 4096.", header, lines, left=2)
 
 
+def openblas(content: str) -> Table:
+    """One line: what OpenBLAS reached at each size (tools/experiments/openblas_sizes.cpp)."""
+    rows = _rows("\n".join(line for line in content.splitlines() if not line.startswith("#")), "n", "ms", "tflops")
+    head = next((line.lstrip("# ") for line in content.splitlines() if line.startswith("#")), "")
+    cells = [Cell("OpenBLAS"), *(Cell(text.number(float(row["tflops"]))) for row in rows)]
+    return Table(f"TFLOP/s from the median time; {head}.", ["", *(row["n"] for row in rows)], [cells])
+
+
 # ---------------------------------------------------------------- heat maps
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from .results import ResultError
 
-GENERATED = ("table", "plot", "machine", "rung", "value", "drawing", "diff")
+GENERATED = ("table", "plot", "machine", "rung", "value", "drawing", "diff", "step")
 STATED = ("prediction", "published", "constant", "unrecorded", "example")
 COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.DOTALL)
 CODE = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`", re.MULTILINE | re.DOTALL)

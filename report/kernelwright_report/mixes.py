@@ -28,8 +28,11 @@ KINDS: list[tuple[str, str]] = [  # column, opcodes; the first that fits
 ]
 
 
-def opcodes(content: str, names: Iterable[str]) -> Table:
-    """A line a kernel: of what its warps executed, how much is of which kind."""
+METRIC = "sass__inst_executed_per_opcode"
+
+
+def counts(content: str, names: Iterable[str]) -> dict[str, Counter[str]]:
+    """Kernel -> kind -> how many instructions its warps executed."""
     rows: dict[str, Counter[str]] = {}
     lines = [line for line in content.splitlines() if line.startswith('"')]
     names = list(names)
@@ -37,17 +40,23 @@ def opcodes(content: str, names: Iterable[str]) -> Table:
         kernel = None if "amd::" in row["Kernel Name"] else kernel_of(row["Kernel Name"], names)
         if kernel is None or kernel in rows:
             continue
-        counts: Counter[str] = Counter()
+        kinds: Counter[str] = Counter()
         for opcode, count in re.findall(r"(\w+): ([\d,]+)", row["Metric Value"]):
             kind = next(name for name, known in KINDS if re.fullmatch(known, opcode))
-            counts[kind] += int(count.replace(",", ""))
-        rows[kernel] = counts
+            kinds[kind] += int(count.replace(",", ""))
+        rows[kernel] = kinds
     if not rows:
         raise ResultError("no opcodes in it: it should hold what tools/rung_counters.sh printed.")
-    shown = [name for name, _ in KINDS if any(counts[name] for counts in rows.values())]
+    return rows
+
+
+def opcodes(content: str, names: Iterable[str]) -> Table:
+    """A line a kernel: of what its warps executed, how much is of which kind."""
+    rows = counts(content, names)
+    shown = [name for name, _ in KINDS if any(kinds[name] for kinds in rows.values())]
     table = [
-        [Cell(kernel, link=kernel), *(Cell(text.percent(counts[name] / counts.total()) if counts[name] else text.NONE) for name in shown)]
-        for kernel, counts in sorted(rows.items())
+        [Cell(kernel, link=kernel), *(Cell(text.percent(kinds[name] / kinds.total()) if kinds[name] else text.NONE) for name in shown)]
+        for kernel, kinds in sorted(rows.items())
     ]
     caption = "Of the instructions that warps executed at 1024³, the share of each kind; of rungs with several launches the product."
     return Table(caption, ["kernel", *shown], table)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import counters, sweeps
+from . import counters, mixes, sweeps
 from .results import ResultError, ResultFile, Row
 
 if TYPE_CHECKING:
@@ -206,9 +206,22 @@ COUNTERS: dict[str, tuple[str, str, str | None, float]] = {  # function -> kind,
     "stall_mio": ("number", STALL.format("mio_throttle"), None, 1.0),
     "stall_barrier": ("number", STALL.format("barrier"), None, 1.0),
     "stall_dispatch": ("number", STALL.format("dispatch_stall"), None, 1.0),
+    "stall_queue": ("number", STALL.format("lg_throttle"), None, 1.0),
+    "latency": ("number", "smsp__average_warp_latency_per_inst_issued.ratio", None, 1.0),
+    "warps": ("number", "smsp__warps_active.avg.per_cycle_active", None, 1.0),
+    "registers": ("count", "launch__registers_per_thread", None, 1.0),
     "tensor": ("share", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active", None, 1e-2),
     "duration": ("time", "gpu__time_duration.sum", None, 1e-3),
 }  # fmt: skip
+# Of a square product of that size, for each FMA of a warp: instructions, passes of reads through shared memory; and what
+# share of the FMA units they leave, where an SM's four schedulers issue one instruction each a cycle and shared memory has
+# one pass.
+PER_FMA: dict[str, tuple[str, str, float]] = {  # function -> metric, kind, the share at one for each FMA
+    "per_fma": ("smsp__inst_executed.sum", "number", 0),
+    "fmas": ("smsp__inst_executed.sum", "share", 1),
+    "passes": (counters.LD, "number", 0),
+    "pass_limit": (counters.LD, "share", 1 / 4),
+}
 
 
 class _Counters:
@@ -226,10 +239,14 @@ class _Counters:
             self.launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = value
 
     def call(self, name: str, words: list, fields: dict) -> Figures | None:
-        if name != "counter" and name not in COUNTERS:
+        if name != "counter" and name not in COUNTERS and name not in PER_FMA:
             return None
-        if len(words) != (2 if name == "counter" else 1) or fields:
-            raise ResultError(f"{name}() takes a kernel{' and a metric' if name == 'counter' else ''}.")
+        if len(words) != (1 if name in COUNTERS else 2) or fields:
+            raise ResultError(f"{name}() takes a kernel{'' if name in COUNTERS else ' and a metric' if name == 'counter' else ' and a size'}.")
+        if name in PER_FMA:
+            metric, kind, share = PER_FMA[name]
+            each = self._metrics(words[0])[metric] / (int(words[1]) ** 3 / 32)
+            return Figures((share / each if share else each,), kind)
         metrics = self._metrics(words[0])
         kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
         if metric not in metrics or (per and not metrics.get(per)):
@@ -248,25 +265,51 @@ class _Counters:
         return self.kernels[_by_beginning(wanted, list(self.kernels), "kernel")]
 
 
+class _Opcodes:
+    """The function over what ncu counted by opcode."""
+
+    def __init__(self, content: str, names: list[str]) -> None:
+        self.kernels = mixes.counts(content, names)
+
+    def call(self, name: str, words: list, fields: dict) -> Figures | None:
+        if name != "opcodes":
+            return None
+        if len(words) != 3 or fields:
+            raise ResultError("opcodes() takes a kernel, a kind of instruction and a size.")
+        kinds = self.kernels[_by_beginning(words[0], list(self.kernels), "kernel")]
+        if words[1] not in kinds:
+            raise ResultError(f"{words[0]} has no '{words[1]}'; there are {', '.join(kinds)}.")
+        return Figures((kinds[words[1]] / (int(words[2]) ** 3 / 32),), "number")
+
+
 class _Cells:
     """The function over any other table."""
 
     def __init__(self, content: str) -> None:
         header, *lines = list(csv.reader(line for line in content.splitlines() if not line.startswith("#")))
-        self.rows = {line[0]: dict(zip(header, line, strict=False)) for line in lines if line}
+        self.lines = [dict(zip(header, line, strict=False)) for line in lines if line]
+        self.rows = {line[header[0]]: line for line in self.lines}
 
     def call(self, name: str, words: list, fields: dict) -> Figures | None:
         if name != "cell":
             return None
-        if len(words) != 2 or fields:
-            raise ResultError("cell() takes a row and a column.")
-        row = self.rows[_by_beginning(words[0], list(self.rows), "row")]
-        if words[1] not in row:
-            raise ResultError(f"column '{words[1]}' is not among {', '.join(row)}.")
+        if len(words) < 2 or fields:
+            raise ResultError("cell() takes a row, or what is in some of its cells, and a column.")
+        *keys, column = words
+        row = self.rows[_by_beginning(keys[0], list(self.rows), "row")] if len(keys) == 1 else self._with(keys)
+        if column not in row:
+            raise ResultError(f"column '{column}' is not among {', '.join(row)}.")
         try:
-            return Figures((float(row[words[1]]),), _kind_of(row[words[1]]))
+            return Figures((float(row[column]),), _kind_of(row[column]))
         except ValueError:
-            raise ResultError(f"{words[0]}, {words[1]} is '{row[words[1]]}', not a number.") from None
+            raise ResultError(f"{words[0]}, {column} is '{row[column]}', not a number.") from None
+
+    def _with(self, keys: list) -> dict[str, str]:
+        """The only row that has each of these in a cell."""
+        found = [row for row in self.lines if all(str(key) in row.values() for key in keys)]
+        if len(found) != 1:
+            raise ResultError(f"{len(found)} rows have {', '.join(map(str, keys))} in their cells.")
+        return found[0]
 
 
 class _Log:
@@ -309,6 +352,8 @@ def open_source(project: Project, name: str):
     content = project.find(path.as_posix()).read_text(encoding="utf-8")
     if path.suffix == ".txt":
         return _Log(content)
+    if mixes.METRIC in content:
+        return _Opcodes(content, list(project.ideas("sgemm")))
     if '"Metric Name"' in content:
         return _Counters(content, list(project.ideas("reduce" if "reduce" in path.name else "sgemm")))
     return _Cells(content)

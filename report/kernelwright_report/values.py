@@ -28,8 +28,12 @@ fields (k=16384, input=unit, dtype=float16):
 
 Of hardware counters (.csv of ncu), with a kernel, a part of one function's name ("amd::Plain, 0") or the number of a launch:
 issue occupancy fma dram sectors wavefronts reads writes (millions of wavefronts) instructions (millions) stall_global
-stall_shared stall_mio stall_barrier stall_dispatch, tensor (cores' cycles), duration, and counter(KERNEL, "METRIC"). Of another table (.csv): cell(ROW, COLUMN), the row by
-the beginning of its first cell. Of a text (.txt): log("…", "… # …"), each text looked for behind the one before, # in the
+stall_shared stall_mio stall_barrier stall_dispatch stall_queue, latency (a warp's cycles for an instruction), warps (of a
+scheduler), registers, tensor (cores' cycles), duration, per_fma(KERNEL, SIZE) (instructions for each FMA of a square product),
+fmas(KERNEL, SIZE) (the share of FMAs in them), passes(KERNEL, SIZE) (of reads through shared memory, for each FMA),
+pass_limit(KERNEL, SIZE) (the share of the peak that these leave), and counter(KERNEL, "METRIC"). Of counts by opcode:
+opcodes(KERNEL, "KIND", SIZE), the instructions of a kind of mixes.py for each FMA. Of another table (.csv): cell(ROW, COLUMN), the row by
+the beginning of its first cell, or cell(TEXT, TEXT, …, COLUMN), the only row that has each text in a cell. Of a text (.txt): log("…", "… # …"), each text looked for behind the one before, # in the
 last being the figure; a space matches any number of spaces, * any word; and distinct(4), the number of different
 beginnings of four words among its lines, remarks (#) left out.
 

@@ -100,7 +100,7 @@ class Documents(InFolder):
         page = (self.folder / "README.md").read_text().replace(text.THIN, " ")
         self.assertIn("| [r01_slow](ladder/sgemm/r01_slow.cu) | 12.5 % | 75.0 % |\n", page)  # the first launch
         self.assertRegex(page, r"\| \S*cublas\S* \| 90.0 % \| – \|\n")
-        self.assertIn("| kernel | issue | FFMA |\n", page)  # no column without a value
+        self.assertIn("| kernel | issue | FMA units |\n", page)  # no column without a value
         self.assertNotIn("99.0", page)
 
     def test_kernels_by_the_names_that_ncu_gives_them(self):

@@ -77,6 +77,7 @@ class Values(InFolder):
     def test_tables_and_logs(self):
         for arguments, shown in (
             ("gfx908/isa cell(amd_02, vgprs)", "28"),
+            ('gfx908/isa cell("-", 14, vgprs)', "14"),
             ('tried log("j 1x8192x8192 #") as µs', "64.9 µs"),
             ('tried log("# second", "j 1x8192x8192 #") as µs', "66.0 µs"),
             ('tried log("# second", "66.00 #") as bare', "1 001"),

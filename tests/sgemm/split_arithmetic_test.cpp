@@ -212,6 +212,36 @@ TEST(SplitArithmetic, Fp16PiecesHoldWhatTheySay) {
   EXPECT_GT(fp16_relative_error(0x1.555556p-16f, 0), limit) << "what is not held needs help";
 }
 
+// What ladder/sgemm/r21_fp16x3.cu adds to FP32's bound: high by high and high by low twice, of the
+// factors that pieces hold worst.
+TEST(SplitArithmetic, ThreeProductsErrByEightUnitsAtMost) {
+  struct Pieces {
+    double whole, high, low;
+  };
+  std::vector<Pieces> factors;
+  for (std::uint32_t significand = 0; significand < 0x3000; ++significand) {
+    const float x = std::bit_cast<float>(0x46800000u + significand);  // 2^14 and on
+    Pair pair[fp16_pieces];
+    split_fp16(x, 0, pair);
+    const Pieces pieces{
+        x, from_fp16(static_cast<std::uint16_t>(pair[0] & 0xFFFF)),
+        static_cast<double>(from_fp16(static_cast<std::uint16_t>(pair[1] & 0xFFFF))) * low_unscale};
+    const double units = std::fabs(x - pieces.high - pieces.low) / x * 0x1p24;
+    ASSERT_LE(units, 2);
+    if (units > 1.995) factors.push_back(pieces);
+  }
+  ASSERT_GT(factors.size(), 100u);
+  double largest = 0;
+  for (const Pieces& a : factors) {
+    for (const Pieces& b : factors) {
+      const double got = a.high * b.high + a.high * b.low + a.low * b.high;
+      largest = std::max(largest, std::fabs(a.whole * b.whole - got) / (a.whole * b.whole));
+    }
+  }
+  EXPECT_LE(largest * 0x1p24, 8);
+  EXPECT_GT(largest * 0x1p24, 7.9) << "the bound is no larger than it must be";
+}
+
 TEST(SplitArithmetic, TheScalePutsTheLargestBelowTwoToTheFifteen) {
   for (std::uint32_t exponent = 1; exponent < 255; ++exponent) {
     for (const std::uint32_t mantissa : {0u, 1u, 0x7FFFFFu}) {
