@@ -43,7 +43,7 @@ constexpr int most_pair_parts = 16;
 struct PairSchedule {
   int config = -1, parts = 1;
   std::int64_t whole = 0;
-  unsigned heads_at_once = 1;
+  TileOrder order = {};
 };
 
 // Tiles of queries.
