@@ -48,13 +48,13 @@ __global__ void __launch_bounds__(pair_threads, 1)
   const int thread = static_cast<int>(threadIdx.x) % pair_team;
   const int team = static_cast<int>(threadIdx.x) / pair_team;
   if (team == 0) {
-    setmaxnreg_dealloc<40>();
+    setmaxnreg_dealloc<56>();
     if (thread < pair_team / 2)
       bring_keys<index>(shared, p, thread);
     else
       bring_values<index>(shared, p, thread - pair_team / 2, access.v16);
   } else {
-    setmaxnreg_alloc<232>();
+    setmaxnreg_alloc<224>();
     const int multiplier = static_cast<int>(threadIdx.x) - pair_team;
     bring_queries<index>(shared, p, multiplier);
     PairTeam<index> own(shared, p, any_of_warp(team == 1));
