@@ -6,8 +6,8 @@
 //         for 128. The first turns its scores into weights and hands them over through shared
 //         memory, a group of keys at a time; the second, on the same scheduler, multiplies
 //         meanwhile, so exponentials run beside FFMAs. A third team of warps brings K, turned, and
-//         V. Both teams run one text of the loop, each in step: where the two had loops of their
-//         own, a warp waited for instructions in a sixth of its time.
+//         V. Both teams run one text of the loop: where the two had loops of their own, a warp
+//         waited for instructions in a sixth of its time.
 // Limits  Of the loop's instructions 92 % are FFMAs; a block's first tile of weights and its last
 //         of outputs have no other team beside them.
 // Order   Keys ascending, one accumulator an element.
@@ -48,13 +48,13 @@ __global__ void __launch_bounds__(pair_threads, 1)
   const int thread = static_cast<int>(threadIdx.x) % pair_team;
   const int team = static_cast<int>(threadIdx.x) / pair_team;
   if (team == 0) {
-    setmaxnreg_dealloc<40>();
+    setmaxnreg_dealloc<56>();
     if (thread < pair_team / 2)
       bring_keys<index>(shared, p, thread);
     else
       bring_values<index>(shared, p, thread - pair_team / 2, access.v16);
   } else {
-    setmaxnreg_alloc<232>();
+    setmaxnreg_alloc<224>();
     const int multiplier = static_cast<int>(threadIdx.x) - pair_team;
     bring_queries<index>(shared, p, multiplier);
     PairTeam<index> own(shared, p, any_of_warp(team == 1));
@@ -111,7 +111,7 @@ std::optional<Plan<Attention>> attention_pair_make_plan(const Attention& p, cons
 
 Plan<Attention> attention_pair_plan_of(const Attention& p, const Device& device,
                                        PairSchedule schedule) {
-  schedule.heads_at_once = heads_at_once(p, p.keys * p.dim * 8);
+  schedule.order = tile_order(p, p.keys * p.dim * 8);
   Plan<Attention> plan;
   plan.time_us = plan.cost = pair_time_us(p, device, schedule);
   if (schedule.parts > 1) {

@@ -114,7 +114,7 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                      static_cast<char*>(workspace.data),
                      0,
                      0,
-                     heads_at_once(p, p.keys * padded * 8),
+                     tile_order(p, p.keys * padded * 8),
                      rows_aligned_16(p.q, p.q_strides, p.dim),
                      rows_aligned_16(p.k, p.k_strides, p.dim)};
   params.q_items = p.batch * p.heads * params.layout.q_blocks;

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[in
                  part = blockIdx.x % parts;
   const TilePosition position =
       tile_position(unit, static_cast<unsigned>(ceil_div(p.queries, S::BM)),
-                    static_cast<unsigned>(p.batch * p.heads), schedule.heads_at_once);
+                    static_cast<unsigned>(p.batch * p.heads), schedule.order);
   const AttentionHead head = head_of(p, position.of_head / p.heads, position.of_head % p.heads);
   const std::int64_t first_query = position.tile * S::BM;
   if (first_query >= head.queries) return;
@@ -161,7 +161,7 @@ std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, cons
 
 Plan<Attention> attention_tile_plan_of(const Attention& p, const Device& device,
                                        TileSchedule schedule) {
-  schedule.heads_at_once = heads_at_once(p, p.keys * p.dim * 8);
+  schedule.order = tile_order(p, p.keys * p.dim * 8);
   const TileConfig& c = tile_configs[schedule.config];
   Plan<Attention> plan;
   plan.time_us = plan.cost = tile_time_us(p, device, c, schedule.parts);

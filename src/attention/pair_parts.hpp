@@ -87,7 +87,7 @@ __device__ __forceinline__ PairTask pair_task(const Attention& p, const PairSche
   const std::int64_t unit = task.cut_unit < 0 ? block : schedule.whole + task.cut_unit;
   const TilePosition position =
       tile_position(static_cast<unsigned>(unit), static_cast<unsigned>(ceil_div(p.queries, S::BM)),
-                    static_cast<unsigned>(p.batch * p.heads), schedule.heads_at_once);
+                    static_cast<unsigned>(p.batch * p.heads), schedule.order);
   task.head = head_of(p, position.of_head / p.heads, position.of_head % p.heads);
   task.first_query = position.tile * S::BM;
   const std::int64_t queries = task.head.queries, keys = task.head.keys;

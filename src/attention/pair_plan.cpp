@@ -31,19 +31,18 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
   // The first product takes the head as it is, the second one is as wide as the configuration.
   const double dims = number(ceil_div(p.dim, c.steps)) * c.steps;
   const double tile_us = c.tile_us * (dims + c.dim) / (2.0 * c.dim);
-  const double cut_start_us = c.start_us + (s.parts > 1 ? c.merge_us : 0.0);
-  const double of_whole = c.start_us + tiles * tile_us, of_part = cut_start_us + most * tile_us;
+  const double merge_us = s.parts > 1 ? c.merge_us : 0.0;  // of the last part; others run beside
+  const double of_whole = c.start_us + tiles * tile_us, of_part = c.start_us + most * tile_us;
   const double at_a_time = device.sm_count, cut = (units - whole) * parts;
   if (p.causal == Causal::none)
     return launch_us + of_whole * std::ceil(whole / at_a_time) +
-           of_part * std::ceil(cut / at_a_time);
+           of_part * std::ceil(cut / at_a_time) + merge_us;
   // A block goes on to the last key that its last query sees; by then most of its warps wait.
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
   const double seen = std::min(1.0, share + 0.5 / tiles + 0.25 * c.rows() / number(p.keys)) * tiles;
   const double longest = whole > 0 ? of_whole : of_part;
-  const double work =
-      (whole * c.start_us + cut * cut_start_us + units * seen * tile_us) / at_a_time;
-  return launch_us + std::max(longest, work + 0.2 * longest);
+  const double work = ((whole + cut) * c.start_us + units * seen * tile_us) / at_a_time;
+  return launch_us + merge_us + std::max(longest, work + 0.1 * longest);
 }
 
 PairSchedule choose_pairs(const Attention& p, const Device& device,

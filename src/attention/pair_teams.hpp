@@ -4,6 +4,7 @@
 
 #include "attention/pair_parts.hpp"
 #include "attention/pair_product.hpp"
+#include "attention/part_merge.hpp"
 
 namespace KW_TARGET::attention {
 
@@ -52,14 +53,8 @@ struct PairSoftmax {
   }
 };
 
-// A part, where a tile's keys are cut: of each row the largest score, the sum of weights, and the
-// outputs as if there were no other keys, which lie by columns.
 template <int index>
-struct PairPartSums {
-  using S = PairParts<index>;
-  alignas(16) float o[S::D][S::BM];
-  float largest[S::BM], sum[S::BM];
-};
+using PairPartSums = PartSums<PairParts<index>::BM, PairParts<index>::D, true>;
 
 // A warp of either team. Both multiply by one text: on a scheduler that has one of each, their
 // loops would else be more instructions than its cache holds.
@@ -91,11 +86,7 @@ class PairTeam {
     Mbarrier* const empty = weighs_ ? shared_.k_empty : shared_.v_empty;
     const float* const stages = weighs_ ? shared_.k[0] : shared_.v[0];
     const auto leave_stage = [&] {
-      // A team goes in step; with loops of their own for the teams that was 3 % faster.
-      if (weighs_)
-        sync_some_threads<2, pair_team>();
-      else
-        sync_some_threads<3, pair_team>();
+      __syncwarp();
       if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(&empty[ring_.stage]);
       ring_.advance();
     };
@@ -196,23 +187,10 @@ class PairTeam {
     const bool scales = head.mask != nullptr || !(factor > 0);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      const std::int64_t query = task.first_query + own.row(i);
-      std::int64_t seen = query < head.queries
-                              ? visible_keys(p_.causal, query, head.queries, head.keys) - first_key
-                              : 0;
-      if (seen > S::BN) seen = S::BN;
-      const int last = static_cast<int>(seen);
-      const float* mask = head.mask == nullptr || last <= 0
-                              ? nullptr
-                              : head.mask + query * p_.mask_strides.row + first_key;
+      const SeenKeys seen = seen_keys<S::BN>(p_, head, task.first_query + own.row(i), first_key);
 #pragma unroll
-      for (int j = 0; j < S::TN; ++j) {
-        const int key = own.column(j);
-        const bool sees = key < last;
-        if (scales) acc_[i][j] *= factor;
-        if (mask != nullptr && sees) acc_[i][j] = fmaf(mask[key], log2_e, acc_[i][j]);
-        if (!sees) acc_[i][j] = minus_infinity();
-      }
+      for (int j = 0; j < S::TN; ++j)
+        acc_[i][j] = seen_score(seen, own.column(j), scales ? acc_[i][j] * factor : acc_[i][j]);
     }
     return scales;
   }

@@ -68,6 +68,12 @@ struct Attention {
   }
 };
 
+// In which order the blocks of a launch take tiles of queries (weights.hpp).
+struct TileOrder {
+  unsigned heads_at_once = 1;
+  bool has_late_tiles = false;
+};
+
 struct EntryRows {
   std::int64_t first, count;
 };

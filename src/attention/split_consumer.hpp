@@ -183,23 +183,13 @@ class SplitConsumer {
     const std::int64_t first_key = std::int64_t{key_tile} * block_rows;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const std::int64_t query = own_query() + 8 * r;
-      std::int64_t seen = query < head.queries
-                              ? visible_keys(p.causal, query, head.queries, head.keys) - first_key
-                              : 0;
-      if (seen > block_rows) seen = block_rows;
-      const int last = static_cast<int>(seen);
-      const float* mask = head.mask == nullptr || last <= 0
-                              ? nullptr
-                              : head.mask + query * p.mask_strides.row + first_key;
+      const SeenKeys seen = seen_keys<block_rows>(p, head, own_query() + 8 * r, first_key);
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i)
 #pragma unroll
         for (int c = 0; c < 2; ++c) {
           float& x = x_[4 * i + 2 * r + c];
-          const int key = 8 * i + lane_ % 4 * 2 + c;
-          if (mask != nullptr && key < last) x = fmaf(mask[key], log2_e, x);
-          if (key >= last) x = minus_infinity();
+          x = seen_score(seen, 8 * i + lane_ % 4 * 2 + c, x);
         }
     }
   }

@@ -29,7 +29,7 @@ __device__ __forceinline__ SplitTile split_tile(const SplitParams& params, unsig
   const Attention& p = params.p;
   const auto [of_head, tile] =
       tile_position(index, static_cast<unsigned>(params.layout.q_blocks / 2),
-                    static_cast<unsigned>(p.batch * p.heads), params.heads_at_once);
+                    static_cast<unsigned>(p.batch * p.heads), params.order);
   const std::int64_t entry = of_head / p.heads, head = of_head % p.heads;
   SplitTile found;
   found.head = head_of(p, entry, head);

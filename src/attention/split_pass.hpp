@@ -19,7 +19,7 @@ struct SplitParams {
   Layout layout;
   char* workspace;
   std::int64_t q_items, k_items;  // blocks of Q, of K and of V
-  unsigned heads_at_once;
+  TileOrder order;
   bool q16, k16;  // rows on 16-byte boundaries
 
   __device__ __forceinline__ Control& control() const {

@@ -2,18 +2,13 @@
 // workspace, and the block that comes last and merges them.
 #pragma once
 
+#include "attention/part_merge.hpp"
 #include "attention/tile_parts.hpp"
 
 namespace KW_TARGET::attention {
 
-// Sums of a part: of each row the largest score, the sum of weights and that of weights times V,
-// which lies by columns (TileFragment).
 template <int index>
-struct TilePartSums {
-  using S = TileParts<index>;
-  alignas(16) float o[S::D][S::BM];
-  float largest[S::BM], sum[S::BM];
-};
+using TilePartSums = PartSums<TileParts<index>::BM, TileParts<index>::D, false>;
 
 template <int index>
 __device__ __forceinline__ void store_part(TilePartSums<index>& to,
@@ -35,65 +30,17 @@ __device__ __forceinline__ void store_part(TilePartSums<index>& to,
   }
 }
 
-// By what a row's sums of each part are multiplied, in `factors` of [parts][rows] in shared memory.
-template <int index>
-__device__ __forceinline__ void find_factors(const TilePartSums<index>* all, int parts,
-                                             float* factors) {
-  using S = TileParts<index>;
-  for (int row = static_cast<int>(threadIdx.x); row < S::BM; row += S::threads) {
-    float largest = minus_infinity(), sum = 0;
-#pragma unroll 4
-    for (int part = 0; part < parts; ++part)
-      largest = fmaxf(largest, __ldcg(&all[part].largest[row]));
-    const float reference = reference_of(largest);
-#pragma unroll 4
-    for (int part = 0; part < parts; ++part) {
-      const float factor = rescale(__ldcg(&all[part].largest[row]), reference);
-      factors[part * S::BM + row] = factor;
-      sum = fmaf(__ldcg(&all[part].sum[row]), factor, sum);
-    }
-    for (int part = 0; part < parts; ++part) factors[part * S::BM + row] *= divisor(sum);
-  }
-}
-
-// A warp has 8 elements along the head of 16 rows: it reads and writes whole sectors. Loads of some
-// such pieces are under way at a time.
 template <int index>
 __device__ __forceinline__ void merge_parts(typename TileParts<index>::Shared& shared,
                                             const TilePartSums<index>* all, int parts,
                                             const Attention& p, const AttentionHead& head,
                                             std::int64_t first_query) {
   using S = TileParts<index>;
-  constexpr int at_once = 4, pieces = S::BM * S::D / 4 / S::threads, quads = S::BM / 4;
-  static_assert(pieces % at_once == 0 && quads % 4 == 0);
+  const int thread = static_cast<int>(threadIdx.x);
   float* const factors = shared.stages[0];
-  find_factors<index>(all, parts, factors);
+  find_factors<S::threads>(all, parts, factors, thread);
   __syncthreads();
-  for (int first = 0; first < pieces; first += at_once) {
-    float o[at_once][4] = {};
-    int row[at_once], d[at_once];
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-      const int piece = (first + i) * S::threads + static_cast<int>(threadIdx.x);
-      row[i] = (piece / 32 % (quads / 4) * 4 + piece / 8 % 4) * 4;
-      d[i] = piece / 32 / (quads / 4) * 8 + piece % 8;
-    }
-#pragma unroll 2
-    for (int part = 0; part < parts; ++part)
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        const float4 own = __ldcg(reinterpret_cast<const float4*>(&all[part].o[d[i]][row[i]]));
-        const float* const by = factors + part * S::BM + row[i];
-        o[i][0] = fmaf(own.x, by[0], o[i][0]), o[i][1] = fmaf(own.y, by[1], o[i][1]);
-        o[i][2] = fmaf(own.z, by[2], o[i][2]), o[i][3] = fmaf(own.w, by[3], o[i][3]);
-      }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i)
-#pragma unroll
-      for (int e = 0; e < 4; ++e)
-        if (first_query + row[i] + e < head.queries && d[i] < p.dim)
-          head.o[(first_query + row[i] + e) * p.o_strides.row + d[i]] = o[i][e];
-  }
+  merge_outputs<S::threads>(all, parts, factors, p, head, first_query, thread);
 }
 
 }  // namespace KW_TARGET::attention

@@ -349,23 +349,9 @@ __device__ __forceinline__ void finish_scores(float (&x)[8][TileParts<index>::TN
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const std::int64_t query = first_query + own.row(i);
-    std::int64_t seen = query < head.queries
-                            ? visible_keys(p.causal, query, head.queries, head.keys) - first_key
-                            : 0;
-    if (seen > S::BN) seen = S::BN;
-    const int last = static_cast<int>(seen);
-    const float* mask = head.mask == nullptr || last <= 0
-                            ? nullptr
-                            : head.mask + query * p.mask_strides.row + first_key;
+    const SeenKeys seen = seen_keys<S::BN>(p, head, first_query + own.row(i), first_key);
 #pragma unroll
-    for (int j = 0; j < S::TN; ++j) {
-      const int key = own.key(j);
-      const bool sees = key < last;
-      x[i][j] *= factor;
-      if (mask != nullptr && sees) x[i][j] = fmaf(mask[key], log2_e, x[i][j]);
-      if (!sees) x[i][j] = minus_infinity();
-    }
+    for (int j = 0; j < S::TN; ++j) x[i][j] = seen_score(seen, own.key(j), x[i][j] * factor);
   }
 }
 

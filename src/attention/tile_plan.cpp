@@ -32,7 +32,7 @@ double tile_time_us(const Attention& p, const Device& device, const TileConfig& 
   // A block goes on to the last key that its last query sees; by then most of its warps wait.
   const double seen = std::min(1.0, share + 0.5 / tiles + 0.25 * c.rows() / number(p.keys)) * tiles;
   const double work = units * (start_us * parts + seen * c.tile_us) / at_a_time;
-  return launch_us + std::max(longest, work + 0.2 * longest);
+  return launch_us + std::max(longest, work + 0.1 * longest);
 }
 
 TileSchedule choose_tiles(const Attention& p, const Device& device,

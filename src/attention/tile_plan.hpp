@@ -44,7 +44,7 @@ constexpr int tile_config_count = sizeof(tile_configs) / sizeof(tile_configs[0])
 // How a launch is cut: each tile of queries into so many parts of its keys.
 struct TileSchedule {
   int config = -1, parts = 1;
-  unsigned heads_at_once = 1;
+  TileOrder order = {};
 };
 
 // Tiles of queries.
