@@ -13,6 +13,7 @@ bool rowwise_plain_supports(const Rowwise& problem, const Device& device);
 bool rowwise_ring_supports(const Rowwise& problem, const Device& device);
 bool rowwise_rows_supports(const Rowwise& problem, const Device& device);
 bool rowwise_shared_supports(const Rowwise& problem, const Device& device);
+std::size_t rowwise_ring_workspace(const Rowwise& problem, const Device& device);
 std::size_t rowwise_spread_workspace(const Rowwise& problem, const Device& device);
 
 }  // namespace KW_TARGET

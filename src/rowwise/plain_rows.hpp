@@ -171,7 +171,8 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   loads.load(p, launch, part, row);
   const bool scales = !softmax && launch.scales;
   if (scales) {
-    planes.fill(p, launch.plane_packs);
+    planes.fill(p, launch.plane_packs, static_cast<int>(threadIdx.x),
+                static_cast<int>(blockDim.x));
     __syncthreads();
   }
   team.begin();

@@ -18,8 +18,8 @@ KernelList<Rowwise> rowwise_production() {
                        Role::production, Math::fp32, rowwise_plain_supports, no_workspace<Rowwise>,
                        rowwise_plain});
     kernels.push_back(
-        {"rowwise_ring", nullptr, "a plain row through rings in the shared memory of a cluster",
-         Role::production, Math::fp32, rowwise_ring_supports, no_workspace<Rowwise>, rowwise_ring});
+        {"rowwise_ring", nullptr, "a plain row through rings in the shared memory of a team of blocks",
+         Role::production, Math::fp32, rowwise_ring_supports, rowwise_ring_workspace, rowwise_ring});
   }
   kernels.push_back({"rowwise_rows", nullptr,
                      "a row in the registers of some lanes, a warp or a block", Role::production,

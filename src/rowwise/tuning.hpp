@@ -35,19 +35,19 @@ inline constexpr int plain_sm_threads = 768;       // of a multiprocessor
 inline constexpr int plain_least_lanes = 8;
 inline constexpr int plain_most_blocks = 8;  // of a cluster
 
-// Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, packs
-// of a piece, rows that a ring has at most parts of.
-inline constexpr int ring_writers = 256, ring_finders = 256, ring_piece = 768;
+// Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
+// that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.
+inline constexpr int ring_writers = 256, ring_finders = 256, ring_meeting_warps = 4;
+inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
 inline constexpr std::int64_t ring_least_bytes = 8192;  // of a row
-inline constexpr int ring_most_slots = 18, ring_most_blocks = 8, ring_rows_held = 4;
-// Pieces of gamma and beta beside them, where they leave room for a slice.
-inline constexpr int ring_scale_slots = 3;
-// What a cut costs: bytes a nanosecond of the device, and what a row takes beside its bytes.
-inline constexpr double ring_device_gbs = 3600, ring_row_ns = 1500;
-// By how much norms are slower whose cut leaves no room for gamma and beta: 0.24 to 0.29 of the
-// copy bandwidth without, 0.36 to 0.65 with (results/h200/rowwise.json, rows of 148375 elements and
-// more).
-inline constexpr double ring_without_scales_slower = 2;
+inline constexpr int ring_most_blocks = 160;            // of a team
+inline constexpr int ring_least_packs = 64;             // of a slice, where a row is shared
+// What a cut costs: bytes a nanosecond of the device and of a multiprocessor, what a block takes
+// for a row at least, from a row's first byte to its last one's room without what the bytes take
+// (alone and in a team), and gamma's and beta's planes.
+inline constexpr double ring_device_gbs = 3950, ring_sm_gbs = 45;
+inline constexpr double ring_row_ns = 700, ring_alone_ns = 2500, ring_team_ns = 4500;
+inline constexpr double ring_planes_ns = 2000;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
