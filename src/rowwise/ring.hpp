@@ -66,8 +66,7 @@ __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, r
     }
 #pragma unroll
     for (int k = 0; k < Values::each; ++k)
-      if (values.has(k * a_pack))
-        to[done + k * ring_writers] = packed_as<T>(values.v + k * a_pack);
+      if (values.has(k * a_pack)) to[done + k * ring_writers] = packed_as<T>(values.v + k * a_pack);
   });
   if (!edge.exists) return;
   float one[1] = {edge.v};
@@ -130,7 +129,7 @@ __global__ void __launch_bounds__(ring_block_threads, 1)
     ring_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ RingPlan plan,
               [[maybe_unused]] unsigned* tickets, [[maybe_unused]] WarpFound* given) {
-  if constexpr (has_cluster_rows) {
+  if constexpr (has_copy_engine) {
     auto& shared = *gpu::dynamic_shared<RingMemory>();
     if (threadIdx.x == 0) {
       for (int slot = 0; slot < plan.slots; ++slot) {
@@ -153,7 +152,8 @@ __global__ void __launch_bounds__(ring_block_threads, 1)
     else if (thread < first_meeting)
       find_ring_totals<softmax, T>(p, plan, shared, thread - ring_writers);
     else if (thread < first_filling)
-      meet_teams<softmax, T>(p, plan, shared, (thread - first_meeting) / warp_lanes, tickets, given);
+      meet_teams<softmax, T>(p, plan, shared, (thread - first_meeting) / warp_lanes, tickets,
+                             given);
     else if (thread == first_filling)
       fill_ring<T>(p, plan, shared);
   }

@@ -52,7 +52,8 @@ class RingChoice {
     for (const RingPhase& phase : plan.phases) {
       if (phase.first_row == phase.end_row) continue;
       const std::int64_t rows = phase.end_row - phase.first_row;
-      time += static_cast<double>(ceil_div(rows, std::int64_t{phase.teams})) * turn_time(plan, phase);
+      time +=
+          static_cast<double>(ceil_div(rows, std::int64_t{phase.teams})) * turn_time(plan, phase);
       if (scales_) time += ring_planes_ns;
     }
     return time;
@@ -114,10 +115,10 @@ class RingChoice {
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
-    return std::max({moved, ring_row_ns, wait / std::max(held - 1.5, 0.1)});
+    return moved + ring_row_ns + wait / std::max(held - 0.5, 0.1);
   }
 
-  const Rowwise& p_;
+  Rowwise p_;
   std::int64_t a_pack_, least_packs_;
   int blocks_;
   std::int64_t shared_bytes_;
@@ -129,16 +130,14 @@ inline int grid_of(const RingPlan& plan) {
   return std::max(of(plan.phases[0]), of(plan.phases[1]));
 }
 inline std::size_t shared_bytes_of(const RingPlan& plan, DataType type) {
-  const std::size_t planes = plan.plane_packs == 0 ? 0
-                             : type == DataType::float32
-                                 ? planes_bytes<float>(plan.plane_packs)
-                                 : planes_bytes<float16>(plan.plane_packs);
+  const std::size_t planes = plan.plane_packs == 0       ? 0
+                             : type == DataType::float32 ? planes_bytes<float>(plan.plane_packs)
+                                                         : planes_bytes<float16>(plan.plane_packs);
   return static_cast<std::size_t>(ring_planes_begin(plan)) + planes;
 }
 inline std::size_t given_bytes_of(const RingPlan& plan) {
   const RingPhase& last = plan.phases[1];
-  return static_cast<std::size_t>(last.first_found +
-                                  last.teams * last.blocks * ring_rows_given) *
+  return static_cast<std::size_t>(last.first_found + last.teams * last.blocks * ring_rows_given) *
          sizeof(WarpFound);
 }
 

@@ -44,9 +44,8 @@ struct RingFound {
   __device__ __forceinline__ RingTotal total(const Rowwise& p, float count_inverse) const {
     if constexpr (softmax) {
       return {of_softmax.largest,
-              p.op == RowwiseOp::log_softmax
-                  ? log1pf(static_cast<float>(of_softmax.sum - 1.0))
-                  : 1.0f / static_cast<float>(of_softmax.sum),
+              p.op == RowwiseOp::log_softmax ? log1pf(static_cast<float>(of_softmax.sum - 1.0))
+                                             : 1.0f / static_cast<float>(of_softmax.sum),
               0, 0};
     }
     const NormScale scale = norm_scale(of_norm, count_inverse, p.epsilon);
@@ -64,19 +63,18 @@ __device__ __forceinline__ RingTotal meet_team(const Rowwise& p, const RingTurn&
     return RingFound<softmax, ring_finding_warps>(found, ring_finding_warps, centers, count_inverse)
         .total(p, count_inverse);
   const RingSlice slice = slice_of<T>(p, phase, turn.seat.rank, turn.row);
-  const int elements =
-      slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
+  const int elements = slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
   const RingFound<softmax, ring_finding_warps> own(found, ring_finding_warps, centers,
                                                    1.0f / static_cast<float>(elements));
-  const int place = turn.seat.team * ring_rows_given + static_cast<int>(turn.round % ring_rows_given);
+  const int place =
+      turn.seat.team * ring_rows_given + static_cast<int>(turn.round % ring_rows_given);
   unsigned* const ticket = tickets + phase.first_ticket + place;
   WarpFound* const of_team = given + phase.first_found + place * phase.blocks;
   if (threadIdx.x % warp_lanes == 0) {
     of_team[turn.seat.rank] = own.as_one(elements);
     take_ticket(ticket);
   }
-  wait_for_team(ticket,
-                (turn.round / ring_rows_given + 1) * static_cast<unsigned>(phase.blocks));
+  wait_for_team(ticket, (turn.round / ring_rows_given + 1) * static_cast<unsigned>(phase.blocks));
   return RingFound<softmax, ring_most_blocks>(of_team, phase.blocks, centers, count_inverse)
       .total(p, count_inverse);
 }
@@ -93,8 +91,8 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
         if (static_cast<int>(turn.turn % ring_meeting_warps) != which) return;
         const unsigned held = turn.held();
         mbarrier_wait(&shared.found[held], turn.held_parity());
-        const RingTotal total = meet_team<softmax, T>(p, turn, shared.founds[held], tickets, given,
-                                                      count_inverse);
+        const RingTotal total =
+            meet_team<softmax, T>(p, turn, shared.founds[held], tickets, given, count_inverse);
         if (threadIdx.x % warp_lanes == 0) {
           shared.totals[held] = total;
           mbarrier_arrive(&shared.known[held]);
