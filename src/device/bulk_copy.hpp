@@ -50,4 +50,12 @@ __device__ __forceinline__ void bulk_copy([[maybe_unused]] void* to_shared,
 #endif
 }
 
+// What this thread wrote to shared memory before, copies that start after a barrier of it and the
+// thread that starts them do not overtake (PTX ISA, "fence.proxy.async").
+__device__ __forceinline__ void shared_writes_before_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 }  // namespace KW_TARGET

@@ -292,6 +292,12 @@ void BlockRunner::wait_for_cluster(Thread& thread, bool must_wait, Site site) {
   suspend(thread);
 }
 
+void BlockRunner::let_all_run(Thread& thread) {
+  make_ready(thread);
+  if (cluster_.size() > 1) let_other_blocks_run();
+  suspend(thread);
+}
+
 int BlockRunner::barrier(Thread& thread, const char* function, bool predicate, Site site) {
   if (exited_ > 0) {
     fault(thread, &site,

@@ -133,6 +133,8 @@ class BlockRunner {
   // --- for the running thread (execution.hpp)
 
   ClusterRunner& cluster() { return cluster_; }
+  // Lets all others run, of other blocks of the cluster too, before this thread looks again.
+  void let_all_run(Thread& thread);
   void wait_for_cluster(Thread& thread, bool must_wait, Site site);
   int barrier(Thread& thread, const char* function, bool predicate, Site site);
   std::uint64_t exchange(Thread& thread, std::uint64_t mask, Exchange what);

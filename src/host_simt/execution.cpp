@@ -7,6 +7,7 @@
 
 #include "host_simt/block.hpp"
 #include "host_simt/cluster.hpp"
+#include "host_simt/polling.hpp"
 
 namespace kw::host_simt {
 namespace {
@@ -83,6 +84,11 @@ void arrive_at_cluster(Site site) {
 void wait_for_cluster(Site site) {
   Thread& thread = this_thread();
   thread.runner.cluster().wait(thread, site);
+}
+
+void let_others_run() {
+  Thread& thread = this_thread();
+  thread.runner.let_all_run(thread);
 }
 
 void send_to_block(int rank, void* to, const void* from, unsigned bytes, std::uint64_t* mbarrier,

@@ -1,12 +1,14 @@
 // Plain rows in the registers of lanes, of warps, or of a cluster's warps: read once, written once.
 //
-// Idea        Blocks stay. While a thread computes one row, its part of the next one is on its way,
-//             16 bytes a load, whatever the row's boundary: so memory is read all the time, not
-//             only by those who happen to wait for it. The warps of a row meet once for each row,
-//             and a block has several rows at a time, whose warps meet apart.
-// Clusters    Each warp sends what it found to all blocks of the cluster, and waits for what all of
-//             its warps found: one meeting too.
-// Norms       Gamma and beta are in shared memory (planes.hpp), while the first row is on its way.
+// Idea        Whoever has a row reads 16 bytes a load, whatever the row's boundary. Blocks have a
+//             row for each of their teams, or a few one after the other, and end: the device starts
+//             the next ones in order, so that what is under way lies close together, which memory
+//             likes better by a tenth than blocks that stay and drift apart. Of several rows a
+//             thread's part of the next one is on its way while it computes one. The warps of a
+//             row meet once for each row, and a block's teams meet apart.
+// Clusters    Stay. Each warp sends what it found to all blocks of the cluster, and waits for what
+//             all of its warps found: one meeting too.
+// Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block.
 // Limits      A row has at most the packs of a block's threads, or those of a cluster's.
 #pragma once
 
@@ -162,25 +164,25 @@ __device__ __forceinline__ void compute_plain(const Rowwise& p,
   }
 }
 
-// The rows of one team, launch.step apart.
+// The rows of one team from `row` on, launch.step apart.
 template <bool softmax, class T, int lanes, class Team>
 __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
-                                                   int row, const PlainPart& part,
+                                                   int row, int end, const PlainPart& part,
                                                    const Planes<T>& planes, Team& team) {
   PlainLoads<softmax, T, lanes> loads;
-  loads.load(p, launch, part, row);
+  loads.load(p, launch, part, row, end);
   const bool scales = !softmax && launch.scales;
   if (scales) {
-    planes.fill(p, launch.plane_packs);
+    planes.fill(p, launch.plane_packs, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
     __syncthreads();
   }
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
   // Lanes of a warp go on together: the last ones may have no row.
   const int behind = lanes == warp_lanes ? 0 : static_cast<int>(threadIdx.x) % warp_lanes / lanes;
-  for (; row - behind < launch.rows; row += launch.step) {
+  for (; row - behind < end; row += launch.step) {
     PlainValues<softmax, T, lanes> values(loads, part);
-    loads.load(p, launch, part, row + launch.step);
+    loads.load(p, launch, part, row + launch.step, end);
     compute_plain(p, values, planes, scales, count_inverse, team);
     values.store(p, launch, row);
   }
@@ -192,10 +194,10 @@ __global__ void __launch_bounds__(plain_threads, 2)
     plain_rows_of_lanes(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   const auto thread = static_cast<int>(threadIdx.x);
-  const int rows_at_once = static_cast<int>(blockDim.x) / lanes;
+  const int first = static_cast<int>(blockIdx.x) * launch.block_rows;
   AloneTeam team;
   compute_plain_rows<softmax, T, lanes>(
-      p, launch, static_cast<int>(blockIdx.x) * rows_at_once + thread / lanes,
+      p, launch, first + thread / lanes, min(launch.rows, first + launch.block_rows),
       {0, lanes * plain_packs<T>, thread % lanes, true}, Planes<T>(0, launch.plane_packs, 0), team);
 }
 
@@ -208,10 +210,10 @@ __global__ void __launch_bounds__(plain_threads, 2)
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int which = warp / launch.warps, of_row = warp % launch.warps;
-  const int teams = static_cast<int>(blockDim.x) / (launch.warps * warp_lanes);
+  const int first = static_cast<int>(blockIdx.x) * launch.block_rows;
   WarpsTeam team = {&memory, &launch, warp - of_row};
   compute_plain_rows<softmax, T, warp_lanes>(
-      p, launch, static_cast<int>(blockIdx.x) * teams + which,
+      p, launch, first + which, min(launch.rows, first + launch.block_rows),
       {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0},
       Planes<T>(0, launch.plane_packs, 0), team);
 }
@@ -221,7 +223,7 @@ template <bool softmax, class T>
 __global__ void __launch_bounds__(plain_cluster_threads, 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
-  if constexpr (has_cluster_rows) {
+  if constexpr (has_copy_engine) {
     auto& memory = *gpu::dynamic_shared<FoundInCluster>();
     if (threadIdx.x == 0) {
       for (Mbarrier& half : memory.received) mbarrier_init(&half, 1);
@@ -234,7 +236,7 @@ __global__ void __launch_bounds__(plain_cluster_threads, 1)
     const int place = rank * launch.warps + warp;
     ClusterWarpsTeam team = {&memory, &launch, place};
     compute_plain_rows<softmax, T, warp_lanes>(
-        p, launch, cluster_index(),
+        p, launch, cluster_index(), launch.rows,
         {place * launch.part_packs, launch.part_packs, lane, place == 0},
         Planes<T>(sizeof(FoundInCluster), launch.plane_packs,
                   rank * launch.plane_packs * a_pack_of<T>),

@@ -38,11 +38,11 @@ struct PlainLoads {
   std::uint32_t edge[edges];
 
   __device__ __forceinline__ void load(const Rowwise& p, const PlainLaunch& launch,
-                                       const PlainPart& part, int row) {
+                                       const PlainPart& part, int row, int end) {
     const auto* const x = reinterpret_cast<const T*>(
         static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx);
     cut = {0, 0, 0};
-    if (row < launch.rows) cut = cut_row<T>(x, launch.cols);
+    if (row < end) cut = cut_row<T>(x, launch.cols);
     const int left = min(cut.packs - part.warp_first, part.most);
     const auto* const from =
         reinterpret_cast<const uint4*>(x + cut.head) + (part.warp_first + part.lane);

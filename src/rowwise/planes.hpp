@@ -39,9 +39,8 @@ struct Planes {
   }
   __device__ __forceinline__ int first_plane() const { return begin + 2 * a_pack * pair_bytes; }
 
-  // Of so many packs from the first column on, by all threads of the block, a pack at a time.
-  __device__ __forceinline__ void fill(const Rowwise& p, int packs) const {
-    const auto threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+  // Of so many packs from the first column on, by so many threads, a pack at a time.
+  __device__ __forceinline__ void fill(const Rowwise& p, int packs, int thread, int threads) const {
     const auto cols = static_cast<int>(p.cols);
 #pragma unroll 2
     for (int i = thread; i <= packs; i += threads) {

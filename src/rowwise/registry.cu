@@ -13,13 +13,20 @@ bool looks_at_rows(const Rowwise& p, const Device&) { return p.op != RowwiseOp::
 KernelList<Rowwise> rowwise_production() {
   KernelList<Rowwise> kernels;
   if constexpr (gpu::has_nvidia_kernels) {
+    kernels.push_back(
+        {"rowwise_tile", nullptr, "tiles of short rows in shared memory, a warp alone with each",
+         Role::production, Math::fp32, rowwise_tile_supports, no_workspace<Rowwise>, rowwise_tile});
     kernels.push_back({"rowwise_plain", nullptr,
-                       "a plain row in packs in the registers of lanes or a block",
+                       "a plain row in packs in the registers of lanes or of warps",
                        Role::production, Math::fp32, rowwise_plain_supports, no_workspace<Rowwise>,
                        rowwise_plain});
-    kernels.push_back(
-        {"rowwise_ring", nullptr, "a plain row through rings in the shared memory of a cluster",
-         Role::production, Math::fp32, rowwise_ring_supports, no_workspace<Rowwise>, rowwise_ring});
+    kernels.push_back({.name = "rowwise_ring",
+                       .parent = nullptr,
+                       .idea = "a plain row through rings in the shared memory of a team of blocks",
+                       .role = Role::production,
+                       .math = Math::fp32,
+                       .make_plan = rowwise_ring_make_plan,
+                       .launch_plan = rowwise_ring_launch_plan});
   }
   kernels.push_back({"rowwise_rows", nullptr,
                      "a row in the registers of some lanes, a warp or a block", Role::production,

@@ -1,58 +1,39 @@
-// Long plain rows: a row through the shared memory of a cluster of blocks, read once, written once.
+// Long plain rows: a row through the shared memory of a team of blocks, read once, written once.
 //
-// Idea        Each block has a slice of its cluster's row, and of every row that the cluster takes
-//             after it. One warp has the copy engine bring pieces of it into a ring, as far ahead
-//             as the ring has room, also of the rows to come. Some warps find the totals of a slice
-//             as its pieces come, and give them to the cluster's other blocks; others, a row
-//             behind, write the slices of which the row's totals are there, piece by piece, each of
-//             which makes room for the next one. So nobody who writes waits for one who reads, and
-//             memory does both all the time.
+// Idea        All blocks of the launch run at once, one on each multiprocessor, in teams. A block
+//             has a slice of its team's row, and of every row that the team takes after it. One
+//             warp has the copy engine bring pieces of it into a ring, as far ahead as the ring
+//             has room, also of the rows to come. Some warps find the totals of a slice as its
+//             pieces come; some meet the team's other blocks (ring_meeting.hpp); others, rows
+//             behind, write the slices of which the row's totals are there, piece by piece, each
+//             of which makes room for the next one. So nobody who writes waits for one who reads,
+//             and memory does both all the time.
+// Phases      Rows that fill whole rounds of small teams go first; the rest are a larger team's
+//             each, so that all multiprocessors have a part of them too.
+// Norms       A block's slice is of the same columns in all rows: gamma and beta of these are in
+//             shared memory (planes.hpp).
 // Edges       A row's elements outside of packs (packs.hpp) are of the first block's threads.
-// Order       Totals are merged by each warp in the warps' order.
-// Limits      A slice is in a ring as a whole, 204 KiB; clusters have up to eight blocks.
+// Order       Totals are merged by each block in the same order.
+// Limits      Two slices and gamma and beta of one fit a block's shared memory.
 #pragma once
 
+#include "rowwise/planes.hpp"
+#include "rowwise/ring_meeting.hpp"
 #include "rowwise/ring_totals.hpp"
 
 namespace KW_TARGET::rowwise {
 
-// This thread's edge of a row.
-template <class T>
-struct RingEdge {
-  bool exists;
-  int at;
-  float v;
-
-  __device__ __forceinline__ void load(const Rowwise& p, const RingSlice& slice, int rank,
-                                       int thread) {
-    exists = rank == 0 && thread < slice.cut.edges;
-    at = slice.cut.edge<T>(thread);
-    v = exists ? to_value((static_cast<const T*>(p.x) + slice.row * p.ldx)[at]) : 0.0f;
-  }
-};
-
-// Rows of a cluster, one after the other: body(row of the ring, its edge, how many came before).
-template <class T, int threads, class Body>
-__device__ __forceinline__ void each_ring_row(const Rowwise& p, const RingCut& ring,
-                                              RingMemory& shared, int rank, int thread,
-                                              const Body& body) {
-  RingPlace place;
-  unsigned turn = 0;
-  for (std::int64_t row = cluster_index(); row < p.rows; row += ring.clusters, ++turn) {
-    const RingSlice slice = slice_of<T>(p, ring, rank, row);
-    RingEdge<T> edge;
-    edge.load(p, slice, rank, thread);
-    body(RingRow<T, threads>{ring, shared, slice, place, thread}, edge, turn);
-    place.advance(ring.slots, slice.pieces());
-  }
-}
-
 template <bool softmax, class T>
-__device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingCut& ring,
-                                                 RingMemory& shared, int rank, int thread) {
-  each_ring_row<T, ring_finders>(
-      p, ring, shared, rank, thread,
-      [&](const RingRow<T, ring_finders>& row, const RingEdge<T>& edge, unsigned turn) {
+__device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPlan& plan,
+                                                 RingMemory& shared, int thread) {
+  RingPlace place;
+  each_ring_turn(
+      plan, [](const RingPhase&, const RingSeat&) {},
+      [&](const RingTurn& turn) {
+        const int rank = turn.seat.rank;
+        const RingRow<T, ring_finders> row = {
+            plan, shared, slice_of<T>(p, turn.phase, rank, turn.row), place, thread};
+        const RingEdge<T> edge(p, row.slice, rank, thread);
         WarpFound own;
         if constexpr (softmax)
           own = softmax_of_slice(row, edge.v, edge.exists);
@@ -60,137 +41,121 @@ __device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingCut
           own = norm_of_slice<true>(row, edge.v, edge.exists);
         else
           own = norm_of_slice<false>(row, edge.v, edge.exists);
-        const unsigned slot = turn % ring_rows_found;
-        if (thread == 0)
-          mbarrier_arrive_expecting(
-              &shared.received[slot],
-              static_cast<unsigned>(ring.blocks * ring_finding_warps) * sizeof(WarpFound));
-        const int lane = thread % warp_lanes;
-        if (lane < ring.blocks)
-          send_to_block(lane, &shared.found[slot][rank * ring_finding_warps + thread / warp_lanes],
-                        own, &shared.received[slot]);
+        if (thread % warp_lanes != 0) return;
+        shared.founds[turn.held()][thread / warp_lanes] = own;
+        mbarrier_arrive(&shared.found[turn.held()]);
       });
 }
 
-// Whence gamma and beta come.
-enum class Scales { none, memory, ring };
-
 // finish(v) makes y of the values v, but for gamma and beta.
-template <Scales scales, class T, class Finish>
+template <bool scales, class T, class Finish>
 __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, ring_writers>& row,
-                                            const RingEdge<T>& edge, RingPlace& scale_place,
+                                            const RingEdge<T>& edge, const Planes<T>& planes,
                                             const Finish& finish) {
   using Values = RingValues<T, ring_writers>;
   constexpr int a_pack = Values::a_pack;
   auto* const y = static_cast<T*>(p.y) + row.slice.row * p.ldy;
   auto* const to = reinterpret_cast<uint4*>(y + row.slice.cut.head) + row.slice.begin + row.thread;
   row.each_piece(0.0f, [&](Values& values, int done, int slot) {
-    row.release(slot);
-    const int first = row.slice.cut.head + (row.slice.begin + done + row.thread) * a_pack;
+    arrive_as_warp(&row.shared.empty[slot]);
     finish(values.v);
-    if constexpr (scales == Scales::ring)
-      mbarrier_wait(&row.shared.scales_full[scale_place.slot], scale_place.turn);
+    if constexpr (scales) {
+      planes.template scale<Values::each, ring_writers>(
+          row.slice.cut.head, done + row.thread, [&](int k) { return values.has(k * a_pack); },
+          values.v);
+    }
 #pragma unroll
-    for (int k = 0; k < Values::each; ++k) {
-      if (!values.has(k * a_pack)) continue;
-      float* const v = values.v + k * a_pack;
-      const int column = first + k * ring_writers * a_pack, at = row.thread + k * ring_writers;
-      if constexpr (scales != Scales::none) {
-        PackScale<T> scale;
-        if constexpr (scales == Scales::ring) {
-          scale.load(p, column, row.shared.scales(row.ring, scale_place.slot, 0) + at,
-                     row.shared.scales(row.ring, scale_place.slot, 1) + at);
-        } else {
-          scale.load(p, column);
-        }
-        scale.apply(p, v);
-      }
-      to[done + k * ring_writers] = packed_as<T>(v);
-    }
-    if constexpr (scales == Scales::ring) {
-      row.release_to(&row.shared.scales_empty[scale_place.slot]);
-      scale_place.advance(ring_scale_slots);
-    }
+    for (int k = 0; k < Values::each; ++k)
+      if (values.has(k * a_pack)) to[done + k * ring_writers] = packed_as<T>(values.v + k * a_pack);
   });
   if (!edge.exists) return;
   float one[1] = {edge.v};
   finish(one);
-  if constexpr (scales != Scales::none) scale_one<T>(p, edge.at, one);
+  if constexpr (scales) planes.scale_edge(row.slice.cut, row.thread, one);
   store_one(y + edge.at, one[0]);
 }
 
 template <bool softmax, class T>
-__device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingCut& ring,
-                                                RingMemory& shared, int rank, int thread) {
-  const int warps = ring.blocks * ring_finding_warps;
-  const float count_inverse = 1.0f / static_cast<float>(p.cols);
-  RingPlace scale_place;
-  each_ring_row<T, ring_writers>(
-      p, ring, shared, rank, thread,
-      [&](const RingRow<T, ring_writers>& row, const RingEdge<T>& edge, unsigned turn) {
-        const unsigned slot = turn % ring_rows_found;
-        mbarrier_wait(&shared.received[slot], turn / ring_rows_found % 2);
-        const WarpFound* const found = shared.found[slot];
-        if constexpr (softmax) {
-          const FoundSoftmax total = merge_softmax<double, ring_most_found>(found, warps);
-          if (p.op == RowwiseOp::log_softmax) {
-            const float by = log1pf(static_cast<float>(total.sum - 1.0));
-            write_slice<Scales::none>(p, row, edge, scale_place, [&](auto& v) {
-              for (float& each : v) each = (each - total.largest) - by;
-            });
-          } else {
-            const float by = 1.0f / static_cast<float>(total.sum);
-            write_slice<Scales::none>(p, row, edge, scale_place, [&](auto& v) {
-              for (float& each : v) each = exp_of(each - total.largest, true) * by;
-            });
-          }
-        } else {
-          const bool centers = p.op == RowwiseOp::layer_norm;
-          const FoundNorm<double> total =
-              merge_norm<double, ring_most_found>(found, warps, centers, count_inverse);
-          const NormScale scale = norm_scale(total, count_inverse, p.epsilon);
-          const auto finish = [&](auto& v) {
-            for (float& each : v) each = fmaf(each - total.near, scale.by, scale.shift);
-          };
-          if (ring.has_scales)
-            write_slice<Scales::ring>(p, row, edge, scale_place, finish);
-          else if (p.gamma != nullptr || p.beta != nullptr)
-            write_slice<Scales::memory>(p, row, edge, scale_place, finish);
-          else
-            write_slice<Scales::none>(p, row, edge, scale_place, finish);
-        }
+__device__ __forceinline__ void write_row(const Rowwise& p, const RingRow<T, ring_writers>& row,
+                                          const RingEdge<T>& edge, const Planes<T>& planes,
+                                          const RingTotal& total) {
+  if constexpr (softmax) {
+    if (p.op == RowwiseOp::log_softmax) {
+      write_slice<false>(p, row, edge, planes, [&](auto& v) {
+        for (float& each : v) each = (each - total.x) - total.y;
+      });
+    } else {
+      write_slice<false>(p, row, edge, planes, [&](auto& v) {
+        for (float& each : v) each = exp_of(each - total.x, true) * total.y;
+      });
+    }
+  } else {
+    const auto finish = [&](auto& v) {
+      for (float& each : v) each = fmaf(each - total.x, total.y, total.z);
+    };
+    if (row.plan.plane_packs > 0)
+      write_slice<true>(p, row, edge, planes, finish);
+    else
+      write_slice<false>(p, row, edge, planes, finish);
+  }
+}
+
+template <bool softmax, class T>
+__device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingPlan& plan,
+                                                RingMemory& shared, int thread) {
+  RingPlace place;
+  Planes<T> planes(ring_planes_begin(plan), plan.plane_packs, 0);
+  each_ring_turn(
+      plan,
+      [&](const RingPhase& phase, const RingSeat& seat) {
+        if (softmax || plan.plane_packs == 0) return;
+        planes.first = slice_begin(phase, seat.rank) * a_pack_of<T>;
+        sync_some_threads<1, ring_writers>();  // nobody reads those of the phase before
+        planes.fill(p, plan.plane_packs, thread, ring_writers);
+        sync_some_threads<1, ring_writers>();
+      },
+      [&](const RingTurn& turn) {
+        const RingRow<T, ring_writers> row = {
+            plan, shared, slice_of<T>(p, turn.phase, turn.seat.rank, turn.row), place, thread};
+        const RingEdge<T> edge(p, row.slice, turn.seat.rank, thread);
+        mbarrier_wait(&shared.known[turn.held()], turn.held_parity());
+        write_row<softmax, T>(p, row, edge, planes, shared.totals[turn.held()]);
+        arrive_as_warp(&shared.written[turn.held()]);
       });
 }
 
 template <bool softmax, class T>
 __global__ void __launch_bounds__(ring_block_threads, 1)
     ring_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
-              [[maybe_unused]] const __grid_constant__ RingCut ring) {
-  if constexpr (has_cluster_rows) {
+              [[maybe_unused]] const __grid_constant__ RingPlan plan,
+              [[maybe_unused]] unsigned* tickets, [[maybe_unused]] WarpFound* given) {
+  if constexpr (has_copy_engine) {
     auto& shared = *gpu::dynamic_shared<RingMemory>();
     if (threadIdx.x == 0) {
-      for (int slot = 0; slot < ring.slots; ++slot) {
+      for (int slot = 0; slot < plan.slots; ++slot) {
         mbarrier_init(&shared.full[slot], 1);
-        mbarrier_init(&shared.empty[slot], ring_writers / warp_lanes);
+        mbarrier_init(&shared.empty[slot], ring_writing_warps);
       }
-      for (Mbarrier& each : shared.scales_full) mbarrier_init(&each, 1);
-      for (Mbarrier& each : shared.scales_empty) mbarrier_init(&each, ring_writers / warp_lanes);
-      for (Mbarrier& each : shared.received) mbarrier_init(&each, 1);
+      for (int held = 0; held < ring_rows_held; ++held) {
+        mbarrier_init(&shared.found[held], ring_finding_warps);
+        mbarrier_init(&shared.known[held], 1);
+        mbarrier_init(&shared.written[held], ring_writing_warps);
+      }
       mbarrier_init_is_done();
     }
-    const int rank = rank_in_cluster();
-    arrive_at_cluster();
     __syncthreads();
-    wait_for_cluster();
     const auto thread = static_cast<int>(threadIdx.x);
+    constexpr int first_meeting = ring_writers + ring_finders;
+    constexpr int first_filling = first_meeting + ring_meeting_threads;
     if (thread < ring_writers)
-      write_ring_rows<softmax, T>(p, ring, shared, rank, thread);
-    else if (thread < ring_writers + ring_finders)
-      find_ring_totals<softmax, T>(p, ring, shared, rank, thread - ring_writers);
-    else if (thread == ring_writers + ring_finders)
-      fill_ring<T>(p, ring, shared, rank);
-    else if (thread == ring_writers + ring_finders + warp_lanes && ring.has_scales)
-      fill_scales<T>(p, ring, shared, rank);
+      write_ring_rows<softmax, T>(p, plan, shared, thread);
+    else if (thread < first_meeting)
+      find_ring_totals<softmax, T>(p, plan, shared, thread - ring_writers);
+    else if (thread < first_filling)
+      meet_teams<softmax, T>(p, plan, shared, (thread - first_meeting) / warp_lanes, tickets,
+                             given);
+    else if (thread == first_filling)
+      fill_ring<T>(p, plan, shared);
   }
 }
 

@@ -2,47 +2,43 @@
 // a warp fills it, and how the others read it piece by piece.
 #pragma once
 
+#include <cstddef>
+
 #include "device/bulk_copy.hpp"
-#include "device/cluster.hpp"
 #include "rowwise/plain_totals.hpp"
+#include "rowwise/ring_plan.hpp"
 #include "rowwise/tuning.hpp"
 
 namespace KW_TARGET::rowwise {
 
-struct RingCut {
-  int blocks;       // of a cluster
-  int clusters;     // of the launch: each has rows so many apart
-  int slice_packs;  // of a block
-  int slots;        // of the ring
-  bool has_scales;  // and a ring of gamma and beta
-};
-
-// Threads of a block: those that write, those that find totals, and a warp for each ring, which
-// fills it.
-constexpr int ring_block_threads = ring_writers + ring_finders + 2 * warp_lanes;
+// Threads of a block: those that write, those that find totals, the warps that meet the team's
+// other blocks, and one that fills the ring.
+constexpr int ring_meeting_threads = ring_meeting_warps * warp_lanes;
+constexpr int ring_block_threads = ring_writers + ring_finders + ring_meeting_threads + warp_lanes;
+constexpr int ring_writing_warps = ring_writers / warp_lanes;
 constexpr int ring_finding_warps = ring_finders / warp_lanes;
-constexpr int ring_most_found = ring_most_blocks * ring_finding_warps;
 
-// Rows whose totals may be under way at once. A ring has parts of at most ring_rows_held rows, from
-// the one that is written on. So whoever sends row q has written row q - ring_rows_held, for which
-// it had the totals of all blocks; each of these, to have sent them, has written, and so read, the
-// totals of all rows up to q - 2 ring_rows_held.
-constexpr int ring_rows_found = 2 * ring_rows_held;
+// A ring has parts of at most ring_rows_held rows, from the one that is written on. So who finds
+// totals of row q has them of all rows up to q - ring_rows_held written, and nobody of its block
+// reads what was found of those any more. Who gives row q to the team had the totals of row
+// q - ring_rows_held, for which the whole team gave it; so the whole team has written, and read
+// what was found of, all rows up to q - 2 ring_rows_held.
+constexpr int ring_rows_given = 2 * ring_rows_held;
+
+// What the values of a row become y with: of a softmax {largest, 1 / sum or the sum's logarithm},
+// of a norm {near, by, shift}.
+using RingTotal = float4;
+
 struct RingMemory {
   Mbarrier full[ring_most_slots], empty[ring_most_slots];
-  Mbarrier scales_full[ring_scale_slots], scales_empty[ring_scale_slots];
-  Mbarrier received[ring_rows_found];
-  WarpFound found[ring_rows_found][ring_most_found];
-  // Slots of ring_piece packs; behind them, slots of gamma's and beta's packs for a piece.
-  alignas(128) uint4 pieces[1];
-
-  __device__ __forceinline__ uint4* scales(const RingCut& ring, int slot, int vector) {
-    return pieces + ring.slots * ring_piece + (2 * slot + vector) * (ring_piece + 1);
-  }
+  Mbarrier found[ring_rows_held], known[ring_rows_held], written[ring_rows_held];
+  WarpFound founds[ring_rows_held][ring_finding_warps];
+  RingTotal totals[ring_rows_held];
+  alignas(128) uint4 pieces[1];  // of each slot; gamma's and beta's planes behind them
 };
-inline std::size_t ring_bytes(int slots, bool has_scales) {
-  const int scales = has_scales ? ring_scale_slots * 2 * (ring_piece + 1) : 0;
-  return sizeof(RingMemory) + static_cast<std::size_t>(slots * ring_piece + scales) * pack_bytes;
+constexpr int ring_pieces_begin = offsetof(RingMemory, pieces);
+KW_HOST_DEVICE constexpr int ring_planes_begin(const RingPlan& plan) {
+  return ring_pieces_begin + plan.slots * plan.piece * pack_bytes;
 }
 
 // A block's slice of a row.
@@ -50,17 +46,55 @@ struct RingSlice {
   std::int64_t row;
   RowCut cut;
   int begin, packs;  // of the row's packs
-
-  __device__ __forceinline__ int pieces() const { return (packs + ring_piece - 1) / ring_piece; }
 };
+struct RingSeat {
+  int team, rank;
+};
+__device__ __forceinline__ RingSeat seat_in(const RingPhase& phase) {
+  const int block = static_cast<int>(blockIdx.x), team = block / phase.blocks;
+  return {team, block - team * phase.blocks};
+}
+__device__ __forceinline__ int slice_begin(const RingPhase& phase, int rank) {
+  return rank * phase.packs + min(rank, phase.one_more);
+}
 template <class T>
-__device__ __forceinline__ RingSlice slice_of(const Rowwise& p, const RingCut& ring, int rank,
+__device__ __forceinline__ RingSlice slice_of(const Rowwise& p, const RingPhase& phase, int rank,
                                               std::int64_t row) {
   const RowCut cut =
       cut_row<T>(static_cast<const char*>(p.x) + row * p.ldx * static_cast<std::int64_t>(sizeof(T)),
                  static_cast<int>(p.cols));
-  const int begin = rank * ring.slice_packs, left = cut.packs - begin;
-  return {row, cut, begin, left < 0 ? 0 : left < ring.slice_packs ? left : ring.slice_packs};
+  const int begin = slice_begin(phase, rank);
+  const int end = rank + 1 == phase.blocks ? cut.packs : slice_begin(phase, rank + 1);
+  return {row, cut, begin, end - begin};
+}
+
+// A row of this block: the how-many-th of the launch, and of its phase.
+struct RingTurn {
+  const RingPhase& phase;
+  RingSeat seat;
+  std::int64_t row;
+  unsigned turn, round;
+
+  __device__ __forceinline__ unsigned held() const { return turn % ring_rows_held; }
+  __device__ __forceinline__ unsigned held_parity() const { return turn / ring_rows_held % 2; }
+};
+// begin(phase, seat) before a phase of which this block has rows, body(turn) for each of them.
+template <class Begin, class Body>
+__device__ __forceinline__ void each_ring_turn(const RingPlan& plan, const Begin& begin,
+                                               const Body& body) {
+  unsigned turn = 0;
+#pragma unroll 1
+  for (int f = 0; f < 2; ++f) {
+    const RingPhase& phase = plan.phases[f];
+    if (phase.first_row == phase.end_row) continue;
+    const RingSeat seat = seat_in(phase);
+    if (seat.team >= phase.teams) continue;
+    begin(phase, seat);
+    unsigned round = 0;
+#pragma unroll 1
+    for (std::int64_t row = phase.first_row + seat.team; row < phase.end_row; row += phase.teams)
+      body(RingTurn{phase, seat, row, turn++, round++});
+  }
 }
 
 // Which slot of the ring is next, and how often it was filled.
@@ -68,93 +102,44 @@ struct RingPlace {
   int slot = 0;
   unsigned turn = 0;
 
-  __device__ __forceinline__ void advance(int slots, int by = 1) {
-    slot += by;
-    if (slot >= slots) slot -= slots, turn ^= 1;
+  __device__ __forceinline__ void advance(int slots) {
+    if (++slot == slots) slot = 0, turn ^= 1;
   }
 };
 
+// By one thread.
 template <class T>
-__device__ __forceinline__ void fill_ring(const Rowwise& p, const RingCut& ring, RingMemory& shared,
-                                          int rank) {
-  constexpr int a_pack = a_pack_of<T>;
+__device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan,
+                                          RingMemory& shared) {
   RingPlace place;
   bool was_filled = false;
-  for (std::int64_t row = cluster_index(); row < p.rows; row += ring.clusters) {
-    const RingSlice slice = slice_of<T>(p, ring, rank, row);
-    const char* from =
-        static_cast<const char*>(p.x) +
-        (row * p.ldx + slice.cut.head + static_cast<std::int64_t>(slice.begin) * a_pack) *
-            static_cast<std::int64_t>(sizeof(T));
-    for (int done = 0; done < slice.packs; done += ring_piece) {
-      const int packs = min(slice.packs - done, ring_piece);
-      if (was_filled) mbarrier_wait(&shared.empty[place.slot], place.turn ^ 1);
-      mbarrier_arrive_expecting(&shared.full[place.slot],
-                                static_cast<unsigned>(packs * pack_bytes));
-      bulk_copy(shared.pieces + place.slot * ring_piece, from,
-                static_cast<unsigned>(packs * pack_bytes), &shared.full[place.slot]);
-      from += ring_piece * pack_bytes;
-      place.advance(ring.slots);
-      was_filled = was_filled || place.slot == 0;
-    }
-  }
-}
-
-// Memory's packs that hold a piece's columns of gamma or beta, but for those that are not the
-// vector's as a whole; column `first` is the piece's first.
-template <class T>
-struct VectorCover {
-  const char* from = nullptr;
-  int skipped = 0, bytes = 0;  // before `from`, and from there
-
-  __device__ __forceinline__ void set(const void* vector, int first, int packs, int cols) {
-    constexpr std::intptr_t mask = pack_bytes - 1;
-    const auto begin = reinterpret_cast<std::intptr_t>(vector);
-    const std::intptr_t end = (begin + cols * static_cast<std::intptr_t>(sizeof(T))) & ~mask;
-    const std::intptr_t wanted = begin + first * static_cast<std::intptr_t>(sizeof(T));
-    const std::intptr_t low = wanted & ~mask, high = (wanted + packs * pack_bytes + mask) & ~mask;
-    const std::intptr_t lowest = (begin + mask) & ~mask;
-    const std::intptr_t whole = low > lowest ? low : lowest, stop = high < end ? high : end;
-    if (stop <= whole) return;
-    from = static_cast<const char*>(vector) + (whole - begin);
-    skipped = static_cast<int>(whole - low);
-    bytes = static_cast<int>(stop - whole);
-  }
-  __device__ __forceinline__ void copy(uint4* to, Mbarrier* full) const {
-    if (bytes == 0) return;
-    bulk_copy(reinterpret_cast<char*>(to) + skipped, from, static_cast<unsigned>(bytes), full);
-  }
-};
-
-// Gamma and beta for each piece, in the order in which they are written.
-template <class T>
-__device__ __forceinline__ void fill_scales(const Rowwise& p, const RingCut& ring,
-                                            RingMemory& shared, int rank) {
-  RingPlace place;
-  bool was_filled = false;
-  for (std::int64_t row = cluster_index(); row < p.rows; row += ring.clusters) {
-    const RingSlice slice = slice_of<T>(p, ring, rank, row);
-    for (int done = 0; done < slice.packs; done += ring_piece) {
-      const int packs = min(slice.packs - done, ring_piece);
-      const int first = slice.cut.head + (slice.begin + done) * a_pack_of<T>;
-      if (was_filled) mbarrier_wait(&shared.scales_empty[place.slot], place.turn ^ 1);
-      Mbarrier* const full = &shared.scales_full[place.slot];
-      VectorCover<T> of_gamma, of_beta;
-      if (p.gamma != nullptr) of_gamma.set(p.gamma, first, packs, static_cast<int>(p.cols));
-      if (p.beta != nullptr) of_beta.set(p.beta, first, packs, static_cast<int>(p.cols));
-      mbarrier_arrive_expecting(full, static_cast<unsigned>(of_gamma.bytes + of_beta.bytes));
-      of_gamma.copy(shared.scales(ring, place.slot, 0), full);
-      of_beta.copy(shared.scales(ring, place.slot, 1), full);
-      place.advance(ring_scale_slots);
-      was_filled = was_filled || place.slot == 0;
-    }
-  }
+  each_ring_turn(
+      plan, [](const RingPhase&, const RingSeat&) {},
+      [&](const RingTurn& turn) {
+        const RingSlice slice = slice_of<T>(p, turn.phase, turn.seat.rank, turn.row);
+        const char* from =
+            static_cast<const char*>(p.x) +
+            (turn.row * p.ldx + slice.cut.head) * static_cast<std::int64_t>(sizeof(T)) +
+            static_cast<std::int64_t>(slice.begin) * pack_bytes;
+        if (turn.turn >= ring_rows_held)
+          mbarrier_wait(&shared.written[turn.held()], turn.held_parity() ^ 1);
+        for (int done = 0; done < slice.packs; done += plan.piece) {
+          const auto bytes =
+              static_cast<unsigned>(min(slice.packs - done, plan.piece) * pack_bytes);
+          if (was_filled) mbarrier_wait(&shared.empty[place.slot], place.turn ^ 1);
+          mbarrier_arrive_expecting(&shared.full[place.slot], bytes);
+          bulk_copy(shared.pieces + place.slot * plan.piece, from, bytes, &shared.full[place.slot]);
+          from += plan.piece * pack_bytes;
+          place.advance(plan.slots);
+          was_filled = was_filled || place.slot == 0;
+        }
+      });
 }
 
 // A thread's packs of a piece.
 template <class T, int threads>
 struct RingValues {
-  static constexpr int a_pack = a_pack_of<T>, each = ring_piece / threads;
+  static constexpr int a_pack = a_pack_of<T>, each = ring_most_piece / threads;
   static constexpr int count = each * a_pack;
   float v[count];
   int thread, packs;  // of the piece
@@ -175,35 +160,49 @@ struct RingValues {
   }
 };
 
-// One row of a block: where its pieces are.
+// One slice of a block, for `threads` of its threads: where its pieces are.
 template <class T, int threads>
 struct RingRow {
   using Values = RingValues<T, threads>;
-  const RingCut& ring;
+  const RingPlan& plan;
   RingMemory& shared;
   RingSlice slice;
-  RingPlace place;  // of the first piece
-  int thread;       // of so many
+  RingPlace& place;  // of the next piece
+  int thread;        // of so many
 
   // body(values, the piece's first pack, its slot), of each piece of the slice.
   template <class Body>
   __device__ __forceinline__ void each_piece(float absent, const Body& body) const {
-    RingPlace at = place;
 #pragma unroll 1
-    for (int done = 0; done < slice.packs; done += ring_piece) {
-      mbarrier_wait(&shared.full[at.slot], at.turn);
+    for (int done = 0; done < slice.packs; done += plan.piece) {
+      mbarrier_wait(&shared.full[place.slot], place.turn);
       Values values;
-      values.load(shared.pieces + at.slot * ring_piece, thread, min(slice.packs - done, ring_piece),
-                  absent);
-      body(values, done, at.slot);
-      at.advance(ring.slots);
+      values.load(shared.pieces + place.slot * plan.piece, thread,
+                  min(slice.packs - done, plan.piece), absent);
+      body(values, done, place.slot);
+      place.advance(plan.slots);
     }
   }
-  __device__ __forceinline__ void release(int slot) const { release_to(&shared.empty[slot]); }
-  __device__ __forceinline__ void release_to(Mbarrier* empty) const {
-    __syncwarp();
-    if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(empty);
-  }
+};
+
+// All that this warp did before is done when `barrier` has its arrival.
+__device__ __forceinline__ void arrive_as_warp(Mbarrier* barrier) {
+  __syncwarp();
+  if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(barrier);
+}
+
+// This thread's edge of a row: all are of the first block's threads.
+template <class T>
+struct RingEdge {
+  bool exists;
+  int at;
+  float v;
+
+  __device__ __forceinline__ RingEdge(const Rowwise& p, const RingSlice& slice, int rank,
+                                      int thread)
+      : exists(rank == 0 && thread < slice.cut.edges),
+        at(slice.cut.edge<T>(thread)),
+        v(exists ? to_value((static_cast<const T*>(p.x) + slice.row * p.ldx)[at]) : 0.0f) {}
 };
 
 }  // namespace KW_TARGET::rowwise

@@ -14,8 +14,8 @@ template <class T>
 __device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_finders>& row,
                                                       float edge, bool has_edge) {
   using Values = RingValues<T, ring_finders>;
-  float largest = has_edge ? fmaxf(edge, -FLT_MAX) : -FLT_MAX;
-  double sum = has_edge ? static_cast<double>(exp_of(edge - largest, true)) : 0;
+  float largest = -FLT_MAX;
+  double sum = 0;
   row.each_piece(-INFINITY, [&](Values& values, int, int) {
     const float of_piece = largest_of(values.v);
     if (of_piece > largest) {
@@ -25,6 +25,13 @@ __device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_find
     sum += sum_of_any<double, Values::count>(
         [&](int i) { return exp_of(values.v[i] - largest, true); });
   });
+  // Last: it comes from memory by itself.
+  if (has_edge) {
+    const float both = fmaxf(edge, largest);
+    sum = sum * static_cast<double>(exp_of(largest - both, false)) +
+          static_cast<double>(exp_of(edge - both, true));
+    largest = both;
+  }
   const float of_warp = combine_lanes(largest, warp_lanes, Larger{});
   sum *= static_cast<double>(exp_of(largest - of_warp, false));
   return {of_warp, static_cast<float>(combine_lanes(sum, warp_lanes, TotalSum{})), 0, 0};
@@ -50,8 +57,7 @@ __device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders
                                                    bool has_edge) {
   using Values = RingValues<T, ring_finders>;
   constexpr int a_pack = Values::a_pack;
-  SumsAbout all = {centers && has_edge ? edge : 0.0f, 0, 0, has_edge ? 1 : 0};
-  if (!centers && has_edge) all.squares = static_cast<double>(edge) * static_cast<double>(edge);
+  SumsAbout all = {0, 0, 0, 0};
   row.each_piece(0.0f, [&](Values& values, int, int) {
     auto& v = values.v;
     int packs = 0;
@@ -74,6 +80,13 @@ __device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders
     }
     all = {all.near, all.rest + piece.rest, all.squares + piece.squares, all.count + piece.count};
   });
+  if (has_edge) {
+    if (centers && all.count == 0) all.near = edge;
+    const double apart = static_cast<double>(edge) - static_cast<double>(all.near);
+    if (centers) all.rest += apart;
+    all.squares += apart * apart;
+    ++all.count;
+  }
   const int count = combine_lanes(all.count, warp_lanes, TotalSum{});
   if constexpr (!centers) {
     return {0, 0, static_cast<float>(combine_lanes(all.squares, warp_lanes, TotalSum{})),

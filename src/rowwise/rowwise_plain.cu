@@ -1,5 +1,6 @@
 // rowwise_plain: the launches of plain_rows.hpp.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "gpu/clusters_at_once.hpp"
@@ -63,71 +64,99 @@ std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut) {
                                               : rowwise::planes_bytes<float16>(packs));
 }
 
-// Blocks stay, so there are as many as run at once, and in each as many rows as it has warps for;
-// of few rows fewer, so that all multiprocessors have some.
-struct PlainGrid {
-  int threads, per_sm;
-  std::int64_t rows_at_once;  // of a block
+// Rows of a block: at once, and one after the other; of few rows fewer, so that all
+// multiprocessors have some.
+struct PlainBlock {
+  int threads;
+  std::int64_t rows_at_once, rows;
 };
-PlainGrid plain_grid(const Rowwise& p, const Device& device, const PlainCut& cut,
-                     std::size_t shared_bytes) {
+template <std::size_t count>
+const PlainRows& rows_of(const std::array<PlainRows, count>& table, std::int64_t bytes) {
+  std::size_t i = 0;
+  while (bytes > table[i].most_bytes) ++i;
+  return table[i];
+}
+const PlainRows& plain_rows_of(const Rowwise& p) {
+  const auto size = static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t bytes = p.cols * size;
+  if (scales(p))
+    return size == 4 ? rows_of(plain_norm_of_4, bytes) : rows_of(plain_norm_of_2, bytes);
+  return size == 4 ? rows_of(plain_softmax_of_4, bytes) : rows_of(plain_softmax_of_2, bytes);
+}
+PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& cut) {
   const std::int64_t enough = ceil_div(p.rows, std::int64_t{device.sm_count} * 2);
-  PlainGrid grid = {};
+  const PlainRows& rows = plain_rows_of(p);
+  PlainBlock block = {};
   if (cut.warps == 1) {
     const std::int64_t warps = ceil_div(enough * cut.lanes, std::int64_t{warp_lanes});
-    grid.threads = static_cast<int>(std::min<std::int64_t>(warps * warp_lanes, plain_threads));
-    grid.rows_at_once = grid.threads / cut.lanes;
+    block.threads =
+        static_cast<int>(std::min<std::int64_t>(warps * warp_lanes, plain_lane_threads));
+    block.rows_at_once = block.threads / cut.lanes;
   } else {
-    const int most = cut.blocks > 1 ? 1 : rowwise::plain_most_warps / cut.warps;
-    grid.rows_at_once = std::min<std::int64_t>(enough, most);
-    grid.threads = static_cast<int>(grid.rows_at_once) * cut.warps * warp_lanes;
+    const int most = std::max(rows.warp_threads / (cut.warps * warp_lanes), 1);
+    block.rows_at_once = std::min<std::int64_t>(enough, most);
+    block.threads = static_cast<int>(block.rows_at_once) * cut.warps * warp_lanes;
   }
-  constexpr std::size_t reserved = 2048;  // of each block, with its other shared memory
-  const auto by_shared = static_cast<int>(device.shared_bytes_per_sm / (shared_bytes + reserved));
-  grid.per_sm = std::max(std::min(plain_sm_threads / grid.threads, by_shared), 1);
-  return grid;
+  const std::int64_t in_turn = std::clamp<std::int64_t>(
+      enough / block.rows_at_once, 1, cut.warps == 1 ? rows.of_lanes : rows.of_warps);
+  block.rows = in_turn * block.rows_at_once;
+  return block;
+}
+
+template <class T>
+rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
+  const auto bytes = [](std::int64_t elements) {
+    return static_cast<unsigned>(elements * static_cast<std::int64_t>(sizeof(T)));
+  };
+  return {cut.warps,
+          cut.blocks,
+          scales(p),
+          static_cast<int>(p.rows),
+          static_cast<int>(p.cols),
+          1,
+          1,
+          bytes(p.ldx),
+          bytes(p.ldy),
+          plane_packs(p, cut),
+          cut.part_packs};
+}
+
+// Clusters stay: as many as run at once, a cluster at least, and none that waits for others to end.
+template <bool softmax, class T>
+Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut, Stream stream) {
+  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T>;
+  gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
+                              .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
+                              .shared_bytes = plain_shared_bytes(p, cut),
+                              .stream = stream,
+                              .cluster = cut.blocks};
+  int clusters = 0;
+  Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);
+  if (!asked.ok()) return asked;
+  const int by_threads = plain_sm_threads / (cut.warps * warp_lanes);
+  const std::int64_t most =
+      std::min<std::int64_t>(p.rows, std::int64_t{device.sm_count} * std::max(by_threads, 1));
+  rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
+  plain.step = std::clamp(clusters, 1, static_cast<int>(most));
+  config.grid = dim3(static_cast<unsigned>(plain.step * cut.blocks));
+  return gpu::launch(kernel, config, p, plain);
 }
 
 template <bool softmax, class T>
 Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
-  const std::size_t shared_bytes = plain_shared_bytes(p, cut);
-  const PlainGrid grid = plain_grid(p, device, cut, shared_bytes);
-  const std::int64_t wanted =
-      cut.blocks > 1 ? p.rows * cut.blocks : ceil_div(p.rows, grid.rows_at_once);
-  const std::int64_t at_once = std::int64_t{device.sm_count} * grid.per_sm;
-  gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(std::min(wanted, at_once))),
-                              .block = dim3(static_cast<unsigned>(grid.threads)),
-                              .shared_bytes = shared_bytes,
-                              .stream = stream,
-                              .cluster = cut.blocks};
-  const auto bytes = [](std::int64_t elements) {
-    return static_cast<unsigned>(elements * static_cast<std::int64_t>(sizeof(T)));
-  };
-  rowwise::PlainLaunch plain = {cut.warps,
-                                cut.blocks,
-                                scales(p),
-                                static_cast<int>(p.rows),
-                                static_cast<int>(p.cols),
-                                static_cast<int>(config.grid.x * grid.rows_at_once),
-                                bytes(p.ldx),
-                                bytes(p.ldy),
-                                plane_packs(p, cut),
-                                cut.part_packs};
   if constexpr (gpu::has_nvidia_kernels) {
-    if (cut.blocks > 1) {
-      // A cluster at least, and none that waits for others to end.
-      const auto kernel = rowwise::plain_rows_of_clusters<softmax, T>;
-      int clusters = 0;
-      Status asked =
-          gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);
-      if (!asked.ok()) return asked;
-      const auto most = static_cast<int>(std::min<std::int64_t>(p.rows, at_once));
-      plain.step = std::clamp(clusters, 1, most);
-      config.grid = dim3(static_cast<unsigned>(plain.step * cut.blocks));
-      return gpu::launch(kernel, config, p, plain);
-    }
+    if (cut.blocks > 1) return launch_clusters<softmax, T>(p, device, cut, stream);
   }
+  const PlainBlock block = plain_block(p, device, cut);
+  rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
+  plain.step = static_cast<int>(block.rows_at_once);
+  plain.block_rows = static_cast<int>(block.rows);
+  const gpu::LaunchConfig config = {
+      .grid = dim3(static_cast<unsigned>(ceil_div(p.rows, block.rows))),
+      .block = dim3(static_cast<unsigned>(block.threads)),
+      .shared_bytes = plain_shared_bytes(p, cut),
+      .stream = stream};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
   if (cut.lanes == 8)
     return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, 8>, config, p, plain);
@@ -140,6 +169,12 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
 
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
+  const auto size = static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t most = !is_norm(p.op) ? plain_softmax_most_bytes
+                            : size == 4    ? plain_norm_of_4_most_bytes
+                                           : plain_norm_of_2_most_bytes;
+  if (device.compute_capability == 90 && gpu::has_nvidia_kernels && p.cols * size > most)
+    return false;
   const PlainCut cut = plain_cut(p, device);
   constexpr std::size_t reserved = 2048;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;

@@ -40,7 +40,7 @@ std::optional<SharedCut> cut_of(const Rowwise& p, const Device& device) {
 
 bool rowwise_shared_supports(const Rowwise& p, const Device& device) {
   if (p.op == RowwiseOp::map) return false;
-  // Hopper's rings and clusters have these.
+  // Hopper has other kernels for these.
   if (device.compute_capability == 90 && rowwise::is_plain(p)) return false;
   return p.cols == 0 || p.rows == 0 || cut_of(p, device).has_value();
 }

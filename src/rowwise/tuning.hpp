@@ -31,23 +31,58 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 3;
 inline constexpr int plain_threads = 384;          // of a block, at most
 inline constexpr int plain_cluster_threads = 640;  // likewise, of a cluster: half of them, or all
-inline constexpr int plain_sm_threads = 768;       // of a multiprocessor
+inline constexpr int plain_sm_threads = 768;       // of a multiprocessor, where clusters stay
 inline constexpr int plain_least_lanes = 8;
-inline constexpr int plain_most_blocks = 8;  // of a cluster
+inline constexpr int plain_most_blocks = 8;     // of a cluster
+inline constexpr int plain_lane_threads = 128;  // of a block whose rows are lanes' of a warp
 
-// Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, packs
-// of a piece, rows that a ring has at most parts of.
-inline constexpr int ring_writers = 256, ring_finders = 256, ring_piece = 768;
-inline constexpr std::int64_t ring_least_bytes = 8192;  // of a row
-inline constexpr int ring_most_slots = 18, ring_most_blocks = 8, ring_rows_held = 4;
-// Pieces of gamma and beta beside them, where they leave room for a slice.
-inline constexpr int ring_scale_slots = 3;
-// What a cut costs: bytes a nanosecond of the device, and what a row takes beside its bytes.
-inline constexpr double ring_device_gbs = 3600, ring_row_ns = 1500;
-// By how much norms are slower whose cut leaves no room for gamma and beta: 0.24 to 0.29 of the
-// copy bandwidth without, 0.36 to 0.65 with (results/h200/rowwise.json, rows of 148375 elements and
-// more).
-inline constexpr double ring_without_scales_slower = 2;
+// Rows of up to so many bytes: how many a team has, one after the other, and the threads of a block
+// whose rows are warps'. Norms fill planes of gamma and beta first; 16-bit types start more work
+// for a byte.
+struct PlainRows {
+  std::int64_t most_bytes;
+  int of_lanes, of_warps, warp_threads;
+};
+inline constexpr std::int64_t plain_any_bytes = std::int64_t{1} << 40;
+inline constexpr std::array<PlainRows, 1> plain_softmax_of_4 = {{{plain_any_bytes, 1, 1, 256}}};
+inline constexpr std::array<PlainRows, 2> plain_softmax_of_2 = {
+    {{512, 2, 2, 384}, {plain_any_bytes, 1, 2, 384}}};
+inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
+    {{8192, 1, 2, 384}, {plain_any_bytes, 1, 4, 384}}};
+inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
+    {{1024, 4, 4, 384}, {plain_any_bytes, 1, 4, 384}}};
+// Longer rows are for rings, where those are.
+inline constexpr std::int64_t plain_softmax_most_bytes = 128 << 10;
+inline constexpr std::int64_t plain_norm_of_4_most_bytes = 16 << 10;
+inline constexpr std::int64_t plain_norm_of_2_most_bytes = 40 << 10;
+
+// Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
+// what a lane has of it.
+inline constexpr int tile_threads = 256, tile_bytes = 2048;
+inline constexpr int tile_blocks = 4;        // of a multiprocessor
+inline constexpr int tile_of_warp = 1;       // one after the other
+inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
+struct TileTeam {
+  int lanes, values;
+};
+inline constexpr std::array<TileTeam, 2> tile_teams = {{{4, 8}, {4, 16}}};
+
+// Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
+// that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.
+inline constexpr int ring_writers = 256, ring_finders = 256, ring_meeting_warps = 4;
+inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
+inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
+inline constexpr std::int64_t ring_most_columns = 1 << 28;  // that fit an int, with slices added
+inline constexpr int ring_most_blocks = 160;                // of a team
+inline constexpr int ring_least_packs = 64;                 // of a slice, where a row is shared
+// What a row of a team costs: its bytes, at so many a nanosecond of the device or of a
+// multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
+// the way from its first byte to the room that its last one leaves, alone and in a team. And
+// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100: what they choose is
+// within 1 % of the best team on average.
+inline constexpr double ring_device_gbs = 3900, ring_sm_gbs = 32;
+inline constexpr double ring_row_ns = 700, ring_alone_ns = 4000, ring_team_ns = 12000;
+inline constexpr double ring_planes_ns = 2000;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;

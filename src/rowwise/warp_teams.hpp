@@ -9,11 +9,12 @@
 
 namespace KW_TARGET::rowwise {
 
-// Kernels of clusters are launched on Hopper alone; for others they are compiled empty.
+// Kernels of clusters and of the copy engine are launched on Hopper alone; for others they are
+// compiled empty.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-constexpr bool has_cluster_rows = false;
+constexpr bool has_copy_engine = false;
 #else
-constexpr bool has_cluster_rows = has_clusters;
+constexpr bool has_copy_engine = has_clusters;
 #endif
 
 // Of a softmax {largest, sum, -, -}, of a norm {near, sum, squares, elements}; plain_totals.hpp has
@@ -27,6 +28,7 @@ struct PlainLaunch {
   bool scales;  // a norm with gamma or beta
   int rows, cols;
   int step;           // rows from one of a team to its next
+  int block_rows;     // one after the other, of a block; clusters stay
   unsigned ldx, ldy;  // in bytes
   int plane_packs;    // of a block's planes
   int part_packs;     // of a warp's part of a row

@@ -1,0 +1,111 @@
+// How the blocks of a team come to a row's total: some warps of each block merge what its finding
+// warps found, give that to the team through memory, and merge what all blocks gave. They take
+// rows by turns, so that several are under way.
+#pragma once
+
+#include "device/ticket.hpp"
+#include "rowwise/ring_memory.hpp"
+#if !defined(__CUDACC__) && !defined(__HIP__)
+#include "host_simt/polling.hpp"
+#endif
+
+namespace KW_TARGET::rowwise {
+
+// Waits until all `blocks` of a team have given what they found of a round. By a whole warp.
+__device__ __forceinline__ void wait_for_team(const unsigned* ticket, unsigned all) {
+  if (threadIdx.x % warp_lanes == 0) {
+    while (static_cast<int>(see_ticket(ticket) - all) < 0) {
+#if !defined(__CUDACC__) && !defined(__HIP__)
+      kw::host_simt::let_others_run();
+#endif
+    }
+  }
+  __syncwarp();
+}
+
+// Of a block's slice, or of a row. By a whole warp, as all below.
+template <bool softmax, int most>
+struct RingFound {
+  FoundSoftmax of_softmax;
+  FoundNorm<double> of_norm;
+
+  __device__ __forceinline__ RingFound(const WarpFound* found, int count, bool centers,
+                                       float count_inverse) {
+    if constexpr (softmax)
+      of_softmax = merge_softmax<double, most>(found, count);
+    else
+      of_norm = merge_norm<double, most>(found, count, centers, count_inverse);
+  }
+  __device__ __forceinline__ WarpFound as_one(int elements) const {
+    if constexpr (softmax) return {of_softmax.largest, static_cast<float>(of_softmax.sum), 0, 0};
+    return {of_norm.near, of_norm.rest, static_cast<float>(of_norm.squares),
+            static_cast<float>(elements)};
+  }
+  __device__ __forceinline__ RingTotal total(const Rowwise& p, float count_inverse) const {
+    if constexpr (softmax) {
+      return {of_softmax.largest,
+              p.op == RowwiseOp::log_softmax ? log1pf(static_cast<float>(of_softmax.sum - 1.0))
+                                             : 1.0f / static_cast<float>(of_softmax.sum),
+              0, 0};
+    }
+    const NormScale scale = norm_scale(of_norm, count_inverse, p.epsilon);
+    return {of_norm.near, scale.by, scale.shift, 0};
+  }
+};
+
+template <bool softmax, class T>
+__device__ __forceinline__ RingTotal meet_team(const Rowwise& p, const RingTurn& turn,
+                                               const WarpFound* found, unsigned* tickets,
+                                               WarpFound* given, float count_inverse) {
+  const bool centers = p.op == RowwiseOp::layer_norm;
+  const RingPhase& phase = turn.phase;
+  if (phase.blocks == 1)
+    return RingFound<softmax, ring_finding_warps>(found, ring_finding_warps, centers, count_inverse)
+        .total(p, count_inverse);
+  const RingSlice slice = slice_of<T>(p, phase, turn.seat.rank, turn.row);
+  const int elements = slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
+  const RingFound<softmax, ring_finding_warps> own(found, ring_finding_warps, centers,
+                                                   1.0f / static_cast<float>(elements));
+  const int place =
+      turn.seat.team * ring_rows_given + static_cast<int>(turn.round % ring_rows_given);
+  unsigned* const ticket = tickets + phase.first_ticket + place;
+  WarpFound* const of_team = given + phase.first_found + place * phase.blocks;
+  if (threadIdx.x % warp_lanes == 0) {
+    of_team[turn.seat.rank] = own.as_one(elements);
+    take_ticket(ticket);
+  }
+  wait_for_team(ticket, (turn.round / ring_rows_given + 1) * static_cast<unsigned>(phase.blocks));
+  return RingFound<softmax, ring_most_blocks>(of_team, phase.blocks, centers, count_inverse)
+      .total(p, count_inverse);
+}
+
+// By each warp of those that meet: `which` of them.
+template <bool softmax, class T>
+__device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& plan,
+                                           RingMemory& shared, int which, unsigned* tickets,
+                                           WarpFound* given) {
+  const float count_inverse = 1.0f / static_cast<float>(p.cols);
+  each_ring_turn(
+      plan, [](const RingPhase&, const RingSeat&) {},
+      [&](const RingTurn& turn) {
+        if (static_cast<int>(turn.turn % ring_meeting_warps) != which) return;
+        const unsigned held = turn.held();
+        mbarrier_wait(&shared.found[held], turn.held_parity());
+        const RingTotal total =
+            meet_team<softmax, T>(p, turn, shared.founds[held], tickets, given, count_inverse);
+        if (threadIdx.x % warp_lanes == 0) {
+          shared.totals[held] = total;
+          mbarrier_arrive(&shared.known[held]);
+        }
+      });
+  // Who is last of the launch leaves the tickets as they were.
+  if (plan.phases[0].blocks == 1 && plan.phases[1].blocks <= 1) return;
+  unsigned taken = 0;
+  if (threadIdx.x % warp_lanes == 0) taken = take_ticket(tickets);
+  taken = from_lane(taken, 0);
+  if (taken + 1 != gridDim.x * ring_meeting_warps) return;
+  const int all = plan.phases[1].first_ticket + plan.phases[1].teams * ring_rows_given;
+  for (int i = static_cast<int>(threadIdx.x) % warp_lanes; i < all; i += warp_lanes) tickets[i] = 0;
+}
+
+}  // namespace KW_TARGET::rowwise

@@ -1,0 +1,97 @@
+// rowwise_tile: the launches of tile_rows.hpp.
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "rowwise/gpu_kernels.hpp"
+#include "rowwise/tile_rows.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+constexpr std::int64_t most_tile_rows = std::int64_t{1} << 30;
+
+// The first of tile_teams that holds a row; all of them where none does.
+std::size_t team_of(const Rowwise& p) {
+  std::size_t which = 0;
+  while (which < tile_teams.size() && p.cols > tile_teams[which].lanes * tile_teams[which].values)
+    ++which;
+  return which;
+}
+
+std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch) {
+  return static_cast<std::size_t>(launch.pairs_bytes) +
+         static_cast<std::size_t>(launch.stage_bytes) * rowwise::tile_warps * rowwise::tile_stages;
+}
+
+// Whole rows, as many as go at once or some times that; of few rows fewer, so that all warps have
+// some.
+rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, const TileTeam& team) {
+  const auto size = static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t at_once = warp_lanes / team.lanes;
+  const std::int64_t warps = std::int64_t{device.sm_count} * tile_warps_of_sm;
+  const std::int64_t wanted = std::min(tile_bytes / (p.cols * size), ceil_div(p.rows, warps));
+  const std::int64_t rows = std::max<std::int64_t>(wanted / at_once, 1) * at_once;
+  rowwise::TileLaunch launch = {};
+  launch.rows = static_cast<int>(p.rows);
+  launch.cols = static_cast<int>(p.cols);
+  launch.row_bytes = static_cast<int>(p.cols * size);
+  launch.tile_rows = static_cast<int>(rows);
+  launch.tiles = static_cast<int>(ceil_div(p.rows, rows));
+  launch.block_tiles = rowwise::tile_warps * tile_of_warp;
+  const bool scales = is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr);
+  if (scales) launch.pairs_bytes = static_cast<int>(ceil_div(p.cols, std::int64_t{2}) * 16);
+  // Wherever a tile begins past a boundary.
+  const std::int64_t bytes = rows * p.cols * size + rowwise::pack_bytes;
+  launch.stage_bytes =
+      static_cast<int>(ceil_div(bytes, std::int64_t{rowwise::pack_bytes}) * rowwise::pack_bytes);
+  return launch;
+}
+
+template <bool softmax, class T, int lanes, int values>
+Status launch_tiles(const Rowwise& p, const rowwise::TileLaunch& launch, Stream stream) {
+  return gpu::launch(
+      rowwise::tile_rows<softmax, T, lanes, values>,
+      {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, launch.block_tiles))),
+       .block = dim3(tile_threads),
+       .shared_bytes = tile_shared_bytes(launch),
+       .stream = stream},
+      p, launch);
+}
+
+template <bool softmax, class T, std::size_t... which>
+Status launch_team(const Rowwise& p, const Device& device, Stream stream,
+                   std::index_sequence<which...>) {
+  const std::size_t chosen = team_of(p);
+  const rowwise::TileLaunch launch = tile_launch(p, device, tile_teams[chosen]);
+  Status status = Status::success();
+  ((which == chosen
+        ? void(status = launch_tiles<softmax, T, tile_teams[which].lanes, tile_teams[which].values>(
+                   p, launch, stream))
+        : void()),
+   ...);
+  return status;
+}
+
+}  // namespace
+
+bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
+  if (device.compute_capability != 90 || !rowwise::is_plain(p) || p.rows == 0 || p.cols == 0)
+    return false;
+  const bool is_one_piece = p.rows == 1 || (p.ldx == p.cols && p.ldy == p.cols);
+  return is_one_piece && p.rows <= most_tile_rows && team_of(p) < tile_teams.size();
+}
+
+Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
+  if (p.rows == 0 || p.cols == 0) return Status::success();
+  constexpr auto all = std::make_index_sequence<tile_teams.size()>();
+  const auto run = [&](auto element) {
+    using T = decltype(element);
+    return is_softmax(p.op) ? launch_team<true, T>(p, device, stream, all)
+                            : launch_team<false, T>(p, device, stream, all);
+  };
+  if (p.type == DataType::float32) return run(float{});
+  return p.type == DataType::float16 ? run(float16{}) : run(bfloat16{});
+}
+
+}  // namespace KW_TARGET

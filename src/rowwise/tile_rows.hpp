@@ -1,0 +1,270 @@
+// Short plain rows: tiles of some whole rows through shared memory, a warp alone with each.
+//
+// Idea        A tile is one piece of memory, wherever its rows begin in it: the copy engine brings
+//             it, while the warp computes the tile before, and 16 bytes a lane take it away. In
+//             shared memory a row's elements go round its lanes, one by one, so that rows of any
+//             length cost what their elements cost: no row has a head or an end of its own.
+// Edges       Of a tile, as packs.hpp has them of a row: a lane each.
+// Norms       Pairs of gamma and beta are in shared memory.
+// Limits      Short rows of which one begins where another ends, of x and of y.
+#pragma once
+
+#include "device/bulk_copy.hpp"
+#include "rowwise/plain_totals.hpp"
+
+namespace KW_TARGET::rowwise {
+
+struct TileLaunch {
+  int rows, cols, row_bytes;
+  int tile_rows;
+  int tiles, block_tiles;
+  int stage_bytes;
+  int pairs_bytes;  // of gamma and beta; 0: there are none
+};
+
+constexpr int tile_warps = tile_threads / warp_lanes;
+constexpr int tile_stages = 2;
+
+// Where a tile's bytes are.
+struct TilePiece {
+  std::int64_t first;  // row
+  int rows, bytes;
+  int past, head;  // the address beyond a boundary of 16 bytes; bytes up to the next one
+  int packs;
+
+  __device__ __forceinline__ int edge_bytes() const { return bytes - packs * pack_bytes; }
+  // Of byte i of the edges, within the tile.
+  __device__ __forceinline__ int edge(int i) const { return i < head ? i : i + packs * pack_bytes; }
+};
+__device__ __forceinline__ TilePiece piece_of(const void* data, const TileLaunch& launch,
+                                              int tile) {
+  TilePiece piece;
+  piece.first = static_cast<std::int64_t>(tile) * launch.tile_rows;
+  piece.rows = min(launch.tile_rows, static_cast<int>(launch.rows - piece.first));
+  piece.bytes = piece.rows * launch.row_bytes;
+  piece.past = static_cast<int>((reinterpret_cast<std::uintptr_t>(data) +
+                                 static_cast<std::uint64_t>(piece.first * launch.row_bytes)) %
+                                pack_bytes);
+  piece.head = min(piece.past == 0 ? 0 : pack_bytes - piece.past, piece.bytes);
+  piece.packs = (piece.bytes - piece.head) / pack_bytes;
+  return piece;
+}
+
+// Of dynamic shared memory, by its offset: so the compiler knows what it is.
+template <class V>
+__device__ __forceinline__ V& tile_shared(int at) {
+  return *reinterpret_cast<V*>(gpu::dynamic_shared<char>() + at);
+}
+
+// A row's values of a lane: columns lane, lane + lanes, ...
+template <bool softmax, int lanes, int values>
+struct TileValues {
+  float v[values];
+  int lane;
+  unsigned places;  // bit k: of value k
+
+  __device__ __forceinline__ bool has(int k) const { return (places >> k & 1u) != 0; }
+  template <class T>
+  __device__ __forceinline__ void load(int at) {
+#pragma unroll
+    for (int k = 0; k < values; ++k) {
+      v[k] = softmax ? -INFINITY : 0.0f;
+      if (has(k))
+        v[k] =
+            to_value(tile_shared<const T>(at + (lane + k * lanes) * static_cast<int>(sizeof(T))));
+    }
+  }
+  template <class T>
+  __device__ __forceinline__ void store(int at) const {
+#pragma unroll
+    for (int k = 0; k < values; ++k)
+      if (has(k))
+        store_one(&tile_shared<T>(at + (lane + k * lanes) * static_cast<int>(sizeof(T))), v[k]);
+  }
+};
+
+template <bool logs, class Total, int lanes, int values>
+__device__ __forceinline__ void softmax_tile(TileValues<true, lanes, values>& row) {
+  const float largest = fmaxf(combine_lanes(largest_of(row.v), lanes, Larger{}), -FLT_MAX);
+  const auto exponential = [&](int k) {
+    const float e = exp_of(row.v[k] - largest, true);
+    if (!logs) row.v[k] = e;
+    return e;
+  };
+  const Total sum = combine_lanes(sum_of_any<Total, values>(exponential), lanes, TotalSum{});
+  if constexpr (logs) {
+    const float by = log1pf(static_cast<float>(sum - static_cast<Total>(1)));
+#pragma unroll
+    for (float& each : row.v) each = (each - largest) - by;
+  } else {
+    const float by = 1.0f / static_cast<float>(sum);
+#pragma unroll
+    for (float& each : row.v) each *= by;
+  }
+}
+
+template <bool centers, class Total, int lanes, int values>
+__device__ __forceinline__ void normalise_tile(TileValues<false, lanes, values>& row, int cols,
+                                               float count_inverse, float epsilon) {
+  float near = 0;
+  RestAndSquares<Total> sums;
+  if constexpr (centers) {
+    near = combine_lanes(row.v[0], lanes, TotalSum{}) *
+           about_reciprocal(static_cast<float>(min(lanes, cols)));
+#pragma unroll
+    for (int k = 0; k < values; ++k)
+      if (row.has(k)) row.v[k] -= near;
+    sums =
+        combine_lanes(RestAndSquares<Total>{float_sum(row.v), sum_of_any<Total, values>([&](int k) {
+                                              return row.v[k] * row.v[k];
+                                            })},
+                      lanes, SumOfRestAndSquares{});
+  } else {
+    sums = {0, combine_lanes(sum_of_any<Total, values>([&](int k) { return row.v[k] * row.v[k]; }),
+                             lanes, TotalSum{})};
+  }
+  const NormScale scale =
+      norm_scale(FoundNorm<Total>{near, sums.rest, sums.squares()}, count_inverse, epsilon);
+#pragma unroll
+  for (float& each : row.v) each = fmaf(each, scale.by, scale.shift);
+}
+
+// A tile in shared memory: x becomes y. `at` is its first element.
+template <bool softmax, class T, int lanes, int values>
+__device__ __forceinline__ void compute_tile(const Rowwise& p, const TileLaunch& launch, int rows,
+                                             int at) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const float count_inverse = 1.0f / static_cast<float>(launch.cols);
+  const int own = (launch.cols - lane % lanes + lanes - 1) / lanes;
+  const unsigned places = own >= 32 ? ~0u : (1u << own) - 1;
+#pragma unroll 1
+  for (int row = lane / lanes; row - lane / lanes < rows; row += warp_lanes / lanes) {
+    const int from = at + row * launch.row_bytes;
+    TileValues<softmax, lanes, values> of_row;
+    of_row.lane = lane % lanes;
+    of_row.places = places;
+    if (row < rows) of_row.template load<T>(from);
+    if constexpr (softmax) {
+      if (p.op == RowwiseOp::log_softmax)
+        softmax_tile<true, RowSum<T>>(of_row);
+      else
+        softmax_tile<false, RowSum<T>>(of_row);
+    } else {
+      if (p.op == RowwiseOp::layer_norm)
+        normalise_tile<true, RowSum<T>>(of_row, launch.cols, count_inverse, p.epsilon);
+      else
+        normalise_tile<false, RowSum<T>>(of_row, launch.cols, count_inverse, p.epsilon);
+      if (launch.pairs_bytes > 0) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) {
+          if (!of_row.has(k)) continue;
+          const auto& both =
+              tile_shared<float2>((of_row.lane + k * lanes) * static_cast<int>(sizeof(float2)));
+          of_row.v[k] = of_row.v[k] * both.x + both.y;
+        }
+      }
+    }
+    if (row < rows) of_row.template store<T>(from);
+  }
+}
+
+// A warp's part of the launch: its stages, and its tiles one after the other.
+template <class T>
+struct TileWarp {
+  static constexpr int size = static_cast<int>(sizeof(T));
+  const Rowwise& p;
+  const TileLaunch& launch;
+  Mbarrier* full;  // of each stage
+  int stages;      // in dynamic shared memory
+  int lane;
+
+  __device__ __forceinline__ TilePiece piece(int tile) const { return piece_of(p.x, launch, tile); }
+  __device__ __forceinline__ int at(int stage) const { return stages + stage * launch.stage_bytes; }
+  // Starts to bring a tile, and returns this lane's edge of it.
+  __device__ __forceinline__ T load(int tile, int stage, int end) const {
+    T edge = {};
+    if (tile >= end) return edge;
+    const TilePiece of = piece(tile);
+    const char* const from = static_cast<const char*>(p.x) + of.first * launch.row_bytes;
+    if (lane * size < of.edge_bytes())
+      edge = *reinterpret_cast<const T*>(from + of.edge(lane * size));
+    if (lane != 0) return edge;
+    const auto bytes = static_cast<unsigned>(of.packs * pack_bytes);
+    mbarrier_arrive_expecting(&full[stage], bytes);
+    if (bytes > 0)
+      bulk_copy(&tile_shared<char>(at(stage) + of.past + of.head), from + of.head, bytes,
+                &full[stage]);
+    return edge;
+  }
+  __device__ __forceinline__ void keep_edge(int tile, int stage, T edge) const {
+    const TilePiece of = piece(tile);
+    if (lane * size < of.edge_bytes())
+      tile_shared<T>(at(stage) + of.past + of.edge(lane * size)) = edge;
+  }
+  // Of y; it lies as x does past a boundary.
+  __device__ __forceinline__ void write(int tile, int stage) const {
+    const TilePiece of = piece(tile);
+    const int from = at(stage) + of.past;
+    char* const y = static_cast<char*>(p.y) + of.first * launch.row_bytes;
+    auto* const to = reinterpret_cast<uint4*>(y + of.head);
+#pragma unroll 2
+    for (int i = lane; i < of.packs; i += warp_lanes)
+      to[i] = tile_shared<const uint4>(from + of.head + i * pack_bytes);
+    if (lane * size >= of.edge_bytes()) return;
+    const int edge = of.edge(lane * size);
+    *reinterpret_cast<T*>(y + edge) = tile_shared<const T>(from + edge);
+  }
+};
+
+template <class T>
+__device__ __forceinline__ void fill_pairs(const Rowwise& p, int cols) {
+  for (int i = static_cast<int>(threadIdx.x); i < cols; i += tile_threads) {
+    tile_shared<float2>(i * static_cast<int>(sizeof(float2))) = {
+        p.gamma != nullptr ? to_value(static_cast<const T*>(p.gamma)[i]) : 1.0f,
+        p.beta != nullptr ? to_value(static_cast<const T*>(p.beta)[i]) : 0.0f};
+  }
+}
+
+template <bool softmax, class T, int lanes, int values>
+__global__ void __launch_bounds__(tile_threads, tile_blocks)
+    tile_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
+              [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
+  if constexpr (has_copy_engine) {
+    __shared__ Mbarrier full[tile_warps][tile_stages];
+    const int index = static_cast<int>(threadIdx.x) / warp_lanes;
+    const TileWarp<T> warp = {p, launch, full[index],
+                              launch.pairs_bytes + index * tile_stages * launch.stage_bytes,
+                              static_cast<int>(threadIdx.x) % warp_lanes};
+    if (warp.lane == 0) {
+      for (int stage = 0; stage < tile_stages; ++stage) mbarrier_init(&warp.full[stage], 1);
+      mbarrier_init_is_done();
+    }
+    __syncwarp();
+    int tile = static_cast<int>(blockIdx.x) * launch.block_tiles + index;
+    const int end = min(launch.tiles, static_cast<int>(blockIdx.x + 1) * launch.block_tiles);
+    T edge = warp.load(tile, 0, end);
+    if (!softmax && launch.pairs_bytes > 0) {
+      fill_pairs<T>(p, launch.cols);
+      __syncthreads();
+    }
+    unsigned turn = 0;
+#pragma unroll 1
+    for (; tile < end; tile += tile_warps, ++turn) {
+      const int stage = static_cast<int>(turn % tile_stages);
+      const T next_edge =
+          warp.load(tile + tile_warps, static_cast<int>((turn + 1) % tile_stages), end);
+      warp.keep_edge(tile, stage, edge);
+      edge = next_edge;
+      mbarrier_wait(&warp.full[stage], turn / tile_stages % 2);
+      __syncwarp();
+      const TilePiece piece = warp.piece(tile);
+      compute_tile<softmax, T, lanes, values>(p, launch, piece.rows, warp.at(stage) + piece.past);
+      __syncwarp();
+      warp.write(tile, stage);
+      shared_writes_before_copies();
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace KW_TARGET::rowwise

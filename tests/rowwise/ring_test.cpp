@@ -1,0 +1,83 @@
+// Rings of teams of every size that host SIMT runs side by side, whole rounds and what is left,
+// also where the model chooses others.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "check/rowwise/case.hpp"
+#include "host_simt/host_simt.hpp"
+#include "rowwise/gpu_kernels.hpp"
+#include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+// A kernel's row has functions without a state.
+struct Teams {
+  int first, rest;
+} forced_teams;
+
+Kernel<Rowwise> ring_of_forced_teams() {
+  Kernel<Rowwise> kernel = {};
+  kernel.name = "rowwise_ring";
+  kernel.role = Role::production;
+  kernel.math = Math::fp32;
+  kernel.make_plan = [](const Rowwise& p, const Device& device) {
+    return on_host::rowwise_ring_plan_of(p, device, forced_teams.first, forced_teams.rest);
+  };
+  kernel.launch_plan = on_host::rowwise_ring_launch_plan;
+  return kernel;
+}
+
+class RowwiseRing : public testing::TestWithParam<RowwiseOp> {
+ protected:
+  RowwiseRing() { host_simt::options().multiprocessors = 8; }
+  ~RowwiseRing() override { host_simt::options() = before_; }
+
+ private:
+  const host_simt::Options before_ = host_simt::options();
+};
+
+TEST_P(RowwiseRing, TeamsOfEverySize) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  const Kernel<Rowwise> kernel = ring_of_forced_teams();
+  // Rows go round the ring and the tickets; some have an edge, and the last slices another length.
+  struct Shape {
+    Teams teams;
+    DataType type;
+    std::int64_t rows, cols, pad;
+  };
+  constexpr Shape shapes[] = {
+      {{1, 8}, DataType::float32, 11, 2070, 1},  {{4, 4}, DataType::float32, 45, 1100, 3},
+      {{3, 8}, DataType::float32, 5, 4099, 0},   {{2, 2}, DataType::float16, 5, 4500, 1},
+      {{8, 8}, DataType::bfloat16, 19, 4400, 5}, {{1, 4}, DataType::bfloat16, 9, 2570, 3},
+      {{2, 3}, DataType::float32, 5, 26001, 0}};
+  for (const Shape& shape : shapes) {
+    forced_teams = shape.teams;
+    check::RowwiseCase c;
+    c.op = GetParam();
+    c.type = shape.type;
+    c.rows = shape.rows, c.cols = shape.cols;
+    c.ldx_pad = c.ldy_pad = shape.pad;
+    c.misalign = shape.pad;
+    c.affine = is_norm(c.op);
+    c.in_place = shape.pad == 1;
+    c.seed = run_seed();
+    const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
+    EXPECT_TRUE(result.ok()) << describe(c) << " by " << forced_teams.first << " and "
+                             << forced_teams.rest << ": " << result.message;
+#if defined(__SANITIZE_ADDRESS__)
+    break;  // one is enough of each
+#endif
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, RowwiseRing,
+                         testing::Values(RowwiseOp::softmax, RowwiseOp::log_softmax,
+                                         RowwiseOp::layer_norm, RowwiseOp::rms_norm),
+                         [](const auto& of_op) { return std::string(to_string(of_op.param)); });
+
+}  // namespace
+}  // namespace kw
