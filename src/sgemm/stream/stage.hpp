@@ -36,6 +36,8 @@ struct Shape {
   static constexpr int stages = config.stages;
   static constexpr int steps = BK / warps_k;  // along k, of a warp in a stage
   static_assert(lanes_n * lanes_m == 32 && TM % 4 == 0 && TN % 4 == 0 && steps % 2 == 0);
+  // setmaxnreg waits for all four warps of a group.
+  static_assert(!config.moves_registers() || consumers % 128 == 0);
   // The same of a stage that has only so many of k; and the k that all warps then read, behind
   // which nothing needs to be there.
   __device__ static constexpr int steps_of(int k_here) {
