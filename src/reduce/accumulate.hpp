@@ -21,10 +21,13 @@ namespace kw {
 // Operations that share a walk share a kind.
 enum class ReduceKind {
   sum,          // sum, mean
+  wide_sum,     // mean of int64: the sum leaves 64 bits
   sum_abs,      // l1_norm
   sum_square,   // sum_of_squares, l2_norm
-  norm_square,  // l2_norm of float64 and int64: squares leave the range
-  min_max,      // min, max, min_max, max_norm
+  norm_square,  // l2_norm of float64, int32 and int64: squares leave the range
+  min,
+  max,
+  min_max,  // min_max, max_norm
   arg_min,
   arg_max,
   moments,  // variance
@@ -32,15 +35,16 @@ enum class ReduceKind {
 
 constexpr ReduceKind kind_of(ReduceOp op, DataType type) {
   switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::mean: return ReduceKind::sum;
+    case ReduceOp::sum: return ReduceKind::sum;
+    case ReduceOp::mean: return type == DataType::int64 ? ReduceKind::wide_sum : ReduceKind::sum;
     case ReduceOp::l1_norm: return ReduceKind::sum_abs;
     case ReduceOp::sum_of_squares: return ReduceKind::sum_square;
     case ReduceOp::l2_norm:
-      return type == DataType::float64 || type == DataType::int64 ? ReduceKind::norm_square
-                                                                  : ReduceKind::sum_square;
-    case ReduceOp::min:
-    case ReduceOp::max:
+      return type == DataType::float64 || type == DataType::int32 || type == DataType::int64
+                 ? ReduceKind::norm_square
+                 : ReduceKind::sum_square;
+    case ReduceOp::min: return ReduceKind::min;
+    case ReduceOp::max: return ReduceKind::max;
     case ReduceOp::max_norm:
     case ReduceOp::min_max: return ReduceKind::min_max;
     case ReduceOp::argmin: return ReduceKind::arg_min;
@@ -61,17 +65,19 @@ struct Chunk {
 };
 
 // Sums of x, |x| or x^2. 16-bit formats add in float within a lane (x and |x|), all other floating
-// types in double; integers exactly: a lane holds what one chunk can bring it, a Partial the rest.
+// types in double; integers exactly, in 128 bits where a mean or a root of the sum is asked for and
+// else modulo 2^64 where 64 bits may not hold it: a lane holds what one chunk can bring it, a
+// Partial the rest.
 template <ReduceKind kind, class T>
 struct Sum {
-  static constexpr bool square = kind == ReduceKind::sum_square;
+  static constexpr bool square = kind == ReduceKind::sum_square || kind == ReduceKind::norm_square;
   static constexpr bool integral = std::is_integral_v<T>;
   static constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-  static constexpr bool wide =
+  static constexpr bool wide = kind == ReduceKind::wide_sum || kind == ReduceKind::norm_square;
+  static constexpr bool modulo =
       std::is_same_v<T, std::int64_t> || (square && std::is_same_v<T, std::int32_t>);
-  // The sum of int64's squares is asked for modulo 2^64 only.
-  using Wide = std::conditional_t<square && std::is_same_v<T, std::int64_t>, std::uint64_t, Int128>;
-  using Exact = std::conditional_t<wide, Wide, std::int64_t>;
+  using Exact =
+      std::conditional_t<wide, Int128, std::conditional_t<modulo, std::uint64_t, std::int64_t>>;
   using FloatLane = std::conditional_t<half && !square, float, double>;
   // A lane of a warp may get 2^21 elements of a chunk (walk.hpp): 2^28 at most, their squares 2^35.
   static constexpr bool small = std::is_same_v<T, std::int8_t>;
@@ -88,18 +94,25 @@ struct Sum {
     using X = std::conditional_t<small, Value<T>, Lane>;
     const X x = static_cast<X>(value);
     if constexpr (square && std::is_same_v<T, std::int32_t>) {
-      lane += std::int64_t{value} * value;  // 2^62 at most: no product of 128 bits
+      lane += static_cast<Lane>(std::int64_t{value} * value);  // 2^62: no product of 128 bits
     } else if constexpr (square && integral) {
       lane += x * x;
     } else if constexpr (square) {
       lane = fma(x, x, lane);
     } else if constexpr (kind == ReduceKind::sum_abs && integral) {
-      lane += x < 0 ? -x : x;
+      lane += value < 0 ? 0 - x : x;
     } else if constexpr (kind == ReduceKind::sum_abs) {
       lane += x < 0 ? -x : x;  // NaN stays NaN, -0 adds nothing
     } else {
       lane += x;
     }
+  }
+  // A lane of one element, but for the sign of a zero, which goes as soon as nothing is added.
+  KW_HOST_DEVICE static Lane only(Value<T> value, Value<T>) requires(!integral) {
+    const Lane x = static_cast<Lane>(value);
+    if constexpr (square) return fma(x, x, Lane{0});
+    if constexpr (kind == ReduceKind::sum_abs) return x < 0 ? -x : x;
+    return x;
   }
   KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
   KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>&) { return partial; }
@@ -153,6 +166,26 @@ struct NormSquare {
   }
 };
 
+template <ReduceKind kind, class T>
+struct Extreme {
+  using Lane = Value<T>;
+  using Partial = Lane;
+  using Total = Lane;
+  static constexpr bool any_order = true;
+
+  KW_HOST_DEVICE static Lane empty_lane() {
+    return kind == ReduceKind::min ? Limits<T>::largest() : Limits<T>::smallest();
+  }
+  KW_HOST_DEVICE static Partial empty() { return empty_lane(); }
+  KW_HOST_DEVICE static Total empty_total() { return empty_lane(); }
+  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
+    lane = kind == ReduceKind::min ? minimum(lane, value) : maximum(lane, value);
+  }
+  KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
+  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, Partial later) { add(into, later, 0, later); }
+};
+
 template <class V>
 struct Range {
   V lowest, highest;
@@ -195,18 +228,19 @@ struct ArgExtreme {
   static constexpr bool smallest = kind == ReduceKind::arg_min;
   struct Lane {
     Value<T> best;
-    std::int32_t at;  // -1: nowhere
+    std::uint32_t at;  // of the chunk; all bits set: nowhere
   };
-  using Partial = Place<Value<T>>;
-  using Total = Partial;
+  using Partial = Lane;
+  using Total = Place<Value<T>>;
+  static constexpr std::uint32_t nowhere = ~0u;
   static constexpr bool any_order = true;
 
   KW_HOST_DEVICE static constexpr Value<T> last() {
     return smallest ? Limits<T>::largest() : Limits<T>::smallest();
   }
-  KW_HOST_DEVICE static Lane empty_lane() { return {last(), -1}; }
-  KW_HOST_DEVICE static Partial empty() { return {last(), Partial::nowhere}; }
-  KW_HOST_DEVICE static Total empty_total() { return empty(); }
+  KW_HOST_DEVICE static Lane empty_lane() { return {last(), nowhere}; }
+  KW_HOST_DEVICE static Partial empty() { return empty_lane(); }
+  KW_HOST_DEVICE static Total empty_total() { return {last(), Total::nowhere}; }
   KW_HOST_DEVICE static bool better(Value<T> x, Value<T> best) {
     if constexpr (std::is_integral_v<T>) return smallest ? x < best : x > best;
     return !(smallest ? x >= best : x <= best) && !is_nan(best);  // also where x is NaN
@@ -214,18 +248,24 @@ struct ArgExtreme {
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t at, Value<T>) {
     const bool take = better(value, lane.best);
     lane.best = take ? value : lane.best;
-    lane.at = take ? at : lane.at;
+    lane.at = take ? static_cast<std::uint32_t>(at) : lane.at;
   }
-  KW_HOST_DEVICE static Partial close(const Lane& lane) {
-    return {lane.best, lane.at < 0 ? Partial::nowhere : lane.at};
+  KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
+  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>& chunk) {
+    const std::int64_t index = chunk.begin + partial.at;
+    return {partial.best, partial.at == nowhere ? Total::nowhere : index};
   }
-  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>& chunk) {
-    if (partial.index != Partial::nowhere) partial.index += chunk.begin;
-    return partial;
+  KW_HOST_DEVICE static bool replaces(const Value<T>& later, const Value<T>& best, bool is_before) {
+    const bool same = best == later || (is_nan(best) && is_nan(later));
+    return better(later, best) || (same && is_before);
   }
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
-    const bool same = into.best == later.best || (is_nan(into.best) && is_nan(later.best));
-    if (better(later.best, into.best) || (same && later.index < into.index)) into = later;
+    const bool take = replaces(later.best, into.best, later.at < into.at);
+    into.best = take ? later.best : into.best;
+    into.at = take ? later.at : into.at;
+  }
+  KW_HOST_DEVICE static void merge(Total& into, const Total& later) {
+    if (replaces(later.best, into.best, later.index < into.index)) into = later;
   }
 };
 
@@ -289,6 +329,10 @@ struct Variance {
     lane.sum += d;
     lane.square = fma(d, d, lane.square);
   }
+  KW_HOST_DEVICE static Lane only(Value<T> value, Value<T> first) {
+    const double d = difference(value, first);
+    return {d, fma(d, d, 0.0)};
+  }
   KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
   KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>& chunk) {
     return moments(partial, static_cast<double>(chunk.first), static_cast<double>(chunk.count));
@@ -306,7 +350,16 @@ struct AccumulatorOf {
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::norm_square, T> {
-  using type = NormSquare<T>;
+  using type = std::conditional_t<std::is_same_v<T, std::int32_t>, Sum<ReduceKind::norm_square, T>,
+                                  NormSquare<T>>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::min, T> {
+  using type = Extreme<ReduceKind::min, T>;
+};
+template <class T>
+struct AccumulatorOf<ReduceKind::max, T> {
+  using type = Extreme<ReduceKind::max, T>;
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::min_max, T> {

@@ -46,14 +46,16 @@ __device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chu
 // Four blocks of 64 registers per SM, with which the whole grid of an H200 is resident: with three,
 // a quarter of the blocks would come in a second wave. Instances that would spill have no such
 // bound.
-template <ReduceKind kind>
-constexpr int array_blocks_per_sm =
-    kind == ReduceKind::moments || kind == ReduceKind::sum_square || kind == ReduceKind::min_max
-        ? 0
-        : 4;
+template <ReduceKind kind, class T>
+constexpr int array_blocks_per_sm = kind == ReduceKind::moments || kind == ReduceKind::sum_square ||
+                                            kind == ReduceKind::min_max ||
+                                            (kind == ReduceKind::norm_square &&
+                                             std::is_same_v<T, std::int32_t>)
+                                        ? 0
+                                        : 4;
 
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, array_blocks_per_sm<kind>)
+__global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
     reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
                         ResultSink sink) {
   using A = Accumulator<kind, T>;

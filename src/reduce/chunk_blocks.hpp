@@ -21,14 +21,7 @@ namespace KW_TARGET {
 
 // Three blocks of 80 registers per SM; two of instances that would spill.
 template <ReduceKind kind, class T>
-constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ||
-                                            kind == ReduceKind::norm_square ||
-                                            (kind == ReduceKind::sum_square &&
-                                             (sizeof(T) == 2 || std::is_same_v<T, std::int64_t>)) ||
-                                            (kind == ReduceKind::min_max &&
-                                             std::is_same_v<T, double>)
-                                        ? 2
-                                        : 3;
+constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ? 2 : 3;
 
 // The chunks of a block's run, in shared memory, where they take no registers: those on the list,
 // or those of all rows. A warp finds 32 of them at a time, since a division takes longer than the
@@ -96,38 +89,108 @@ struct ChunkPartials {
   }
 };
 
-// Off a boundary, the lanes of a warp's last thread are partly with the first thread of the next
-// warp (walk.hpp). Each warp leaves both threads' here, and who makes the chunk's tree puts them
-// together: no barrier for each chunk.
+// Off a boundary, lanes of a thread are partly those of the thread before in the order (walk.hpp),
+// and what its tree makes of them has a part for each.
+template <class A>
+struct CutPartials {
+  typename A::Partial kept[2], sent[2];  // to the thread before
+
+  template <class T>
+  __device__ __forceinline__ CutPartials(const Lanes<A, T>& lanes, int skip) {
+    constexpr int width = Lanes<A, T>::count;
+    typename A::Partial partial[width];
+#pragma unroll
+    for (int j = 0; j < width; ++j) partial[j] = A::close(lanes.lane[j]);
+    sent[0] = partial[0];
+    sent[1] = A::empty();
+    kept[0] = partial[width - 1];
+    kept[1] = A::empty();
+    if constexpr (width == 4) {
+      if (skip == 2) {
+        kept[0] = partial[2];
+        A::merge(kept[0], partial[3]);
+        A::merge(sent[0], partial[1]);
+      } else {
+        A::merge(partial[1], partial[2]);
+        sent[1] = partial[1];  // of skip 3
+        if (skip == 1) kept[0] = partial[1], kept[1] = partial[3];
+      }
+    }
+  }
+  // The tree over a thread's lanes, from what it kept and what the thread behind has sent.
+  template <class T>
+  __device__ __forceinline__ static typename A::Partial join(const typename A::Partial (&kept)[2],
+                                                             const typename A::Partial (&sent)[2],
+                                                             int skip) {
+    constexpr bool is_wide = order_width<T> == 4;
+    typename A::Partial joined = kept[0], second = sent[0];
+    if (is_wide && skip == 1) {
+      second = kept[1];
+      A::merge(second, sent[0]);
+    }
+    A::merge(joined, second);
+    if (is_wide && skip == 3) A::merge(joined, sent[1]);
+    return joined;
+  }
+};
+
+// The last thread of a warp has no thread behind in its warp: both leave their parts here, and who
+// makes the chunk's tree puts them together: no barrier for each chunk. Types of 16 bits leave
+// lanes.
 template <class A, class T>
 struct ChunkEdges {
+  using Partial = typename A::Partial;
   static constexpr int chunks = A::any_order ? 1 : ChunkPartials<A, T>::chunks;
+  static constexpr bool cuts = order_width<T> <= 4;
+  struct Parts {
+    Partial part[2];
+  };
+  using Edge = std::conditional_t<cuts, Parts, Lanes<A, T>>;
 
-  Lanes<A, T> last[chunks][order_warps], first[chunks][order_warps];
+  Edge last[chunks][order_warps], first[chunks][order_warps];
   int skip[chunks];
 
-  // Moves a warp's lanes as far as it has them.
-  __device__ __forceinline__ void move(Lanes<A, T>& lanes, int own_skip, int chunk, int thread) {
+  // The tree over a thread's lanes, as far as its warp has them.
+  __device__ __forceinline__ Partial close(Lanes<A, T>& lanes, int own_skip, int chunk,
+                                           int thread) {
     const int lane = thread % warp_lanes, warp = thread / warp_lanes;
     if (thread == 0) skip[chunk] = own_skip;
-    if (own_skip == 0) return;
-    if (lane == 0) first[chunk][warp] = lanes;
-    move_lanes(lanes, own_skip, lane);
-    if (lane == warp_lanes - 1) last[chunk][warp] = lanes;
+    if (own_skip == 0) return tree_of_lanes(lanes);
+    if constexpr (cuts) {
+      const CutPartials<A> cut(lanes, own_skip);
+      if (lane == 0) first[chunk][warp] = {{cut.sent[0], cut.sent[1]}};
+      if (lane == warp_lanes - 1) last[chunk][warp] = {{cut.kept[0], cut.kept[1]}};
+      Partial sent[2] = {from_lane(cut.sent[0], (lane + 1) % warp_lanes), cut.sent[1]};
+      if (order_width<T> == 4 && own_skip == 3)
+        sent[1] = from_lane(cut.sent[1], (lane + 1) % warp_lanes);
+      return CutPartials<A>::template join<T>(cut.kept, sent, own_skip);
+    } else {
+      if (lane == 0) first[chunk][warp] = lanes;
+      move_lanes(lanes, own_skip, lane);
+      if (lane == warp_lanes - 1) last[chunk][warp] = lanes;
+      return tree_of_lanes(lanes);
+    }
   }
   // What the last threads of all warps have. A warp calls it, before it makes the tree.
   __device__ __forceinline__ void join(ChunkPartials<A, T>& partials, int chunk, int lane) const {
     const int own_skip = skip[chunk];
     if (own_skip > 0 && lane < order_warps) {
-      const Lanes<A, T>& after = first[chunk][(lane + 1) % order_warps];
-      Lanes<A, T> joined;
-      constexpr int width = Lanes<A, T>::count;
+      const Edge& own = last[chunk][lane];
+      const Edge& after = first[chunk][(lane + 1) % order_warps];
+      Partial joined;
+      if constexpr (cuts) {
+        joined = CutPartials<A>::template join<T>(own.part, after.part, own_skip);
+      } else {
+        Lanes<A, T> lanes;
+        constexpr int width = Lanes<A, T>::count;
 #pragma unroll
-      for (int j = 0; j < width; ++j) {
-        const int moved = j + own_skip;
-        joined.lane[j] = moved < width ? last[chunk][lane].lane[j] : after.lane[moved - width];
+        for (int j = 0; j < width; ++j) {
+          const int moved = j + own_skip;
+          lanes.lane[j] = moved < width ? own.lane[j] : after.lane[moved - width];
+        }
+        joined = tree_of_lanes(lanes);
       }
-      partials.put(chunk, lane * warp_lanes + warp_lanes - 1, tree_of_lanes(joined));
+      partials.put(chunk, lane * warp_lanes + warp_lanes - 1, joined);
     }
     __syncwarp(whole_warp());
   }
@@ -268,8 +331,11 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
         ring.add(lanes, place, piece, first, thread);
         ask();
       }
-      if constexpr (!A::any_order) memory.edges.move(lanes, skip, i, thread);
-      partials.put(i, thread, tree_of_lanes(lanes));
+      if constexpr (A::any_order) {
+        partials.put(i, thread, tree_of_lanes(lanes));
+      } else {
+        partials.put(i, thread, memory.edges.close(lanes, skip, i, thread));
+      }
     }
     __syncthreads();
     merge_complete();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device/async_copy.hpp"
+#include "reduce/neutral.hpp"
 #include "reduce/stage.hpp"
 #include "reduce/walk.hpp"
 
@@ -58,6 +59,7 @@ class ChunkRing {
     const char* from = place.begin + (begin + thread) * std::int64_t{16};
     const bool has_one_more = thread == 0 && left == piece_packs + 1;
     if (place.inside) {
+      compute_now(from);  // once, not for each copy
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
         if (r * order_threads < left) copy_pack(to + r * round_bytes, from + r * round_bytes);
@@ -93,15 +95,22 @@ class ChunkRing {
     Pack<T> loaded[rounds];
 #pragma unroll
     for (int r = 0; r < rounds; ++r) loaded[r] = read_pack<T>(from + r * round_bytes);
-    if (!has_head && begin + piece_packs <= place.whole_end) {
+    const bool is_head = has_head && thread == 0;
+    if (is_head) {
+      if constexpr (fills_heads<A, T>) {
+        fill_before<A>(loaded[0], place.skip);
+      } else {
+        lanes.add_part(loaded[0], at, place.count, first);
+      }
+    }
+    const int but = !fills_heads<A, T> && is_head ? 1 : 0;
+    if ((fills_heads<A, T> || !has_head) && begin + piece_packs <= place.whole_end) {
 #pragma unroll
       for (int r = 0; r < rounds; ++r) lanes.add_pack(loaded[r], at + r * step, first);
     } else {
-      const bool is_head = has_head && thread == 0;
-      if (is_head) lanes.add_part(loaded[0], at, place.count, first);
 #pragma unroll
       for (int r = 0; r < rounds; ++r) {
-        if (own + r * order_threads < place.whole_end && !(r == 0 && is_head))
+        if (r >= but && own + r * order_threads < place.whole_end)
           lanes.add_pack(loaded[r], at + r * step, first);
       }
     }

@@ -64,8 +64,9 @@ __device__ __forceinline__ Pack<T> load_columns_at_edge(const T* data, std::int6
 template <class A, class Partial>
 __device__ __forceinline__ void place_in_chunk([[maybe_unused]] Partial& partial,
                                                [[maybe_unused]] int lane) {
-  if constexpr (requires { partial.index; }) {
-    if (partial.index != Partial::nowhere) partial.index = partial.index * column_lanes + lane;
+  if constexpr (requires { partial.at; }) {
+    if (partial.at != A::nowhere)
+      partial.at = partial.at * column_lanes + static_cast<unsigned>(lane);
   }
 }
 

@@ -15,9 +15,9 @@ namespace {
 // Fitted on an H200 (docs/reduce.md).
 struct ColumnTuning {
   double bytes_a_ns = 33;  // that an SM reads where all of them do
-  double round_ns = 900;   // of a round of a block that has its SM for itself
-  double block_ns = 900;   // beginning and end of a block
-  double merge_ns = 1100;  // of a level of merging
+  double round_ns = 1700;  // of a round of a block that has its SM for itself
+  double block_ns = 600;   // beginning and end of a block
+  double merge_ns = 700;   // of a level of merging
   int blocks_per_sm = 3;   // of 256 threads
   int most_rounds = 64;
   int widest_packs = 32;  // of a strip's row

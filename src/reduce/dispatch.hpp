@@ -12,7 +12,8 @@ namespace kw {
 
 namespace reduce_detail {
 
-// norm_square is for the types whose squares leave the range of a double; no other is compiled.
+// norm_square and wide_sum are for the types whose squares or sums leave what others are held in;
+// no other is compiled.
 template <class T, class Visitor>
 decltype(auto) dispatch_kind(ReduceKind kind, const Visitor& visitor) {
   switch (kind) {
@@ -20,10 +21,18 @@ decltype(auto) dispatch_kind(ReduceKind kind, const Visitor& visitor) {
     case ReduceKind::sum_abs: return visitor.template operator()<ReduceKind::sum_abs, T>();
     case ReduceKind::sum_square: return visitor.template operator()<ReduceKind::sum_square, T>();
     case ReduceKind::norm_square:
-      if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>) {
+      if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int32_t> ||
+                    std::is_same_v<T, std::int64_t>) {
         return visitor.template operator()<ReduceKind::norm_square, T>();
       }
       break;
+    case ReduceKind::wide_sum:
+      if constexpr (std::is_same_v<T, std::int64_t>) {
+        return visitor.template operator()<ReduceKind::wide_sum, T>();
+      }
+      break;
+    case ReduceKind::min: return visitor.template operator()<ReduceKind::min, T>();
+    case ReduceKind::max: return visitor.template operator()<ReduceKind::max, T>();
     case ReduceKind::min_max: return visitor.template operator()<ReduceKind::min_max, T>();
     case ReduceKind::arg_min: return visitor.template operator()<ReduceKind::arg_min, T>();
     case ReduceKind::arg_max: return visitor.template operator()<ReduceKind::arg_max, T>();

@@ -141,6 +141,9 @@ KW_HOST_DEVICE constexpr V from_bits(BitsOf<V> bits) {
   return std::bit_cast<V>(bits);
 }
 
+// By the sign's bit: -0 and a NaN may be.
+KW_HOST_DEVICE inline bool is_negative(double x) { return (bits_of(x) >> 63) != 0; }
+
 // IEEE 754-2019 minimum and maximum: NaN wins, -0 is below +0. Without branches, so that a compiler
 // can make vectors of them.
 template <class V>
@@ -150,6 +153,11 @@ KW_HOST_DEVICE inline V minimum(V a, V b) {
     float least;
     asm("min.NaN.f32 %0, %1, %2;" : "=f"(least) : "f"(a), "f"(b));
     return least;
+  }
+#endif
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<V, double>) {  // one choice of two words
+    return b < a || is_nan(b) || (a == b && is_negative(b)) ? b : a;
   }
 #endif
   const V least = b < a || is_nan(b) ? b : a;
@@ -165,6 +173,11 @@ KW_HOST_DEVICE inline V maximum(V a, V b) {
     float most;
     asm("max.NaN.f32 %0, %1, %2;" : "=f"(most) : "f"(a), "f"(b));
     return most;
+  }
+#endif
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<V, double>) {
+    return a < b || is_nan(b) || (a == b && !is_negative(b)) ? b : a;
   }
 #endif
   const V most = a < b || is_nan(b) ? b : a;

@@ -40,6 +40,20 @@ __device__ __forceinline__ Pack<T> load_pack(const T* from) {
   return {{words.x, words.y, words.z, words.w}};
 }
 
+// The same, for accesses of which each has a part of a line: L2 is to have the whole line at once.
+template <class T>
+__device__ __forceinline__ Pack<T> load_pack_of_line(const T* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  Pack<T> pack;
+  asm("ld.global.cs.L2::128B.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(pack.words[0]), "=r"(pack.words[1]), "=r"(pack.words[2]), "=r"(pack.words[3])
+      : "l"(__cvta_generic_to_global(from)));
+  return pack;
+#else
+  return load_pack(from);
+#endif
+}
+
 // The pack that begins `skip` elements into `low` and ends in `high`.
 template <class T>
 __device__ __forceinline__ Pack<T> straddling(const Pack<T>& low, const Pack<T>& high, int skip) {

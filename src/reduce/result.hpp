@@ -58,8 +58,8 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
                                   const typename Accumulator<kind, T>::Total& total,
                                   std::int64_t count) {
   using namespace reduce_detail;
-  if constexpr (kind == ReduceKind::sum || kind == ReduceKind::sum_abs ||
-                kind == ReduceKind::sum_square) {
+  if constexpr (kind == ReduceKind::sum || kind == ReduceKind::wide_sum ||
+                kind == ReduceKind::sum_abs || kind == ReduceKind::sum_square) {
     if (sink.op == ReduceOp::mean) {
       const double mean = as_double(total) / static_cast<double>(count);  // 0 / 0: NaN
       put_real<T>(sink.out, sequence, mean);
@@ -71,10 +71,14 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
       put_real<T>(sink.out, sequence, total);
     }
   } else if constexpr (kind == ReduceKind::norm_square) {
-    put_real<T>(sink.out, sequence, total.root());
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      put_real<T>(sink.out, sequence, sqrt(as_double(total)));
+    } else {
+      put_real<T>(sink.out, sequence, total.root());
+    }
+  } else if constexpr (kind == ReduceKind::min || kind == ReduceKind::max) {
+    put(sink.out, sequence, from_value<T>(total));
   } else if constexpr (kind == ReduceKind::min_max) {
-    if (sink.op == ReduceOp::min) put(sink.out, sequence, from_value<T>(total.lowest));
-    if (sink.op == ReduceOp::max) put(sink.out, sequence, from_value<T>(total.highest));
     if (sink.op == ReduceOp::min_max) {
       put(sink.out, 2 * sequence, from_value<T>(total.lowest));
       put(sink.out, 2 * sequence + 1, from_value<T>(total.highest));

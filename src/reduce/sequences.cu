@@ -11,7 +11,7 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr int warps_per_sm = 32;
+constexpr int batches_a_warp = 8;
 
 // Blocks that hold so many teams, of which a block has `teams`.
 unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
@@ -87,16 +87,17 @@ struct LaunchSequences {
   }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
-  // A warp takes as few sequences as leave all SMs with enough warps.
+  // A batch has as few sequences as leave all warps with some batches.
   template <ReduceKind kind, class T>
   Status short_ones(const T* data, const Sequences& sequences, int group,
                     const WorkLists& lists) const {
-    const std::int64_t warps = std::int64_t{device.sm_count} * warps_per_sm;
+    const std::int64_t blocks = std::int64_t{device.sm_count} * short_blocks_per_sm<kind, T>;
+    const std::int64_t warps = blocks * order_warps;
     int each = warp_lanes;
-    while (each > warp_lanes / group && sequences.count < warps * each) each /= 2;
+    while (each > warp_lanes / group && sequences.count < batches_a_warp * warps * each) each /= 2;
     return gpu::launch(reduce_short_kernel<kind, T>,
-                       config(blocks_for(ceil_div(sequences.count, each))), data, sequences, group,
-                       each, lists, sink());
+                       config(blocks_for(ceil_div(sequences.count, each), order_warps, blocks)),
+                       data, sequences, group, each, lists, sink());
   }
 
   template <ReduceKind kind, class T>

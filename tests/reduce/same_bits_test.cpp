@@ -192,8 +192,14 @@ TEST_P(ReduceSameBits, LongArrays) {
 TEST_P(ReduceSameBits, RowsColumnsAndSegments) {
   for (const auto& [op, type] : kinds()) {
     for (const ReduceShape shape : {ReduceShape::rows, ReduceShape::columns}) {
-      for (const auto& [rows, cols] :
-           {std::pair{3, 9001}, {7, 5002}, {9001, 3}, {20011, 2}, {70, 65}, {5, 700}}) {
+      for (const auto& [rows, cols] : {std::pair{3, 9001},
+                                       {7, 5002},
+                                       {9001, 3},
+                                       {20011, 2},
+                                       {70, 65},
+                                       {5, 700},
+                                       {4, 1800},
+                                       {3, 4096}}) {
         ReduceCase c = make_case(op, type, cols, 1);
         c.shape = shape;
         c.rows = rows;

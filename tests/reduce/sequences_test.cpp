@@ -4,6 +4,8 @@
 // them (src/reduce/chunk_ring.hpp).
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -80,6 +82,15 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
     rows.rows = count, rows.cols = 70001, rows.ld_pad = 2, rows.misalign = 1;
     cases.push_back(rows);
   }
+  // The first place of equal elements, where a chunk begins within a pack.
+  for (const DataType type : {DataType::float16, DataType::int8, DataType::float32}) {
+    for (const std::int64_t misalign : {1, 5, 7}) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, ReduceOp::argmax, type);
+      rows.input = check::Input::constant;
+      rows.rows = 2, rows.cols = 40001, rows.misalign = misalign;
+      cases.push_back(rows);
+    }
+  }
   check::ReduceCase segments =
       sequences_case(ReduceShape::segments, ReduceOp::sum_of_squares, DataType::int64);
   segments.lengths = check::SegmentLengths::uneven;
@@ -130,6 +141,58 @@ TEST(ReduceSequences, WarpsWithStages) {
     }
   }
   verify(cases);
+}
+
+// Sequences of up to a chunk by lanes and warps alone, which put elements that change nothing in
+// place of those that are not there: of every length about their limits, at both ends of an array
+// that begins anywhere, all kinds and types.
+TEST(ReduceSequences, WarpsWithoutStages) {
+  std::vector<check::ReduceCase> cases;
+  constexpr std::int64_t lengths[] = {1, 2, 15, 16, 17, 63, 100, 257, 511, 514, 1023, 1030, 4090};
+  std::size_t turn = run_seed() % 7;
+  for (const std::int64_t length : lengths) {
+    for (int op = 0; op <= static_cast<int>(ReduceOp::min_max); ++op) {
+      const auto type = static_cast<DataType>(turn++ % 7);
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, static_cast<ReduceOp>(op), type);
+      rows.rows = 5, rows.cols = length, rows.misalign = static_cast<std::int64_t>(turn % 11);
+      cases.push_back(rows);
+      rows.ld_pad = static_cast<std::int64_t>(turn % 3);
+      rows.type = static_cast<DataType>((turn + 3) % 7);
+      cases.push_back(rows);
+    }
+  }
+  for (int op = 0; op <= static_cast<int>(ReduceOp::min_max); ++op) {
+    check::ReduceCase segments = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(op),
+                                                static_cast<DataType>(turn++ % 7));
+    segments.lengths = check::SegmentLengths::log_uniform;
+    segments.segments = 40, segments.misalign = static_cast<std::int64_t>(turn % 5);
+    cases.push_back(segments);
+  }
+  verify(cases);
+}
+
+// A lane that has one element keeps the sign of its zero; a sum begins from nothing.
+TEST(ReduceSequences, SumsOfNegativeZerosArePositive) {
+  add_developer_backends();
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  constexpr std::int64_t rows = 3, most = 3000;
+  const std::vector<float> data(rows * most, -0.0f);
+  std::vector<unsigned> tickets(ticket_count, 0);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::l1_norm, ReduceOp::variance}) {
+    for (const std::int64_t length : {1, 7, 16, 40, 700, 3000}) {
+      std::vector<float> out(rows, 1.0f);
+      Reduce p;
+      p.op = op, p.shape = ReduceShape::rows, p.data = data.data(), p.out = out.data();
+      p.rows = rows, p.cols = p.ld = length;
+      for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
+        if (std::string_view(kernel.name) != "reduce_rows") continue;
+        ASSERT_TRUE(kernel.launch(p, runtime->device(), {nullptr, 0, tickets.data()}, {}).ok());
+      }
+      for (const float result : out) {
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(result), 0u) << to_string(op) << " of " << length;
+      }
+    }
+  }
 }
 
 }  // namespace

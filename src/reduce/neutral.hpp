@@ -1,0 +1,99 @@
+// Elements that change nothing, in place of those that are not there: zero where elements or what
+// becomes of them are added up; else the sequence's first element, once more. A minimum does not
+// show how often it was there, a place is that of the first one, and variances are summed from
+// differences to that element.
+#pragma once
+
+#include <type_traits>
+
+#include "gpu/gpu.hpp"
+#include "reduce/accumulate.hpp"
+#include "reduce/packs.hpp"
+
+namespace KW_TARGET {
+
+template <class A>
+struct AddsUp : std::false_type {};
+template <ReduceKind kind, class T>
+struct AddsUp<Sum<kind, T>> : std::true_type {};
+template <class T>
+struct AddsUp<NormSquare<T>> : std::true_type {};
+template <class A>
+constexpr bool needs_first_element = !AddsUp<A>::value;
+
+// The words of a pack that has one element everywhere: they repeat after two.
+template <class T>
+__device__ __forceinline__ std::uint32_t fill_words(T element, std::uint32_t* high) {
+  if constexpr (sizeof(T) == 8) {
+    const auto bits = std::bit_cast<std::uint64_t>(element);
+    *high = static_cast<std::uint32_t>(bits >> 32);
+    return static_cast<std::uint32_t>(bits);
+  } else {
+    std::uint32_t word = 0;
+    if constexpr (sizeof(T) == 4) word = std::bit_cast<std::uint32_t>(element);
+    if constexpr (sizeof(T) == 2) word = std::bit_cast<std::uint16_t>(element) * 0x10001u;
+    if constexpr (sizeof(T) == 1) word = std::bit_cast<std::uint8_t>(element) * 0x1010101u;
+    return *high = word;
+  }
+}
+
+// Replaces all but the first `left` elements of a pack, which may be none or all, by those of
+// another.
+template <class T>
+__device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left,
+                                            const std::uint32_t (&fill)[4]) {
+  constexpr int of_word = 4 / static_cast<int>(sizeof(T) < 4 ? sizeof(T) : 4);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if constexpr (sizeof(T) >= 4) {
+      const int element = i * 4 / static_cast<int>(sizeof(T));
+      pack.words[i] = element < left ? pack.words[i] : fill[i];
+    } else {
+      const int bits = min(max(left - i * of_word, 0), of_word) * (32 / of_word);
+      const std::uint32_t kept = bits == 32 ? ~0u : (1u << bits) - 1;
+      pack.words[i] = (pack.words[i] & kept) | (fill[i] & ~kept);
+    }
+  }
+}
+
+// Variances would need the chunk's first element as it is stored, which may be anywhere in the
+// pack.
+template <class A>
+struct IsVariance : std::false_type {};
+template <class T>
+struct IsVariance<Variance<T>> : std::true_type {};
+// A place must not come after that of what replaces it: so no element of a pack may share a lane
+// with another, as those of narrow types do.
+template <class A, class T>
+constexpr bool fills_heads = !IsVariance<A>::value && (sizeof(T) >= 4 || !requires { A::nowhere; });
+
+// Replaces the first `skip` elements of a pack whose last one is there: by nothing, or by that one.
+template <class A, class T>
+__device__ __forceinline__ void fill_before(Pack<T>& pack, int skip) {
+  static_assert(fills_heads<A, T>);
+  std::uint32_t low = 0, high = 0;
+  if constexpr (needs_first_element<A>) {
+    high = pack.words[3];
+    low = sizeof(T) == 8 ? pack.words[2] : high;
+    if constexpr (sizeof(T) == 2) low = high = high >> 16 | (high & 0xFFFF0000u);
+    if constexpr (sizeof(T) == 1) low = high = (high >> 24) * 0x1010101u;
+  }
+  Pack<T> filled = {{low, high, low, high}};
+  fill_beyond(filled, skip, pack.words);
+  pack = filled;
+}
+
+// What a lane of one element closes to, but for the sign of a zero, which goes as soon as it is
+// merged into nothing.
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial lane_of_one(Value<T> value, Value<T> first) {
+  if constexpr (requires { A::only(value, first); }) {
+    return A::close(A::only(value, first));
+  } else {
+    typename A::Lane lane = A::empty_lane();
+    A::add(lane, value, 0, first);
+    return A::close(lane);
+  }
+}
+
+}  // namespace KW_TARGET
