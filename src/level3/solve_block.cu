@@ -1,9 +1,12 @@
 // The kernel of solve_block.hpp.
 //
-// Prediction  256 unknowns, a block a multiprocessor: 16 times 0.7 us for 16 unknowns in a row, two
-//             barriers and the products below them.
+// Prediction  256 unknowns, a block a multiprocessor: 16 times 0.4 us, where two barriers, and one
+//             warp and the others in turn, take 0.75.
 // Method      Substitution; its residual is that of a sum of so many products (Higham 2002, section
-//             8.1). Inverted blocks would lose what their condition is.
+//             8.1). Inverted blocks would lose what their condition is. Sums of products are kept
+//             apart from the right-hand side, and what is left of that is rounded with the unknown:
+//             once, where 256 unknowns that take from it in turn round it 16 times (a residual of
+//             0.43 and not 0.21 u, random triangles).
 #include "level3/solve_block.hpp"
 
 #include <algorithm>
@@ -16,18 +19,24 @@ namespace {
 
 constexpr int solve_threads = 256, at_once = solve_at_once;
 
-// The floats of shared memory: the lines, [unknown][line]; and a ring of panels of 16 columns of
-// the triangle, [column][row], whose row 0 is the first unknown's.
+// The floats of shared memory: of each line what known unknowns take from it, and the unknowns once
+// they are solved, [unknown][line]; a ring of the right-hand side, 16 unknowns a panel; and a ring
+// of panels of 16 columns of the triangle, [column][row], whose row 0 is the first unknown's.
 template <int lines>
 struct SolveRoom {
   static constexpr int pitch = solve_pitch(lines);
-  float* x;
-  float* panels;
+  float *x, *right, *panels;
   int panel_pitch;
 
   __device__ __forceinline__ SolveRoom(float* shared, int rows)
-      : x(shared), panels(shared + rows * pitch), panel_pitch(solve_pitch(rows)) {}
+      : x(shared),
+        right(shared + rows * pitch),
+        panels(right + solve_panels * at_once * pitch),
+        panel_pitch(solve_pitch(rows)) {}
   __device__ __forceinline__ float* unknown(int i) const { return x + i * pitch; }
+  __device__ __forceinline__ float* right_of(int i) const {
+    return right + i % (solve_panels * at_once) * pitch;
+  }
   __device__ __forceinline__ float* panel(int first) const {
     return panels + first / at_once % solve_panels * at_once * panel_pitch;
   }
@@ -62,66 +71,28 @@ __device__ __forceinline__ void copy_panel(float* panel, int pitch, const SolveB
   }
 }
 
-// Starts the copies of the right-hand side; of lines that there are not, zeros.
+// Where element `at` of 16 unknowns of all lines lies: neighbouring threads meet neighbours in
+// memory, whichever way lines lie.
 template <int lines>
-__device__ __forceinline__ void copy_lines(const SolveRoom<lines>& room, const SolveBlock& b,
-                                           const float* x, std::int64_t count, int rows, int tid) {
-  const auto copy = [&](int i, int line) {
-    const bool is_there = i < b.size && line < count;
-    async_copy<4>(room.unknown(i) + line, is_there ? x + i * b.x_step + line * b.line_step : x,
-                  is_there ? 4 : 0);
-  };
-  if (b.line_step == 1) {
-#pragma unroll 4
-    for (int i = tid / lines; i < rows; i += solve_threads / lines) copy(i, tid % lines);
-  } else {
-    for (int i = tid; i < rows; i += solve_threads) {
-#pragma unroll 4
-      for (int line = 0; line < lines; ++line) copy(i, line);
-    }
-  }
-}
+struct ElementOf16 {
+  int i, line;
 
-// Multiplies what this thread has copied.
-template <int lines>
-__device__ __forceinline__ void scale_lines(const SolveRoom<lines>& room, const SolveBlock& b,
-                                            float alpha, int rows, int tid) {
-  if (b.line_step == 1) {
-    for (int i = tid / lines; i < rows; i += solve_threads / lines)
-      room.unknown(i)[tid % lines] *= alpha;
-  } else {
-    for (int i = tid; i < rows; i += solve_threads) {
-      for (int line = 0; line < lines; ++line) room.unknown(i)[line] *= alpha;
-    }
-  }
-}
+  __device__ __forceinline__ ElementOf16(const SolveBlock& b, int at)
+      : i(b.line_step == 1 ? at / lines : at % at_once),
+        line(b.line_step == 1 ? at % lines : at / at_once) {}
+};
 
-// A warp solves 16 unknowns, a lane a line.
+// Starts the copies of the right-hand side of 16 unknowns; of lines that there are not, zeros.
 template <int lines>
-__device__ __forceinline__ void solve_among(const SolveRoom<lines>& room, const SolveBlock& b,
-                                            int first, int lane) {
-  const float* const panel = room.panel(first);
-  const int pitch = room.panel_pitch;
-  const int own = lane < at_once ? lane : 0;
-  const float diagonal = panel[own * pitch + own];
-  const bool is_one = b.unit_diagonal || first + own >= b.size;
-  const float reciprocal = is_one ? 1.0f : 1.0f / diagonal;
-  const bool has_line = lane < lines;  // the others only exchange
-  float x[at_once], sums[at_once];
-#pragma unroll
-  for (int i = 0; i < at_once; ++i) {
-    x[i] = has_line ? room.unknown(first + i)[lane] : 0.0f;
-    sums[i] = 0;
+__device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const SolveBlock& b,
+                                           const float* x, std::int64_t count, int first, int tid) {
+  for (int at = tid; at < at_once * lines; at += solve_threads) {
+    const ElementOf16<lines> of(b, at);
+    const int i = first + of.i;
+    const bool is_there = i < b.size && of.line < count;
+    async_copy<4>(room.right_of(i) + of.line,
+                  is_there ? x + i * b.x_step + of.line * b.line_step : x, is_there ? 4 : 0);
   }
-#pragma unroll
-  for (int j = 0; j < at_once; ++j) {
-    x[j] = (x[j] - sums[j]) * from_lane(reciprocal, j);
-#pragma unroll
-    for (int i = j + 1; i < at_once; ++i) sums[i] = fmaf(panel[j * pitch + i], x[j], sums[i]);
-  }
-  if (!has_line) return;
-#pragma unroll
-  for (int i = 0; i < at_once; ++i) room.unknown(first + i)[lane] = x[i];
 }
 
 template <int count>
@@ -140,15 +111,109 @@ __device__ __forceinline__ void load_floats(float (&to)[count], const float* fro
   }
 }
 
-// What 16 known unknowns take from all that follow: `own` rows of four lines a thread. The products
-// are summed up before: a sum that is subtracted at once is rounded once to the size of what is
-// left.
+// 1 / d as the sum of two floats, so that a quotient by d is rounded once.
+struct Reciprocal {
+  float near, rest;
+
+  __device__ __forceinline__ explicit Reciprocal(float d) : near(1.0f / d) {
+    const float off = fmaf(-near, d, 1.0f) * near;
+    rest = fabsf(off) < fabsf(near) ? off : 0.0f;  // not where 1 / d is no number, or 0
+  }
+};
+
+// A warp solves 16 unknowns after the other 16, a lane a line.
+template <int lines>
+class LineSolver {
+ public:
+  __device__ __forceinline__ LineSolver(const SolveRoom<lines>& room, const SolveBlock& b,
+                                        float alpha, int lane)
+      : room_(room), b_(b), alpha_(alpha), lane_(lane) {}
+
+  // Those from `first` on, which have met all unknowns but the 16 before them.
+  __device__ __forceinline__ void solve(int first) const {
+    float x[at_once];
+    run_through<true>(x, first);
+    // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
+    bool is_number = true;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) is_number = is_number && x[i] == x[i];
+    if (any_of_warp(!is_number)) run_through<false>(x, first);
+    if (lane_ >= lines) return;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) room_.unknown(first + i)[lane_] = x[i];
+  }
+
+ private:
+  template <bool rounds_once>
+  __device__ __forceinline__ void run_through(float (&x)[at_once], int first) const {
+    float left[at_once], sums[at_once];
+    begin(left, sums, first);
+    const float* const panel = room_.panel(first);
+    const int own = lane_ < at_once ? lane_ : 0;
+    const bool is_one = b_.unit_diagonal || first + own >= b_.size;
+    const Reciprocal reciprocal(is_one ? 1.0f : panel[own * room_.panel_pitch + own]);
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) {
+      float a[at_once];
+      load_floats(a, panel + j * room_.panel_pitch);
+      const float now = left[j] - sums[j], near = from_lane(reciprocal.near, j);
+      x[j] = rounds_once ? fmaf(now, near, now * from_lane(reciprocal.rest, j)) : now * near;
+#pragma unroll
+      for (int i = j + 1; i < at_once; ++i) sums[i] = fmaf(a[i], x[j], sums[i]);
+    }
+  }
+  // left - sums = alpha times the right-hand side, less what all known unknowns take. So what is
+  // left of a right-hand side is rounded once, with the unknown itself, and not with every 16 that
+  // are known.
+  __device__ __forceinline__ void begin(float (&left)[at_once], float (&sums)[at_once],
+                                        int first) const {
+    const bool has_line = lane_ < lines;  // the others only exchange
+    const int line = has_line ? lane_ : 0;
+    add_known(sums, first, line);
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const float right = has_line ? room_.right_of(first + i)[line] : 0.0f;
+      const float sum = has_line ? room_.unknown(first + i)[line] + sums[i] : 0.0f;
+      const float scaled = fmaf(alpha_, right, 0.0f);  // no part of an fma with the sum
+      left[i] = scaled - sum;
+      const float back = left[i] - scaled, off = (scaled - (left[i] - back)) - (sum + back);
+      sums[i] = off == off ? -off : 0.0f;
+    }
+  }
+  // What the 16 unknowns before these take.
+  __device__ __forceinline__ void add_known(float (&sums)[at_once], int first, int line) const {
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) sums[i] = 0;
+    if (first == 0) return;
+    const float* from = room_.panel(first - at_once) + at_once;
+    const float* known = room_.unknown(first - at_once) + line;
+#pragma unroll 2
+    for (int j = 0; j < at_once; ++j, from += room_.panel_pitch, known += room_.pitch) {
+      float a[at_once];
+      load_floats(a, from);
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) sums[i] = fmaf(a[i], *known, sums[i]);
+    }
+  }
+
+  const SolveRoom<lines>& room_;
+  const SolveBlock& b_;
+  const float alpha_;
+  const int lane_;
+};
+
+// The threads that do all else: each numbers itself from 0 on.
+constexpr int other_threads = solve_threads - warp_lanes;
+
+// What 16 known unknowns take from all that follow the next 16: `own` rows of four lines a thread.
+// Sums of 16 products are added to sums of sums.
 template <int own, int lines>
-__device__ __forceinline__ void update(const SolveRoom<lines>& room, int first, int rows, int tid) {
-  constexpr int groups = lines / 4, step = solve_threads / groups * own;
-  const int line = tid % groups * 4;
+__device__ __forceinline__ void update(const SolveRoom<lines>& room, int first, int rows,
+                                       int thread) {
+  constexpr int groups = lines / 4, step = other_threads / groups * own;
+  const int line = thread % groups * 4;
   const float* const panel = room.panel(first);
-  for (int row = at_once + tid / groups * own; first + row < rows; row += step) {
+  for (int row = 2 * at_once + thread / groups * own; first + row < rows; row += step) {
     float sums[own][4] = {};
 #pragma unroll 8
     for (int j = 0; j < at_once; ++j) {
@@ -163,25 +228,37 @@ __device__ __forceinline__ void update(const SolveRoom<lines>& room, int first, 
     }
 #pragma unroll
     for (int i = 0; i < own; ++i) {
-      float4& left = *reinterpret_cast<float4*>(room.unknown(first + row + i) + line);
-      left.x -= sums[i][0], left.y -= sums[i][1], left.z -= sums[i][2], left.w -= sums[i][3];
+      float4& all = *reinterpret_cast<float4*>(room.unknown(first + row + i) + line);
+      all.x += sums[i][0], all.y += sums[i][1], all.z += sums[i][2], all.w += sums[i][3];
     }
   }
+}
+template <int lines>
+__device__ __forceinline__ void update_others(const SolveRoom<lines>& room, int first, int rows,
+                                              int thread) {
+  const int left = (rows - first - 2 * at_once) * (lines / 4);
+  if (left > 2 * other_threads)
+    update<4>(room, first, rows, thread);
+  else if (left > other_threads)
+    update<2>(room, first, rows, thread);
+  else
+    update<1>(room, first, rows, thread);
 }
 
 template <int lines>
 __device__ __forceinline__ void store_solved(const SolveRoom<lines>& room, const SolveBlock& b,
-                                             float* x, std::int64_t count, int first, int tid) {
-  for (int at = tid; at < at_once * lines; at += solve_threads) {
-    const bool along_lines = b.line_step == 1;
-    const int i = first + (along_lines ? at / lines : at % at_once);
-    const int line = along_lines ? at % lines : at / at_once;
-    if (i < b.size && line < count) x[i * b.x_step + line * b.line_step] = room.unknown(i)[line];
+                                             float* x, std::int64_t count, int first, int thread) {
+  for (int at = thread; at < at_once * lines; at += other_threads) {
+    const ElementOf16<lines> of(b, at);
+    const int i = first + of.i;
+    if (i < b.size && of.line < count)
+      x[i * b.x_step + of.line * b.line_step] = room.unknown(i)[of.line];
   }
 }
 
+// While one warp solves 16 unknowns, the others take the 16 before them from all that follow.
 template <int lines>
-__global__ void __launch_bounds__(solve_threads) solve_block_kernel(const SolveBlock b) {
+__global__ void __launch_bounds__(solve_threads, 2) solve_block_kernel(const SolveBlock b) {
   const int tid = static_cast<int>(threadIdx.x);
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
@@ -192,29 +269,32 @@ __global__ void __launch_bounds__(solve_threads) solve_block_kernel(const SolveB
   const std::int64_t count = b.lines - line;
   const int rows = ceil_div(b.size, at_once) * at_once;
   const SolveRoom<lines> room(gpu::dynamic_shared<float>(), rows);
-  copy_lines(room, b, x, count, rows, tid);
   const auto start_panel = [&](int first) {
-    if (first < rows) copy_panel(room.panel(first), room.panel_pitch, b, a, first, rows, tid);
+    if (first < rows) {
+      copy_panel(room.panel(first), room.panel_pitch, b, a, first, rows, tid);
+      copy_right(room, b, x, count, first, tid);
+    }
     async_commit();
   };
 #pragma unroll 1
   for (int i = 0; i < solve_panels - 1; ++i) start_panel(i * at_once);
+  for (int i = tid; i < rows * room.pitch; i += solve_threads) room.x[i] = 0;
+  async_wait<solve_panels - 2>();
+  __syncthreads();
+  const bool solves = any_of_warp(tid < warp_lanes);
+  const LineSolver<lines> solver(room, b, alpha, tid % warp_lanes);
+  if (solves) solver.solve(0);
+#pragma unroll 1
   for (int first = 0; first < rows; first += at_once) {
-    async_wait<solve_panels - 2>();
-    if (first == 0 && alpha != 1) scale_lines(room, b, alpha, rows, tid);
+    async_wait<solve_panels - 3>();
     __syncthreads();
-    const int next = first + at_once;
     start_panel(first + (solve_panels - 1) * at_once);
-    if (tid < warp_lanes) solve_among(room, b, first, tid);
-    __syncthreads();
-    store_solved(room, b, x, count, first, tid);
-    const int left = (rows - next) * (lines / 4);
-    if (left > 2 * solve_threads)
-      update<4>(room, first, rows, tid);
-    else if (left > solve_threads)
-      update<2>(room, first, rows, tid);
-    else
-      update<1>(room, first, rows, tid);
+    if (!solves) {
+      store_solved(room, b, x, count, first, tid - warp_lanes);
+      update_others(room, first, rows, tid - warp_lanes);
+    } else if (first + at_once < rows) {
+      solver.solve(first + at_once);
+    }
   }
 }
 
