@@ -54,35 +54,75 @@ struct ElementOfLines {
         line(of.line_step == 1 ? at % S::lines : at / size) {}
 };
 
-// What a line of B is multiplied by, [along B's line][along C's line]; zeros beside.
+// What a line of B is multiplied by, [along B's line][along C's line]; zeros beside. All loads of a
+// thread come before the first of them is waited for, here and below.
 template <int size>
-__device__ __forceinline__ void load_a(float (&a)[size][size], const Level3& p) {
+class SmallMatrix {
+ public:
+  __device__ __forceinline__ explicit SmallMatrix(const Level3& p) : turns_(p.on_left) {
+    const bool is_symm = p.routine == Routine::symm, lower = p.triangle == Triangle::lower;
+    const bool turned = !is_symm && p.op_a == Op::transpose;
+    const int k = static_cast<int>(p.k);
 #pragma unroll
-  for (int at = static_cast<int>(threadIdx.x); at < size * size; at += lines_threads) {
-    const int row = at / size, col = at % size;
-    float x = 0;
-    if (row < p.k && col < p.k) x = level3::element_of_a(p, row, col);
-    (p.on_left ? a[col][row] : a[row][col]) = x;
+    for (int step = 0; step < each; ++step) {
+      const int row = row_at(step), col = col_at(step);
+      int i = turned ? col : row, j = turned ? row : col;  // as A is stored
+      const bool is_stored = lower ? j <= i : i <= j, is_inside = row < k && col < k;
+      const bool is_one = !is_symm && p.unit_diagonal && i == j;
+      if (is_symm && !is_stored) i = col, j = row;
+      const bool is_there = is_inside && (is_stored || is_symm) && !is_one;
+      x_[step] = is_there ? p.a[i * p.lda + j] : is_one && is_inside ? 1.0f : 0.0f;
+    }
   }
-}
+  __device__ __forceinline__ void store(float (&to)[size][size]) const {
+#pragma unroll
+    for (int step = 0; step < each; ++step) {
+      const int row = row_at(step), col = col_at(step);
+      if (size * size < lines_threads && row >= size) break;
+      (turns_ ? to[col][row] : to[row][col]) = x_[step];
+    }
+  }
 
+ private:
+  static constexpr int each = size * size < lines_threads ? 1 : size * size / lines_threads;
+  __device__ __forceinline__ static int row_at(int step) {
+    return (static_cast<int>(threadIdx.x) + step * lines_threads) / size;
+  }
+  __device__ __forceinline__ static int col_at(int step) {
+    return (static_cast<int>(threadIdx.x) + step * lines_threads) % size;
+  }
+
+  const bool turns_;
+  float x_[each];
+};
+
+// A block's lines of B.
 template <int size>
-__device__ __forceinline__ void load_lines(float (&to)[size][LinesShape<size>::pitch],
-                                           const Lines& from, int k, std::int64_t count) {
-  constexpr int each = LinesShape<size>::elements / lines_threads;
-  float x[each];
+class BlockLines {
+ public:
+  __device__ __forceinline__ BlockLines(const Lines& from, int k, std::int64_t count)
+      : from_(from) {
 #pragma unroll
-  for (int step = 0; step < each; ++step) {
-    const ElementOfLines<size> of(from, static_cast<int>(threadIdx.x) + step * lines_threads);
-    const bool is_there = of.i < k && of.line < count;
-    x[step] = is_there ? from.x[of.i * from.step + of.line * from.line_step] : 0.0f;
+    for (int step = 0; step < each; ++step) {
+      const ElementOfLines<size> of = at(step);
+      const bool is_there = of.i < k && of.line < count;
+      x_[step] = is_there ? from.x[of.i * from.step + of.line * from.line_step] : 0.0f;
+    }
   }
+  __device__ __forceinline__ void store(float (&to)[size][LinesShape<size>::pitch]) const {
 #pragma unroll
-  for (int step = 0; step < each; ++step) {
-    const ElementOfLines<size> of(from, static_cast<int>(threadIdx.x) + step * lines_threads);
-    to[of.i][of.line] = x[step];
+    for (int step = 0; step < each; ++step) to[at(step).i][at(step).line] = x_[step];
   }
-}
+
+ private:
+  static constexpr int each = LinesShape<size>::elements / lines_threads;
+  __device__ __forceinline__ ElementOfLines<size> at(int step) const {
+    return {from_, static_cast<int>(threadIdx.x) + step * lines_threads};
+  }
+
+  const Lines& from_;
+  float x_[each];
+};
 
 __device__ __forceinline__ float finished(const float* before, float product, float beta) {
   return beta == 0 ? product : fmaf(beta, *before, product);
@@ -104,8 +144,10 @@ __global__ void __launch_bounds__(lines_threads)
   if (alpha != 0) {
     Lines b = lines_of_b(p);
     b.x += first * b.line_step;
-    load_lines<size>(x, b, k, count);
-    load_a<size>(a, p);
+    const BlockLines<size> lines(b, k, count);
+    const SmallMatrix<size> small(p);
+    lines.store(x);
+    small.store(a);
   }
   __syncthreads();
   const int line = tid % S::lines, own = tid / S::lines * S::outputs;

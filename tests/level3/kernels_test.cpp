@@ -121,7 +121,8 @@ TEST(TriangleSolve, KeepsInfinities) {
   const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> a = {2, 0, 0, 0, 3, 0, 0, 0, 0}, c = {1, 6, infinity, 2, -3, 5};
-  DeviceBuffer of_a(*runtime, a.size() * sizeof(float)), of_c(*runtime, c.size() * sizeof(float));
+  check::DeviceBuffer of_a(*runtime, a.size() * sizeof(float)),
+      of_c(*runtime, c.size() * sizeof(float));
   check::Workbench bench(*runtime);
   ASSERT_TRUE(runtime->copy(of_a.data(), a.data(), a.size() * sizeof(float), bench.stream()).ok());
   ASSERT_TRUE(runtime->copy(of_c.data(), c.data(), c.size() * sizeof(float), bench.stream()).ok());
