@@ -109,8 +109,9 @@ TEST(TriangleSolve, RoundsAnUnknownAndNotEachPanel) {
       c.seed = run_seed();
       const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
       ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-      // Where each panel is rounded 0.38 and 0.43 of u, else 0.18 and 0.23.
-      EXPECT_LE(result.error.rms, unit ? 0.24 : 0.29) << describe(c);
+      // Of u: 0.17 and 0.21. Rounded before the unknown once more 0.21 and 0.24, with each panel
+      // 0.38 and 0.43.
+      EXPECT_LE(result.error.rms, unit ? 0.187 : 0.225) << describe(c);
     }
   }
 }
