@@ -25,7 +25,7 @@ namespace {
 template <int size>
 struct LinesShape {
   static constexpr int outputs = 8, parts = size / outputs;  // of a line, a thread each
-  static constexpr int lines = lines_threads / parts, pitch = lines + 4;
+  static constexpr int lines = lines_threads / parts, pitch = lines + 4, pitch_of_a = size + 4;
   static constexpr int elements = size * lines;
   static_assert(lines % 32 == 0 && elements % lines_threads == 0);
   static_assert(lines == lines_of_block(size));
@@ -74,7 +74,7 @@ class SmallMatrix {
       x_[step] = is_there ? p.a[i * p.lda + j] : is_one && is_inside ? 1.0f : 0.0f;
     }
   }
-  __device__ __forceinline__ void store(float (&to)[size][size]) const {
+  __device__ __forceinline__ void store(float (&to)[size][LinesShape<size>::pitch_of_a]) const {
 #pragma unroll
     for (int step = 0; step < each; ++step) {
       const int row = row_at(step), col = col_at(step);
@@ -132,7 +132,7 @@ template <int size>
 __global__ void __launch_bounds__(lines_threads)
     level3_lines_kernel(__grid_constant__ const Level3 p) {
   using S = LinesShape<size>;
-  __shared__ __align__(16) float a[size][size];
+  __shared__ __align__(16) float a[size][S::pitch_of_a];
   __shared__ float x[size][S::pitch];
   wait_for_previous_kernel();
   let_next_kernel_start();

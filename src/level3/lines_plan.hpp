@@ -21,19 +21,27 @@ constexpr bool level3_lines_supports(const Level3& p) {
          p.n < most;
 }
 
-// NVIDIA H200.
+// A launch takes first_us and block_us for each further block of an SM; where A is on the left,
+// and turned on its way to shared memory, first_left_us.
 struct Level3LinesTimes {
-  double first_us;  // the beginning and end of a launch
-  double block_us;  // a block, where an SM has many
+  int size;
+  double first_us, first_left_us, block_us;
 };
-inline constexpr Level3LinesTimes level3_lines_times = {.first_us = 1.9, .block_us = 0.12};
+// Fitted to products on an NVIDIA H100.
+inline constexpr Level3LinesTimes level3_lines_times[] = {
+    {.size = 8, .first_us = 1.95, .first_left_us = 1.95, .block_us = 0.20},
+    {.size = 16, .first_us = 2.05, .first_left_us = 2.05, .block_us = 0.41},
+    {.size = 32, .first_us = 2.45, .first_left_us = 2.75, .block_us = 1.20},
+};
 
 inline double predict_level3_lines_us(const Level3& p, const Device& device) {
+  const int size = lines_size(p.k);
+  const Level3LinesTimes& t = level3_lines_times[size == 8 ? 0 : size == 16 ? 1 : 2];
   const auto lines = static_cast<double>(p.on_left ? p.n : p.m);
-  const double blocks = std::ceil(lines / lines_of_block(lines_size(p.k)));
-  const double most = std::ceil(blocks / std::max(device.sm_count, 1));
+  const double blocks = std::ceil(lines / lines_of_block(size));
+  const double most = std::max(std::ceil(blocks / std::max(device.sm_count, 1)), 1.0);
   const double memory = memory_us(level3_operand_bytes(p), device);
-  return level3_lines_times.first_us + std::max(most * level3_lines_times.block_us, memory);
+  return (p.on_left ? t.first_left_us : t.first_us) + std::max((most - 1) * t.block_us, memory);
 }
 
 }  // namespace kw

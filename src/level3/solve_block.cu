@@ -276,8 +276,10 @@ __device__ __forceinline__ void store_solved(const SolveRoom<lines>& room, const
 
 // One warp solves 16 unknowns while the others store the 16 before and take them from all that
 // follow; then all prepare the next 16.
+// Strips of fewer lines are chosen where each has a multiprocessor to itself.
 template <int lines>
-__global__ void __launch_bounds__(solve_threads, 2) solve_block_kernel(const SolveBlock b) {
+__global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1)
+    solve_block_kernel(const SolveBlock b) {
   const int tid = static_cast<int>(threadIdx.x), other = tid - warp_lanes;
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
