@@ -13,7 +13,8 @@ KernelList<Level3> triangle_solve_rows();    // triangle_solve.cu: trsm
 KernelList<Level3> cholesky_rows();          // cholesky.cu: potrf
 
 // In plain FP32.
-KernelList<Level3> level3_tile_rows();  // tile.cu: all but trsm and potrf
+KernelList<Level3> level3_tile_rows();   // tile.cu: all but trsm and potrf
+KernelList<Level3> level3_lines_rows();  // lines.cu: symm and trmm of a small A
 
 KernelLaunch<Level3> level3_loop_launch;
 bool level3_loop_supports(const Level3& problem, const Device& device);

@@ -11,8 +11,8 @@ KernelList<Level3> level3_production() {
          {rank_update_rows(), triangle_product_rows(), triangle_solve_rows(), cholesky_rows()})
       rows.insert(rows.end(), more.begin(), more.end());
   }
-  const KernelList<Level3> tiles = level3_tile_rows();
-  rows.insert(rows.end(), tiles.begin(), tiles.end());
+  for (const auto& more : {level3_tile_rows(), level3_lines_rows()})
+    rows.insert(rows.end(), more.begin(), more.end());
   rows.push_back({.name = "level3_loop",
                   .parent = nullptr,
                   .idea = "an element or a line of C a thread",

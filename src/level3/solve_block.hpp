@@ -2,9 +2,11 @@
 // some lines of the right-hand side in shared memory, and the triangle comes past them, 16 columns
 // after 16 columns:
 //
-//   16 unknowns of a line   by one thread, in registers, from the square on the diagonal
-//   all below them          by all threads: each line loses what the 16 known ones take from it,
-//                           while the next 16 columns are on their way
+//   16 unknowns are prepared  by all threads: what the 16 before take from them, and what is left
+//                             of the right-hand side after that and all sums
+//   and solved                a line by one thread of the first warp, in registers, from the square
+//                             on the diagonal; meanwhile the other warps add what the 16 before
+//                             take from all that follow to their sums, and start the next copies
 //
 // Left and right sides, both triangles and transposes are steps in memory (SolveBlock): the system
 // is a lower one, from the first unknown to the last, always.
@@ -47,8 +49,9 @@ constexpr int solve_rows(int size) { return ceil_div(size, solve_at_once) * solv
 constexpr int solve_pitch(int floats) { return floats + 4; }
 constexpr std::size_t solve_shared_bytes(int size, int lines) {
   const int rows = solve_rows(size);
+  const int of_panel = solve_at_once * (solve_pitch(rows) + solve_pitch(lines));
   return sizeof(float) * static_cast<std::size_t>(rows * solve_pitch(lines) +
-                                                  solve_panels * solve_at_once * solve_pitch(rows));
+                                                  solve_panels * of_panel + 2 * solve_at_once);
 }
 
 // How many lines a block of threads takes of a call.

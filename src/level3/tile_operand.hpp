@@ -44,29 +44,32 @@ class OperandCopy {
       own_.start(to, here);
     else if (is_mirrored(x, here))
       Copies(x.x + first_ * x.along + l0_ * x.across, x.along, x.across, left_).start(to, here);
-    else
+    else if (x.mirrored)
       start_at_diagonal(to, x, here);
-    own_.from += stage_;
+    else
+      Copies(own_.first, x.across, x.along, left_, true).start_triangle(to, x, here, l0_ - first_);
+    own_.from += stage_, own_.first += stage_;
     l0_ += bk;
   }
 
  private:
   // A thread's copies of a stage whose first element is `data`.
   struct Copies {
-    const float* from;
-    std::int64_t step;  // between a thread's copies
-    int i, l;           // its first one
-    int left;           // lines from there on
-    int width;          // elements a copy; 0: one, of lines along k, which are turned
+    const float *first, *from;  // the stage's, and this thread's
+    std::int64_t step;          // between a thread's copies
+    int i, l;                   // its first one
+    int left;                   // lines from there on
+    int width;                  // elements a copy; 0: one, of lines along k, which are turned
 
     __device__ __forceinline__ Copies(const float* data, std::int64_t across, std::int64_t along,
-                                      int lines) {
+                                      int lines, bool by_element = false)
+        : first(data) {
       const int tid = static_cast<int>(threadIdx.x);
       if (along == 1) {  // 8 of k a quarter of a warp: a warp then writes to all banks
         width = 0;
         i = tid / 8, l = tid % 8;
         step = threads / 8 * across;
-      } else if (lines % 4 == 0 && along % 4 == 0 &&
+      } else if (!by_element && lines % 4 == 0 && along % 4 == 0 &&
                  reinterpret_cast<std::uintptr_t>(data) % 16 == 0) {
         width = 4;
         i = tid % (extent / 4) * 4, l = tid / (extent / 4);
@@ -100,6 +103,37 @@ class OperandCopy {
             async_copy<4>(own + at_l * pitch + at_i, at, at_i < there ? 4 : 0);
       }
     }
+    // Element by element where some are beside a triangle: zeros, or ones on its diagonal. `offset`
+    // is that of the stage's first k from the tile's own diagonal.
+    __device__ __forceinline__ void start_triangle(Line* to, const TileOperand& x, int here,
+                                                   int offset) const {
+      const bool to_own = x.part == StoredPart::to_own;
+      const int from_diagonal = i - l - offset;  // of this thread's first element
+      const auto copy_one = [&](float* own, const float* at, int at_i, int at_l) {
+        const int distance = from_diagonal + at_i - at_l;
+        const bool has = to_own ? distance >= 0 : distance <= 0;
+        if (x.unit && distance == 0)
+          *own = 1;
+        else
+          async_copy<4>(own, at, has && at_i < left && l + at_l < here ? 4 : 0);
+      };
+      float* const own = &to[l][i];
+      const float* at = from;
+      if (width == 0) {
+        constexpr int down = threads / 8;
+#pragma unroll
+        for (int at_i = 0; at_i < extent; at_i += down, at += step)
+#pragma unroll
+          for (int at_l = 0; at_l < bk; at_l += 8)
+            if (extent % down == 0 || i + at_i < extent)
+              copy_one(own + at_l * pitch + at_i, at + at_l, at_i, at_l);
+      } else {
+        constexpr int lines = threads / extent;
+#pragma unroll
+        for (int at_l = 0; at_l < bk; at_l += lines, at += step)
+          if (bk % lines == 0 || l + at_l < bk) copy_one(own + at_l * pitch, at, 0, at_l);
+      }
+    }
     template <int count>
     __device__ __forceinline__ void copy(Line* to, int here) const {
       constexpr int lines = threads / (extent / count);
@@ -124,7 +158,7 @@ class OperandCopy {
     return x.mirrored &&
            (x.part == StoredPart::to_own ? first_ + left_ - 1 < l0_ : l0_ + here - 1 < first_);
   }
-  // Element by element: those of the part, of its mirror image, ones and zeros.
+  // Element by element: those of the part, and those of its mirror image.
   __device__ __forceinline__ void start_at_diagonal(Line* to, const TileOperand& x,
                                                     int here) const {
     const bool turns = x.along == 1;
@@ -135,15 +169,11 @@ class OperandCopy {
       const int e = static_cast<int>(threadIdx.x) + step * threads;
       const int i = turns ? e / bk : e % extent, l = turns ? e % bk : e / extent;
       const int own = offset + l;  // of k, from the tile's own diagonal on
-      const bool is_one = x.unit && i == own;
       const bool has = x.part == StoredPart::to_own ? own <= i : i <= own;
-      const bool is_there = i < left_ && l < here && !is_one && (has || x.mirrored);
+      const bool is_there = i < left_ && l < here;
       const float* const from =
           has ? base + i * x.across + own * x.along : base + own * x.across + i * x.along;
-      if (is_one)
-        to[l][i] = 1;
-      else
-        async_copy<4>(&to[l][i], is_there ? from : x.x, is_there ? 4 : 0);
+      async_copy<4>(&to[l][i], is_there ? from : x.x, is_there ? 4 : 0);
     }
   }
 

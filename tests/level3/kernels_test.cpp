@@ -2,6 +2,10 @@
 // that take problems which are not full, one by one.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <vector>
+
 #include "check/run_kernel.hpp"
 #include "check/verify_level3.hpp"
 #include "host_simt/host_simt.hpp"
@@ -56,6 +60,92 @@ TEST(TriangleProduct, OfWhatIsStored) {
     }
   }
   host_simt::options() = before;
+}
+
+// Each size of a block's A and those beside it, more lines than a block has, C in place of B.
+TEST(Level3Lines, AllFormsAndSizes) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "level3_lines");
+  ASSERT_EQ(kernels.size(), 1u);
+  std::uint64_t number = 0;
+  for (const Routine routine : {Routine::trmm, Routine::symm}) {
+    for (const std::int64_t size : {1, 8, 9, 16, 17, 31, 32}) {
+      for (const bool on_left : {true, false}) {
+        for (const Op op : {Op::none, Op::transpose}) {
+          ++number;
+          const std::int64_t lines = number % 3 == 0 ? 150 : 33;
+          check::Level3Case c = check::level3_case(routine, on_left ? size : lines,
+                                                   on_left ? lines : size, size, on_left);
+          c.triangle = number % 2 == 0 ? Triangle::lower : Triangle::upper;
+          c.op_a = routine == Routine::trmm && number % 5 < 2 ? Op::transpose : Op::none;
+          c.unit_diagonal = routine == Routine::trmm && number % 7 < 3;
+          c.in_place = routine == Routine::trmm && op == Op::none && number % 3 == 1;
+          c.op_b = c.in_place ? Op::none : op;
+          c.beta = routine == Routine::symm && number % 4 == 0 ? -1.5f : 0.0f;
+          c.lda_pad = 1;
+          c.ldb_pad = c.ldc_pad = 3;
+          c.seed = run_seed() + number;
+          const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+        }
+      }
+    }
+  }
+}
+
+// What is left of a right-hand side is rounded with the unknown, and a quotient once: the residual
+// of each is that of two roundings, however many panels of 16 unknowns come before it.
+TEST(TriangleSolve, RoundsAnUnknownAndNotEachPanel) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  for (const bool on_left : {true, false}) {
+    for (const bool unit : {true, false}) {
+      check::Level3Case c =
+          check::level3_case(Routine::trsm, on_left ? 256 : 16, on_left ? 16 : 256, 256, on_left);
+      c.triangle = on_left ? Triangle::lower : Triangle::upper;
+      c.unit_diagonal = unit;
+      c.input = check::Input::normal;
+      c.seed = run_seed();
+      const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+      ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      // Of u: 0.17 and 0.21. Rounded before the unknown once more 0.21 and 0.24, with each panel
+      // 0.38 and 0.43.
+      EXPECT_LE(result.error.rms, unit ? 0.187 : 0.225) << describe(c);
+    }
+  }
+}
+
+// An infinite element of a right-hand side, and a diagonal of zero, lead to infinities first.
+TEST(TriangleSolve, KeepsInfinities) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> a = {2, 0, 0, 0, 3, 0, 0, 0, 0}, c = {1, 6, infinity, 2, -3, 5};
+  check::DeviceBuffer of_a(*runtime, a.size() * sizeof(float)),
+      of_c(*runtime, c.size() * sizeof(float));
+  check::Workbench bench(*runtime);
+  ASSERT_TRUE(runtime->copy(of_a.data(), a.data(), a.size() * sizeof(float), bench.stream()).ok());
+  ASSERT_TRUE(runtime->copy(of_c.data(), c.data(), c.size() * sizeof(float), bench.stream()).ok());
+  Level3 p;
+  p.routine = Routine::trsm;
+  p.m = p.k = 3;
+  p.n = 2;
+  p.a = of_a.as<float>();
+  p.lda = 3;
+  p.c = of_c.as<float>();
+  p.ldc = 2;
+  const check::VerifyResult run = check::run_kernel(bench, kernels[0], p, 0);
+  ASSERT_TRUE(run.ok()) << run.message;
+  std::vector<float> x(c.size());
+  ASSERT_TRUE(runtime->copy(x.data(), of_c.data(), x.size() * sizeof(float), bench.stream()).ok());
+  bench.synchronize();
+  EXPECT_EQ(x[0], 0.5f);
+  EXPECT_EQ(x[1], 3.0f);
+  EXPECT_EQ(x[2], infinity);
+  EXPECT_FLOAT_EQ(x[3], 2.0f / 3);
+  EXPECT_TRUE(std::isnan(x[4])) << "0 times an infinity is taken from it";
+  EXPECT_EQ(x[5], infinity);
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Level3Kernels, testing::ValuesIn(subjects<Level3>()),

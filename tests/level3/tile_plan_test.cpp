@@ -62,6 +62,10 @@ TEST(Level3TilePlan, ShortUpdatesAndSmallTrianglesAreTiles) {
   EXPECT_EQ(chosen(level3_problem(Routine::trmm, 72, 34, 72)), "level3_32x32");
   EXPECT_EQ(chosen(level3_problem(Routine::symm, 64, 64, 64)), "level3_32x32");
   EXPECT_EQ(chosen(level3_problem(Routine::syrk, 4096, 4096, 1024)), "rank_update");
+  EXPECT_EQ(chosen(level3_problem(Routine::trmm, 8, 10474, 8)), "level3_lines");
+  Level3 right = level3_problem(Routine::trmm, 2007, 24, 24);
+  right.on_left = false;
+  EXPECT_EQ(chosen(right), "level3_lines");
   EXPECT_EQ(chosen(level3_problem(Routine::trmm, 2048, 2048, 2048)), "triangle_product");
   EXPECT_EQ(chosen(level3_problem(Routine::symm, 1024, 1024, 1024)), "triangle_product");
 }
