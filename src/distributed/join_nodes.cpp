@@ -91,6 +91,7 @@ Status GroupState::find_node(DeviceKind kind, const std::string& name,
   if (status.ok()) status = check_same(all);
   if (!status.ok()) return status;
   std::vector<std::string> names;
+  names.reserve(all.size());
   for (const NodeMessage& its : all) names.emplace_back(its.name);
   distributed::Nodes nodes;
   status = distributed::make_nodes(grid_, names, &nodes);

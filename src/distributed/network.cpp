@@ -29,6 +29,7 @@ std::vector<Readers> readers_of(const Product& product, int node, std::int64_t p
     cols[product.grid.col(rank)].push_back(rank);
   }
   std::vector<Readers> all;
+  all.reserve(rows.size() + cols.size());
   for (const auto& [row, ranks] : rows) {
     all.push_back({Factor::a, ranks, make_schedule(product, ranks[0], panel_k)});
   }

@@ -35,7 +35,7 @@ NodesMeeting::~NodesMeeting() {
     if (!is_done(telling, &done).ok() || (!done && !transport_->cancel(telling))) is_free = false;
   }
   if (is_free) return;
-  (void)new std::vector<unsigned char>(std::move(messages_));
+  (void)messages_.release();
   for (std::unique_ptr<Notice>& notice : told_) (void)notice.release();
 }
 
@@ -78,23 +78,24 @@ Status NodesMeeting::wait(int rank, const std::function<Status(bool*, bool*)>& l
                           const std::function<Status()>& late, double grace_s) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
-  for (int idle = 0;;) {
+  while (true) {
     bool is_over = false, moved = false;
     Status status = look(&is_over, &moved);
     if (!status.ok() || is_over) return status;
     if (moved) {
       last = Clock::now();
-      idle = 0;
       continue;
     }
     status = failure(rank);
     if (!status.ok()) return status;
-    if (Clock::now() - last > std::chrono::duration<double>(limit_s() + grace_s)) {
+    const auto idle = Clock::now() - last;
+    if (idle > std::chrono::duration<double>(limit_s() + grace_s)) {
       abort(somebody_late, late());
       return known(rank);
     }
-    // Others may need the processor to get on.
-    if (++idle < 100) {
+    // A transport may move its bytes only where it is called: whoever sleeps holds a message up.
+    // But others may need the processor to get on.
+    if (idle < std::chrono::milliseconds(5)) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -138,7 +139,7 @@ Status NodesMeeting::collect(std::size_t bytes) {
     int request = 0;
     Status status = guarded([&] {
       request = transport_->receive(
-          other, meetings, messages_.data() + bytes * static_cast<std::size_t>(other), bytes);
+          other, meetings, messages_->data() + bytes * static_cast<std::size_t>(other), bytes);
     });
     if (!status.ok()) return status;
     pending_.push_back({request, other});
@@ -163,7 +164,7 @@ Status NodesMeeting::pass_on(int rank, std::size_t bytes) {
   } else {
     int request = 0;
     Status status = guarded([&] {
-      request = transport_->receive(rank - lowest, meetings, messages_.data(), all_bytes);
+      request = transport_->receive(rank - lowest, meetings, messages_->data(), all_bytes);
     });
     if (!status.ok()) return status;
     pending_.push_back({request, rank - lowest});
@@ -179,7 +180,7 @@ Status NodesMeeting::pass_on(int rank, std::size_t bytes) {
     if (rank + bit >= ranks()) continue;
     int request = 0;
     Status status = guarded(
-        [&] { request = transport_->send(rank + bit, meetings, messages_.data(), all_bytes); });
+        [&] { request = transport_->send(rank + bit, meetings, messages_->data(), all_bytes); });
     if (!status.ok()) return status;
     pending_.push_back({request, rank + bit});
   }
@@ -195,8 +196,8 @@ Status NodesMeeting::exchange(int rank, const void* own, std::size_t bytes, void
     for (const Pending& pending : pending_) slow.push_back(pending.rank);
     return late_ranks(slow, limit_s());
   };
-  messages_.assign(each * static_cast<std::size_t>(ranks()), 0);
-  unsigned char* const place = messages_.data() + each * static_cast<std::size_t>(rank);
+  messages_->assign(each * static_cast<std::size_t>(ranks()), 0);
+  unsigned char* const place = messages_->data() + each * static_cast<std::size_t>(rank);
   if (bytes > 0) std::memcpy(place, own, bytes);
   if (rank == 0) {
     status = collect(each);
@@ -214,7 +215,7 @@ Status NodesMeeting::exchange(int rank, const void* own, std::size_t bytes, void
     abort(rank, status);
     return known(rank);
   }
-  if (bytes > 0) std::memcpy(all, messages_.data(), messages_.size());
+  if (bytes > 0) std::memcpy(all, messages_->data(), messages_->size());
   return Status::success();
 }
 

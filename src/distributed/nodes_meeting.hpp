@@ -63,7 +63,9 @@ class NodesMeeting final : public Meeting {
   std::unique_ptr<Transport> transport_;
   Nodes nodes_;
   std::unique_ptr<ProcessMeeting> node_;
-  std::vector<unsigned char> messages_;  // of all ranks, in one meeting
+  // Of all ranks, in one meeting.
+  std::unique_ptr<std::vector<unsigned char>> messages_ =
+      std::make_unique<std::vector<unsigned char>>();
   struct Pending {
     int request, rank;
   };

@@ -179,10 +179,13 @@ class Buffers {
 // come, and that of the last one hides nothing: one panel of 8192 at 6 GB/s took as long as the
 // transfer and its product in turn (results/h100x2/nodes-one-panel.txt). A short one has C read and
 // written once more.
-std::int64_t most_from_nodes(const Class& c, std::int64_t panel_k) {
+std::int64_t most_from_nodes(const std::vector<Class>& classes, std::int64_t panel_k) {
   constexpr std::int64_t panels = 4, least = 2048;
   std::int64_t k = 0;
-  for (const Segment& segment : c.segments) k += segment.length;
+  for (const Class& c : classes) {
+    if (c.from_nodes == 0) continue;
+    for (const Segment& segment : c.segments) k += segment.length;
+  }
   return std::min(panel_k, std::max(least, (k + panels - 1) / panels));
 }
 
@@ -227,11 +230,11 @@ Schedule make_schedule(const Product& product, int rank, std::int64_t panel_k) {
       make_side(product.b, grid, product.op_b != Op::none, false, c_cols, grid.col(rank));
   Buffers buffers_a, buffers_b;
   int from_nodes = 0;
-  for (const Class& c : classes_in_order(a, b, product.nodes, rank)) {
+  const std::vector<Class> classes = classes_in_order(a, b, product.nodes, rank);
+  const std::int64_t most_of_nodes = most_from_nodes(classes, panel_k);
+  for (const Class& c : classes) {
     const bool in_place = c.from_nodes == 0 && is_in_place(a, b, c, rank);
-    const std::int64_t most = in_place            ? product.k()
-                              : c.from_nodes == 0 ? panel_k
-                                                  : most_from_nodes(c, panel_k);
+    const std::int64_t most = in_place ? product.k() : c.from_nodes == 0 ? panel_k : most_of_nodes;
     // Nothing is multiplied while the first panel is on its way: a short one.
     const bool is_exposed = !in_place && schedule.steps.empty();
     const std::int64_t first = is_exposed ? std::max<std::int64_t>(1, most / 8) : most;

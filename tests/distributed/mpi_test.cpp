@@ -63,6 +63,7 @@ void check(const Grid& grid, int node_p, int node_q, bool small) {
                                   << node_q << ", rank " << rank_of_world());
   DistributedProblem p = test::odd_problem(grid);
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(grid.ranks()));
   for (int rank = 0; rank < grid.ranks(); ++rank) {
     names.push_back(std::to_string(grid.row(rank) / node_p) + "-" +
                     std::to_string(grid.col(rank) / node_q));

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -35,6 +36,7 @@ struct Cluster {
   }
   distributed::Nodes nodes() const {
     std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(grid.ranks()));
     for (int rank = 0; rank < grid.ranks(); ++rank) names.push_back(std::to_string(node(rank)));
     distributed::Nodes found;
     EXPECT_TRUE(make_nodes(grid, names, &found).ok());
@@ -134,27 +136,44 @@ TEST(DistributedNodes, RanksWithoutElementsSendWhatTheyHave) {
                   {Math::fp32, 4}});
 }
 
-TEST(DistributedNodes, EveryPieceCrossesTheNetworkOnceANode) {
-  const Cluster cluster{{2, 4}, 1, 4};
+// How many bytes each rank receives from other nodes.
+std::vector<std::size_t> received(const Cluster& cluster) {
   DistributedProblem p = in_blocks(cluster.grid);
   p.deal();
-  ThreadNetwork network(8);
+  ThreadNetwork network(cluster.grid.ranks());
   expect_fine(on_all_ranks(cluster, network, 60, [&](int rank, GroupState& group) {
     return detail::sgemm_distributed(group, rank, test::call_of(p, rank));
   }));
-  // Each node needs of A what it has, and of B the other's half.
-  std::size_t bytes = 0;
+  std::vector<std::size_t> bytes(static_cast<std::size_t>(cluster.grid.ranks()));
   for (const auto& [pair, sent] : network.sent) {
     EXPECT_NE(cluster.node(pair.first), cluster.node(pair.second));
-    bytes += sent;
+    bytes[static_cast<std::size_t>(pair.second)] += sent;
   }
-  EXPECT_EQ(bytes, 101u * 53u * sizeof(float));
+  return bytes;
+}
+
+TEST(DistributedNodes, EveryPieceCrossesTheNetworkOnceANode) {
+  // Each node needs of A what it has, and of B the other's half.
+  std::vector<std::size_t> bytes = received({{2, 4}, 1, 4});
+  EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}),
+            101u * 53u * sizeof(float));
+  // Of A the other's half, which goes to two ranks of a row.
+  bytes = received({{2, 4}, 2, 2});
+  EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}),
+            67u * 101u * sizeof(float));
+  for (int row = 0; row < 2; ++row) {
+    for (int col = 0; col < 4; col += 2) {
+      const auto first = static_cast<std::size_t>(4 * row + col);
+      const auto [less, more] = std::minmax(bytes[first], bytes[first + 1]);
+      EXPECT_LT(more - less, more / 4) << first;
+    }
+  }
 }
 
 // The messages of a product, against its schedules.
 class MessagesCheck {
  public:
-  MessagesCheck(const Cluster& cluster, DistributedProblem p) : product_(p.product()) {
+  MessagesCheck(const Cluster& cluster, const DistributedProblem& p) : product_(p.product()) {
     product_.nodes = cluster.nodes();
     panel_k_ = p.options.panel_k;
     shape_.along_k = {true, false};
@@ -380,6 +399,7 @@ TEST(DistributedNodes, GroupsThatCannotBeAreRefused) {
   // Grids that differ.
   ThreadNetwork other(2);
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {
     threads.emplace_back([&, rank] {
       std::unique_ptr<GroupState> joined;

@@ -1,7 +1,8 @@
 // cuBLASMp's product beside sgemm_distributed, in turn, on one process a GPU of one host, which MPI
 // starts: C = A B of n x n, by columns, dealt out over p x 1 ranks in blocks of `block` rows.
 // A program by itself, compiled by hand, since cuBLASMp is a package apart:
-//   g++ -std=c++20 -O2 -Iinclude -I<cublasmp>/include -I<nccl>/include tools/experiments/cublasmp.cpp libkernelwright.a
+//   g++ -std=c++20 -O2 -Iinclude -I<cublasmp>/include -I<nccl>/include
+//   tools/experiments/cublasmp.cpp libkernelwright.a
 //     -lmpi -lcudart -l:libcublasmp.so.0 -l:libnccl.so.2 -lcublas
 //   mpirun -n 2 ./cublasmp 16384 0 4096 1024
 #include <cublasmp.h>
@@ -28,10 +29,10 @@ void need(bool is_fine, const std::string& what, int code) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 #define CUDA(call) need((call) == cudaSuccess, #call, static_cast<int>(cudaGetLastError()))
-#define MP(call)                                              \
-  do {                                                        \
-    const int code = static_cast<int>(call);                  \
-    need(code == 0, #call, code);                             \
+#define MP(call)                             \
+  do {                                       \
+    const int code = static_cast<int>(call); \
+    need(code == 0, #call, code);            \
   } while (0)
 
 // An element of a whole matrix, between -1 and 1.
@@ -115,21 +116,21 @@ void measure(std::int64_t n, std::int64_t block, int rank, int ranks, ncclComm_t
   cublasMpGrid_t grid = nullptr;
   MP(cublasMpGridCreate(ranks, 1, CUBLASMP_GRID_LAYOUT_ROW_MAJOR, comm, &grid));
   cublasMpMatrixDescriptor_t d = nullptr;
-  MP(cublasMpMatrixDescriptorCreate(n, n, block, n, 0, 0, part.rows, CUDA_R_32F, grid, &d));
+  // A's blocks have as many columns as B's have rows.
+  MP(cublasMpMatrixDescriptorCreate(n, n, block, block, 0, 0, part.rows, CUDA_R_32F, grid, &d));
   const float one = 1, zero = 0;
   std::size_t on_device = 0, on_host = 0;
-  MP(cublasMpGemm_bufferSize(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, 1, 1, d, b, 1, 1, d,
-                             &zero, c, 1, 1, d, CUBLAS_COMPUTE_32F, &on_device, &on_host));
+  MP(cublasMpGemm_bufferSize(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, 1, 1, d, b, 1, 1,
+                             d, &zero, c, 1, 1, d, CUBLAS_COMPUTE_32F, &on_device, &on_host));
   void* work = nullptr;
   CUDA(cudaMalloc(&work, std::max<std::size_t>(1, on_device)));
   std::vector<char> host_work(on_host + 1);
 
   long long number = getpid();
   MPI_Bcast(&number, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
-  kw::Group group = kw::Group::join_gpu({ranks, 1}, rank,
-                                        "mp-" + std::to_string(number) + "-" +
-                                            std::to_string(n) + "-" + std::to_string(block),
-                                        rank);
+  kw::Group group = kw::Group::join_gpu(
+      {ranks, 1}, rank,
+      "mp-" + std::to_string(number) + "-" + std::to_string(n) + "-" + std::to_string(block), rank);
   const kw::Distribution whole{n, n, block, n, 0, 0};
   const auto ours = [&](kw::Math math) {
     kw::sgemm_distributed(group, rank, 1.0f, {whole, a, part.rows, kw::Layout::col_major},
