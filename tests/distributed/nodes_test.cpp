@@ -260,7 +260,7 @@ TEST(DistributedNodes, ARankThatFailsEndsTheCallOnAll) {
   DistributedProblem p = test::odd_problem(two_nodes.grid);
   ThreadNetwork network(4);
   const auto begin = std::chrono::steady_clock::now();
-  const auto statuses = on_all_ranks(two_nodes, network, 600, [&](int rank, GroupState& group) {
+  const auto statuses = on_all_ranks(two_nodes, network, 60, [&](int rank, GroupState& group) {
     group.before_step = [](int its, int step) {
       if (its != 3 || step < 1) return Status::success();
       return Status::failure(StatusCode::out_of_memory, "no memory", "c");
@@ -271,7 +271,7 @@ TEST(DistributedNodes, ARankThatFailsEndsTheCallOnAll) {
     EXPECT_EQ(second.message, first.message);
     return first;
   });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
   for (std::size_t rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(statuses[rank].message, rank == 3 ? "no memory" : "rank 3 failed: no memory");
     EXPECT_EQ(statuses[rank].argument, rank == 3 ? "c" : "rank");
@@ -282,7 +282,7 @@ TEST(DistributedNodes, AnExceptionOfTheTransportIsTheReason) {
   DistributedProblem p = test::odd_problem(two_nodes.grid);
   ThreadNetwork network(4);
   network.broken = 1;
-  const auto statuses = on_all_ranks(two_nodes, network, 600, [&](int rank, GroupState& group) {
+  const auto statuses = on_all_ranks(two_nodes, network, 60, [&](int rank, GroupState& group) {
     return detail::sgemm_distributed(group, rank, test::call_of(p, rank));
   });
   for (std::size_t rank = 0; rank < 4; ++rank) {
@@ -314,6 +314,7 @@ std::vector<Status> with_rank_3_held_up(bool in_the_call) {
 }
 
 TEST(DistributedNodes, OneThatStopsIsNotWaitedForLongerThanTheLimit) {
+  const auto begin = std::chrono::steady_clock::now();
   for (const Status& status : with_rank_3_held_up(true)) {
     EXPECT_TRUE(distributed::is_rank_failure(status)) << status.message;
     EXPECT_TRUE(says(status.message, " within 1.5 s")) << status.message;
@@ -321,6 +322,7 @@ TEST(DistributedNodes, OneThatStopsIsNotWaitedForLongerThanTheLimit) {
   for (const Status& status : with_rank_3_held_up(false)) {
     EXPECT_TRUE(says(status.message, "rank 3 did not come within 1.5 s")) << status.message;
   }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(13));
 }
 
 TEST(DistributedNodes, OneWhoseNetworkIsGoneIsNotWaitedForEither) {
