@@ -1,6 +1,6 @@
 # The last lines of a configure run: what is on, what is off and how to get it.
 set(on "CPU")
-foreach(part CUDA HIP CBLAS OPENMP HOST_SIMT)
+foreach(part CUDA HIP CBLAS OPENMP MPI HOST_SIMT)
   if(KW_HAVE_${part})
     string(APPEND on ", ${part}")
   endif()

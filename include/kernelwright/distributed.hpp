@@ -1,15 +1,19 @@
-// One single-precision product over several devices of one host.
+// One single-precision product over several devices, of one host or of several.
 //
 // C = alpha * op(A) * op(B) + beta * C, where each matrix is dealt out in blocks over a grid of
 // p x q ranks, as ScaLAPACK has it. A rank is a device with a context: all CPU, or one GPU each.
 // All ranks belong to one process (`Group::cpu`, `Group::gpus`), or each to a process of its own
-// (`Group::join_cpu`, `Group::join_gpu`), as MPI and torchrun start them.
+// (`Group::join_cpu`, `Group::join_gpu`), as MPI and torchrun start them. Ranks that span nodes
+// reach each other by a transport: MPI's is kernelwright/mpi.hpp.
 //
 // Method     Stationary C: each rank computes its own part of C, in panels of k. The parts of A and
 //            B that other ranks hold are copied into one of two buffers while the rank multiplies
 //            the panel before; what it holds itself comes first. On GPUs the copies go from peer to
 //            peer, by copy engines, on a stream of their own. After van de Geijn and Watts, SUMMA
 //            (1997).
+// Nodes      What comes from another node goes through host memory, by the host and copy engines,
+//            into memory that all ranks of the node reach: once a node, however many of its ranks
+//            need it. A call then returns when all that its rank sends has gone.
 // Call       Every rank calls `sgemm_distributed`, each from a thread or a process of its own; the
 //            overload without a rank starts these threads. The ranks wait for each other twice in a
 //            call, on the host; not for the devices.
@@ -44,6 +48,7 @@
 #include "kernelwright/math.hpp"
 #include "kernelwright/matrix.hpp"
 #include "kernelwright/status.hpp"
+#include "kernelwright/transport.hpp"
 
 namespace kw {
 
@@ -129,6 +134,19 @@ class KW_API Group {
   static Group join_gpu(const Grid& grid, int rank, const std::string& name, int ordinal,
                         const GroupOptions& options = {});
 
+  /// This process computes as the rank that `transport` says, in a group that may span nodes. Ranks
+  /// that say the same `node`, by default their host's name, share one: they meet in its /dev/shm,
+  /// where each takes 32 MiB if there are several nodes, and must be a rectangle of the grid
+  /// (invalid_argument otherwise, with the ranks). device_error with the argument "rank" where one
+  /// does not come within the time limit, which ranks other than 0 notice a quarter of a second
+  /// later. A process that ends is noticed at once on its own node, which tells the others; a whole
+  /// node that ends, by an error of the transport or at the time limit. The group calls the
+  /// transport from the threads that call the group, `abort` and the group's end included.
+  static Group join_cpu(const Grid& grid, std::unique_ptr<Transport> transport,
+                        const GroupOptions& options = {}, const std::string& node = {});
+  static Group join_gpu(const Grid& grid, std::unique_ptr<Transport> transport, int ordinal,
+                        const GroupOptions& options = {}, const std::string& node = {});
+
   Group(Group&& other) noexcept;
   Group& operator=(Group&& other) noexcept;
   Group(const Group&) = delete;
@@ -146,7 +164,8 @@ class KW_API Group {
   /// this process.
   void close_memory(int rank);
   /// The group is of no more use: all ranks that wait, and all later calls, fail with this
-  /// reason. For a program whose rank fails outside of a call. May be called by any thread.
+  /// reason. For a program whose rank fails outside of a call. May be called by any thread, but
+  /// where there is a transport.
   void abort(int rank, const std::string& reason);
 
  private:

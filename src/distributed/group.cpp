@@ -50,6 +50,14 @@ Group join_group(DeviceKind kind, const Grid& grid, int rank, const std::string&
   return detail::GroupAccess::make(std::move(state));
 }
 
+Group join_nodes(DeviceKind kind, const Grid& grid, std::unique_ptr<Transport> transport,
+                 int ordinal, const GroupOptions& options, const std::string& node) {
+  std::unique_ptr<GroupState> state;
+  throw_unless_ok(
+      GroupState::join(kind, grid, std::move(transport), ordinal, node, options, &state));
+  return detail::GroupAccess::make(std::move(state));
+}
+
 template <class T>
 void check_entries(const Group& group, const std::vector<DistributedMatrix<T>>& matrices,
                    const char* name) {
@@ -122,6 +130,16 @@ Group Group::join_cpu(const Grid& grid, int rank, const std::string& name,
 Group Group::join_gpu(const Grid& grid, int rank, const std::string& name, int ordinal,
                       const GroupOptions& options) {
   return join_group(kind_of_gpus(), grid, rank, name, ordinal, options);
+}
+
+Group Group::join_cpu(const Grid& grid, std::unique_ptr<Transport> transport,
+                      const GroupOptions& options, const std::string& node) {
+  return join_nodes(DeviceKind::cpu, grid, std::move(transport), 0, options, node);
+}
+
+Group Group::join_gpu(const Grid& grid, std::unique_ptr<Transport> transport, int ordinal,
+                      const GroupOptions& options, const std::string& node) {
+  return join_nodes(kind_of_gpus(), grid, std::move(transport), ordinal, options, node);
 }
 
 const Grid& Group::grid() const { return GroupAccess::state(*this).grid(); }

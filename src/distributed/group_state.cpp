@@ -102,8 +102,6 @@ Status Seat::product_event(int step, Event* event) {
   return Status::success();
 }
 
-namespace {
-
 Status check_group(const Grid& grid, const GroupOptions& options) {
   constexpr int most = most_ranks;
   if (grid.p < 1 || grid.q < 1 || grid.p > most || grid.q > most / grid.p) {
@@ -120,6 +118,8 @@ Status check_group(const Grid& grid, const GroupOptions& options) {
   }
   return Status::success();
 }
+
+namespace {
 
 Status check_ordinals(const Grid& grid, const std::vector<int>& ordinals, bool one_a_rank) {
   if (static_cast<int>(ordinals.size()) != grid.ranks()) {
@@ -172,8 +172,9 @@ GroupState::GroupState(const Grid& grid, int own_rank)
 GroupState::~GroupState() {
   if (!is_of_processes()) return;
   std::unique_ptr<Seat>& own = seats_[static_cast<std::size_t>(own_rank_)];
-  if (own != nullptr && processes_ != nullptr && !processes_->failure(own_rank_).ok() &&
+  if (own != nullptr && processes_ != nullptr && !meeting_->failure(own_rank_).ok() &&
       !own->becomes_idle(processes_->limit_s())) {
+    (void)link_.release();
     (void)own.release();
     processes_->keep_memory();
   }
@@ -254,22 +255,28 @@ Status GroupState::check_rank(int rank) const {
       text("rank ", rank, " is another process's: this one has rank ", own_rank_), "rank");
 }
 
+int GroupState::in_processes(int rank) const {
+  if (nodes_.of_rank.empty()) return rank;
+  return static_cast<distributed::NodesMeeting&>(*meeting_).place_in_node(rank);
+}
+
 unsigned GroupState::begin_call() { return processes_ == nullptr ? 0 : processes_->begin_call(); }
 
 Status GroupState::signal(int rank, distributed::Signal which, Stream stream, unsigned call) {
   Seat& its = seat(rank);
   Status status = its.transfer().record(its.signals[static_cast<int>(which)], stream);
   if (!status.ok() || processes_ == nullptr) return status;
-  return its.transfer().set(stream, processes_->signal(rank, which), call);
+  return its.transfer().set(stream, processes_->signal(in_processes(rank), which), call);
 }
 
 Status GroupState::wait_for(int rank, Stream stream, int other, distributed::Signal which,
                             unsigned call) {
   Transfer& transfer = seat(rank).transfer();
+  if (!nodes_.are_one(rank, other)) return Status::success();
   if (processes_ == nullptr || other == rank) {
     return transfer.wait(stream, seat(other).signals[static_cast<int>(which)]);
   }
-  return transfer.wait(stream, processes_->signal(other, which), call);
+  return transfer.wait(stream, processes_->signal(in_processes(other), which), call);
 }
 
 Status GroupState::close_memory(int rank) {

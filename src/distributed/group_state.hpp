@@ -1,6 +1,7 @@
 // The ranks of a group: a context, a stream of copies, events and buffers each; where they meet;
 // and what they pass to a call. Where each rank is a process, a group has the seat of its own rank
-// alone, and of the others what they passed on when they joined.
+// alone, and of the others what they passed on when they joined. Where ranks span nodes, those of
+// the own node are as processes of one host are, and to the others there is a link.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,8 @@
 
 #include "api/context_state.hpp"
 #include "distributed/meeting.hpp"
+#include "distributed/node_link.hpp"
+#include "distributed/nodes_meeting.hpp"
 #include "distributed/process_meeting.hpp"
 #include "distributed/schedule.hpp"
 #include "distributed/timeline.hpp"
@@ -27,8 +30,8 @@ struct DistributedCall {
   DistributedMatrix<float> c;
   DistributedOptions options;
 
-  distributed::Product product(const Grid& grid) const {
-    return {grid, a.whole, b.whole, c.whole, a.op, b.op};
+  distributed::Product product(const Grid& grid, const distributed::Nodes& nodes) const {
+    return {grid, a.whole, b.whole, c.whole, a.op, b.op, nodes};
   }
 };
 
@@ -110,6 +113,11 @@ class GroupState {
   // This process is one rank.
   static Status join(DeviceKind kind, const Grid& grid, int rank, const std::string& name,
                      int ordinal, const GroupOptions& options, std::unique_ptr<GroupState>* state);
+  // This process is the rank that the transport says; `node` or the host's name says which ranks
+  // share a node.
+  static Status join(DeviceKind kind, const Grid& grid, std::unique_ptr<Transport> transport,
+                     int ordinal, const std::string& node, const GroupOptions& options,
+                     std::unique_ptr<GroupState>* state, distributed::Slots slots = {});
   ~GroupState();
   GroupState(const GroupState&) = delete;
   GroupState& operator=(const GroupState&) = delete;
@@ -120,6 +128,9 @@ class GroupState {
   // Of a rank of this process.
   Seat& seat(int rank) { return *seats_[static_cast<std::size_t>(rank)]; }
   distributed::Meeting& meeting() { return *meeting_; }
+  const distributed::Nodes& nodes() const { return nodes_; }
+  // To ranks of other nodes; null where there are none.
+  distributed::NodeLink* link() { return link_.get(); }
 
   // Whether it is a rank of this process.
   Status check_rank(int rank) const;
@@ -131,7 +142,7 @@ class GroupState {
   // The signal stands for what is on the rank's stream now.
   Status signal(int rank, distributed::Signal which, Stream stream, unsigned call);
   // What follows on a stream of `rank` waits for another rank's signal of its call, which has been
-  // put on a stream before.
+  // put on a stream before. One of another node has sent what it sends by then.
   Status wait_for(int rank, Stream stream, int other, distributed::Signal which, unsigned call);
 
   // For tests: what happens to a rank before its step; a failure or an exception ends the rank.
@@ -140,12 +151,18 @@ class GroupState {
  private:
   GroupState(const Grid& grid, int own_rank);
   Status take_seat(DeviceKind kind, int ordinal);
+  Status find_node(DeviceKind kind, const std::string& name, distributed::NodesMeeting& meeting,
+                   distributed::Slots slots);
 
   Grid grid_;
   int own_rank_;  // -1: all are of this process
   std::unique_ptr<distributed::Meeting> meeting_;
-  distributed::ProcessMeeting* processes_ = nullptr;  // the meeting, where ranks are processes
-  std::vector<std::unique_ptr<Seat>> seats_;          // gone before the meeting
+  // The meeting, or that of the own node, where ranks are processes.
+  distributed::ProcessMeeting* processes_ = nullptr;
+  distributed::Nodes nodes_;
+  std::vector<std::unique_ptr<Seat>> seats_;  // gone before the meeting
+  std::unique_ptr<distributed::NodeLink> link_;
+  int in_processes(int rank) const;  // its number there
 };
 
 struct GroupAccess {
@@ -153,6 +170,7 @@ struct GroupAccess {
   static GroupState& state(const Group& group);
 };
 
+Status check_group(const Grid& grid, const GroupOptions& options);
 // The whole call of one rank (run_rank.cpp). Whatever fails, the other ranks learn of it.
 Status sgemm_distributed(GroupState& group, int rank, const DistributedCall& call,
                          const CallParts& parts = {});

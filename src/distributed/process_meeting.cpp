@@ -89,11 +89,13 @@ void keep(char* to, std::size_t room, const std::string& words) {
 
 }  // namespace
 
-ProcessMeeting::ProcessMeeting(std::string path, int ranks, int rank, double limit_s)
+ProcessMeeting::ProcessMeeting(std::string path, int ranks, int rank, double limit_s,
+                               std::size_t room)
     : Meeting(ranks, limit_s),
       path_(std::move(path)),
       rank_(rank),
-      bytes_(SharedFile::size(ranks)) {}
+      room_(room),
+      bytes_(SharedFile::size(ranks, room)) {}
 
 ProcessMeeting::~ProcessMeeting() {
   if (shared_ != nullptr) {
@@ -133,17 +135,29 @@ Counter& ProcessMeeting::signal(int rank, Signal which) {
   return shared_->place(rank).signals[static_cast<int>(which)];
 }
 
+unsigned char* ProcessMeeting::room(int rank) { return shared_->room(rank, room_); }
+
+std::atomic<int>& ProcessMeeting::landed(int rank) { return shared_->place(rank).landed; }
+
+std::atomic<int>& ProcessMeeting::readers_left(int rank, int slot) {
+  return shared_->place(rank).readers_left[slot];
+}
+
+int ProcessMeeting::number(int rank) const {
+  return numbers_.empty() ? rank : numbers_[static_cast<std::size_t>(rank)];
+}
+
 void ProcessMeeting::forget_name() {
   if (has_name_) (void)unlink(path_.c_str());
   has_name_ = false;
 }
 
 Status ProcessMeeting::join(const std::string& name, int ranks, int rank, double limit_s,
-                            std::unique_ptr<ProcessMeeting>* meeting) {
+                            std::unique_ptr<ProcessMeeting>* meeting, std::size_t room) {
   Status status = check_name(name);
   if (!status.ok()) return status;
   const std::string path = text(folder, "kernelwright-", getuid(), "-", name);
-  std::unique_ptr<ProcessMeeting> joined(new ProcessMeeting(path, ranks, rank, limit_s));
+  std::unique_ptr<ProcessMeeting> joined(new ProcessMeeting(path, ranks, rank, limit_s, room));
   status = rank == 0 ? joined->create() : joined->open();
   if (status.ok()) *meeting = std::move(joined);
   return status;
@@ -162,7 +176,12 @@ Status ProcessMeeting::create() {
   file_ = ::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file_ < 0) return file_error("create", draft);
   Status status;
-  if (ftruncate(file_, static_cast<off_t>(bytes_)) != 0) status = file_error("enlarge", draft);
+  // A file with rooms takes its memory now: where there is none, later writes would be fatal.
+  const auto length = static_cast<off_t>(bytes_);
+  errno = room_ > 0 ? posix_fallocate(file_, 0, length) : 0;
+  if (errno != 0 || ftruncate(file_, length) != 0) {
+    status = file_error(text("have ", bytes_, " bytes of shared memory in").c_str(), draft);
+  }
   if (status.ok()) status = map(file_);
   if (status.ok() && !lock_byte(file_, rank_)) status = file_error("lock", draft);
   if (status.ok()) {
@@ -330,7 +349,7 @@ Status ProcessMeeting::known_failure(int rank) const {
     return Status::failure(static_cast<StatusCode>(shared_->code), shared_->message,
                            shared_->argument);
   }
-  return rank_failure(text("rank ", shared_->failed_rank, " failed: ", shared_->message));
+  return rank_failure(text("rank ", number(shared_->failed_rank), " failed: ", shared_->message));
 }
 
 Status ProcessMeeting::failure(int rank) {

@@ -3,8 +3,10 @@
 // whatever ends it: so the others learn of its death at once, and need no process to watch them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "distributed/meeting.hpp"
 #include "distributed/signals.hpp"
@@ -19,8 +21,9 @@ class ProcessMeeting final : public Meeting {
   // Rank 0 makes the file, the others wait for it, no longer than the limit. They have not met yet
   // when this returns. `name`: 1 to 200 letters, digits, '.', '_' or '-'; of no other group that is
   // about to meet on this host.
+  // Each rank gets a room of `room` bytes in memory that all reach.
   static Status join(const std::string& name, int ranks, int rank, double limit_s,
-                     std::unique_ptr<ProcessMeeting>* meeting);
+                     std::unique_ptr<ProcessMeeting>* meeting, std::size_t room = 0);
   ~ProcessMeeting() override;
 
   Status exchange(int rank, const void* own, std::size_t bytes, void* all) override;
@@ -31,6 +34,8 @@ class ProcessMeeting final : public Meeting {
   // The file needs its name no longer. From now on a thread looks who lives: once a rank has
   // failed, no stream waits for a signal any longer, whatever the process does meanwhile.
   void all_have_come();
+  // What its ranks are called in messages, where they are some of a larger group's.
+  void call_ranks(std::vector<int> numbers) { numbers_ = std::move(numbers); }
 
   // The number of this rank's next call, and the counter that comes to it.
   unsigned begin_call();
@@ -38,17 +43,21 @@ class ProcessMeeting final : public Meeting {
   // Where the counters are.
   void* memory() { return shared_; }
   std::size_t memory_bytes() const { return bytes_; }
+  unsigned char* room(int rank);
+  std::atomic<int>& landed(int rank);
+  std::atomic<int>& readers_left(int rank, int slot);
   // The memory stays after this, until the process ends.
   void keep_memory() { keeps_memory_ = true; }
 
  private:
-  ProcessMeeting(std::string path, int ranks, int rank, double limit_s);
+  ProcessMeeting(std::string path, int ranks, int rank, double limit_s, std::size_t room);
   Status create();
   Status open();
   Status try_open(bool* is_open);
   Status map(int file);
   Status lock_own();
   Status known_failure(int rank) const;
+  int number(int rank) const;
   Status wait(unsigned turn, int rank);
   void find_dead();
   void find_left(unsigned turn);
@@ -59,7 +68,9 @@ class ProcessMeeting final : public Meeting {
   const int rank_;
   int file_ = -1;
   bool has_name_ = false, keeps_memory_ = false;
+  const std::size_t room_;
   std::size_t bytes_ = 0;
+  std::vector<int> numbers_;
   SharedFile* shared_ = nullptr;
   std::unique_ptr<Watch> watch_;
 };

@@ -160,6 +160,8 @@ inline const GpuRates& rates_of(const std::string& device) {
 
 // From host to host, for each GPU.
 inline constexpr Rate network_gbs = {45, "not measured: one adapter of 400 Gbit/s a GPU"};
+// From host memory to a GPU, beside a copy the other way.
+inline constexpr Rate host_gbs = {50, "not measured: PCIe 5.0 with 16 lanes has 63"};
 // Of a step on the host and the device: events, launches.
 inline constexpr Rate step_us = {30, "results/h200: five launches, and two events"};
 

@@ -6,6 +6,8 @@
 //   before a buffer is read  the product waits for its copies (filled)
 //   before it is written    the copies wait for the product that read it last (product_event)
 //   after the last step     every rank's stream waits for the copies of all ranks (copies_done)
+// Between nodes the host waits: for what a panel needs, before it puts its product on the stream,
+// and at the end for what it sends (node_traffic.hpp).
 #include <chrono>
 #include <exception>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "api/calls.hpp"
 #include "distributed/checks.hpp"
 #include "distributed/group_state.hpp"
+#include "distributed/node_traffic.hpp"
 #include "distributed/orientation.hpp"
 #include "text.hpp"
 
@@ -21,6 +24,7 @@ namespace kw::detail {
 
 namespace {
 
+using distributed::Factor;
 using distributed::Orientation;
 using distributed::Panel;
 using distributed::Piece;
@@ -50,11 +54,10 @@ class RankRun {
         sources_(2 * calls.size()) {}
 
   Status put_on_streams() {
-    const distributed::Product product = call_.product(group_.grid());
+    const distributed::Product product = call_.product(group_.grid(), group_.nodes());
     const std::int64_t panel_k =
         call_.options.panel_k > 0 ? call_.options.panel_k : distributed::default_panel_k(product);
     if (call_.alpha != 0) schedule_ = make_schedule(product, rank_, panel_k);
-    if (schedule_.steps.empty()) return only_scale();
     const Side a{Seat::Operand::a,
                  {call_.a.op == Op::none, call_.a.layout},
                  schedule_.rows,
@@ -65,6 +68,18 @@ class RankRun {
                  schedule_.cols,
                  &DistributedCall::b,
                  &CallMessage::b};
+    Status status;
+    if (group_.link() != nullptr && call_.alpha != 0 && parts_.copies) {
+      traffic_.emplace(*group_.link(), seat_.transfer(), rank_);
+      status = traffic_->begin(product, panel_k, {own(a), own(b)},
+                               seat_.signals[static_cast<int>(Signal::inputs_ready)]);
+    }
+    if (status.ok()) status = schedule_.steps.empty() ? only_scale() : take_steps(a, b);
+    return status.ok() && traffic_ ? traffic_->finish() : status;
+  }
+
+ private:
+  Status take_steps(const Side& a, const Side& b) {
     Status status = reserve(a, schedule_.buffers_a, schedule_.longest_a);
     if (status.ok()) status = reserve(b, schedule_.buffers_b, schedule_.longest_b);
     if (status.ok()) status = wait_for_inputs();
@@ -74,7 +89,12 @@ class RankRun {
     return status;
   }
 
- private:
+  // What other nodes get of this rank's part; it is only read.
+  distributed::Array own(const Side& side) const {
+    const DistributedMatrix<const float>& matrix = call_.*side.matrix;
+    return {const_cast<float*>(matrix.data), matrix.ld, side.order, seat_.state().device().ordinal};
+  }
+
   Status reserve(const Side& side, int buffers, std::int64_t longest) {
     // Panels of several lengths have several leading dimensions.
     const std::int64_t elements = (side.lines + 3) * (longest + 3);
@@ -100,10 +120,17 @@ class RankRun {
     Status status = group_.meeting().failure(rank_);
     if (status.ok() && group_.before_step) status = group_.before_step(rank_, number);
     MatrixView<const float> view_a, view_b;
+    // What the node has needs no other's help, so it comes first.
+    const bool b_first = brings(step, Factor::a) && !brings(step, Factor::b);
+    if (status.ok() && b_first) status = gather(number, step.b, step.k, b, &view_b);
     if (status.ok()) status = gather(number, step.a, step.k, a, &view_a);
-    if (status.ok()) status = gather(number, step.b, step.k, b, &view_b);
+    if (status.ok() && !b_first) status = gather(number, step.b, step.k, b, &view_b);
     if (status.ok()) status = multiply(number, view_a, view_b);
     return status;
+  }
+
+  bool brings(const Step& step, Factor factor) const {
+    return traffic_ && step.network >= 0 && traffic_->brings(step.network, factor);
   }
 
   // Puts the copies on their stream, and lets the products wait for them.
@@ -128,7 +155,16 @@ class RankRun {
     }
     if (status.ok()) status = begins(Timeline::Kind::copy, number, seat_.channel());
     for (const Piece& piece : panel.pieces) {
-      if (status.ok()) status = copy(piece, side, buffer, ld);
+      if (status.ok() && group_.nodes().are_one(rank_, piece.owner)) {
+        status = copy(piece, side, buffer, ld);
+      }
+    }
+    const int network = schedule_.steps[static_cast<std::size_t>(number)].network;
+    const auto factor = static_cast<Factor>(side.operand);
+    if (status.ok() && traffic_ && network >= 0) {
+      status =
+          traffic_->bring(network, factor, {buffer, ld, side.order, seat_.state().device().ordinal},
+                          seat_.channel());
     }
     if (status.ok()) status = ends(seat_.channel());
     const Event filled = seat_.filled(side.operand, panel.buffer);
@@ -234,6 +270,7 @@ class RankRun {
   const DistributedCall& call_;
   std::vector<std::optional<CopyLines>> sources_;  // two a rank, once found
   Schedule schedule_;
+  std::optional<distributed::NodeTraffic> traffic_;
 };
 
 // What follows on the rank's stream waits for all who copy from it.
@@ -281,11 +318,13 @@ Status share(GroupState& group, int rank, CallMessage* message) {
   return status;
 }
 
-Status check_shared(const Grid& grid, const std::vector<CallMessage>& calls) {
+Status check_shared(const Grid& grid, const distributed::Nodes& nodes,
+                    const std::vector<CallMessage>& calls) {
   for (std::size_t r = 0; r < calls.size(); ++r) {
     const CallMessage& its = calls[r];
     const int rank = static_cast<int>(r);
-    if (its.call.alpha == 0) continue;
+    const bool is_alone = nodes.are_several() && nodes.ranks(nodes.node(rank)).size() == 1;
+    if (its.call.alpha == 0 || is_alone) continue;
     const bool a_is_closed = has_elements(its.call.a.whole, grid, rank) && its.a.is_shared == 0;
     const bool b_is_closed = has_elements(its.call.b.whole, grid, rank) && its.b.is_shared == 0;
     if (!a_is_closed && !b_is_closed) continue;
@@ -303,6 +342,7 @@ Status run(GroupState& group, int rank, const DistributedCall& call, const CallP
   Seat& seat = group.seat(rank);
   CallMessage message{call, {}, {}, group.begin_call()};
   std::vector<CallMessage> calls;
+  if (group.link() != nullptr) group.link()->landed(rank).store(0);
   Status status = group.signal(rank, Signal::inputs_ready, seat.state().stream(), message.number);
   if (status.ok() && group.is_of_processes()) status = share(group, rank, &message);
   if (!status.ok()) return told(group, rank, status);
@@ -310,7 +350,8 @@ Status run(GroupState& group, int rank, const DistributedCall& call, const CallP
   if (!status.ok()) return status;
   // All ranks find the same fault, and none has begun.
   status = distributed::check_calls(group.grid(), calls);
-  if (status.ok() && group.is_of_processes()) status = check_shared(group.grid(), calls);
+  if (status.ok() && group.is_of_processes())
+    status = check_shared(group.grid(), group.nodes(), calls);
   if (!status.ok()) return status;
   status = RankRun(group, rank, calls, parts).put_on_streams();
   if (status.ok()) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "distributed/nodes.hpp"
 #include "distributed/runs.hpp"
 #include "kernelwright/distributed.hpp"
 
@@ -39,6 +40,9 @@ struct Step {
   std::int64_t k = 0;     // so many of k
   std::vector<Run> of_k;  // which: index and length, in the order in which they are added up
   Panel a, b;
+  // Where ranks span nodes: a number among the steps that may take something from another node,
+  // which all ranks of a node that compute have alike; -1 for the others.
+  int network = -1;
 };
 
 struct Schedule {
@@ -53,6 +57,7 @@ struct Product {
   Grid grid;
   Distribution a, b, c;
   Op op_a = Op::none, op_b = Op::none;
+  Nodes nodes = {};
 
   std::int64_t m() const { return c.rows; }
   std::int64_t n() const { return c.cols; }

@@ -55,18 +55,21 @@ class RankTime {
   // (of A) or column (of B) of the grid.
   double copied(const Panel& panel, int sharers, const std::vector<double>& ends) {
     if (panel.in_place) return 0;
-    double peers = 0, network = 0;
+    double peers = 0, from_nodes = 0;
     for (const Piece& piece : panel.pieces) {
       if (piece.owner == rank_) continue;
       const double bytes = float_bytes * static_cast<double>(piece.elements());
       if (cluster_.node(piece.owner) == cluster_.node(rank_)) {
         peers += bytes;
       } else {
-        network += bytes / sharers;
-        peers += bytes - bytes / sharers;
+        from_nodes += bytes;
       }
     }
-    const double us = peers / (speeds_.peer_gbs * 1e3) + network / (speeds_.network_gbs * 1e3);
+    // A message is read from host memory while the next one comes over the network.
+    const double network = from_nodes / sharers;
+    const double us =
+        peers / (speeds_.peer_gbs * 1e3) +
+        std::max(network / (speeds_.network_gbs * 1e3), from_nodes / (speeds_.host_gbs * 1e3));
     const double free = panel.after >= 0 ? ends[static_cast<std::size_t>(panel.after)] : 0;
     channel_end_ = std::max(channel_end_, free) + us;
     copies_us += us;
@@ -101,6 +104,15 @@ double memory_bytes(const Product& product, int rank, const Schedule& schedule, 
   return float_bytes * elements + workspace;
 }
 
+Nodes nodes_of(const Cluster& cluster) {
+  Nodes nodes;
+  if (cluster.node_p == cluster.grid.p && cluster.node_q == cluster.grid.q) return nodes;
+  for (int rank = 0; rank < cluster.grid.ranks(); ++rank) {
+    nodes.of_rank.push_back(cluster.node(rank));
+  }
+  return nodes;
+}
+
 // All ranks of a small grid; of a large one some, the first among them, whose parts are largest.
 std::vector<int> looked_at(const Grid& grid) {
   constexpr int most = 16;
@@ -125,7 +137,8 @@ Prediction simulate(const Cluster& cluster, Math math, std::int64_t m, std::int6
                         block_distribution(k, n, grid),
                         block_distribution(m, n, grid),
                         Op::none,
-                        Op::none};
+                        Op::none,
+                        nodes_of(cluster)};
   Prediction found;
   found.cluster = cluster;
   found.panel_k = panel_k > 0 ? panel_k : default_panel_k(product);

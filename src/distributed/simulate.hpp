@@ -4,9 +4,9 @@
 // Model      A rank's copies are one after the other on its links, its products likewise; they wait
 //            for each other as the schedule says. Links of different ranks do not disturb each
 //            other.
-// Nodes      GPUs of a node share what comes from another node: each brings a part over the network
-//            and has the rest from its neighbours. `sgemm_distributed` works on one node; for more,
-//            this says what such a form would take.
+// Nodes      What comes from another node comes once a node: of those that need it, each receives a
+//            part, while all of them read all of it from the node's memory. A GPU's links to its
+//            host and to the network are its own.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,7 @@ struct Speeds {
   double scale = 1;  // of one GPU's products, by the table's
   double peer_gbs;
   double network_gbs = distributed::network_gbs.value;
+  double host_gbs = distributed::host_gbs.value;
   // Of a plain product of FP32: m, n, k, whether others follow each other with it. Without one the
   // tables count, which know of a shape no more than how many multiplications it has.
   std::function<double(double, double, double, bool)> fp32_us;

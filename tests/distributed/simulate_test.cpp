@@ -96,7 +96,14 @@ TEST(Simulate, NodesShareWhatComesOverTheNetwork) {
       simulate({Grid{4, 4}, 2, 2}, Math::fp32_split, 65536, 65536, 65536, 0, Speeds{});
   const double part = 4.0 * 16384 * 65536;  // of A in a row of ranks
   EXPECT_NEAR(square.network_bytes, 2 * part / 2 / 2, 1);
-  EXPECT_NEAR(square.peer_bytes, 2 * (part / 4 + part / 2 / 2), 1);
+  EXPECT_NEAR(square.peer_bytes, 2 * part / 4, 1);
+  // Each reads all of it from the node's memory.
+  Speeds slow;
+  slow.host_gbs = 1;
+  const Prediction waiting =
+      simulate({Grid{4, 4}, 2, 2}, Math::fp32_split, 65536, 65536, 65536, 0, slow);
+  EXPECT_NEAR(waiting.copies_us, 2 * part / 2 / 1e3 + 2 * part / 4 / (slow.peer_gbs * 1e3), 1);
+  EXPECT_GT(waiting.time_us, waiting.copies_us);
 }
 
 }  // namespace

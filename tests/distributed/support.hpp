@@ -65,6 +65,14 @@ struct Dealing {
     each(grid, [](float whole_element, float& part) { part = whole_element; });
   }
 
+  // Once more, of one rank.
+  void deal_own(const Grid& grid, int rank) {
+    const std::vector<float>& own = parts[static_cast<std::size_t>(rank)];
+    each(grid, [&](float whole_element, float& part) {
+      if (&part >= own.data() && &part < own.data() + own.size()) part = whole_element;
+    });
+  }
+
   std::vector<float> collected(const Grid& grid) {
     std::vector<float> found(whole.size());
     const float* first = whole.data();
@@ -90,8 +98,9 @@ struct DistributedProblem {
   Op op_a = Op::none, op_b = Op::none;
   float alpha = 1, beta = 0;
   DistributedOptions options = {};
+  distributed::Nodes nodes = {};
 
-  distributed::Product product() const { return {grid, a.d, b.d, c.d, op_a, op_b}; }
+  distributed::Product product() const { return {grid, a.d, b.d, c.d, op_a, op_b, nodes}; }
 
   void deal() {
     for (Dealing* matrix : {&a, &b, &c}) matrix->deal(grid);

@@ -21,6 +21,7 @@ endforeach()
 # The headers by another compiler, in the oldest and in the newest standard that they are for.
 if(SECOND_COMPILER)
   file(GLOB headers RELATIVE "${prefix}/include" "${prefix}/include/kernelwright/*")
+  list(FILTER headers EXCLUDE REGEX "/mpi\\.hpp$") # it takes a program's own MPI
   list(TRANSFORM headers REPLACE "(.+)" "#include <\\1>\n")
   list(JOIN headers "" headers)
   file(WRITE "${WORK}/headers.cpp" "${headers}")

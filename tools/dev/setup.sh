@@ -1,7 +1,7 @@
 # Part of ./dev: what a command needs is found or installed (Debian packages, .venv).
 # shellcheck shell=bash disable=SC2034,SC2154
 readonly needed=(cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev)
-readonly optional=(libopenblas-dev libboost-context-dev)
+readonly optional=(libopenblas-dev libboost-context-dev libopenmpi-dev openmpi-bin)
 readonly clang_version=14 # another clang-format formats otherwise, another clang-tidy finds otherwise
 have_apt_lists=           # set once they are fetched
 python=                   # set by find_python where there is one
@@ -97,6 +97,7 @@ set_up_build() {
     packages "build" "${needed[@]}" || [[ $install == no ]] || die "these are needed to build. Then run this again"
     packages "CBLAS" libopenblas-dev || warn "CBLAS: off, the CPU backend is the plain loop"
     packages "host SIMT" libboost-context-dev || warn "host SIMT: off, no kernel can run without a GPU"
+    packages "MPI" libopenmpi-dev openmpi-bin || warn "MPI: off, no tests over MPI and no kernelwright-mpi"
   fi
   have ninja || die "ninja is missing. Install ninja-build (Debian) or ninja"
   if ! cmake_is_new; then

@@ -213,6 +213,22 @@ class GroupMeasurement {
   std::vector<std::unique_ptr<RankMeasurement>> ranks_;
 };
 
+// What the planner knows nodes as: rectangles, all alike. Others it takes for one node.
+distributed::Cluster cluster_of(const detail::GroupState& group) {
+  const Grid& grid = group.grid();
+  distributed::Cluster cluster{grid, grid.p, grid.q};
+  if (!group.nodes().are_several()) return cluster;
+  const std::vector<int> first = group.nodes().ranks(0);
+  cluster.node_p = grid.row(first.back()) + 1;
+  cluster.node_q = grid.col(first.back()) + 1;
+  for (int rank = 0; rank < grid.ranks(); ++rank) {
+    const bool is_alike = grid.p % cluster.node_p == 0 && grid.q % cluster.node_q == 0 &&
+                          cluster.node(rank) == group.nodes().node(rank);
+    if (!is_alike) return {grid, grid.p, grid.q};
+  }
+  return cluster;
+}
+
 double median_of(const std::vector<double>& samples) { return quantile(samples, 0.5); }
 
 DistributedRow figures(const RankMeasurement& ran, const Grid& grid, double time_us,
@@ -232,7 +248,7 @@ DistributedRow figures(const RankMeasurement& ran, const Grid& grid, double time
     const double exposed = time_us - row.products_us;
     row.overlap = std::clamp(1 - exposed / row.transfers_us, 0.0, 1.0);
   }
-  row.peer_bytes = prediction.peer_bytes;
+  row.peer_bytes = prediction.peer_bytes + prediction.network_bytes;
   row.memory_bytes = prediction.memory_bytes;
   return row;
 }
@@ -253,9 +269,8 @@ Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, s
   row.c_last = ran.found.back().last;
   if (options.rounds == 0) return row;
   const Device& device = group.seat(group.first_rank()).state().device();
-  const distributed::Prediction prediction =
-      distributed::simulate({group.grid(), group.grid().p, group.grid().q}, options.math, m, n, k,
-                            options.panel_k, library_speeds(device.name));
+  const distributed::Prediction prediction = distributed::simulate(
+      cluster_of(group), options.math, m, n, k, options.panel_k, library_speeds(device.name));
   const auto& samples = ran.samples[static_cast<int>(Measured::distributed)];
   DistributedRow its = figures(ran, group.grid(), median_of(samples), prediction);
   its.timeline = ran.timeline;
@@ -264,9 +279,9 @@ Row run_distributed(detail::GroupState& group, std::int64_t m, std::int64_t n, s
     row.gflops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) /
                  row.time_us->median * 1e-3;
   }
-  // The prediction is of plain products in blocks.
-  if (device.is_gpu() && options.op_a == Op::none && options.op_b == Op::none &&
-      options.block == 0 && options.beta == 0) {
+  // The prediction is of plain products in blocks, and of a network that pretended nodes have not.
+  if (device.is_gpu() && !group.nodes().are_several() && options.op_a == Op::none &&
+      options.op_b == Op::none && options.block == 0 && options.beta == 0) {
     its.predicted_us = prediction.time_us;
     its.predicted_speedup = prediction.speedup();
   }

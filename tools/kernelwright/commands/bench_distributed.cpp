@@ -131,6 +131,7 @@ class OtherRanks {
 
 Group open_group(const DistributedChoice& options, const Grid& grid, bool is_cpu) {
   const GroupOptions waits{options.limit_s};
+  if (started_rank().join) return started_rank().join(options, grid, is_cpu, waits);
   if (options.rank < 0) return is_cpu ? Group::cpu(grid, waits) : Group::gpus(grid, {}, waits);
   return is_cpu ? Group::join_cpu(grid, options.rank, options.group_name, waits)
                 : Group::join_gpu(grid, options.rank, options.group_name,
@@ -165,9 +166,12 @@ int run(const DistributedChoice& options, const Grid& grid, bool is_cpu,
     const Device& device = state.seat(state.first_rank()).state().device();
     session.begin(command, device, {});
     if (is_shown && !options.quiet()) {
-      fmt::print("{} x {} of {}, {}; cuBLASMp is not beside them: this program does not call it\n",
-                 grid.p, grid.q, device.name,
-                 state.is_of_processes() ? "each with a process" : "all of one process");
+      const int nodes = state.nodes().count();
+      fmt::print(
+          "{} x {} of {}, {}{}; cuBLASMp is not beside them: this program does not call it\n",
+          grid.p, grid.q, device.name,
+          state.is_of_processes() ? "each with a process" : "all of one process",
+          nodes > 1 ? fmt::format(", {} nodes", nodes) : "");
     }
     for (Math math : maths) {
       measured.math = math;
@@ -200,7 +204,14 @@ std::vector<Math> parse_math(const std::string& text) {
   return all;
 }
 
-int bench_distributed(const DistributedChoice& options, const std::string& command) {
+StartedRank& started_rank() {
+  static StartedRank its;
+  return its;
+}
+
+int bench_distributed(const DistributedChoice& given, const std::string& command) {
+  DistributedChoice options = given;
+  if (started_rank().join) options.rank = started_rank().rank;
   const bool is_cpu = options.device == "cpu";
   if (!is_cpu && options.device != "gpu" && options.device != "auto") {
     throw UsageError(fmt::format(
@@ -293,9 +304,20 @@ void add_bench_distributed(CLI::App& bench, Invocation& invocation) {
                                           "By which the processes of --rank find each other");
   name->check(not_empty());
   rank->needs(name);
-  command->add_option("--ordinal", options->ordinal, "The GPU of --rank (default: that number)")
-      ->check(whole_number(0, 4095))
-      ->needs(rank);
+  CLI::Option* ordinal = command->add_option("--ordinal", options->ordinal,
+                                             "The GPU of --rank (default: that number)");
+  ordinal->check(whole_number(0, 4095));
+  if (started_rank().join) {
+    for (CLI::Option* own : {processes, rank, name}) command->remove_option(own);
+    ordinal->description("This rank's GPU (default: its number among the ranks of its host)");
+    command
+        ->add_option("--node-ranks", options->node_ranks,
+                     "So many ranks that follow each other pretend to be a node (default: those "
+                     "of a host are one)")
+        ->check(whole_number(1, 4096));
+  } else {
+    ordinal->needs(rank);
+  }
   add_limit(*command, &options->limit_s);
   options->add_input(*command);
   options->add_json(*command);

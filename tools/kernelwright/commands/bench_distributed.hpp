@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,16 @@ struct DistributedChoice : CommonOptions {
   int rank = -1;                  // of this process, where each rank is one
   int ordinal = -1;               // of its GPU; below 0: its rank
   std::string group_name;
+  int node_ranks = 0;  // so many that follow each other pretend to be a node
 };
+
+// In a program whose processes are started elsewhere: this one's rank, and its way to join.
+struct StartedRank {
+  int rank = -1;
+  std::function<Group(const DistributedChoice&, const Grid&, bool is_cpu, const GroupOptions&)>
+      join;
+};
+StartedRank& started_rank();
 
 // The exit code.
 int bench_distributed(const DistributedChoice& options, const std::string& command);

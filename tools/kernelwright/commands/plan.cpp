@@ -118,6 +118,7 @@ ordered_json rates_json(const distributed::GpuRates& rates) {
   }
   add("peer GB/s", 0, rates.peer_gbs.value, rates.peer_gbs.source);
   add("network GB/s", 0, distributed::network_gbs.value, distributed::network_gbs.source);
+  add("host GB/s", 0, distributed::host_gbs.value, distributed::host_gbs.source);
   add("share of copies lost", 0, rates.copy_share.value, rates.copy_share.source);
   add("memory GB/s", 0, rates.memory_gbs.value, rates.memory_gbs.source);
   return rows;
@@ -192,9 +193,8 @@ void add_plan_command(CLI::App& app, Invocation& invocation) {
   command->footer(
       "Goes through the steps that the ranks would take, at rates measured on H200 or H100 (the "
       "file has\n"
-      "each with its source). For more than one node it predicts a form in which the GPUs of a "
-      "node\n"
-      "share what comes over the network; the library computes on one node.\n"
+      "each with its source). GPUs of a node share what comes over the network, through the "
+      "node's memory.\n"
       "\n"
       "Examples:\n"
       "  kernelwright plan --gpus 2 --shape 32768,65536x65536x32768\n"
