@@ -38,10 +38,8 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override {
     int is_over = 0;
     (void)MPI_Finalized(&is_over);
-    for (const MPI_Request& request : requests_) {
-      if (request != MPI_REQUEST_NULL) return;  // of a group that has failed
-    }
-    if (is_over == 0) (void)MPI_Comm_free(&comm_);
+    // A message that nobody received would come to the next communicator of its number.
+    if (is_over == 0 && !is_abandoned_) (void)MPI_Comm_free(&comm_);
   }
 
   int rank() const override { return rank_; }
@@ -82,6 +80,7 @@ class MpiTransport final : public Transport {
           "MPI_Recv");
     return true;
   }
+  void abandon() noexcept override { is_abandoned_ = true; }
 
  private:
   static void check(int error, const char* function) {
@@ -102,6 +101,7 @@ class MpiTransport final : public Transport {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0, ranks_ = 1;
+  bool is_abandoned_ = false;
   std::vector<MPI_Request> requests_;
 };
 

@@ -35,6 +35,9 @@ class KW_API Transport {
   virtual bool cancel(int request) noexcept = 0;
   /// Takes a message of this channel, of `bytes`, whoever sent it, where one has come.
   virtual bool take_any(int channel, void* data, std::size_t bytes) = 0;
+  /// The group has failed and ends: messages may be under way that nobody receives any more, and
+  /// must not come to a later group.
+  virtual void abandon() noexcept = 0;
 };
 
 }  // namespace kw

@@ -29,6 +29,7 @@ NodesMeeting::NodesMeeting(std::unique_ptr<Transport> transport, double limit_s)
 
 // Memory that the transport may still use stays to the process's end.
 NodesMeeting::~NodesMeeting() {
+  if (failed_rank_ != nobody) transport_->abandon();
   bool is_free = cancel_pending();
   for (int telling : tellings_) {
     bool done = false;

@@ -83,6 +83,7 @@ class ThreadTransport final : public Transport {
     }
     return false;
   }
+  void abandon() noexcept override {}
 
  private:
   struct Request {
