@@ -10,8 +10,8 @@
 
 namespace KW_TARGET {
 
-// The one that costs least among those that work with so much workspace. There always is one:
-// async_tile takes every problem and needs none.
+// The one that costs least among those that work with so much workspace. There always is one that
+// needs none: async_tile for full problems, stream_tile with whole tiles for the others.
 inline Choice<Sgemm> select_in_one_launch(const Sgemm& problem, const Device& device,
                                           std::size_t workspace_bytes = any_workspace) {
   static const KernelList<Sgemm> kernels = sgemm_in_one_launch();

@@ -297,7 +297,7 @@ inline StreamSchedule without_totals(StreamSchedule schedule) {
   schedule.totals = 0;
   return schedule;
 }
-// Of tiles with ranges of k, all whole.
+// Of a product that is not full, all tiles whole: it is never cut by clusters.
 inline StreamSchedule without_shares(StreamSchedule schedule) {
   schedule = without_totals(schedule);
   schedule.whole_tiles = schedule.tiles;
@@ -306,8 +306,8 @@ inline StreamSchedule without_shares(StreamSchedule schedule) {
   return schedule;
 }
 // The schedule for less workspace than the plan asks for.
-inline StreamSchedule in_less_workspace(const StreamSchedule& schedule, KRange range) {
-  return range == KRange::all ? without_totals(schedule) : without_shares(schedule);
+inline StreamSchedule in_less_workspace(const StreamSchedule& schedule, const Sgemm& p) {
+  return p.is_full() ? without_totals(schedule) : without_shares(schedule);
 }
 
 }  // namespace kw

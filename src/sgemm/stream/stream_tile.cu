@@ -50,16 +50,15 @@ struct Row {
     Plan<Sgemm> plan = {.time_us = planned->time_us,
                         .cost = planned->time_us,
                         .workspace_bytes = stream_workspace_bytes(tile, schedule)};
-    if (schedule.totals > 0 || p.k_range != KRange::all)
-      plan.min_workspace_bytes =
-          stream_workspace_bytes(tile, in_less_workspace(schedule, p.k_range));
+    if (schedule.totals > 0 || !p.is_full())
+      plan.min_workspace_bytes = stream_workspace_bytes(tile, in_less_workspace(schedule, p));
     plan.data.set(schedule);
     return plan;
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {
     auto schedule = plan.data.get<StreamSchedule>();
-    if (workspace.bytes < plan.workspace_bytes) schedule = in_less_workspace(schedule, p.k_range);
+    if (workspace.bytes < plan.workspace_bytes) schedule = in_less_workspace(schedule, p);
     const std::size_t needed = stream_tile::shared_bytes<tile.config>(schedule.in_clusters());
     auto* kernel = stream_tile::stream_tile<row>;
     if constexpr (tile.config.shaped) {
