@@ -19,6 +19,8 @@ double product_us(Math math, double m, double n, double k, bool is_step, bool ad
   if (math == Math::fp32_split && rates.split_gbs.value > 0) {
     us += 2 * float_bytes * (m * k + k * n) / (rates.split_gbs.value * 1e3);
   }
+  if (math == Math::fp32_split && rates.store_gbs.value > 0)
+    us += float_bytes * m * n / (rates.store_gbs.value * 1e3);
   return us + (adds ? 0.5 * 2 * m * n * float_bytes / (rates.memory_gbs.value * 1e3) : 0.0);
 }
 

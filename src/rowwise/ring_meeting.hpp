@@ -4,21 +4,15 @@
 #pragma once
 
 #include "device/ticket.hpp"
+#include "gpu/polling.hpp"
 #include "rowwise/ring_memory.hpp"
-#if !defined(__CUDACC__) && !defined(__HIP__)
-#include "host_simt/polling.hpp"
-#endif
 
 namespace KW_TARGET::rowwise {
 
 // Waits until all `blocks` of a team have given what they found of a round. By a whole warp.
 __device__ __forceinline__ void wait_for_team(const unsigned* ticket, unsigned all) {
   if (threadIdx.x % warp_lanes == 0) {
-    while (static_cast<int>(see_ticket(ticket) - all) < 0) {
-#if !defined(__CUDACC__) && !defined(__HIP__)
-      kw::host_simt::let_others_run();
-#endif
-    }
+    while (static_cast<int>(see_ticket(ticket) - all) < 0) gpu::between_looks();
   }
   __syncwarp();
 }

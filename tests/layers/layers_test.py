@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "text.hpp": set(),
     "host_simt": BASE | {"gpu"},
     "trace": BASE | {"host_simt"},
-    "gpu": BASE | {"host_simt/simt.hpp"},  # gpu.hpp, in a build for host SIMT
+    "gpu": BASE | {"host_simt/simt.hpp", "host_simt/polling.hpp"},  # in a build for host SIMT
     "device": BASE | {"gpu", "host_simt/simt.hpp"},
     **{operation: BASE | {"device", "gpu"} for operation in OPERATIONS},
     # Made of products, which it calls through their list of kernels; a split one says whether plain FP32 follows it.

@@ -34,13 +34,13 @@ TEST_P(HopperTerms, DenseDataTakeThePieces) {
   }
 }
 
-// Of 64 products four are not zero, of 576 six; or 64, which is enough for three bf16 pieces.
+// Of 64 products four are not zero, of 576 six; of 1024 64, which is enough for three bf16 pieces.
 TEST_P(HopperTerms, SparseDataTakeFp32) {
   multiply_of(64, 4);
   EXPECT_TRUE(is_fp32(path_)) << path_;
   multiply_of(576, 10);
   EXPECT_TRUE(is_fp32(path_)) << path_;
-  multiply_of(576, 4);
+  multiply_of(1024, 4);
   EXPECT_TRUE(is_in("hopper_bf16x6", path_)) << path_;
 }
 

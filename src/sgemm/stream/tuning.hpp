@@ -586,8 +586,7 @@ inline constexpr StreamTile stream_tiles[] = {
                .along_k_us = 0.104,
                .by_4_us = 0.099,
                .store_by_4_us = 0.301,
-               .exposed =
-                   0.500,  // fitted 0.102 to products whose A L2 holds; thin is quicker with others
+               .exposed = 0.500,  // fitted: 0.102, too short where A comes from memory
                .part_us = 2.224,
                .each_part_us = 0.050,
                .cluster_us = 0.504,
