@@ -21,11 +21,17 @@
 namespace KW_TARGET {
 
 #if !defined(__HIP__)
+template <class Is>
+constexpr int first_tile(Is is) {
+  int row = 0;
+  while (!is(stream_tiles[row].config)) ++row;
+  return row;
+}
 // A tile that moves no registers: elsewhere than on sm_90a the kernels of the others are empty.
-constexpr int on_every_architecture = 15;
-static_assert(!stream_tiles[on_every_architecture].config.moves_registers());
-constexpr int shaped = 16;
-static_assert(stream_tiles[shaped].config.shaped);
+constexpr int on_every_architecture =
+    first_tile([](const StreamTileConfig& config) { return !config.moves_registers(); });
+constexpr int shaped = first_tile(
+    [](const StreamTileConfig& config) { return !config.moves_registers() && config.shaped; });
 #endif
 
 // What is named here is compiled.
