@@ -57,6 +57,9 @@ __device__ __forceinline__ T __shfl_xor_sync(unsigned long long, T value, int la
 __device__ __forceinline__ int __any_sync(unsigned long long mask, int predicate) {
   return (__ballot(predicate) & mask) != 0;
 }
+__device__ __forceinline__ int __all_sync(unsigned long long mask, int predicate) {
+  return (__ballot(predicate == 0) & mask) == 0;
+}
 
 template <class T>
 __device__ __forceinline__ T __ldcg(const T* address) {
