@@ -108,6 +108,10 @@ def _relative(path: Path, document: Path) -> str:
 # ---------------------------------------------------------------- what changed
 
 
+def parent_of(project: Project, op: str, rung: str) -> str | None:
+    return dict(PARENT.findall((project.root / "ladder" / op / "rungs.cu").read_text(encoding="utf-8"))).get(rung)
+
+
 def diff(project: Project, document: Path, words: list[str]) -> str:
     """RUNG [whole] [only WORD...]: the lines of its kernel that are not its parent's; with what its file has before the
     kernel; only those with one of the words."""
@@ -116,7 +120,7 @@ def diff(project: Project, document: Path, words: list[str]) -> str:
     rung, whole = words[0], words[1:2] == ["whole"]
     words = [rung, *words[2 if whole else 1 :]]
     wanted = words[2:] if words[1:2] == ["only"] else []
-    parent = dict(PARENT.findall((folder / "rungs.cu").read_text(encoding="utf-8"))).get(rung)
+    parent = parent_of(project, op, rung)
     if parent is None or words[1:2] not in ([], ["only"]):
         raise ResultError(f"diff: RUNG [whole] [only WORD...]; ladder/{op}/rungs.cu names {parent or 'no parent'} of '{rung}'.")
     files = [folder / f"{name}.cu" for name in (parent, rung)]

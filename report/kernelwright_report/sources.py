@@ -243,14 +243,16 @@ class _Counters:
             return None
         if len(words) != (1 if name in COUNTERS else 2) or fields:
             raise ResultError(f"{name}() takes a kernel{'' if name in COUNTERS else ' and a metric' if name == 'counter' else ' and a size'}.")
+        metrics, per = self._metrics(words[0]), None
         if name in PER_FMA:
             metric, kind, share = PER_FMA[name]
-            each = self._metrics(words[0])[metric] / (int(words[1]) ** 3 / 32)
-            return Figures((share / each if share else each,), kind)
-        metrics = self._metrics(words[0])
-        kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
+        else:
+            kind, metric, per, scale = COUNTERS[name] if name in COUNTERS else ("number", words[1], None, 1.0)
         if metric not in metrics or (per and not metrics.get(per)):
             raise ResultError(f"{words[0]} has no {metric}{f' and {per}' if per else ''}.")
+        if name in PER_FMA:
+            each = metrics[metric] / (int(words[1]) ** 3 / 32)
+            return Figures((share / each if share else each,), kind)
         return Figures((scale * metrics[metric] / (metrics[per] if per else 1),), kind)
 
     def _metrics(self, wanted: int | str) -> dict[str, float]:

@@ -13,10 +13,13 @@ import re
 from typing import TYPE_CHECKING
 
 from . import counters, text
+from .drawings import parent_of
 from .results import ResultError
-from .tables import Cell, Table
+from .tables import Cell, Table, to_markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .docs import Project
 
 # Counters, and a file of that device, which says its peak.
@@ -62,8 +65,8 @@ PLAIN: dict[str, tuple[str, str, str]] = {  # name -> text, metric, format
 class Counted:
     """The counters of one kernel at SIZE cubed."""
 
-    def __init__(self, metrics: dict[str, float], size: int = SIZE) -> None:
-        self.metrics, self.fmas = metrics, size**3 / 32
+    def __init__(self, metrics: dict[str, float]) -> None:
+        self.metrics, self.fmas = metrics, SIZE**3 / 32
 
     def of(self, metric: str) -> float:
         if metric not in self.metrics:
@@ -94,24 +97,21 @@ class Counted:
         return self.metrics.get(counters.STALL.format(name), 0.0)
 
 
-def _quotient(before: float, after: float, inverse: bool = False) -> str:
+def _quotient(before: float, after: float) -> str:
     if not before or not after:
         return ""
-    return f"× {before / after if inverse else after / before:.2f}"
+    return f"× {after / before:.2f}"
 
 
 def step(project: Project, document, words: list[str]) -> str:
     """RUNG [ROW...]: its counters beside its parent's, with those rows of PER_FMA and PLAIN, those STALLS however small, and
     the speed of the launches that were counted."""
-    from .drawings import PARENT
-    from .tables import to_markdown
-
     rung, rows = words[0], words[1:]
     known = [*PER_FMA, *PLAIN, *(name for name, _, _ in STALLS)]
     unknown = [row for row in rows if row not in known]
     if unknown:
         raise ResultError(f"step: no row {', '.join(unknown)}; there are {', '.join(known)}.")
-    parent = dict(PARENT.findall(project.find("ladder/sgemm/rungs.cu").read_text(encoding="utf-8"))).get(rung)
+    parent = parent_of(project, "sgemm", rung)
     kernels = [kernel for kernel in (parent, rung) if kernel]
     counted, of_device = LATER if rung > "r14" and rung[0] == "r" else USUAL
     source, names = project.find(counted).read_text(encoding="utf-8"), list(project.ideas("sgemm"))
@@ -136,35 +136,32 @@ def _by_kernel(content: str, names: list[str]) -> dict[str, Counted]:
 def _table(counted: list[Counted], names: list[str], rows: list[str], device: dict) -> Table:
     lines: list[list[Cell]] = []
 
-    def line(label: str, values: list[float], shown: str, quotient: str = "") -> None:
-        lines.append([Cell(label), *(Cell(shown.format(value)) for value in values), *([Cell(quotient)] if len(values) > 1 else [])])
+    def line(label: str, values: list[float], shown: Callable[[float], str], quotient: str = "") -> None:
+        lines.append([Cell(label), *(Cell(shown(value)) for value in values), *([Cell(quotient)] if len(values) > 1 else [])])
 
-    percent = "{:.1%}"
     for row in rows:
         if row in PER_FMA:
             label, metric = PER_FMA[row]
-            line(f"{label}, for an FMA", [each.per_fma(metric) for each in counted], "{:.3f}")
+            line(f"{label}, for an FMA", [each.per_fma(metric) for each in counted], "{:.3f}".format)
         elif row in PLAIN:
             label, metric, shown = PLAIN[row]
-            line(label, [each.of(metric) for each in counted], shown)
+            line(label, [each.of(metric) for each in counted], shown.format)
     instructions = [each.instructions for each in counted]
-    line("**instructions for an FMA** (1 would be ideal)", instructions, "{:.2f}", _quotient(instructions[0], instructions[-1], True))
+    line("**instructions for an FMA** (1 would be ideal)", instructions, "{:.2f}".format, _quotient(instructions[-1], instructions[0]))
     issue = [each.issue for each in counted]
-    line("**share of the cycles with an instruction issued**", issue, percent, _quotient(issue[0], issue[-1]))
+    line("**share of the cycles with an instruction issued**", issue, text.percent, _quotient(issue[0], issue[-1]))
     if all(WARPS in each.metrics for each in counted):
-        line("warps that a scheduler chooses from", [each.of(WARPS) for each in counted], "{:.2f}")
+        line("warps that a scheduler chooses from", [each.of(WARPS) for each in counted], "{:.2f}".format)
     if all(LATENCY in each.metrics for each in counted):
-        line("cycles from a warp's instruction to its next", [each.of(LATENCY) for each in counted], "{:.2f}")
+        line("cycles from a warp's instruction to its next", [each.of(LATENCY) for each in counted], "{:.2f}".format)
         for word, name, label in STALLS:
             values = [each.stall(name) for each in counted]
             if word in rows or any(value >= LEAST * each.of(LATENCY) for value, each in zip(values, counted, strict=True)):
-                line(f"– of these, {label}", values, "{:.2f}")
+                line(f"– of these, {label}", values, "{:.2f}".format)
     together = [each.share for each in counted]
-    line("**issued ÷ instructions: FMA units in use**", together, percent, _quotient(together[0], together[-1]))
+    line("**issued ÷ instructions: FMA units in use**", together, text.percent, _quotient(together[0], together[-1]))
     speeds = [each.gflops / (1e3 * device["measured_fp32_tflops"]) for each in counted]
-    line("the launch's speed, of the FMA peak", speeds, percent, _quotient(speeds[0], speeds[-1]))
-    for cells in lines:
-        cells[1:] = [Cell(cell.text.replace("%", text.THIN + "%") if text.THIN not in cell.text else cell.text) for cell in cells[1:]]
+    line("the launch's speed, of the FMA peak", speeds, text.percent, _quotient(speeds[0], speeds[-1]))
     card = device["name"].removeprefix("NVIDIA ").split(" ")[0]
     return Table("", [f"{SIZE}, {card}", *names, *([""] if len(names) > 1 else [])], lines)
 
@@ -176,23 +173,22 @@ def experiment(content: str, group: str, counted: str) -> Table:
         raise ResultError(f"no kernel of '{group}' in it: tools/experiments/ladder_steps.cu writes one.")
     functions = {_plain(function): Counted(metrics) for function, metrics in counters.read(counted).items()}
     times = {(row["function"], int(row["n"])): float(row["us"]) for row in rows}
-    order = list(dict.fromkeys(row["function"] for row in rows))
-    names = {row["function"]: row for row in rows}
+    of_function, first = {row["function"]: row for row in rows}, rows[0]["function"]
+    sizes = sorted({int(row["n"]) for row in rows})
     lines = []
-    for function in order:
-        each, row = functions[_plain(function)], names[function]
+    for function, row in of_function.items():
+        each = functions[_plain(function)]
         spilled = int(row["spilled"])
         lines.append([
             Cell(row["kernel"]),
             Cell(row["registers"] + (f" + {spilled} bytes" if spilled else "")),
             Cell(text.microseconds(times[function, SIZE])),
-            *(Cell(f"{times[order[0], n] / times[function, n]:.3f}") for n in sorted({int(row["n"]) for row in rows})),
+            *(Cell(f"{times[first, n] / times[function, n]:.3f}") for n in sizes),
             Cell(f"{each.instructions:.3f}"), Cell(text.percent(each.issue)),
             Cell(f"{each.per_fma(counters.LD):.3f}"), Cell(f"{each.per_fma(counters.ST):.3f}"),
             *(Cell(f"{each.stall(name):.2f}") for name in ("long_scoreboard", "short_scoreboard", "barrier", "dispatch_stall")),
         ])  # fmt: skip
-    sizes = [f"over the first, {n}" for n in sorted({int(row["n"]) for row in rows})]
-    header = ["kernel", "registers", f"time at {SIZE}", *sizes, "instructions for an FMA", "issued", "passes of reads for an FMA"]
+    header = ["kernel", "registers", f"time at {SIZE}", *(f"over the first, {n}" for n in sizes), "instructions for an FMA", "issued", "passes of reads for an FMA"]
     header += ["of stores", "waits for global memory", "shared memory", "barrier", "registers' banks"]
     caption = "Median times, the kernels launched one after the other, round by round; over the first: how many times as fast. Counters "
     caption += "at 4096; waits in cycles of a warp for each of its instructions; registers of a thread and what it spills. The kernels "

@@ -63,10 +63,10 @@ PairSchedule choose_pairs(const Attention& p, const Device& device,
     if (is_for_more || shared_bytes[i] > device.shared_bytes_per_block_optin) continue;
     const std::int64_t units = pair_units(p, c);
     for (const int parts : cuts) {
-      take({i, parts, parts == 1 ? units : 0, {1}});
+      take({i, parts, parts == 1 ? units : 0, {}});
       // Whole waves, and the rest in parts.
       const std::int64_t whole = units / device.sm_count * device.sm_count;
-      if (parts > 1 && whole > 0 && whole < units) take({i, parts, whole, {1}});
+      if (parts > 1 && whole > 0 && whole < units) take({i, parts, whole, {}});
     }
   }
   return best;

@@ -157,12 +157,17 @@ Status make_seat(DeviceKind kind, int ordinal, int rank, std::unique_ptr<Seat>* 
 }
 
 // What a process passes on when it joins.
-struct JoinMessage {
-  int p, q;
-  DeviceKind kind;
-};
-
 }  // namespace
+
+Status check_joins_same(int rank, const JoinMessage& its, const JoinMessage& first) {
+  if (its.p == first.p && its.q == first.q && its.kind == first.kind) return Status::success();
+  return Status::failure(
+      StatusCode::invalid_argument,
+      text("rank ", rank, " joins a grid of ", its.p, " x ", its.q, " of ", to_string(its.kind),
+           " devices, rank 0 one of ", first.p, " x ", first.q, " of ", to_string(first.kind),
+           ": pass the same on all ranks"),
+      "grid");
+}
 
 GroupState::GroupState(const Grid& grid, int own_rank)
     : grid_(grid), own_rank_(own_rank), seats_(static_cast<std::size_t>(grid.ranks())) {}
@@ -234,15 +239,7 @@ Status GroupState::take_seat(DeviceKind kind, int ordinal) {
   std::vector<JoinMessage> all;
   if (status.ok()) status = exchange(*meeting_, own_rank_, message, &all);
   for (int rank = 0; status.ok() && rank < grid_.ranks(); ++rank) {
-    const JoinMessage& its = all[static_cast<std::size_t>(rank)];
-    if (its.p != all[0].p || its.q != all[0].q || its.kind != all[0].kind) {
-      return Status::failure(
-          StatusCode::invalid_argument,
-          text("rank ", rank, " joins a grid of ", its.p, " x ", its.q, " of ", to_string(its.kind),
-               " devices, rank 0 one of ", all[0].p, " x ", all[0].q, " of ",
-               to_string(all[0].kind), ": pass the same on all ranks"),
-          "grid");
-    }
+    status = check_joins_same(rank, all[static_cast<std::size_t>(rank)], all[0]);
   }
   return status;
 }
@@ -255,18 +252,13 @@ Status GroupState::check_rank(int rank) const {
       text("rank ", rank, " is another process's: this one has rank ", own_rank_), "rank");
 }
 
-int GroupState::in_processes(int rank) const {
-  if (nodes_.of_rank.empty()) return rank;
-  return static_cast<distributed::NodesMeeting&>(*meeting_).place_in_node(rank);
-}
-
 unsigned GroupState::begin_call() { return processes_ == nullptr ? 0 : processes_->begin_call(); }
 
 Status GroupState::signal(int rank, distributed::Signal which, Stream stream, unsigned call) {
   Seat& its = seat(rank);
   Status status = its.transfer().record(its.signals[static_cast<int>(which)], stream);
   if (!status.ok() || processes_ == nullptr) return status;
-  return its.transfer().set(stream, processes_->signal(in_processes(rank), which), call);
+  return its.transfer().set(stream, processes_->signal(nodes_.place(rank), which), call);
 }
 
 Status GroupState::wait_for(int rank, Stream stream, int other, distributed::Signal which,
@@ -276,7 +268,7 @@ Status GroupState::wait_for(int rank, Stream stream, int other, distributed::Sig
   if (processes_ == nullptr || other == rank) {
     return transfer.wait(stream, seat(other).signals[static_cast<int>(which)]);
   }
-  return transfer.wait(stream, processes_->signal(in_processes(other), which), call);
+  return transfer.wait(stream, processes_->signal(nodes_.place(other), which), call);
 }
 
 Status GroupState::close_memory(int rank) {

@@ -162,7 +162,6 @@ class GroupState {
   distributed::Nodes nodes_;
   std::vector<std::unique_ptr<Seat>> seats_;  // gone before the meeting
   std::unique_ptr<distributed::NodeLink> link_;
-  int in_processes(int rank) const;  // its number there
 };
 
 struct GroupAccess {
@@ -171,6 +170,12 @@ struct GroupAccess {
 };
 
 Status check_group(const Grid& grid, const GroupOptions& options);
+// What a rank that joins tells the others, and whether it is what rank 0 told.
+struct JoinMessage {
+  int p, q;
+  DeviceKind kind;
+};
+Status check_joins_same(int rank, const JoinMessage& its, const JoinMessage& first);
 // The whole call of one rank (run_rank.cpp). Whatever fails, the other ranks learn of it.
 Status sgemm_distributed(GroupState& group, int rank, const DistributedCall& call,
                          const CallParts& parts = {});

@@ -16,8 +16,7 @@ constexpr std::size_t most_name = 200;
 
 struct NodeMessage {
   unsigned version;
-  int p, q;
-  DeviceKind kind;
+  JoinMessage join;
   int process;
   std::int64_t time;
   int slot_count;
@@ -59,14 +58,8 @@ Status check_same(const std::vector<NodeMessage>& all) {
                                   "all nodes"),
                              "transport");
     }
-    if (its.p != first.p || its.q != first.q || its.kind != first.kind) {
-      return Status::failure(
-          StatusCode::invalid_argument,
-          text("rank ", rank, " joins a grid of ", its.p, " x ", its.q, " of ", to_string(its.kind),
-               " devices, rank 0 one of ", first.p, " x ", first.q, " of ", to_string(first.kind),
-               ": pass the same on all ranks"),
-          "grid");
-    }
+    Status status = check_joins_same(static_cast<int>(rank), its.join, first.join);
+    if (!status.ok()) return status;
   }
   return Status::success();
 }
@@ -78,9 +71,7 @@ Status GroupState::find_node(DeviceKind kind, const std::string& name,
                              distributed::NodesMeeting& meeting, distributed::Slots slots) {
   NodeMessage own = {};
   own.version = current_version;
-  own.p = grid_.p;
-  own.q = grid_.q;
-  own.kind = kind;
+  own.join = {grid_.p, grid_.q, kind};
   own.process = getpid();
   own.time = std::chrono::system_clock::now().time_since_epoch().count();
   own.slot_count = slots.count;
@@ -98,12 +89,10 @@ Status GroupState::find_node(DeviceKind kind, const std::string& name,
   if (!status.ok()) return status;
   const int node = nodes.node(own_rank_);
   const std::vector<int> ranks = nodes.ranks(node);
-  int place = 0;
-  while (ranks[static_cast<std::size_t>(place)] != own_rank_) ++place;
   const std::string file = text("nodes-", all[0].process, "-", all[0].time, "-", node);
   std::unique_ptr<distributed::ProcessMeeting> its;
-  status = distributed::ProcessMeeting::join(file, static_cast<int>(ranks.size()), place,
-                                             meeting.limit_s(), &its,
+  status = distributed::ProcessMeeting::join(file, static_cast<int>(ranks.size()),
+                                             nodes.place(own_rank_), meeting.limit_s(), &its,
                                              nodes.are_several() ? slots.room() : 0);
   if (!status.ok()) return status;
   processes_ = its.get();
@@ -135,7 +124,7 @@ Status GroupState::join(DeviceKind kind, const Grid& grid, std::unique_ptr<Trans
   if (status.ok()) status = joined->take_seat(kind, ordinal);
   if (status.ok() && joined->nodes_.are_several()) {
     Seat& seat = joined->seat(rank);
-    joined->link_ = std::make_unique<distributed::NodeLink>(meeting, rank, slots);
+    joined->link_ = std::make_unique<distributed::NodeLink>(meeting, slots);
     status =
         seat.state().runtime().with_device([&] { return joined->link_->open(seat.transfer()); });
   }

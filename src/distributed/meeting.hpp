@@ -1,9 +1,11 @@
 // Where the ranks of a group wait for each other and pass each other a message: none waits longer
-// than a limit, and none for a rank that failed. Ranks are threads (rendezvous.hpp) or processes of
-// one host (process_meeting.hpp).
+// than a limit, and none for a rank that failed. Ranks are threads (rendezvous.hpp), processes of
+// one host (process_meeting.hpp) or of several nodes (nodes_meeting.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -22,6 +24,13 @@ Status rank_failure(std::string message);
 bool is_rank_failure(const Status& status);
 // Of the ranks that did not come in time.
 Status late_ranks(const std::vector<int>& missing, double limit_s);
+
+// The words, or their beginning, in so many bytes.
+inline void keep(char* to, std::size_t room, const std::string& words) {
+  const std::size_t length = std::min(room - 1, words.size());
+  std::memcpy(to, words.data(), length);
+  to[length] = 0;
+}
 
 class Meeting {
  public:

@@ -6,8 +6,8 @@
 //                  copy engines and the host alone: a persistent product holds all multiprocessors.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "distributed/nodes_meeting.hpp"
@@ -27,8 +27,7 @@ struct Slots {
 
 class NodeLink {
  public:
-  NodeLink(NodesMeeting& meeting, int rank, Slots slots)
-      : meeting_(meeting), rank_(rank), slots_(slots) {}
+  NodeLink(NodesMeeting& meeting, Slots slots) : meeting_(meeting), slots_(slots) {}
   ~NodeLink();
   NodeLink(const NodeLink&) = delete;
   NodeLink& operator=(const NodeLink&) = delete;
@@ -53,7 +52,6 @@ class NodeLink {
 
  private:
   NodesMeeting& meeting_;
-  const int rank_;
   const Slots slots_;
   Transfer* transfer_ = nullptr;
   Stream stream_;

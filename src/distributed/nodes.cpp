@@ -18,6 +18,11 @@ int Nodes::first_rank(int rank) const {
   return static_cast<int>(first - of_rank.begin());
 }
 
+int Nodes::place(int rank) const {
+  if (of_rank.empty()) return rank;
+  return static_cast<int>(std::count(of_rank.begin(), of_rank.begin() + rank, node(rank)));
+}
+
 std::vector<int> Nodes::ranks(int node) const {
   std::vector<int> found;
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {

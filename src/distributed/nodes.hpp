@@ -18,6 +18,8 @@ struct Nodes {
   bool are_one(int rank, int other) const { return node(rank) == node(other); }
   // Of the rank's node.
   int first_rank(int rank) const;
+  // Of the rank among those of its node.
+  int place(int rank) const;
   std::vector<int> ranks(int node) const;
 };
 

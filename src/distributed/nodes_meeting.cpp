@@ -16,12 +16,6 @@ namespace {
 // Ranks other than 0 wait so much longer, so that it is rank 0 who says which ones are missing.
 constexpr double grace_of_others_s = 0.25;
 
-void put_words(char* to, std::size_t room, const std::string& words) {
-  const std::size_t length = std::min(room - 1, words.size());
-  std::memcpy(to, words.data(), length);
-  to[length] = 0;
-}
-
 }  // namespace
 
 NodesMeeting::NodesMeeting(std::unique_ptr<Transport> transport, double limit_s)
@@ -37,7 +31,7 @@ NodesMeeting::~NodesMeeting() {
   }
   if (is_free) return;
   (void)messages_.release();
-  for (std::unique_ptr<Notice>& notice : told_) (void)notice.release();
+  (void)told_.release();
 }
 
 template <class Work>
@@ -70,11 +64,6 @@ void NodesMeeting::join_node(Nodes nodes, std::unique_ptr<ProcessMeeting> node) 
   node_->call_ranks(nodes_.ranks(nodes_.node(transport_->rank())));
 }
 
-int NodesMeeting::place_in_node(int rank) const {
-  const std::vector<int> ranks = nodes_.ranks(nodes_.node(rank));
-  return static_cast<int>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
-}
-
 Status NodesMeeting::wait(int rank, const std::function<Status(bool*, bool*)>& look,
                           const std::function<Status()>& late, double grace_s) {
   using Clock = std::chrono::steady_clock;
@@ -105,7 +94,7 @@ Status NodesMeeting::wait(int rank, const std::function<Status(bool*, bool*)>& l
 }
 
 Status NodesMeeting::wait_for_all(int rank, const std::function<Status()>& late, double grace_s) {
-  Status status = wait(
+  return wait(
       rank,
       [&](bool* is_over, bool* moved) {
         for (std::size_t i = 0; i < pending_.size();) {
@@ -124,7 +113,6 @@ Status NodesMeeting::wait_for_all(int rank, const std::function<Status()>& late,
         return Status::success();
       },
       late, grace_s);
-  return status;
 }
 
 bool NodesMeeting::cancel_pending() {
@@ -234,17 +222,17 @@ void NodesMeeting::learn(int rank, const Status& why) {
 }
 
 void NodesMeeting::tell_others(int rank, const Status& why) {
+  told_ = std::make_unique<Notice>();
+  told_->rank = rank;
+  told_->code = static_cast<int>(why.code);
+  keep(told_->argument, sizeof(told_->argument), why.argument);
+  keep(told_->message, sizeof(told_->message), why.message);
   for (int other = 0; other < ranks(); ++other) {
     if (other == transport_->rank()) continue;
-    auto notice = std::make_unique<Notice>();
-    notice->rank = rank;
-    notice->code = static_cast<int>(why.code);
-    put_words(notice->argument, sizeof(notice->argument), why.argument);
-    put_words(notice->message, sizeof(notice->message), why.message);
-    const Status sent = guarded([&] {
-      tellings_.push_back(transport_->send(other, notices, notice.get(), sizeof(Notice)));
+    // Where it fails, the time limit tells it.
+    (void)guarded([&] {
+      tellings_.push_back(transport_->send(other, notices, told_.get(), sizeof(Notice)));
     });
-    if (sent.ok()) told_.push_back(std::move(notice));  // else the time limit tells it
   }
 }
 

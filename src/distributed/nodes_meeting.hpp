@@ -25,11 +25,10 @@ class NodesMeeting final : public Meeting {
 
   // Once it is known who shares the node. Its ranks stand in ascending order in its own meeting.
   void join_node(Nodes nodes, std::unique_ptr<ProcessMeeting> node);
-  const Nodes& nodes() const { return nodes_; }
   const Transport& transport() const { return *transport_; }
   ProcessMeeting* node() { return node_.get(); }
   // A rank's place among those of its node.
-  int place_in_node(int rank) const;
+  int place_in_node(int rank) const { return nodes_.place(rank); }
 
   // Of data, as Transport has them; what that throws is returned.
   Status send(int to, const void* data, std::size_t bytes, int* request);
@@ -70,7 +69,7 @@ class NodesMeeting final : public Meeting {
     int request, rank;
   };
   std::vector<Pending> pending_;
-  std::vector<std::unique_ptr<Notice>> told_;
+  std::unique_ptr<Notice> told_;
   std::vector<int> tellings_;
   int failed_rank_ = nobody;
   Status why_;

@@ -81,12 +81,6 @@ Status check_name(const std::string& name) {
       "name");
 }
 
-void keep(char* to, std::size_t room, const std::string& words) {
-  const std::size_t length = std::min(room - 1, words.size());
-  std::memcpy(to, words.data(), length);
-  to[length] = 0;
-}
-
 }  // namespace
 
 ProcessMeeting::ProcessMeeting(std::string path, int ranks, int rank, double limit_s,

@@ -147,7 +147,9 @@ inline constexpr GpuRates h100_rates = {
     h100_split_step,
     h100_fp32_step,
     {2000, "results/h100x2/first-run.json: with it the rates depend least on the shape"},
-    {2588, "results/h100x2/distributed.json, -1001 and -1002: fitted, with 1.9 % of the rates"},
+    {2588,
+     "results/h100x2/distributed.json, -1001 and -1002: fitted; the rates of split products have "
+     "1.9 % more for it"},
     {391, "results/h100x2/first-run.json, transfers of 1 GiB and more"},
     {0.23, "results/h100x2/first-run.json: 6 ms of 26, all shapes"},
     {2700, "not measured: the H200's, by the ratio of the data sheets"}};

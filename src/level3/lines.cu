@@ -10,7 +10,6 @@
 //             quarter is there, 4.4.
 // Limits      Up to 32 x 32, else A's products are the work, and tiles do them faster.
 // Order       k ascending: the same bits for the same call.
-#include <algorithm>
 #include <optional>
 
 #include "device/overlap.hpp"

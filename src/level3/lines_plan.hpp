@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 
 #include "level3/tile_plan.hpp"
 
@@ -36,7 +37,9 @@ inline constexpr Level3LinesTimes level3_lines_times[] = {
 
 inline double predict_level3_lines_us(const Level3& p, const Device& device) {
   const int size = lines_size(p.k);
-  const Level3LinesTimes& t = level3_lines_times[size == 8 ? 0 : size == 16 ? 1 : 2];
+  const Level3LinesTimes& t =
+      *std::find_if(std::begin(level3_lines_times), std::end(level3_lines_times),
+                    [size](const Level3LinesTimes& row) { return row.size == size; });
   const auto lines = static_cast<double>(p.on_left ? p.n : p.m);
   const double blocks = std::ceil(lines / lines_of_block(size));
   const double most = std::max(std::ceil(blocks / std::max(device.sm_count, 1)), 1.0);

@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1
   const float* const a = b.a + entry * b.stride_a;
   float* const x = b.x + entry * b.stride_x + line * b.line_step;
   const std::int64_t count = b.lines - line;
-  const int rows = ceil_div(b.size, at_once) * at_once;
+  const int rows = solve_rows(b.size);
   const SolveRoom<lines> room(gpu::dynamic_shared<float>(), rows);
   const bool solves = any_of_warp(tid < warp_lanes);
   const auto start_panel = [&](int first) {

@@ -26,7 +26,8 @@ constexpr int solve_at_once = 16;
 constexpr int solve_lines[] = {32, 16, 8};
 // Unknowns of a block, from which a call chooses (triangle_solve.cu).
 constexpr int solve_sizes[] = {256, 128};
-// Panels of the triangle in shared memory: one is used, the others are on their way.
+// Panels of the triangle, and of the right-hand side, in shared memory: two are used, that of the
+// unknowns which are solved and the one before, and two are on their way.
 constexpr int solve_panels = 4;
 
 // The first `size` unknowns from `a` and `x` on: a[i * a_row + j * a_col], x[i * x_step + line *

@@ -12,7 +12,7 @@ namespace kw {
 
 namespace {
 
-// Fitted on an H200 (docs/reduce.md).
+// Fitted on an H200; rounds, blocks and merging on an H100 (docs/experiments.md).
 struct ColumnTuning {
   double bytes_a_ns = 33;  // that an SM reads where all of them do
   double round_ns = 1700;  // of a round of a block that has its SM for itself

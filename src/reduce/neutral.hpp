@@ -58,14 +58,11 @@ __device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left,
 
 // Variances would need the chunk's first element as it is stored, which may be anywhere in the
 // pack.
-template <class A>
-struct IsVariance : std::false_type {};
-template <class T>
-struct IsVariance<Variance<T>> : std::true_type {};
 // A place must not come after that of what replaces it: so no element of a pack may share a lane
 // with another, as those of narrow types do.
 template <class A, class T>
-constexpr bool fills_heads = !IsVariance<A>::value && (sizeof(T) >= 4 || !requires { A::nowhere; });
+constexpr bool fills_heads =
+    !std::is_same_v<A, Variance<T>> && (sizeof(T) >= 4 || !requires { A::nowhere; });
 
 // Replaces the first `skip` elements of a pack whose last one is there: by nothing, or by that one.
 template <class A, class T>

@@ -133,9 +133,6 @@ struct Packs {
     return bytes >= array.begin && bytes + 16 <= array.end;
   }
 
-  __device__ __forceinline__ Pack<T> load(int pack) const {
-    return load_pack(boundary + pack * width);
-  }
   // Any pack that has an element. One that reaches beyond the array is read element by element.
   __device__ __forceinline__ Pack<T> load_part(int pack) const {
     const T* from = boundary + pack * width;

@@ -141,8 +141,8 @@ class GroupSequence {
   // No more elements than the group's lanes have at a time.
   __device__ __forceinline__ Partial at_once() const {
     LanePacks<T, packs_a_lane> own;
-    load(own, member_ * packs_a_lane * width);
     const int at = member_ * packs_a_lane * width;
+    load(own, at);
     return across_group(tree_of_packs<A>(own, at, packs_.count, first_));
   }
   // More of them, by a whole warp: the order's lanes in quarters, each through all rounds, merged
@@ -277,14 +277,16 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
 
 // Three blocks of 80 registers per SM; two of instances that would spill, four of small ones.
 template <ReduceKind kind, class T>
-constexpr int short_blocks_per_sm =
-    kind == ReduceKind::moments || kind == ReduceKind::norm_square ||
-            (kind == ReduceKind::sum_square && sizeof(T) == 2)
-        ? 2
-    : std::is_integral_v<T> &&
-            sizeof(T) >= 4 && kind <= ReduceKind::sum_square&& kind != ReduceKind::wide_sum
-        ? 4
-        : 3;
+constexpr int short_blocks_per_sm = kind == ReduceKind::moments ||
+                                            kind == ReduceKind::norm_square ||
+                                            (kind == ReduceKind::sum_square && sizeof(T) == 2)
+                                        ? 2
+                                    : std::is_integral_v<T> && sizeof(T) >= 4 &&
+                                            (kind == ReduceKind::sum ||
+                                             kind == ReduceKind::sum_abs ||
+                                             kind == ReduceKind::sum_square)
+                                        ? 4
+                                        : 3;
 
 // Sequences of a chunk at most, `each` a batch, 32 at most; longer ones go on the lists. Groups of
 // `group` lanes take those that fit them, all 32 lanes what is left.

@@ -76,36 +76,4 @@ __device__ __forceinline__ float reciprocal_root(float x) {
 #endif
 }
 
-// Gamma and beta of a pack's columns, loaded before they are used.
-template <class T>
-struct PackScale {
-  PackAnywhere<T> gamma, beta;
-
-  __device__ __forceinline__ void load(const Rowwise& p, int first) {
-    load(p, first, nullptr, nullptr);
-  }
-  // From copies of memory's packs, where there are some.
-  __device__ __forceinline__ void load(const Rowwise& p, int first, const uint4* of_gamma,
-                                       const uint4* of_beta) {
-    const auto cols = static_cast<int>(p.cols);
-    if (p.gamma != nullptr) gamma.load(p.gamma, first, cols, of_gamma);
-    if (p.beta != nullptr) beta.load(p.beta, first, cols, of_beta);
-  }
-  __device__ __forceinline__ void apply(const Rowwise& p, float* v) const {
-    constexpr int a_pack = a_pack_of<T>;
-    float by[a_pack], and_[a_pack];
-#pragma unroll
-    for (int w = 0; w < a_pack; ++w) by[w] = 1, and_[w] = 0;
-    if (p.gamma != nullptr) gamma.values(by);
-    if (p.beta != nullptr) beta.values(and_);
-#pragma unroll
-    for (int w = 0; w < a_pack; ++w) v[w] = v[w] * by[w] + and_[w];
-  }
-};
-template <class T>
-__device__ __forceinline__ void scale_one(const Rowwise& p, int at, float* v) {
-  if (p.gamma != nullptr) *v *= to_value(static_cast<const T*>(p.gamma)[at]);
-  if (p.beta != nullptr) *v += to_value(static_cast<const T*>(p.beta)[at]);
-}
-
 }  // namespace KW_TARGET::rowwise

@@ -81,67 +81,6 @@ __device__ __forceinline__ uint4 packed_as(const float* v) {
   }
 }
 
-// A pack of a vector that may begin anywhere: the two of memory's own that hold it.
-template <class T>
-struct PackAnywhere {
-  static constexpr int a_pack = a_pack_of<T>;
-  std::uint32_t words[8] = {};
-  unsigned past = 0;  // bytes
-
-  // Elements first to first + a_pack of `cols`. `copied` is null, or has memory's packs from the
-  // one on that holds element `first`, but for such as are not the vector's as a whole.
-  __device__ __forceinline__ void load(const void* vector, int first, int cols,
-                                       const uint4* copied = nullptr) {
-    const auto* const from = static_cast<const T*>(vector) + first;
-    past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % pack_bytes);
-    const int begin = first - static_cast<int>(past / sizeof(T));
-    if (begin < 0 || begin + (past == 0 ? 1 : 2) * a_pack > cols) {
-      load_elements(from);
-      return;
-    }
-    if (copied == nullptr)
-      copied = reinterpret_cast<const uint4*>(static_cast<const T*>(vector) + begin);
-    set(0, copied[0]);
-    if (past != 0) set(4, copied[1]);
-  }
-  __device__ __forceinline__ void values(float* v) const {
-    std::uint32_t w[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) w[i] = words[i];
-    if (past != 0) {
-      move_if<2>(w, (past & 8u) != 0);
-      move_if<1>(w, (past & 4u) != 0);
-      if (sizeof(T) == 2 && (past & 2u) != 0) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) w[i] = w[i] >> 16 | w[i + 1] << 16;
-      }
-    }
-    unpack(make_uint4(w[0], w[1], w[2], w[3]), T{}, v);
-  }
-
- private:
-  __device__ __forceinline__ void set(int at, const uint4& raw) {
-    words[at] = raw.x, words[at + 1] = raw.y, words[at + 2] = raw.z, words[at + 3] = raw.w;
-  }
-  // Near the vector's ends.
-  __device__ __forceinline__ void load_elements(const T* from) {
-    past = 0;
-    if constexpr (sizeof(T) == 4) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) words[i] = std::bit_cast<std::uint32_t>(from[i]);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        words[i] = std::uint32_t{from[2 * i].bits} | std::uint32_t{from[2 * i + 1].bits} << 16;
-    }
-  }
-  template <int by>
-  static __device__ __forceinline__ void move_if(std::uint32_t (&w)[8], bool moves) {
-#pragma unroll
-    for (int i = 0; i + by < 8; ++i) w[i] = moves ? w[i + by] : w[i];
-  }
-};
-
 // Host: whether a problem's rows are plain.
 inline bool is_plain(const Rowwise& p) {
   const auto past = [&](const void* data, std::int64_t ld) {

@@ -14,7 +14,7 @@
 //             shared memory (planes.hpp).
 // Edges       A row's elements outside of packs (packs.hpp) are of the first block's threads.
 // Order       Totals are merged by each block in the same order.
-// Limits      Two slices and gamma and beta of one fit a block's shared memory.
+// Limits      A slice, and gamma and beta of it, fit a block's shared memory.
 #pragma once
 
 #include "rowwise/planes.hpp"

@@ -1,9 +1,10 @@
 // Short plain rows: tiles of some whole rows through shared memory, a warp alone with each.
 //
 // Idea        A tile is one piece of memory, wherever its rows begin in it: the copy engine brings
-//             it, while the warp computes the tile before, and 16 bytes a lane take it away. In
-//             shared memory a row's elements go round its lanes, one by one, so that rows of any
-//             length cost what their elements cost: no row has a head or an end of its own.
+//             it, and 16 bytes a lane take it away. A warp that has several gets the next one while
+//             it computes; tuning.hpp gives it one, as other warps hide more. In shared memory a
+//             row's elements go round its lanes, one by one, so that rows of any length cost what
+//             their elements cost: no row has a head or an end of its own.
 // Edges       Of a tile, as packs.hpp has them of a row: a lane each.
 // Norms       Pairs of gamma and beta are in shared memory.
 // Limits      Short rows of which one begins where another ends, of x and of y.

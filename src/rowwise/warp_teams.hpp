@@ -28,7 +28,7 @@ struct PlainLaunch {
   bool scales;  // a norm with gamma or beta
   int rows, cols;
   int step;           // rows from one of a team to its next
-  int block_rows;     // one after the other, of a block; clusters stay
+  int block_rows;     // of a block, in all; of clusters, which stay, unused
   unsigned ldx, ldy;  // in bytes
   int plane_packs;    // of a block's planes
   int part_packs;     // of a warp's part of a row

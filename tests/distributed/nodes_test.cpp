@@ -18,7 +18,6 @@ namespace kw {
 namespace {
 
 using detail::DistributedCall;
-using detail::GroupAccess;
 using detail::GroupState;
 using distributed::Factor;
 using distributed::Slots;
@@ -54,10 +53,10 @@ constexpr Cluster clusters[] = {
 constexpr Slots small_slots{3, 160};
 
 Status join(const Cluster& cluster, ThreadNetwork& network, int rank, double limit_s,
-            std::unique_ptr<GroupState>* state, const Slots& slots = small_slots) {
-  return GroupState::join(DeviceKind::cpu, cluster.grid,
-                          std::make_unique<ThreadTransport>(network, rank), 0,
-                          "node-" + std::to_string(cluster.node(rank)), {limit_s}, state, slots);
+            std::unique_ptr<GroupState>* state) {
+  return GroupState::join(
+      DeviceKind::cpu, cluster.grid, std::make_unique<ThreadTransport>(network, rank), 0,
+      "node-" + std::to_string(cluster.node(rank)), {limit_s}, state, small_slots);
 }
 
 // A thread for each rank but `absent`.

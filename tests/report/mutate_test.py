@@ -62,8 +62,6 @@ MINUS = fault("minus", "a + b", "a - b")
 HANGS = fault("hangs", "a + b", "0 * a * b")
 
 
-@unittest.skipIf(sys.version_info < (3, 11), "tools/mutate.py reads its list with tomllib, which Python has from 3.11 on")
-@unittest.skipUnless(all(map(shutil.which, ("cmake", "ninja", "git"))), "builds a tree: needs cmake, ninja and git")
 def has_ended(pid):
     """A killed process whose parent went before it is a zombie until init collects it."""
     try:
@@ -73,6 +71,8 @@ def has_ended(pid):
     return stat.rpartition(")")[2].split()[0] == "Z"
 
 
+@unittest.skipIf(sys.version_info < (3, 11), "tools/mutate.py reads its list with tomllib, which Python has from 3.11 on")
+@unittest.skipUnless(all(map(shutil.which, ("cmake", "ninja", "git"))), "builds a tree: needs cmake, ninja and git")
 class Mutate(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

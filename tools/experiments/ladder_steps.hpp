@@ -10,9 +10,6 @@ namespace KW_TARGET {
 
 constexpr int BM = 128, BN = 128, TM = 8, TN = 8, threads = 256;
 
-__device__ __forceinline__ float4 read4(const float* at) {
-  return *reinterpret_cast<const float4*>(at);
-}
 __device__ __forceinline__ void write4(float* at, const float4& x) {
   *reinterpret_cast<float4*>(at) = x;
 }

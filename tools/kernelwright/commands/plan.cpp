@@ -116,6 +116,9 @@ ordered_json rates_json(const distributed::GpuRates& rates) {
   if (rates.split_gbs.value > 0) {
     add("split pass GB/s", 0, rates.split_gbs.value, rates.split_gbs.source);
   }
+  if (rates.store_gbs.value > 0) {
+    add("ends of tiles GB/s", 0, rates.store_gbs.value, rates.store_gbs.source);
+  }
   add("peer GB/s", 0, rates.peer_gbs.value, rates.peer_gbs.source);
   add("network GB/s", 0, distributed::network_gbs.value, distributed::network_gbs.source);
   add("host GB/s", 0, distributed::host_gbs.value, distributed::host_gbs.source);
