@@ -47,6 +47,10 @@ struct LaunchConfig {
   // So many neighbouring blocks along x form a cluster (device/cluster.hpp); 1: none do. Only for
   // devices that have clusters, up to 8, and a grid of whole clusters.
   int cluster = 1;
+  // All blocks run at the same time, so that any may wait for any other: a cooperative launch, an
+  // error where the device does not hold the grid at once. Under host SIMT the blocks are those of
+  // one cluster. Not for HIP.
+  bool together = false;
 };
 
 template <class T>
@@ -65,8 +69,13 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
   const LaunchFacts* facts = nullptr;
   Status status = prepare_launch(kernel, config.shared_bytes, &facts);
   if (!status.ok()) return status;
-  cudaLaunchAttribute attributes[2] = {};
+  cudaLaunchAttribute attributes[3] = {};
   unsigned count = 0;
+  if (config.together) {
+    cudaLaunchAttribute& together = attributes[count++];
+    together.id = cudaLaunchAttributeCooperative;
+    together.val.cooperative = 1;
+  }
   if (config.overlap && facts->waits_itself) {
     cudaLaunchAttribute& overlap = attributes[count++];
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -119,8 +128,9 @@ Status launch(void (*kernel)(Params...), const LaunchConfig& config,
   void* pointers[] = {static_cast<void*>(&args)..., nullptr};
   return detail::raw_launch(reinterpret_cast<const void*>(kernel), config, pointers);
 #else
+  const int cluster = config.together ? static_cast<int>(config.grid.x) : config.cluster;
   return kw::host_simt::launch(reinterpret_cast<const void*>(kernel),
-                               {config.grid, config.block, config.shared_bytes, config.cluster},
+                               {config.grid, config.block, config.shared_bytes, cluster},
                                [&] { kernel(args...); });
 #endif
 }

@@ -1,5 +1,5 @@
 // rowwise_ring: the plans and launches of ring.hpp.
-#include "gpu/launch_together.hpp"
+#include "gpu/gpu.hpp"
 #include "rowwise/gpu_kernels.hpp"
 #include "rowwise/ring_choice.hpp"
 
@@ -18,9 +18,10 @@ Status launch_ring(const Rowwise& p, const RingPlan& plan, Workspace workspace, 
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(rowwise::grid_of(plan))),
                                     .block = dim3(rowwise::ring_block_threads),
                                     .shared_bytes = rowwise::shared_bytes_of(plan, p.type),
-                                    .stream = stream};
-  return gpu::launch_together(rowwise::ring_rows<softmax, T>, config, p, plan, workspace.tickets,
-                              static_cast<rowwise::WarpFound*>(workspace.data));
+                                    .stream = stream,
+                                    .together = true};
+  return gpu::launch(rowwise::ring_rows<softmax, T>, config, p, plan, workspace.tickets,
+                     static_cast<rowwise::WarpFound*>(workspace.data));
 }
 
 }  // namespace
