@@ -1,22 +1,26 @@
 // attention_split: both products of attention on Hopper's tensor cores, to FP32's accuracy.
 //
-// Idea    Q, K and V are split into two fp16 pieces each by one pass (split_pass.hpp); three of the
-//         four products of pieces make up a product, the small ones first, in one accumulator. A
-//         block has 128 queries, two warpgroups of 64 that multiply and a warp that brings tiles of
-//         64 keys by bulk copies. Scores are turned into weights in the registers that tensor cores
-//         left them in, which are those that an operand wants; a weight's pieces are made there.
-//         Every 64 keys are a window: tensor cores sum them in an accumulator that starts anew,
-//         which is then added to O in FP32, as online softmax's rescaling does anyway. While O is
-//         updated, the scores of the next tile are on their way.
+// Idea    K and V are split into two fp16 pieces each (split_maker.hpp), Q into those of its own
+//         tile; three of the four products of pieces make up a product, the small ones first, in
+//         one accumulator. A block has 128 queries, two warpgroups of 64 that multiply, a warp that
+//         brings tiles of 64 keys by bulk copies, and three that make pieces of K and V for all
+//         blocks, a little ahead of their use: reading and splitting go on beside the products.
+//         Scores are turned into weights in the registers that tensor cores left them in, which are
+//         those that an operand wants; a weight's pieces are made there. Every 64 keys are a
+//         window: tensor cores sum them in an accumulator that starts anew, which is then added to
+//         O in FP32, as online softmax's rescaling does anyway. While O is updated, the scores of
+//         the next tile are on their way.
 // Limits  Three products for one: 240 TFLOP/s at the clocks that 700 W leave; the softmax, which
 //         the other warpgroup's products cover in part.
-// Way     Where the pieces do not hold the data (split_layout.hpp), the blocks exit and a kernel in
-//         plain FP32, launched behind, computes.
+// Way     Where the pieces do not hold the data (split_layout.hpp), whoever finds it says so, and a
+//         kernel in plain FP32, launched behind, computes everything anew.
 // Method  Ootomo and Yokota 2022 for the pieces; Shah et al. 2024 (FlashAttention-3) for the order.
 #include <algorithm>
+#include <cmath>
 
 #include "attention/production.hpp"
 #include "attention/split_consumer.hpp"
+#include "device/overlap.hpp"
 #include "select.hpp"
 
 namespace KW_TARGET {
@@ -25,48 +29,139 @@ namespace {
 using namespace attention;
 using namespace attention_split;
 
+constexpr int clear_threads = 256;
+
+// The counters and the notes.
+__global__ void __launch_bounds__(clear_threads) clear_workspace(uint4* data, std::int64_t count) {
+  let_next_kernel_start();
+  const std::int64_t i = std::int64_t{blockIdx.x} * clear_threads + threadIdx.x;
+  if (i < count) data[i] = make_uint4(0, 0, 0, 0);
+}
+
+// Registers a thread of the warps that fetch and make pieces, and of those that multiply.
+template <int dim>
+constexpr int side_registers = dim <= 64 ? 72 : 40;
+template <int dim>
+constexpr int consumer_registers = dim <= 64 ? 216 : 232;
+
+// Splits the first blocks of the list.
+template <int dim>
+__global__ void __launch_bounds__(maker_threads)
+    split_first_kernel([[maybe_unused]] __grid_constant__ const SplitParams params) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+  auto& shared = *gpu::dynamic_shared<MakerShared<dim>>();
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  SplitMaker<dim, true>(shared, params, static_cast<int>(threadIdx.x)).run();
+#endif
+}
+
 template <int dim>
 __global__ void __launch_bounds__(split_threads, 1)
     attention_split_kernel([[maybe_unused]] __grid_constant__ const SplitParams params) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   auto& shared = *gpu::dynamic_shared<SplitShared<dim>>();
   if (threadIdx.x == 0) shared.init_barriers();
-  wait_for_previous_kernel();
   let_next_kernel_start();
-  Control& control = params.control();
-  const bool holds = pieces_hold(control, params.p.scale, params.p.dim);
-  if (blockIdx.x == 0 && threadIdx.x == 0) control.takes_fp32 = holds ? 0 : 1;
-  if (!holds) return;
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / warpgroup_threads;
   if (group == 0) {
-    setmaxnreg_dealloc<24>();
-    if (threadIdx.x < warp_lanes) SplitProducer<dim>(shared, params).run();
+    setmaxnreg_dealloc<side_registers<dim>>();
+    // Q, K and V were there before the workspace was cleared.
+    wait_for_previous_kernel();
+    if (threadIdx.x < warp_lanes)
+      SplitProducer<dim>(shared, params).run();
+    else
+      SplitMaker<dim, false>(shared.makers, params, static_cast<int>(threadIdx.x) - warp_lanes)
+          .run();
   } else {
-    setmaxnreg_alloc<240>();
+    setmaxnreg_alloc<consumer_registers<dim>>();
     SplitConsumer<dim>(shared, params, any_of_warp(group == 2) ? 1 : 0).run();
   }
 #endif
 }
 
+constexpr int least_dim = 17, most_dim = 128;
 constexpr int split_dim(std::int64_t dim) { return dim <= 64 ? 64 : 128; }
+
+// Microseconds on an H200, of one multiprocessor: a tile of keys; what a tile of queries takes
+// beside its tiles of keys; a block of K or V that is split beside products, and by how much that
+// delays them; and such a block in a launch in front.
+struct SplitTimes {
+  double tile_us, begin_us, block_us, delay_us, first_us;
+};
+constexpr SplitTimes times_of_64{1.35, 4.5, 2.2, 0.8, 1.3}, times_of_128{2.7, 5.0, 9.2, 1.4, 2.6};
+constexpr double launches_us = 9, launch_in_front_us = 3;
+
+// What a multiprocessor has of it.
+struct SplitWork {
+  double tiles, blocks;  // of queries; of K and V
+  double key_tiles;      // that a tile of queries has on average
+};
+SplitWork work_of(const Attention& p, const Layout& layout, const Device& device) {
+  const auto number = [](std::int64_t x) { return static_cast<double>(x); };
+  const double share = p.pairs() / (number(p.queries) * number(p.keys)),
+               key_tiles = number(layout.k_blocks) * share + (share < 1 ? 1.0 : 0.0);
+  return {number(p.batch * p.heads * layout.q_tiles) / device.sm_count,
+          2 * number(p.batch * p.kv_heads * layout.k_blocks) / device.sm_count,
+          std::min(key_tiles, number(layout.k_blocks))};
+}
+
+Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& device) {
+  const SplitTimes& times = split_dim(p.dim) == 64 ? times_of_64 : times_of_128;
+  const SplitWork work = work_of(p, layout, device);
+  const double all_keys = static_cast<double>(layout.k_blocks),
+               longest_us = times.begin_us + times.tile_us * all_keys;
+  const double tiles_us =
+      work.key_tiles < all_keys
+          ? (times.begin_us + times.tile_us * work.key_tiles) * work.tiles + 0.3 * longest_us
+          : longest_us * std::ceil(work.tiles);
+  const double products_us = std::max(longest_us, tiles_us),
+               first_us = products_us + times.first_us * work.blocks + launch_in_front_us,
+               beside_us = std::max(products_us + times.delay_us * work.blocks,
+                                    times.block_us * work.blocks);
+  Plan<Attention> plan;
+  plan.time_us = plan.cost = launches_us + std::min(first_us, beside_us);
+  plan.data.set(SplitSchedule{first_us < beside_us});
+  return plan;
+}
 
 std::size_t split_shared_bytes(std::int64_t dim) {
   return split_dim(dim) == 64 ? sizeof(SplitShared<64>) : sizeof(SplitShared<128>);
 }
 
-// The split pass and the products.
 template <int dim>
-Status launch_pieces(const SplitParams& params, std::int64_t blocks, Stream stream) {
-  Status status = gpu::launch(split_pass<dim>,
-                              {dim3(static_cast<unsigned>(params.q_items + 2 * params.k_items)),
-                               dim3(pass_threads), 0, stream, true},
-                              params);
-  if (!status.ok()) return status;
+Status launch_kernel(const SplitParams& params, std::int64_t blocks, int sm_count, Stream stream) {
+  if (params.blocks_first > 0) {
+    constexpr unsigned teams = MakerShared<dim>::teams, at_once = dim <= 64 ? 4 : 6;
+    const unsigned grid =
+        std::min(ceil_div(params.blocks_first, teams), static_cast<unsigned>(sm_count) * at_once);
+    const Status split = gpu::launch(
+        split_first_kernel<dim>,
+        {dim3(grid), dim3(maker_threads), sizeof(MakerShared<dim>), stream, true}, params);
+    if (!split.ok()) return split;
+  }
   return gpu::launch(attention_split_kernel<dim>,
                      {dim3(static_cast<unsigned>(blocks)), dim3(split_threads),
                       sizeof(SplitShared<dim>), stream, true},
                      params);
+}
+
+Status clear(const SplitParams& params, Stream stream) {
+  const std::int64_t count = params.layout.cleared_bytes() / 16;
+  return gpu::launch(
+      clear_workspace,
+      {dim3(static_cast<unsigned>(ceil_div(count, clear_threads))), dim3(clear_threads), 0, stream},
+      reinterpret_cast<uint4*>(params.workspace), count);
+}
+
+// Heads of K and V whose blocks take turns: those of the first tiles of queries that a device
+// takes.
+unsigned heads_ahead(const Attention& p, const Layout& layout, TileOrder order, int sm_count) {
+  const std::int64_t heads =
+      std::max<std::int64_t>(order.heads_at_once, ceil_div(sm_count, layout.q_tiles));
+  return static_cast<unsigned>(
+      std::min(ceil_div(std::min(heads, std::int64_t{sm_count}), p.group()), p.batch * p.kv_heads));
 }
 
 }  // namespace
@@ -78,23 +173,13 @@ std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, con
           : device.kind == DeviceKind::cuda && device.compute_capability == 90;
   const std::int64_t most = 0x7FFFFFFF;
   const Layout layout(p, split_dim(p.dim));
-  const std::int64_t items =
-      p.batch * (p.heads * layout.q_blocks + 2 * p.kv_heads * layout.k_blocks);
-  if (!has_instructions || p.dim > 128 || p.dim < 33 || p.keys == 0 || items > most ||
+  const std::int64_t tiles_of_queries = p.batch * p.heads * layout.q_tiles,
+                     blocks = 2 * p.batch * p.kv_heads * layout.k_blocks;
+  if (!has_instructions || p.dim > most_dim || p.dim < least_dim || p.keys == 0 ||
+      std::max(tiles_of_queries, blocks) > most ||
       device.shared_bytes_per_block_optin < split_shared_bytes(p.dim))
     return std::nullopt;
-  Plan<Attention> plan;
-  const double tiles =
-      static_cast<double>(p.batch * p.heads) * static_cast<double>(layout.q_blocks) / 2;
-  const double share = p.pairs() / (static_cast<double>(p.queries) * static_cast<double>(p.keys));
-  const double tile_us = 4.0 * tile_queries * static_cast<double>(p.keys) * split_dim(p.dim) /
-                             (split_dim(p.dim) == 64 ? 1.6e6 : 1.8e6) +
-                         2;
-  const double waves = tiles * share / device.sm_count + (share < 1 ? 0.5 : 0.0);
-  plan.time_us =
-      13.0 + tile_us * std::max(1.0, waves) + static_cast<double>(layout.end) * 2 / 3.5e6;
-  plan.cost = plan.time_us;
-  return plan;
+  return plan_of(p, layout, device);
 }
 
 void attention_split_complete_plan(const Attention& p, const Device& device,
@@ -115,23 +200,24 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                      0,
                      0,
                      tile_order(p, p.keys * padded * 8),
-                     rows_aligned_16(p.q, p.q_strides, p.dim),
-                     rows_aligned_16(p.k, p.k_strides, p.dim)};
-  params.q_items = p.batch * p.heads * params.layout.q_blocks;
-  params.k_items = p.batch * p.kv_heads * params.layout.k_blocks;
-  auto* const control = static_cast<Control*>(workspace.data);
-  const Status cleared = gpu::launch(clear_control, {dim3(1), dim3(32), 0, stream}, control);
+                     1,
+                     0,
+                     rows_aligned_16(p.k, p.k_strides, p.dim),
+                     rows_aligned_16(p.v, p.v_strides, p.dim)};
+  params.q_tiles = p.batch * p.heads * params.layout.q_tiles;
+  params.k_blocks = p.batch * p.kv_heads * params.layout.k_blocks;
+  params.heads_ahead = heads_ahead(p, params.layout, params.order, device.sm_count);
+  if (plan.data.get<SplitSchedule>().splits_first)
+    params.blocks_first = static_cast<unsigned>(2 * params.k_blocks);
+  const Status cleared = clear(params, stream);
   if (!cleared.ok()) return cleared;
-  const auto launch = padded == 64 ? launch_pieces<64> : launch_pieces<128>;
-  // Where a tile is short, or has its own length, blocks stay and take one after the other: the
-  // next one's operands come while the last one ends.
-  const std::int64_t tiles = params.q_items / 2;
-  const bool stays = p.causal != Causal::none || p.keys <= 1024;
-  const Status computed =
-      launch(params, stays ? std::min<std::int64_t>(tiles, device.sm_count) : tiles, stream);
+  const auto launch = padded == 64 ? launch_kernel<64> : launch_kernel<128>;
+  // Blocks stay and take one tile after the other.
+  const Status computed = launch(params, std::min<std::int64_t>(params.q_tiles, device.sm_count),
+                                 device.sm_count, stream);
   if (!computed.ok()) return computed;
   Attention fallback = p;
-  fallback.only_if = &control->takes_fp32;
+  fallback.only_if = &static_cast<Control*>(workspace.data)->takes_fp32;
   // Where it computes, nobody needs the pieces' memory.
   return launch_planned(plan.parts[0], fallback, device,
                         {static_cast<char*>(workspace.data) + control_bytes,

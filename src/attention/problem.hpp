@@ -85,10 +85,9 @@ KW_HOST_DEVICE inline EntryRows entry_rows(const std::int64_t* offsets, std::int
 }
 
 KW_HOST_DEVICE inline AttentionHead head_of(const Attention& p, std::int64_t entry,
-                                            std::int64_t head) {
+                                            std::int64_t head, std::int64_t kv_head) {
   const EntryRows queries = entry_rows(p.query_offsets, entry, p.queries);
   const EntryRows keys = entry_rows(p.key_offsets, entry, p.keys);
-  const std::int64_t kv_head = head / (p.heads / p.kv_heads);
   const auto start = [&](const HeadStrides& strides, std::int64_t of_head, std::int64_t row) {
     return entry * strides.batch + of_head * strides.head + row * strides.row;
   };
@@ -99,6 +98,10 @@ KW_HOST_DEVICE inline AttentionHead head_of(const Attention& p, std::int64_t ent
           p.mask == nullptr ? nullptr : p.mask + start(p.mask_strides, head, 0),
           queries.count,
           keys.count};
+}
+KW_HOST_DEVICE inline AttentionHead head_of(const Attention& p, std::int64_t entry,
+                                            std::int64_t head) {
+  return head_of(p, entry, head, head / (p.heads / p.kv_heads));
 }
 
 // How many keys, from the first on, a query sees.

@@ -15,7 +15,7 @@ class SplitConsumer {
   static constexpr int scores = block_rows / 2, outputs = dim / 2;  // a thread's
   // Whether Q's pieces stay in registers: shared memory gives 128 bytes a cycle, which is what
   // products of 64 rows by 64 keys take with both operands there.
-  static constexpr bool keeps_queries = dim <= 64;
+  static constexpr bool keeps_queries = Shared::keeps_queries;
 
  public:
   __device__ __forceinline__ SplitConsumer(Shared& shared, const SplitParams& params, int group)
@@ -26,93 +26,161 @@ class SplitConsumer {
 
   __device__ __forceinline__ void run() {
     for (;;) {
-      mbarrier_wait(&shared_.tile_full[tiles_.stage], tiles_.round);
-      all_tiles_ = tile().key_tiles;
-      if (all_tiles_ < 0) return;
+      mbarrier_wait(&shared_.tile_full[tiles_.stage()], tiles_.round());
+      if (tile().key_tiles < 0) return;
       begin();
-      if (all_tiles_ > 0) compute();
+      int seen = 0;
+      if (tile().own_tiles[group_] > 0) {
+        take_queries();
+        issue_scores();
+        take_scores();
+#pragma unroll 1
+        for (; seen + 1 < tile().own_tiles[group_]; ++seen) step(seen);
+        last_step(seen++);
+      }
+      pass_keys(seen);
+      if (seen > 0) check_scores();
       store();
       __syncwarp();
-      release(shared_.tile_empty[tiles_.stage]);
+      release(shared_.tile_empty[tiles_.stage()]);
       tiles_.advance();
     }
   }
 
  private:
-  __device__ __forceinline__ const SplitTile& tile() const { return shared_.tiles[tiles_.stage]; }
-  __device__ __forceinline__ int scale_of(std::int64_t scales, std::int64_t block) const {
-    return reinterpret_cast<const int*>(params_.workspace + scales)[block];
-  }
-
+  __device__ __forceinline__ const SplitTile& tile() const { return shared_.tiles[tiles_.stage()]; }
   __device__ __forceinline__ void begin() {
-    key_tiles_ = tile().own_tiles[group_];
-    plain_tiles_ = tile().plain_tiles[group_];
-    k_block_ = static_cast<int>(tile().k_block);
-    scale_q_ = scale_of(params_.layout.scales_q, tile().q_block + group_);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] = 0;
 #pragma unroll
     for (int r = 0; r < 2; ++r) largest_[r] = minus_infinity(), sum_[r] = 0;
   }
-  __device__ __forceinline__ void compute() {
-    mbarrier_wait(&shared_.q_full, q_round_);
-    q_round_ ^= 1;
-    if (key_tiles_ > 0) {
-      if constexpr (keeps_queries) {
-        take_queries();
-        release_queries();
-      }
-      scale_k_ = scale_of(params_.layout.scales_k, k_block_);
-      issue_scores();
-      take_scores();
-      const int last = key_tiles_ - 1;
-#pragma unroll 1
-      for (int i = 0; i < last; ++i) step<true>(i);
-      if constexpr (!keeps_queries) release_queries();
-      step<false>(last);
-    } else {
-      release_queries();
-    }
-    // The last tile of keys may be the other warpgroup's alone.
-    for (int i = key_tiles_; i < all_tiles_; ++i) {
-      const int s = ring_.stage;
-      mbarrier_wait(&shared_.k_full[s], ring_.round);
+  // The last tile of keys may be the other warpgroup's alone.
+  __device__ __forceinline__ void pass_keys(int first) {
+    for (int i = first; i < tile().key_tiles; ++i) {
+      const unsigned s = ring_.stage();
+      mbarrier_wait(&shared_.k_full[s], ring_.round());
       release(shared_.k_empty[s]);
-      mbarrier_wait(&shared_.v_full[s], ring_.round);
+      mbarrier_wait(&shared_.v_full[s], ring_.round());
       release(shared_.v_empty[s]);
       ring_.advance();
     }
   }
-  __device__ __forceinline__ void release_queries() {
-    __syncwarp();
-    release(shared_.q_empty);
+  // With all of the tile's keys there.
+  __device__ __forceinline__ void check_scores() const {
+    if (lane_ == 0 &&
+        !scores_hold(shared_.largest_query[warp_of_queries()], shared_.largest_key[tiles_.stage()],
+                     params_.p.scale, params_.p.dim))
+      params_.take_fp32();
   }
   __device__ __forceinline__ void release(Mbarrier& barrier) {
     if (lane_ == 0) mbarrier_arrive(&barrier);
   }
-  // This thread's first query of the tile; its other one is 8 further on.
+  // This thread's first query of a tile; its other one is 8 further on.
+  __device__ __forceinline__ int own_row() const { return warp_of_queries() * 16 + lane_ / 4; }
   __device__ __forceinline__ std::int64_t own_query() const {
-    return tile().first_query + group_ * 64 +
-           static_cast<int>(threadIdx.x) % warpgroup_threads / 32 * 16 + lane_ / 4;
+    return tile().first_query + own_row();
   }
 
+  __device__ __forceinline__ int warp_of_queries() const {
+    return static_cast<int>(threadIdx.x) / warp_lanes - warpgroup_threads / warp_lanes;
+  }
+  // All threads of the warpgroup meet.
+  __device__ __forceinline__ void sync_group() const {
+    if (any_of_warp(group_ == 0))
+      sync_some_threads<1, warpgroup_threads>();
+    else
+      sync_some_threads<2, warpgroup_threads>();
+  }
+
+  // Two neighbours of each 8 elements of this thread's query r, as an operand has them.
+  __device__ __forceinline__ void load_query(int r, float (&x)[dim / 4]) const {
+    const Attention& p = params_.p;
+    const AttentionHead& head = tile().head;
+    const std::int64_t query = own_query() + 8 * r;
+    const float* const from = head.q + query * p.q_strides.row;
+    const bool there = query < head.queries,
+               aligned = reinterpret_cast<std::uintptr_t>(from) % 8 == 0;
+#pragma unroll
+    for (int i = 0; i < dim / 8; ++i) {
+      const int d = 8 * i + lane_ % 4 * 2;
+      float2 pair = make_float2(0, 0);
+      if (there && aligned && d + 1 < p.dim) {
+        pair = *reinterpret_cast<const float2*>(from + d);
+      } else if (there) {
+        if (d < p.dim) pair.x = from[d];
+        if (d + 1 < p.dim) pair.y = from[d + 1];
+      }
+      x[2 * i] = pair.x, x[2 * i + 1] = pair.y;
+    }
+  }
+  // Splits this thread's queries, each scaled by its largest element. Pieces go to registers, or to
+  // shared memory behind the products of the warpgroup's last tile.
   __device__ __forceinline__ void take_queries() {
-    const int row = static_cast<int>(threadIdx.x) % warpgroup_threads / 32 * 16 + lane_ / 4;
+    const Attention& p = params_.p;
+    float x[2][dim / 4];
+    std::uint32_t of_both = 0;
 #pragma unroll
-    for (int piece = 0; piece < 2; ++piece)
+    for (int r = 0; r < 2; ++r) load_query(r, x[r]);
+    if constexpr (!keeps_queries) sync_group();
 #pragma unroll
-      for (int i = 0; i < dim / 4; ++i)
-        q_[piece][i / 4][i % 4] = *reinterpret_cast<const std::uint32_t*>(
-            shared_.q[group_] +
-            chunk_at(block_rows, row + i % 2 * 8, i / 4 * 2 + i % 4 / 2, piece) + lane_ % 4 * 4);
+    for (int r = 0; r < 2; ++r) {
+      std::uint32_t largest = 0;
+#pragma unroll
+      for (int i = 0; i < dim / 4; ++i) {
+        const std::uint32_t size = __float_as_uint(x[r][i]) & ~kw::split::sign_bit;
+        if (size > largest) largest = size;
+      }
+#pragma unroll
+      for (int delta = 1; delta < 4; delta *= 2) {
+        const std::uint32_t other = __shfl_xor_sync(whole_warp(), largest, delta);
+        if (other > largest) largest = other;
+      }
+      if (largest > of_both) of_both = largest;
+      const int scale = kw::split::fp16_scale(largest);
+      const bool holds = scale_holds(scale);
+      if (!holds) params_.take_fp32();
+      const float factor = kw::split::power_of_two(holds ? scale : 0);
+      if (lane_ % 4 == 0)
+        shared_.query_factor[own_row() + 8 * r] =
+            p.scale * log2_e * kw::split::power_of_two(holds ? -scale : 0);
+#pragma unroll
+      for (int i = 0; i < dim / 8; ++i)
+        put_pieces(r, i, x[r][2 * i] * factor, x[r][2 * i + 1] * factor);
+    }
+    of_both = largest_of_warp(of_both);
+    if (lane_ == 0) shared_.largest_query[warp_of_queries()] = of_both;
+    __syncwarp();
+    if constexpr (!keeps_queries) {
+      shared_writes_before_copies();
+      sync_group();
+    }
+  }
+  __device__ __forceinline__ void put_pieces(int r, int k8, float first, float second) {
+    float taken_first, taken_second;
+    const std::uint32_t high = kw::split::to_fp16_pair(first, second);
+    kw::split::from_fp16_pair(high, &taken_first, &taken_second);
+    const std::uint32_t low = kw::split::to_fp16_pair(first - taken_first, second - taken_second);
+    if constexpr (keeps_queries) {
+      q_[0][k8 / 2][k8 % 2 * 2 + r] = high;
+      q_[1][k8 / 2][k8 % 2 * 2 + r] = low;
+    } else {
+      char* const to = shared_.q[group_] +
+                       chunk_at(block_rows, own_row() % block_rows + 8 * r, k8, 0) + lane_ % 4 * 4;
+      *reinterpret_cast<std::uint32_t*>(to) = high;
+      *reinterpret_cast<std::uint32_t*>(to + chunk_at(block_rows, 0, 0, 1)) = low;
+    }
   }
 
   // x = Q K^T of the next tile of keys.
   __device__ __forceinline__ void issue_scores() {
-    mbarrier_wait(&shared_.k_full[ring_.stage], ring_.round);
+    mbarrier_wait(&shared_.k_full[ring_.stage()], ring_.round());
     wgmma_fence();
-    const WgmmaOperand q = wgmma_operand(shared_.q[group_], 128, 1024),
-                       k = wgmma_operand(shared_.k[ring_.stage], 128, 1024);
+    const char* const keys = shared_.k[ring_.stage()];
+    const WgmmaOperand k = wgmma_operand(keys, 128, 1024);
+    // From K on, so that the compiler does not keep the addresses of all of Q's parts in registers.
+    const WgmmaOperand q =
+        advance(k, static_cast<unsigned>(shared_.q[keeps_queries ? 0 : group_] - keys));
     const auto issue = [&](auto k16, unsigned a, unsigned b, bool add) {
       constexpr unsigned at = k16 / 2 * block_rows * 128 + k16 % 2 * 512;
       if constexpr (keeps_queries) {
@@ -136,17 +204,14 @@ class SplitConsumer {
   __device__ __forceinline__ void take_scores() {
     wgmma_wait<0>();
     wgmma_keep(x_);
-    release(shared_.k_empty[ring_.stage]);
+    release(shared_.k_empty[ring_.stage()]);
     ring_.advance();
   }
-  // V of the tile whose scores were taken last.
-  __device__ __forceinline__ int stage_of_v() const {
-    return ring_.stage == 0 ? Shared::stages - 1 : ring_.stage - 1;
-  }
+  // Where V is of the tile whose scores were taken last.
+  __device__ __forceinline__ Turn<Shared::stages> turn_of_v() const { return {ring_.count - 1}; }
   // window = P V of that tile of keys.
-  __device__ __forceinline__ void issue_outputs() {
-    const int stage = stage_of_v();
-    mbarrier_wait(&shared_.v_full[stage], ring_.round ^ (ring_.stage == 0 ? 1 : 0));
+  __device__ __forceinline__ void issue_outputs(unsigned stage) {
+    mbarrier_wait(&shared_.v_full[stage], turn_of_v().round());
     wgmma_fence();
     const WgmmaOperand v = wgmma_operand(shared_.v[stage], 128, 1024);
     const auto issue = [&](auto k16, const std::uint32_t(&a)[4], int piece, unsigned b, bool add) {
@@ -169,13 +234,12 @@ class SplitConsumer {
 
   // x: from products to scores in powers of two; -Inf where the query does not see the key.
   __device__ __forceinline__ void finish_scores(int key_tile) {
-    const int scale = scale_q_ + scale_k_;
-    const Attention& p = params_.p;
-    const float factor = p.scale * log2_e * kw::split::power_of_two(-scale / 2) *
-                         kw::split::power_of_two(-(scale - scale / 2));
+    const float of_keys = shared_.k_unscale[turn_of_v().count % (2 * Shared::stages)];
+    const float* const of_queries = shared_.query_factor + own_row();
+    const float factor[2] = {of_queries[0] * of_keys, of_queries[8] * of_keys};
 #pragma unroll
-    for (int i = 0; i < scores; ++i) x_[i] *= factor;
-    if (key_tile >= plain_tiles_) hide_keys(key_tile);
+    for (int i = 0; i < scores; ++i) x_[i] *= factor[i / 2 % 2];
+    if (key_tile >= tile().plain_tiles[group_]) hide_keys(key_tile);
   }
   __device__ __forceinline__ void hide_keys(int key_tile) {
     const Attention& p = params_.p;
@@ -224,22 +288,32 @@ class SplitConsumer {
     }
   }
 
-  template <bool has_next>
   __device__ __forceinline__ void step(int key_tile) {
-    const float unscale =
-        kw::split::power_of_two(-scale_of(params_.layout.scales_v, k_block_ + key_tile));
     finish_scores(key_tile);
-    // On its way while the weights are made.
-    if constexpr (has_next) scale_k_ = scale_of(params_.layout.scales_k, k_block_ + key_tile + 1);
     weigh();
-    issue_outputs();
-    if constexpr (has_next) issue_scores();
-    wgmma_wait<has_next ? 1 : 0>();
+    const unsigned stage = turn_of_v().stage();
+    issue_outputs(stage);
+    issue_scores();
+    take_outputs<1>(stage);
+    take_scores();
+  }
+  __device__ __forceinline__ void last_step(int key_tile) {
+    finish_scores(key_tile);
+    weigh();
+    const unsigned stage = turn_of_v().stage();
+    issue_outputs(stage);
+    take_outputs<0>(stage);
+  }
+  // With at most so many groups of products behind them still under way.
+  template <int pending>
+  __device__ __forceinline__ void take_outputs(unsigned stage) {
+    const float unscale = shared_.v_unscale[stage];
+    wgmma_wait<pending>();
     wgmma_keep(window_);
-    release(shared_.v_empty[stage_of_v()]);
+    __syncwarp();
+    release(shared_.v_empty[stage]);
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] = fmaf(window_[i], unscale, o_[i] * factor_[i / 2 % 2]);
-    if constexpr (has_next) take_scores();
   }
 
   __device__ __forceinline__ void store() {
@@ -271,13 +345,8 @@ class SplitConsumer {
   Shared& shared_;
   const SplitParams& params_;
   int group_, lane_;
-  unsigned q_round_ = 0;
-  // Tiles of keys: the block's, those that this warpgroup's queries see, and those of which nothing
-  // is hidden and nothing added to scores.
-  int all_tiles_, key_tiles_, plain_tiles_;
-  int k_block_, scale_q_, scale_k_;  // that of the tile whose scores are taken next
-  Ring<2> tiles_;
-  Ring<Shared::stages> ring_;
+  Turn<2> tiles_;
+  Turn<Shared::stages> ring_;  // where K of the next tile of keys is
   float x_[scores], window_[outputs], o_[outputs];
   std::uint32_t high_[4][4], low_[4][4];
   std::uint32_t q_[2][keeps_queries ? dim / 16 : 1][4];

@@ -1,13 +1,13 @@
-// What attention_split brings to its warpgroups: the tiles of queries, their place in shared
-// memory, and the warp that fetches them. The warpgroups are in split_consumer.hpp.
+// What the warps of an attention_split block share: the tiles of queries, their place in shared
+// memory, and the warp that takes tiles from the list and fetches pieces. The warps that make
+// pieces are in split_maker.hpp, the warpgroups that multiply in split_consumer.hpp.
 #pragma once
 
-#include "attention/split_pass.hpp"
+#include "attention/split_maker.hpp"
 #include "attention/weights.hpp"
 #include "device/bulk_copy.hpp"
 #include "device/mbarrier.hpp"
-#include "device/ring.hpp"
-#include "device/warp.hpp"
+#include "gpu/polling.hpp"
 
 namespace KW_TARGET::attention_split {
 
@@ -17,61 +17,88 @@ constexpr int warpgroup_threads = 128, split_threads = 3 * warpgroup_threads;
 
 // A tile of queries and the keys that they see, each warpgroup's 64 of them apart.
 struct SplitTile {
-  AttentionHead head;
-  std::int64_t first_query;
-  std::int64_t q_block, k_block;  // its first ones, of all
-  int key_tiles;                  // of the whole tile; less than 0: the list of tiles ends
-  int own_tiles[2];               // of each warpgroup
-  int plain_tiles[2];             // of these nothing is hidden and nothing is added to scores
+  AttentionHead head;                 // less k and v
+  std::int64_t first_query, k_block;  // the first one of all
+  // Of keys: the block's, less than 0 where the list of tiles ends; those that each warpgroup's
+  // queries see; and those of which nothing is hidden and nothing added to scores.
+  int key_tiles, own_tiles[2], plain_tiles[2];
 };
 
-__device__ __forceinline__ SplitTile split_tile(const SplitParams& params, unsigned index) {
+// One thread writes what it finds out, one thing after the other, so that it needs few registers.
+__device__ __forceinline__ void find_tile(SplitTile& found, const SplitParams& params,
+                                          unsigned index) {
   const Attention& p = params.p;
   const auto [of_head, tile] =
-      tile_position(index, static_cast<unsigned>(params.layout.q_blocks / 2),
+      tile_position(index, static_cast<unsigned>(params.layout.q_tiles),
                     static_cast<unsigned>(p.batch * p.heads), params.order);
-  const std::int64_t entry = of_head / p.heads, head = of_head % p.heads;
-  SplitTile found;
-  found.head = head_of(p, entry, head);
-  found.first_query = tile * tile_queries;
-  found.q_block = of_head * params.layout.q_blocks + tile * 2;
-  found.k_block = (entry * p.kv_heads + head / (p.heads / p.kv_heads)) * params.layout.k_blocks;
-  const std::int64_t queries = found.head.queries, keys = found.head.keys;
+  const unsigned heads = static_cast<unsigned>(p.heads),
+                 entry = static_cast<unsigned>(of_head) / heads,
+                 of_entry = static_cast<unsigned>(of_head) % heads,
+                 kv_head = of_entry / (heads / static_cast<unsigned>(p.kv_heads));
+  found.k_block = (entry * p.kv_heads + kv_head) * params.layout.k_blocks;
+  const AttentionHead head = head_of(p, entry, of_entry, kv_head);
+  found.head.q = head.q;
+  found.head.o = head.o;
+  found.head.mask = head.mask;
+  found.head.queries = head.queries;
+  found.head.keys = head.keys;
+  const std::int64_t first_query = tile * tile_queries;
+  found.first_query = first_query;
   const auto seen_by = [&](std::int64_t query) {
-    return visible_keys(p.causal, query < queries ? query : queries - 1, queries, keys);
+    const std::int64_t last = head.queries - 1;
+    return visible_keys(p.causal, query < last ? query : last, head.queries, head.keys);
   };
-  found.key_tiles =
-      static_cast<int>(ceil_div(seen_by(found.first_query + tile_queries - 1), block_rows));
+  const auto tiles_seen_by = [&](std::int64_t query) {
+    return static_cast<int>(ceil_div(seen_by(query), block_rows));
+  };
+  found.key_tiles = tiles_seen_by(first_query + tile_queries - 1);
 #pragma unroll
   for (int group = 0; group < 2; ++group) {
-    const std::int64_t first = found.first_query + group * block_rows;
+    const std::int64_t first = first_query + group * block_rows;
     // A warpgroup without queries goes along.
-    found.own_tiles[group] =
-        static_cast<int>(ceil_div(seen_by(first + block_rows - 1), block_rows));
+    found.own_tiles[group] = tiles_seen_by(first + block_rows - 1);
     found.plain_tiles[group] =
         p.mask != nullptr ? 0 : static_cast<int>(seen_by(first) / block_rows);
   }
-  return found;
 }
+
+// A place in a ring of buffers and the parity of its barriers' phase (device/mbarrier.hpp), by the
+// number of buffers that went before: one register.
+template <unsigned stages>
+struct Turn {
+  static_assert((stages & (stages - 1)) == 0);
+  unsigned count = 0;
+
+  __device__ __forceinline__ unsigned stage() const { return count % stages; }
+  __device__ __forceinline__ unsigned round() const { return count / stages % 2; }
+  __device__ __forceinline__ void advance() { ++count; }
+};
 
 template <int dim>
 struct SplitShared {
-  static constexpr int stages = dim <= 64 ? 3 : 2;
-  alignas(128) char q[2][block_bytes(dim)];
+  static constexpr bool keeps_queries = dim <= 64;  // split_consumer.hpp
+#if defined(__CUDACC__)
+  static constexpr int stages = dim <= 64 ? 4 : 2;
+#else
+  // Host SIMT: beside them is where weights and queries in registers pass through.
+  static constexpr int stages = dim <= 64 ? 2 : 1;
+  alignas(128) char staged[2][8][2048], staged_q[2][keeps_queries ? 8 : 1][2048];
+#endif
   alignas(128) char k[stages][block_bytes(dim)];
   alignas(128) char v[stages][block_bytes(dim)];
-#if !defined(__CUDACC__)
-  // Host SIMT: where weights in registers pass through.
-  alignas(128) char staged[2][8][2048], staged_q[2][8][2048];
-#endif
-  Mbarrier q_full, q_empty, k_full[stages], k_empty[stages], v_full[stages], v_empty[stages];
+  alignas(128) char q[keeps_queries ? 1 : 2][keeps_queries ? 128 : block_bytes(dim)];
+  MakerShared<dim> makers;
+  Mbarrier k_full[stages], k_empty[stages], v_full[stages], v_empty[stages];
   // The tile that is computed, and the next.
   Mbarrier tile_full[2], tile_empty[2];
   SplitTile tiles[2];
+  // Powers of two by which products are multiplied; of K's a round more, as they are needed longer.
+  float k_unscale[2 * stages], v_unscale[stages];
+  float query_factor[tile_queries];
+  std::uint32_t largest_key[2];  // bits of a tile's keys; there when the last of them is
+  std::uint32_t largest_query[8];
 
   __device__ __forceinline__ void init_barriers() {
-    mbarrier_init(&q_full, 1);
-    mbarrier_init(&q_empty, 8);
     for (int s = 0; s < 2; ++s) {
       mbarrier_init(&tile_full[s], 1);
       mbarrier_init(&tile_empty[s], 8);
@@ -82,78 +109,120 @@ struct SplitShared {
       mbarrier_init(&k_empty[s], 8);
       mbarrier_init(&v_empty[s], 8);
     }
+    makers.list_ends = false;
     mbarrier_init_is_done();
   }
 };
 
-// One warp takes tiles of queries from the list, tells the others, and brings Q, then K and V tile
-// by tile. Each tile is one block's, whichever that is, so results do not depend on it.
+// One warp takes tiles of queries from the list, tells the others, and brings K and V tile by tile,
+// once their pieces are there. Each tile is one block's, whichever that is, so results do not
+// depend on it.
 template <int dim>
 class SplitProducer {
   using Shared = SplitShared<dim>;
+  static constexpr int lookahead = warp_lanes / 2;  // half of the lanes see notes of K, half of V
 
  public:
   __device__ __forceinline__ SplitProducer(Shared& shared, const SplitParams& params)
-      : shared_(shared), params_(params) {}
+      : shared_(shared), params_(params), lane_(static_cast<int>(threadIdx.x % warp_lanes)) {}
 
   __device__ __forceinline__ void run() {
-    const unsigned count = static_cast<unsigned>(params_.q_items / 2);
+    const unsigned count = static_cast<unsigned>(params_.q_tiles);
     for (unsigned index = blockIdx.x; index < count; index = next_index()) {
-      const SplitTile tile = split_tile(params_, index);
+      wait_for_place();
+      SplitTile& tile = shared_.tiles[tiles_.stage()];
+      if (lane_ == 0) find_tile(tile, params_, index);
+      __syncwarp();
       if (tile.first_query >= tile.head.queries) continue;
-      tell(tile);
-      if (tile.key_tiles > 0) bring(tile);
+      tell();
+      bring(tile.k_block, tile.key_tiles);
+      tiles_.advance();
     }
-    SplitTile end{};
-    end.key_tiles = -1;
-    tell(end);
+    if (lane_ == 0) *static_cast<volatile bool*>(&shared_.makers.list_ends) = true;
+    wait_for_place();
+    if (lane_ == 0) shared_.tiles[tiles_.stage()].key_tiles = -1;
+    tell();
   }
 
  private:
   __device__ __forceinline__ unsigned next_index() const {
     unsigned taken = 0;
-    if (threadIdx.x == 0) taken = atomicAdd(&params_.control().next_tile, 1u);
+    // Where plain FP32 computes, the rest of the list is of no use.
+    if (lane_ == 0)
+      taken = params_.takes_fp32() ? 0x7FFFFFFFu : atomicAdd(&params_.control().next_tile, 1u);
     return gridDim.x + __shfl_sync(whole_warp(), taken, 0);
   }
-  __device__ __forceinline__ void tell(const SplitTile& tile) {
-    mbarrier_wait(&shared_.tile_empty[tiles_.stage], tiles_.round ^ 1);
-    if (threadIdx.x == 0) {
-      shared_.tiles[tiles_.stage] = tile;
-      mbarrier_arrive(&shared_.tile_full[tiles_.stage]);
-    }
-    __syncwarp();
-    tiles_.advance();
+  __device__ __forceinline__ void wait_for_place() {
+    mbarrier_wait(&shared_.tile_empty[tiles_.stage()], tiles_.round() ^ 1);
   }
-  // What is in memory from `from` on, once the barrier says that its place is free.
-  __device__ __forceinline__ void bring(char* to, const char* from, unsigned bytes, Mbarrier& empty,
-                                        unsigned parity, Mbarrier& full) {
-    mbarrier_wait(&empty, parity);
-    if (elect_one()) {
-      mbarrier_arrive_expecting(&full, bytes);
-      bulk_copy(to, from, bytes, &full);
-    }
+  __device__ __forceinline__ void tell() {
+    if (lane_ == 0) mbarrier_arrive(&shared_.tile_full[tiles_.stage()]);
     __syncwarp();
   }
-  __device__ __forceinline__ void bring(const SplitTile& tile) {
+  // The notes of 16 blocks of K and V from `first` on, a lane each; 0 where there is none yet.
+  __device__ __forceinline__ std::uint32_t look(std::int64_t first, int count) const {
+    const int i = lane_ % lookahead;
+    const std::uint32_t seen =
+        i < count ? see_note(params_.note(lane_ >= lookahead, first + i)) : 0;
+    __syncwarp();
+    global_writes_before_copies();
+    return seen;
+  }
+  // The note of block `first + i % 16` of K, or of V, once it is there.
+  __device__ __forceinline__ std::uint32_t wait_for(bool of_v, std::int64_t first, int i,
+                                                    int count) {
+    for (;;) {
+      const std::uint32_t note =
+          __shfl_sync(whole_warp(), notes_, i % lookahead + (of_v ? lookahead : 0));
+      if (note != 0) return note & ~is_split;
+      gpu::between_looks();
+      notes_ = look(first, count);
+    }
+  }
+  // Pieces of a block, once the barrier says that their place is free, and the power of two by
+  // which their products are multiplied.
+  __device__ __forceinline__ void bring(char* to, const char* pieces, std::int64_t block,
+                                        float& unscale, std::uint32_t largest, Mbarrier& empty,
+                                        Mbarrier& full) {
     constexpr unsigned bytes = block_bytes(dim);
-    const char* const base = params_.workspace;
-    bring(shared_.q[0], base + params_.layout.q + tile.q_block * bytes, 2 * bytes, shared_.q_empty,
-          q_round_ ^ 1, shared_.q_full);
-    q_round_ ^= 1;
-    const char* k = base + params_.layout.k + tile.k_block * bytes;
-    const char* v = base + params_.layout.v + tile.k_block * bytes;
-    for (int i = 0; i < tile.key_tiles; ++i, ring_.advance(), k += bytes, v += bytes) {
-      const int s = ring_.stage;
-      bring(shared_.k[s], k, bytes, shared_.k_empty[s], ring_.round ^ 1, shared_.k_full[s]);
-      bring(shared_.v[s], v, bytes, shared_.v_empty[s], ring_.round ^ 1, shared_.v_full[s]);
+    mbarrier_wait(&empty, ring_.round() ^ 1);
+    if (elect_one()) {
+      const int scale = kw::split::fp16_scale(largest);
+      unscale = kw::split::power_of_two(scale_holds(scale) ? -scale : 0);
+      shared_.largest_key[tiles_.stage()] = largest_key_;
+      mbarrier_arrive_expecting(&full, bytes);
+      bulk_copy(to, pieces + block * bytes, bytes, &full);
     }
+    __syncwarp();
+  }
+  __device__ __forceinline__ void bring(std::int64_t first, int count) {
+    std::uint32_t most = 0, least = ~0u;  // of V
+    largest_key_ = 0;
+    for (int i = 0; i < count; ++i, ring_.advance()) {
+      const unsigned s = ring_.stage();
+      const std::int64_t group = first + i / lookahead * lookahead;
+      const int seen = count - i / lookahead * lookahead;
+      if (i % lookahead == 0) notes_ = look(group, seen);
+      const std::uint32_t of_k = wait_for(false, group, i, seen);
+      if (of_k > largest_key_) largest_key_ = of_k;
+      bring(shared_.k[s], params_.workspace + params_.layout.k, first + i,
+            shared_.k_unscale[ring_.count % (2 * Shared::stages)], of_k, shared_.k_empty[s],
+            shared_.k_full[s]);
+      const std::uint32_t of_v = wait_for(true, group, i, seen);
+      bring(shared_.v[s], params_.workspace + params_.layout.v, first + i, shared_.v_unscale[s],
+            of_v, shared_.v_empty[s], shared_.v_full[s]);
+      if (of_v > most) most = of_v;
+      if (of_v != 0 && of_v < least) least = of_v;
+    }
+    if (!values_hold(most, least) && lane_ == 0) params_.take_fp32();
   }
 
   Shared& shared_;
   const SplitParams& params_;
-  Ring<2> tiles_;
-  Ring<Shared::stages> ring_;
-  unsigned q_round_ = 0;
+  int lane_;
+  Turn<2> tiles_;
+  Turn<Shared::stages> ring_;
+  std::uint32_t notes_ = 0, largest_key_ = 0;
 };
 
 }  // namespace KW_TARGET::attention_split

@@ -1,5 +1,5 @@
-// Every configuration of attention_tile, whole and with its keys cut, and of attention_pair, also
-// where no prediction chooses it on this machine.
+// Every configuration of attention_tile, whole and with its keys cut, and of attention_pair, and
+// both ways of attention_split, also where no prediction chooses them on this machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "attention/kernels.hpp"
 #include "attention/production.hpp"
+#include "attention/split_layout.hpp"
 #include "check/verify_attention.hpp"
 #include "host_simt/host_simt.hpp"
 #include "support/registry_subjects.hpp"
@@ -88,6 +89,35 @@ TEST_P(AttentionPairs, EveryConfiguration) {
   }
 }
 
+bool forced_split_first;
+
+// Blocks take several tiles of queries each, of several heads that share keys; the first tiles, or
+// one of the two warpgroups, see no key.
+class AttentionSplits : public testing::TestWithParam<bool> {};
+
+TEST_P(AttentionSplits, SeveralTilesABlock) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  forced_split_first = GetParam();
+  Kernel<Attention> kernel = kernel_named("attention_split");
+  kernel.make_plan = [](const Attention& p,
+                        const Device& device) -> std::optional<Plan<Attention>> {
+    std::optional<Plan<Attention>> plan = on_host::attention_split_make_plan(p, device);
+    if (plan) plan->data.set(attention_split::SplitSchedule{forced_split_first});
+    return plan;
+  };
+  for (const std::int64_t dim : {20, 64, 100}) {
+    check::AttentionCase c{1, dim < 64 ? 6 : 2, 1, 330, dim > 64 ? 70 : 200, dim};
+    c.causal = Causal::from_end;
+    c.layout = dim == 64 ? check::AttentionLayout::dense : check::AttentionLayout::odd;
+    c.data = check::AttentionData::normal;
+    c.seed = run_seed();
+    const check::VerifyResult result = check::verify_attention(*runtime, kernel, c);
+    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    EXPECT_STREQ(result.path, "fp16x3");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionSplits, testing::Bool());
 INSTANTIATE_TEST_SUITE_P(All, AttentionPairs, testing::Range(0, pair_config_count));
 INSTANTIATE_TEST_SUITE_P(All, AttentionCuts, testing::Range(0, tile_config_count));
 
