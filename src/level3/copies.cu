@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "device/overlap.hpp"
+
 namespace KW_TARGET {
 namespace {
 
@@ -22,6 +24,7 @@ __global__ void __launch_bounds__(threads) triangle_copy_kernel(const TriangleCo
   const int squares = static_cast<int>(ceil_div(c.size, std::int64_t{side}));
   const int i = static_cast<int>(blockIdx.x) / squares, j = static_cast<int>(blockIdx.x) % squares;
   const bool is_stored = c.triangle == Triangle::lower ? j <= i : i <= j;
+  wait_for_previous_kernel();
   if (c.only_if != nullptr && *c.only_if == 0) return;
   if (!is_stored && (i < j ? j - i : i - j) >= c.reach / side) return;
   const bool reads = is_stored || c.beside == BesideTriangle::mirrored;
@@ -54,6 +57,7 @@ __global__ void __launch_bounds__(threads) diagonal_copy_kernel(const TriangleCo
   const std::int64_t first = blockIdx.x * std::int64_t{lines};
   const int j = static_cast<int>(threadIdx.x) % diagonal_side;
   const std::int64_t col = first / diagonal_side * diagonal_side + j;
+  wait_for_previous_kernel();
 #pragma unroll
   for (int i = static_cast<int>(threadIdx.x) / diagonal_side; i < lines; i += at_once) {
     const std::int64_t row = first + i;
@@ -71,6 +75,7 @@ struct MatrixCopy {
   std::int64_t ld_to, rows, cols;
 };
 __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c) {
+  wait_for_previous_kernel();
   const std::int64_t count = c.rows * c.cols, step = static_cast<std::int64_t>(gridDim.x) * threads;
   for (std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; at < count;
        at += step) {
@@ -79,19 +84,40 @@ __global__ void __launch_bounds__(threads) matrix_copy_kernel(const MatrixCopy c
   }
 }
 
-// Rows a block.
-__global__ void __launch_bounds__(threads) joined_copy_kernel(const JoinedCopy c) {
-  for (std::int64_t row = blockIdx.x; row < c.rows; row += gridDim.x) {
-    for (std::int64_t col = threadIdx.x; col < c.cols; col += threads) {
-      const float a = c.a[row * c.lda + col], b = c.b[row * c.ldb + col];
-      const std::int64_t at = row * c.ld + col;
-      c.ab[at] = a, c.ab[at + c.second] = b;
-      c.ba[at] = b, c.ba[at + c.second] = a;
-    }
+// Where a thread's first element lies, in 2^shift columns and so many rows that all threads have
+// one; it has one of each of the next joined_rows - 1 such groups of rows, too.
+constexpr int joined_rows = 4;
+struct JoinedPlace {
+  int shift;
+  std::int64_t across;  // blocks side by side
+};
+
+__global__ void __launch_bounds__(threads)
+    joined_copy_kernel(const JoinedCopy c, const JoinedPlace place) {
+  wait_for_previous_kernel();
+  const int tid = static_cast<int>(threadIdx.x), height = static_cast<int>(threads) >> place.shift;
+  const std::int64_t down = blockIdx.x / place.across, at_col = blockIdx.x - down * place.across;
+  const std::int64_t col = (at_col << place.shift) + (tid & ((1 << place.shift) - 1));
+  const std::int64_t first = down * joined_rows * height + (tid >> place.shift);
+  float a[joined_rows], b[joined_rows];
+#pragma unroll
+  for (int r = 0; r < joined_rows; ++r) {
+    const std::int64_t row = first + r * height;
+    const bool is_there = row < c.rows && col < c.cols;
+    a[r] = is_there ? c.a[row * c.lda + col] : 0.0f;
+    b[r] = is_there ? c.b[row * c.ldb + col] : 0.0f;
+  }
+#pragma unroll
+  for (int r = 0; r < joined_rows; ++r) {
+    const std::int64_t row = first + r * height, at = row * c.ld + col;
+    if (row >= c.rows || col >= c.cols) continue;
+    c.ab[at] = a[r], c.ab[at + c.second] = b[r];
+    c.ba[at] = b[r], c.ba[at + c.second] = a[r];
   }
 }
 
 __global__ void __launch_bounds__(threads) clear_kernel(const Level3 p) {
+  wait_for_previous_kernel();
   if (p.alpha_at != nullptr && *p.alpha_at != 0) return;
   const std::int64_t of_entry = p.m * p.n, count = p.batch * of_entry;
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
@@ -114,7 +140,8 @@ Status copy_triangle(const TriangleCopy& copy, Stream stream) {
   return gpu::launch(triangle_copy_kernel,
                      {.grid = dim3(static_cast<unsigned>(squares * squares)),
                       .block = dim3(threads),
-                      .stream = stream},
+                      .stream = stream,
+                      .overlap = true},
                      copy);
 }
 
@@ -123,30 +150,43 @@ Status copy_diagonal(const TriangleCopy& copy, Stream stream) {
       diagonal_copy_kernel,
       {.grid = dim3(static_cast<unsigned>(ceil_div(copy.size, std::int64_t{side / 4}))),
        .block = dim3(threads),
-       .stream = stream},
+       .stream = stream,
+       .overlap = true},
       copy);
 }
 
 Status copy_matrix(const float* from, std::int64_t ld_from, float* to, std::int64_t ld_to,
                    std::int64_t rows, std::int64_t cols, Stream stream) {
   const MatrixCopy copy = {from, ld_from, to, ld_to, rows, cols};
-  return gpu::launch(
-      matrix_copy_kernel,
-      {.grid = dim3(blocks_for(rows * cols)), .block = dim3(threads), .stream = stream}, copy);
+  return gpu::launch(matrix_copy_kernel,
+                     {.grid = dim3(blocks_for(rows * cols)),
+                      .block = dim3(threads),
+                      .stream = stream,
+                      .overlap = true},
+                     copy);
 }
 
 Status copy_joined(const JoinedCopy& copy, Stream stream) {
-  const std::int64_t blocks = std::clamp<std::int64_t>(copy.rows, 1, 1 << 16);
-  return gpu::launch(
-      joined_copy_kernel,
-      {.grid = dim3(static_cast<unsigned>(blocks)), .block = dim3(threads), .stream = stream},
-      copy);
+  JoinedPlace place{.shift = 5, .across = 1};
+  while ((1U << place.shift) < threads && (1 << place.shift) < copy.cols) ++place.shift;
+  place.across = ceil_div(copy.cols, std::int64_t{1} << place.shift);
+  const std::int64_t rows_of_block = joined_rows * (std::int64_t{threads} >> place.shift);
+  const std::int64_t blocks = place.across * ceil_div(copy.rows, rows_of_block);
+  return gpu::launch(joined_copy_kernel,
+                     {.grid = dim3(static_cast<unsigned>(blocks)),
+                      .block = dim3(threads),
+                      .stream = stream,
+                      .overlap = true},
+                     copy, place);
 }
 
 Status clear_where_zero(const Level3& p, Stream stream) {
-  return gpu::launch(
-      clear_kernel,
-      {.grid = dim3(blocks_for(p.batch * p.m * p.n)), .block = dim3(threads), .stream = stream}, p);
+  return gpu::launch(clear_kernel,
+                     {.grid = dim3(blocks_for(p.batch * p.m * p.n)),
+                      .block = dim3(threads),
+                      .stream = stream,
+                      .overlap = true},
+                     p);
 }
 
 }  // namespace KW_TARGET

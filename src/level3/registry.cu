@@ -11,7 +11,7 @@ KernelList<Level3> level3_production() {
          {rank_update_rows(), triangle_product_rows(), triangle_solve_rows(), cholesky_rows()})
       rows.insert(rows.end(), more.begin(), more.end());
   }
-  for (const auto& more : {level3_tile_rows(), level3_lines_rows()})
+  for (const auto& more : {level3_tile_rows(), level3_lines_rows(), level3_few_rows()})
     rows.insert(rows.end(), more.begin(), more.end());
   rows.push_back({.name = "level3_loop",
                   .parent = nullptr,

@@ -12,7 +12,9 @@
 #include <algorithm>
 
 #include "device/async_copy.hpp"
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
+#include "level3/solve_numbers.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -100,43 +102,6 @@ __device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const S
                   is_there ? x + i * b.x_step + of.line * b.line_step : x, is_there ? 4 : 0);
   }
 }
-
-// Nearly 1 / d, wherever that is a number.
-__device__ __forceinline__ float near_reciprocal(float d) {
-#if defined(__CUDA_ARCH__)
-  float near;
-  asm("rcp.approx.f32 %0, %1;" : "=f"(near) : "f"(d));
-  return near;
-#else
-  return 1.0f / d;
-#endif
-}
-
-template <int count>
-__device__ __forceinline__ void load_floats(float (&to)[count], const float* from) {
-  if constexpr (count % 4 == 0) {
-#pragma unroll
-    for (int i = 0; i < count; i += 4) {
-      const float4 v = *reinterpret_cast<const float4*>(from + i);
-      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
-    }
-  } else if constexpr (count == 2) {
-    const float2 v = *reinterpret_cast<const float2*>(from);
-    to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = *from;
-  }
-}
-
-// 1 / d as the sum of two floats, so that a quotient by d is rounded once.
-struct Reciprocal {
-  float near, rest;
-
-  __device__ __forceinline__ explicit Reciprocal(float d) : near(near_reciprocal(d)) {
-    const float off = fmaf(-near, d, 1.0f) * near;
-    rest = fabsf(off) < fabsf(near) ? off : 0.0f;  // not where 1 / d is no number, or 0
-  }
-};
 
 // left - taken = alpha * right - sum: what is left of a right-hand side, unrounded. So it is
 // rounded with the unknown, once, and not with every 16 that are known.
@@ -281,6 +246,11 @@ template <int lines>
 __global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1)
     solve_block_kernel(const SolveBlock b) {
   const int tid = static_cast<int>(threadIdx.x), other = tid - warp_lanes;
+  const int rows = solve_rows(b.size);
+  const SolveRoom<lines> room(gpu::dynamic_shared<float>(), rows);
+  for (int i = tid; i < rows * room.pitch; i += solve_threads) room.x[i] = 0;
+  wait_for_previous_kernel();
+  let_next_kernel_start();
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
   const std::int64_t strips = ceil_div(b.lines, std::int64_t{lines});
@@ -288,8 +258,6 @@ __global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1
   const float* const a = b.a + entry * b.stride_a;
   float* const x = b.x + entry * b.stride_x + line * b.line_step;
   const std::int64_t count = b.lines - line;
-  const int rows = solve_rows(b.size);
-  const SolveRoom<lines> room(gpu::dynamic_shared<float>(), rows);
   const bool solves = any_of_warp(tid < warp_lanes);
   const auto start_panel = [&](int first) {
     if (first < rows) {
@@ -299,7 +267,6 @@ __global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1
     async_commit();
   };
   if (!solves) start_panel(0), start_panel(at_once);
-  for (int i = tid; i < rows * room.pitch; i += solve_threads) room.x[i] = 0;
   async_wait<1>();
   __syncthreads();
   prepare(room, b, alpha, 0, tid);
@@ -334,7 +301,8 @@ Status launch_with(const SolveBlock& block, Stream stream) {
                      {.grid = dim3(static_cast<unsigned>(blocks)),
                       .block = dim3(solve_threads),
                       .shared_bytes = solve_shared_bytes(block.size, lines),
-                      .stream = stream},
+                      .stream = stream,
+                      .overlap = true},
                      block);
 }
 
@@ -359,7 +327,9 @@ double solve_block_us(int size, std::int64_t lines_of_all, const Device& device)
 }
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream) {
-  switch (solve_lines_for(block.batch * block.lines, device)) {
+  const std::int64_t lines_of_all = block.batch * block.lines;
+  if (solves_by_lines(block.size, lines_of_all, device)) return launch_solve_lines(block, stream);
+  switch (solve_lines_for(lines_of_all, device)) {
     case 32: return launch_with<32>(block, stream);
     case 16: return launch_with<16>(block, stream);
     default: return launch_with<8>(block, stream);

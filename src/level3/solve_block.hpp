@@ -62,4 +62,8 @@ double solve_block_us(int size, std::int64_t lines_of_all, const Device& device)
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
+// Few unknowns, a line a thread: solve_lines.cu. Whether that is quicker.
+bool solves_by_lines(int size, std::int64_t lines_of_all, const Device& device);
+Status launch_solve_lines(const SolveBlock& block, Stream stream);
+
 }  // namespace KW_TARGET

@@ -45,25 +45,34 @@ inline double level3_operand_bytes(const Level3& p) {
   return 4 * (a + b + (reads_c ? 2 : 1) * c);
 }
 
+// Operands that lie along k in memory; of a symmetric one as much lies across.
+inline double level3_operands_along_k(const Level3& p) {
+  const double a = p.routine == Routine::symm ? 0.5 : (p.op_a == Op::none) == p.on_left ? 1 : 0;
+  if (p.updates_triangle()) return a + ((p.reads_b() ? p.op_b : p.op_a) == Op::none ? 1 : 0);
+  return a + ((p.op_b == Op::none) != p.on_left ? 1 : 0);
+}
+
 inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
                                      const Device& device) {
   const Level3TileTimes& t = tile.times;
   const double sms = std::max(device.sm_count, 1);
   const auto blocks = static_cast<double>(level3_tile_count(tile.config, p).all);
-  const auto longest = static_cast<double>(ceil_div(level3_longest_sum(p), tile.config.bk));
+  const std::int64_t products = p.routine == Routine::syr2k ? 2 : 1;
+  const auto longest = static_cast<double>(products * ceil_div(p.k, tile.config.bk));
   const double side = static_cast<double>(tile.config.side) / tile.config.bk;
   const double stages =
       p.routine == Routine::trmm ? std::min(longest, (longest + side) / 2) : longest;
   const double block_us = t.block_us + (p.updates_triangle() ? 0 : t.diagonal_us);
   const double most = std::ceil(blocks / sms);  // on one SM
   const double turns = std::ceil(most / tile.config.blocks_per_sm);
-  const double busy = most * (stages * t.busy_us + block_us);
+  const double busy_us = t.busy_us + level3_operands_along_k(p) * t.along_k_us;
+  const double busy = most * (stages * busy_us + block_us) + stages * t.in_step_us;
   double alone = (turns > 1 ? turns * stages : longest) * t.alone_us + turns * block_us;
   if (p.routine == Routine::trmm) {
     const int together = static_cast<int>(std::min<double>(most, tile.config.blocks_per_sm));
     alone = most * block_us;
     for (int left = 1; left <= together; ++left)
-      alone += longest / together * std::max(t.alone_us, left * t.busy_us);
+      alone += longest / together * std::max(t.alone_us, left * busy_us);
   }
   const double memory = memory_us(level3_operand_bytes(p), device);
   return t.first_us + std::max({busy, alone, memory});

@@ -33,6 +33,8 @@ struct Level3TileTimes {
   double busy_us;      // a stage, per block, on an SM that is full of blocks
   double block_us;     // a block's beginning and end, on an SM that is full of blocks
   double diagonal_us;  // added where an operand is a triangle, for the stages at its diagonal
+  double along_k_us;   // added to busy_us for each operand that lies along k
+  double in_step_us;   // a stage of blocks that began together and wait together, in all once
 };
 
 struct Level3Tile {
@@ -46,36 +48,42 @@ struct Level3Tile {
 // them.
 inline constexpr std::int64_t level3_tile_longest_sum = 2048;
 
-// Fitted to random products on an NVIDIA H200; off by a
-// twelfth on average where a tile is near the fastest.
+// Fitted to random products on an NVIDIA H200; off by a twelfth on average where a tile is near the
+// fastest.
 inline constexpr Level3Tile level3_tiles[] = {
     {.name = "level3_32x32",
      .idea = "a triangle read where it lies: four groups of warps along k",
      .config =
          {.side = 32, .bk = 32, .tm = 4, .tn = 4, .stages = 3, .parts_k = 4, .blocks_per_sm = 3},
-     .times = {.first_us = 1.50,
-               .alone_us = 0.66,
-               .busy_us = 0.455,
-               .block_us = 0.30,
-               .diagonal_us = 0.25}},
+     .times = {.first_us = 1.24,
+               .alone_us = 0.627,
+               .busy_us = 0.407,
+               .block_us = 0.232,
+               .diagonal_us = 0.396,
+               .along_k_us = 0.009,
+               .in_step_us = 0.109}},
     {.name = "level3_64x64",
      .idea = "a triangle read where it lies: 8 x 4 outputs a thread",
      .config =
          {.side = 64, .bk = 16, .tm = 8, .tn = 4, .stages = 3, .parts_k = 1, .blocks_per_sm = 4},
-     .times = {.first_us = 1.00,
-               .alone_us = 1.24,
-               .busy_us = 0.499,
-               .block_us = 0.46,
-               .diagonal_us = 0.78}},
+     .times = {.first_us = 1.05,
+               .alone_us = 0.927,
+               .busy_us = 0.455,
+               .block_us = 0.314,
+               .diagonal_us = 0.625,
+               .along_k_us = 0.019,
+               .in_step_us = 0.432}},
     {.name = "level3_64x64w",
      .idea = "a triangle read where it lies: 8 x 8 outputs a thread",
      .config =
          {.side = 64, .bk = 16, .tm = 8, .tn = 8, .stages = 3, .parts_k = 1, .blocks_per_sm = 6},
-     .times = {.first_us = 1.56,
-               .alone_us = 1.26,
-               .busy_us = 0.469,
-               .block_us = 0.48,
-               .diagonal_us = 2.61}},
+     .times = {.first_us = 1.02,
+               .alone_us = 1.322,
+               .busy_us = 0.385,
+               .block_us = 0.439,
+               .diagonal_us = 0.764,
+               .along_k_us = 0.025,
+               .in_step_us = 0.598}},
 };
 
 }  // namespace kw

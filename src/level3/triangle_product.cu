@@ -113,7 +113,7 @@ Sgemm product_of(const Level3& p, const float* a, std::int64_t lda, const float*
 }
 
 // What a product with ranges of k takes of its predicted time (results/h200/level3-products.json).
-constexpr double ranges_share = 1.1;
+constexpr double ranges_share = 1.05;
 
 struct ProductPlan {
   Form form = Form::whole;

@@ -2,6 +2,7 @@
 // that take problems which are not full, one by one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -116,36 +117,73 @@ TEST(TriangleSolve, RoundsAnUnknownAndNotEachPanel) {
   }
 }
 
-// An infinite element of a right-hand side, and a diagonal of zero, lead to infinities first.
+// Each size of a block of few unknowns and those beside it, more lines than a block has, and
+// batches.
+TEST(TriangleSolve, FewUnknowns) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  std::uint64_t number = 0;
+  for (const std::int64_t unknowns : {1, 7, 8, 9, 16, 17, 31, 32, 33}) {
+    for (const std::int64_t lines : {1, 64, 65, 150}) {
+      for (const bool on_left : {true, false}) {
+        ++number;
+        check::Level3Case c = check::level3_case(Routine::trsm, on_left ? unknowns : lines,
+                                                 on_left ? lines : unknowns, unknowns, on_left);
+        c.triangle = number % 4 < 2 ? Triangle::lower : Triangle::upper;
+        c.op_a = number % 3 == 0 ? Op::none : Op::transpose;
+        c.unit_diagonal = number % 5 < 2;
+        c.alpha = number % 2 == 0 ? 1.0f : -1.5f;
+        c.batch = number % 7 == 0 ? 3 : 1;
+        c.lda_pad = c.ldc_pad = number % 3;
+        c.seed = run_seed() + number;
+        const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      }
+    }
+  }
+}
+
+// An infinite element of a right-hand side, and a diagonal of zero, lead to infinities first; by
+// each of the two kernels that solve.
 TEST(TriangleSolve, KeepsInfinities) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
   const float infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> a = {2, 0, 0, 0, 3, 0, 0, 0, 0}, c = {1, 6, infinity, 2, -3, 5};
-  check::DeviceBuffer of_a(*runtime, a.size() * sizeof(float)),
-      of_c(*runtime, c.size() * sizeof(float));
-  check::Workbench bench(*runtime);
-  ASSERT_TRUE(runtime->copy(of_a.data(), a.data(), a.size() * sizeof(float), bench.stream()).ok());
-  ASSERT_TRUE(runtime->copy(of_c.data(), c.data(), c.size() * sizeof(float), bench.stream()).ok());
-  Level3 p;
-  p.routine = Routine::trsm;
-  p.m = p.k = 3;
-  p.n = 2;
-  p.a = of_a.as<float>();
-  p.lda = 3;
-  p.c = of_c.as<float>();
-  p.ldc = 2;
-  const check::VerifyResult run = check::run_kernel(bench, kernels[0], p, 0);
-  ASSERT_TRUE(run.ok()) << run.message;
-  std::vector<float> x(c.size());
-  ASSERT_TRUE(runtime->copy(x.data(), of_c.data(), x.size() * sizeof(float), bench.stream()).ok());
-  bench.synchronize();
-  EXPECT_EQ(x[0], 0.5f);
-  EXPECT_EQ(x[1], 3.0f);
-  EXPECT_EQ(x[2], infinity);
-  EXPECT_FLOAT_EQ(x[3], 2.0f / 3);
-  EXPECT_TRUE(std::isnan(x[4])) << "0 times an infinity is taken from it";
-  EXPECT_EQ(x[5], infinity);
+  for (const std::size_t unknowns : {3u, 40u}) {
+    std::vector<float> a(unknowns * unknowns, 0.0f), c(2 * unknowns, 1.0f);
+    for (std::size_t i = 0; i < unknowns; ++i) a[i * (unknowns + 1)] = 1;
+    a[0] = 2, a[unknowns + 1] = 3, a[2 * (unknowns + 1)] = 0;
+    const std::vector<float> first = {1, 6, infinity, 2, -3, 5};
+    std::copy(first.begin(), first.end(), c.begin());
+    check::DeviceBuffer of_a(*runtime, a.size() * sizeof(float)),
+        of_c(*runtime, c.size() * sizeof(float));
+    check::Workbench bench(*runtime);
+    ASSERT_TRUE(
+        runtime->copy(of_a.data(), a.data(), a.size() * sizeof(float), bench.stream()).ok());
+    ASSERT_TRUE(
+        runtime->copy(of_c.data(), c.data(), c.size() * sizeof(float), bench.stream()).ok());
+    Level3 p;
+    p.routine = Routine::trsm;
+    p.m = p.k = static_cast<std::int64_t>(unknowns);
+    p.n = 2;
+    p.a = of_a.as<float>();
+    p.lda = p.k;
+    p.c = of_c.as<float>();
+    p.ldc = 2;
+    const check::VerifyResult run = check::run_kernel(bench, kernels[0], p, 0);
+    ASSERT_TRUE(run.ok()) << run.message;
+    std::vector<float> x(c.size());
+    ASSERT_TRUE(
+        runtime->copy(x.data(), of_c.data(), x.size() * sizeof(float), bench.stream()).ok());
+    bench.synchronize();
+    EXPECT_EQ(x[0], 0.5f) << unknowns;
+    EXPECT_EQ(x[1], 3.0f) << unknowns;
+    EXPECT_EQ(x[2], infinity) << unknowns;
+    EXPECT_FLOAT_EQ(x[3], 2.0f / 3) << unknowns;
+    EXPECT_TRUE(std::isnan(x[4])) << unknowns << ": 0 times an infinity is taken from it";
+    EXPECT_EQ(x[5], infinity) << unknowns;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, Level3Kernels, testing::ValuesIn(subjects<Level3>()),

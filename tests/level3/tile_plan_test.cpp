@@ -1,10 +1,11 @@
-// What level3_tile takes, and which problems of an H200 are its.
+// What level3_tile and level3_few take, and which problems of an H200 are theirs.
 #include "level3/tile_plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "level3/few_plan.hpp"
 #include "level3/kernels.hpp"
 #include "select.hpp"
 #include "support/h200.hpp"
@@ -48,6 +49,28 @@ TEST(Level3TilePlan, TakesSumsOfOneAccumulatorAndWhatNoOtherBlockOverwrites) {
   EXPECT_FALSE(level3_tile_supports(tile, p));
 }
 
+TEST(Level3TilePlan, CountsOperandsAlongK) {
+  Level3 p = level3_problem(Routine::syrkx, 9, 9, 9);
+  EXPECT_EQ(level3_operands_along_k(p), 2);
+  p.op_a = p.op_b = Op::transpose;
+  EXPECT_EQ(level3_operands_along_k(p), 0);
+  p = level3_problem(Routine::trmm, 9, 9, 9);
+  EXPECT_EQ(level3_operands_along_k(p), 1);
+  p.on_left = false;
+  EXPECT_EQ(level3_operands_along_k(p), 1);
+  p.op_a = Op::transpose;
+  EXPECT_EQ(level3_operands_along_k(p), 2);
+  EXPECT_EQ(level3_operands_along_k(level3_problem(Routine::symm, 9, 9, 9)), 0.5);
+}
+
+TEST(Level3Few, TakesUpdatesWithAKOfAFew) {
+  EXPECT_TRUE(level3_few_supports(level3_problem(Routine::syrk, 9, 9, few_longest_sum)));
+  EXPECT_FALSE(level3_few_supports(level3_problem(Routine::syrk, 9, 9, few_longest_sum + 1)));
+  EXPECT_FALSE(level3_few_supports(level3_problem(Routine::syr2k, 9, 9, few_longest_sum / 2 + 1)));
+  EXPECT_FALSE(level3_few_supports(level3_problem(Routine::trmm, 9, 9, 9)));
+  EXPECT_EQ(few_tiles(level3_problem(Routine::syrk, 65, 65, 1)), 6);
+}
+
 #ifdef KW_HAVE_HOST_SIMT
 std::string chosen(const Level3& p) {
   Device device = test::h200();
@@ -58,7 +81,8 @@ std::string chosen(const Level3& p) {
 
 TEST(Level3TilePlan, ShortUpdatesAndSmallTrianglesAreTiles) {
   EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 5681, 5681, 15)).substr(0, 12), "level3_64x64");
-  EXPECT_EQ(chosen(level3_problem(Routine::syrk, 371, 371, 11)), "level3_32x32");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrk, 118, 118, 1)), "level3_few");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrk, 300, 300, 40)), "level3_32x32");
   EXPECT_EQ(chosen(level3_problem(Routine::trmm, 72, 34, 72)), "level3_32x32");
   EXPECT_EQ(chosen(level3_problem(Routine::symm, 64, 64, 64)), "level3_32x32");
   EXPECT_EQ(chosen(level3_problem(Routine::syrk, 4096, 4096, 1024)), "rank_update");

@@ -1,5 +1,6 @@
-// The epilogue of a tile on the diagonal, of which C has a triangle. There are few of them, so each
-// element asks whether it is wanted. No other is read or written.
+// The epilogue of a tile on the diagonal, of which C has a triangle. No other element is read or
+// written. There are few of these tiles, and a block that has one is waited for: their code is
+// fetched cold, so there is little of it.
 #pragma once
 
 #include "sgemm/shape.hpp"
@@ -8,30 +9,96 @@
 
 namespace KW_TARGET::stream_tile {
 
+// Which of a tile's elements are wanted: of a row, columns from the first to before the last.
 template <StreamTileConfig config>
-__device__ __forceinline__ void store_triangle(const Sgemm& p, const StreamTileIndex& tile,
-                                               const float (&out)[Shape<config>::outputs]) {
+class WantedElements {
+  using S = Shape<config>;
+
+ public:
+  __device__ __forceinline__ WantedElements(const Sgemm& p, const StreamTileIndex& tile)
+      : rows_(within(p.m - tile.row * std::int64_t{S::BM}, S::BM)),
+        cols_(within(p.n - tile.col * std::int64_t{S::BN}, S::BN)),
+        offset_((tile.row << p.column_shift) * S::BM - tile.col * S::BN),
+        shift_(p.column_shift),
+        lower_(p.triangle == Triangle::lower) {}
+
+  __device__ __forceinline__ int first(int row) const {
+    return lower_ ? 0 : (row << shift_) + offset_;
+  }
+  __device__ __forceinline__ int last(int row) const {
+    const int after = lower_ ? ((row + 1) << shift_) + offset_ : cols_;
+    return row >= rows_ ? 0 : after < cols_ ? after : cols_;
+  }
+
+ private:
+  __device__ __forceinline__ static int within(std::int64_t left, int size) {
+    return left < size ? static_cast<int>(left) : size;
+  }
+
+  int rows_, cols_, offset_, shift_;
+  bool lower_;
+};
+
+__device__ __forceinline__ void store_wanted(const Sgemm& p, float* c, float sum) {
+  *c = blend(p.alpha, sum, p.beta, c);
+}
+
+// Warps that each have their own tile put some rows of it into shared memory, and lanes store
+// neighbours of one row, as store_rows does.
+template <StreamTileConfig config>
+__device__ __forceinline__ void store_triangle_by_rows(Shared<config>& shared, const Sgemm& p,
+                                                       const StreamTileIndex& tile,
+                                                       const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   const OwnOutputs<config> own;
-  const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
+  const int lane = own.tid % 32, lane_row = lane / S::lanes_n, lane_col = lane % S::lanes_n * 4;
+  auto& rows = shared.rows[own.tid / 32];
+  const int row0 = own.row - 4 * lane_row, col = own.col - lane_col + lane;  // in the tile
+  const WantedElements<config> wanted(p, tile);
+  float* const c0 =
+      p.c + tile.row * std::int64_t{S::BM} * p.ldc + tile.col * std::int64_t{S::BN} + col;
 #pragma unroll
-  for (int v = 0; v < S::outputs / 4; ++v) {
-    const std::int64_t row = row0 + own.row_of(v), col = col0 + own.col_of(v);
-    const auto is_inside = [&](int j) {
-      return row < p.m && col + j < p.n && is_wanted(p.triangle, row, (col + j) >> p.column_shift);
-    };
-    float* const c = p.c + row * p.ldc + col;
-    float before[4] = {};
-    if (p.beta != 0) {
+  for (int i = 0; i < S::TM; ++i) {
+    __syncwarp();
+#pragma unroll
+    for (int j = 0; j < S::TN; j += 4) {
+      const float* o = &out[i * S::TN + j];
+      *reinterpret_cast<float4*>(&rows[lane_row][lane_col + j * S::lanes_n]) =
+          make_float4(o[1], o[0], o[3], o[2]);
+    }
+    __syncwarp();
+    const int first_row = row0 + i / 4 * (4 * S::lanes_m) + i % 4;
+    float* c = c0 + first_row * p.ldc;
+#pragma unroll 1
+    for (int r = 0; r < S::lanes_m; ++r, c += 4 * p.ldc) {
+      const int first = wanted.first(first_row + 4 * r), last = wanted.last(first_row + 4 * r);
+#pragma unroll
+      for (int j = 0; j < S::WN; j += 32)
+        if (first <= col + j && col + j < last) store_wanted(p, c + j, rows[r][j + (lane ^ 1)]);
+    }
+  }
+}
+
+template <StreamTileConfig config>
+__device__ __forceinline__ void store_triangle(Shared<config>& shared, const Sgemm& p,
+                                               const StreamTileIndex& tile,
+                                               const float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  if constexpr (S::warps_k == 1) {
+    store_triangle_by_rows(shared, p, tile, out);
+  } else {
+    const OwnOutputs<config> own;
+    const WantedElements<config> wanted(p, tile);
+    float* const c0 = p.c + tile.row * std::int64_t{S::BM} * p.ldc + tile.col * std::int64_t{S::BN};
+#pragma unroll
+    for (int v = 0; v < S::outputs / 4; ++v) {
+      const int row = own.row_of(v), col = own.col_of(v);
+      const int first = wanted.first(row), last = wanted.last(row);
+      float* const c = c0 + row * p.ldc + col;
 #pragma unroll
       for (int j = 0; j < 4; ++j)
-        if (is_inside(j)) before[j] = c[j];
+        if (first <= col + j && col + j < last) store_wanted(p, c + j, out[4 * v + j]);
     }
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-      if (is_inside(j))
-        c[j] = p.beta == 0 ? p.alpha * out[4 * v + j]
-                           : add_scaled(p.alpha, out[4 * v + j], p.beta, before[j]);
   }
 }
 

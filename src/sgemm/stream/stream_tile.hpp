@@ -90,7 +90,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
     const StreamTileIndex tile = scheduler.tile(work);
     if constexpr (Scheduler::shaped) {
       if (p.triangle != Triangle::none && tile.row == tile.col >> p.column_shift) {
-        store_triangle<config>(entry_of(p, tile.entry), tile, out);
+        store_triangle<config>(shared, entry_of(p, tile.entry), tile, out);
         continue;
       }
     }

@@ -55,9 +55,9 @@ struct StreamTileTimes {
   double cluster_us = 0;
   double crowded_cluster_us = 0;
   // Of problems that are not full (shaped_scheduler.hpp), measured on updates of triangles: added
-  // where tiles are cut; and to an iteration for each operand that lies along k with lines so many
-  // floats apart that all begin at the same place of a page.
-  double shaped_cut_us = 0, shaped_page_us = 0;
+  // where tiles are cut; to an iteration for each operand that lies along k with lines so many
+  // floats apart that all begin at the same place of a page; and to each tile of a triangle of C.
+  double shaped_cut_us = 0, shaped_page_us = 0, shaped_tile_us = 0;
 };
 
 struct StreamTile {
@@ -142,7 +142,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.183,
                .part_us = 6.037,
                .each_part_us = 0.274,
-               .shaped_cut_us = 10}},
+               .shaped_cut_us = 10,
+               .shaped_tile_us = 2.2}},
     {.name = "stream_64x256",
      .idea = "64 rows in one tile",
      .config = {.bm = 64,
@@ -338,7 +339,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .cluster_us = 0.298,
                .crowded_cluster_us = 1.788,
                .shaped_cut_us = 3,
-               .shaped_page_us = 0.108}},
+               .shaped_page_us = 0.108,
+               .shaped_tile_us = 0.9}},
     {.name = "stream_128x32b2",
      .idea = "8 x 8 outputs per thread, two warps along k: up to 32 columns, or 96",
      .config = {.bm = 128,
@@ -565,7 +567,8 @@ inline constexpr StreamTile stream_tiles[] = {
                .part_us = 1.885,
                .each_part_us = 0.063,
                .cluster_us = 0.607,
-               .crowded_cluster_us = 0.700}},
+               .crowded_cluster_us = 0.700,
+               .shaped_tile_us = 0.8}},
     {.name = "stream_64x16",
      .idea = "16 columns in one tile, two blocks per SM",
      .config = {.bm = 64,

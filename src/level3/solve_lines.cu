@@ -1,0 +1,164 @@
+// Small systems of solve_block.hpp, a line of the right-hand side a thread.
+//
+// Idea        The triangle lies in shared memory, a line in the registers of a thread, which solves
+//             it by itself: no warp waits for another. Lines whose unknowns lie side by side in
+//             memory come and go through shared memory, so that a warp reads and writes neighbours.
+// Prediction  16 unknowns of 12 000 lines: 1.5 MB, a launch and one way to memory, 2.5 us; by
+//             solve_block.cu, in which one warp of eight solves, 5.
+// Limits      Up to 32 unknowns. All steps are straight code, which is fetched cold: few lines of
+//             more than 8 unknowns are quicker by solve_block.cu, whose code for 16 comes again.
+// Method      As solve_block.cu: sums of products apart from the right-hand side, a quotient
+//             rounded once.
+#include "device/overlap.hpp"
+#include "device/warp.hpp"
+#include "level3/solve_block.hpp"
+#include "level3/solve_numbers.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+constexpr int lines_of_block = 64;  // a thread each
+
+// The triangle as [column][row], with zeros beside, and the reciprocals of its diagonal.
+template <int size>
+struct SmallTriangle {
+  __align__(16) float columns[size][size + 4];
+  float near[size], rest[size];
+};
+
+// Neighbouring threads read neighbours in memory; nothing beside the triangle is read.
+template <int size>
+class TriangleLoads {
+  static constexpr int each = size * size / lines_of_block, at_once = lines_of_block / size;
+
+ public:
+  __device__ __forceinline__ TriangleLoads(const SolveBlock& b, const float* a)
+      : by_rows_(b.a_row == 1 || b.a_row == -1),
+        own_(static_cast<int>(threadIdx.x) % size),
+        other_(static_cast<int>(threadIdx.x) / size) {
+    const std::int64_t step = by_rows_ ? b.a_col : b.a_row;
+    const float* from = a + own_ * (by_rows_ ? b.a_row : b.a_col) + other_ * step;
+    const int diagonal = b.unit_diagonal ? 1 : 0;
+#pragma unroll
+    for (int i = 0; i < each; ++i, from += at_once * step) {
+      const int row = row_of(i), col = col_of(i);
+      x_[i] = row < b.size && row >= col + diagonal ? *from : 0.0f;
+    }
+  }
+  __device__ __forceinline__ void store(SmallTriangle<size>& to, const SolveBlock& b) const {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int row = row_of(i), col = col_of(i);
+      to.columns[col][row] = x_[i];
+      if (row != col) continue;
+      const Reciprocal reciprocal(b.unit_diagonal || row >= b.size ? 1.0f : x_[i]);
+      to.near[row] = reciprocal.near;
+      to.rest[row] = reciprocal.rest;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ int row_of(int i) const {
+    return by_rows_ ? own_ : other_ + i * at_once;
+  }
+  __device__ __forceinline__ int col_of(int i) const {
+    return by_rows_ ? other_ + i * at_once : own_;
+  }
+
+  bool by_rows_;
+  int own_, other_;
+  float x_[each];
+};
+
+// The unknowns of a line, one after the other, from its right-hand side.
+template <bool rounds_once, int size>
+__device__ __forceinline__ void run_through(float (&x)[size], const SmallTriangle<size>& of,
+                                            const float (&right)[size]) {
+  float sums[size] = {};
+#pragma unroll
+  for (int j = 0; j < size; ++j) {
+    const float now = right[j] - sums[j];
+    x[j] = rounds_once ? fmaf(now, of.near[j], now * of.rest[j]) : now * of.near[j];
+#pragma unroll
+    for (int i = j + 1; i < size; ++i) sums[i] = fmaf(of.columns[j][i], x[j], sums[i]);
+  }
+}
+
+// Where `turns`, unknowns of a line lie side by side in memory, else lines.
+template <int size, bool turns>
+__global__ void __launch_bounds__(lines_of_block) solve_lines_kernel(const SolveBlock b) {
+  __shared__ SmallTriangle<size> triangle;
+  __shared__ float turned[turns ? lines_of_block : 1][size + 1];
+  const int tid = static_cast<int>(threadIdx.x);
+  const std::int64_t strips = ceil_div(b.lines, std::int64_t{lines_of_block});
+  const std::int64_t entry = blockIdx.x / strips;
+  const std::int64_t first = (blockIdx.x - entry * strips) * lines_of_block;
+  const int count =
+      b.lines - first < lines_of_block ? static_cast<int>(b.lines - first) : lines_of_block;
+  // A thread's elements: of its own line, or of one unknown and every so many lines.
+  constexpr int lines_at_once = lines_of_block / size;
+  const int unknown = turns ? tid % size : 0, line = turns ? tid / size : tid;
+  float* const own = b.x + entry * b.stride_x + unknown * b.x_step + (first + line) * b.line_step;
+  const std::int64_t step = turns ? lines_at_once * b.line_step : b.x_step;
+  const auto is_there = [&](int i) {
+    return turns ? unknown < b.size && line + i * lines_at_once < count
+                 : i < b.size && line < count;
+  };
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
+  if (alpha == 0) return;  // someone else writes the zeros
+  float x[size], right[size];
+#pragma unroll
+  for (int i = 0; i < size; ++i) x[i] = is_there(i) ? own[i * step] : 0.0f;
+  TriangleLoads<size>(b, b.a + entry * b.stride_a).store(triangle, b);
+  if constexpr (turns) {
+#pragma unroll
+    for (int i = 0; i < size; ++i) turned[line + i * lines_at_once][unknown] = x[i];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < size; ++i) right[i] = fmaf(alpha, turns ? turned[tid][i] : x[i], 0.0f);
+  run_through<true>(x, triangle, right);
+  // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
+  bool is_number = true;
+#pragma unroll
+  for (int i = 0; i < size; ++i) is_number = is_number && x[i] == x[i];
+  if (any_of_warp(!is_number)) run_through<false>(x, triangle, right);
+  if constexpr (turns) {
+#pragma unroll
+    for (int i = 0; i < size; ++i) turned[tid][i] = x[i];  // this thread's own line
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < size; ++i) x[i] = turned[line + i * lines_at_once][unknown];
+  }
+#pragma unroll
+  for (int i = 0; i < size; ++i)
+    if (is_there(i)) own[i * step] = x[i];
+}
+
+template <int size>
+Status launch_with(const SolveBlock& block, Stream stream) {
+  const std::int64_t blocks = block.batch * ceil_div(block.lines, std::int64_t{lines_of_block});
+  return gpu::launch(
+      block.line_step == 1 ? solve_lines_kernel<size, false> : solve_lines_kernel<size, true>,
+      {.grid = dim3(static_cast<unsigned>(blocks)),
+       .block = dim3(lines_of_block),
+       .stream = stream,
+       .overlap = true},
+      block);
+}
+
+}  // namespace
+
+bool solves_by_lines(int size, std::int64_t lines_of_all, const Device& device) {
+  // From two rounds of solve_block.cu's blocks on, of the most lines each.
+  return size <= 8 || (size <= 32 && lines_of_all > 2 * solve_lines[0] * device.sm_count);
+}
+
+Status launch_solve_lines(const SolveBlock& block, Stream stream) {
+  if (block.size <= 8) return launch_with<8>(block, stream);
+  return block.size <= 16 ? launch_with<16>(block, stream) : launch_with<32>(block, stream);
+}
+
+}  // namespace KW_TARGET
