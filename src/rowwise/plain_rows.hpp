@@ -256,9 +256,9 @@ __global__ void __launch_bounds__(plain_threads, 2)
       p, launch, thread / lanes, {0, lanes * plain_packs<T>, thread % lanes, true}, team);
 }
 
-// A row is some warps' of a block.
+// A row is some warps' of a block. Of two blocks elsewhere than on Hopper registers would spill.
 template <bool softmax, class T>
-__global__ void __launch_bounds__(plain_threads, 2)
+__global__ void __launch_bounds__(plain_threads, has_copy_engine ? 2 : 1)
     plain_rows_of_warps(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   __shared__ FoundInBlock memory;
