@@ -112,7 +112,9 @@ class RingChoice {
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
-    const double row = is_norm(p_.op) ? ring_norm_row_ns : ring_softmax_row_ns;
+    const double row = !is_norm(p_.op) ? ring_softmax_row_ns
+                       : a_pack_ == 4  ? ring_norm_row_of_4_ns
+                                       : ring_norm_row_of_2_ns;
     return moved + row + wait / std::max(held - 0.5, 0.1);
   }
 

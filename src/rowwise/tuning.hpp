@@ -82,10 +82,11 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // What a row of a team costs: its bytes, at so many a nanosecond of the device or of a
 // multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
 // the way from its first byte to the room that its last one leaves, alone and in a team. And
-// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100, the time of a norm's
-// row to those of 35 that no cluster holds on an H200.
+// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100, the times of norms'
+// rows to those of 17 on an H200 that no cluster holds.
 inline constexpr double ring_device_gbs = 3900, ring_sm_gbs = 32;
-inline constexpr double ring_softmax_row_ns = 700, ring_norm_row_ns = 2000;
+inline constexpr double ring_softmax_row_ns = 700;
+inline constexpr double ring_norm_row_of_4_ns = 1600, ring_norm_row_of_2_ns = 2000;
 inline constexpr double ring_alone_ns = 4000, ring_team_ns = 12000;
 inline constexpr double ring_planes_ns = 2000;
 
