@@ -60,6 +60,48 @@ __device__ __forceinline__ float float_sum(const float (&v)[values]) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+// The exponentials of a softmax's values, in units that a largest value gives. Of float32 those are
+// exp(largest). Of 16-bit types, of which instructions bound the time, they are two to log2(e)
+// largest, rounded: one instruction an element in place of two, and no error, since the unit is
+// just that power. Where it would be beyond float's range it is exp(largest) too, and values are
+// moved.
+template <bool by_powers>
+struct SoftmaxUnit {
+  static constexpr float log2_e = 1.44269504088896340736f;
+  float largest;
+
+  __device__ __forceinline__ bool is_moved() const {
+    return by_powers && fabsf(largest) > 0x1p126f;
+  }
+  __device__ __forceinline__ float power() const { return largest * log2_e; }
+  // In terms of a larger one.
+  __device__ __forceinline__ float in(const SoftmaxUnit& all) const {
+    if constexpr (!by_powers) return exp_of(largest - all.largest, false);
+    return power_of_two(all.is_moved() ? (largest - all.largest) * log2_e : power() - all.power());
+  }
+  // The logarithm of this unit by exp(largest).
+  __device__ __forceinline__ float log() const {
+    if (!by_powers || is_moved()) return 0;
+    return fmaf(-largest, log2_e, power()) * 0.693147180559945309f;
+  }
+  // Of a value that was not moved, or, from 0 on, of one that was; what is below the smallest
+  // normal number is 0.
+  static __device__ __forceinline__ float exponential(float v, float origin) {
+    return power_of_two(fmaf(v, log2_e, -origin));
+  }
+
+ private:
+  static __device__ __forceinline__ float power_of_two(float x) {
+#if defined(__CUDA_ARCH__)
+    float e;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x));
+    return e;
+#else
+    return exp2f(x);
+#endif
+  }
+};
+
 struct TotalSum {
   template <class T>
   __device__ __forceinline__ T operator()(T a, T b) const {

@@ -8,10 +8,16 @@
 //             row meet once for each row, and a block's teams meet apart.
 // Clusters    Stay. Each warp sends what it found to all blocks of the cluster, and waits for what
 //             all of its warps found: one meeting too.
-// Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block.
+// Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: every
+// eighth
+//             or fourth one of rows that lie anyhow, so that all of them begin alike past a
+//             boundary.
+// Launches    Blocks start while the launch before ends, and wait (device/overlap.hpp). Clusters do
+//             not: they would settle unevenly on the multiprocessors that come free.
 // Limits      A row has at most the packs of a block's threads, or those of a cluster's.
 #pragma once
 
+#include "device/overlap.hpp"
 #include "rowwise/plain_totals.hpp"
 #include "rowwise/plain_values.hpp"
 #include "rowwise/planes.hpp"
@@ -23,19 +29,15 @@ template <bool logs, class T, int lanes, class Team>
 __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, Team& team) {
   using Row = PlainValues<true, T, lanes>;
   constexpr int a_pack = Row::a_pack;
-  float largest = -FLT_MAX;
-#pragma unroll
-  for (int k = 0; k < Row::packs; ++k) {
-    if (!row.any_has(k)) continue;
-#pragma unroll
-    for (int w = 0; w < a_pack; ++w) largest = fmaxf(largest, row.v[k * a_pack + w]);
-  }
-#pragma unroll
-  for (float each : row.edge) largest = fmaxf(largest, each);
-  largest = combine_lanes(largest, lanes, Larger{});
+  constexpr bool by_powers = sizeof(T) == 2;
+  using Unit = SoftmaxUnit<by_powers>;
+  const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
+  const float moved = unit.is_moved() ? unit.largest : 0.0f;
+  if (unit.is_moved()) row.each([&](float& v) { v -= moved; });
+  const float origin = unit.is_moved() ? 0.0f : unit.power();
   RowSum<T> sum = 0;
   const auto exponential = [&](float& v) {
-    const float e = exp_of(v - largest, true);
+    const float e = by_powers ? Unit::exponential(v, origin) : exp_of(v - unit.largest, true);
     if (!logs) v = e;
     return e;
   };
@@ -49,24 +51,20 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, 
   for (float& each : row.edge) sum += static_cast<RowSum<T>>(exponential(each));
   sum = combine_lanes(sum, lanes, TotalSum{});
 
-  FoundSoftmax total = {largest, static_cast<double>(sum)};
+  FoundSoftmax total = {unit.largest, static_cast<double>(sum)};
   if constexpr (!Team::is_alone) {
-    const WarpFound* const found = team.exchange(WarpFound{largest, static_cast<float>(sum), 0, 0});
-    total = merge_softmax<RowSum<T>, Team::most_warps>(found, team.warps());
+    const WarpFound* const found =
+        team.exchange(WarpFound{unit.largest, static_cast<float>(sum), 0, 0});
+    total = merge_softmax<RowSum<T>, Team::most_warps, by_powers>(found, team.warps());
   }
-  const auto finish = [&](const auto& f) {
-#pragma unroll
-    for (float& each : row.v) each = f(each);
-#pragma unroll
-    for (float& each : row.edge) each = f(each);
-  };
   if constexpr (logs) {
-    const float by = log1pf(static_cast<float>(total.sum - 1.0));
-    finish([&](float v) { return (v - total.largest) - by; });
+    const float by = log1pf(static_cast<float>(total.sum - 1.0)) + Unit{total.largest}.log();
+    const float largest = total.largest - moved;
+    row.each([&](float& v) { v = (v - largest) - by; });
   } else {
     float by = 1.0f / static_cast<float>(total.sum);
-    if constexpr (!Team::is_alone) by *= exp_of(largest - total.largest, false);
-    finish([&](float v) { return v * by; });
+    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.largest});
+    row.each([&](float& v) { v *= by; });
   }
 }
 
@@ -129,17 +127,14 @@ __device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& ro
   }
   const NormScale scale = norm_scale(all, count_inverse, epsilon);
   const float shift = fmaf(near - all.near, scale.by, scale.shift);
-#pragma unroll
-  for (float& each : row.v) each = fmaf(each, scale.by, shift);
-#pragma unroll
-  for (float& each : row.edge) each = fmaf(each, scale.by, shift);
+  row.each([&](float& v) { v = fmaf(v, scale.by, shift); });
 }
 
 // What is in `values` becomes y.
-template <bool softmax, class T, int lanes, class Team>
+template <bool softmax, class T, int lanes, class Planes, class Team>
 __device__ __forceinline__ void compute_plain(const Rowwise& p,
                                               PlainValues<softmax, T, lanes>& values,
-                                              const Planes<T>& planes, bool scales,
+                                              const Planes& planes, bool scales,
                                               float count_inverse, Team& team) {
   using Values = PlainValues<softmax, T, lanes>;
   if constexpr (softmax) {
@@ -164,13 +159,39 @@ __device__ __forceinline__ void compute_plain(const Rowwise& p,
   }
 }
 
-// The rows of one team from `row` on, launch.step apart.
-template <bool softmax, class T, int lanes, class Team>
+// Memory moves sectors. Of one that is written in part, the L2 cache fetches the rest when it gives
+// it back, unless it has that by then: short rows with gaps between them ask for it in time, for
+// their first sector or their last.
+__device__ __forceinline__ void ask_for_end(const Rowwise& p, const PlainLaunch& launch, int row,
+                                            bool last) {
+  prefetch_line_to_l2(static_cast<const char*>(p.y) +
+                      std::uint64_t{static_cast<unsigned>(row)} * launch.ldy +
+                      (last ? launch.row_bytes - 1 : 0));
+}
+
+// Rows of one team from `row` on, launch.step apart, before `end`: lanes of a warp go on together,
+// so some of the `turns` may have none.
+template <bool softmax, class T, int lanes, class Planes, class Team>
 __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
-                                                   int row, int end, const PlainPart& part,
-                                                   const Planes<T>& planes, Team& team) {
+                                                   int row, int end, int turns,
+                                                   const PlainPart& part, const Planes& planes,
+                                                   Team& team) {
+  const auto cut_of = [&](const T* x) {
+    if constexpr (softmax || !Planes::is_alike)
+      return cut_row<T>(x, launch.cols);
+    else
+      return planes.cut;
+  };
   PlainLoads<softmax, T, lanes> loads;
-  loads.load(p, launch, part, row, end);
+  const auto load = [&](int next) {
+    if constexpr (Team::is_alone) {
+      if (launch.gaps && part.lane < 2 && next < end) ask_for_end(p, launch, next, part.lane == 1);
+    }
+    loads.load(p, launch, part, next, end, cut_of);
+  };
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  load(row);
   const bool scales = !softmax && launch.scales;
   if (scales) {
     planes.fill(p, launch.plane_packs, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
@@ -178,15 +199,51 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   }
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
-  // Lanes of a warp go on together: the last ones may have no row.
-  const int behind = lanes == warp_lanes ? 0 : static_cast<int>(threadIdx.x) % warp_lanes / lanes;
-  for (; row - behind < end; row += launch.step) {
+#pragma unroll 1
+  for (int turn = 0; turn < turns; ++turn, row += launch.step) {
     PlainValues<softmax, T, lanes> values(loads, part);
-    loads.load(p, launch, part, row + launch.step, end);
+    load(row + launch.step);
     compute_plain(p, values, planes, scales, count_inverse, team);
     values.store(p, launch, row);
   }
 }
+
+template <class T>
+__device__ __forceinline__ RowCut cut_of_row(const Rowwise& p, const PlainLaunch& launch, int row) {
+  return cut_row<T>(
+      static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx,
+      launch.cols);
+}
+
+// A block's rows: every alike-th from the first one on. Of norms all are cut alike.
+template <bool softmax, class T>
+struct BlockRows {
+  int first, end, turns;
+  RowCut cut;
+
+  __device__ __forceinline__ BlockRows(const Rowwise& p, const PlainLaunch& launch) {
+    auto block = static_cast<int>(blockIdx.x);
+    const bool is_long = block < launch.long_blocks;
+    turns = is_long ? launch.long_turns : 1;
+    const int rows = turns * launch.at_once;
+    int before = 0;
+    if (!is_long) {
+      block -= launch.long_blocks;
+      before = launch.long_blocks * launch.long_turns * launch.at_once;
+    }
+    const int of_group = block & (launch.alike - 1);
+    first = before + (block - of_group) * rows + of_group;
+    end = min(launch.rows, first + rows * launch.alike);
+    cut = cut_of_row<T>(p, launch, first);
+  }
+  template <int lanes, class Team>
+  __device__ __forceinline__ void compute(const Rowwise& p, const PlainLaunch& launch, int team_row,
+                                          const PlainPart& part, Team& team) const {
+    compute_plain_rows<softmax, T, lanes>(p, launch, first + team_row * launch.alike, end, turns,
+                                          part, AlikePlanes<T>(0, launch.plane_packs, 0, cut),
+                                          team);
+  }
+};
 
 // A row is some lanes' of a warp, or a warp's.
 template <bool softmax, class T, int lanes>
@@ -194,33 +251,29 @@ __global__ void __launch_bounds__(plain_threads, 2)
     plain_rows_of_lanes(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   const auto thread = static_cast<int>(threadIdx.x);
-  const int first = static_cast<int>(blockIdx.x) * launch.block_rows;
   AloneTeam team;
-  compute_plain_rows<softmax, T, lanes>(
-      p, launch, first + thread / lanes, min(launch.rows, first + launch.block_rows),
-      {0, lanes * plain_packs<T>, thread % lanes, true}, Planes<T>(0, launch.plane_packs, 0), team);
+  BlockRows<softmax, T>(p, launch).template compute<lanes>(
+      p, launch, thread / lanes, {0, lanes * plain_packs<T>, thread % lanes, true}, team);
 }
 
-// A row is some warps' of a block.
+// A row is some warps' of a block. Of two blocks elsewhere than on Hopper registers would spill.
 template <bool softmax, class T>
-__global__ void __launch_bounds__(plain_threads, 2)
+__global__ void __launch_bounds__(plain_threads, has_copy_engine ? 2 : 1)
     plain_rows_of_warps(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   __shared__ FoundInBlock memory;
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int which = warp / launch.warps, of_row = warp % launch.warps;
-  const int first = static_cast<int>(blockIdx.x) * launch.block_rows;
   WarpsTeam team = {&memory, &launch, warp - of_row};
-  compute_plain_rows<softmax, T, warp_lanes>(
-      p, launch, first + which, min(launch.rows, first + launch.block_rows),
-      {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0},
-      Planes<T>(0, launch.plane_packs, 0), team);
+  BlockRows<softmax, T>(p, launch).template compute<warp_lanes>(
+      p, launch, which, {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0}, team);
 }
 
-// A row is all warps' of a cluster.
-template <bool softmax, class T>
-__global__ void __launch_bounds__(plain_cluster_threads, 1)
+// A row is all warps' of a cluster. `alike`: those of one cluster begin alike past a boundary,
+// which holds of no more clusters than a multiple of the ways in which rows begin.
+template <bool softmax, class T, bool alike>
+__global__ void __launch_bounds__(softmax ? plain_sm_threads : plain_cluster_threads, 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine) {
@@ -233,14 +286,19 @@ __global__ void __launch_bounds__(plain_cluster_threads, 1)
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int rank = rank_in_cluster();
-    const int place = rank * launch.warps + warp;
+    const int place = rank * launch.warps + warp, row = cluster_index();
     ClusterWarpsTeam team = {&memory, &launch, place};
-    compute_plain_rows<softmax, T, warp_lanes>(
-        p, launch, cluster_index(), launch.rows,
-        {place * launch.part_packs, launch.part_packs, lane, place == 0},
-        Planes<T>(sizeof(FoundInCluster), launch.plane_packs,
-                  rank * launch.plane_packs * a_pack_of<T>),
-        team);
+    const auto compute = [&](const auto& planes) {
+      compute_plain_rows<softmax, T, warp_lanes>(
+          p, launch, row, launch.rows, (launch.rows - row + launch.step - 1) / launch.step,
+          {place * launch.part_packs, launch.part_packs, lane, place == 0}, planes, team);
+    };
+    constexpr int begin = sizeof(FoundInCluster);
+    const int first = rank * launch.plane_packs * a_pack_of<T>;
+    if constexpr (alike)
+      compute(AlikePlanes<T>(begin, launch.plane_packs, first, cut_of_row<T>(p, launch, row)));
+    else
+      compute(Planes<T, WidePair<T>>(begin, launch.plane_packs, first));
   }
 }
 

@@ -73,22 +73,26 @@ struct Merging {
                                                     const Body& body) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
 #pragma unroll
-    for (int k = 0; k < each; ++k)
+    for (int k = 0; k < each; ++k) {
+      if (k > 0 && k * lanes >= warps) break;
       if (lane + k * lanes < warps) body(found[lane + k * lanes], k);
+    }
   }
 };
-template <class Total, int most>
+template <class Total, int most, bool by_powers>
 __device__ __forceinline__ FoundSoftmax merge_softmax(const WarpFound* found, int warps) {
   using Of = Merging<most>;
-  float largest = -FLT_MAX, sum = 0;
+  using Unit = SoftmaxUnit<by_powers>;
+  Unit unit = {-FLT_MAX};
+  float sum = 0;
   Of::each_total(found, warps, [&](const WarpFound& one, int) {
-    const float both = fmaxf(largest, one.x);
-    sum = sum * exp_of(largest - both, false) + one.y * exp_of(one.x - both, false);
-    largest = both;
+    const Unit both = {fmaxf(unit.largest, one.x)};
+    sum = sum * unit.in(both) + one.y * Unit{one.x}.in(both);
+    unit = both;
   });
-  const float all = combine_lanes(largest, Of::lanes, Larger{});
-  const auto own = static_cast<Total>(sum * exp_of(largest - all, false));
-  return {all, static_cast<double>(combine_lanes(own, Of::lanes, TotalSum{}))};
+  const Unit all = {combine_lanes(unit.largest, Of::lanes, Larger{})};
+  const auto own = static_cast<Total>(sum * unit.in(all));
+  return {all.largest, static_cast<double>(combine_lanes(own, Of::lanes, TotalSum{}))};
 }
 template <class Total, int most>
 __device__ __forceinline__ FoundNorm<Total> merge_norm(const WarpFound* found, int warps,
@@ -107,7 +111,9 @@ __device__ __forceinline__ FoundNorm<Total> merge_norm(const WarpFound* found, i
   float rest = 0;
   Total squares = 0;
 #pragma unroll
-  for (const WarpFound& one : own) {
+  for (int k = 0; k < Of::each; ++k) {
+    if (k > 0 && k * Of::lanes >= warps) break;
+    const WarpFound& one = own[k];
     const float apart = one.w == 0 ? 0.0f : one.x - near, moved = one.w * apart;
     rest += one.y + moved;
     squares += static_cast<Total>(one.z) + static_cast<Total>(apart * (2 * one.y + moved));

@@ -1,6 +1,8 @@
 // A thread's part of a plain row: its packs and edges as they were loaded, and as values.
 #pragma once
 
+#include <cfloat>
+
 #include "rowwise/pack_steps.hpp"
 #include "rowwise/warp_teams.hpp"
 
@@ -33,17 +35,21 @@ struct PlainLoads {
                                            : sizeof(T) == 4             ? 0xFF800000u
                                            : std::is_same_v<T, float16> ? 0xFC00FC00u
                                                                         : 0xFF80FF80u;
-  RowCut cut;  // {0, 0, 0} where there is no row
+  bool exists;  // a row that is not past the last one
+  RowCut cut;
   uint4 raw[packs];
   std::uint32_t edge[edges];
 
+  // cut_of(row's address) is its cut.
+  template <class CutOf>
   __device__ __forceinline__ void load(const Rowwise& p, const PlainLaunch& launch,
-                                       const PlainPart& part, int row, int end) {
+                                       const PlainPart& part, int row, int end,
+                                       const CutOf& cut_of) {
     const auto* const x = reinterpret_cast<const T*>(
         static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx);
-    cut = {0, 0, 0};
-    if (row < end) cut = cut_row<T>(x, launch.cols);
-    const int left = min(cut.packs - part.warp_first, part.most);
+    exists = row < end;
+    cut = cut_of(x);
+    const int left = packs_of(part);
     const auto* const from =
         reinterpret_cast<const uint4*>(x + cut.head) + (part.warp_first + part.lane);
 #pragma unroll
@@ -55,8 +61,14 @@ struct PlainLoads {
     for (int k = 0; k < edges; ++k) {
       edge[k] = nothing;
       const int i = part.lane + k * lanes;
-      if (part.has_edges && i < cut.edges) edge[k] = bits_of_element(x + cut.template edge<T>(i));
+      if (exists && part.has_edges && i < cut.edges)
+        edge[k] = bits_of_element(x + cut.template edge<T>(i));
     }
+  }
+
+  // Of the warp.
+  __device__ __forceinline__ int packs_of(const PlainPart& part) const {
+    return exists ? min(cut.packs - part.warp_first, part.most) : 0;
   }
 
  private:
@@ -75,12 +87,13 @@ struct PlainValues {
   static constexpr int a_pack = a_pack_of<T>, packs = Loads::packs, edges = Loads::edges;
   float v[packs * a_pack];
   float edge[edges];
+  bool exists;
   RowCut cut;
   PlainPart part;
   int left;  // packs of the warp
 
   __device__ __forceinline__ PlainValues(const Loads& loads, const PlainPart& part_)
-      : cut(loads.cut), part(part_), left(min(cut.packs - part.warp_first, part.most)) {
+      : exists(loads.exists), cut(loads.cut), part(part_), left(loads.packs_of(part)) {
 #pragma unroll
     for (int k = 0; k < packs; ++k) unpack(loads.raw[k], T{}, v + k * a_pack);
 #pragma unroll
@@ -92,11 +105,31 @@ struct PlainValues {
     }
   }
 
+  template <class Body>
+  __device__ __forceinline__ void each(const Body& body) {
+#pragma unroll
+    for (float& value : v) body(value);
+#pragma unroll
+    for (float& value : edge) body(value);
+  }
   // Of the thread, and of any lane: what no lane has is passed over.
   __device__ __forceinline__ bool has(int k) const { return part.lane + k * lanes < left; }
   __device__ __forceinline__ bool any_has(int k) const { return k == 0 || k * lanes < left; }
   __device__ __forceinline__ bool has_edge(int k) const {
-    return part.has_edges && part.lane + k * lanes < cut.edges;
+    return exists && part.has_edges && part.lane + k * lanes < cut.edges;
+  }
+  // Of a softmax's values, at least the smallest number.
+  __device__ __forceinline__ float largest() const {
+    float largest = -FLT_MAX;
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      if (!any_has(k)) continue;
+#pragma unroll
+      for (int w = 0; w < a_pack; ++w) largest = fmaxf(largest, v[k * a_pack + w]);
+    }
+#pragma unroll
+    for (float each : edge) largest = fmaxf(largest, each);
+    return largest;
   }
   // Elements that the warp, or its lanes of the row, have.
   __device__ __forceinline__ int count() const {

@@ -44,6 +44,8 @@ struct Rowwise {
   void* y = nullptr;
   std::int64_t ldy = 0, step_y = 1;
 
+  // A norm with gamma or beta.
+  bool scales() const { return is_norm(op) && (gamma != nullptr || beta != nullptr); }
   double elements() const { return static_cast<double>(rows) * static_cast<double>(cols); }
   // One read of x and of the residual, one write of y and of the sum.
   double bytes() const {

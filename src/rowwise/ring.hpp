@@ -23,6 +23,15 @@
 
 namespace KW_TARGET::rowwise {
 
+// A ring has room for more rows where gamma and beta take less.
+template <class T>
+using RingPlanes = Planes<T, std::conditional_t<sizeof(T) == 2, NarrowPair<T>, WidePair<T>>>;
+// Host: their bytes.
+inline std::size_t ring_plane_bytes(int packs, DataType type) {
+  return type == DataType::float32 ? planes_bytes<float, WidePair<float>>(packs)
+                                   : planes_bytes<float16, NarrowPair<float16>>(packs);
+}
+
 template <bool softmax, class T>
 __device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPlan& plan,
                                                  RingMemory& shared, int thread) {
@@ -50,7 +59,7 @@ __device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPla
 // finish(v) makes y of the values v, but for gamma and beta.
 template <bool scales, class T, class Finish>
 __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, ring_writers>& row,
-                                            const RingEdge<T>& edge, const Planes<T>& planes,
+                                            const RingEdge<T>& edge, const RingPlanes<T>& planes,
                                             const Finish& finish) {
   using Values = RingValues<T, ring_writers>;
   constexpr int a_pack = Values::a_pack;
@@ -77,7 +86,7 @@ __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, r
 
 template <bool softmax, class T>
 __device__ __forceinline__ void write_row(const Rowwise& p, const RingRow<T, ring_writers>& row,
-                                          const RingEdge<T>& edge, const Planes<T>& planes,
+                                          const RingEdge<T>& edge, const RingPlanes<T>& planes,
                                           const RingTotal& total) {
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax) {
@@ -104,7 +113,7 @@ template <bool softmax, class T>
 __device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingPlan& plan,
                                                 RingMemory& shared, int thread) {
   RingPlace place;
-  Planes<T> planes(ring_planes_begin(plan), plan.plane_packs, 0);
+  RingPlanes<T> planes(ring_planes_begin(plan), plan.plane_packs, 0);
   each_ring_turn(
       plan,
       [&](const RingPhase& phase, const RingSeat& seat) {

@@ -21,7 +21,7 @@ class RingChoice {
         blocks_(device.kind == DeviceKind::host_simt ? std::min(device.sm_count, most_side_by_side)
                                                      : std::min(device.sm_count, ring_most_blocks)),
         shared_bytes_(static_cast<std::int64_t>(device.shared_bytes_per_block_optin)),
-        scales_(is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr)) {}
+        scales_(p.scales()) {}
 
   // Teams of `first` blocks for whole rounds, of `rest` for what is left; nothing where a slice
   // does not fit.
@@ -36,7 +36,8 @@ class RingChoice {
     std::int64_t most = slice_packs(first);
     if (left > 0) most = std::max(most, slice_packs(rest));
     if (scales_) plan.plane_packs = static_cast<int>(most);
-    const std::int64_t planes = scales_ ? plane_bytes(plan.plane_packs) : 0;
+    const std::int64_t planes =
+        scales_ ? static_cast<std::int64_t>(ring_plane_bytes(plan.plane_packs, p_.type)) : 0;
     const std::int64_t pieces = ceil_div(most, std::int64_t{ring_most_piece});
     plan.piece = static_cast<int>(ceil_div(ceil_div(most, pieces), std::int64_t{8}) * 8);
     const std::int64_t room = shared_bytes_ - ring_pieces_begin - planes;
@@ -90,10 +91,6 @@ class RingChoice {
   std::int64_t slice_packs(int blocks) const {
     return blocks == 1 ? p_.cols / a_pack_ : ceil_div(least_packs_, std::int64_t{blocks}) + 1;
   }
-  std::int64_t plane_bytes(int packs) const {
-    return static_cast<std::int64_t>(p_.type == DataType::float32 ? planes_bytes<float>(packs)
-                                                                  : planes_bytes<float16>(packs));
-  }
   void set_phase(RingPhase* phase, std::int64_t first, std::int64_t end, int blocks, int ticket,
                  int found) const {
     const std::int64_t teams = std::min<std::int64_t>(blocks_ / blocks, end - first);
@@ -115,7 +112,10 @@ class RingChoice {
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
-    return moved + ring_row_ns + wait / std::max(held - 0.5, 0.1);
+    const double row = !is_norm(p_.op) ? ring_softmax_row_ns
+                       : a_pack_ == 4  ? ring_norm_row_of_4_ns
+                                       : ring_norm_row_of_2_ns;
+    return moved + row + wait / std::max(held - 0.5, 0.1);
   }
 
   Rowwise p_;
@@ -130,9 +130,7 @@ inline int grid_of(const RingPlan& plan) {
   return std::max(of(plan.phases[0]), of(plan.phases[1]));
 }
 inline std::size_t shared_bytes_of(const RingPlan& plan, DataType type) {
-  const std::size_t planes = plan.plane_packs == 0       ? 0
-                             : type == DataType::float32 ? planes_bytes<float>(plan.plane_packs)
-                                                         : planes_bytes<float16>(plan.plane_packs);
+  const std::size_t planes = plan.plane_packs == 0 ? 0 : ring_plane_bytes(plan.plane_packs, type);
   return static_cast<std::size_t>(ring_planes_begin(plan)) + planes;
 }
 inline std::size_t given_bytes_of(const RingPlan& plan) {

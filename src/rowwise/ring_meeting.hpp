@@ -26,7 +26,7 @@ struct RingFound {
   __device__ __forceinline__ RingFound(const WarpFound* found, int count, bool centers,
                                        float count_inverse) {
     if constexpr (softmax)
-      of_softmax = merge_softmax<double, most>(found, count);
+      of_softmax = merge_softmax<double, most, false>(found, count);
     else
       of_norm = merge_norm<double, most>(found, count, centers, count_inverse);
   }

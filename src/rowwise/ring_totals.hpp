@@ -1,9 +1,9 @@
 // What the threads that find totals do with a slice in the ring, piece by piece.
 //
 // Softmax     Each thread has its own largest value so far, and the sum of exponentials from there.
-// Norms       A piece's values of a thread have a mean, and differences to it; the sums of these
-//             become those about the thread's first mean, in double: so nothing that is large
-//             beside the deviation is rounded in float.
+// Norms       A thread takes differences to the mean of its piece before, at first to that of a
+//             pack; the sums of these become those about the first one, in double: so little that
+//             is large beside the deviation is rounded in float, wherever the mean wanders.
 #pragma once
 
 #include "rowwise/ring_memory.hpp"
@@ -37,6 +37,19 @@ __device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_find
   return {of_warp, static_cast<float>(combine_lanes(sum, warp_lanes, TotalSum{})), 0, 0};
 }
 
+// Of 16-bit types in float, in chains of a few.
+template <class Total, int values>
+__device__ __forceinline__ Total squares_of(const float (&v)[values]) {
+  if constexpr (sizeof(Total) == sizeof(double)) {
+    return sum_of_any<Total, values>([&](int i) { return v[i] * v[i]; });
+  } else {
+    float sums[4] = {v[0] * v[0], v[1] * v[1], v[2] * v[2], v[3] * v[3]};
+#pragma unroll
+    for (int i = 4; i < values; ++i) sums[i % 4] = fmaf(v[i], v[i], sums[i % 4]);
+    return sum_of_four(sums);
+  }
+}
+
 // Sums about `near`, which may be moved.
 struct SumsAbout {
   float near;
@@ -58,6 +71,7 @@ __device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders
   using Values = RingValues<T, ring_finders>;
   constexpr int a_pack = Values::a_pack;
   SumsAbout all = {0, 0, 0, 0};
+  float near = 0;
   row.each_piece(0.0f, [&](Values& values, int, int) {
     auto& v = values.v;
     int packs = 0;
@@ -65,19 +79,25 @@ __device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders
     for (int k = 0; k < Values::each; ++k) packs += values.has(k * a_pack) ? 1 : 0;
     SumsAbout piece = {0, 0, 0, packs * a_pack};
     if constexpr (centers) {
-      piece.near = float_sum(v) *
-                   (packs == Values::each
-                        ? 1.0f / Values::count
-                        : about_reciprocal(static_cast<float>(piece.count > 0 ? piece.count : 1)));
+      if (all.count == 0) {
+        near = tree_of<a_pack>([&](int w) { return v[w]; }) * (1.0f / a_pack);
+        all.near = near;
+      }
 #pragma unroll
-      for (int i = 0; i < Values::count; ++i) v[i] -= values.has(i) ? piece.near : 0.0f;
-      piece.rest = static_cast<double>(float_sum(v));
+      for (int k = 0; k < Values::each; ++k) {
+        const float from = values.has(k * a_pack) ? near : 0.0f;
+#pragma unroll
+        for (int w = 0; w < a_pack; ++w) v[k * a_pack + w] -= from;
+      }
+      const float rest = float_sum(v);
+      piece.near = near;
+      piece.rest = static_cast<double>(rest);
+      near += rest * (packs == Values::each
+                          ? 1.0f / Values::count
+                          : about_reciprocal(static_cast<float>(packs > 0 ? piece.count : 1)));
     }
-    piece.squares = sum_of_any<double, Values::count>([&](int i) { return v[i] * v[i]; });
-    if constexpr (centers) {
-      if (all.count == 0) all.near = piece.near;
-      piece.move_to(all.near);
-    }
+    piece.squares = static_cast<double>(squares_of<RowSum<T>>(v));
+    if constexpr (centers) piece.move_to(all.near);
     all = {all.near, all.rest + piece.rest, all.squares + piece.squares, all.count + piece.count};
   });
   if (has_edge) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 
 #include "gpu/clusters_at_once.hpp"
 #include "rowwise/gpu_kernels.hpp"
@@ -41,13 +42,15 @@ PlainCut plain_cut(const Rowwise& p, const Device& device) {
   // Blocks of which two share a multiprocessor, else those that have one to themselves.
   for (int blocks = 1; blocks <= most_blocks; blocks *= 2) {
     const PlainCut cut = cut_of(blocks);
-    if (cut.warps <= (blocks > 1 ? most_warps(blocks) / 2 : most_warps(blocks))) return cut;
+    const int most = blocks > 1      ? most_warps(blocks) / 2
+                     : is_wide       ? most_warps(1)
+                     : is_norm(p.op) ? plain_norm_most_warps_of_2
+                                     : plain_softmax_most_warps_of_2;
+    if (cut.warps <= most) return cut;
   }
   const PlainCut cut = cut_of(most_blocks);
   return cut.warps <= most_warps(most_blocks) ? cut : PlainCut{};
 }
-
-bool scales(const Rowwise& p) { return is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr); }
 
 // Packs of a block's planes.
 int plane_packs(const Rowwise& p, const PlainCut& cut) {
@@ -58,14 +61,19 @@ int plane_packs(const Rowwise& p, const PlainCut& cut) {
 // Of a block: its planes, and before them what a cluster's warps found.
 std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut) {
   const std::size_t found = cut.blocks > 1 ? sizeof(rowwise::FoundInCluster) : 0;
-  if (!scales(p)) return found;
+  if (!p.scales()) return found;
   const int packs = plane_packs(p, cut);
-  return found + (p.type == DataType::float32 ? rowwise::planes_bytes<float>(packs)
-                                              : rowwise::planes_bytes<float16>(packs));
+  const auto of = [&](auto element) {
+    using T = decltype(element);
+    // Either form of planes that a cluster may have.
+    const std::size_t any = rowwise::planes_bytes<T, rowwise::WidePair<T>>(packs);
+    return cut.blocks > 1 ? any : rowwise::AlikePlanes<T>::bytes(packs);
+  };
+  return found + (p.type == DataType::float32 ? of(float{}) : of(float16{}));
 }
 
-// Rows of a block: at once, and one after the other; of few rows fewer, so that all
-// multiprocessors have some.
+// Rows of a block at once, and of one with several one after the other; of few rows fewer, so that
+// all multiprocessors have some.
 struct PlainBlock {
   int threads;
   std::int64_t rows_at_once, rows;
@@ -79,7 +87,7 @@ const PlainRows& rows_of(const std::array<PlainRows, count>& table, std::int64_t
 const PlainRows& plain_rows_of(const Rowwise& p) {
   const auto size = static_cast<std::int64_t>(size_of(p.type));
   const std::int64_t bytes = p.cols * size;
-  if (scales(p))
+  if (p.scales())
     return size == 4 ? rows_of(plain_norm_of_4, bytes) : rows_of(plain_norm_of_2, bytes);
   return size == 4 ? rows_of(plain_softmax_of_4, bytes) : rows_of(plain_softmax_of_2, bytes);
 }
@@ -103,6 +111,31 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
   return block;
 }
 
+// Rows of norms that begin alike past a boundary are so far apart.
+int rows_alike(const Rowwise& p) {
+  if (!is_norm(p.op)) return 1;
+  const std::int64_t past =
+      p.ldx * static_cast<std::int64_t>(size_of(p.type)) % rowwise::pack_bytes;
+  return static_cast<int>(rowwise::pack_bytes / std::gcd<std::int64_t>(rowwise::pack_bytes, past));
+}
+
+// Blocks that have some rows one after the other, but for the last ones: those have one each, so
+// that multiprocessors come to an end together.
+void cut_into_blocks(const Rowwise& p, const Device& device, const PlainBlock& block,
+                     rowwise::PlainLaunch* launch, std::int64_t* blocks) {
+  launch->alike = rows_alike(p);
+  launch->step = static_cast<int>(block.rows_at_once) * launch->alike;
+  launch->at_once = static_cast<int>(block.rows_at_once);
+  launch->long_turns = static_cast<int>(block.rows / block.rows_at_once);
+  const std::int64_t at_once = device.sm_count * std::int64_t{plain_sm_threads / block.threads};
+  const std::int64_t last = at_once * block.rows / plain_last_blocks;
+  const std::int64_t group = block.rows * launch->alike;
+  const std::int64_t groups = std::max<std::int64_t>(p.rows - last, 0) / group;
+  launch->long_blocks = static_cast<int>(groups * launch->alike);
+  const std::int64_t short_group = block.rows_at_once * launch->alike;
+  *blocks = launch->long_blocks + ceil_div(p.rows - groups * group, short_group) * launch->alike;
+}
+
 template <class T>
 rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
   const auto bytes = [](std::int64_t elements) {
@@ -110,21 +143,26 @@ rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
   };
   return {cut.warps,
           cut.blocks,
-          scales(p),
+          p.scales(),
+          p.ldy != p.cols && p.x != p.y,
           static_cast<int>(p.rows),
           static_cast<int>(p.cols),
           1,
           1,
+          0,
+          1,
+          1,
           bytes(p.ldx),
           bytes(p.ldy),
+          bytes(p.cols),
           plane_packs(p, cut),
           cut.part_packs};
 }
 
-// Clusters stay: as many as run at once, a cluster at least, and none that waits for others to end.
-template <bool softmax, class T>
-Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut, Stream stream) {
-  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T>;
+// Clusters stay: as many as run at once, and none that waits for others to end.
+template <bool softmax, class T, bool alike>
+Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
+  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike>;
   gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
                               .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
                               .shared_bytes = plain_shared_bytes(p, cut),
@@ -133,12 +171,17 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
   int clusters = 0;
   Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);
   if (!asked.ok()) return asked;
-  const int by_threads = plain_sm_threads / (cut.warps * warp_lanes);
-  const std::int64_t most =
-      std::min<std::int64_t>(p.rows, std::int64_t{device.sm_count} * std::max(by_threads, 1));
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
-  plain.step = std::clamp(clusters, 1, static_cast<int>(most));
-  config.grid = dim3(static_cast<unsigned>(plain.step * cut.blocks));
+  plain.step = std::max(clusters, 1);
+  if constexpr (alike) {
+    // A few may have no row; where those would be many, rows lie anyhow.
+    const int even = plain.step / rows_alike(p) * rows_alike(p);
+    if (plain.step - even > plain.step / plain_least_even)
+      return launch_clusters<softmax, T, false>(p, cut, stream);
+    plain.step = even;
+  }
+  config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(plain.step, p.rows)) *
+                     static_cast<unsigned>(cut.blocks));
   return gpu::launch(kernel, config, p, plain);
 }
 
@@ -146,17 +189,17 @@ template <bool softmax, class T>
 Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
   if constexpr (gpu::has_nvidia_kernels) {
-    if (cut.blocks > 1) return launch_clusters<softmax, T>(p, device, cut, stream);
+    if (cut.blocks > 1) return launch_clusters<softmax, T, !softmax>(p, cut, stream);
   }
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
-  plain.step = static_cast<int>(block.rows_at_once);
-  plain.block_rows = static_cast<int>(block.rows);
-  const gpu::LaunchConfig config = {
-      .grid = dim3(static_cast<unsigned>(ceil_div(p.rows, block.rows))),
-      .block = dim3(static_cast<unsigned>(block.threads)),
-      .shared_bytes = plain_shared_bytes(p, cut),
-      .stream = stream};
+  std::int64_t blocks = 0;
+  cut_into_blocks(p, device, block, &plain, &blocks);
+  const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(blocks)),
+                                    .block = dim3(static_cast<unsigned>(block.threads)),
+                                    .shared_bytes = plain_shared_bytes(p, cut),
+                                    .stream = stream,
+                                    .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
   if (cut.lanes == 8)
     return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, 8>, config, p, plain);
@@ -170,10 +213,8 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
   const auto size = static_cast<std::int64_t>(size_of(p.type));
-  const std::int64_t most = !is_norm(p.op) ? plain_softmax_most_bytes
-                            : size == 4    ? plain_norm_of_4_most_bytes
-                                           : plain_norm_of_2_most_bytes;
-  if (device.compute_capability == 90 && gpu::has_nvidia_kernels && p.cols * size > most)
+  if (device.compute_capability == 90 && gpu::has_nvidia_kernels && is_softmax(p.op) && size == 2 &&
+      p.cols * size > plain_softmax_of_2_most_bytes)
     return false;
   const PlainCut cut = plain_cut(p, device);
   constexpr std::size_t reserved = 2048;

@@ -21,7 +21,7 @@ std::size_t team_of(const Rowwise& p) {
 
 std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch) {
   return static_cast<std::size_t>(launch.pairs_bytes) +
-         static_cast<std::size_t>(launch.stage_bytes) * rowwise::tile_warps * rowwise::tile_stages;
+         static_cast<std::size_t>(launch.stage_bytes) * rowwise::tile_warps;
 }
 
 // Whole rows, as many as go at once or some times that; of few rows fewer, so that all warps have
@@ -38,9 +38,7 @@ rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, const Ti
   launch.row_bytes = static_cast<int>(p.cols * size);
   launch.tile_rows = static_cast<int>(rows);
   launch.tiles = static_cast<int>(ceil_div(p.rows, rows));
-  launch.block_tiles = rowwise::tile_warps * tile_of_warp;
-  const bool scales = is_norm(p.op) && (p.gamma != nullptr || p.beta != nullptr);
-  if (scales) launch.pairs_bytes = static_cast<int>(ceil_div(p.cols, std::int64_t{2}) * 16);
+  if (p.scales()) launch.pairs_bytes = static_cast<int>(ceil_div(p.cols, std::int64_t{2}) * 16);
   // Wherever a tile begins past a boundary.
   const std::int64_t bytes = rows * p.cols * size + rowwise::pack_bytes;
   launch.stage_bytes =
@@ -52,10 +50,11 @@ template <bool softmax, class T, int lanes, int values>
 Status launch_tiles(const Rowwise& p, const rowwise::TileLaunch& launch, Stream stream) {
   return gpu::launch(
       rowwise::tile_rows<softmax, T, lanes, values>,
-      {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, launch.block_tiles))),
+      {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, rowwise::tile_warps))),
        .block = dim3(tile_threads),
        .shared_bytes = tile_shared_bytes(launch),
-       .stream = stream},
+       .stream = stream,
+       .overlap = true},
       p, launch);
 }
 

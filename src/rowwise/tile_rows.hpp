@@ -1,16 +1,16 @@
 // Short plain rows: tiles of some whole rows through shared memory, a warp alone with each.
 //
 // Idea        A tile is one piece of memory, wherever its rows begin in it: the copy engine brings
-//             it, and 16 bytes a lane take it away. A warp that has several gets the next one while
-//             it computes; tuning.hpp gives it one, as other warps hide more. In shared memory a
-//             row's elements go round its lanes, one by one, so that rows of any length cost what
-//             their elements cost: no row has a head or an end of its own.
+//             it, and 16 bytes a lane take it away. A warp has one: other warps hide its way. In
+//             shared memory a row's elements go round its lanes, one by one, so that rows of any
+//             length cost what their elements cost: no row has a head or an end of its own.
 // Edges       Of a tile, as packs.hpp has them of a row: a lane each.
 // Norms       Pairs of gamma and beta are in shared memory.
 // Limits      Short rows of which one begins where another ends, of x and of y.
 #pragma once
 
 #include "device/bulk_copy.hpp"
+#include "device/overlap.hpp"
 #include "rowwise/plain_totals.hpp"
 
 namespace KW_TARGET::rowwise {
@@ -18,13 +18,12 @@ namespace KW_TARGET::rowwise {
 struct TileLaunch {
   int rows, cols, row_bytes;
   int tile_rows;
-  int tiles, block_tiles;
+  int tiles;
   int stage_bytes;
   int pairs_bytes;  // of gamma and beta; 0: there are none
 };
 
 constexpr int tile_warps = tile_threads / warp_lanes;
-constexpr int tile_stages = 2;
 
 // Where a tile's bytes are.
 struct TilePiece {
@@ -169,51 +168,41 @@ __device__ __forceinline__ void compute_tile(const Rowwise& p, const TileLaunch&
   }
 }
 
-// A warp's part of the launch: its stages, and its tiles one after the other.
+// A warp's tile, and its place in shared memory.
 template <class T>
 struct TileWarp {
   static constexpr int size = static_cast<int>(sizeof(T));
   const Rowwise& p;
-  const TileLaunch& launch;
-  Mbarrier* full;  // of each stage
-  int stages;      // in dynamic shared memory
+  TilePiece piece;
+  int at;  // in dynamic shared memory: of a boundary, beyond which the tile is as far as in memory
   int lane;
 
-  __device__ __forceinline__ TilePiece piece(int tile) const { return piece_of(p.x, launch, tile); }
-  __device__ __forceinline__ int at(int stage) const { return stages + stage * launch.stage_bytes; }
-  // Starts to bring a tile, and returns this lane's edge of it.
-  __device__ __forceinline__ T load(int tile, int stage, int end) const {
-    T edge = {};
-    if (tile >= end) return edge;
-    const TilePiece of = piece(tile);
-    const char* const from = static_cast<const char*>(p.x) + of.first * launch.row_bytes;
-    if (lane * size < of.edge_bytes())
-      edge = *reinterpret_cast<const T*>(from + of.edge(lane * size));
-    if (lane != 0) return edge;
-    const auto bytes = static_cast<unsigned>(of.packs * pack_bytes);
-    mbarrier_arrive_expecting(&full[stage], bytes);
+  __device__ __forceinline__ bool has_edge() const { return lane * size < piece.edge_bytes(); }
+  __device__ __forceinline__ int edge() const { return piece.edge(lane * size); }
+  // Starts to bring the tile, and returns this lane's edge of it.
+  __device__ __forceinline__ T load(Mbarrier* full, int row_bytes) const {
+    const char* const from = static_cast<const char*>(p.x) + piece.first * row_bytes;
+    T own = {};
+    if (has_edge()) own = *reinterpret_cast<const T*>(from + edge());
+    if (lane != 0) return own;
+    const auto bytes = static_cast<unsigned>(piece.packs * pack_bytes);
+    mbarrier_arrive_expecting(full, bytes);
     if (bytes > 0)
-      bulk_copy(&tile_shared<char>(at(stage) + of.past + of.head), from + of.head, bytes,
-                &full[stage]);
-    return edge;
+      bulk_copy(&tile_shared<char>(at + piece.past + piece.head), from + piece.head, bytes, full);
+    return own;
   }
-  __device__ __forceinline__ void keep_edge(int tile, int stage, T edge) const {
-    const TilePiece of = piece(tile);
-    if (lane * size < of.edge_bytes())
-      tile_shared<T>(at(stage) + of.past + of.edge(lane * size)) = edge;
+  __device__ __forceinline__ void keep_edge(T own) const {
+    if (has_edge()) tile_shared<T>(at + piece.past + edge()) = own;
   }
   // Of y; it lies as x does past a boundary.
-  __device__ __forceinline__ void write(int tile, int stage) const {
-    const TilePiece of = piece(tile);
-    const int from = at(stage) + of.past;
-    char* const y = static_cast<char*>(p.y) + of.first * launch.row_bytes;
-    auto* const to = reinterpret_cast<uint4*>(y + of.head);
+  __device__ __forceinline__ void write(int row_bytes) const {
+    const int from = at + piece.past;
+    char* const y = static_cast<char*>(p.y) + piece.first * row_bytes;
+    auto* const to = reinterpret_cast<uint4*>(y + piece.head);
 #pragma unroll 2
-    for (int i = lane; i < of.packs; i += warp_lanes)
-      to[i] = tile_shared<const uint4>(from + of.head + i * pack_bytes);
-    if (lane * size >= of.edge_bytes()) return;
-    const int edge = of.edge(lane * size);
-    *reinterpret_cast<T*>(y + edge) = tile_shared<const T>(from + edge);
+    for (int i = lane; i < piece.packs; i += warp_lanes)
+      to[i] = tile_shared<const uint4>(from + piece.head + i * pack_bytes);
+    if (has_edge()) *reinterpret_cast<T*>(y + edge()) = tile_shared<const T>(from + edge());
   }
 };
 
@@ -231,40 +220,32 @@ __global__ void __launch_bounds__(tile_threads, tile_blocks)
     tile_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    __shared__ Mbarrier full[tile_warps][tile_stages];
+    __shared__ Mbarrier full[tile_warps];
     const int index = static_cast<int>(threadIdx.x) / warp_lanes;
-    const TileWarp<T> warp = {p, launch, full[index],
-                              launch.pairs_bytes + index * tile_stages * launch.stage_bytes,
-                              static_cast<int>(threadIdx.x) % warp_lanes};
-    if (warp.lane == 0) {
-      for (int stage = 0; stage < tile_stages; ++stage) mbarrier_init(&warp.full[stage], 1);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    if (lane == 0) {
+      mbarrier_init(&full[index], 1);
       mbarrier_init_is_done();
     }
     __syncwarp();
-    int tile = static_cast<int>(blockIdx.x) * launch.block_tiles + index;
-    const int end = min(launch.tiles, static_cast<int>(blockIdx.x + 1) * launch.block_tiles);
-    T edge = warp.load(tile, 0, end);
+    const int tile = static_cast<int>(blockIdx.x) * tile_warps + index;
+    const TileWarp<T> warp = {p, piece_of(p.x, launch, tile),
+                              launch.pairs_bytes + index * launch.stage_bytes, lane};
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    const bool has_tile = tile < launch.tiles;
+    const T edge = has_tile ? warp.load(&full[index], launch.row_bytes) : T{};
     if (!softmax && launch.pairs_bytes > 0) {
       fill_pairs<T>(p, launch.cols);
       __syncthreads();
     }
-    unsigned turn = 0;
-#pragma unroll 1
-    for (; tile < end; tile += tile_warps, ++turn) {
-      const int stage = static_cast<int>(turn % tile_stages);
-      const T next_edge =
-          warp.load(tile + tile_warps, static_cast<int>((turn + 1) % tile_stages), end);
-      warp.keep_edge(tile, stage, edge);
-      edge = next_edge;
-      mbarrier_wait(&warp.full[stage], turn / tile_stages % 2);
-      __syncwarp();
-      const TilePiece piece = warp.piece(tile);
-      compute_tile<softmax, T, lanes, values>(p, launch, piece.rows, warp.at(stage) + piece.past);
-      __syncwarp();
-      warp.write(tile, stage);
-      shared_writes_before_copies();
-      __syncwarp();
-    }
+    if (!has_tile) return;
+    warp.keep_edge(edge);
+    mbarrier_wait(&full[index], 0);
+    __syncwarp();
+    compute_tile<softmax, T, lanes, values>(p, launch, warp.piece.rows, warp.at + warp.piece.past);
+    __syncwarp();
+    warp.write(launch.row_bytes);
   }
 }
 

@@ -28,10 +28,13 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 
 // Plain rows (plain_rows.hpp). A thread has so many packs of 16 bytes; a row has as many warps as
 // hold it, or lanes of one; more warps than a block has are those of a cluster.
-inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 3;
+inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 4;
 inline constexpr int plain_threads = 384;          // of a block, at most
 inline constexpr int plain_cluster_threads = 640;  // likewise, of a cluster: half of them, or all
-inline constexpr int plain_sm_threads = 768;       // of a multiprocessor, where clusters stay
+inline constexpr int plain_sm_threads = 768;       // for which a multiprocessor has registers
+// Warps of a block, where clusters follow. Long rows' blocks fill large planes for a few of them.
+inline constexpr int plain_softmax_most_warps_of_2 = 8, plain_norm_most_warps_of_2 = 4;
+inline constexpr int plain_least_even = 16;  // clusters of which one may be left out
 inline constexpr int plain_least_lanes = 8;
 inline constexpr int plain_most_blocks = 8;     // of a cluster
 inline constexpr int plain_lane_threads = 128;  // of a block whose rows are lanes' of a warp
@@ -44,23 +47,24 @@ struct PlainRows {
   int of_lanes, of_warps, warp_threads;
 };
 inline constexpr std::int64_t plain_any_bytes = std::int64_t{1} << 40;
-inline constexpr std::array<PlainRows, 1> plain_softmax_of_4 = {{{plain_any_bytes, 1, 1, 256}}};
-inline constexpr std::array<PlainRows, 2> plain_softmax_of_2 = {
-    {{512, 2, 2, 384}, {plain_any_bytes, 1, 2, 384}}};
+inline constexpr std::array<PlainRows, 2> plain_softmax_of_4 = {
+    {{1024, 1, 1, 256}, {plain_any_bytes, 2, 2, 256}}};
+inline constexpr std::array<PlainRows, 1> plain_softmax_of_2 = {{{plain_any_bytes, 4, 4, 192}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
-    {{8192, 1, 2, 384}, {plain_any_bytes, 1, 4, 384}}};
+    {{1024, 2, 2, 384}, {plain_any_bytes, 4, 4, 384}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
-    {{1024, 4, 4, 384}, {plain_any_bytes, 1, 4, 384}}};
-// Longer rows are for rings, where those are.
-inline constexpr std::int64_t plain_softmax_most_bytes = 128 << 10;
-inline constexpr std::int64_t plain_norm_of_4_most_bytes = 16 << 10;
-inline constexpr std::int64_t plain_norm_of_2_most_bytes = 40 << 10;
+    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 8, 384}}};
+// The last blocks have a row each: so many as share the work of a quarter of those that run at
+// once.
+inline constexpr int plain_last_blocks = 4;
+// Longer rows of a softmax of 16-bit types are for rings, where those are; all others as far as a
+// cluster holds them.
+inline constexpr std::int64_t plain_softmax_of_2_most_bytes = 256 << 10;
 
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
 // what a lane has of it.
 inline constexpr int tile_threads = 256, tile_bytes = 2048;
 inline constexpr int tile_blocks = 4;        // of a multiprocessor
-inline constexpr int tile_of_warp = 1;       // one after the other
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
 struct TileTeam {
   int lanes, values;
@@ -78,10 +82,12 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // What a row of a team costs: its bytes, at so many a nanosecond of the device or of a
 // multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
 // the way from its first byte to the room that its last one leaves, alone and in a team. And
-// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100: what they choose is
-// within 1 % of the best team on average.
+// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100, the times of norms'
+// rows to those of 17 on an H200 that no cluster holds.
 inline constexpr double ring_device_gbs = 3900, ring_sm_gbs = 32;
-inline constexpr double ring_row_ns = 700, ring_alone_ns = 4000, ring_team_ns = 12000;
+inline constexpr double ring_softmax_row_ns = 700;
+inline constexpr double ring_norm_row_of_4_ns = 1600, ring_norm_row_of_2_ns = 2000;
+inline constexpr double ring_alone_ns = 4000, ring_team_ns = 12000;
 inline constexpr double ring_planes_ns = 2000;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.

@@ -26,12 +26,16 @@ struct PlainLaunch {
   int warps;    // of a row and block; 1 where lanes of one warp have it
   int blocks;   // of a cluster
   bool scales;  // a norm with gamma or beta
+  bool gaps;    // rows of y end apart from the next ones' beginnings
   int rows, cols;
-  int step;           // rows from one of a team to its next
-  int block_rows;     // of a block, in all; of clusters, which stay, unused
-  unsigned ldx, ldy;  // in bytes
-  int plane_packs;    // of a block's planes
-  int part_packs;     // of a warp's part of a row
+  int step;  // rows from one of a team to its next
+  // Of blocks, unused of clusters, which stay: rows at once, and how often the first ones of them
+  // have so many; the others do once. Of norms a block has every alike-th row, a power of two, so
+  // that all begin alike past a boundary.
+  int at_once, long_blocks, long_turns, alike;
+  unsigned ldx, ldy, row_bytes;
+  int plane_packs;  // of a block's planes
+  int part_packs;   // of a warp's part of a row
 };
 
 constexpr int plain_most_warps = plain_threads / warp_lanes;

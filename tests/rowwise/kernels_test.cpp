@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "check/rowwise/case.hpp"
 #include "host_simt/host_simt.hpp"
@@ -60,6 +61,43 @@ TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
       EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
     }
   }
+  host_simt::options() = before;
+}
+
+// Of many rows the first blocks have several one after the other and the last ones one; those of a
+// norm's block begin alike past a boundary, of rows that lie anyhow every eighth or fourth one.
+TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
+  const host_simt::Options before = host_simt::options();
+  host_simt::options().multiprocessors = 1;
+  add_developer_backends();
+  int computed = 0;
+  for (const Backend& backend : backends()) {
+    if (backend.kind != DeviceKind::host_simt) continue;
+    std::unique_ptr<Runtime> runtime;
+    ASSERT_TRUE(backend.open(0, &runtime).ok());
+    check::Workbench bench(*runtime);
+    const KernelList<Rowwise> kernels = backend.rowwise();
+    const auto plain = std::find_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
+      return std::string(kernel.name) == "rowwise_plain";
+    });
+    ASSERT_NE(plain, kernels.end());
+    for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
+      for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::log_softmax}) {
+        for (const std::int64_t cols : {261, 262, 1001, 1024}) {
+          check::RowwiseCase c;
+          c.op = op;
+          c.type = type;
+          c.rows = 301, c.cols = cols;
+          c.affine = is_norm(op);
+          c.misalign = cols % 3;
+          const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(*plain);
+          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+          ++computed;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(computed, 24);
   host_simt::options() = before;
 }
 

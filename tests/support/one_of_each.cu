@@ -43,7 +43,7 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
-      reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 2>),
+      reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_blocks<false, 16>),
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),
