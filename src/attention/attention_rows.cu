@@ -27,7 +27,7 @@ struct RowsAccess {
 };
 
 template <int index>
-__global__ void __launch_bounds__(rows_threads)
+__global__ void __launch_bounds__(rows_threads, 1)
     attention_rows(__grid_constant__ const Attention p, __grid_constant__ const RowsAccess access,
                    __grid_constant__ const RowsSchedule schedule,
                    __grid_constant__ const Workspace workspace) {
