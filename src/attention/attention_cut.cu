@@ -296,7 +296,9 @@ std::optional<Plan<Attention>> attention_cut_make_plan(const Attention& p, const
         ceil_div(p.keys, std::int64_t{Shape::slots} * keys_at_once * schedule.parts));
     const double one_us = steps * (Shape::rows == 1 ? 0.6 : 2.2),
                  waves = std::max(1.0, blocks / (6.0 * device.sm_count));
-    plan.time_us = 4.0 + std::max(read / (Shape::rows == 1 ? 3.5e6 : 1.4e6), one_us * waves) +
+    // Few keys: what a block of four queries takes beside them grows with the head.
+    const double start_us = Shape::rows == 1 ? 4.0 : 4.0 + Shape::dim / 32.0;
+    plan.time_us = start_us + std::max(read / (Shape::rows == 1 ? 3.5e6 : 1.4e6), one_us * waves) +
                    0.006 * blocks + (schedule.parts > 1 ? 2.0 : 0.0);
     plan.cost = plan.time_us;
     if (schedule.parts > 1)

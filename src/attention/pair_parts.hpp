@@ -177,14 +177,15 @@ __device__ __forceinline__ void bring_queries(typename PairParts<index>::Shared&
 }
 
 // A row's copies are started. Keeps the compiler from computing many addresses ahead; and a burst
-// of copies holds up the loads of those who multiply, so a warp rests between some of them.
-__device__ __forceinline__ void after_row([[maybe_unused]] const float*& row,
-                                          [[maybe_unused]] bool rests) {
+// of copies holds up the loads of those who multiply, so a warp rests between rows, where a
+// stage is long enough.
+template <int steps>
+__device__ __forceinline__ void after_row([[maybe_unused]] const float*& row) {
 #if defined(__CUDA_ARCH__)
   asm volatile("" : "+l"(row));
 #if __CUDA_ARCH__ >= 700
   constexpr unsigned rest_ns = 100;
-  if (rests) __nanosleep(rest_ns);
+  if (steps >= 32) __nanosleep(rest_ns);
 #endif
 #endif
 }
@@ -219,7 +220,7 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
           for (int octet = 0; octet < S::steps; octet += 8)
             async_copy<4>(to + octet * S::b_pitch + n, row + octet, 4);
           row += 8 * stride;
-          after_row(row, n % 32 == 24);
+          after_row<S::steps>(row);
         }
       } else {
 #pragma unroll 2
@@ -259,7 +260,7 @@ __device__ __forceinline__ void bring_values(typename PairParts<index>::Shared& 
       for (int key = 0; key < S::steps; key += rows_at_once) {
         async_copy<16>(at + key * S::b_pitch, row, 16);
         row += rows_at_once * stride;
-        after_row(row, key / rows_at_once % 4 == 3);
+        after_row<S::steps>(row);
       }
     } else {
 #pragma unroll 1
