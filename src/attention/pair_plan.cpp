@@ -53,7 +53,8 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
   // The first product takes the head as it is, the second one is as wide as the configuration.
   const double dims = number(ceil_div(p.dim, c.steps)) * c.steps;
   const double tile_us = c.tile_us * (dims + c.dim) / (2.0 * c.dim);
-  const double merge_us = s.parts > 1 ? c.merge_us : 0.0;  // of the last part; others run beside
+  // Of the last part; others run beside.
+  const double merge_us = s.parts > 1 ? c.merge_us + 3.0 * (s.parts - 2) : 0.0;
   const double first_share = s.first_share == 0 ? 1 / parts : s.first_share / 64.0,
                other_share = s.parts == 1 ? 0.0 : (1 - first_share) / (parts - 1);
   const auto part_us = [&](double share) {
