@@ -10,9 +10,10 @@
 // Order   Follows from the shape and the number of multiprocessors.
 #include <algorithm>
 
+#include "attention/packed_rows.hpp"
 #include "attention/production.hpp"
-#include "attention/weights.hpp"
 #include "device/arrival.hpp"
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 
 namespace KW_TARGET {
@@ -50,25 +51,6 @@ __device__ __forceinline__ float dot_four(float4 a, float4 b, float sum) {
   return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
 }
 
-// One query of a block: where its rows are, and how many keys it sees.
-struct CutRow {
-  const float* q;
-  float* o;
-  const float* mask;
-  std::int64_t keys;
-};
-__device__ __forceinline__ CutRow cut_row(const Attention& p, std::int64_t entry,
-                                          std::int64_t kv_head, std::int64_t row) {
-  const std::int64_t group = p.heads / p.kv_heads;
-  if (row >= group * p.queries) return {nullptr, nullptr, nullptr, 0};
-  const std::int64_t query = row % p.queries;
-  const AttentionHead head = head_of(p, entry, kv_head * group + row / p.queries);
-  if (query >= head.queries) return {nullptr, nullptr, nullptr, 0};
-  return {head.q + query * p.q_strides.row, head.o + query * p.o_strides.row,
-          head.mask == nullptr ? nullptr : head.mask + query * p.mask_strides.row,
-          visible_keys(p.causal, query, head.queries, head.keys)};
-}
-
 // What a query has met so far: o is a lane's share.
 template <class Shape>
 struct CutSums {
@@ -86,7 +68,7 @@ struct CutParts {
 template <class Shape>
 struct CutWork {
   const Attention& p;
-  const CutRow (&rows)[Shape::rows];
+  const PackedRow (&rows)[Shape::rows];
   AttentionHead head;
   float4 q[Shape::rows][Shape::fours];
   int d;  // the lane's first element
@@ -176,6 +158,7 @@ __global__ void __launch_bounds__(cut_threads)
                   __grid_constant__ const Workspace workspace) {
   __shared__ CutParts<Shape, Shape::slots> parts;
   __shared__ bool comes_last;
+  wait_for_previous_kernel();
   if (p.only_if != nullptr && *p.only_if == 0) return;
   const int tid = static_cast<int>(threadIdx.x), slot = tid / Shape::lanes;
   const std::int64_t unit = blockIdx.x / static_cast<unsigned>(schedule.parts);
@@ -184,11 +167,11 @@ __global__ void __launch_bounds__(cut_threads)
                      first_row = unit % schedule.row_groups * Shape::rows;
   const std::int64_t entry = of_heads / p.kv_heads, kv_head = of_heads % p.kv_heads;
 
-  CutRow rows[Shape::rows];
+  PackedRow rows[Shape::rows];
   std::int64_t keys = 0;
 #pragma unroll
   for (int r = 0; r < Shape::rows; ++r) {
-    rows[r] = cut_row(p, entry, kv_head, first_row + r);
+    rows[r] = packed_row(p, entry, kv_head, first_row + r);
     if (rows[r].keys > keys) keys = rows[r].keys;
   }
   CutWork<Shape> work{p,
@@ -229,7 +212,7 @@ __global__ void __launch_bounds__(cut_threads)
   constexpr int elements = Shape::rows * Shape::dim;
   const auto store = [&](int element, const MergedPart& merged) {
     const int d = element % Shape::dim;
-    const CutRow row = cut_row(p, entry, kv_head, first_row + element / Shape::dim);
+    const PackedRow row = packed_row(p, entry, kv_head, first_row + element / Shape::dim);
     if (row.o != nullptr && d < p.dim) row.o[d] = merged.o * divisor(merged.sum);
   };
   const auto of_slots = [&](int element) {
@@ -313,7 +296,9 @@ std::optional<Plan<Attention>> attention_cut_make_plan(const Attention& p, const
         ceil_div(p.keys, std::int64_t{Shape::slots} * keys_at_once * schedule.parts));
     const double one_us = steps * (Shape::rows == 1 ? 0.6 : 2.2),
                  waves = std::max(1.0, blocks / (6.0 * device.sm_count));
-    plan.time_us = 5.0 + std::max(read / (Shape::rows == 1 ? 3.5e6 : 1.4e6), one_us * waves) +
+    // Few keys: what a block of four queries takes beside them grows with the head.
+    const double start_us = Shape::rows == 1 ? 4.0 : 4.0 + Shape::dim / 32.0;
+    plan.time_us = start_us + std::max(read / (Shape::rows == 1 ? 3.5e6 : 1.4e6), one_us * waves) +
                    0.006 * blocks + (schedule.parts > 1 ? 2.0 : 0.0);
     plan.cost = plan.time_us;
     if (schedule.parts > 1)
@@ -332,7 +317,7 @@ Status attention_cut_launch_plan(const Attention& p, const Device&, const Plan<A
   return with_cut_shape(p, [&](auto shape) {
     return gpu::launch(attention_cut<decltype(shape)>,
                        {dim3(static_cast<unsigned>(schedule.units * schedule.parts)),
-                        dim3(cut_threads), 0, stream},
+                        dim3(cut_threads), 0, stream, true},
                        p, schedule, workspace);
   });
 }

@@ -34,10 +34,8 @@ __global__ void __launch_bounds__(pair_threads, 1)
                    [[maybe_unused]] __grid_constant__ const PairSchedule schedule,
                    [[maybe_unused]] __grid_constant__ const Workspace workspace) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  if (p.only_if != nullptr) {
-    wait_for_previous_kernel();
-    if (*p.only_if == 0) return;
-  }
+  wait_for_previous_kernel();
+  if (p.only_if != nullptr && *p.only_if == 0) return;
   auto& shared = *gpu::dynamic_shared<typename PairParts<index>::Shared>();
   if (threadIdx.x == 0) {
     shared.task = pair_task<index>(p, schedule, blockIdx.x);
@@ -134,7 +132,7 @@ Status attention_pair_launch_plan(const Attention& p, const Device&, const Plan<
     constexpr int i = decltype(index)::value;
     return gpu::launch(attention_pair<i>,
                        {dim3(static_cast<unsigned>(pair_blocks(p, schedule))), dim3(pair_threads),
-                        sizeof(typename PairParts<i>::Shared), stream, p.only_if != nullptr},
+                        sizeof(typename PairParts<i>::Shared), stream, true},
                        p, access, schedule, workspace);
   });
 }

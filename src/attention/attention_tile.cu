@@ -29,10 +29,8 @@ __global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[in
                    __grid_constant__ const Workspace workspace) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
   using S = TileParts<index>;
-  if (p.only_if != nullptr) {
-    wait_for_previous_kernel();
-    if (*p.only_if == 0) return;
-  }
+  wait_for_previous_kernel();
+  if (p.only_if != nullptr && *p.only_if == 0) return;
   auto& shared = *gpu::dynamic_shared<typename S::Shared>();
   const unsigned parts = static_cast<unsigned>(schedule.parts), unit = blockIdx.x / parts,
                  part = blockIdx.x % parts;
@@ -184,7 +182,7 @@ Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<
     const std::int64_t blocks = tile_units(p, tile_configs[i]) * schedule.parts;
     return gpu::launch(attention_tile<i>,
                        {dim3(static_cast<unsigned>(blocks)), dim3(tile_configs[i].threads()),
-                        sizeof(typename TileParts<i>::Shared), stream, p.only_if != nullptr},
+                        sizeof(typename TileParts<i>::Shared), stream, true},
                        p, access, schedule, workspace);
   });
 }

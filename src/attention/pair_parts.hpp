@@ -81,13 +81,21 @@ __device__ __forceinline__ PairTask pair_task(const Attention& p, const PairSche
                                               std::int64_t block) {
   using S = PairParts<index>;
   PairTask task;
-  const std::int64_t beyond = block - schedule.whole;
-  task.cut_unit = beyond < 0 || schedule.parts == 1 ? -1 : beyond / schedule.parts;
-  task.part = task.cut_unit < 0 ? 0 : static_cast<int>(beyond % schedule.parts);
+  const auto tiles_of_head = static_cast<unsigned>(ceil_div(p.queries, S::BM)),
+             heads = static_cast<unsigned>(p.batch * p.heads);
+  const auto beyond = static_cast<unsigned>(block - schedule.whole),
+             cut_units = tiles_of_head * heads - static_cast<unsigned>(schedule.whole),
+             others = static_cast<unsigned>(schedule.parts - 1);
+  task.cut_unit = -1;
+  task.part = 0;
+  if (block >= schedule.whole && others > 0) {
+    const bool is_first = beyond < cut_units;
+    task.cut_unit = is_first ? beyond : (beyond - cut_units) / others;
+    task.part = is_first ? 0 : 1 + static_cast<int>((beyond - cut_units) % others);
+  }
   const std::int64_t unit = task.cut_unit < 0 ? block : schedule.whole + task.cut_unit;
   const TilePosition position =
-      tile_position(static_cast<unsigned>(unit), static_cast<unsigned>(ceil_div(p.queries, S::BM)),
-                    static_cast<unsigned>(p.batch * p.heads), schedule.order);
+      tile_position(static_cast<unsigned>(unit), tiles_of_head, heads, schedule.order);
   task.head = head_of(p, position.of_head / p.heads, position.of_head % p.heads);
   task.first_query = position.tile * S::BM;
   const std::int64_t queries = task.head.queries, keys = task.head.keys;
@@ -98,8 +106,8 @@ __device__ __forceinline__ PairTask pair_task(const Attention& p, const PairSche
   task.first_key = 0;
   if (task.cut_unit >= 0) {
     const std::int64_t tiles = ceil_div(end, S::BN);
-    task.first_key = tiles * task.part / schedule.parts * S::BN;
-    const std::int64_t end_of_part = tiles * (task.part + 1) / schedule.parts * S::BN;
+    task.first_key = schedule.begin_of(task.part, tiles) * S::BN;
+    const std::int64_t end_of_part = schedule.begin_of(task.part + 1, tiles) * S::BN;
     if (end > end_of_part) end = end_of_part;
   }
   const auto here = [&](std::int64_t seen) {
@@ -145,18 +153,41 @@ __device__ __forceinline__ void bring_queries(typename PairParts<index>::Shared&
                                               const Attention& p, int thread) {
   using S = PairParts<index>;
   const PairTask& task = shared.task;
-  const int dims = static_cast<int>(ceil_div(p.dim, S::steps) * S::steps);
-#pragma unroll 2
-  for (int i = thread; i < S::BM * dims; i += 2 * pair_team) {
-    const int row = i / 8 % S::BM, d = i / (8 * S::BM) * 8 + i % 8;
-    const std::int64_t query = task.first_query + row;
-    const bool there = query < task.head.queries && d < p.dim;
-    async_copy<4>(&shared.q[row / S::WM][d * S::a_pitch + row % S::WM],
-                  there ? task.head.q + query * p.q_strides.row + d : task.head.q, there ? 4 : 0);
+  const int dims = static_cast<int>(ceil_div(p.dim, S::steps) * S::steps),
+            dim = static_cast<int>(p.dim);
+  // 8 elements of so many rows at a time.
+  constexpr int rows_at_once = 2 * pair_team / 8;
+  static_assert(S::BM % rows_at_once == 0);
+  const std::int64_t left = task.head.queries - task.first_query;
+#pragma unroll 1
+  for (int first = 0; first < S::BM; first += rows_at_once) {
+    const int row = first + thread / 8;
+    const bool is_query = row < left;
+    const float* from = task.head.q + (is_query ? (task.first_query + row) * p.q_strides.row : 0);
+    float* const to = &shared.q[row / S::WM][row % S::WM];
+#pragma unroll 4
+    for (int d = thread % 8; d < dims; d += 8) {
+      const bool there = is_query && d < dim;
+      async_copy<4>(to + d * S::a_pitch, there ? from + d : from, there ? 4 : 0);
+    }
   }
   async_commit();
   async_wait<0>();
   sync_some_threads<1, 2 * pair_team>();
+}
+
+// A row's copies are started. Keeps the compiler from computing many addresses ahead; and a burst
+// of copies holds up the loads of those who multiply, so a warp rests between rows, where a
+// stage is long enough.
+template <int steps>
+__device__ __forceinline__ void after_row([[maybe_unused]] const float*& row) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(row));
+#if __CUDA_ARCH__ >= 700
+  constexpr unsigned rest_ns = 100;
+  if (steps >= 32) __nanosleep(rest_ns);
+#endif
+#endif
 }
 
 // Half of the copying team brings K, turned on its way: 4 bytes a copy, 4 keys x 8 elements a warp.
@@ -181,20 +212,15 @@ __device__ __forceinline__ void bring_keys(typename PairParts<index>::Shared& sh
       float* const to = shared.k[ring.stage] + d * S::b_pitch + key;
       const float* row = tile_from + d0;
       if (left >= S::BN && d0 + S::steps <= dim) {
-        float* at = to;
-#pragma unroll 1
-        for (int n = 0; n < S::BN; n += 32) {
+        // Straight code: every instruction of this team takes a slot, and the reuse cache, from
+        // one that multiplies.
 #pragma unroll
-          for (int m = 0; m < 32; m += 8) {
+        for (int n = 0; n < S::BN; n += 8) {
 #pragma unroll
-            for (int octet = 0; octet < S::steps; octet += 8)
-              async_copy<4>(at + octet * S::b_pitch + m, row + octet, 4);
-            row += 8 * stride;
-#if defined(__CUDA_ARCH__)
-            asm volatile("" : "+l"(row));
-#endif
-          }
-          at += 32;
+          for (int octet = 0; octet < S::steps; octet += 8)
+            async_copy<4>(to + octet * S::b_pitch + n, row + octet, 4);
+          row += 8 * stride;
+          after_row<S::steps>(row);
         }
       } else {
 #pragma unroll 2
@@ -216,41 +242,41 @@ __device__ __forceinline__ void bring_values(typename PairParts<index>::Shared& 
                                              const Attention& p, int thread, bool v16) {
   using S = PairParts<index>;
   const PairTask& task = shared.task;
-  constexpr int vectors = S::D / 4;
-  const std::int64_t stride = p.v_strides.row;
+  constexpr int vectors = S::D / 4, half_team = pair_team / 2;
+  constexpr bool takes_whole_rows = half_team % vectors == 0;
+  constexpr int rows_at_once = takes_whole_rows ? half_team / vectors : 1;
+  const std::int64_t stride = p.v_strides.row, keys = task.keys, first_key = task.first_key;
   const int dim = static_cast<int>(p.dim);
   const float* const base = task.head.v;
+  const bool copies_rows = takes_whole_rows && v16 && dim == S::D;
+  const float* row = base + (first_key + thread / vectors) * stride + thread % vectors * 4;
   Ring<S::c.stages> ring;
 #pragma unroll 1
-  for (std::int64_t key0 = 0; key0 < task.keys; key0 += S::steps, ring.advance()) {
+  for (std::int64_t key0 = 0; key0 < keys; key0 += S::steps, ring.advance()) {
     mbarrier_wait(&shared.v_empty[ring.stage], ring.round ^ 1);
-    constexpr int half_team = pair_team / 2;
-    if (half_team % vectors == 0 && v16 && key0 + S::steps <= task.keys && dim == S::D) {
-      constexpr int rows_at_once = half_team % vectors == 0 ? half_team / vectors : 1;
-      const float* row = base + (task.first_key + key0 + thread / vectors) * stride;
-      row += thread % vectors * 4;
-      float* at = shared.v[ring.stage] + thread / vectors * S::b_pitch + thread % vectors * 4;
-#pragma unroll 2
+    if (copies_rows && key0 + S::steps <= keys) {
+      float* const at = shared.v[ring.stage] + thread / vectors * S::b_pitch + thread % vectors * 4;
+#pragma unroll
       for (int key = 0; key < S::steps; key += rows_at_once) {
-        async_copy<16>(at, row, 16);
+        async_copy<16>(at + key * S::b_pitch, row, 16);
         row += rows_at_once * stride;
-        at += rows_at_once * S::b_pitch;
+        after_row<S::steps>(row);
       }
     } else {
 #pragma unroll 1
       for (int i = thread; i < S::steps * vectors; i += half_team) {
         const int key = i / vectors, d = i % vectors * 4;
-        const float* row = base + (task.first_key + key0 + key) * stride + d;
+        const float* from = base + (first_key + key0 + key) * stride + d;
         float* const at = shared.v[ring.stage] + key * S::b_pitch + d;
-        const bool there = key0 + key < task.keys;
+        const bool there = key0 + key < keys;
         if (v16) {
           const bool valid = there && d < dim;
-          async_copy<16>(at, valid ? row : base, valid ? 16 : 0);
+          async_copy<16>(at, valid ? from : base, valid ? 16 : 0);
         } else {
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
             const bool valid = there && d + e < dim;
-            async_copy<4>(at + e, valid ? row + e : base, valid ? 4 : 0);
+            async_copy<4>(at + e, valid ? from + e : base, valid ? 4 : 0);
           }
         }
       }

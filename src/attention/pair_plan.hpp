@@ -40,11 +40,20 @@ constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0])
 constexpr int most_pair_parts = 16;
 
 // How a launch is cut: the first `whole` tiles of queries have a block each, the others as many as
-// their keys are cut into parts.
+// their keys are cut into parts. All first parts come before the others: where they are longer, the
+// others fill what the wave of them leaves.
 struct PairSchedule {
   int config = -1, parts = 1;
+  int first_share = 0;  // of the keys that the first part has, in 64ths; 0: parts are equal
   std::int64_t whole = 0;
   TileOrder order = {};
+
+  // Of so many tiles of keys the first one of a part.
+  KW_HOST_DEVICE std::int64_t begin_of(int part, std::int64_t tiles) const {
+    if (first_share == 0 || part == 0) return tiles * part / parts;
+    const int others = parts - 1;
+    return tiles * (first_share * others + (64 - first_share) * (part - 1)) / (64 * others);
+  }
 };
 
 // Tiles of queries.

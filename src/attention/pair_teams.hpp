@@ -12,14 +12,17 @@ namespace KW_TARGET::attention {
 template <int index>
 struct PairSoftmax {
   using S = PairParts<index>;
-  float largest[8], sum[8];
+  static constexpr float most_above = 8;
+  float largest[8], sum[8];  // largest: what scores are compared with
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < 8; ++i) largest[i] = minus_infinity(), sum[i] = 0;
   }
   // Takes the largest of x * factor in, factor > 0; by what earlier sums are to be multiplied.
-  // Whether that is not 1.
+  // Whether that is not 1. Weights may be up to 2^most_above: what a row's scores are compared with
+  // stays while none of the warp's rows has a score further above its own, and sums need no
+  // factors.
   __device__ __forceinline__ bool take_largest(const float (&x)[8][S::TN], float factor,
                                                float (&rescales)[8]) {
     float found[8];
@@ -38,7 +41,7 @@ struct PairSoftmax {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       found[i] = fmaxf(largest[i], found[i] * factor);
-      changes |= found[i] != largest[i];
+      changes |= found[i] > largest[i] + most_above;
     }
     changes = any_of_warp(changes);
     if (changes) {

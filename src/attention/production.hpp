@@ -5,6 +5,7 @@
 
 #include "attention/pair_plan.hpp"
 #include "attention/problem.hpp"
+#include "attention/rows_plan.hpp"
 #include "attention/tile_plan.hpp"
 #include "gpu/gpu.hpp"
 
@@ -20,6 +21,14 @@ std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, cons
 Plan<Attention> attention_tile_plan_of(const Attention& p, const Device& device,
                                        TileSchedule schedule);
 Status attention_tile_launch_plan(const Attention& p, const Device& device,
+                                  const Plan<Attention>& plan, Workspace workspace, Stream stream);
+
+// attention_rows.cu
+std::optional<Plan<Attention>> attention_rows_make_plan(const Attention& p, const Device& device);
+// The plan of a cut that need not be the one chosen.
+Plan<Attention> attention_rows_plan_of(const Attention& p, const Device& device,
+                                       RowsSchedule schedule);
+Status attention_rows_launch_plan(const Attention& p, const Device& device,
                                   const Plan<Attention>& plan, Workspace workspace, Stream stream);
 
 // attention_pair.cu

@@ -14,6 +14,13 @@ KernelList<Attention> attention_fp32() {
                                  .make_plan = attention_cut_make_plan,
                                  .launch_plan = attention_cut_launch_plan}};
   if constexpr (gpu::has_nvidia_kernels) {
+    rows.push_back({.name = "attention_rows",
+                    .parent = nullptr,
+                    .idea = "rows of heads that share K and V, up to 32 a block, whole rows a warp",
+                    .role = Role::production,
+                    .math = Math::fp32,
+                    .make_plan = attention_rows_make_plan,
+                    .launch_plan = attention_rows_launch_plan});
     rows.push_back({.name = "attention_tile",
                     .parent = nullptr,
                     .idea = "register tiles, weights stay in a warp, K and V by cp.async",

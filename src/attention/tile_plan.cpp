@@ -21,7 +21,10 @@ double tile_time_us(const Attention& p, const Device& device, const TileConfig& 
   constexpr double launch_us = 3;
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const double units = number(tile_units(p, c)), blocks = units * parts;
-  const double tiles = number(ceil_div(p.keys, c.keys)), most = std::ceil(tiles / parts);
+  const double tiles = number(ceil_div(p.keys, c.keys));
+  // Of a last tile that is not full the second product leaves out what is not there.
+  const double missing = (tiles - number(p.keys) / c.keys) / 2,
+               most = std::ceil(tiles / parts) - (parts == 1 ? missing : 0.0);
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
   const double at_a_time = static_cast<double>(device.sm_count * c.blocks);
   const bool alone = blocks <= device.sm_count;

@@ -1,5 +1,6 @@
-// Every configuration of attention_tile, whole and with its keys cut, and of attention_pair, and
-// both ways of attention_split, also where no prediction chooses them on this machine.
+// Every configuration of attention_tile and attention_rows, whole and with its keys cut, of
+// attention_pair, and both ways of attention_split, also where no prediction chooses them on this
+// machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ namespace {
 TileSchedule forced_tiles;
 
 PairSchedule forced_pairs;
+RowsSchedule forced_rows;
 
 Kernel<Attention> kernel_named(const std::string& name) {
   const KernelList<Attention> kernels = on_host::attention_production();
@@ -67,9 +69,14 @@ TEST_P(AttentionPairs, EveryConfiguration) {
                         const Device& device) -> std::optional<Plan<Attention>> {
     return on_host::attention_pair_plan_of(p, device, forced_pairs);
   };
-  for (const bool causal : {true, false}) {
+  struct Cut {
+    bool causal;
+    int parts, first_share;
+  };
+  for (const Cut cut : {Cut{true, 3, 0}, Cut{true, 3, 40}, Cut{false, 1, 0}}) {
+    const bool causal = cut.causal;
     // Where causal, the second tile of queries of the first head is cut, and the second head's.
-    forced_pairs = {GetParam(), causal ? 3 : 1, 1};
+    forced_pairs = {GetParam(), cut.parts, cut.first_share, 1};
     // Rings go round, and neither the last tile of queries nor that of keys is whole.
     check::AttentionCase of_pair{1,
                                  2,
@@ -118,6 +125,31 @@ TEST_P(AttentionSplits, SeveralTilesABlock) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AttentionSplits, testing::Bool());
+
+class AttentionRows : public testing::TestWithParam<int> {};
+
+TEST_P(AttentionRows, EveryConfigurationWholeAndInParts) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const RowsConfig& c = rows_configs[GetParam()];
+  Kernel<Attention> kernel = kernel_named("attention_rows");
+  kernel.make_plan = [](const Attention& p,
+                        const Device& device) -> std::optional<Plan<Attention>> {
+    return on_host::attention_rows_plan_of(p, device, forced_rows);
+  };
+  for (const int parts : {1, 3}) {
+    forced_rows = {GetParam(), parts};
+    // Two heads share K and V, a block has queries of both, and no tile is whole.
+    check::AttentionCase of_rows{2, 4, 2, c.rows - 1, 3 * c.keys - 7, c.dim - (parts == 1 ? 3 : 0)};
+    of_rows.causal = parts == 1 ? Causal::from_start : Causal::from_end;
+    if (parts == 1) of_rows.layout = check::AttentionLayout::odd;
+    of_rows.data = check::AttentionData::normal;
+    of_rows.seed = run_seed();
+    const check::VerifyResult result = check::verify_attention(*runtime, kernel, of_rows);
+    EXPECT_TRUE(result.ok()) << describe(of_rows) << " in " << parts << ": " << result.message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AttentionRows, testing::Range(0, rows_config_count));
 INSTANTIATE_TEST_SUITE_P(All, AttentionPairs, testing::Range(0, pair_config_count));
 INSTANTIATE_TEST_SUITE_P(All, AttentionCuts, testing::Range(0, tile_config_count));
 

@@ -1,0 +1,328 @@
+// The parts of attention_rows: what is in shared memory, copies, both products and the softmax
+// between them, and how parts of the keys are merged.
+#pragma once
+
+#include "attention/packed_rows.hpp"
+#include "attention/part_merge.hpp"
+#include "attention/rows_plan.hpp"
+#include "device/async_copy.hpp"
+#include "device/warp.hpp"
+
+namespace KW_TARGET::attention {
+
+constexpr int rows_threads = 128, rows_warps = rows_threads / warp_lanes;
+
+template <int index>
+struct RowsShape {
+  static constexpr RowsConfig c = rows_configs[index];
+  static constexpr int D = c.dim, rows = c.rows, keys = c.keys, warp_rows = rows / rows_warps;
+  // Of scores: lanes along the keys, rows and keys a lane.
+  static constexpr int key_lanes = warp_rows >= 2 ? 16 : 32, TQ = warp_rows * key_lanes / 32,
+                       TK = keys / key_lanes;
+  static constexpr int TD = D / 32;    // columns of O a lane
+  static constexpr int pitch = D + 4;  // of rows that lanes read next to each other
+
+  // A part of the keys: as PartSums, but with outputs by rows, as lanes have them.
+  struct Part {
+    static constexpr int rows = RowsShape::c.rows;
+    static constexpr bool is_divided = false;
+    alignas(16) float o[c.rows][D];
+    float largest[c.rows], sum[c.rows];
+  };
+  struct Shared {
+    alignas(16) float q[rows][pitch];
+    alignas(16) float k[keys][pitch];
+    alignas(16) float v[keys][D];
+    alignas(16) float weights[rows_warps][keys][warp_rows];
+    alignas(16) float factors[rows];  // of what was summed before
+    PackedRow row[rows];
+    bool comes_last;
+  };
+  static_assert(most_row_parts * rows <= keys * pitch);
+};
+
+// `count` floats of shared memory at once, as vectors.
+template <int count>
+__device__ __forceinline__ void load_vector(float (&x)[count], const float* from) {
+  if constexpr (count % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < count; i += 4) {
+      const float4 four = *reinterpret_cast<const float4*>(from + i);
+      x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
+    }
+  } else if constexpr (count == 2) {
+    const float2 two = *reinterpret_cast<const float2*>(from);
+    x[0] = two.x, x[1] = two.y;
+  } else {
+    static_assert(count == 1);
+    x[0] = *from;
+  }
+}
+
+// Starts to copy `count` rows of the head's size, zeros where there is none. `row(r)` is where row
+// r begins: of the rows of a thread it is asked one after the other, `step` apart.
+template <int count, int D, int pitch, class Row>
+__device__ __forceinline__ void copy_rows(float* to, int dim, bool aligned, const float* any,
+                                          const Row& row) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const auto copy = [&](auto bytes) {
+    constexpr int width = decltype(bytes)::value / 4, across = D / width;
+    constexpr int step = rows_threads > across ? rows_threads / across : 1;
+#pragma unroll 1
+    for (int d = thread % across * width; d < D; d += rows_threads * width) {
+#pragma unroll 4
+      for (int r0 = 0; r0 < count; r0 += step) {
+        const int r = r0 + thread / across % step;
+        if (count % step != 0 && r >= count) break;
+        const float* const from = row(r);
+        const bool there = from != nullptr && d < dim;
+        async_copy<width * 4>(to + r * pitch + d, there ? from + d : any, there ? width * 4 : 0);
+      }
+    }
+  };
+  if (aligned)
+    copy(std::integral_constant<int, 16>());
+  else
+    copy(std::integral_constant<int, 4>());
+}
+
+// What a warp has met so far. Largest scores and sums lie as scores do, sums of this lane's keys.
+template <int index>
+struct RowsSums {
+  using S = RowsShape<index>;
+  float largest[S::TQ], sum[S::TQ], o[S::warp_rows][S::TD];
+};
+
+// A lane of a warp: of scores it has rows next to each other and keys `key_lanes` apart, of outputs
+// all its warp's rows and up to four columns next to each other.
+template <int index>
+struct RowsPlace {
+  using S = RowsShape<index>;
+  int warp, lane;
+  __device__ __forceinline__ RowsPlace()
+      : warp(static_cast<int>(threadIdx.x) / warp_lanes),
+        lane(static_cast<int>(threadIdx.x) % warp_lanes) {}
+  __device__ __forceinline__ int row_in_warp(int i) const {
+    return lane / S::key_lanes * S::TQ + i;
+  }
+  __device__ __forceinline__ int key(int t) const { return t * S::key_lanes + lane % S::key_lanes; }
+  static constexpr int together = S::TD < 4 ? S::TD : 4;
+  __device__ __forceinline__ int column(int j) const {
+    return j / 4 * 128 + lane * together + j % 4;
+  }
+};
+
+template <int index>
+__device__ __forceinline__ void multiply_q_k(float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK],
+                                             const typename RowsShape<index>::Shared& shared,
+                                             const RowsPlace<index>& own, int dim) {
+  using S = RowsShape<index>;
+#pragma unroll
+  for (auto& row : x)
+#pragma unroll
+    for (float& score : row) score = 0;
+  const float* const q = shared.q[own.warp * S::warp_rows + own.row_in_warp(0)];
+  const float* const k = shared.k[own.key(0)];
+#pragma unroll 2
+  for (int d = 0; d < dim; d += 4) {
+    float a[S::TQ][4], b[S::TK][4];
+#pragma unroll
+    for (int t = 0; t < S::TK; ++t) load_vector(b[t], k + t * S::key_lanes * S::pitch + d);
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i) load_vector(a[i], q + i * S::pitch + d);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+#pragma unroll
+      for (int i = 0; i < S::TQ; ++i)
+#pragma unroll
+        for (int t = 0; t < S::TK; ++t) x[i][t] = fmaf(a[i][e], b[t][e], x[i][t]);
+  }
+}
+
+// Scores become weights, in shared memory, and earlier sums are told their factors.
+template <int index>
+__device__ __forceinline__ void weigh_rows(float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK],
+                                           RowsSums<index>& sums,
+                                           typename RowsShape<index>::Shared& shared,
+                                           const RowsPlace<index>& own, const Attention& p,
+                                           std::int64_t first_key, std::int64_t end) {
+  using S = RowsShape<index>;
+  float largest[S::TQ];
+#pragma unroll
+  for (int i = 0; i < S::TQ; ++i) {
+    const PackedRow& row = shared.row[own.warp * S::warp_rows + own.row_in_warp(i)];
+    const std::int64_t seen = (row.keys < end ? row.keys : end) - first_key;
+    const float* const mask = row.mask;
+    largest[i] = minus_infinity();
+#pragma unroll
+    for (int t = 0; t < S::TK; ++t) {
+      const int key = own.key(t);
+      float& score = x[i][t];
+      score *= p.scale;
+      if (mask != nullptr && key < seen) score += mask[first_key + key];
+      score = key < seen ? score * log2_e : minus_infinity();
+      largest[i] = fmaxf(largest[i], score);
+    }
+  }
+#pragma unroll
+  for (int lanes = S::key_lanes / 2; lanes > 0; lanes /= 2)
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i)
+      largest[i] = fmaxf(largest[i], __shfl_xor_sync(whole_warp(), largest[i], lanes));
+#pragma unroll
+  for (int i = 0; i < S::TQ; ++i) {
+    largest[i] = fmaxf(largest[i], sums.largest[i]);
+    const float reference = reference_of(largest[i]), factor = rescale(sums.largest[i], reference);
+    sums.largest[i] = largest[i];
+    sums.sum[i] *= factor;
+    if (own.lane % S::key_lanes == 0)
+      shared.factors[own.warp * S::warp_rows + own.row_in_warp(i)] = factor;
+#pragma unroll
+    for (int t = 0; t < S::TK; ++t) {
+      x[i][t] = power_of_2(x[i][t] - reference);
+      sums.sum[i] += x[i][t];
+    }
+  }
+#pragma unroll
+  for (int t = 0; t < S::TK; ++t)
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i)
+      shared.weights[own.warp][own.key(t)][own.row_in_warp(i)] = x[i][t];
+}
+
+// O = O * factors + weights * V, of `count` keys.
+template <int index>
+__device__ __forceinline__ void multiply_w_v(RowsSums<index>& sums,
+                                             const typename RowsShape<index>::Shared& shared,
+                                             const RowsPlace<index>& own, int count) {
+  using S = RowsShape<index>;
+  float factors[S::warp_rows];
+  load_vector(factors, &shared.factors[own.warp * S::warp_rows]);
+#pragma unroll
+  for (int r = 0; r < S::warp_rows; ++r)
+#pragma unroll
+    for (int j = 0; j < S::TD; ++j) sums.o[r][j] *= factors[r];
+#pragma unroll 4
+  for (int key = 0; key < count; ++key) {
+    float w[S::warp_rows], v[S::TD];
+    load_vector(w, shared.weights[own.warp][key]);
+    constexpr int together = RowsPlace<index>::together;
+#pragma unroll
+    for (int j = 0; j < S::TD; j += together) {
+      float some[together];
+      load_vector(some, &shared.v[key][own.column(j)]);
+#pragma unroll
+      for (int e = 0; e < together; ++e) v[j + e] = some[e];
+    }
+#pragma unroll
+    for (int r = 0; r < S::warp_rows; ++r)
+#pragma unroll
+      for (int j = 0; j < S::TD; ++j) sums.o[r][j] = fmaf(w[r], v[j], sums.o[r][j]);
+  }
+}
+
+// Elements of a row's output next to each other from column `d` on.
+template <int count>
+__device__ __forceinline__ void store_outputs(float* to, int d, int dim, const float (&x)[count],
+                                              bool o16) {
+  if (count == 4 && o16) {
+    if (d < dim)
+      *reinterpret_cast<float4*>(to + d) =
+          make_float4(x[0], x[1 % count], x[2 % count], x[3 % count]);
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < count; ++e)
+    if (d + e < dim) to[d + e] = x[e];
+}
+
+template <int index>
+__device__ __forceinline__ void store_rows(const RowsSums<index>& sums,
+                                           typename RowsShape<index>::Shared& shared,
+                                           const RowsPlace<index>& own, int dim, bool o16) {
+  using S = RowsShape<index>;
+  __syncwarp();  // factors were read
+  if (own.lane % S::key_lanes == 0) {
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i)
+      shared.factors[own.warp * S::warp_rows + own.row_in_warp(i)] = divisor(sums.sum[i]);
+  }
+  __syncwarp();
+  constexpr int together = RowsPlace<index>::together;
+#pragma unroll
+  for (int r = 0; r < S::warp_rows; ++r) {
+    float* const to = shared.row[own.warp * S::warp_rows + r].o;
+    if (to == nullptr) continue;
+    const float by = shared.factors[own.warp * S::warp_rows + r];
+#pragma unroll
+    for (int j = 0; j < S::TD; j += together) {
+      float x[together];
+#pragma unroll
+      for (int e = 0; e < together; ++e) x[e] = sums.o[r][j + e] * by;
+      store_outputs(to, own.column(j), dim, x, o16);
+    }
+  }
+}
+
+template <int index>
+__device__ __forceinline__ void store_part_of_rows(typename RowsShape<index>::Part& to,
+                                                   const RowsSums<index>& sums,
+                                                   const RowsPlace<index>& own) {
+  using S = RowsShape<index>;
+  if (own.lane % S::key_lanes == 0) {
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i) {
+      const int row = own.warp * S::warp_rows + own.row_in_warp(i);
+      to.largest[row] = sums.largest[i];
+      to.sum[row] = sums.sum[i];
+    }
+  }
+  constexpr int together = RowsPlace<index>::together;
+#pragma unroll
+  for (int r = 0; r < S::warp_rows; ++r)
+#pragma unroll
+    for (int j = 0; j < S::TD; j += together) {
+      float x[together];
+#pragma unroll
+      for (int e = 0; e < together; ++e) x[e] = sums.o[r][j + e];
+      store_outputs(to.o[own.warp * S::warp_rows + r], own.column(j), S::D, x, true);
+    }
+}
+
+template <int index>
+__device__ __forceinline__ void merge_rows(typename RowsShape<index>::Shared& shared,
+                                           const typename RowsShape<index>::Part* all, int parts,
+                                           int dim, bool o16) {
+  using S = RowsShape<index>;
+  const int thread = static_cast<int>(threadIdx.x);
+  float* const factors = shared.k[0];
+  find_factors<rows_threads>(all, parts, factors, thread);
+  __syncthreads();
+  // Four columns of a row a time; loads of some such pieces are under way together.
+  constexpr int quads = S::D / 4, pieces = ceil_div(S::rows * quads, rows_threads),
+                at_once = pieces < 4 ? pieces : 4;
+  static_assert(pieces % at_once == 0);
+#pragma unroll 1
+  for (int first = thread; first < S::rows * quads; first += at_once * rows_threads) {
+    float x[at_once][4] = {};
+#pragma unroll 2
+    for (int part = 0; part < parts; ++part)
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) {
+        const int piece = first + i * rows_threads, row = piece / quads;
+        const float4 own =
+            __ldcg(reinterpret_cast<const float4*>(&all[part].o[row][piece % quads * 4]));
+        const float by = factors[part * S::rows + row];
+        x[i][0] = fmaf(own.x, by, x[i][0]), x[i][1] = fmaf(own.y, by, x[i][1]);
+        x[i][2] = fmaf(own.z, by, x[i][2]), x[i][3] = fmaf(own.w, by, x[i][3]);
+      }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+      const int piece = first + i * rows_threads;
+      float* const to = shared.row[piece / quads].o;
+      if (to != nullptr) store_outputs(to, piece % quads * 4, dim, x[i], o16);
+    }
+  }
+}
+
+}  // namespace KW_TARGET::attention
