@@ -54,7 +54,9 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
                       stage_for(p, each, mean_bytes) > ring))
     each /= 2;
-  if (each == 0) return plan;
+  // Where warps would be left without a batch, more of them do better without tiles.
+  const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
+  if (each == 0 || count < all_warps * each) return plan;
   plan.each = each;
   plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes / each));
   plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
