@@ -99,6 +99,9 @@ struct Sum {
       lane += x * x;
     } else if constexpr (square) {
       lane = fma(x, x, lane);
+    } else if constexpr (kind == ReduceKind::sum_abs && std::is_same_v<T, std::int32_t>) {
+      const auto bits = static_cast<std::uint32_t>(value);  // 32 bits hold |x|
+      lane += static_cast<Lane>(value < 0 ? 0 - bits : bits);
     } else if constexpr (kind == ReduceKind::sum_abs && integral) {
       lane += value < 0 ? 0 - x : x;
     } else if constexpr (kind == ReduceKind::sum_abs) {

@@ -54,6 +54,8 @@ constexpr int array_blocks_per_sm = kind == ReduceKind::moments || kind == Reduc
                                         ? 0
                                         : 4;
 
+constexpr std::int64_t least_turned_rounds = 8;
+
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
     reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
@@ -74,10 +76,14 @@ __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
   wait_for_previous_kernel();
   if (chunk.count > 0) chunk.first = to_value(*begin);
   Walk<A, T> walk;
-  walk.start(packs, thread);
-  walk.finish(packs, thread, chunk.first);
+  // Of small arrays it would be one more barrier for little.
+  const int turn =
+      A::any_order || chunk_size > least_turned_rounds * order_lanes<T> ? turn_of(packs) : 0;
+  const int member = member_of(thread, turn);
+  walk.start(packs, member);
+  walk.finish(packs, member, chunk.first);
   let_next_kernel_start();
-  Total total = total_of_block<A>(walk.lanes, packs.skip, chunk, memory, thread);
+  Total total = total_of_block<A>(walk.lanes, packs.skip, turn, chunk, memory, thread);
   if (chunks > 1) {
     if (thread == 0) send(box + blockIdx.x * letters_of<Total>, total);
     if (blockIdx.x != gridDim.x - 1) return;

@@ -39,7 +39,7 @@ struct ChunkRun {
   }
   // Finds chunks `from` to from + 31 of a run that begins with chunk `begin` of all and has
   // `count`. A warp calls it; others see them after the next barrier.
-  template <class T>
+  template <class T, bool turns>
   __device__ __forceinline__ void find(const T* data, const Sequences& sequences,
                                        const WorkLists& lists, std::int64_t begin, int count,
                                        int from, int lane) {
@@ -52,7 +52,7 @@ struct ChunkRun {
       const std::int64_t sequence = at / each;
       item = chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);
     }
-    places[(from + lane) & (kept - 1)] = ChunkRing<T>::place_of(
+    places[(from + lane) & (kept - 1)] = ChunkRing<T, turns>::place_of(
         Packs<T>(data + item.element, item.count, extent_of(data, sequences.elements)));
   }
 };
@@ -148,13 +148,13 @@ struct ChunkEdges {
   using Edge = std::conditional_t<cuts, Parts, Lanes<A, T>>;
 
   Edge last[chunks][order_warps], first[chunks][order_warps];
-  int skip[chunks];
+  int skip[chunks], turn[chunks];
 
   // The tree over a thread's lanes, as far as its warp has them.
-  __device__ __forceinline__ Partial close(Lanes<A, T>& lanes, int own_skip, int chunk,
-                                           int thread) {
+  __device__ __forceinline__ Partial close(Lanes<A, T>& lanes, int own_skip, int own_turn,
+                                           int chunk, int thread) {
     const int lane = thread % warp_lanes, warp = thread / warp_lanes;
-    if (thread == 0) skip[chunk] = own_skip;
+    if (thread == 0) skip[chunk] = own_skip, turn[chunk] = own_turn;
     if (own_skip == 0) return tree_of_lanes(lanes);
     if constexpr (cuts) {
       const CutPartials<A> cut(lanes, own_skip);
@@ -190,11 +190,18 @@ struct ChunkEdges {
         }
         joined = tree_of_lanes(lanes);
       }
-      partials.put(chunk, lane * warp_lanes + warp_lanes - 1, joined);
+      partials.put(chunk, member_of(lane * warp_lanes + warp_lanes - 1, turn[chunk]), joined);
     }
     __syncwarp(whole_warp());
   }
 };
+
+// Before the wait for the previous kernel a block asks for its first chunks to be brought into L2.
+constexpr int prefetched_chunks = 2;
+__device__ __forceinline__ void prefetch_place(const ChunkPlace& place) {
+  const int bytes = min(place.packs * 16, prefetched_bytes);
+  if (bytes > 0 && place.inside) prefetch_to_l2(place.begin, static_cast<unsigned>(bytes));
+}
 
 // Where the work of a launch is cut into runs of chunks: one a block, the first ones one longer.
 struct RunCut {
@@ -263,7 +270,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
                          ResultSink sink) {
   using A = Accumulator<kind, T>;
   constexpr int a_round = ChunkPartials<A, T>::chunks;
-  constexpr bool needs_first = kind == ReduceKind::moments;
+  constexpr bool needs_first = kind == ReduceKind::moments, turns = turns_chunks<A, T>;
   auto* shared = gpu::dynamic_shared<unsigned char>();
   ChunkMemory<A, T>& memory = *reinterpret_cast<ChunkMemory<A, T>*>(shared);
   ChunkRun& run = memory.run;
@@ -271,21 +278,26 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;
   const Extent array = extent_of(data, sequences.elements);
-  wait_for_previous_kernel();
+  const bool has_rows = lists.chunks_each > 0;  // and lists, which the previous launch makes, else
+  if (!has_rows) wait_for_previous_kernel();
   const std::int64_t items =
-      lists.chunks_each > 0
-          ? sequences.count * lists.chunks_each
-          : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
+      has_rows ? sequences.count * lists.chunks_each
+               : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
   const RunCut cut(items, gridDim.x);
   const std::int64_t begin = cut.begin(blockIdx.x);
   const auto count = static_cast<int>(cut.begin(std::int64_t{blockIdx.x} + 1) - begin);
 
-  if (warp == 0) run.find<T>(data, sequences, lists, begin, count, 0, lane);
+  if (warp == 0) run.find<T, turns>(data, sequences, lists, begin, count, 0, lane);
   __syncthreads();
+  if (has_rows) {
+    if (thread < min(count, prefetched_chunks)) prefetch_place(run.place(thread));
+    if (thread == 0) start_next_of_small_grid();
+    wait_for_previous_kernel();
+  }
   if (thread == 0 && count > 0) {
     memory.head = run[0].of != ChunkOf::alone && run[0].begin > 0 ? run[0].place : -1;
   }
-  ChunkRing<T> ring(shared + chunk_memory_bytes<A, T>, stages);
+  ChunkRing<T, turns> ring(shared + chunk_memory_bytes<A, T>, stages);
   int ask_at = 0, ask_piece = 0;
   const auto ask = [&] {  // for the next piece, into the stage that is free
     if (ask_at < count) {
@@ -311,7 +323,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     // In a round after the last that used the chunks that these replace.
     if (round % warp_lanes == order_warps && warp == 0) {
       const int next = round / warp_lanes * warp_lanes + warp_lanes;
-      run.find<T>(data, sequences, lists, begin, count, next, lane);
+      run.find<T, turns>(data, sequences, lists, begin, count, next, lane);
     }
     const int chunks = min(a_round, count - round);
 #pragma unroll 1
@@ -324,7 +336,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       }
       Lanes<A, T> lanes;
       lanes.clear();
-      const int pieces = place.pieces, skip = place.skip;
+      const int pieces = place.pieces, skip = place.skip, turn = turns ? place.turn : 0;
 #pragma unroll 1
       for (int piece = 0; piece < pieces; ++piece) {
         ring.wait();
@@ -334,7 +346,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       if constexpr (A::any_order) {
         partials.put(i, thread, tree_of_lanes(lanes));
       } else {
-        partials.put(i, thread, memory.edges.close(lanes, skip, i, thread));
+        partials.put(i, member_of(thread, turn), memory.edges.close(lanes, skip, turn, i, thread));
       }
     }
     __syncthreads();

@@ -237,10 +237,12 @@ __device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A:
 
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
 template <ReduceKind kind, class T>
-constexpr int column_blocks_per_sm =
-    sizeof(typename Accumulator<kind, T>::Lane) < 16 && column_width<Accumulator<kind, T>, T> < 8
-        ? 3
-        : 2;
+constexpr int column_blocks_per_sm = (sizeof(typename Accumulator<kind, T>::Lane) < 16 ||
+                                      (kind == ReduceKind::min_max &&
+                                       std::is_same_v<T, std::int64_t>)) &&
+                                             column_width<Accumulator<kind, T>, T> < 8
+                                         ? 3
+                                         : 2;
 
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>))

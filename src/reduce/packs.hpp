@@ -82,6 +82,13 @@ __device__ __forceinline__ Pack<T> straddling(const Pack<T>& low, const Pack<T>&
   return pack;
 }
 
+constexpr int line_bytes = 128;
+
+// How far an address lies past the beginning of its line.
+__device__ __forceinline__ int past_line(const void* address) {
+  return static_cast<int>(reinterpret_cast<std::uintptr_t>(address) % line_bytes);
+}
+
 // Where a caller's array lies: loads stay within it, even where they bring more than is asked for.
 struct Extent {
   const char* begin;

@@ -5,6 +5,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
+#include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
 
@@ -50,12 +51,12 @@ class Parts {
 // Room for what the array's elements can make: segments that are too long for a group of lanes, of
 // one chunk, and chunks of those that have several, each of which but one is full.
 template <class T, class Total>
-WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
-                    std::size_t* bytes) {
+WorkLists lists_for(const Reduce& p, const TilePlan& plan, const Workspace& workspace,
+                    Total** totals, std::size_t* bytes) {
   constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
+  const std::int64_t most = plan.each > 0 ? plan.most_staged : most_of_group<T>(warp_lanes);
   WorkLists lists = {};
-  lists.item_capacity =
-      std::min(p.segments, p.cols / (most_of_group<T>(warp_lanes) + 1)) + p.cols / chunk;
+  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / chunk;
   lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
   Parts parts(workspace.data);
   lists.items = parts.take<ChunkItem>(lists.item_capacity);
@@ -67,6 +68,12 @@ WorkLists lists_for(const Reduce& p, const Workspace& workspace, Total** totals,
   lists.finished_blocks = workspace.tickets + 2;
   lists.block_tickets = workspace.tickets + list_tickets;
   return lists;
+}
+
+template <ReduceKind kind, class T>
+TilePlan tile_plan(const Reduce& p, const Device& device) {
+  return plan_tiles(p, {sizeof(T), static_cast<int>(order_lanes<T>), tile_blocks_per_sm<kind, T>},
+                    device);
 }
 
 template <ReduceKind kind, class T>
@@ -87,17 +94,31 @@ struct LaunchSequences {
   }
   ResultSink sink() const { return {p.op, p.out, p.correction}; }
 
-  // A batch has as few sequences as leave all warps with some batches.
+  // A batch has as few sequences as leave all warps with some batches; where most go on the lists,
+  // with one: room on them is taken once a batch, and takes long.
   template <ReduceKind kind, class T>
   Status short_ones(const T* data, const Sequences& sequences, int group,
                     const WorkLists& lists) const {
     const std::int64_t blocks = std::int64_t{device.sm_count} * short_blocks_per_sm<kind, T>;
     const std::int64_t warps = blocks * order_warps;
+    const int batches = lists.item_capacity > 0 && group == warp_lanes ? 1 : batches_a_warp;
     int each = warp_lanes;
-    while (each > warp_lanes / group && sequences.count < batches_a_warp * warps * each) each /= 2;
+    while (each > warp_lanes / group && sequences.count < batches * warps * each) each /= 2;
     return gpu::launch(reduce_short_kernel<kind, T>,
                        config(blocks_for(ceil_div(sequences.count, each), order_warps, blocks)),
                        data, sequences, group, each, lists, sink());
+  }
+
+  template <ReduceKind kind, class T>
+  Status tiles(const T* data, const Sequences& sequences, const TilePlan& plan,
+               const WorkLists& lists) const {
+    const std::int64_t blocks = std::int64_t{device.sm_count} * tile_blocks_per_sm<kind, T>;
+    const auto shared_bytes = static_cast<std::size_t>(plan.stages * plan.stage_bytes) * tile_warps;
+    return gpu::launch(
+        reduce_tiles_kernel<kind, T>,
+        {dim3(blocks_for(ceil_div(sequences.count, std::int64_t{plan.each}), tile_warps, blocks)),
+         dim3(tile_warps * warp_lanes), shared_bytes, stream, true},
+        data, sequences, plan, lists, sink());
   }
 
   template <ReduceKind kind, class T>
@@ -117,7 +138,7 @@ struct LaunchSequences {
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
     constexpr int blocks_per_sm = chunk_blocks_per_sm<kind, T>;
     constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
-    constexpr std::size_t stage = ChunkRing<T>::stage_bytes, reserved = 1 << 10;
+    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
     const std::size_t room = std::min(device.shared_bytes_per_sm / blocks_per_sm - reserved,
                                       device.shared_bytes_per_block_optin);
     const std::size_t stages =
@@ -132,6 +153,8 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
+    const TilePlan tile = tile_plan<kind, T>(p, device);
+    if (tile.each > 0) return tiles<kind>(data, rows, tile, {});
     const StagedPlan staged_plan = plan_staged_rows(p, staged_element<kind, T>(), device);
     if (staged_plan.warps > 0) return staged<kind>(data, rows, staged_plan);
     for (int group = 1; group <= warp_lanes; group *= 2) {
@@ -150,9 +173,11 @@ struct LaunchSequences {
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
     typename Accumulator<kind, T>::Total* totals = nullptr;
     std::size_t bytes = 0;
-    const WorkLists lists = lists_for<T>(p, workspace, &totals, &bytes);
+    const TilePlan plan = tile_plan<kind, T>(p, device);
+    const WorkLists lists = lists_for<T>(p, plan, workspace, &totals, &bytes);
     const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = short_ones<kind>(data, segments, group, lists);
+    const Status first = plan.each > 0 ? tiles<kind>(data, segments, plan, lists)
+                                       : short_ones<kind>(data, segments, group, lists);
     if (!first.ok() || lists.item_capacity == 0) return first;
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
   }
@@ -166,6 +191,7 @@ struct LaunchSequences {
 
 struct WorkspaceBytes {
   const Reduce& p;
+  const Device& device;
 
   template <ReduceKind kind, class T>
   std::size_t operator()() const {
@@ -176,7 +202,7 @@ struct WorkspaceBytes {
     }
     Total* totals = nullptr;
     std::size_t bytes = 0;
-    lists_for<T>(p, {}, &totals, &bytes);
+    lists_for<T>(p, tile_plan<kind, T>(p, device), {}, &totals, &bytes);
     return bytes;
   }
 };
@@ -192,11 +218,11 @@ Status reduce_segments(const Reduce& problem, const Device& device, Workspace wo
   return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
 }
 
-std::size_t reduce_rows_workspace(const Reduce& problem, const Device&) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
+std::size_t reduce_rows_workspace(const Reduce& problem, const Device& device) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
 }
-std::size_t reduce_segments_workspace(const Reduce& problem, const Device&) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem});
+std::size_t reduce_segments_workspace(const Reduce& problem, const Device& device) {
+  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
 }
 
 }  // namespace KW_TARGET

@@ -300,28 +300,30 @@ __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
     const bool has_one = lane < each && from + lane < sequences.count;
     return has_one ? sequences.at(from + lane) : Span{0, -1};
   };
+  if (threadIdx.x == 0) begin_small_grid(data, sequences);
   wait_for_previous_kernel();
   const Extent array = extent_of(data, sequences.elements);
   std::int64_t first = this_warp() * each;
   Span next = span_of(first);
 #pragma unroll 1
   for (; first < sequences.count; first += step) {
-    const Span own = next;
+    const Batch batch(next);
     next = span_of(first + step);
-    const Batch batch(own), next_batch(next);
+    const Batch next_batch(next);
     int fewest = 0;
 #pragma unroll 1
     for (int lanes = group; lanes <= warp_lanes;
          lanes = lanes < warp_lanes ? warp_lanes : 2 * warp_lanes) {
       const int most = static_cast<int>(most_of_group<T>(lanes));
-      if (__any_sync(whole_warp(), own.count >= fewest && own.count <= most)) {
+      if (__any_sync(whole_warp(), batch.count >= fewest && batch.count <= most)) {
         reduce_by_groups<kind, T>(data, array, batch, next_batch, fewest, lanes, each, first, sink,
                                   lane);
       }
       fewest = most + 1;
     }
-    if (__any_sync(whole_warp(), own.count >= fewest)) {
-      put_on_lists<T>(lists, first + lane, own, fewest, lane);
+    if (__any_sync(whole_warp(), batch.count >= fewest)) {
+      // Looked up again: kept, it would take registers of what comes before.
+      put_on_lists<T>(lists, first + lane, span_of(first), fewest, lane);
     }
   }
 }

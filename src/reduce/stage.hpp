@@ -4,6 +4,8 @@
 #pragma once
 
 #include "device/async_copy.hpp"
+#include "device/cache_hint.hpp"
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/packs.hpp"
@@ -15,9 +17,17 @@ constexpr int stage_alignment = 128;  // of a stage's beginning and size
 // What the lanes of a warp have side by side, and all of the order's threads.
 constexpr int strip_bytes = warp_lanes * 16, round_bytes = order_threads * 16;
 
-// Asks for the 16 bytes at a boundary.
+// Asks for the 16 bytes at a boundary, which nobody reads again: L2 gives their line up before all
+// others.
 __device__ __forceinline__ void copy_pack(unsigned char* to, const void* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(to))),
+               "l"(from), "l"(evict_first())
+               : "memory");
+#else
   async_copy<16>(reinterpret_cast<float*>(to), static_cast<const float*>(from), 16);
+#endif
 }
 template <class T>
 __device__ __forceinline__ void store_pack(unsigned char* to, const Pack<T>& pack) {
@@ -50,17 +60,30 @@ __device__ __forceinline__ void wait_for_copies(int pending) {
   wait_for_copies_if<0>(pending == 0);
 }
 
-// By a warp: asks for all packs of a run. Those at the ends of the array that reach beyond it are
-// read element by element.
+// Asks for a run to be brought into L2, by one thread: before the wait for the previous kernel, in
+// whose end memory has little to do.
+template <class T>
+__device__ __forceinline__ void prefetch_run(const Packs<T>& packs) {
+  const int bytes = packs.count_of_packs() * 16;
+  if (bytes > 0 && packs.inside()) prefetch_to_l2(packs.boundary, static_cast<unsigned>(bytes));
+}
+
+// By a warp: asks for all packs of a run. Each instruction's lanes are at whole lines of memory:
+// off a boundary of 32 bytes a warp's 512 bytes would have parts of 17 sectors. Packs at the ends
+// of the array that reach beyond it are read element by element.
 template <class T>
 __device__ __forceinline__ void ask_for_run(unsigned char* stage, const Packs<T>& packs, int lane) {
   constexpr int at_once = 4;
   const int bytes = packs.count_of_packs() * 16;
   const char* begin = reinterpret_cast<const char*>(packs.boundary);
-  int at = lane * 16;
+  int first = -past_line(begin);  // lane 0's
   if (packs.inside()) {
+    const int own = first + lane * 16;
+    if (own >= 0 && own < bytes) copy_pack(stage + own, begin + own);
+    first += strip_bytes;
 #pragma unroll 1
-    for (; at - lane * 16 + at_once * strip_bytes <= bytes; at += at_once * strip_bytes) {
+    for (; first + at_once * strip_bytes <= bytes; first += at_once * strip_bytes) {
+      const int at = first + lane * 16;
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
         copy_pack(stage + at + i * strip_bytes, begin + at + i * strip_bytes);
@@ -68,13 +91,15 @@ __device__ __forceinline__ void ask_for_run(unsigned char* stage, const Packs<T>
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
-      if (at + i * strip_bytes >= bytes) break;
-      copy_pack(stage + at + i * strip_bytes, begin + at + i * strip_bytes);
+      const int at = first + lane * 16 + i * strip_bytes;
+      if (at >= bytes) break;
+      copy_pack(stage + at, begin + at);
     }
     return;
   }
 #pragma unroll 1
-  for (; at < bytes; at += strip_bytes) {
+  for (int at = first + lane * 16; at < bytes; at += strip_bytes) {
+    if (at < 0) continue;
     if (packs.is_inside(at / 16)) {
       copy_pack(stage + at, begin + at);
     } else {

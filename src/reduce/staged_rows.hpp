@@ -52,13 +52,15 @@ __global__ void __launch_bounds__(staged_threads, 1)
   const Extent array = extent_of(data, rows.elements);
   const std::int64_t step = std::int64_t{gridDim.x} * plan.warps;
   const std::int64_t first_row = std::int64_t{warp} * gridDim.x + blockIdx.x;
+  const auto packs_of = [&](std::int64_t row) {
+    return Packs<T>(data + row * rows.ld, rows.length, array);
+  };
   const auto ask = [&](std::int64_t row, int stage) {
-    if (row < rows.count) {
-      ask_for_run(own.stages + stage * plan.stage_bytes,
-                  Packs<T>(data + row * rows.ld, rows.length, array), lane);
-    }
+    if (row < rows.count) ask_for_run(own.stages + stage * plan.stage_bytes, packs_of(row), lane);
     async_commit();
   };
+  if (const std::int64_t row = first_row + lane * step; lane < plan.stages && row < rows.count)
+    prefetch_run(packs_of(row));
   wait_for_previous_kernel();
   std::int64_t asked = first_row;
 #pragma unroll 1

@@ -213,21 +213,41 @@ __device__ __forceinline__ void move_lanes_of_block(Lanes<A, T>& lanes, int skip
   }
 }
 
+// Which of the order's threads a thread stands for in a walk. A warp's accesses begin at a line of
+// memory: where a chunk begins `turn` packs past one, thread `turn` is the first. Otherwise each
+// access of a warp would have parts of sectors that its neighbour's has as well.
+template <class T>
+__device__ __forceinline__ int turn_of(const Packs<T>& packs) {
+  return past_line(packs.boundary) / 16;
+}
+__device__ __forceinline__ int member_of(int thread, int turn) {
+  return (thread - turn) & (order_threads - 1);
+}
+
 // What a block needs of shared memory to walk a chunk.
 template <class A, class T>
 struct BlockMemory {
   typename A::Partial warps[order_warps];
   FirstLanes<A, T> first_lanes;
+  typename A::Partial turned[A::any_order ? 1 : order_threads];
 };
 
 // The total of a chunk that a block has walked, in thread 0. Nobody uses `memory` until the next
 // barrier.
 template <class A, class T>
-__device__ __forceinline__ typename A::Total total_of_block(Lanes<A, T>& lanes, int skip,
+__device__ __forceinline__ typename A::Total total_of_block(Lanes<A, T>& lanes, int skip, int turn,
                                                             const Chunk<T>& chunk,
                                                             BlockMemory<A, T>& memory, int thread) {
   move_lanes_of_block<A>(lanes, skip, memory.first_lanes, thread);
-  return A::total(tree_of_block<A>(tree_of_lanes(lanes), memory.warps, thread), chunk);
+  typename A::Partial own = tree_of_lanes(lanes);
+  if constexpr (!A::any_order) {
+    if (turn > 0) {
+      memory.turned[member_of(thread, turn)] = own;
+      __syncthreads();
+      own = memory.turned[thread];
+    }
+  }
+  return A::total(tree_of_block<A>(own, memory.warps, thread), chunk);
 }
 
 }  // namespace KW_TARGET

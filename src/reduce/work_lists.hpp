@@ -12,6 +12,11 @@ struct Span {
   std::int64_t begin, count;
 };
 
+// Where a segment begins and ends by the offsets as they are.
+struct Limits64 {
+  std::int64_t begin, end;
+};
+
 // Where each sequence lies: rows ld apart, or segments by offsets, kept within [0, elements].
 struct Sequences {
   std::int64_t count;
@@ -21,8 +26,16 @@ struct Sequences {
 
   __device__ __forceinline__ Span at(std::int64_t i) const {
     if (offsets == nullptr) return {i * ld, length};
-    const std::int64_t begin = min(max(offsets[i], std::int64_t{0}), elements);
-    const std::int64_t end = min(max(offsets[i + 1], begin), elements);
+    return within({offsets[i], offsets[i + 1]});
+  }
+  // The same in two steps, the load and what waits for it.
+  __device__ __forceinline__ Limits64 limits(std::int64_t i) const {
+    if (offsets == nullptr) return {i * ld, i * ld + length};
+    return {offsets[i], offsets[i + 1]};
+  }
+  __device__ __forceinline__ Span within(const Limits64& of) const {
+    const std::int64_t begin = min(max(of.begin, std::int64_t{0}), elements);
+    const std::int64_t end = min(max(of.end, begin), elements);
     return {begin, end - begin};
   }
 };
@@ -95,7 +108,8 @@ __device__ __forceinline__ std::int64_t take_room(unsigned* count, unsigned want
 }
 
 // Puts each lane's sequence on the lists, if it has at least `fewest` elements. Offsets that
-// descend can name more elements than there are; what has no room then is left out.
+// descend can name more elements than there are; what has no room then is left out. The first chunk
+// of a sequence is its lane's work; those after it, which may be hundreds, are the whole warp's.
 template <class T>
 __device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_t sequence,
                                              Span own, std::int64_t fewest, int lane) {
@@ -104,13 +118,52 @@ __device__ __forceinline__ void put_on_lists(const WorkLists& lists, std::int64_
   const std::int64_t first = take_room(lists.item_count, chunks, lane);
   const std::int64_t place = take_room(lists.sequence_count, chunks > 1 ? 1 : 0, lane);
   const std::int64_t room = max(lists.item_capacity - first, std::int64_t{0});
-  const std::int64_t taken = min(std::int64_t{chunks}, room);
-  for (std::int64_t i = 0; i < taken; ++i) {
-    lists.items[first + i] = chunk_of<T>(sequence, own, i, place);
-  }
+  const auto taken = static_cast<int>(min(std::int64_t{chunks}, room));
+  if (taken > 0) lists.items[first] = chunk_of<T>(sequence, own, 0, place);
   if (chunks > 1 && place < lists.sequence_capacity) {
     lists.sequences[place] = {sequence, own.count, first, taken};
   }
+  if (!__any_sync(whole_warp(), taken > 1)) return;
+#pragma unroll 1
+  for (int from = 0; from < warp_lanes; ++from) {
+    const int left = from_lane(taken, from);
+    if (left <= 1) continue;
+    const std::int64_t its_sequence = from_lane(sequence, from);
+    const Span its_span = from_lane(own, from);
+    const std::int64_t its_first = from_lane(first, from), its_place = from_lane(place, from);
+#pragma unroll 1
+    for (int i = 1 + lane; i < left; i += warp_lanes) {
+      lists.items[its_first + i] = chunk_of<T>(its_sequence, its_span, i, its_place);
+    }
+  }
+}
+
+// What a small grid does before it waits for the previous kernel, in whose shadow it costs nothing:
+// each block asks for its share of the data and of the offsets, and the next kernel may come to the
+// multiprocessors that this one leaves empty. By one thread of each block.
+template <class P>
+__device__ __forceinline__ void prefetch_share(const P* data, std::int64_t count) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t begin = (address + 15) / 16 * 16;
+  const std::uintptr_t end = (address + static_cast<std::uintptr_t>(count) * sizeof(P)) / 16 * 16;
+  if (begin >= end) return;
+  const auto share = (static_cast<unsigned>(end - begin) / gridDim.x / 16 + 1) * 16;
+  const std::uintptr_t own = begin + std::uintptr_t{blockIdx.x} * share;
+  if (own >= end) return;
+  prefetch_to_l2(reinterpret_cast<const char*>(own),
+                 static_cast<unsigned>(min(std::uintptr_t{share}, end - own)));
+}
+__device__ __forceinline__ void start_next_of_small_grid() {
+  constexpr unsigned most_blocks = 128;
+  if (gridDim.x <= most_blocks) let_next_kernel_start();
+}
+template <class T>
+__device__ __forceinline__ void begin_small_grid(const T* data, const Sequences& sequences) {
+  const auto most = static_cast<std::int64_t>(gridDim.x) * prefetched_bytes;
+  if (sequences.elements * static_cast<std::int64_t>(sizeof(T)) > most) return;
+  prefetch_share(data, sequences.elements);
+  if (sequences.offsets != nullptr) prefetch_share(sequences.offsets, sequences.count + 1);
+  start_next_of_small_grid();
 }
 
 __device__ __forceinline__ std::int64_t this_warp() {

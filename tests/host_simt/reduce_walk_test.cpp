@@ -56,14 +56,16 @@ __global__ void total_of_chunk(const T* data, std::int64_t count, Extent array,
                                std::uint64_t* total) {
   using A = Trace<T>;
   __shared__ BlockMemory<A, T> memory;
-  const int member = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
   const Chunk<T> chunk = {0, count, {}};
   const Packs<T> packs(data, count, array);
+  const int turn = turn_of(packs), member = member_of(thread, turn);
   Walk<A, T> walk;
   walk.start(packs, member);
   walk.finish(packs, member, {});
-  const std::uint64_t found = total_of_block<A>(walk.lanes, packs.skip, chunk, memory, member);
-  if (member == 0) *total = found;
+  const std::uint64_t found =
+      total_of_block<A>(walk.lanes, packs.skip, turn, chunk, memory, thread);
+  if (thread == 0) *total = found;
 }
 
 template <class T>

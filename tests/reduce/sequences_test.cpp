@@ -143,6 +143,55 @@ TEST(ReduceSequences, WarpsWithStages) {
   verify(cases);
 }
 
+// Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
+// what a lane, a few of them and a warp take, what a stage holds and what it does not, several
+// batches a stage and several stages; batches of which one segment is too long; and the same in
+// little shared memory.
+TEST(ReduceSequences, SegmentsInTiles) {
+  constexpr std::int64_t lengths[] = {1,  8,  16, 17,  31,  32,  33,  40,
+                                      64, 65, 99, 129, 257, 400, 600, 1000};
+  constexpr std::int64_t bytes = 70 << 10;  // more than tiles ask for on one multiprocessor
+  constexpr int ops = static_cast<int>(ReduceOp::min_max) + 1;
+  std::size_t turn = run_seed() % 84;
+  const auto next_case = [&](ReduceShape shape) {
+    ++turn;
+    const auto op = static_cast<ReduceOp>(turn % ops);
+    check::ReduceCase c = sequences_case(shape, op, static_cast<DataType>(turn % 7));
+    c.misalign = static_cast<std::int64_t>(turn % 5);
+    return c;
+  };
+  for (const std::size_t shared_bytes : {std::size_t{0}, std::size_t{48} << 10}) {
+    const OneWorker one(shared_bytes);
+    std::vector<check::ReduceCase> cases;
+    for (const std::int64_t length : lengths) {
+      for (int each = 0; each < 5; ++each) {
+        check::ReduceCase equal = next_case(ReduceShape::segments);
+        equal.lengths = check::SegmentLengths::equal;
+        const auto size = static_cast<std::int64_t>(size_of(equal.type));
+        equal.segments = bytes / size / length + 1, equal.cols = equal.segments * length;
+        cases.push_back(equal);
+      }
+      check::ReduceCase rows = next_case(ReduceShape::rows);
+      rows.rows = bytes / static_cast<std::int64_t>(size_of(rows.type)) / length + 1;
+      rows.cols = length, rows.ld_pad = length > 20 ? 1 : 0;
+      cases.push_back(rows);
+    }
+    for (const check::SegmentLengths drawn :
+         {check::SegmentLengths::one_to_32, check::SegmentLengths::uneven,
+          check::SegmentLengths::out_of_range}) {
+      for (int each = 0; each < ops; ++each) {
+        check::ReduceCase segments = next_case(ReduceShape::segments);
+        segments.lengths = drawn;
+        const bool is_short = drawn == check::SegmentLengths::one_to_32;
+        segments.segments =
+            bytes / static_cast<std::int64_t>(size_of(segments.type)) / (is_short ? 16 : 50) + 1;
+        cases.push_back(segments);
+      }
+    }
+    verify(cases);
+  }
+}
+
 // Sequences of up to a chunk by lanes and warps alone, which put elements that change nothing in
 // place of those that are not there: of every length about their limits, at both ends of an array
 // that begins anywhere, all kinds and types.

@@ -1,0 +1,71 @@
+// The batches and stages of reduce_tiles_kernel, by the mean length of the segments.
+#include "reduce/tile_plan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace kw {
+namespace {
+
+struct TileTuning {
+  double least_mean_bytes = 48;  // of segments; rows of up to 64 bytes are a lane's, side by side
+  double least_row_bytes = 65;
+  double most_mean_bytes = 4096;
+  double least_bytes_an_sm = 64 << 10;  // of the array
+  double least_use_of_rows = 0.9;       // of what is read where padding is read, too
+  double batch_bytes = 8192;            // in the mean, at most
+  double deviations = 1.3;              // by which a batch may be longer than the mean
+};
+constexpr TileTuning tile_tuning;
+constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 32, most_tile_stages = 4;
+
+int tile_lines(double bytes) { return static_cast<int>(std::ceil(bytes / tile_line)) * tile_line; }
+
+// A batch's bytes; of segments as long as most batches are, by the deviation of their lengths.
+int stage_for(const Reduce& p, int each, double mean_bytes) {
+  const double spread = p.shape == ReduceShape::rows
+                            ? 1.0
+                            : std::min(1 + tile_tuning.deviations / std::sqrt(each), 2.0);
+  return tile_segments_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
+}
+
+}  // namespace
+
+TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& device) {
+  TilePlan plan = {};
+  const bool is_rows = p.shape == ReduceShape::rows;
+  const auto count = static_cast<double>(std::max<std::int64_t>(p.sequences(), 1));
+  const auto size = static_cast<double>(element.bytes);
+  const double bytes = static_cast<double>(p.elements()) * size;
+  const double mean_bytes = is_rows ? static_cast<double>(p.ld) * size : bytes / count;
+  const bool is_used = !is_rows || static_cast<double>(p.cols) >=
+                                       tile_tuning.least_use_of_rows * static_cast<double>(p.ld);
+  const double least_bytes = is_rows ? tile_tuning.least_row_bytes : tile_tuning.least_mean_bytes;
+  if (!is_used || mean_bytes < least_bytes || mean_bytes > tile_tuning.most_mean_bytes ||
+      bytes < tile_tuning.least_bytes_an_sm * device.sm_count)
+    return plan;
+  const std::size_t room =
+      std::min(device.shared_bytes_per_sm / static_cast<unsigned>(element.blocks_an_sm),
+               device.shared_bytes_per_block_optin + 1024) -
+      1024;
+  const int ring = static_cast<int>(room / tile_warps) / tile_line * tile_line;
+  int each = tile_lanes;
+  while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
+                      stage_for(p, each, mean_bytes) > ring))
+    each /= 2;
+  // Where warps would be left without a batch, more of them do better without tiles.
+  const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
+  if (each == 0 || count < all_warps * each) return plan;
+  plan.each = each;
+  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes / each));
+  plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
+  plan.stage_bytes = ring / plan.stages / tile_line * tile_line;
+  plan.elements = (plan.stage_bytes - tile_segments_bytes - tile_ends) / static_cast<int>(size);
+  const int of_warp = std::min(tile_lanes * tile_most_of_lane, element.lanes);
+  plan.most_staged = std::min(plan.elements, of_warp);
+  plan.most = std::min(tile_lanes / each * tile_most_of_lane, plan.most_staged);
+  return plan;
+}
+
+}  // namespace kw
