@@ -17,9 +17,9 @@
 //         the others first: the next call finds these there (all but the widest instances).
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
 //         accesses one after the other.
-// Order   In a thread k ascending; then over the lanes, the threads along k and the parts, each in
-//         an order that follows from the plan. The same bits for the same inputs on the same kind
-//         of device.
+// Order   In a thread k ascending, the products of a step apart where that costs no time; then over
+//         the lanes, the threads along k and the parts, each in an order that follows from the
+//         plan. The same bits for the same inputs on the same kind of device.
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -35,28 +35,35 @@
 namespace KW_TARGET {
 namespace thin {
 
-// acc[i][j] += sum over e of x[i][e] * narrow[j][this thread's k e]
-template <class Narrow, int R, int D, int W, class Position>
+// acc[i][j] += sum over e of x[i][e] * narrow[j][this thread's k e]. `apart`: the products are
+// added up before that.
+template <class Narrow, bool apart, int R, int D, int W, class Position>
 __device__ __forceinline__ void multiply(float (&acc)[R][W], const float (&x)[R][D],
                                          const float* shared, const Position& own, int at) {
 #pragma unroll
-  for (int j = 0; j < W; ++j)
+  for (int j = 0; j < W; ++j) {
+    float sum[R];
+#pragma unroll
+    for (int i = 0; i < R; ++i) sum[i] = apart ? 0 : acc[i][j];
 #pragma unroll
     for (int e = 0; e < D; e += 4) {
       const float4 v = Narrow::four(shared, own, j, at, e);
 #pragma unroll
       for (int i = 0; i < R; ++i) {
-        acc[i][j] = fmaf(x[i][e], v.x, acc[i][j]);
-        acc[i][j] = fmaf(x[i][e + 1], v.y, acc[i][j]);
-        acc[i][j] = fmaf(x[i][e + 2], v.z, acc[i][j]);
-        acc[i][j] = fmaf(x[i][e + 3], v.w, acc[i][j]);
+        sum[i] = fmaf(x[i][e], v.x, sum[i]);
+        sum[i] = fmaf(x[i][e + 1], v.y, sum[i]);
+        sum[i] = fmaf(x[i][e + 2], v.z, sum[i]);
+        sum[i] = fmaf(x[i][e + 3], v.w, sum[i]);
       }
     }
+#pragma unroll
+    for (int i = 0; i < R; ++i) acc[i][j] = apart ? acc[i][j] + sum[i] : sum[i];
+  }
 }
 
 // acc += this thread's part of the block's part of the product. The first `before` k of it are
 // before the operands' first one.
-template <int chunk, int D, class Wide, class Position, int R, int W>
+template <int chunk, bool apart, int D, class Wide, class Position, int R, int W>
 __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, const ThinPlan& plan,
                                            const Position& own, Wide& wide, const float* narrow,
                                            int before) {
@@ -82,11 +89,11 @@ __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, co
     __syncthreads();
     const int here = left < chunk ? left : chunk;
     for (int at = 0; at < here; at += step) {
-      multiply<Narrow>(acc, x[0], shared, own, at);
+      multiply<Narrow, apart>(acc, x[0], shared, own, at);
       if (wide.more()) wide.next(x[0]);
       at += step;
       if (at >= here) break;
-      multiply<Narrow>(acc, x[1], shared, own, at);
+      multiply<Narrow, apart>(acc, x[1], shared, own, at);
       if (wide.more()) wide.next(x[1]);
     }
     left -= chunk;
@@ -171,6 +178,7 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                         const Workspace& workspace) {
   constexpr ThinConfig config = thin_configs[row];
   constexpr int R = config.rows, D = config.depth, W = config.width;
+  constexpr bool apart = config.adds_steps_apart(along_k, loads == ThinLoads::single);
   // A chunk of the narrow operand, later sums.
   alignas(16) __shared__ float shared[config.shared_floats()];
   __shared__ bool is_last;
@@ -192,8 +200,8 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
     wide.begin(plan.wide_is_b ? b : a);
     const std::int64_t k0 = share.first_k(plan) - wide.k_shift();
     const float* const narrow = (plan.wide_is_b ? a : b) + k0 * plan.narrow_k;
-    accumulate<config.chunk(), D>(acc, shared, plan, own, wide, narrow,
-                                  share.part == 0 ? wide.k_shift() : 0);
+    accumulate<config.chunk(), apart, D>(acc, shared, plan, own, wide, narrow,
+                                         share.part == 0 ? wide.k_shift() : 0);
   }
 
   const Sgemm p = stored_first(entry_of(all, share.entry));

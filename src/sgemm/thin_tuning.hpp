@@ -22,6 +22,13 @@ struct ThinConfig {
   constexpr int chunk() const {
     return width <= 2 ? 4096 : width <= 4 ? 2048 : width <= 8 ? 1024 : 512;
   }
+  // Whether a thread adds up the products of a step before it adds them to its sums, whose error is
+  // then that of so many fewer additions. Wider instances multiply for longer than they load; those
+  // that load elements `one_by_one` have no time for it but for a single column, and registers only
+  // where steps are short and lines do not lie along k.
+  constexpr bool adds_steps_apart(bool along_k, bool one_by_one) const {
+    return one_by_one ? width == 1 && depth == 4 && !along_k : width <= 8;
+  }
   // Whether sums of threads that share rows meet in the lanes of a warp first: where they are few.
   constexpr bool adds_lanes() const { return rows * width <= 4; }
   // Whether its loads tell L2 which steps to keep: where registers are left for it.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <random>
@@ -100,6 +101,25 @@ TEST_P(ThinCuts, GiveTheProduct) {
   if (config.rows == 4) {
     EXPECT_GT(shifted, 2) << "lines were to start anywhere";  // 9 draws, of which few are not cut
   }
+}
+
+// Where a thread has all of k, sums of one sign have an error of 0.22 * sqrt(k), added one after
+// the other.
+TEST_P(ThinCuts, StepsAddUpApart) {
+  const ThinConfig& config = thin_configs[GetParam()];
+  if (config.width > 8) return;
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  forced_cut = {GetParam(), 7, 7, 1, ThinLoads::single};
+  ASSERT_TRUE(is_cut(forced_cut));
+  check::SgemmCase c;
+  c.m = config.rows << 7;
+  c.n = config.width;
+  c.k = 2048;
+  c.input = check::Input::unit;
+  const check::VerifyResult result = check::SgemmTrial(bench, c).verify(thin_with_forced_cut());
+  EXPECT_TRUE(result.ok()) << result.message;
+  EXPECT_LE(result.error.rms, 0.6 * 0.22 * std::sqrt(static_cast<double>(c.k)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Instances, ThinCuts,

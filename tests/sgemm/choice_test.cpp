@@ -151,8 +151,8 @@ TEST(SgemmChoice, TheCostIsTheTime) {
 }
 
 // Into how many pieces the vendor cuts k on an H200, by its errors (explored-sum-lengths.txt),
-// where that is known to be the whole reason for an error. The chosen plan's sums are hardly
-// longer.
+// or by those of products drawn at random, where that is known to be the whole reason for an error.
+// The chosen plan's sums are hardly longer.
 struct VendorSums {
   std::int64_t m, n, k;
   double pieces;
@@ -166,7 +166,9 @@ TEST(SgemmChoice, SumsAreAboutAsShortAsTheVendors) {
       {1700, 1700, 4096, 4.1},  {2304, 2304, 5000, 4},    {3072, 3072, 16384, 5.1},
       {6144, 6144, 16384, 4},   {300, 2731, 3000, 4},     {1818, 522, 3975, 1},
       {1838, 5450, 8614, 4.1},  {3661, 1481, 18940, 6.1}, {5599, 127, 11462, 6.1},
-      {16384, 16384, 16384, 1}, {207, 5336, 9001, 3}};
+      {16384, 16384, 16384, 1}, {207, 5336, 9001, 3},     {1370, 14536, 8430, 4.1},
+      {491, 6269, 3378, 8},     {874, 1280, 6469, 11},    {529, 9981, 6007, 9},
+      {10249, 4560, 4579, 3},   {111, 9016, 16171, 11},   {2892, 7838, 4522, 3}};
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
   for (const VendorSums& row : measured) {
     SCOPED_TRACE(testing::Message() << row.m << " x " << row.n << " x " << row.k);

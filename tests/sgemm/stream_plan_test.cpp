@@ -85,7 +85,7 @@ TEST(StreamPlan, EveryIterationBelongsToOneBlock) {
         const auto plan = plan_stream_tile(tile, p, stream_device());
         ASSERT_TRUE(plan);
         StreamSchedule s = plan->schedule;
-        if (in_pieces) detail::cut_sums(tile.config, 1, &s);
+        if (in_pieces) detail::cut_sums(tile.config, {1, 1}, &s);
         EXPECT_LE(s.blocks, max_stream_blocks);
         std::vector<int> covered(static_cast<std::size_t>(s.tiles));
         std::set<int> slots;
@@ -177,19 +177,65 @@ TEST(StreamPlan, PiecesAreEqual) {
   const auto shape = detail::stream_shape(tile.config, stream_product(64, 128, 3200));
   StreamSchedule s = *detail::cut_stream(*shape, 1, 0);
   EXPECT_EQ(s.piece, 100);
-  detail::cut_sums(tile.config, 3200, &s);
+  detail::cut_sums(tile.config, {3200, 3200}, &s);
   EXPECT_EQ(s.piece, 100);
-  detail::cut_sums(tile.config, 2910, &s);
+  detail::cut_sums(tile.config, {2910, 2910}, &s);
   EXPECT_EQ(s.piece, 100) << "hardly longer than asked for";
-  detail::cut_sums(tile.config, 1300, &s);
+  detail::cut_sums(tile.config, {1300, 1300}, &s);
   EXPECT_EQ(s.piece, 34) << "three";
   EXPECT_EQ(s.totals, 1);
   EXPECT_EQ(s.slots(), 1);
-  detail::cut_sums(tile.config, 1, &s);
+  detail::cut_sums(tile.config, {1, 1}, &s);
   EXPECT_EQ(s.piece, 1);
   const StreamSchedule without = without_totals(s);
   EXPECT_EQ(without.slots(), 0);
   EXPECT_EQ(without.piece, 100);
+}
+
+TEST(StreamPlan, SumsAreShorterWhereThatTakesLittleTime) {
+  StreamTile tile = tile_of_times(64, 128, 32);
+  const auto shape = detail::stream_shape(tile.config, stream_product(64, 128, 3200));
+  const StreamSchedule uncut = *detail::cut_stream(*shape, 1, 0);
+  const auto cuts = [&](double of_alone) {
+    constexpr ShortSumTuning t = short_sum_tuning;
+    const double us = of_alone * t.output_alone_us * 64 * 128;
+    return detail::quick_cuts(tile.config, uncut, us / t.most_time);
+  };
+  EXPECT_EQ(cuts(0.9), 0);
+  EXPECT_EQ(cuts(1.1), 1);
+  EXPECT_EQ(cuts(7.5), 7);
+  EXPECT_GT(cuts(1e30), 1000);
+  tile.config.blocks_per_sm = 2;
+  EXPECT_EQ(cuts(7.5), 5) << "twice as many outputs of a multiprocessor";
+  tile.config.warps_k = 2;
+  EXPECT_EQ(cuts(7.5), 4) << "sums meet in shared memory";
+  tile.config.warps_k = 1;
+
+  const auto piece = [&](int further_cuts) {
+    StreamSchedule s = uncut;
+    detail::cut_sums(tile.config, {1600, 400, further_cuts}, &s);
+    return s.piece;
+  };
+  EXPECT_EQ(piece(0), 50);
+  EXPECT_EQ(piece(1), 34) << "three in place of two";
+  EXPECT_EQ(piece(100), 13) << "no more than wanted";
+}
+
+TEST(StreamPlan, ShortSumsAreThoseThatTheVendorWasSeenToHave) {
+  const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return wanted_sum(stream_product(m, n, k), 132);
+  };
+  EXPECT_EQ(sum(128, 128, 4096), 128) << "a multiple of the root";
+  EXPECT_EQ(sum(1000, 1000, 2048), 400) << "no shorter";
+  EXPECT_EQ(sum(512, 512, 16384), 16384 / 34) << "no more pieces";
+  EXPECT_EQ(sum(4096, 4096, 4096), 4096) << "as few as longest_sum has";
+  EXPECT_EQ(sum(4096, 4096, 5000), 1250);
+  EXPECT_EQ(sum(6144, 6144, 6144), 2048);
+  EXPECT_EQ(sum(8192, 8192, 16384), 4096);
+  EXPECT_GT(sum(512, 512, 2047), 2047) << "not cut";
+  for (const std::int64_t size : {20, 300, 1000, 3000, 10000})
+    for (const std::int64_t k : {2048, 5000, 20000, 70000})
+      EXPECT_LE(sum(size, size, k), longest_sum(stream_product(size, size, k), 132));
 }
 
 TEST(StreamPlan, ManyOutputsHaveTheVendorsPieces) {

@@ -260,16 +260,46 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   return us;
 }
 
-// Cuts a block's work on a tile into equal pieces in which an accumulator adds up about `most`
+// Further cuts of a block's work on each of its tiles that take a small share of the predicted
+// time.
+inline int quick_cuts(const StreamTileConfig& config, const StreamSchedule& s, double time_us) {
+  constexpr ShortSumTuning t = short_sum_tuning;
+  const bool is_shared = config.warps_k > 1, is_alone = !is_shared && config.blocks_per_sm == 1;
+  const double each_us = (is_shared ? t.shared_us : 0) +
+                         (is_alone ? t.output_alone_us : t.output_us) * config.bm * config.bn;
+  const std::int64_t works =
+      ceil_div(std::int64_t{s.whole_tiles}, s.blocks) + (s.whole_tiles < s.tiles ? 1 : 0);
+  const double cuts = t.most_time * time_us / (each_us * static_cast<double>(works));
+  return static_cast<int>(std::min(cuts, 1e6));
+}
+
+// How long the sums of an accumulator may be, and how short they are to be with so many further
+// cuts.
+struct SumLengths {
+  std::int64_t longest, wanted;
+  int further_cuts = 0;
+};
+
+// Cuts a block's work on a tile into equal pieces in which an accumulator adds up about so many
 // elements along k. Left out of the prediction: at most a few hundredths.
-inline void cut_sums(const StreamTileConfig& config, std::int64_t most, StreamSchedule* s) {
+inline void cut_sums(const StreamTileConfig& config, const SumLengths& lengths, StreamSchedule* s) {
   const int share = s->share + (s->longer > 0 ? 1 : 0);
   const int work = s->whole_tiles > 0 ? s->iterations : std::min(s->iterations, share);
   const double sum = static_cast<double>(work) * config.bk / config.warps_k;
-  const double pieces = std::ceil(sum / static_cast<double>(most) / sum_length_tuning.tolerance);
+  const auto pieces_of = [&](std::int64_t length) {
+    return std::ceil(sum / static_cast<double>(length) / sum_length_tuning.tolerance);
+  };
+  const double pieces = std::min(pieces_of(lengths.wanted),
+                                 std::max(1.0, pieces_of(lengths.longest)) + lengths.further_cuts);
   if (!(pieces > 1)) return;
   s->piece = ceil_div(work, std::min(work, static_cast<int>(pieces)));
   s->totals = s->piece < work && config.warps_k == 1 ? 1 : 0;
+}
+inline void cut_sums(const StreamTileConfig& config, const Sgemm& p, int sms, StreamPlan* plan) {
+  cut_sums(
+      config,
+      {longest_sum(p, sms), wanted_sum(p, sms), quick_cuts(config, plan->schedule, plan->time_us)},
+      &plan->schedule);
 }
 
 }  // namespace detail
@@ -297,7 +327,7 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
       if (best && best->time_us <= us) continue;
       best = {.schedule = ranges, .time_us = us};
     }
-    detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
+    detail::cut_sums(tile.config, p, sms, &*best);
     return best;
   }
   detail::each_stream_cut(*shape, slots, [&](std::int64_t blocks, std::int64_t shared) {
@@ -307,7 +337,7 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
     detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
       consider(detail::cut_stream_by_clusters(*shape, parts));
     });
-  if (best) detail::cut_sums(tile.config, longest_sum(p, sms), &best->schedule);
+  if (best) detail::cut_sums(tile.config, p, sms, &*best);
   return best;
 }
 

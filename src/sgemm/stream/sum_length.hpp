@@ -1,7 +1,8 @@
 // How long the sums along k may be, so that plain FP32's error is no larger than the vendor's. The
 // error of a sum that is cut into equal pieces falls with the root of their number. The vendor cuts
 // k where C's tiles would leave multiprocessors idle; how often was measured by its error
-// (results/h200/explored-sum-lengths.txt). Shorter sums than that would cost time only.
+// (results/h200/explored-sum-lengths.txt). For some products it cuts it more often than for others
+// of as many tiles: sums are to be shorter where that takes little time (wanted_sum).
 #pragma once
 
 #include <algorithm>
@@ -58,6 +59,41 @@ inline constexpr SumLengthTuning sum_length_tuning = {
     .many_outputs = std::int64_t{1} << 22,
     .tolerance = 1.1};
 
+// Shorter sums than those, as short as the shortest that the vendor was seen to have for so many
+// tiles (results/h200/explored-sum-pieces.txt; no rule was found for which products it has them):
+// per_root_k * sqrt(k), but no shorter than `shortest`, and no more than `most_pieces` of them.
+struct ShortSums {
+  std::int64_t tiles;
+  double shortest, per_root_k, most_pieces;
+};
+
+struct ShortSumTuning {
+  ShortSums sums[6];
+  // Of more tiles: from k = many_k on so many pieces; one more up to so many tiles, and one more
+  // from very_long_k on.
+  std::int64_t many_k;
+  int pieces;
+  std::int64_t one_more_tiles;
+  // They are taken as far as cuts beside those for longest_sum take this share of the predicted
+  // time: each so long for an output of the tile, with two blocks a multiprocessor and with one,
+  // and longer by so much where sums meet in shared memory.
+  double most_time;
+  double output_us, output_alone_us, shared_us;
+};
+inline constexpr ShortSumTuning short_sum_tuning = {.sums = {{3, 0, 2.0, 250},
+                                                             {8, 0, 2.5, 34},
+                                                             {16, 0, 2.9, 30},
+                                                             {32, 400, 3.7, 31},
+                                                             {200, 400, 6, 16},
+                                                             {400, 560, 10, 12}},
+                                                    .many_k = 4500,
+                                                    .pieces = 3,
+                                                    .one_more_tiles = 800,
+                                                    .most_time = 0.0185,
+                                                    .output_us = 2e-4,
+                                                    .output_alone_us = 1.5e-4,
+                                                    .shared_us = 0.35};
+
 namespace detail {
 
 // Tiles of a C of m x n; of those that no int holds, as many as one does.
@@ -106,6 +142,24 @@ inline std::int64_t longest_sum(const Sgemm& p, int sms) {
   if (tiles <= t.few_tiles) return sum;
   const bool is_small = p.m <= t.many_outputs / p.n;
   return std::max(t.shortest, is_small ? std::min(sum, t.longest) : sum);
+}
+
+// How short sums are to be where that takes little time: at most longest_sum.
+inline std::int64_t wanted_sum(const Sgemm& p, int sms) {
+  constexpr ShortSumTuning t = short_sum_tuning;
+  const std::int64_t k = p.loop_k(), longest = longest_sum(p, sms);
+  if (longest > k) return longest;  // not cut at all
+  const std::int64_t tiles = detail::vendor_tiles(p.m, p.n);
+  const auto all = static_cast<double>(k);
+  for (const ShortSums& row : t.sums)
+    if (tiles <= row.tiles)
+      return std::min(longest,
+                      static_cast<std::int64_t>(std::max(
+                          {row.shortest, row.per_root_k * std::sqrt(all), all / row.most_pieces})));
+  if (k < t.many_k) return longest;
+  const int pieces =
+      t.pieces + (tiles <= t.one_more_tiles ? 1 : 0) + (k >= sum_length_tuning.very_long_k ? 1 : 0);
+  return std::min(longest, ceil_div(k, pieces));
 }
 
 }  // namespace kw
