@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the times of stream_tile and small_tile together, to what the choice among all kernels loses by them.
+"""Fits the times of stream_tile to what the choice among all kernels loses by them.
 
     tools/fit_choice.py results/h200/explored-sgemm-choice.txt          # what the times of the tree lose
     tools/fit_choice.py results/h200/explored-sgemm-choice.txt --seconds 60 --apply
@@ -8,8 +8,8 @@
 tools/fit_sgemm_choice.py fits each configuration's times to its own timings; a choice takes the one whose prediction
 is too short by the most. So the search starts from such a fit and lowers the time lost by the choice (a soft one, in which
 kernels within some 3 % of the least prediction have a part), the predictions' errors, and the distance from where it began.
-The times of the large tiles stay: few products that lose are large, and fewer have aligned rows. Needs numpy. --apply puts
-what it finds into src/sgemm/stream/tuning.hpp and src/sgemm/small_tuning.hpp.
+The times of the large tiles stay: few products that lose are large, and fewer have aligned rows; those of small_tile too,
+which hold for batches. Needs numpy. --apply puts what it finds into src/sgemm/stream/tuning.hpp.
 """
 import argparse
 import math
@@ -29,7 +29,6 @@ NEAR = 0.5  # how much a change of 100 % of a time counts in the fit to begin wi
 DISTANCE, OF_ITERATIONS = 0.004, 12  # what moving away costs
 LARGE_OUTPUTS = 64 * 128
 ERROR, LARGE_ERROR = 0.4, 0.06  # the errors' weight beside the loss; from here on errors count linearly
-SMALL_TIMES = smalls.TIMES
 
 
 class Row:
@@ -162,13 +161,12 @@ class Fit:
 
     def costs_of_distance(self, name):
         costs = np.ones(len(self.table.times[name]))
-        if name in self.table.tiles:
-            costs[[streams.TIMES.index(key) for key in ("iteration_us", "crowded_iteration_us")]] = OF_ITERATIONS
+        costs[[streams.TIMES.index(key) for key in ("iteration_us", "crowded_iteration_us")]] = OF_ITERATIONS
         return costs
 
     def moves(self, name):
         tile = self.table.tiles.get(name)
-        return tile is None or tile.bm * tile.bn < LARGE_OUTPUTS
+        return tile is not None and tile.bm * tile.bn < LARGE_OUTPUTS
 
     def report(self, label):
         self.predict_all()
@@ -193,7 +191,7 @@ def descend(gram, right, floors, x):
 
 
 def apply(path, times, names):
-    """Puts the times of the configurations of one table into its file."""
+    """Puts the times of configurations into their table."""
     text = path.read_text()
     for name, values in times.items():
         begin = text.index(".times = {", text.index(f'.name = "{name}"'))
@@ -210,7 +208,7 @@ def main():
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=0, help="of the search")
     parser.add_argument("--half", action="store_true", help="fit to half of the products, judge by the other")
-    parser.add_argument("--apply", action="store_true", help="put the times into the two tables")
+    parser.add_argument("--apply", action="store_true", help="put the times into the table")
     options = parser.parse_args()
     random.seed(1)
     table = Table(streams.Device(H200))
@@ -228,7 +226,6 @@ def main():
     Fit(table, held).report("fitted, judged by")
     if options.apply:
         apply(streams.TUNING, {name: table.times[name] for name in table.tiles}, streams.TIMES)
-        apply(smalls.ROOT / "src/sgemm/small_tuning.hpp", {name: table.times[name] for name in table.small}, SMALL_TIMES)
 
 
 if __name__ == "__main__":

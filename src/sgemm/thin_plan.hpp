@@ -285,10 +285,9 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double missing = bytes * (1 - thin_kept_share(plan, p, device));
   const double stated = stated_bytes_per_us(device);
   const double lost = share_lost(bytes, device, t.kept_share, t.lost_share);
-  const double of_memory =
-      stated > 0 ? lost * missing * thin_memory_factor(plan, blocks_of_sm) /
-                       (t.share_of_bandwidth * stated)
-                 : 0;
+  const double of_memory = stated > 0 ? lost * missing * thin_memory_factor(plan, blocks_of_sm) /
+                                            (t.share_of_bandwidth * stated)
+                                      : 0;
 
   // The last blocks are on some multiprocessors only.
   const double fill = blocks_of_sm * std::max(1, device.sm_count) / blocks;

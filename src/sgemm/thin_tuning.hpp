@@ -86,9 +86,9 @@ struct ThinTuning {
   double scattered;             // output, where a column is no line of C
   double gather, gather_loads;  // where blocks share rows; eight loads of their sums
   double uneven;  // by which bytes take longer where some multiprocessors have twice as many blocks
-  double l2_bytes;  // per microsecond
-  double sm_bytes;  // the same to one multiprocessor
-  double repeated;  // by how much bytes beside those asked for count
+  double l2_bytes;     // per microsecond
+  double sm_bytes;     // the same to one multiprocessor
+  double repeated;     // by how much bytes beside those asked for count
   double cut_sectors;  // the same of sectors that runs of shifted lines have a part of
   double touches;      // lines of the L1 cache that a multiprocessor touches, per microsecond
   // Of the issue slots of a multiprocessor, an element of the wide operand: `width` times the

@@ -12,8 +12,8 @@ inline bool device_has_clusters(const Device& device) { return device.compute_ca
 
 // Clusters of 0 to 8 blocks that 132 SMs hold, with one block per SM and with two. With one it is
 // what cudaOccupancyMaxActiveClusters says of an NVIDIA H200 and an H100 80GB HBM3. With two that
-// says 79, 62, 47, 39, 31 and 30 from three blocks on, but launches of as many as those take half as
-// long again, and of up to these one round (results/h200/explored-clusters-at-once.txt).
+// says 79, 62, 47, 39, 31 and 30 from three blocks on, but launches of as many as those take half
+// as long again, and of up to these one round (results/h200/explored-clusters-at-once.txt).
 inline constexpr int clusters_of_132_sms[2][9] = {{0, 0, 66, 39, 30, 22, 17, 15, 15},
                                                   {0, 0, 132, 75, 58, 43, 36, 30, 26}};
 
