@@ -27,11 +27,12 @@ FAN, MOST_BLOCKS = 16, 4096  # stream_fan, max_stream_blocks
 LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and shared loads reaches
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
 SHORT_STAGE = 0.35  # stream_short_stage
+MEMORY_FLOOR = 1.5  # stream_memory_floor
 NEARNESS = 8  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
          "exposed", "part_us", "each_part_us", "cluster_us", "crowded_cluster_us"]  # fmt: skip
 MOST_IN_CLUSTER = 8  # stream_cluster_parts
-CLUSTERS = [[0, 0, 66, 39, 30, 22, 17, 15, 15], [0, 0, 132, 79, 62, 47, 39, 31, 30]]  # clusters_of_132_sms
+CLUSTERS = [[0, 0, 66, 39, 30, 22, 17, 15, 15], [0, 0, 132, 75, 58, 43, 36, 30, 26]]  # clusters_of_132_sms
 
 
 def up(a, b):
@@ -136,7 +137,7 @@ class Stream:
                 1 if cluster and crowded else 0]  # fmt: skip
 
     def predict(self, p, device, way, times=None):
-        return dot(self.counts(p, device, way), times or self.times)
+        return max(MEMORY_FLOOR * device.memory_us(p), dot(self.counts(p, device, way), times or self.times))
 
     def predict_best(self, p, device, times=None):
         return min(self.predict(p, device, way, times) for way in self.ways(p, device))

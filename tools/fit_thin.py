@@ -20,16 +20,17 @@ TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
           "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
-          "kept_share", "lost_share", "uneven"]
+          "kept_share", "lost_share", "uneven", "cut_sectors", "touches", "crowded"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
-SECTOR = 32
+SECTOR, LINE = 32, 128
+FEW_THREADS = 512
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
 # holds, or 0, one an SM.
 SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
 # A cut's name: also the sixteenths of L2's size that are kept of a larger operand (0: nothing is told), and whether lines
 # that start anywhere are read four elements a load (s) or one (u).
 NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])_e(\d)_([su])")
-MEASURED = [ROOT / "results/h200/explored-thin-loads.txt", ROOT / "results/h200/explored-thin-blocks.txt"]
+MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("loads", "blocks", "choice")]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
@@ -37,7 +38,7 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_per_s
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
-    " four_lines keeps_steps")  # fmt: skip
+    " four_lines keeps_steps cut_bytes touched")  # fmt: skip
 
 
 def read_tuning():
@@ -159,6 +160,8 @@ def cut(operands, block, share, tuning):
         halvings=0 if operands.along_k else max(0, math.log2(128 / (thread_rows << row_shift))),
         load_halvings=max(0, math.log2(512 / run)) if operands.along_k else 0,
         four_lines=operands.along_k and thread_rows == 4, keeps_steps=width <= (12 if thread_rows == 4 else 4),
+        cut_bytes=k * 4 * rows * 16 / run if loads == "shifted" else 0,
+        touched=of_sm * rows_of_block * steps_of_part * step * 4 / run * (run + LINE - (4 if loads == "single" else 16)) / LINE,
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -175,12 +178,14 @@ def library_cuts(shape, tuning):
 def predicted_us(c, t):
     waits = c.rounds * ((c.steps - 1) * t["step"] + (c.chunks - 1) * t["chunk"] + c.copies * t["fetch"])
     waits += (c.of_sm - 1) * t["block"] * 2 ** (c.threads_shift - 8)
-    block_bytes = c.block_bytes + t["repeated"] * c.repeated_bytes
+    block_bytes = c.block_bytes + t["repeated"] * c.repeated_bytes + t["cut_sectors"] * c.cut_bytes
     lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
     if c.keeps_steps:
         lost *= 1 - min(1, t["steps_share"] / c.kept)
-    lost *= 1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
-    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"],
+    crowding = max(0, math.log2(c.of_sm * 2**c.threads_shift / FEW_THREADS))
+    lost *= (1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
+             + t["crowded"] * crowding)  # fmt: skip
+    bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"], c.touched / t["touches"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
     bytes_us *= 1 + t["uneven"] * (c.of_sm * SMS / c.blocks - 1)
     slots = t["fma_slots"] * c.width + t["element_slots"] + (t["load_slots"] if c.single else 0) + t["narrow_slots"] * c.narrow_loads

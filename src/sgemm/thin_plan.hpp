@@ -220,17 +220,35 @@ inline double thin_traffic(const ThinPlan& plan) {
   return (std::max(piece, sector) + (starts_anywhere ? sector - 4 : 0)) / piece;
 }
 
+// The bytes that loads of four elements bring beside those, in whole sectors, where lines start
+// anywhere: half a sector at each end of a run.
+inline double thin_sectors_cut(const ThinPlan& plan) {
+  constexpr double half_sector = 16;
+  return plan.loads == ThinLoads::shifted ? half_sector / thin_run_bytes(plan) : 0;
+}
+
+// Lines of the L1 cache that the loads of an element touch, on average over where runs start.
+inline double thin_touches(const ThinPlan& plan) {
+  constexpr double line = 128;
+  const double start = plan.loads == ThinLoads::single ? 4 : 16, run = thin_run_bytes(plan);
+  return sizeof(float) / run * (run + line - start) / line;
+}
+
 // How much longer memory takes than for long lines that lie alone: where a block or a load of a
-// warp has a short piece of each line, and where each thread follows four lines.
-inline double thin_memory_factor(const ThinPlan& plan) {
+// warp has a short piece of each line, where each thread follows four lines, and where many threads
+// of a multiprocessor follow lines of their own.
+inline double thin_memory_factor(const ThinPlan& plan, double blocks_of_sm) {
   constexpr ThinTuning t = thin_tuning;
   constexpr int long_piece = 128;    // elements
   constexpr double long_load = 512;  // bytes
+  constexpr double few_threads = 512;
+  const double crowded =
+      t.crowded * std::max(0.0, std::log2(blocks_of_sm * plan.threads() / few_threads));
   if (plan.along_k)
     return 1 + t.short_load * std::max(0.0, std::log2(long_load / thin_run_bytes(plan))) +
-           (plan.thread_rows == 4 ? t.four_lines : 0);
+           (plan.thread_rows == 4 ? t.four_lines : 0) + crowded;
   const int piece = plan.thread_rows << plan.row_shift;
-  return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece));
+  return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece)) + crowded;
 }
 
 // What a block's loads wait for, what L2 and the memory deliver and what the instructions take;
@@ -255,17 +273,21 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   constexpr double sector = 32;
   const double narrow =
       plan.narrow_k == 1 ? sizeof(float) * plan.width : std::max(sector, 4.0 * plan.width);
-  const double more = 1 + t.repeated * (thin_traffic(plan) - 1);
+  const double more =
+      1 + t.repeated * (thin_traffic(plan) - 1) + t.cut_sectors * thin_sectors_cut(plan);
   const double of_block = k * (sizeof(float) * rows * more + narrow);
+  const double elements = blocks_of_sm * plan.block_rows * steps * plan.step();
   const double of_l2 =
-      std::max(blocks * of_block / t.l2_bytes, blocks_of_sm * of_block / t.sm_bytes);
+      std::max({blocks * of_block / t.l2_bytes, blocks_of_sm * of_block / t.sm_bytes,
+                elements * thin_touches(plan) / t.touches});
 
   const double bytes = thin_bytes(plan, p);
   const double missing = bytes * (1 - thin_kept_share(plan, p, device));
   const double stated = stated_bytes_per_us(device);
   const double lost = share_lost(bytes, device, t.kept_share, t.lost_share);
-  const double of_memory =
-      stated > 0 ? lost * missing * thin_memory_factor(plan) / (t.share_of_bandwidth * stated) : 0;
+  const double of_memory = stated > 0 ? lost * missing * thin_memory_factor(plan, blocks_of_sm) /
+                                            (t.share_of_bandwidth * stated)
+                                      : 0;
 
   // The last blocks are on some multiprocessors only.
   const double fill = blocks_of_sm * std::max(1, device.sm_count) / blocks;
@@ -275,7 +297,6 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double narrow_loads = (single && plan.along_k ? 1.0 : 0.25) / plan.thread_rows;
   const double slots = (t.fma_slots + t.narrow_slots * narrow_loads) * config.width +
                        t.element_slots + (single ? t.load_slots : 0);
-  const double elements = blocks_of_sm * plan.block_rows * steps * plan.step();
   const double instructions = elements * slots / t.slots_per_us;
 
   return std::hypot(waits, delivered, instructions);

@@ -93,9 +93,11 @@ struct ThinTuning {
   double scattered;             // output, where a column is no line of C
   double gather, gather_loads;  // where blocks share rows; eight loads of their sums
   double uneven;  // by which bytes take longer where some multiprocessors have twice as many blocks
-  double l2_bytes;  // per microsecond
-  double sm_bytes;  // the same to one multiprocessor
-  double repeated;  // by how much bytes beside those asked for count
+  double l2_bytes;     // per microsecond
+  double sm_bytes;     // the same to one multiprocessor
+  double repeated;     // by how much bytes beside those asked for count
+  double cut_sectors;  // the same of sectors that runs of shifted lines have a part of
+  double touches;      // lines of the L1 cache that a multiprocessor touches, per microsecond
   // Of the issue slots of a multiprocessor, an element of the wide operand: `width` times the
   // first, the second for each load of the narrow operand, the third, and the fourth where it is a
   // load of its own.
@@ -105,45 +107,50 @@ struct ThinTuning {
   double short_piece;  // by which memory takes longer each time that a piece of a line halves
   double short_load;   // the same of what a warp's load has of a line along k, below 512 bytes
   double four_lines;   // by which it takes longer where a thread follows four lines
+  double crowded;      // the same each time that a multiprocessor's threads double, from 512 on
   // Of L2's size: an operand up to the first share stays there from call to call, from the second
   // on nothing of it does.
   double kept_share, lost_share;
 };
 
-// Fitted by tools/fit_thin.py to these measurements and to results/h200/explored-thin-blocks.txt:
-// over 243 products the cut of the least prediction takes less than 5 % longer than the quickest.
+// Fitted to these measurements, to results/h200/explored-thin-blocks.txt and, with most weight, to
+// explored-thin-choice.txt, as tools/fit_thin.py does: over 343 products the cut of the least
+// prediction takes less than 5 % longer than the quickest.
 inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .shifted_floats = 2 << 20,
                                            .shifted_k = 256,
                                            .steps_share = 0.375,
                                            .short_k = 128,
-                                           .start = 1.175,
-                                           .start_twice_threads = 0.1275,
-                                           .step = 0.3439,
-                                           .block = 0.864,
-                                           .fetch = 0.02843,
-                                           .chunk = 0.5431,
-                                           .add_lanes = 0.246,
-                                           .sums_pass = 0.5179,
-                                           .sums_add = 0.0284,
-                                           .output_direct = 0.1793,
-                                           .scattered = 3.125e-5,
-                                           .gather = 1.032,
-                                           .gather_loads = 0.3523,
-                                           .uneven = 0.2053,
-                                           .l2_bytes = 8.689e6,
-                                           .sm_bytes = 1.123e5,
-                                           .repeated = 3.406,
-                                           .fma_slots = 1.157,
-                                           .narrow_slots = 2.770,
-                                           .element_slots = 3.603,
-                                           .load_slots = 0.01505,
+                                           .start = 1.156,
+                                           .start_twice_threads = 0.1404,
+                                           .step = 0.3409,
+                                           .block = 0.9988,
+                                           .fetch = 0.0438,
+                                           .chunk = 0.5237,
+                                           .add_lanes = 0.2444,
+                                           .sums_pass = 0.503,
+                                           .sums_add = 0.02003,
+                                           .output_direct = 0.08604,
+                                           .scattered = 3.134e-05,
+                                           .gather = 0.9056,
+                                           .gather_loads = 0.3668,
+                                           .uneven = 0.1732,
+                                           .l2_bytes = 8.707e6,
+                                           .sm_bytes = 2.69e5,
+                                           .repeated = 2.951,
+                                           .cut_sectors = 3.654,
+                                           .touches = 2741,
+                                           .fma_slots = 0.9705,
+                                           .narrow_slots = 3.779,
+                                           .element_slots = 2.449,
+                                           .load_slots = 0.01511,
                                            .slots_per_us = 128 * 1750.0,
-                                           .share_of_bandwidth = 0.8334,
-                                           .short_piece = 0.8247,
-                                           .short_load = 0.09627,
-                                           .four_lines = 0.04463,
-                                           .kept_share = 0.361,
-                                           .lost_share = 0.6321};
+                                           .share_of_bandwidth = 0.803,
+                                           .short_piece = 0.8017,
+                                           .short_load = 0.122,
+                                           .four_lines = 0.06051,
+                                           .crowded = 0.02716,
+                                           .kept_share = 0.3933,
+                                           .lost_share = 0.6976};
 
 }  // namespace kw

@@ -409,8 +409,10 @@ TEST(StreamPlan, ClustersFillGpcsNotDevices) {
   };
   EXPECT_TRUE(fits(38, 3, 1) && fits(29, 4, 1) && fits(22, 5, 1) && fits(15, 8, 1));
   EXPECT_FALSE(fits(40, 3, 1) || fits(31, 4, 1) || fits(18, 6, 1) || fits(16, 7, 1));
-  EXPECT_TRUE(fits(56, 4, 2) && fits(44, 5, 2) && fits(36, 6, 2) && fits(25, 8, 2));
-  EXPECT_FALSE(fits(84, 3, 2) || fits(64, 4, 2) || fits(32, 7, 2));
+  EXPECT_TRUE(fits(75, 3, 2) && fits(58, 4, 2) && fits(43, 5, 2) && fits(36, 6, 2) &&
+              fits(30, 7, 2) && fits(26, 8, 2));
+  EXPECT_FALSE(fits(77, 3, 2) || fits(60, 4, 2) || fits(46, 5, 2) || fits(38, 6, 2) ||
+               fits(32, 7, 2) || fits(28, 8, 2));
   EXPECT_EQ(blocks_in_clusters(114, 1, 8), 12 * 8) << "15 clusters of 132 SMs, in proportion";
   EXPECT_EQ(blocks_in_clusters(2, 1, 2), 2);
   EXPECT_EQ(blocks_in_clusters(2, 1, 3), 0);

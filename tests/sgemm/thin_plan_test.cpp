@@ -140,6 +140,18 @@ TEST(ThinPlan, FromMemoryLoadsAlongKFillCacheLines) {
   EXPECT_GE(16 << plan.k_shift, 128);
 }
 
+// Where the operand is in L2, each cache line that a load touches takes its time.
+TEST(ThinPlan, FromL2LoadsAlongKFillCacheLines) {
+  Sgemm of_a = product(1941, 1, 3791, Op::none, Op::none);
+  Sgemm of_b = product(1, 984, 7853, Op::transpose, Op::transpose);
+  of_a.lda = 3823, of_b.ldb = 7885;
+  for (const Sgemm& p : {of_a, of_b}) {
+    const ThinPlan plan = thin_plan(p, h200());
+    EXPECT_EQ(plan.loads, ThinLoads::shifted) << p.k;
+    EXPECT_GE(16 << plan.k_shift, 128) << p.k;
+  }
+}
+
 // The operand is in L2, from which each multiprocessor draws so much at a time: of 32 columns no
 // load has more than a sector of a line.
 TEST(ThinPlan, ShortLinesAreSpreadOverMultiprocessors) {

@@ -10,11 +10,12 @@ namespace kw {
 
 inline bool device_has_clusters(const Device& device) { return device.compute_capability == 90; }
 
-// Clusters of 0 to 8 blocks that 132 SMs hold, with one block per SM and with two: what
-// cudaOccupancyMaxActiveClusters says of an NVIDIA H200 and an H100 80GB HBM3. But 32 clusters of
-// 7, two blocks per SM, took the time of two rounds on the H200.
+// Clusters of 0 to 8 blocks that 132 SMs hold, with one block per SM and with two. With one it is
+// what cudaOccupancyMaxActiveClusters says of an NVIDIA H200 and an H100 80GB HBM3. With two that
+// says 79, 62, 47, 39, 31 and 30 from three blocks on, but launches of as many as those take half
+// as long again, and of up to these one round (results/h200/explored-clusters-at-once.txt).
 inline constexpr int clusters_of_132_sms[2][9] = {{0, 0, 66, 39, 30, 22, 17, 15, 15},
-                                                  {0, 0, 132, 79, 62, 47, 39, 31, 30}};
+                                                  {0, 0, 132, 75, 58, 43, 36, 30, 26}};
 
 // Blocks of clusters of `parts` that are resident at a time where an SM takes `blocks_per_sm`, 1 or
 // 2. Other numbers of SMs are taken to hold clusters in proportion.

@@ -123,6 +123,7 @@ struct StreamSteps {
   double start_us, store_us, tile_us, iteration_us, crowded_iteration_us;
   double last_iteration;  // of a tile, as a part of one
   double cut_us;          // added where tiles are cut
+  double least_us;        // of a launch
 };
 
 // A tile's last iteration, as a part of one: of its k the warps along k take as many pairs each.
@@ -157,7 +158,8 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
           .iteration_us = t.iteration_us + copies_us,
           .crowded_iteration_us = t.crowded_iteration_us + copies_us,
           .last_iteration = last_iteration(tile.config, p),
-          .cut_us = p.is_full() ? 0 : t.shaped_cut_us};
+          .cut_us = p.is_full() ? 0 : t.shaped_cut_us,
+          .least_us = stream_memory_floor * memory_us(p, device)};
 }
 
 // Iterations of the block that has the most, where a tile's last one is a part `last` of one.
@@ -317,7 +319,8 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
   const detail::StreamSteps steps = detail::stream_steps(tile, p, device);
   std::optional<StreamPlan> best;
   const auto consider = [&](const StreamSchedule& schedule) {
-    const double us = detail::predict_stream_us(tile, schedule, steps, sms);
+    const double us =
+        std::max(steps.least_us, detail::predict_stream_us(tile, schedule, steps, sms));
     if (!best || us < best->time_us) best = {.schedule = schedule, .time_us = us};
   };
   if (p.k_range != KRange::all) {
