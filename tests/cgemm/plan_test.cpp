@@ -161,7 +161,7 @@ TEST(ComplexPlan, LargeProductsAreRealOnesAndSmallOnesTiles) {
     }
   }
 }
-TEST(ComplexPlan, VectorsHaveKernelsOfTheirOwn) {
+TEST(ComplexPlan, VectorsAndShortKHaveKernelsOfTheirOwn) {
   for (const Math math : {Math::fp32, Math::fp32_split}) {
     for (const Op op : {Op::none, Op::transpose}) {
       for (const std::int64_t rows : {300, 10000}) {
@@ -170,6 +170,10 @@ TEST(ComplexPlan, VectorsHaveKernelsOfTheirOwn) {
         p.ldb = op == Op::none ? p.n : p.k;
         EXPECT_EQ(chosen(p, math), "cgemm_thin") << rows;
       }
+      Cgemm p = complex_product(400, 1000, 2);
+      p.op_b = op;
+      p.ldb = op == Op::none ? p.n : p.k;
+      EXPECT_TRUE(chosen(p, math).starts_with("cgemm_outer")) << chosen(p, math);
     }
     // Few outputs with a long k.
     EXPECT_EQ(chosen(complex_product(3, 4, 100000), math), "cgemm_thin");
