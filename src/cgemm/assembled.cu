@@ -229,9 +229,17 @@ Kernel<Cgemm> row(const char* name, const char* idea, Math math,
 KernelList<Cgemm> cgemm_assembled_rows() {
   constexpr const char* four = "the four real products of parts in one, added up behind it";
   constexpr const char* turned = "cgemm_real of the transpose, turned behind it";
-  return {
+  KernelList<Cgemm> rows = {
       row("cgemm_four", four, Math::fp32, plan_four<Math::fp32>, launch_four<Math::fp32>),
       row("cgemm_turned", turned, Math::fp32, plan_turned<Math::fp32>, launch_turned<Math::fp32>)};
+  if constexpr (gpu::has_nvidia_kernels) {
+    constexpr Math split = Math::fp32_split;
+    rows.push_back(row("cgemm_four_split", "cgemm_four on split products", split, plan_four<split>,
+                       launch_four<split>));
+    rows.push_back(row("cgemm_turned_split", "cgemm_turned on split products", split,
+                       plan_turned<split>, launch_turned<split>));
+  }
+  return rows;
 }
 
 }  // namespace KW_TARGET
