@@ -6,7 +6,10 @@
 
 namespace KW_TARGET {
 
-KernelList<Cgemm> cgemm_real_rows();  // real_product.cu: plain FP32 and split
-KernelList<Cgemm> cgemm_tile_rows();  // tile.cu: one per configuration
+KernelList<Cgemm> cgemm_real_rows();       // real_product.cu: plain FP32 and split
+KernelList<Cgemm> cgemm_assembled_rows();  // assembled.cu
+KernelList<Cgemm> cgemm_tile_rows();       // tile.cu: one per configuration
+KernelList<Cgemm> cgemm_thin_rows();       // thin.cu
+KernelList<Cgemm> cgemm_outer_rows();      // outer.cu: one per configuration
 
 }  // namespace KW_TARGET

@@ -17,8 +17,8 @@
 #include <optional>
 #include <utility>
 
+#include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
-#include "cgemm/scalars.hpp"
 #include "cgemm/tile_operand.hpp"
 #include "cgemm/tile_plan.hpp"
 #include "device/arrival.hpp"
@@ -222,16 +222,6 @@ __device__ __forceinline__ bool add_up_parts(float2 (&acc)[T::rows][T::TN],
                       acc[q / of_row][q % of_row * 2 + 1]);
   }
   return true;
-}
-
-__device__ __forceinline__ Complex finished(const Complex* before, const float2& sum, bool conj,
-                                            bool has_sum, const Complex& alpha,
-                                            const Complex& beta) {
-  Complex value{0, 0};
-  if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
-  if (is_zero(beta)) return value;
-  const Complex added = times(beta, *before);
-  return {value.re + added.re, value.im + added.im};
 }
 
 // Whether a tile has an element that is wanted.

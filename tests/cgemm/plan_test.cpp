@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cgemm/real_product.hpp"
+#include "cgemm/thin_plan.hpp"
 #include "cgemm/tile_plan.hpp"
 
 #ifdef KW_HAVE_HOST_SIMT
@@ -160,7 +161,52 @@ TEST(ComplexPlan, LargeProductsAreRealOnesAndSmallOnesTiles) {
     }
   }
 }
+TEST(ComplexPlan, VectorsAndShortKHaveKernelsOfTheirOwn) {
+  for (const Math math : {Math::fp32, Math::fp32_split}) {
+    for (const Op op : {Op::none, Op::transpose}) {
+      for (const std::int64_t rows : {300, 10000}) {
+        Cgemm p = complex_product(1, rows, 1000);
+        p.op_b = op;
+        p.ldb = op == Op::none ? p.n : p.k;
+        EXPECT_EQ(chosen(p, math), "cgemm_thin") << rows;
+      }
+      Cgemm p = complex_product(400, 1000, 2);
+      p.op_b = op;
+      p.ldb = op == Op::none ? p.n : p.k;
+      EXPECT_TRUE(chosen(p, math).starts_with("cgemm_outer")) << chosen(p, math);
+    }
+    // Few outputs with a long k.
+    EXPECT_EQ(chosen(complex_product(3, 4, 100000), math), "cgemm_thin");
+  }
+}
 #endif
+
+TEST(ComplexPlan, CutsOfThinProductsCoverAllOfKAndKeepSumsShort) {
+  Device device;
+  device.sm_count = 132;
+  for (const std::int64_t k : {1, 7, 64, 1000, 5000, 1000000}) {
+    for (const std::int64_t rows : {16, 100, 30000}) {
+      for (const bool along_k : {true, false}) {
+        Cgemm p = complex_product(3, rows, k);
+        p.op_b = along_k ? Op::transpose : Op::none;
+        int cuts = 0;
+        each_complex_thin_cut(p, device, [&](const ComplexThinPlan& plan) {
+          const ComplexThinConfig& config = complex_thin_configs[plan.config];
+          const std::int64_t step = config.step(plan.k_warps);
+          EXPECT_EQ(config.along_k, along_k);
+          EXPECT_EQ(plan.k_per_part % step, 0);
+          EXPECT_GE(plan.parts * plan.k_per_part, k);
+          EXPECT_LT((plan.parts - 1) * plan.k_per_part, k) << "no part is empty";
+          EXPECT_LE(plan.k_per_part / (step / config.depth),
+                    complex_thin_tuning.longest_sum + config.depth);
+          EXPECT_GE(plan.row_blocks * plan.block_rows, rows);
+          ++cuts;
+        });
+        EXPECT_GT(cuts, 3);
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace kw

@@ -1,0 +1,44 @@
+// What becomes of a sum on its way to C, for the kernels that store complex elements themselves.
+#pragma once
+
+#include "cgemm/scalars.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+// alpha times the sum, or times its conjugate, and beta times what was there before.
+__device__ __forceinline__ Complex finished(const Complex* before, const float2& sum, bool conj,
+                                            bool has_sum, const Complex& alpha,
+                                            const Complex& beta) {
+  Complex value{0, 0};
+  if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
+  if (is_zero(beta)) return value;
+  const Complex added = times(beta, *before);
+  return {value.re + added.re, value.im + added.im};
+}
+
+// The scalars of a product, as the device knows them.
+struct Finish {
+  Complex alpha, beta;
+  bool has_sum;  // k or alpha is not 0: operands are read
+
+  __device__ __forceinline__ explicit Finish(const Cgemm& p)
+      : alpha(alpha_of(p)), beta(beta_of(p)), has_sum(p.k > 0 && !is_zero(alpha)) {}
+
+  // `conj`: the sum is that of the conjugates.
+  __device__ __forceinline__ Complex element(const Complex* before, const float2& sum,
+                                             bool conj) const {
+    return finished(before, sum, conj, has_sum, alpha, beta);
+  }
+  // One element of C, if it is wanted.
+  __device__ __forceinline__ void store(const Cgemm& p, Complex* c, std::int64_t row,
+                                        std::int64_t col, const float2& sum, bool conj) const {
+    if (!is_wanted(p, row, col)) return;
+    Complex* const to = c + row * p.ldc + col;
+    Complex value = element(to, sum, conj);
+    if (p.hermitian && row == col) value.im = 0;
+    *to = value;
+  }
+};
+
+}  // namespace KW_TARGET

@@ -1,0 +1,40 @@
+// The instances of cgemm_outer and the constants of its cost model, as data.
+#pragma once
+
+namespace kw {
+
+// A warp has `rows` rows and 32 * `columns` columns of C, a block eight warps below each other.
+struct ComplexOuterConfig {
+  int rows, columns;  // outputs of a thread
+  int blocks_per_sm;
+
+  static constexpr int threads = 256, warps = threads / 32;
+  constexpr int block_rows() const { return warps * rows; }
+  constexpr int block_columns() const { return 32 * columns; }
+};
+
+// In microseconds, of a launch: its beginning and end, and then the longest of its tiles one after
+// the other on an SM, each with its k, and C's way to memory.
+struct ComplexOuterTimes {
+  double first;         // the beginning and end
+  double tile, tile_k;  // a tile on an SM, and each of its k
+  double wait_k;        // each k of the tiles that an SM has at once
+  double memory;        // by which memory takes longer than it is stated to
+};
+
+struct ComplexOuter {
+  const char* name;
+  ComplexOuterConfig config;
+  ComplexOuterTimes times;
+};
+
+inline constexpr int complex_outer_most_k = 16;
+
+// Fitted to 84 products on an NVIDIA H200, off by a sixth on average.
+inline constexpr ComplexOuter complex_outers[] = {
+    {"cgemm_outer_16x32", {2, 1, 6}, {1.48, 0.291, 0.0367, 0.205, 2.3}},
+    {"cgemm_outer_32x64", {4, 2, 3}, {2.12, 0.511, 0.0854, 0.151, 1.8}},
+    {"cgemm_outer_64x64", {8, 2, 2}, {2.76, 0.872, 0.138, 0.155, 1.9}},
+};
+
+}  // namespace kw
