@@ -118,8 +118,12 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
     if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
     const std::unique_ptr<Runtime> runtime = open_device(subject.device);
     check::Workbench bench(*runtime);
-    for (const auto& [rows, cols, pad] :
-         {std::tuple{1150, 130, 1}, {5003, 3, 0}, {9001, 1, 2}, {50, 1301, 1}, {33, 700, 0}}) {
+    for (const auto& [rows, cols, pad] : {std::tuple{1150, 130, 1},
+                                          {5003, 3, 0},
+                                          {9001, 1, 2},
+                                          {50, 1301, 1},
+                                          {33, 700, 0},
+                                          {1349, 2001, 1}}) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax}) {
         check::ReduceCase c;
         c.op = op;
