@@ -1,10 +1,11 @@
-// reduce_columns: the launch of columns.hpp.
+// reduce_columns: the launches of columns.hpp and low_columns.hpp.
 #include "reduce/columns.hpp"
 
 #include <algorithm>
 
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
+#include "reduce/low_columns.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -36,7 +37,7 @@ struct WorkspaceBytes {
   template <ReduceKind kind, class T>
   std::size_t operator()() const {
     std::int64_t totals = 0;
-    if (p.cols == 0) return 0;
+    if (p.cols == 0 || are_low_columns(p, sm_count)) return 0;
     for (const bool off_boundary : {false, true}) {
       const ColumnPlan plan = MakePlan{p, sm_count, off_boundary}.template operator()<kind, T>();
       totals = std::max(totals, plan.waiting_totals());
@@ -55,6 +56,7 @@ struct LaunchColumns {
   Status operator()() const {
     using Total = typename Accumulator<kind, T>::Total;
     if (p.cols == 0) return Status::success();
+    if (are_low_columns(p, device.sm_count)) return launch_low<kind, T>();
     constexpr int width = column_width<Accumulator<kind, T>, T>;
     const bool off_boundary =
         reinterpret_cast<std::uintptr_t>(p.data) % (width * sizeof(T)) != 0 || p.ld % width != 0;
@@ -66,6 +68,23 @@ struct LaunchColumns {
                        {dim3(blocks), dim3(threads), plan.shared_bytes, stream, true},
                        static_cast<const T*>(p.data), plan, static_cast<Total*>(workspace.data),
                        workspace.tickets, {p.op, p.out, p.correction});
+  }
+
+  template <ReduceKind kind, class T>
+  Status launch_low() const {
+    if (p.rows == 1) return launch_lanes<kind, T, 1>();
+    if (p.rows <= 4) return launch_lanes<kind, T, 4>();
+    return launch_lanes<kind, T, column_lanes>();
+  }
+
+  template <ReduceKind kind, class T, int lanes>
+  Status launch_lanes() const {
+    const std::int64_t of_a_block = low_columns_each(lanes) * low_threads;
+    const auto blocks = static_cast<unsigned>(ceil_div(p.cols, of_a_block));
+    return gpu::launch(
+        reduce_low_columns_kernel<kind, T, lanes>,
+        {dim3(blocks), dim3(low_threads), 0, stream, true}, static_cast<const T*>(p.data),
+        LowMatrix{p.cols, p.ld, static_cast<int>(p.rows)}, {p.op, p.out, p.correction});
   }
 };
 

@@ -22,6 +22,9 @@ struct ColumnTuning {
   int most_rounds = 64;
   int widest_packs = 32;  // of a strip's row
   std::size_t most_shared_bytes = 48 << 10;
+  // Columns that are threads' (results/h200/explored-reduce-low.txt): of so many rows always; of up
+  // to so many, where memory is the limit, from so many columns an SM on.
+  std::int64_t always_low_rows = 32, most_low_rows = 56, low_columns_an_sm = 512;
   double least_use_of_rows = 0.7;  // of what is read where padding is read, too
 };
 constexpr ColumnTuning tuning;
@@ -140,6 +143,14 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
     if (!more) break;
   }
   return best;
+}
+
+bool are_low_columns(const Reduce& problem, int sm_count) {
+  const bool is_computed = size_of(problem.type) < 4 || problem.op == ReduceOp::variance;
+  const std::int64_t most = is_computed ? column_chunk_rows : tuning.most_low_rows;
+  if (problem.rows < 1 || problem.rows > most) return false;
+  return problem.rows <= tuning.always_low_rows ||
+         problem.cols >= tuning.low_columns_an_sm * sm_count;
 }
 
 }  // namespace kw

@@ -47,4 +47,7 @@ struct ColumnElement {
 
 ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int sm_count);
 
+// Whether each thread rather has whole columns (low_columns.hpp).
+bool are_low_columns(const Reduce& problem, int sm_count);
+
 }  // namespace kw

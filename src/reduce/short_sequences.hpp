@@ -6,12 +6,15 @@
 //             needs no sums along a lane.
 // Ends        What a lane has loaded beyond the end of its sequence is replaced by elements that
 //             change nothing (neutral.hpp), so that no addition asks whether its element is there.
+// Few         Where all sequences of a batch have few elements and a lane each, a lane reads its
+//             own one by one: packs would mostly hold what belongs to others.
 // Work        Warps stay and take batches of sequences in turn. Where the next batch lies is read
 //             before this one is reduced, and what comes next is brought into L2 meanwhile.
 #pragma once
 
 #include "device/overlap.hpp"
 #include "reduce/neutral.hpp"
+#include "reduce/segment_tiles.hpp"
 #include "reduce/work_lists.hpp"
 
 namespace KW_TARGET {
@@ -275,6 +278,34 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
   }
 }
 
+// The most elements of a sequence that a lane reads one by one, where its warp's other lanes have
+// no more of theirs: as far as measured on an H200 (results/h200/explored-reduce-low.txt).
+template <class T>
+constexpr int few_elements = sizeof(T) < 4    ? 32
+                             : sizeof(T) == 4 ? 8
+                                              : 0;
+
+// A batch of such sequences, one a lane.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void reduce_few(const T* data, const Batch& own,
+                                           std::int64_t first_sequence, const ResultSink& sink,
+                                           int lane) {
+  using A = Accumulator<kind, T>;
+  const int count = max(own.count, 0);
+  const T* begin = data + own.begin;
+  Value<T> first = {};
+  if (needs_first_element<A> && count > 0) first = to_value(*begin);
+  const int blocks = static_cast<int>(
+      largest_of_warp((static_cast<unsigned>(count) + tile_block - 1) / tile_block));
+  const typename A::Partial partial =
+      TileWalk<kind, T, false>{begin, 0, count, 0, first}.run(blocks);
+  typename A::Partial whole = A::empty();
+  if (count > 0) A::merge(whole, partial);
+  const Chunk<T> chunk = {0, count, first};
+  if (own.count >= 0)
+    write_result<T, kind>(sink, first_sequence + lane, A::total(whole, chunk), count);
+}
+
 // Three blocks of 80 registers per SM; two of instances that would spill, four of small ones.
 template <ReduceKind kind, class T>
 constexpr int short_blocks_per_sm = kind == ReduceKind::moments ||
@@ -309,6 +340,10 @@ __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
   for (; first < sequences.count; first += step) {
     const Batch batch(next);
     next = span_of(first + step);
+    if (group == 1 && __all_sync(whole_warp(), batch.count <= few_elements<T>)) {
+      reduce_few<kind, T>(data, batch, first, sink, lane);
+      continue;
+    }
     const Batch next_batch(next);
     int fewest = 0;
 #pragma unroll 1

@@ -79,6 +79,24 @@ TEST(ColumnPlan, GivesAllSmsWork) {
   }
 }
 
+// Of few rows always; of more only where all SMs have columns; never of more than a chunk.
+TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
+  constexpr std::int64_t many = 1 << 20;
+  for (const std::int64_t rows : {1, 8, 32}) {
+    EXPECT_TRUE(are_low_columns(matrix_of(rows, 1, 0), 132)) << rows;
+    EXPECT_TRUE(are_low_columns(matrix_of(rows, many, 3), 132)) << rows;
+  }
+  EXPECT_FALSE(are_low_columns(matrix_of(33, 1000, 0), 132));
+  EXPECT_TRUE(are_low_columns(matrix_of(33, many, 0), 132));
+  EXPECT_FALSE(are_low_columns(matrix_of(0, many, 0), 132));
+  Reduce narrow = matrix_of(column_chunk_rows, many, 0);
+  EXPECT_FALSE(are_low_columns(narrow, 132));
+  narrow.type = DataType::int8;
+  EXPECT_TRUE(are_low_columns(narrow, 132));
+  narrow.rows = column_chunk_rows + 1;
+  EXPECT_FALSE(are_low_columns(narrow, 132));
+}
+
 // The bytes of all results, by a device that is said to have so many SMs.
 std::vector<std::byte> results_of(check::Workbench& bench, const Kernel<Reduce>& kernel,
                                   const Reduce& problem, int sm_count) {
@@ -100,7 +118,12 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
     if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
     const std::unique_ptr<Runtime> runtime = open_device(subject.device);
     check::Workbench bench(*runtime);
-    for (const auto& [rows, cols, pad] : {std::tuple{1150, 130, 1}, {5003, 3, 0}, {9001, 1, 2}}) {
+    for (const auto& [rows, cols, pad] : {std::tuple{1150, 130, 1},
+                                          {5003, 3, 0},
+                                          {9001, 1, 2},
+                                          {50, 1301, 1},
+                                          {33, 700, 0},
+                                          {1349, 2001, 1}}) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax}) {
         check::ReduceCase c;
         c.op = op;

@@ -199,7 +199,10 @@ TEST_P(ReduceSameBits, RowsColumnsAndSegments) {
                                        {70, 65},
                                        {5, 700},
                                        {4, 1800},
-                                       {3, 4096}}) {
+                                       {3, 4096},
+                                       {1, 3001},
+                                       {2, 1030},
+                                       {8, 517}}) {
         ReduceCase c = make_case(op, type, cols, 1);
         c.shape = shape;
         c.rows = rows;

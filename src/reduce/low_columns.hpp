@@ -1,0 +1,111 @@
+// Columns of one chunk, where they are many or very low: a thread has whole columns, one launch.
+//
+// Idea        A thread's columns lie a block's threads apart. So neighbouring threads read what is
+//             neighbouring in memory, wherever rows begin, and results leave in the order of
+//             columns; threads share nothing and wait for nobody. Where rows are few a thread has
+//             several columns: eight loads are under way either way.
+// Order       That of order.hpp for columns. A thread has all lanes of a column; those that can
+//             have no element are left out.
+#pragma once
+
+#include "device/overlap.hpp"
+#include "reduce/columns.hpp"
+#include "reduce/columns_plan.hpp"
+
+namespace KW_TARGET {
+
+constexpr int low_threads = 256;
+constexpr int low_columns_each(int lanes) { return 8 / lanes; }
+
+struct LowMatrix {
+  std::int64_t cols, ld;
+  int rows;  // at most column_chunk_rows
+};
+
+// A thread's columns, low_threads apart.
+template <class A, class T, int lanes, int columns>
+struct LowColumns {
+  typename A::Lane lane[columns][lanes];
+  Value<T> first[columns] = {};
+
+  __device__ __forceinline__ LowColumns() {
+#pragma unroll
+    for (int c = 0; c < columns; ++c) {
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) lane[c][i] = A::empty_lane();
+    }
+  }
+
+  // One row a lane, the first of them at `from`. `is_whole`: all of them are there.
+  template <bool is_whole>
+  __device__ __forceinline__ void take(const T* from, std::int64_t ld, int rows, int present,
+                                       int step) {
+    T loaded[columns][lanes] = {};
+#pragma unroll
+    for (int i = 0; i < lanes; ++i) {
+#pragma unroll
+      for (int c = 0; c < columns; ++c) {
+        if ((is_whole || i < rows) && (c == 0 || c < present))
+          loaded[c][i] = from[i * ld + c * low_threads];
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < columns; ++c) {
+      if (step == 0) first[c] = to_value(loaded[c][0]);
+#pragma unroll
+      for (int i = 0; i < lanes; ++i) {
+        if (is_whole || i < rows) A::add(lane[c][i], to_value(loaded[c][i]), step, first[c]);
+      }
+    }
+  }
+};
+
+// Four blocks of 64 registers per SM; fewer of instances that would spill.
+template <ReduceKind kind, class T>
+constexpr int low_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) < 16          ? 4
+                                  : kind == ReduceKind::min_max&& std::is_same_v<T, double> ? 2
+                                                                                            : 3;
+
+// `lanes` is at least the rows, or column_lanes.
+template <ReduceKind kind, class T, int lanes>
+__global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
+    reduce_low_columns_kernel(const T* data, LowMatrix matrix, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  constexpr int columns = low_columns_each(lanes);
+  const std::int64_t column =
+      std::int64_t{blockIdx.x} * (columns * low_threads) + static_cast<int>(threadIdx.x);
+  const std::int64_t left = matrix.cols - column;
+  if (left <= 0) return;
+  const int present =
+      static_cast<int>(min(ceil_div(left, std::int64_t{low_threads}), std::int64_t{columns}));
+  wait_for_previous_kernel();
+  LowColumns<A, T, lanes, columns> own;
+  const T* from = data + column;
+  int rows = matrix.rows;
+  if constexpr (lanes < column_lanes) {
+    own.template take<lanes == 1>(from, matrix.ld, rows, present, 0);
+  } else {
+    int step = 0;
+#pragma unroll 2
+    for (; rows >= lanes; ++step, rows -= lanes, from += lanes * matrix.ld) {
+      own.template take<true>(from, matrix.ld, rows, present, step);
+    }
+    if (rows > 0) own.template take<false>(from, matrix.ld, rows, present, step);
+  }
+  let_next_kernel_start();
+#pragma unroll
+  for (int c = 0; c < columns; ++c) {
+    if (c >= present) break;
+    typename A::Partial partials[lanes];
+#pragma unroll
+    for (int i = 0; i < lanes; ++i) {
+      partials[i] = A::close(own.lane[c][i]);
+      place_in_chunk<A>(partials[i], i);
+    }
+    const Chunk<T> chunk = {0, matrix.rows, own.first[c]};
+    write_result<T, kind>(sink, column + c * low_threads,
+                          A::total(tree_of_array<A>(partials), chunk), matrix.rows);
+  }
+}
+
+}  // namespace KW_TARGET
