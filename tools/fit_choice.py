@@ -190,19 +190,6 @@ def descend(gram, right, floors, x):
     return x
 
 
-def apply(path, times, names):
-    """Puts the times of configurations into their table."""
-    text = path.read_text()
-    for name, values in times.items():
-        begin = text.index(".times = {", text.index(f'.name = "{name}"'))
-        end = text.index("}", begin)
-        block = text[begin:end]
-        for key, value in zip(names, values):
-            block = re.sub(rf"\.{key} = [\d.]+(,?)( *//[^\n]*)?", rf".{key} = {value:.3f}\g<1>", block)
-        text = text[:begin] + block + text[end:]
-    path.write_text(text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=pathlib.Path)
@@ -225,7 +212,7 @@ def main():
     fit.report("fitted")
     Fit(table, held).report("fitted, judged by")
     if options.apply:
-        apply(streams.TUNING, {name: table.times[name] for name in table.tiles}, streams.TIMES)
+        streams.write_times({name: table.times[name] for name in table.tiles})
 
 
 if __name__ == "__main__":

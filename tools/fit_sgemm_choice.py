@@ -157,13 +157,16 @@ def read_tiles():
     return {re.search(r'"(stream_\w+)"', block).group(1): Stream(block) for block in blocks}
 
 
-def write_tiles(tiles):
+def write_times(times_of):
+    """Puts the times of configurations, in TIMES' order, in place of those that the table states for them."""
     text = TUNING.read_text()
-    for name, tile in tiles.items():
-        times = ",\n               ".join(f".{key} = {value:.3f}" for key, value in zip(TIMES, tile.times)
-                                          if tile.clusters or "cluster" not in key)
-        text, count = re.subn(rf'(\.name = "{name}".*?\.times = \{{).*?\}}', rf"\g<1>{times}}}", text, count=1, flags=re.S)
-        assert count == 1, name
+    for name, times in times_of.items():
+        begin = text.index(".times = {", text.index(f'.name = "{name}"'))
+        end = text.index("}", begin)
+        block = text[begin:end]
+        for key, value in zip(TIMES, times):
+            block = re.sub(rf"\.{key} = [\d.]+(,?)( *//[^\n]*)?", rf".{key} = {value:.3f}\g<1>", block)
+        text = text[:begin] + block + text[end:]
     TUNING.write_text(text)
 
 
@@ -300,7 +303,7 @@ def main():
     for name, tile in tiles.items():
         print(f"{name:16}", "  ".join(f"{key} {value:.3f}" for key, value in zip(TIMES, tile.times)))
     if arguments.write:
-        write_tiles(tiles)
+        write_times({name: tile.times for name, tile in tiles.items()})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@
 // Limits  Loads from shared memory: 8 of 16 bytes for 64 FFMAs in the first product, 3 for 32 in
 //         the second, with 32 rows.
 // Order   Keys ascending, one accumulator an element; a part's follow in the order of parts.
-#include <algorithm>
 
 #include "attention/production.hpp"
 #include "attention/rows_parts.hpp"

@@ -1,5 +1,6 @@
 // Where a tile's keys are cut into parts, each block leaves its part in the workspace, and the one
-// that comes last merges them: attention_tile and attention_pair.
+// that comes last merges them: attention_tile, attention_pair and, with parts of its own form,
+// attention_rows.
 #pragma once
 
 #include "attention/weights.hpp"

@@ -34,7 +34,6 @@ struct Control {
   unsigned takes_fp32;  // 1: the pieces do not hold the data
   unsigned next_tile;   // to be taken from the list of tiles, beyond the first one of each block
   unsigned next_block;  // of K and V, to be split
-  unsigned unused;
 };
 
 constexpr std::size_t control_bytes = 256;

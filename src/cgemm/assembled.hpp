@@ -121,12 +121,8 @@ inline bool can_be_assembled(const Cgemm& p) {
          p.m > 0 && p.n > 0;
 }
 
-// What a pass takes that moves so many bytes.
 inline double assembly_pass_us(double bytes, const Device& device) {
-  if (bytes == 0) return 0;
-  const double lost = share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share);
-  return expand_tuning.launch_us + bytes * (1 - lost) / expand_tuning.bytes_per_us +
-         bytes * lost / memory_bytes_per_us(device);
+  return bytes == 0 ? 0 : moving_us(bytes, device);
 }
 // The last pass reads `read` bytes for each element of C.
 inline double last_pass_us(const Cgemm& p, double read, const Device& device) {

@@ -1,10 +1,9 @@
 // cgemm_outer: complex products with a short k, which are little more than writing C.
 //
 // Idea        A warp has some rows of 32 or 64 columns of C. A lane reads its elements of B, and
-// all
-//             lanes read the same ones of A, straight from memory, for the first of which there is
-//             one wait: no shared memory, no barrier. C, where it is read, is read whole before any
-//             of it is written.
+//             all lanes read the same ones of A, straight from memory, for the first of which there
+//             is one wait: no shared memory, no barrier. C, where it is read, is read two rows at a
+//             time before these are written.
 // Prediction  C at the speed of memory while 4 k FFMAs an element of it take less.
 // Limits      Up to k = 16; a B that lies along k comes a sector per element.
 // Order       k ascending: the same bits for the same call.

@@ -148,6 +148,13 @@ inline bool needs_no_expansion(const Cgemm& p) {
   return !reads_operands_on_host(p) && !may_scale_c(p) && !has_device_scalars(p);
 }
 
+// What a pass takes that moves so many bytes.
+inline double moving_us(double bytes, const Device& device) {
+  const double lost = share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share);
+  return expand_tuning.launch_us + bytes * (1 - lost) / expand_tuning.bytes_per_us +
+         bytes * lost / memory_bytes_per_us(device);
+}
+
 inline double expand_us(const Cgemm& p, const Device& device) {
   if (needs_no_expansion(p)) return 0;
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
@@ -155,9 +162,7 @@ inline double expand_us(const Cgemm& p, const Device& device) {
   const auto entries = [](const RealOperand& of) { return static_cast<double>(of.entries); };
   const double bytes = 24 * k * n * entries(real_b(p)) + 16 * m * k * entries(real_a(p)) +
                        (may_scale_c(p) ? 16 * m * n * static_cast<double>(p.batch) : 0);
-  const double lost = share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share);
-  return expand_tuning.launch_us + bytes * (1 - lost) / expand_tuning.bytes_per_us +
-         bytes * lost / memory_bytes_per_us(device);
+  return moving_us(bytes, device);
 }
 
 // How a call is cut whose B' would be larger than most_elements: into parts of so many columns of C

@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(threads) level3_few_kernel(__grid_constant__ c
 #pragma unroll
   for (int i = 0; i < each; ++i, to += down * p.ldc) {
     const std::int64_t row = row0 + ty + i * down;
-    if (row >= p.m || col >= p.m || (lower ? col > row : col < row)) continue;
+    if (row >= p.m || col >= p.m || !is_wanted(p.triangle, row, col)) continue;
     *to = beta == 0 ? alpha * sums[i] : fmaf(beta, *to, alpha * sums[i]);
   }
 }

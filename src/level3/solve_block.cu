@@ -103,6 +103,22 @@ __device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const S
   }
 }
 
+template <int count>
+__device__ __forceinline__ void load_floats(float (&to)[count], const float* from) {
+  if constexpr (count % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < count; i += 4) {
+      const float4 v = *reinterpret_cast<const float4*>(from + i);
+      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
+    }
+  } else if constexpr (count == 2) {
+    const float2 v = *reinterpret_cast<const float2*>(from);
+    to[0] = v.x, to[1] = v.y;
+  } else {
+    to[0] = *from;
+  }
+}
+
 // left - taken = alpha * right - sum: what is left of a right-hand side, unrounded. So it is
 // rounded with the unknown, once, and not with every 16 that are known.
 __device__ __forceinline__ void subtract(float alpha, float right, float sum, float& left,

@@ -1,26 +1,9 @@
-// What the kernels that solve systems by substitution share: loads of neighbours, and reciprocals
-// of the diagonal.
+// What the kernels that solve systems by substitution share: reciprocals of the diagonal.
 #pragma once
 
 #include "gpu/gpu.hpp"
 
 namespace KW_TARGET {
-
-template <int count>
-__device__ __forceinline__ void load_floats(float (&to)[count], const float* from) {
-  if constexpr (count % 4 == 0) {
-#pragma unroll
-    for (int i = 0; i < count; i += 4) {
-      const float4 v = *reinterpret_cast<const float4*>(from + i);
-      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
-    }
-  } else if constexpr (count == 2) {
-    const float2 v = *reinterpret_cast<const float2*>(from);
-    to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = *from;
-  }
-}
 
 // Nearly 1 / d, wherever that is a number.
 __device__ __forceinline__ float near_reciprocal(float d) {

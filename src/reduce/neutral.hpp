@@ -56,13 +56,19 @@ __device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left,
   }
 }
 
+// Whether an accumulator compares places as well as values.
+template <class A>
+constexpr bool compares_places = requires {
+  A::nowhere;
+};
+
 // Variances would need the chunk's first element as it is stored, which may be anywhere in the
 // pack.
 // A place must not come after that of what replaces it: so no element of a pack may share a lane
 // with another, as those of narrow types do.
 template <class A, class T>
 constexpr bool fills_heads =
-    !std::is_same_v<A, Variance<T>> && (sizeof(T) >= 4 || !requires { A::nowhere; });
+    !std::is_same_v<A, Variance<T>> && (sizeof(T) >= 4 || !compares_places<A>);
 
 // Replaces the first `skip` elements of a pack whose last one is there: by nothing, or by that one.
 template <class A, class T>

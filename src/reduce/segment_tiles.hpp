@@ -11,9 +11,8 @@
 //             element j ^ turn in place of element j. At each level of the tree this exchanges
 //             neighbours, no more, and a sum does not depend on which of two numbers is the first.
 // Longer      A segment that is too long for its lanes goes to all lanes of the warp.
-// Rest        A batch that does not fit a stage is staged piece by piece, the next one when the
-// last
-//             one is reduced; segments that fit no stage go on the lists (work_lists.hpp).
+// Rest        A batch that does not fit a stage is staged piece by piece, each when the one before
+//             is reduced; segments that fit no stage go on the lists (work_lists.hpp).
 #pragma once
 
 #include "reduce/neutral.hpp"
@@ -40,12 +39,6 @@ __device__ __forceinline__ int first_lane_of(bool own, int lane) {
   return warp_lanes -
          static_cast<int>(largest_of_warp(own ? static_cast<unsigned>(warp_lanes - lane) : 0u));
 }
-
-// Whether the order of a lane's elements shows, unless their places are compared as well.
-template <class A>
-constexpr bool compares_places = requires {
-  A::nowhere;
-};
 
 // The tree over `count` neighbours, from `at` on, of eight elements that stand in any order of
 // exchanged neighbours.

@@ -8,9 +8,8 @@
 //             row meet once for each row, and a block's teams meet apart.
 // Clusters    Stay. Each warp sends what it found to all blocks of the cluster, and waits for what
 //             all of its warps found: one meeting too.
-// Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: every
-// eighth
-//             or fourth one of rows that lie anyhow, so that all of them begin alike past a
+// Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: of rows
+//             that lie anyhow every eighth or fourth one, so that all of them begin alike past a
 //             boundary.
 // Launches    Blocks start while the launch before ends, and wait (device/overlap.hpp). Clusters do
 //             not: they would settle unevenly on the multiprocessors that come free.
