@@ -279,11 +279,10 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
 }
 
 // The most elements of a sequence that a lane reads one by one, where its warp's other lanes have
-// no more of theirs: as far as measured on an H200 (results/h200/explored-reduce-low.txt).
+// no more of theirs: 48 bytes, as measured on an H200 (results/h200/explored-reduce-low.txt); with
+// 64 the lanes' loads are slower than whole packs.
 template <class T>
-constexpr int few_elements = sizeof(T) < 4    ? 32
-                             : sizeof(T) == 4 ? 8
-                                              : 0;
+constexpr int few_elements = sizeof(T) == 1 ? 32 : 48 / static_cast<int>(sizeof(T));
 
 // A batch of such sequences, one a lane.
 template <ReduceKind kind, class T>
