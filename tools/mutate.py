@@ -11,6 +11,7 @@ the table, the other rows stay. An interrupt puts back the file and keeps the ro
 """
 
 import argparse
+import contextlib
 import csv
 import os
 import pathlib
@@ -131,12 +132,14 @@ class Tree:
         try:
             while waiting or running:
                 while waiting and len(running) < self.jobs:
-                    running.append(Shard(self, dict(environment, GTEST_TOTAL_SHARDS=str(shards),
-                                                    GTEST_SHARD_INDEX=str(waiting.pop(0)))))
+                    with interrupts_later():
+                        running.append(Shard(self, dict(environment, GTEST_TOTAL_SHARDS=str(shards),
+                                                        GTEST_SHARD_INDEX=str(waiting.pop(0)))))
                 time.sleep(0.05)
                 for shard in [one for one in running if one.has_ended()]:
+                    failed = shard.failed()
                     running.remove(shard)
-                    if failed := shard.failed():
+                    if failed:
                         return failed
         finally:
             for shard in running:
@@ -144,15 +147,29 @@ class Tree:
         return None
 
 
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def interrupts_later():
+    """What is started within is known to who ends it before an interrupt is heard."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
+
+
 class Shard:
-    """A part of the tests that runs."""
+    """A part of the tests that runs. Started while interrupts wait, which it hears."""
 
     def __init__(self, tree, environment):
         self.output = tree.path / f"build/shard-{environment['GTEST_SHARD_INDEX']}.log"
         self.deadline = time.monotonic() + tree.timeout
         with open(self.output, "wb") as out:
             self.process = subprocess.Popen([tree.tests], env=environment, stdout=out, stderr=subprocess.STDOUT,
-                                            cwd=tree.path, start_new_session=True)
+                                            cwd=tree.path, start_new_session=True,
+                                            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS))
 
     def is_late(self):
         return time.monotonic() > self.deadline
@@ -287,6 +304,6 @@ def not_caught(mutations, options):
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM):  # the former may be ignored in what a shell started
+    for number in INTERRUPTS:  # the former may be ignored in what a shell started
         signal.signal(number, signal.default_int_handler)
     sys.exit(main())
