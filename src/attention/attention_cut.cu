@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(cut_threads)
   }
   CutWork<Shape> work{p,
                       rows,
-                      head_of(p, entry, kv_head * (p.heads / p.kv_heads)),
+                      head_of(p, entry, kv_head * p.group(), kv_head),
                       {},
                       tid % Shape::lanes * 4,
                       schedule.aligned};

@@ -13,6 +13,7 @@
 // Order   Keys ascending, one accumulator an element.
 #include <algorithm>
 
+#include "attention/configurations.hpp"
 #include "attention/pair_merge.hpp"
 #include "attention/production.hpp"
 #include "device/arrival.hpp"
@@ -73,33 +74,21 @@ __global__ void __launch_bounds__(pair_threads, 1)
 #endif
 }
 
-template <class Visit, int index = 0>
-auto with_pair_config(int config, const Visit& visit) {
-  if constexpr (index + 1 < pair_config_count) {
-    if (config != index) return with_pair_config<Visit, index + 1>(config, visit);
-  }
-  return visit(std::integral_constant<int, index>());
-}
-
 std::size_t pair_shared_bytes(int config) {
-  return with_pair_config(config, [](auto index) {
+  return with_config<pair_config_count>(config, [](auto index) {
     return sizeof(typename PairParts<decltype(index)::value>::Shared);
   });
 }
 
 std::size_t pair_part_bytes(int config) {
-  return with_pair_config(config,
-                          [](auto index) { return sizeof(PairPartSums<decltype(index)::value>); });
+  return with_config<pair_config_count>(
+      config, [](auto index) { return sizeof(PairPartSums<decltype(index)::value>); });
 }
 
 }  // namespace
 
 std::optional<Plan<Attention>> attention_pair_make_plan(const Attention& p, const Device& device) {
-  const bool has_instructions =
-      device.kind == DeviceKind::host_simt
-          ? device.warp_size == 32
-          : device.kind == DeviceKind::cuda && device.compute_capability == 90;
-  if (!has_instructions) return std::nullopt;
+  if (!has_hopper_instructions(device)) return std::nullopt;
   std::size_t shared_bytes[pair_config_count];
   for (int i = 0; i < pair_config_count; ++i) shared_bytes[i] = pair_shared_bytes(i);
   const PairSchedule schedule = choose_pairs(p, device, shared_bytes);
@@ -128,7 +117,7 @@ Status attention_pair_launch_plan(const Attention& p, const Device&, const Plan<
   if (workspace.bytes < plan.workspace_bytes) schedule.parts = 1;
   const PairAccess access{rows_aligned_16(p.v, p.v_strides, p.dim),
                           rows_aligned_16(p.o, p.o_strides, p.dim)};
-  return with_pair_config(schedule.config, [&](auto index) {
+  return with_config<pair_config_count>(schedule.config, [&](auto index) {
     constexpr int i = decltype(index)::value;
     return gpu::launch(attention_pair<i>,
                        {dim3(static_cast<unsigned>(pair_blocks(p, schedule))), dim3(pair_threads),

@@ -11,6 +11,7 @@
 //         the second, with 32 rows.
 // Order   Keys ascending, one accumulator an element; a part's follow in the order of parts.
 
+#include "attention/configurations.hpp"
 #include "attention/production.hpp"
 #include "attention/rows_parts.hpp"
 #include "device/arrival.hpp"
@@ -43,7 +44,7 @@ __global__ void __launch_bounds__(rows_threads, 1)
   const std::int64_t entry = of_heads / kv_heads, kv_head = of_heads % kv_heads,
                      first_row = std::int64_t{unit % row_groups} * S::rows;
   if (thread < S::rows) shared.row[thread] = packed_row(p, entry, kv_head, first_row + thread);
-  const AttentionHead head = head_of(p, entry, kv_head * (p.heads / p.kv_heads));
+  const AttentionHead head = head_of(p, entry, kv_head * p.group(), kv_head);
   __syncthreads();
   std::int64_t keys = 0;
 #pragma unroll 8
@@ -116,24 +117,13 @@ __global__ void __launch_bounds__(rows_threads, 1)
 #endif
 }
 
-template <class Visit, int index = 0>
-auto with_rows_config(int config, const Visit& visit) {
-  if constexpr (index + 1 < rows_config_count) {
-    if (config != index) return with_rows_config<Visit, index + 1>(config, visit);
-  }
-  return visit(std::integral_constant<int, index>());
-}
-
 }  // namespace
 
 std::optional<Plan<Attention>> attention_rows_make_plan(const Attention& p, const Device& device) {
-  const bool has_copies = device.kind == DeviceKind::host_simt
-                              ? device.warp_size == 32
-                              : device.kind == DeviceKind::cuda && device.compute_capability >= 80;
-  if (!has_copies) return std::nullopt;
+  if (!has_async_copies(device)) return std::nullopt;
   std::size_t shared_bytes[rows_config_count];
   for (int i = 0; i < rows_config_count; ++i)
-    shared_bytes[i] = with_rows_config(
+    shared_bytes[i] = with_config<rows_config_count>(
         i, [](auto index) { return sizeof(typename RowsShape<decltype(index)::value>::Shared); });
   const RowsSchedule schedule = choose_rows(p, device, shared_bytes);
   if (schedule.config < 0) return std::nullopt;
@@ -148,7 +138,7 @@ Plan<Attention> attention_rows_plan_of(const Attention& p, const Device& device,
   plan.time_us = plan.cost = rows_time_us(p, device, c, schedule.parts);
   if (schedule.parts > 1)
     plan.workspace_bytes = static_cast<std::size_t>(rows_units(p, c) * schedule.parts) *
-                           with_rows_config(schedule.config, [](auto index) {
+                           with_config<rows_config_count>(schedule.config, [](auto index) {
                              return sizeof(typename RowsShape<decltype(index)::value>::Part);
                            });
   plan.min_workspace_bytes = 0;
@@ -164,7 +154,7 @@ Status attention_rows_launch_plan(const Attention& p, const Device&, const Plan<
                               rows_aligned_16(p.k, p.k_strides, p.dim) &&
                               rows_aligned_16(p.v, p.v_strides, p.dim),
                           rows_aligned_16(p.o, p.o_strides, p.dim)};
-  return with_rows_config(schedule.config, [&](auto index) {
+  return with_config<rows_config_count>(schedule.config, [&](auto index) {
     constexpr int i = decltype(index)::value;
     const std::int64_t blocks = rows_units(p, rows_configs[i]) * schedule.parts;
     return gpu::launch(attention_rows<i>,

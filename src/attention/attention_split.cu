@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/configurations.hpp"
 #include "attention/production.hpp"
 #include "attention/split_consumer.hpp"
 #include "device/overlap.hpp"
@@ -44,7 +45,7 @@ constexpr int side_registers = dim <= 64 ? 72 : 40;
 template <int dim>
 constexpr int consumer_registers = dim <= 64 ? 216 : 232;
 
-// Splits the first blocks of the list.
+// Splits all blocks of the list.
 template <int dim>
 __global__ void __launch_bounds__(maker_threads)
     split_first_kernel([[maybe_unused]] __grid_constant__ const SplitParams params) {
@@ -132,10 +133,10 @@ std::size_t split_shared_bytes(std::int64_t dim) {
 
 template <int dim>
 Status launch_kernel(const SplitParams& params, std::int64_t blocks, int sm_count, Stream stream) {
-  if (params.blocks_first > 0) {
+  if (params.splits_first) {
     constexpr unsigned teams = MakerShared<dim>::teams, at_once = dim <= 64 ? 4 : 6;
-    const unsigned grid =
-        std::min(ceil_div(params.blocks_first, teams), static_cast<unsigned>(sm_count) * at_once);
+    const unsigned grid = std::min(ceil_div(static_cast<unsigned>(2 * params.k_blocks), teams),
+                                   static_cast<unsigned>(sm_count) * at_once);
     const Status split = gpu::launch(
         split_first_kernel<dim>,
         {dim3(grid), dim3(maker_threads), sizeof(MakerShared<dim>), stream, true}, params);
@@ -167,15 +168,11 @@ unsigned heads_ahead(const Attention& p, const Layout& layout, TileOrder order, 
 }  // namespace
 
 std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, const Device& device) {
-  const bool has_instructions =
-      device.kind == DeviceKind::host_simt
-          ? device.warp_size == 32
-          : device.kind == DeviceKind::cuda && device.compute_capability == 90;
   const std::int64_t most = 0x7FFFFFFF;
   const Layout layout(p, split_dim(p.dim));
   const std::int64_t tiles_of_queries = p.batch * p.heads * layout.q_tiles,
                      blocks = 2 * p.batch * p.kv_heads * layout.k_blocks;
-  if (!has_instructions || p.dim > most_dim || p.dim < least_dim || p.keys == 0 ||
+  if (!has_hopper_instructions(device) || p.dim > most_dim || p.dim < least_dim || p.keys == 0 ||
       std::max(tiles_of_queries, blocks) > most ||
       device.shared_bytes_per_block_optin < split_shared_bytes(p.dim))
     return std::nullopt;
@@ -201,14 +198,12 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                      0,
                      tile_order(p, p.keys * padded * 8),
                      1,
-                     0,
+                     plan.data.get<SplitSchedule>().splits_first,
                      rows_aligned_16(p.k, p.k_strides, p.dim),
                      rows_aligned_16(p.v, p.v_strides, p.dim)};
   params.q_tiles = p.batch * p.heads * params.layout.q_tiles;
   params.k_blocks = p.batch * p.kv_heads * params.layout.k_blocks;
   params.heads_ahead = heads_ahead(p, params.layout, params.order, device.sm_count);
-  if (plan.data.get<SplitSchedule>().splits_first)
-    params.blocks_first = static_cast<unsigned>(2 * params.k_blocks);
   const Status cleared = clear(params, stream);
   if (!cleared.ok()) return cleared;
   const auto launch = padded == 64 ? launch_kernel<64> : launch_kernel<128>;

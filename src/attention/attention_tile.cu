@@ -12,6 +12,7 @@
 // Order   Keys ascending, one accumulator an element.
 #include <algorithm>
 
+#include "attention/configurations.hpp"
 #include "attention/production.hpp"
 #include "attention/tile_merge.hpp"
 #include "device/arrival.hpp"
@@ -124,32 +125,21 @@ __global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[in
 #endif
 }
 
-template <class Visit, int index = 0>
-auto with_tile_config(int config, const Visit& visit) {
-  if constexpr (index + 1 < tile_config_count) {
-    if (config != index) return with_tile_config<Visit, index + 1>(config, visit);
-  }
-  return visit(std::integral_constant<int, index>());
-}
-
 std::size_t tile_shared_bytes(int config) {
-  return with_tile_config(config, [](auto index) {
+  return with_config<tile_config_count>(config, [](auto index) {
     return sizeof(typename TileParts<decltype(index)::value>::Shared);
   });
 }
 
 std::size_t tile_part_bytes(int config) {
-  return with_tile_config(config,
-                          [](auto index) { return sizeof(TilePartSums<decltype(index)::value>); });
+  return with_config<tile_config_count>(
+      config, [](auto index) { return sizeof(TilePartSums<decltype(index)::value>); });
 }
 
 }  // namespace
 
 std::optional<Plan<Attention>> attention_tile_make_plan(const Attention& p, const Device& device) {
-  const bool has_copies = device.kind == DeviceKind::host_simt
-                              ? device.warp_size == 32
-                              : device.kind == DeviceKind::cuda && device.compute_capability >= 80;
-  if (!has_copies) return std::nullopt;
+  if (!has_async_copies(device)) return std::nullopt;
   std::size_t shared_bytes[tile_config_count];
   for (int i = 0; i < tile_config_count; ++i) shared_bytes[i] = tile_shared_bytes(i);
   const TileSchedule schedule = choose_tiles(p, device, shared_bytes);
@@ -177,7 +167,7 @@ Status attention_tile_launch_plan(const Attention& p, const Device&, const Plan<
   if (workspace.bytes < plan.workspace_bytes) schedule.parts = 1;
   const TileAccess access{rows_aligned_16(p.v, p.v_strides, p.dim),
                           rows_aligned_16(p.o, p.o_strides, p.dim)};
-  return with_tile_config(schedule.config, [&](auto index) {
+  return with_config<tile_config_count>(schedule.config, [&](auto index) {
     constexpr int i = decltype(index)::value;
     const std::int64_t blocks = tile_units(p, tile_configs[i]) * schedule.parts;
     return gpu::launch(attention_tile<i>,

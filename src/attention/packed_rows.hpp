@@ -15,10 +15,10 @@ struct PackedRow {
 };
 __device__ __forceinline__ PackedRow packed_row(const Attention& p, std::int64_t entry,
                                                 std::int64_t kv_head, std::int64_t row) {
-  const std::int64_t group = p.heads / p.kv_heads;
+  const std::int64_t group = p.group();
   if (row >= group * p.queries) return {nullptr, nullptr, nullptr, 0};
   const std::int64_t query = row % p.queries;
-  const AttentionHead head = head_of(p, entry, kv_head * group + row / p.queries);
+  const AttentionHead head = head_of(p, entry, kv_head * group + row / p.queries, kv_head);
   if (query >= head.queries) return {nullptr, nullptr, nullptr, 0};
   return {head.q + query * p.q_strides.row, head.o + query * p.o_strides.row,
           head.mask == nullptr ? nullptr : head.mask + query * p.mask_strides.row,

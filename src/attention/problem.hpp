@@ -39,7 +39,8 @@ struct Attention {
   // Of a launch that takes over where others could not: it works only if this is not 0.
   const unsigned* only_if = nullptr;
 
-  std::int64_t group() const { return heads / kv_heads; }  // query heads that share K and V
+  // Query heads that share K and V.
+  KW_HOST_DEVICE std::int64_t group() const { return heads / kv_heads; }
   bool empty() const { return batch == 0 || heads == 0 || queries == 0; }
   // Query, key pairs of a head that count, all entries as long as the longest.
   double pairs() const {
@@ -101,7 +102,7 @@ KW_HOST_DEVICE inline AttentionHead head_of(const Attention& p, std::int64_t ent
 }
 KW_HOST_DEVICE inline AttentionHead head_of(const Attention& p, std::int64_t entry,
                                             std::int64_t head) {
-  return head_of(p, entry, head, head / (p.heads / p.kv_heads));
+  return head_of(p, entry, head, head / p.group());
 }
 
 // How many keys, from the first on, a query sees.

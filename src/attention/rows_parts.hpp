@@ -6,6 +6,7 @@
 #include "attention/part_merge.hpp"
 #include "attention/rows_plan.hpp"
 #include "device/async_copy.hpp"
+#include "device/load_floats.hpp"
 #include "device/warp.hpp"
 
 namespace KW_TARGET::attention {
@@ -40,24 +41,6 @@ struct RowsShape {
   };
   static_assert(most_row_parts * rows <= keys * pitch);
 };
-
-// `count` floats of shared memory at once, as vectors.
-template <int count>
-__device__ __forceinline__ void load_vector(float (&x)[count], const float* from) {
-  if constexpr (count % 4 == 0) {
-#pragma unroll
-    for (int i = 0; i < count; i += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + i);
-      x[i] = four.x, x[i + 1] = four.y, x[i + 2] = four.z, x[i + 3] = four.w;
-    }
-  } else if constexpr (count == 2) {
-    const float2 two = *reinterpret_cast<const float2*>(from);
-    x[0] = two.x, x[1] = two.y;
-  } else {
-    static_assert(count == 1);
-    x[0] = *from;
-  }
-}
 
 // Starts to copy `count` rows of the head's size, zeros where there is none. `row(r)` is where row
 // r begins: of the rows of a thread it is asked one after the other, `step` apart.
@@ -127,9 +110,9 @@ __device__ __forceinline__ void multiply_q_k(float (&x)[RowsShape<index>::TQ][Ro
   for (int d = 0; d < dim; d += 4) {
     float a[S::TQ][4], b[S::TK][4];
 #pragma unroll
-    for (int t = 0; t < S::TK; ++t) load_vector(b[t], k + t * S::key_lanes * S::pitch + d);
+    for (int t = 0; t < S::TK; ++t) load_floats(b[t], k + t * S::key_lanes * S::pitch + d);
 #pragma unroll
-    for (int i = 0; i < S::TQ; ++i) load_vector(a[i], q + i * S::pitch + d);
+    for (int i = 0; i < S::TQ; ++i) load_floats(a[i], q + i * S::pitch + d);
 #pragma unroll
     for (int e = 0; e < 4; ++e)
 #pragma unroll
@@ -197,7 +180,7 @@ __device__ __forceinline__ void multiply_w_v(RowsSums<index>& sums,
                                              const RowsPlace<index>& own, int count) {
   using S = RowsShape<index>;
   float factors[S::warp_rows];
-  load_vector(factors, &shared.factors[own.warp * S::warp_rows]);
+  load_floats(factors, &shared.factors[own.warp * S::warp_rows]);
 #pragma unroll
   for (int r = 0; r < S::warp_rows; ++r)
 #pragma unroll
@@ -205,12 +188,12 @@ __device__ __forceinline__ void multiply_w_v(RowsSums<index>& sums,
 #pragma unroll 4
   for (int key = 0; key < count; ++key) {
     float w[S::warp_rows], v[S::TD];
-    load_vector(w, shared.weights[own.warp][key]);
+    load_floats(w, shared.weights[own.warp][key]);
     constexpr int together = RowsPlace<index>::together;
 #pragma unroll
     for (int j = 0; j < S::TD; j += together) {
       float some[together];
-      load_vector(some, &shared.v[key][own.column(j)]);
+      load_floats(some, &shared.v[key][own.column(j)]);
 #pragma unroll
       for (int e = 0; e < together; ++e) v[j + e] = some[e];
     }

@@ -5,14 +5,13 @@
 #include <array>
 #include <cmath>
 
+#include "attention/configurations.hpp"
+
 namespace kw {
 
 bool can_cut_rows(const Attention& p, int config, int parts) {
-  constexpr std::int64_t most_blocks = 0x7FFFFFFF;
   const RowsConfig& c = rows_configs[config];
-  const std::int64_t units = rows_units(p, c);
-  if (c.dim < p.dim || units * parts > most_blocks) return false;
-  return parts == 1 || (units <= std::int64_t{ticket_count} && parts <= ceil_div(p.keys, c.keys));
+  return can_cut_keys(p, c, rows_units(p, c), parts);
 }
 
 double rows_time_us(const Attention& p, const Device& device, const RowsConfig& c, int parts) {
@@ -32,22 +31,10 @@ double rows_time_us(const Attention& p, const Device& device, const RowsConfig& 
 RowsSchedule choose_rows(const Attention& p, const Device& device,
                          const std::size_t (&shared_bytes)[rows_config_count]) {
   constexpr std::array cuts = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
-  RowsSchedule best;
-  double least_us = 0;
-  for (int i = 0; i < rows_config_count; ++i) {
-    const RowsConfig& c = rows_configs[i];
-    const bool is_for_more = c.dim > 32 && c.dim / 2 >= p.dim;
-    if (is_for_more || shared_bytes[i] > device.shared_bytes_per_block_optin) continue;
-    for (const int parts : cuts) {
-      if (!can_cut_rows(p, i, parts)) continue;
-      const double time_us = rows_time_us(p, device, c, parts);
-      if (best.config >= 0 && !(time_us < least_us)) continue;
-      least_us = time_us;
-      best.config = i;
-      best.parts = parts;
-    }
-  }
-  return best;
+  return choose_cut<RowsSchedule>(
+      p, device, rows_configs, shared_bytes, cuts,
+      [&](int config, int parts) { return can_cut_rows(p, config, parts); },
+      [&](const RowsConfig& c, int parts) { return rows_time_us(p, device, c, parts); });
 }
 
 }  // namespace kw

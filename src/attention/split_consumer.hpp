@@ -29,17 +29,17 @@ class SplitConsumer {
       mbarrier_wait(&shared_.tile_full[tiles_.stage()], tiles_.round());
       if (tile().key_tiles < 0) return;
       begin();
-      int seen = 0;
       if (tile().own_tiles[group_] > 0) {
         take_queries();
         issue_scores();
         take_scores();
+        int i = 0;
 #pragma unroll 1
-        for (; seen + 1 < tile().own_tiles[group_]; ++seen) step(seen);
-        last_step(seen++);
+        for (; i + 1 < tile().own_tiles[group_]; ++i) step(i);
+        last_step(i);
       }
-      pass_keys(seen);
-      if (seen > 0) check_scores();
+      pass_keys(tile().own_tiles[group_]);
+      if (tile().own_tiles[group_] > 0) check_scores();
       store();
       __syncwarp();
       release(shared_.tile_empty[tiles_.stage()]);
@@ -125,12 +125,7 @@ class SplitConsumer {
     if constexpr (!keeps_queries) sync_group();
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      std::uint32_t largest = 0;
-#pragma unroll
-      for (int i = 0; i < dim / 4; ++i) {
-        const std::uint32_t size = __float_as_uint(x[r][i]) & ~kw::split::sign_bit;
-        if (size > largest) largest = size;
-      }
+      std::uint32_t largest = largest_of(x[r]);
 #pragma unroll
       for (int delta = 1; delta < 4; delta *= 2) {
         const std::uint32_t other = __shfl_xor_sync(whole_warp(), largest, delta);
@@ -157,10 +152,8 @@ class SplitConsumer {
     }
   }
   __device__ __forceinline__ void put_pieces(int r, int k8, float first, float second) {
-    float taken_first, taken_second;
-    const std::uint32_t high = kw::split::to_fp16_pair(first, second);
-    kw::split::from_fp16_pair(high, &taken_first, &taken_second);
-    const std::uint32_t low = kw::split::to_fp16_pair(first - taken_first, second - taken_second);
+    std::uint32_t high, low;
+    kw::split::split_fp16_as_it_is(first, second, high, low);
     if constexpr (keeps_queries) {
       q_[0][k8 / 2][k8 % 2 * 2 + r] = high;
       q_[1][k8 / 2][k8 % 2 * 2 + r] = low;
@@ -278,12 +271,8 @@ class SplitConsumer {
         const float first = power_of_2(x_[4 * i + 2 * r] - shifted),
                     second = power_of_2(x_[4 * i + 2 * r + 1] - shifted);
         sum_[r] += first + second;
-        float taken_first, taken_second;
-        const std::uint32_t high = kw::split::to_fp16_pair(first, second);
-        kw::split::from_fp16_pair(high, &taken_first, &taken_second);
-        high_[i / 2][i % 2 * 2 + r] = high;
-        low_[i / 2][i % 2 * 2 + r] =
-            kw::split::to_fp16_pair(first - taken_first, second - taken_second);
+        kw::split::split_fp16_as_it_is(first, second, high_[i / 2][i % 2 * 2 + r],
+                                       low_[i / 2][i % 2 * 2 + r]);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "attention/split_layout.hpp"
 #include "attention/weights.hpp"
 #include "device/async_copy.hpp"
+#include "device/load_floats.hpp"
 #include "device/mbarrier.hpp"
 #include "device/published.hpp"
 #include "device/warp.hpp"
@@ -23,9 +24,9 @@ struct SplitParams {
   char* workspace;
   std::int64_t q_tiles, k_blocks;  // of all heads; as many blocks of V
   TileOrder order;
-  unsigned heads_ahead;   // of K and V: so many take turns in the list of blocks
-  unsigned blocks_first;  // of the list: those that a launch of their own splits
-  bool k16, v16;          // rows on 16-byte boundaries
+  unsigned heads_ahead;  // of K and V: so many take turns in the list of blocks
+  bool splits_first;     // a launch of its own, in front, makes all pieces
+  bool k16, v16;         // rows on 16-byte boundaries
 
   __device__ __forceinline__ Control& control() const {
     return *reinterpret_cast<Control*>(workspace);
@@ -39,6 +40,18 @@ struct SplitParams {
     return *static_cast<const volatile unsigned*>(&control().takes_fp32) != 0;
   }
 };
+
+// The bits of the largest size.
+template <int count>
+__device__ __forceinline__ std::uint32_t largest_of(const float (&x)[count]) {
+  std::uint32_t largest = 0;
+#pragma unroll
+  for (int e = 0; e < count; ++e) {
+    const std::uint32_t size = __float_as_uint(x[e]) & ~kw::split::sign_bit;
+    if (size > largest) largest = size;
+  }
+  return largest;
+}
 
 // Where the 64 rows of a block of K or V lie, and which of them there are.
 struct BlockRows {
@@ -64,8 +77,8 @@ struct MakerShared {
   bool list_ends;  // no tile of queries is left
 };
 
-// Of the first blocks in the list each team of a launch splits every so many; of those behind them
-// it takes the next one as it comes to it.
+// In front each team of the launch splits every so many of the list; beside products it takes the
+// next one as it comes to it.
 template <int dim, bool in_front>
 class SplitMaker {
   using Shared = MakerShared<dim>;
@@ -101,16 +114,15 @@ class SplitMaker {
     else
       sync_some_threads<3, maker_threads>();
   }
-  // The end of its part of the list.
   __device__ __forceinline__ unsigned count() const {
-    return in_front ? params_.blocks_first : static_cast<unsigned>(2 * params_.k_blocks);
+    return static_cast<unsigned>(2 * params_.k_blocks);
   }
   // One thread's; what a list that is not needed any more holds, nobody takes.
   __device__ __forceinline__ unsigned take() const {
     if constexpr (in_front) return taken_ + gridDim.x * Shared::teams;
-    return *static_cast<volatile bool*>(&shared_.list_ends)
+    return params_.splits_first || *static_cast<volatile bool*>(&shared_.list_ends)
                ? count()
-               : params_.blocks_first + atomicAdd(&params_.control().next_block, 1u);
+               : atomicAdd(&params_.control().next_block, 1u);
   }
   // Where the block lies that was taken last; and the next is asked for.
   __device__ __forceinline__ void next(int place) {
@@ -182,27 +194,13 @@ class SplitMaker {
   __device__ __forceinline__ static int row_of(int chunk) { return chunk / dim * 8 + chunk % 8; }
   __device__ __forceinline__ static int k8_of(int chunk) { return chunk / 8 % (dim / 8); }
   __device__ __forceinline__ static void read_row(const Raw& raw, int chunk, float (&x)[8]) {
-    const float* const from = raw + row_of(chunk) * Shared::stride + k8_of(chunk) * 8;
-#pragma unroll
-    for (int e = 0; e < 8; e += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(from + e);
-      x[e] = four.x, x[e + 1] = four.y, x[e + 2] = four.z, x[e + 3] = four.w;
-    }
+    load_floats(x, raw + row_of(chunk) * Shared::stride + k8_of(chunk) * 8);
   }
   // An element of 8 keys; a warp has neighbours along the head.
   __device__ __forceinline__ static void read_column(const Raw& raw, int chunk, float (&x)[8]) {
     const float* const from = raw + chunk / dim * 8 * Shared::stride + chunk % dim;
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e] = from[e * Shared::stride];
-  }
-  __device__ __forceinline__ static std::uint32_t largest_of(const float (&x)[8]) {
-    std::uint32_t largest = 0;
-#pragma unroll
-    for (int e = 0; e < 8; ++e) {
-      const std::uint32_t size = __float_as_uint(x[e]) & ~kw::split::sign_bit;
-      if (size > largest) largest = size;
-    }
-    return largest;
   }
 
   // The bits of the block's largest element, in all threads; and of V that of each key.
@@ -250,7 +248,7 @@ class SplitMaker {
     if (rows.count == 0) return sync();
     const std::uint32_t largest = find_largest(raw, of_v);
     const int scale = kw::split::fp16_scale(largest);
-    const bool holds = largest == 0 || scale_holds(scale);
+    const bool holds = scale_holds(scale);
     char* const to =
         params_.workspace + (of_v ? params_.layout.v : params_.layout.k) + index * block_bytes(dim);
     const float factor = kw::split::power_of_two(holds ? scale : 0);
@@ -285,11 +283,7 @@ class SplitMaker {
     std::uint32_t high[4], low[4];
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      const float first = x[2 * e] * factor, second = x[2 * e + 1] * factor;
-      float taken_first, taken_second;
-      high[e] = kw::split::to_fp16_pair(first, second);
-      kw::split::from_fp16_pair(high[e], &taken_first, &taken_second);
-      low[e] = kw::split::to_fp16_pair(first - taken_first, second - taken_second);
+      kw::split::split_fp16_as_it_is(x[2 * e] * factor, x[2 * e + 1] * factor, high[e], low[e]);
     }
     *reinterpret_cast<uint4*>(to) = make_uint4(high[0], high[1], high[2], high[3]);
     *reinterpret_cast<uint4*>(to + chunk_at(block_rows, 0, 0, 1)) =

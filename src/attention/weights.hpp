@@ -3,24 +3,12 @@
 #pragma once
 
 #include "attention/problem.hpp"
+#include "device/power_of_2.hpp"
 #include "gpu/gpu.hpp"
 
 namespace KW_TARGET::attention {
 
-constexpr float log2_e = 1.44269504f;
-
 __device__ __forceinline__ float minus_infinity() { return __int_as_float(0xFF800000); }
-
-// 2^x within 2 ulp; 0 where that is below the least normal number.
-__device__ __forceinline__ float power_of_2(float x) {
-#if defined(__CUDA_ARCH__)
-  float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
-  return power;
-#else
-  return exp2f(x);
-#endif
-}
 
 // What scores are compared with: their largest, or 0 where all are -Inf, so that their weights are
 // 0 and not NaN.

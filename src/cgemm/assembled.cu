@@ -14,10 +14,9 @@
 #include "cgemm/assembled.hpp"
 #include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
+#include "cgemm/real_kernels.hpp"
 #include "device/overlap.hpp"
 #include "select.hpp"
-#include "sgemm/kernels.hpp"
-#include "sgemm/production.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -118,15 +117,6 @@ unsigned some_blocks(std::int64_t wanted) {
 
 // Where the predictions are near each other C is written once, by cgemm_real.
 constexpr double margin = 1.03;
-
-template <Math math>
-const KernelList<Sgemm>& real_kernels() {
-  static const KernelList<Sgemm> kernels =
-      math == Math::fp32 ? sgemm_fp32() : KW_TARGET::sgemm_production();
-  return kernels;
-}
-
-char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t{256}); }
 
 template <Math math>
 std::optional<Plan<Cgemm>> plan_four(const Cgemm& p, const Device& device) {

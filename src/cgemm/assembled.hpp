@@ -11,7 +11,6 @@
 // Where one operand is much larger than the other these leave it as it is.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -58,12 +57,7 @@ struct FourLayout {
 
   explicit FourLayout(const Cgemm& p) {
     const FourProducts four(p);
-    const auto take = [&](std::size_t bytes) {
-      constexpr std::size_t boundary = 256;
-      const std::size_t at = end;
-      end += ceil_div(bytes, boundary) * boundary;
-      return at;
-    };
+    const auto take = [&](std::size_t bytes) { return take_part(end, bytes); };
     a = take(four.a.bytes());
     b = take(four.b.bytes());
     result = take(four.result_bytes(p));
@@ -92,6 +86,7 @@ inline Sgemm four_real_product(const Cgemm& p, char* base) {
   return real;
 }
 
+inline std::int64_t turned_ld(const Cgemm& p) { return ceil_div<std::int64_t>(p.m, 2) * 2; }
 // The transposed product, into the workspace, and where its own part begins.
 inline Cgemm turned_product(const Cgemm& p, char* base) {
   Cgemm turned = p;
@@ -105,14 +100,11 @@ inline Cgemm turned_product(const Cgemm& p, char* base) {
   turned.beta = {0, 0};
   turned.alpha_at = turned.beta_at = nullptr;
   turned.c = reinterpret_cast<Complex*>(base);
-  turned.ldc = ceil_div<std::int64_t>(p.m, 2) * 2;
+  turned.ldc = turned_ld(p);
   return turned;
 }
 inline std::size_t turned_bytes(const Cgemm& p) {
-  constexpr std::size_t boundary = 256;
-  const std::int64_t ld = ceil_div<std::int64_t>(p.m, 2) * 2;
-  const auto bytes = static_cast<std::size_t>(p.n * ld) * sizeof(Complex);
-  return ceil_div(bytes, boundary) * boundary;
+  return whole_part(static_cast<std::size_t>(p.n * turned_ld(p)) * sizeof(Complex));
 }
 
 // One entry without a triangle, with something to add up.

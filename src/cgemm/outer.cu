@@ -9,7 +9,6 @@
 // Order       k ascending: the same bits for the same call.
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -162,8 +161,6 @@ __global__ void __launch_bounds__(ComplexOuterConfig::threads,
 
 // --- the rows of the registry
 
-constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
-
 std::int64_t tiles_of(const ComplexOuterConfig& config, const Cgemm& p) {
   return ceil_div<std::int64_t>(p.m, config.block_rows()) *
          ceil_div<std::int64_t>(p.n, config.block_columns());
@@ -182,7 +179,7 @@ double predict_us(const ComplexOuter& outer, const Cgemm& p, const Device& devic
 template <int index>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   constexpr ComplexOuterConfig config = complex_outers[index].config;
-  if (p.k > complex_outer_most_k || tiles_of(config, p) > most_blocks) return std::nullopt;
+  if (p.k > complex_outer_most_k || tiles_of(config, p) > most_launch_blocks) return std::nullopt;
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = predict_us(complex_outers[index], p, device);
   return plan;
@@ -192,21 +189,15 @@ template <int index>
 Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Workspace,
                    Stream stream) {
   constexpr ComplexOuterConfig config = complex_outers[index].config;
-  const std::int64_t tiles = tiles_of(config, p);
-  const std::int64_t entries = most_blocks / std::max<std::int64_t>(tiles, 1);
-  for (std::int64_t first = 0; first < p.batch; first += entries) {
-    const Cgemm part = some_entries(p, first, std::min(entries, p.batch - first));
-    const auto all = static_cast<unsigned>(tiles * part.batch);
-    const auto at_once = static_cast<unsigned>(config.blocks_per_sm * std::max(device.sm_count, 1));
-    const Status status = gpu::launch(complex_outer<index>,
-                                      {.grid = dim3(std::min(all, at_once)),
-                                       .block = dim3(config.threads),
-                                       .stream = stream,
-                                       .overlap = true},
-                                      part, all);
-    if (!status.ok()) return status;
-  }
-  return Status::success();
+  const auto at_once = static_cast<unsigned>(config.blocks_per_sm * std::max(device.sm_count, 1));
+  return launch_entries(p, tiles_of(config, p), [&](const Cgemm& part, unsigned tiles) {
+    return gpu::launch(complex_outer<index>,
+                       {.grid = dim3(std::min(tiles, at_once)),
+                        .block = dim3(config.threads),
+                        .stream = stream,
+                        .overlap = true},
+                       part, tiles);
+  });
 }
 
 template <int... i>

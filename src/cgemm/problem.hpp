@@ -3,7 +3,9 @@
 // strides count complex elements.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "host_device.hpp"
 #include "kernel.hpp"
@@ -83,6 +85,22 @@ inline Cgemm some_entries(const Cgemm& all, std::int64_t first, std::int64_t cou
     part.c += first * all.stride_c;
   }
   return part;
+}
+
+// The most blocks of a launch.
+inline constexpr std::int64_t most_launch_blocks = std::numeric_limits<int>::max();
+
+// Calls launch(part of the batch, its blocks) with as many entries of so many blocks as one launch
+// has room for, until one fails.
+template <class Launch>
+Status launch_entries(const Cgemm& p, std::int64_t an_entry, const Launch& launch) {
+  const std::int64_t at_once = most_launch_blocks / std::max<std::int64_t>(an_entry, 1);
+  for (std::int64_t first = 0; first < p.batch; first += at_once) {
+    const Cgemm part = some_entries(p, first, std::min(at_once, p.batch - first));
+    Status status = launch(part, static_cast<unsigned>(an_entry * part.batch));
+    if (!status.ok()) return status;
+  }
+  return Status::success();
 }
 
 // `count` columns of C from `first` on, of a problem without arrays of pointers.

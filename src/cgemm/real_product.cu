@@ -13,20 +13,12 @@
 
 #include "cgemm/expand.hpp"
 #include "cgemm/production.hpp"
+#include "cgemm/real_kernels.hpp"
 #include "cgemm/real_product.hpp"
 #include "select.hpp"
-#include "sgemm/kernels.hpp"
-#include "sgemm/production.hpp"
 
 namespace KW_TARGET {
 namespace {
-
-template <Math math>
-const KernelList<Sgemm>& real_kernels() {
-  static const KernelList<Sgemm> kernels =
-      math == Math::fp32 ? sgemm_fp32() : KW_TARGET::sgemm_production();
-  return kernels;
-}
 
 // Where the product is nothing but C = 1 * C, after the pass.
 bool needs_no_product(const Cgemm& p) {

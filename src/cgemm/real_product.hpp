@@ -18,6 +18,7 @@
 #include "gpu/device.hpp"
 #include "sgemm/memory_time.hpp"
 #include "status.hpp"
+#include "workspace_parts.hpp"
 
 namespace kw {
 
@@ -79,12 +80,7 @@ struct RealLayout {
   std::size_t factors = 0, a_pointers = 0, b_pointers = 0, a = 0, b = 0, end = 0;
 
   explicit RealLayout(const Cgemm& p) {
-    const auto take = [&](std::size_t bytes) {
-      constexpr std::size_t boundary = 256;
-      const std::size_t at = end;
-      end += ceil_div(bytes, boundary) * boundary;
-      return at;
-    };
+    const auto take = [&](std::size_t bytes) { return take_part(end, bytes); };
     const std::size_t array =
         p.by_pointers() && reads_operands_on_host(p) ? static_cast<std::size_t>(p.batch) * 8 : 0;
     factors = take(has_device_scalars(p) ? 2 * sizeof(float) : 0);
@@ -139,9 +135,8 @@ inline Sgemm real_product(const Cgemm& p, char* base) {
   }
   return real;
 }
-inline Sgemm real_product_to_plan(const Cgemm& p) {
-  return real_product(p, reinterpret_cast<char*>(std::uintptr_t{256}));
-}
+inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t{256}); }
+inline Sgemm real_product_to_plan(const Cgemm& p) { return real_product(p, nowhere()); }
 
 // Whether the pass has nothing to do: k or alpha is 0, and beta is real and known.
 inline bool needs_no_expansion(const Cgemm& p) {

@@ -307,13 +307,11 @@ ThinKernel instance_of(const ComplexThinPlan& plan, std::integer_sequence<int, i
   return instances[plan.config];
 }
 
-constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
-
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   if (!is_complex_thin(p)) return std::nullopt;
   const TimedComplexThin fastest = fastest_complex_thin(p, device);
   const ComplexThinPlan& own = fastest.plan;
-  if (own.row_blocks * own.parts > most_blocks || own.k_per_part > most_blocks / 2)
+  if (own.row_blocks * own.parts > most_launch_blocks || own.k_per_part > most_launch_blocks / 2)
     return std::nullopt;
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = fastest.us;
@@ -332,21 +330,15 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& planned, Wo
       plan, std::make_integer_sequence<int, static_cast<int>(std::size(complex_thin_configs))>());
   const auto shared = static_cast<std::size_t>(complex_thin_configs[plan.config].shared_bytes());
   // A batch of more blocks than a launch has is one without parts, and goes in several.
-  const std::int64_t an_entry = plan.row_blocks * plan.parts;
-  const std::int64_t at_once = most_blocks / std::max<std::int64_t>(an_entry, 1);
-  for (std::int64_t first = 0; first < p.batch; first += at_once) {
-    const Cgemm part = some_entries(p, first, std::min(at_once, p.batch - first));
-    const Status status =
-        gpu::launch(kernel,
-                    {.grid = dim3(static_cast<unsigned>(an_entry * part.batch)),
-                     .block = dim3(ComplexThinConfig::threads),
-                     .shared_bytes = shared,
-                     .stream = stream,
-                     .overlap = true},
-                    part, plan, static_cast<float2*>(workspace.data), workspace.tickets);
-    if (!status.ok()) return status;
-  }
-  return Status::success();
+  return launch_entries(p, plan.row_blocks * plan.parts, [&](const Cgemm& part, unsigned blocks) {
+    return gpu::launch(kernel,
+                       {.grid = dim3(blocks),
+                        .block = dim3(ComplexThinConfig::threads),
+                        .shared_bytes = shared,
+                        .stream = stream,
+                        .overlap = true},
+                       part, plan, static_cast<float2*>(workspace.data), workspace.tickets);
+  });
 }
 
 }  // namespace

@@ -311,12 +311,10 @@ __global__ void __launch_bounds__(TileOf<index>::threads, TileOf<index>::config.
 
 // --- the rows of the registry
 
-constexpr std::int64_t most_blocks = std::numeric_limits<int>::max();
-
 template <int index>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   constexpr ComplexTile tile = complex_tiles[index];
-  if (complex_tile_count(tile.config, p) > most_blocks ||
+  if (complex_tile_count(tile.config, p) > most_launch_blocks ||
       tile.config.shared_bytes() > static_cast<std::int64_t>(device.shared_bytes_per_block_optin))
     return std::nullopt;
   const TimedComplexCut fastest = fastest_complex_cut(tile, p, device);
@@ -337,20 +335,15 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Works
     cut = complex_cut(tile, p, cut.parts / 2);
   // A batch of more blocks than a launch has is one of short sums, and goes in several.
   const std::int64_t an_entry = complex_tile_count(tile, p) * cut.parts;
-  const std::int64_t at_once = most_blocks / std::max<std::int64_t>(an_entry, 1);
-  for (std::int64_t first = 0; first < p.batch; first += at_once) {
-    const Cgemm part = some_entries(p, first, std::min(at_once, p.batch - first));
-    const Status status =
-        gpu::launch(complex_tile<index>,
-                    {.grid = dim3(static_cast<unsigned>(an_entry * part.batch)),
-                     .block = dim3(tile.threads()),
-                     .shared_bytes = static_cast<std::size_t>(tile.shared_bytes()),
-                     .stream = stream,
-                     .overlap = true},
-                    {part, cut, static_cast<float2*>(workspace.data), workspace.tickets});
-    if (!status.ok()) return status;
-  }
-  return Status::success();
+  return launch_entries(p, an_entry, [&](const Cgemm& part, unsigned blocks) {
+    return gpu::launch(complex_tile<index>,
+                       {.grid = dim3(blocks),
+                        .block = dim3(tile.threads()),
+                        .shared_bytes = static_cast<std::size_t>(tile.shared_bytes()),
+                        .stream = stream,
+                        .overlap = true},
+                       {part, cut, static_cast<float2*>(workspace.data), workspace.tickets});
+  });
 }
 
 template <int... i>

@@ -10,6 +10,7 @@
 #include "arithmetic.hpp"
 #include "gpu/gpu.hpp"
 #include "level3/problem.hpp"
+#include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 
@@ -59,8 +60,7 @@ Status clear_where_zero(const Level3& p, Stream stream);
 
 constexpr std::int64_t ld_of_copy(std::int64_t cols) { return ceil_div(cols, 4) * std::int64_t{4}; }
 constexpr std::size_t bytes_of_copy(std::int64_t rows, std::int64_t cols) {
-  const auto bytes = static_cast<std::size_t>(rows * ld_of_copy(cols)) * sizeof(float);
-  return (bytes + 255) / 256 * 256;
+  return whole_part(static_cast<std::size_t>(rows * ld_of_copy(cols)) * sizeof(float));
 }
 
 // The workspace behind so many bytes.

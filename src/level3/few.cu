@@ -9,10 +9,10 @@
 // Order       k ascending: the same bits for the same call.
 #include <optional>
 
-#include "device/async_copy.hpp"
 #include "device/overlap.hpp"
 #include "level3/few_plan.hpp"
 #include "level3/production.hpp"
+#include "level3/tile_operand.hpp"
 #include "sgemm/shape.hpp"
 
 namespace KW_TARGET {
@@ -20,18 +20,9 @@ namespace {
 
 constexpr int side = few_side, threads = few_threads, longest = few_longest_sum;
 
-// A matrix of which an index runs across C's rows or columns, the other along k.
-struct Lines {
-  const float* x;
-  std::int64_t across, along;  // steps in memory; one of them is 1
-};
-Lines lines_of(const float* x, std::int64_t ld, Op op) {
-  return op == Op::none ? Lines{x, ld, 1} : Lines{x, 1, ld};
-}
-
 struct Params {
   Level3 problem;
-  Lines rows[2], cols[2];  // one behind the other along k
+  TileOperand rows[2], cols[2];  // one behind the other along k
   int products;
   int shift;  // of k: the power of two that is not less
 };
@@ -40,7 +31,7 @@ using Line = float[side + 1];
 
 // Starts the copies of `left` lines, all k of them, from line `first` on; neighbouring threads meet
 // neighbours in memory.
-__device__ __forceinline__ void copy_lines(Line* to, const Lines& x, std::int64_t first,
+__device__ __forceinline__ void copy_lines(Line* to, const TileOperand& x, std::int64_t first,
                                            std::int64_t left, int k, int shift) {
   const int tid = static_cast<int>(threadIdx.x);
   const float* const from = x.x + first * x.across;
@@ -104,8 +95,8 @@ std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
 
 Status launch_plan(const Level3& p, const Device&, const Plan<Level3>&, Workspace, Stream stream) {
   if (p.m == 0) return Status::success();
-  const Lines x = lines_of(p.a, p.lda, p.op_a);
-  const Lines y = p.reads_b() ? lines_of(p.b, p.ldb, p.op_b) : x;
+  const TileOperand x = along_rows(p.a, p.lda, p.op_a);
+  const TileOperand y = p.reads_b() ? along_rows(p.b, p.ldb, p.op_b) : x;
   int shift = 0;
   while ((1 << shift) < p.k) ++shift;
   return gpu::launch(level3_few_kernel,

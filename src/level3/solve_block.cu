@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "device/async_copy.hpp"
+#include "device/load_floats.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "level3/solve_numbers.hpp"
@@ -100,22 +101,6 @@ __device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const S
     const bool is_there = i < b.size && of.line < count;
     async_copy<4>(room.right_of(i) + of.line,
                   is_there ? x + i * b.x_step + of.line * b.line_step : x, is_there ? 4 : 0);
-  }
-}
-
-template <int count>
-__device__ __forceinline__ void load_floats(float (&to)[count], const float* from) {
-  if constexpr (count % 4 == 0) {
-#pragma unroll
-    for (int i = 0; i < count; i += 4) {
-      const float4 v = *reinterpret_cast<const float4*>(from + i);
-      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
-    }
-  } else if constexpr (count == 2) {
-    const float2 v = *reinterpret_cast<const float2*>(from);
-    to[0] = v.x, to[1] = v.y;
-  } else {
-    to[0] = *from;
   }
 }
 

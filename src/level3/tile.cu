@@ -265,15 +265,6 @@ __global__ void __launch_bounds__(Block<index>::threads, Block<index>::config.bl
 
 // --- the operands of a call
 
-// op(X) with its rows along C's rows, or with its columns along C's columns.
-TileOperand along_rows(const float* x, std::int64_t ld, Op op) {
-  return op == Op::none ? TileOperand{.x = x, .across = ld, .along = 1}
-                        : TileOperand{.x = x, .across = 1, .along = ld};
-}
-TileOperand along_cols(const float* x, std::int64_t ld, Op op) {
-  return along_rows(x, ld, op == Op::none ? Op::transpose : Op::none);
-}
-
 Params operands_of(const Level3& p) {
   Params params{.problem = p, .rows = {}, .cols = {}, .products = 1};
   if (p.updates_triangle()) {

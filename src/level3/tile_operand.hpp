@@ -21,6 +21,15 @@ struct TileOperand {
   bool unit = false;      // ones on the diagonal, which is not read
 };
 
+// op(X) with its rows along C's rows, or with its columns along C's columns.
+inline TileOperand along_rows(const float* x, std::int64_t ld, Op op) {
+  return op == Op::none ? TileOperand{.x = x, .across = ld, .along = 1}
+                        : TileOperand{.x = x, .across = 1, .along = ld};
+}
+inline TileOperand along_cols(const float* x, std::int64_t ld, Op op) {
+  return along_rows(x, ld, op == Op::none ? Op::transpose : Op::none);
+}
+
 // What all threads of a block copy of an operand, `extent` lines across, stage after stage along k;
 // zeros beyond the edges. Where a thread's elements lie is computed once for the stages that lie
 // alike, and anew for those at the diagonal and in the mirror image.

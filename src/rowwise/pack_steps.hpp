@@ -67,7 +67,6 @@ __device__ __forceinline__ float float_sum(const float (&v)[values]) {
 // moved.
 template <bool by_powers>
 struct SoftmaxUnit {
-  static constexpr float log2_e = 1.44269504088896340736f;
   float largest;
 
   __device__ __forceinline__ bool is_moved() const {
@@ -77,7 +76,7 @@ struct SoftmaxUnit {
   // In terms of a larger one.
   __device__ __forceinline__ float in(const SoftmaxUnit& all) const {
     if constexpr (!by_powers) return exp_of(largest - all.largest, false);
-    return power_of_two(all.is_moved() ? (largest - all.largest) * log2_e : power() - all.power());
+    return power_of_2(all.is_moved() ? (largest - all.largest) * log2_e : power() - all.power());
   }
   // The logarithm of this unit by exp(largest).
   __device__ __forceinline__ float log() const {
@@ -87,18 +86,7 @@ struct SoftmaxUnit {
   // Of a value that was not moved, or, from 0 on, of one that was; what is below the smallest
   // normal number is 0.
   static __device__ __forceinline__ float exponential(float v, float origin) {
-    return power_of_two(fmaf(v, log2_e, -origin));
-  }
-
- private:
-  static __device__ __forceinline__ float power_of_two(float x) {
-#if defined(__CUDA_ARCH__)
-    float e;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(x));
-    return e;
-#else
-    return exp2f(x);
-#endif
+    return power_of_2(fmaf(v, log2_e, -origin));
   }
 };
 

@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "device/power_of_2.hpp"
 #include "rowwise/row_memory.hpp"
 #include "rowwise/row_team.hpp"
 
@@ -29,17 +30,10 @@ __device__ __forceinline__ float origin_of(float largest) {
   return largest == -INFINITY ? 0.0f : largest;
 }
 
-// exp(d), to a rounding of 16-bit types where `coarse`.
+// exp(d), to a rounding of 16-bit types where `coarse`: what is below the smallest normal number is
+// then 0.
 __device__ __forceinline__ float exp_of(float d, bool coarse) {
-  constexpr float log2_e = 1.44269504088896340736f;
-#if defined(__CUDA_ARCH__)
-  if (coarse) {
-    float e;  // what is below the smallest normal number is 0
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(e) : "f"(d * log2_e));
-    return e;
-  }
-#endif
-  return coarse ? exp2f(d * log2_e) : expf(d);
+  return coarse ? power_of_2(d * log2_e) : expf(d);
 }
 
 // a / n for a count: a division in double takes as long as some dozen values.

@@ -72,11 +72,11 @@ std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut) {
   return found + (p.type == DataType::float32 ? of(float{}) : of(float16{}));
 }
 
-// Rows of a block at once, and of one with several one after the other; of few rows fewer, so that
-// all multiprocessors have some.
+// Rows of a block at once, and how often one has so many; of few rows fewer, so that all
+// multiprocessors have some.
 struct PlainBlock {
   int threads;
-  std::int64_t rows_at_once, rows;
+  std::int64_t rows_at_once, turns;
 };
 template <std::size_t count>
 const PlainRows& rows_of(const std::array<PlainRows, count>& table, std::int64_t bytes) {
@@ -105,9 +105,8 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
     block.rows_at_once = std::min<std::int64_t>(enough, most);
     block.threads = static_cast<int>(block.rows_at_once) * cut.warps * warp_lanes;
   }
-  const std::int64_t in_turn = std::clamp<std::int64_t>(
-      enough / block.rows_at_once, 1, cut.warps == 1 ? rows.of_lanes : rows.of_warps);
-  block.rows = in_turn * block.rows_at_once;
+  block.turns = std::clamp<std::int64_t>(enough / block.rows_at_once, 1,
+                                         cut.warps == 1 ? rows.of_lanes : rows.of_warps);
   return block;
 }
 
@@ -126,10 +125,11 @@ void cut_into_blocks(const Rowwise& p, const Device& device, const PlainBlock& b
   launch->alike = rows_alike(p);
   launch->step = static_cast<int>(block.rows_at_once) * launch->alike;
   launch->at_once = static_cast<int>(block.rows_at_once);
-  launch->long_turns = static_cast<int>(block.rows / block.rows_at_once);
+  launch->long_turns = static_cast<int>(block.turns);
   const std::int64_t at_once = device.sm_count * std::int64_t{plain_sm_threads / block.threads};
-  const std::int64_t last = at_once * block.rows / plain_last_blocks;
-  const std::int64_t group = block.rows * launch->alike;
+  const std::int64_t rows = block.turns * block.rows_at_once;
+  const std::int64_t last = at_once * rows / plain_last_blocks;
+  const std::int64_t group = rows * launch->alike;
   const std::int64_t groups = std::max<std::int64_t>(p.rows - last, 0) / group;
   launch->long_blocks = static_cast<int>(groups * launch->alike);
   const std::int64_t short_group = block.rows_at_once * launch->alike;
@@ -141,22 +141,17 @@ rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
   const auto bytes = [](std::int64_t elements) {
     return static_cast<unsigned>(elements * static_cast<std::int64_t>(sizeof(T)));
   };
-  return {cut.warps,
-          cut.blocks,
-          p.scales(),
-          p.ldy != p.cols && p.x != p.y,
-          static_cast<int>(p.rows),
-          static_cast<int>(p.cols),
-          1,
-          1,
-          0,
-          1,
-          1,
-          bytes(p.ldx),
-          bytes(p.ldy),
-          bytes(p.cols),
-          plane_packs(p, cut),
-          cut.part_packs};
+  return {.warps = cut.warps,
+          .blocks = cut.blocks,
+          .scales = p.scales(),
+          .gaps = p.ldy != p.cols && p.x != p.y,
+          .rows = static_cast<int>(p.rows),
+          .cols = static_cast<int>(p.cols),
+          .ldx = bytes(p.ldx),
+          .ldy = bytes(p.ldy),
+          .row_bytes = bytes(p.cols),
+          .plane_packs = plane_packs(p, cut),
+          .part_packs = cut.part_packs};
 }
 
 // Clusters stay: as many as run at once, and none that waits for others to end.

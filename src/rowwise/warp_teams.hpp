@@ -28,11 +28,11 @@ struct PlainLaunch {
   bool scales;  // a norm with gamma or beta
   bool gaps;    // rows of y end apart from the next ones' beginnings
   int rows, cols;
-  int step;  // rows from one of a team to its next
+  int step = 1;  // rows from one of a team to its next
   // Of blocks, unused of clusters, which stay: rows at once, and how often the first ones of them
   // have so many; the others do once. Of norms a block has every alike-th row, a power of two, so
   // that all begin alike past a boundary.
-  int at_once, long_blocks, long_turns, alike;
+  int at_once = 1, long_blocks = 0, long_turns = 1, alike = 1;
   unsigned ldx, ldy, row_bytes;
   int plane_packs;  // of a block's planes
   int part_packs;   // of a warp's part of a row

@@ -13,15 +13,10 @@
 #include "sgemm/one_launch.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/ragged_plan.hpp"
+#include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 namespace {
-
-// The bytes of a part's workspace, rounded up so that the next one's begins on a boundary.
-std::size_t bytes_of(const Choice<Sgemm>& part) {
-  constexpr std::size_t boundary = 256;
-  return ceil_div(part.plan.workspace_bytes, boundary) * boundary;
-}
 
 // Adds the parts: their kernels, their workspaces, and the sums of their times and costs.
 void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
@@ -34,7 +29,7 @@ void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
         plan.parts.emplace_back(select_in_one_launch(parts.part[i], device));
     plan.time_us += part.plan.time_us;
     plan.cost += part.plan.cost;
-    plan.workspace_bytes += bytes_of(part);
+    plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
 }
 
@@ -53,7 +48,7 @@ Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan
   char* data = static_cast<char*>(workspace.data);
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];
-    const std::size_t bytes = bytes_of(part);
+    const std::size_t bytes = whole_part(part.plan.workspace_bytes);
     const Workspace own{data, bytes, workspace.tickets + parts.first_ticket(i)};
     const Status status = launch_planned(part, parts.part[i], device, own, stream);
     if (!status.ok()) return status;

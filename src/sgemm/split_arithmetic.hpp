@@ -103,6 +103,15 @@ KW_HOST_DEVICE inline void split_fp16(float first, float second, Pair (&pieces)[
   pieces[1] = to_fp16_pair((first - taken_first) * low_scale, (second - taken_second) * low_scale);
 }
 
+// high + low = (first, second): the low piece as it is, which is for data whose low pieces are no
+// smaller than fp16 holds.
+KW_HOST_DEVICE inline void split_fp16_as_it_is(float first, float second, Pair& high, Pair& low) {
+  high = to_fp16_pair(first, second);
+  float taken_first, taken_second;
+  from_fp16_pair(high, &taken_first, &taken_second);
+  low = to_fp16_pair(first - taken_first, second - taken_second);
+}
+
 // --- powers of two by which rows and columns are scaled
 
 // 2^exponent, -126 to 127.

@@ -11,12 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
-BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp"}
+BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp", "workspace_parts.hpp"}
 
 MAY_INCLUDE = {
     "kernel.hpp": {"gpu/device.hpp", "status.hpp"},
     "select.hpp": {"kernel.hpp"},
     "arithmetic.hpp": {"host_device.hpp"},
+    "workspace_parts.hpp": {"arithmetic.hpp"},
     "host_device.hpp": set(),
     "status.hpp": set(),
     "text.hpp": set(),

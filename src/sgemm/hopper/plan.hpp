@@ -20,6 +20,7 @@
 #include "sgemm/problem.hpp"
 #include "sgemm/shape.hpp"
 #include "sgemm/sub_problems.hpp"
+#include "workspace_parts.hpp"
 
 namespace kw::hopper {
 
@@ -199,11 +200,9 @@ struct WorkspaceLayout {
 
   WorkspaceLayout() = default;
   WorkspaceLayout(const Sgemm& p, bool fp16, const Device& device) {
-    end = aligned(sizeof(Control));
+    end = whole_part(sizeof(Control));
     const auto take = [&](std::int64_t bytes) {
-      const std::size_t at = end;
-      end += aligned(static_cast<std::size_t>(bytes));
-      return at;
+      return take_part(end, static_cast<std::size_t>(bytes));
     };
     if (fp16) {
       constexpr std::int64_t word = sizeof(int);
@@ -227,8 +226,6 @@ struct WorkspaceLayout {
     }
     split_k_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
   }
-
-  static constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
 // The least workspace with which a call works: of its smallest sub-problem (sub_problems).

@@ -6,10 +6,24 @@
 
 namespace KW_TARGET::stream_tile {
 
+// A warp's lanes put their i-th rows into shared memory. (Swapped, as in Fixup.)
+template <StreamTileConfig config, class Rows>
+__device__ __forceinline__ void put_rows(Rows& rows, int lane_row, int lane_col, int i,
+                                         const float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  __syncwarp();
+#pragma unroll
+  for (int j = 0; j < S::TN; j += 4) {
+    const float* o = &out[i * S::TN + j];
+    *reinterpret_cast<float4*>(&rows[lane_row][lane_col + j * S::lanes_n]) =
+        make_float4(o[1], o[0], o[3], o[2]);
+  }
+  __syncwarp();
+}
+
 // C = alpha * out + beta * C where rows of C are not aligned. Each element is then a store of its
 // own, and without more ado a warp's store would touch many rows. A warp therefore puts some rows
-// of its tile into shared memory, and its lanes store neighbours of one row. (Swapped, as in
-// Fixup.)
+// of its tile into shared memory, and its lanes store neighbours of one row.
 template <StreamTileConfig config, bool has_c>
 __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& p,
                                            const StreamTileIndex& tile,
@@ -27,14 +41,7 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
   const int cols_left = static_cast<int>(p.n - col0 < S::WN ? p.n - col0 : S::WN);
 #pragma unroll
   for (int i = 0; i < S::TM; ++i) {
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < S::TN; j += 4) {
-      const float* o = &out[i * S::TN + j];
-      *reinterpret_cast<float4*>(&rows[lane_row][lane_col + j * S::lanes_n]) =
-          make_float4(o[1], o[0], o[3], o[2]);
-    }
-    __syncwarp();
+    put_rows<config>(rows, lane_row, lane_col, i, out);
     const int first = i / 4 * (4 * S::lanes_m) + i % 4;
     const auto each = [&](const auto& body) {
 #pragma unroll

@@ -3,9 +3,7 @@
 // fetched cold, so there is little of it.
 #pragma once
 
-#include "sgemm/shape.hpp"
-#include "sgemm/stream/outputs.hpp"
-#include "sgemm/tile.hpp"
+#include "sgemm/stream/epilogue.hpp"
 
 namespace KW_TARGET::stream_tile {
 
@@ -59,14 +57,7 @@ __device__ __forceinline__ void store_triangle_by_rows(Shared<config>& shared, c
       p.c + tile.row * std::int64_t{S::BM} * p.ldc + tile.col * std::int64_t{S::BN} + col;
 #pragma unroll
   for (int i = 0; i < S::TM; ++i) {
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < S::TN; j += 4) {
-      const float* o = &out[i * S::TN + j];
-      *reinterpret_cast<float4*>(&rows[lane_row][lane_col + j * S::lanes_n]) =
-          make_float4(o[1], o[0], o[3], o[2]);
-    }
-    __syncwarp();
+    put_rows<config>(rows, lane_row, lane_col, i, out);
     const int first_row = row0 + i / 4 * (4 * S::lanes_m) + i % 4;
     float* c = c0 + first_row * p.ldc;
 #pragma unroll 1

@@ -152,14 +152,15 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
   }
   const double store_us =
       (is_c_by_4(p) ? t.store_by_4_us : 0) + (p.triangle == Triangle::none ? 0 : t.shaped_tile_us);
-  return {.start_us = t.start_us + t.exposed * memory_us(p, device),
+  const double of_memory_us = memory_us(p, device);
+  return {.start_us = t.start_us + t.exposed * of_memory_us,
           .store_us = store_us,
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
           .crowded_iteration_us = t.crowded_iteration_us + copies_us,
           .last_iteration = last_iteration(tile.config, p),
           .cut_us = p.is_full() ? 0 : t.shaped_cut_us,
-          .least_us = stream_memory_floor * memory_us(p, device)};
+          .least_us = stream_memory_floor * of_memory_us};
 }
 
 // Iterations of the block that has the most, where a tile's last one is a part `last` of one.
@@ -174,15 +175,21 @@ inline std::int64_t blocks_alone(const StreamSchedule& s, int sms) {
   return s.in_clusters() ? blocks_in_clusters(sms, 1, s.cluster) : sms;
 }
 
+// All tiles whole, from the longest to the shortest: blocks that have the longest of a round have
+// the shortest of another.
+inline StreamSchedule whole_ranges(const StreamSchedule& shape, std::int64_t slots) {
+  StreamSchedule s = shape;
+  s.piece = shape.iterations;
+  s.blocks = static_cast<int>(std::min<std::int64_t>(slots, shape.tiles));
+  s.whole_tiles = shape.tiles;
+  return s;
+}
 // A schedule of tiles whose k has a range each: the longest whole, in an even number of rounds, and
 // the iterations of the others in equal shares; all whole where shares would be of nothing, or
 // their numbers exceed an int.
 inline StreamSchedule cut_ranges(const StreamTileConfig& config, const StreamSchedule& shape,
                                  KRange range, std::int64_t slots) {
-  StreamSchedule s = shape;
-  s.piece = shape.iterations;
-  s.blocks = static_cast<int>(std::min<std::int64_t>(slots, shape.tiles));
-  s.whole_tiles = shape.tiles;
+  StreamSchedule s = whole_ranges(shape, slots);
   if (std::int64_t{shape.tiles} * shape.iterations > stream_limit) return s;
   const RangeLines lines = range_lines(shape, range, config.bm / config.bk);
   const std::int64_t rounds = shape.tiles / (2 * slots) * 2, whole = rounds * slots;
@@ -192,15 +199,6 @@ inline StreamSchedule cut_ranges(const StreamTileConfig& config, const StreamSch
   s.whole_tiles = static_cast<int>(whole);
   s.share = work / s.blocks;
   s.longer = work % s.blocks;
-  return s;
-}
-// All tiles whole, from the longest to the shortest: blocks that have the longest of a round have
-// the shortest of another.
-inline StreamSchedule whole_ranges(const StreamSchedule& shape, std::int64_t slots) {
-  StreamSchedule s = shape;
-  s.piece = shape.iterations;
-  s.blocks = static_cast<int>(std::min<std::int64_t>(slots, shape.tiles));
-  s.whole_tiles = shape.tiles;
   return s;
 }
 // Iterations of the block that has the most of them, where all tiles are whole.
@@ -298,10 +296,10 @@ inline void cut_sums(const StreamTileConfig& config, const SumLengths& lengths, 
   s->totals = s->piece < work && config.warps_k == 1 ? 1 : 0;
 }
 inline void cut_sums(const StreamTileConfig& config, const Sgemm& p, int sms, StreamPlan* plan) {
-  cut_sums(
-      config,
-      {longest_sum(p, sms), wanted_sum(p, sms), quick_cuts(config, plan->schedule, plan->time_us)},
-      &plan->schedule);
+  const std::int64_t longest = longest_sum(p, sms);
+  cut_sums(config,
+           {longest, wanted_sum(p, longest), quick_cuts(config, plan->schedule, plan->time_us)},
+           &plan->schedule);
 }
 
 }  // namespace detail

@@ -144,10 +144,10 @@ inline std::int64_t longest_sum(const Sgemm& p, int sms) {
   return std::max(t.shortest, is_small ? std::min(sum, t.longest) : sum);
 }
 
-// How short sums are to be where that takes little time: at most longest_sum.
-inline std::int64_t wanted_sum(const Sgemm& p, int sms) {
+// How short sums are to be where that takes little time: at most `longest`, which is longest_sum's.
+inline std::int64_t wanted_sum(const Sgemm& p, std::int64_t longest) {
   constexpr ShortSumTuning t = short_sum_tuning;
-  const std::int64_t k = p.loop_k(), longest = longest_sum(p, sms);
+  const std::int64_t k = p.loop_k();
   if (longest > k) return longest;  // not cut at all
   const std::int64_t tiles = detail::vendor_tiles(p.m, p.n);
   const auto all = static_cast<double>(k);
