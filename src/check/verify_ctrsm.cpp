@@ -148,6 +148,12 @@ void CtrsmTrial::multiply(std::int64_t entry, std::int64_t depth) {
 
 VerifyResult CtrsmTrial::verify(const Kernel<Ctrsm>& kernel) {
   return guarded([&] {
+    if (kernel.role == Role::peer && may_refuse(kernel.role, case_)) {
+      VerifyResult refused;
+      refused.outcome = Outcome::unsupported;
+      refused.message = fmt::format("{} does not have this call", kernel.name);
+      return refused;
+    }
     fill_c();
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;

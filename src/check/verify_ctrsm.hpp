@@ -73,10 +73,11 @@ std::vector<CtrsmCase> ctrsm_cases_of_shape(std::int64_t m, std::int64_t n, Inpu
                                             std::uint64_t seed);
 
 // A production kernel leaves calls to others of its list; a vendor's call has no conjugate without
-// a transpose and no batch.
+// a transpose and no batch, and may read A and B where alpha is 0.
 inline bool may_refuse(Role role, const CtrsmCase& c) {
-  return role == Role::production ||
-         (role == Role::peer && ((c.conj_a && c.op_a == Op::none) || c.batch != 1));
+  const bool reads_nothing = c.alpha == 0 && c.alpha_im == 0;
+  return role == Role::production || (role == Role::peer && ((c.conj_a && c.op_a == Op::none) ||
+                                                             c.batch != 1 || reads_nothing));
 }
 
 }  // namespace kw::check

@@ -1,7 +1,7 @@
 // The kernel of block.hpp.
 //
 // Prediction  128 unknowns, a block a multiprocessor: 16 times 0.45 us, of which one warp takes
-// 0.25
+// half
 //             for 8 unknowns in a row, each a chain of ten operations.
 // Method      Substitution; its residual is that of a sum of so many products (Higham 2002, section
 //             8.1). Sums of products are kept apart from the right-hand side, and what is left of
@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "cgemm/scalars.hpp"
+#include "ctrsm/numbers.hpp"
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
@@ -21,15 +22,8 @@ namespace KW_TARGET {
 namespace {
 
 constexpr int block_threads = 256, at_once = complex_at_once;
-// The first warp solves; the others do all else, each thread numbered from 0 on.
-constexpr int block_others = block_threads - warp_lanes;
-
-__device__ __forceinline__ void add_product(float2& sum, const float2& x, const float2& y) {
-  sum.x = fmaf(x.x, y.x, sum.x);
-  sum.y = fmaf(x.x, y.y, sum.y);
-  sum.x = fmaf(-x.y, y.y, sum.x);
-  sum.y = fmaf(x.y, y.x, sum.y);
-}
+// The first warp solves, the second copies, the others do the rest.
+constexpr int updaters = block_threads - 2 * warp_lanes;
 
 // The elements of shared memory: of each line what known unknowns take from it, and the unknowns
 // once they are solved, [unknown][line]; a ring of the right-hand side, 8 unknowns a panel; a ring
@@ -62,155 +56,139 @@ __device__ __forceinline__ void copy_element(float2* to, const Complex* from, bo
   async_copy<8>(&to->x, is_there ? &from->re : &somewhere->re, is_there ? 8 : 0);
 }
 
-// Starts the copies of the columns from `first` on, below the diagonal. Neighbouring threads read
+// Starts the copies of the columns from `first` on, below the diagonal. Neighbouring lanes read
 // neighbours in memory, whichever way the triangle lies. What is not of the triangle is not read,
 // and 0.
 __device__ __forceinline__ void copy_columns(float2* panel, int pitch, const ComplexBlock& b,
-                                             const Complex* a, int first, int rows, int thread) {
+                                             const Complex* a, int first, int rows, int lane) {
   const int height = rows - first, left = b.size - first;
   const Complex* const corner = a + first * (b.a_row + b.a_col);
   const auto copy = [&](float2* to, const Complex* from, int row, int col) {
     copy_element(to, from, row < left && row > col, a);
   };
   if (b.a_row == 1 || b.a_row == -1) {
-    for (int row = thread; row < height; row += block_others) {
+    for (int row = lane; row < height; row += warp_lanes) {
       const Complex* from = corner + row * b.a_row;
-#pragma unroll 4
+#pragma unroll
       for (int col = 0; col < at_once; ++col, from += b.a_col)
         copy(panel + col * pitch + row, from, row, col);
     }
   } else {
-    constexpr int step = block_others / at_once;
-    const int col = thread % at_once;
-    const Complex* from = corner + thread / at_once * b.a_row + col * b.a_col;
+    constexpr int step = warp_lanes / at_once;
+    const int col = lane % at_once;
+    const Complex* from = corner + lane / at_once * b.a_row + col * b.a_col;
     float2* const to = panel + col * pitch;
-#pragma unroll 4
-    for (int row = thread / at_once; row < height; row += step, from += step * b.a_row)
+#pragma unroll 8
+    for (int row = lane / at_once; row < height; row += step, from += step * b.a_row)
       copy(to + row, from, row, col);
   }
 }
-
-// Where element `at` of 8 unknowns of all lines lies: neighbouring threads meet neighbours in
-// memory, whichever way lines lie.
-template <int lines>
-struct ElementOf8 {
-  int i, line;
-
-  __device__ __forceinline__ ElementOf8(const ComplexBlock& b, int at)
-      : i(b.line_step == 1 ? at / lines : at % at_once),
-        line(b.line_step == 1 ? at % lines : at / at_once) {}
-};
 
 // Starts the copies of the right-hand side of 8 unknowns; of lines that there are not, zeros.
 template <int lines>
 __device__ __forceinline__ void copy_right(const ComplexRoom<lines>& room, const ComplexBlock& b,
                                            const Complex* x, std::int64_t count, int first,
-                                           int thread) {
-  for (int at = thread; at < at_once * lines; at += block_others) {
-    const ElementOf8<lines> of(b, at);
-    const int i = first + of.i;
-    copy_element(room.right_of(i) + of.line, x + i * b.x_step + of.line * b.line_step,
-                 i < b.size && of.line < count, x);
+                                           int lane) {
+#pragma unroll
+  for (int at = lane; at < at_once * lines; at += warp_lanes) {
+    const bool along_lines = b.line_step == 1;
+    const int i = first + (along_lines ? at / lines : at % at_once);
+    const int line = along_lines ? at % lines : at / at_once;
+    copy_element(room.right_of(i) + line, x + i * b.x_step + line * b.line_step,
+                 i < b.size && line < count, x);
   }
 }
 
-// The reciprocals of the diagonal, by a thread each. In double no square overflows or vanishes.
+// The reciprocals of the diagonal, by a thread each.
 template <int lines>
 __device__ __forceinline__ void invert_diagonal(const ComplexRoom<lines>& room,
                                                 const ComplexBlock& b, const Complex* a, int rows,
                                                 int tid) {
   for (int i = tid; i < rows; i += block_threads) {
-    float2 near = make_float2(1, 0), rest = make_float2(0, 0);
-    if (!b.unit_diagonal && i < b.size) {
-      const Complex d = a[i * (b.a_row + b.a_col)];
-      const double re = d.re, im = d.im, size = re * re + im * im;
-      near = make_float2(static_cast<float>(re / size), static_cast<float>(-im / size));
-      rest = make_float2(static_cast<float>(re / size - near.x),
-                         static_cast<float>(-im / size - near.y));
-    }
-    room.near[i] = near;
-    room.rest[i] = rest;
+    Complex diagonal{1, 0};
+    if (!b.unit_diagonal && i < b.size) diagonal = a[i * (b.a_row + b.a_col)];
+    const ComplexReciprocal reciprocal(diagonal);
+    room.near[i] = reciprocal.near;
+    room.rest[i] = reciprocal.rest;
   }
 }
 
-// left - taken = right - sum: what is left of a right-hand side, unrounded. So it is rounded with
-// the unknown, once, and not with every 8 that are known.
-__device__ __forceinline__ void subtract(float right, float sum, float& left, float& taken) {
-  left = right - sum;
-  const float back = left - right, off = (left - back) - right + (sum + back);
-  taken = off == off ? off : 0.0f;
-}
+// A column of the square on the diagonal, or of the one below: of 8 rows.
+struct SquareColumn {
+  float2 a[at_once];
 
-// What the 8 unknowns from `first` on need to be solved, by all threads: what the 8 before take
-// from them, the right-hand side less all sums in the sums' place, and what that rounds away in the
-// right-hand side's. Where the triangle is a conjugate, the conjugate system is solved.
-template <int lines>
-__device__ __forceinline__ void prepare(const ComplexRoom<lines>& room, const ComplexBlock& b,
-                                        const Complex& alpha, int first, int tid) {
-  const int row = tid / lines, line = tid % lines;
-  if (row >= at_once) return;
-  float2 sum = room.unknown(first + row)[line];
-  if (first > 0) {
-    const float2* const a = room.panel(first - at_once) + at_once + row;
-    float2 own = make_float2(0, 0);
+  __device__ __forceinline__ explicit SquareColumn(const float2* from) {
+    float parts[2 * at_once];
+    load_floats(parts, &from->x);
 #pragma unroll
-    for (int j = 0; j < at_once; ++j)
-      add_product(own, a[j * room.panel_pitch], room.unknown(first - at_once + j)[line]);
-    sum.x += own.x, sum.y += own.y;
+    for (int i = 0; i < at_once; ++i) a[i] = make_float2(parts[2 * i], parts[2 * i + 1]);
   }
-  float2& right = room.right_of(first + row)[line];
-  const Complex scaled = conjugate(times(alpha, {right.x, right.y}), b.conj);
-  float2 left;
-  subtract(scaled.re, sum.x, left.x, right.x);
-  subtract(scaled.im, sum.y, left.y, right.y);
-  room.unknown(first + row)[line] = left;
-}
+};
 
-// A product with a reciprocal of two parts.
-__device__ __forceinline__ float2 quotient(const float2& z, const float2& near,
-                                           const float2& rest) {
-  float2 x = make_float2(0, 0);
-  add_product(x, z, rest);
-  add_product(x, z, near);
-  return x;
-}
-
-// Eight unknowns of a line, one after the other.
+// Eight unknowns of a line, one after the other: `left` less `taken` is what the known ones left.
 template <bool rounds_once, int lines>
-__device__ __forceinline__ void run_through(const ComplexRoom<lines>& room, float2 (&x)[at_once],
-                                            int first, int lane) {
-  const bool has_line = lane < lines;
+__device__ __forceinline__ void run_through(float2 (&x)[at_once], const ComplexRoom<lines>& room,
+                                            const float2 (&left)[at_once],
+                                            const float2 (&taken)[at_once], int first) {
   const float2* const panel = room.panel(first);
   const float2 none = make_float2(0, 0);
-  float2 left[at_once], sums[at_once];
+  float2 sums[at_once], a = none;
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) {
-    left[i] = has_line ? room.unknown(first + i)[lane] : none;
-    sums[i] = has_line ? room.right_of(first + i)[lane] : none;
-  }
+  for (int i = 0; i < at_once; ++i) sums[i] = rounds_once ? taken[i] : none;
 #pragma unroll
   for (int j = 0; j < at_once; ++j) {
-    const float2 now = make_float2(left[j].x - sums[j].x, left[j].y - sums[j].y);
-    x[j] = quotient(now, room.near[first + j], rounds_once ? room.rest[first + j] : none);
+    const SquareColumn column(panel + j * room.panel_pitch);
+    const float2 near = room.near[first + j], rest = rounds_once ? room.rest[first + j] : none;
+    const float2 now = all_taken<rounds_once>(left[j], sums[j], a, j > 0 ? x[j - 1] : none);
+    x[j] = quotient(now, near, rest);
 #pragma unroll
-    for (int i = j + 1; i < at_once; ++i)
-      add_product(sums[i], panel[j * room.panel_pitch + i], x[j]);
+    for (int i = j + 2; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
+    if (j + 1 < at_once) a = column.a[j + 1];
   }
 }
 
-// A warp solves 8 unknowns, a lane a line.
+// A warp solves the 8 unknowns from `first` on, a lane a line; `x` has the 8 before, and becomes
+// these. All other known ones are in the sums. Where the triangle is a conjugate, the conjugate
+// system is solved.
 template <int lines>
-__device__ __forceinline__ void solve_among(const ComplexRoom<lines>& room, int first, int lane) {
-  float2 x[at_once];
-  run_through<true>(room, x, first, lane);
+__device__ __forceinline__ void solve_panel(float2 (&x)[at_once], const ComplexRoom<lines>& room,
+                                            const ComplexBlock& b, const Complex& alpha, int first,
+                                            int lane) {
+  const int line = lane % lines;
+  float2 sums[at_once] = {}, left[at_once], taken[at_once];
+  if (first > 0) {
+    const float2* const below = room.panel(first - at_once) + at_once;
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) {
+      const SquareColumn column(below + j * room.panel_pitch);
+#pragma unroll
+      for (int i = 0; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) {
+    const float2 before = room.unknown(first + i)[line], right = room.right_of(first + i)[line];
+    const Complex scaled = conjugate(times(alpha, {right.x, right.y}), b.conj);
+    subtract(scaled.re, sums[i].x + before.x, left[i].x, taken[i].x);
+    subtract(scaled.im, sums[i].y + before.y, left[i].y, taken[i].y);
+  }
+  run_through<true>(x, room, left, taken, first);
   // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
   bool is_number = true;
 #pragma unroll
   for (int i = 0; i < at_once; ++i) is_number = is_number && x[i].x == x[i].x && x[i].y == x[i].y;
-  if (any_of_warp(!is_number)) run_through<false>(room, x, first, lane);
+  if (any_of_warp(!is_number)) run_through<false>(x, room, left, taken, first);
   if (lane >= lines) return;
 #pragma unroll
   for (int i = 0; i < at_once; ++i) room.unknown(first + i)[lane] = x[i];
+}
+
+// From the registers of the warp that solved them.
+__device__ __forceinline__ void store_panel(const float2 (&x)[at_once], const ComplexBlock& b,
+                                            Complex* to, int first) {
+#pragma unroll
+  for (int i = 0; i < at_once; ++i)
+    if (first + i < b.size) to[(first + i) * b.x_step] = conjugate({x[i].x, x[i].y}, b.conj);
 }
 
 // What 8 known unknowns take from all that follow the next 8: `own` rows of two lines a thread.
@@ -218,7 +196,7 @@ __device__ __forceinline__ void solve_among(const ComplexRoom<lines>& room, int 
 template <int own, int lines>
 __device__ __forceinline__ void update(const ComplexRoom<lines>& room, int first, int rows,
                                        int thread) {
-  constexpr int groups = lines / 2, step = block_others / groups * own;
+  constexpr int groups = lines / 2, step = updaters / groups * own;
   const int line = thread % groups * 2;
   const float2* const panel = room.panel(first);
   for (int row = 2 * at_once + thread / groups * own; first + row < rows; row += step) {
@@ -247,34 +225,21 @@ template <int lines>
 __device__ __forceinline__ void update_others(const ComplexRoom<lines>& room, int first, int rows,
                                               int thread) {
   const int left = (rows - first - 2 * at_once) * (lines / 2);
-  if (left > 2 * block_others)
+  if (left > 2 * updaters)
     update<4>(room, first, rows, thread);
-  else if (left > block_others)
+  else if (left > updaters)
     update<2>(room, first, rows, thread);
   else
     update<1>(room, first, rows, thread);
 }
 
-template <int lines>
-__device__ __forceinline__ void store_solved(const ComplexRoom<lines>& room, const ComplexBlock& b,
-                                             Complex* x, std::int64_t count, int first,
-                                             int thread) {
-  for (int at = thread; at < at_once * lines; at += block_others) {
-    const ElementOf8<lines> of(b, at);
-    const int i = first + of.i;
-    if (i >= b.size || of.line >= count) continue;
-    const float2 solved = room.unknown(i)[of.line];
-    x[i * b.x_step + of.line * b.line_step] = conjugate({solved.x, solved.y}, b.conj);
-  }
-}
-
-// One warp solves 8 unknowns while the others store the 8 before and take them from all that
-// follow; then all prepare the next 8.
-// Strips of fewer lines are chosen where each has a multiprocessor to itself.
+// One warp solves 8 unknowns, from the 8 before and the sums of all others; one starts the copies
+// of those to come; the others add what the 8 before take to the sums of all that follow. Strips of
+// fewer lines are chosen where each has a multiprocessor to itself.
 template <int lines>
 __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 : 1)
     complex_block_kernel(const ComplexBlock b) {
-  const int tid = static_cast<int>(threadIdx.x), other = tid - warp_lanes;
+  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes;
   const int rows = complex_rows(b.size);
   const ComplexRoom<lines> room(gpu::dynamic_shared<float2>(), rows);
   for (int i = tid; i < rows * room.pitch; i += block_threads) room.x[i] = make_float2(0, 0);
@@ -288,39 +253,32 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
   Complex* const x = b.x + entry * b.stride_x + line * b.line_step;
   const std::int64_t count = b.lines - line;
   const bool solves = any_of_warp(tid < warp_lanes);
+  const bool copies = any_of_warp(tid / warp_lanes == 1);
   const auto start_panel = [&](int first) {
     if (first < rows) {
-      copy_columns(room.panel(first), room.panel_pitch, b, a, first, rows, other);
-      copy_right(room, b, x, count, first, other);
+      copy_columns(room.panel(first), room.panel_pitch, b, a, first, rows, lane);
+      copy_right(room, b, x, count, first, lane);
     }
     async_commit();
   };
-  if (!solves) start_panel(0), start_panel(at_once);
+  if (copies) start_panel(0), start_panel(at_once);
   invert_diagonal(room, b, a, rows, tid);
   async_wait<1>();
   __syncthreads();
-  prepare(room, b, alpha, 0, tid);
-  __syncthreads();
+  float2 solved[at_once] = {};
 #pragma unroll 1
   for (int first = 0; first < rows; first += at_once) {
     const int before = first - at_once, next = first + at_once;
     if (solves) {
-      solve_among(room, first, tid);
-    } else {
+      solve_panel(solved, room, b, alpha, first, lane);
+      if (lane < lines && lane < count) store_panel(solved, b, x + lane * b.line_step, first);
+    } else if (copies) {
       start_panel(next + at_once);
-      if (first > 0) {
-        store_solved(room, b, x, count, before, other);
-        update_others(room, before, rows, other);
-      }
+      async_wait<1>();
+    } else if (first > 0) {
+      update_others(room, before, rows, tid - 2 * warp_lanes);
     }
-    async_wait<1>();
     __syncthreads();
-    if (next < rows) {
-      prepare(room, b, alpha, next, tid);
-      __syncthreads();
-    } else if (!solves) {
-      store_solved(room, b, x, count, first, other);
-    }
   }
 }
 
@@ -359,7 +317,7 @@ int complex_lines_for(std::int64_t lines_of_all, const Device& device) {
 }
 
 double complex_block_us(int size, std::int64_t lines_of_all, const Device& device) {
-  constexpr double launch_us = 4, step_us = 0.5, fma_per_us = 1e5;  // of a multiprocessor
+  constexpr double launch_us = 4, step_us = 0.65, fma_per_us = 1e5;  // of a multiprocessor
   const int lines = complex_lines_for(lines_of_all, device);
   const double steps = ceil_div(size, complex_at_once);
   const double work_us = 2.0 * size * size * lines / fma_per_us;
@@ -369,6 +327,7 @@ double complex_block_us(int size, std::int64_t lines_of_all, const Device& devic
 }
 
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream) {
+  if (block.size <= complex_lines_size) return launch_complex_lines(block, stream);
   switch (complex_lines_for(block.batch * block.lines, device)) {
     case 32: return launch_with<32>(block, stream);
     case 16: return launch_with<16>(block, stream);

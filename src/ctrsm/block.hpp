@@ -16,8 +16,7 @@ namespace KW_TARGET {
 constexpr int complex_at_once = 8;
 // Lines of a block of threads: the fewer, the more blocks share the work and the less each does.
 constexpr int complex_lines[] = {32, 16, 8};
-// Unknowns of a block, from which a call chooses (blocks.cu).
-constexpr int complex_sizes[] = {128, 64};
+constexpr int complex_size = 128;  // unknowns of a block
 // Panels of the triangle, and of the right-hand side, in shared memory: two are used, that of the
 // unknowns which are solved and the one before, and two are on their way.
 constexpr int complex_panels = 4;
@@ -54,6 +53,10 @@ int complex_lines_for(std::int64_t lines_of_all, const Device& device);
 double complex_block_us(int size, std::int64_t lines_of_all, const Device& device);
 
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream);
+
+// Up to so many unknowns, a line a thread: lines.cu.
+constexpr int complex_lines_size = 8;
+Status launch_complex_lines(const ComplexBlock& block, Stream stream);
 
 // Zeros where alpha is 0: where that lies in the device's memory, the kernel finds out.
 Status clear_complex_where_zero(const Ctrsm& p, Stream stream);

@@ -16,11 +16,6 @@
 namespace KW_TARGET {
 namespace {
 
-// How many unknowns the plan's blocks have.
-struct BlocksPlan {
-  int block = 0;
-};
-
 std::optional<Choice<Cgemm>> choose_complex_product(const Cgemm& problem, const Device& device,
                                                     Math math) {
   static const KernelList<Cgemm> kernels = cgemm_production();
@@ -37,7 +32,9 @@ void add_complex_part(Choice<Cgemm> part, Plan<Ctrsm>& plan) {
 
 template <Math math>
 struct ComplexBlocks {
-  static std::optional<Plan<Ctrsm>> plan_with(const Ctrsm& p, const Device& device, int size) {
+  static std::optional<Plan<Ctrsm>> make_plan(const Ctrsm& p, const Device& device) {
+    if (device.shared_bytes_per_block_optin < complex_shared_bytes(complex_size, complex_lines[0]))
+      return std::nullopt;
     Plan<Ctrsm> plan;
     plan.min_workspace_bytes = 0;
     double us = 0;
@@ -49,28 +46,21 @@ struct ComplexBlocks {
     const auto update = [&](const Cgemm& product) {
       const std::size_t number = forms.find(product);
       if (number == plan.parts.size()) {
-        auto part = choose_complex_product(product, device, math);
+        auto part = choose_complex_product(product, device, math_of(product));
         if (!part) return Status::failure(StatusCode::unsupported, "no product");
         add_complex_part(std::move(*part), plan);
       }
       us += plan.parts[number].plan.time_us;
       return Status::success();
     };
-    if (!ComplexSolve(p, size).each_step(block, update).ok()) return std::nullopt;
+    if (!ComplexSolve(p, complex_size).each_step(block, update).ok()) return std::nullopt;
     plan.time_us = plan.cost = us;
-    plan.data.set(BlocksPlan{size});
     return plan;
   }
-  static std::optional<Plan<Ctrsm>> make_plan(const Ctrsm& p, const Device& device) {
-    std::optional<Plan<Ctrsm>> best;
-    for (const int size : complex_sizes) {
-      if (device.shared_bytes_per_block_optin < complex_shared_bytes(size, complex_lines[0]))
-        continue;
-      auto plan = plan_with(p, device, size);
-      if (plan && (!best || plan->cost < best->cost)) best = std::move(plan);
-      if (p.k() <= size && size == complex_sizes[0]) break;
-    }
-    return best;
+  // Small products are none faster split, and their choice among all kernels takes the host long.
+  static Math math_of(const Cgemm& product) {
+    constexpr double least_split = 1e9;  // operations
+    return product.flops() < least_split ? Math::fp32 : math;
   }
   static Status launch_plan(const Ctrsm& p, const Device& device, const Plan<Ctrsm>& plan,
                             Workspace workspace, Stream stream) {
@@ -83,8 +73,7 @@ struct ComplexBlocks {
     const auto update = [&](const Cgemm& product) {
       return launch_planned(plan.parts[forms.find(product)], product, device, workspace, stream);
     };
-    const int size = plan.data.get<BlocksPlan>().block;
-    const Status status = ComplexSolve(p, size).each_step(block, update);
+    const Status status = ComplexSolve(p, complex_size).each_step(block, update);
     return status.ok() && p.alpha_at != nullptr ? clear_complex_where_zero(p, stream) : status;
   }
   static Kernel<Ctrsm> row(const char* name) {

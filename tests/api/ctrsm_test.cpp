@@ -217,7 +217,7 @@ TEST_P(ApiCtrsm, BadArgumentsAreNamed) {
   expect("a", "is not square", [&] { call(row_major(memory.data(), 4, 5), b); });
   expect("a", "A on the right", [&] { call(a, b, Side::right); });
   expect("b", "shares an element", [&] { call(a, row_major(memory.data() + 11, 4, 3)); });
-  expect("b", "", [&] {
+  expect("b.op", "an output is written as it is stored", [&] {
     call(a, MatrixView<Number>{memory.data() + 100, 3, 4, 4, Layout::row_major, Op::transpose});
   });
   expect("alpha", "is null", [&] {
