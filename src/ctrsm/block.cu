@@ -22,8 +22,8 @@ namespace KW_TARGET {
 namespace {
 
 constexpr int block_threads = 256, at_once = complex_at_once;
-// The first warp solves, the second copies, the others do the rest.
-constexpr int updaters = block_threads - 2 * warp_lanes;
+// The first warp solves, the second copies, the third stores, the others do the rest.
+constexpr int updaters = block_threads - 3 * warp_lanes;
 
 // The elements of shared memory: of each line what known unknowns take from it, and the unknowns
 // once they are solved, [unknown][line]; a ring of the right-hand side, 8 unknowns a panel; a ring
@@ -113,7 +113,32 @@ __device__ __forceinline__ void invert_diagonal(const ComplexRoom<lines>& room,
   }
 }
 
-// A column of the square on the diagonal, or of the one below: of 8 rows.
+// What the 8 unknowns from `first` on need to be solved, by all threads: what the 8 before take
+// from them, the right-hand side less all sums in the sums' place, and what that rounds away in the
+// right-hand side's. Where the triangle is a conjugate, the conjugate system is solved.
+template <int lines>
+__device__ __forceinline__ void prepare(const ComplexRoom<lines>& room, const ComplexBlock& b,
+                                        const Complex& alpha, int first, int tid) {
+  const int row = tid / lines, line = tid % lines;
+  if (row >= at_once) return;
+  float2 sum = room.unknown(first + row)[line];
+  if (first > 0) {
+    const float2* const a = room.panel(first - at_once) + at_once + row;
+    float2 own = make_float2(0, 0);
+#pragma unroll
+    for (int j = 0; j < at_once; ++j)
+      add_product(own, a[j * room.panel_pitch], room.unknown(first - at_once + j)[line]);
+    sum.x += own.x, sum.y += own.y;
+  }
+  float2& right = room.right_of(first + row)[line];
+  const Complex scaled = conjugate(times(alpha, {right.x, right.y}), b.conj);
+  float2 left;
+  subtract(scaled.re, sum.x, left.x, right.x);
+  subtract(scaled.im, sum.y, left.y, right.y);
+  room.unknown(first + row)[line] = left;
+}
+
+// A column of the square on the diagonal.
 struct SquareColumn {
   float2 a[at_once];
 
@@ -147,30 +172,15 @@ __device__ __forceinline__ void run_through(float2 (&x)[at_once], const ComplexR
   }
 }
 
-// A warp solves the 8 unknowns from `first` on, a lane a line; `x` has the 8 before, and becomes
-// these. All other known ones are in the sums. Where the triangle is a conjugate, the conjugate
-// system is solved.
+// A warp solves the 8 unknowns from `first` on, a lane a line.
 template <int lines>
-__device__ __forceinline__ void solve_panel(float2 (&x)[at_once], const ComplexRoom<lines>& room,
-                                            const ComplexBlock& b, const Complex& alpha, int first,
-                                            int lane) {
+__device__ __forceinline__ void solve_among(const ComplexRoom<lines>& room, int first, int lane) {
   const int line = lane % lines;
-  float2 sums[at_once] = {}, left[at_once], taken[at_once];
-  if (first > 0) {
-    const float2* const below = room.panel(first - at_once) + at_once;
-#pragma unroll
-    for (int j = 0; j < at_once; ++j) {
-      const SquareColumn column(below + j * room.panel_pitch);
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
-    }
-  }
+  float2 x[at_once], left[at_once], taken[at_once];
 #pragma unroll
   for (int i = 0; i < at_once; ++i) {
-    const float2 before = room.unknown(first + i)[line], right = room.right_of(first + i)[line];
-    const Complex scaled = conjugate(times(alpha, {right.x, right.y}), b.conj);
-    subtract(scaled.re, sums[i].x + before.x, left[i].x, taken[i].x);
-    subtract(scaled.im, sums[i].y + before.y, left[i].y, taken[i].y);
+    left[i] = room.unknown(first + i)[line];
+    taken[i] = room.right_of(first + i)[line];
   }
   run_through<true>(x, room, left, taken, first);
   // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
@@ -178,17 +188,25 @@ __device__ __forceinline__ void solve_panel(float2 (&x)[at_once], const ComplexR
 #pragma unroll
   for (int i = 0; i < at_once; ++i) is_number = is_number && x[i].x == x[i].x && x[i].y == x[i].y;
   if (any_of_warp(!is_number)) run_through<false>(x, room, left, taken, first);
+  __syncwarp();
   if (lane >= lines) return;
 #pragma unroll
   for (int i = 0; i < at_once; ++i) room.unknown(first + i)[lane] = x[i];
 }
 
-// From the registers of the warp that solved them.
-__device__ __forceinline__ void store_panel(const float2 (&x)[at_once], const ComplexBlock& b,
-                                            Complex* to, int first) {
+// Neighbouring lanes meet neighbours in memory, whichever way lines lie.
+template <int lines>
+__device__ __forceinline__ void store_solved(const ComplexRoom<lines>& room, const ComplexBlock& b,
+                                             Complex* x, std::int64_t count, int first, int lane) {
+  const bool along_lines = b.line_step == 1;
 #pragma unroll
-  for (int i = 0; i < at_once; ++i)
-    if (first + i < b.size) to[(first + i) * b.x_step] = conjugate({x[i].x, x[i].y}, b.conj);
+  for (int at = lane; at < at_once * lines; at += warp_lanes) {
+    const int i = first + (along_lines ? at / lines : at % at_once);
+    const int line = along_lines ? at % lines : at / at_once;
+    if (i >= b.size || line >= count) continue;
+    const float2 solved = room.unknown(i)[line];
+    x[i * b.x_step + line * b.line_step] = conjugate({solved.x, solved.y}, b.conj);
+  }
 }
 
 // What 8 known unknowns take from all that follow the next 8: `own` rows of two lines a thread.
@@ -233,9 +251,9 @@ __device__ __forceinline__ void update_others(const ComplexRoom<lines>& room, in
     update<1>(room, first, rows, thread);
 }
 
-// One warp solves 8 unknowns, from the 8 before and the sums of all others; one starts the copies
-// of those to come; the others add what the 8 before take to the sums of all that follow. Strips of
-// fewer lines are chosen where each has a multiprocessor to itself.
+// One warp solves 8 unknowns; one starts the copies of those to come, one stores the 8 before, and
+// the others take those from all that follow; then all prepare the next 8.
+// Strips of fewer lines are chosen where each has a multiprocessor to itself.
 template <int lines>
 __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 : 1)
     complex_block_kernel(const ComplexBlock b) {
@@ -252,8 +270,9 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
   const Complex* const a = b.a + entry * b.stride_a;
   Complex* const x = b.x + entry * b.stride_x + line * b.line_step;
   const std::int64_t count = b.lines - line;
-  const bool solves = any_of_warp(tid < warp_lanes);
-  const bool copies = any_of_warp(tid / warp_lanes == 1);
+  const int role = tid / warp_lanes;
+  const bool solves = any_of_warp(role == 0), copies = any_of_warp(role == 1);
+  const bool stores = any_of_warp(role == 2);
   const auto start_panel = [&](int first) {
     if (first < rows) {
       copy_columns(room.panel(first), room.panel_pitch, b, a, first, rows, lane);
@@ -265,20 +284,29 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
   invert_diagonal(room, b, a, rows, tid);
   async_wait<1>();
   __syncthreads();
-  float2 solved[at_once] = {};
+  prepare(room, b, alpha, 0, tid);
+  __syncthreads();
 #pragma unroll 1
   for (int first = 0; first < rows; first += at_once) {
     const int before = first - at_once, next = first + at_once;
     if (solves) {
-      solve_panel(solved, room, b, alpha, first, lane);
-      if (lane < lines && lane < count) store_panel(solved, b, x + lane * b.line_step, first);
+      solve_among(room, first, lane);
     } else if (copies) {
       start_panel(next + at_once);
       async_wait<1>();
     } else if (first > 0) {
-      update_others(room, before, rows, tid - 2 * warp_lanes);
+      if (stores)
+        store_solved(room, b, x, count, before, lane);
+      else
+        update_others(room, before, rows, tid - 3 * warp_lanes);
     }
     __syncthreads();
+    if (next < rows) {
+      prepare(room, b, alpha, next, tid);
+      __syncthreads();
+    } else if (stores) {
+      store_solved(room, b, x, count, first, lane);
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 #include "device/async_copy.hpp"
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
+#include "device/load_floats.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "level3/solve_block.hpp"
@@ -36,7 +37,10 @@ struct ChainMemory {
   float x[chain_links][lines][of_warp];
   Mbarrier solved[chain_links];
   float diagonal[chain_warps][of_warp * tile_pitch];
-  float near[chain_warps][of_warp], rest[chain_warps][of_warp];
+  alignas(16) float near[chain_warps][of_warp];
+  alignas(16) float rest[chain_warps][of_warp];
+  alignas(
+      16) float columns[chain_warps][of_warp][of_group];  // of the squares of eight on the diagonal
   float tiles[chain_warps][chain_ring][of_warp * tile_pitch];
 };
 
@@ -74,35 +78,51 @@ __device__ __forceinline__ void add_known(float (&sums)[lines], const float (&a)
   }
 }
 
-// A warp's triangle in shared memory, and the reciprocals of its diagonal.
+// A warp's triangle in shared memory, by rows, and of the squares of eight on its diagonal the
+// columns; and the reciprocals of the diagonal.
 struct OwnTriangle {
-  const float *elements, *near, *rest;
+  const float *elements, *columns, *near, *rest;
 };
 
-// Eight unknowns of a line from the first-th lane's on, by all lanes alike.
-template <bool rounds_once>
-__device__ __forceinline__ void solve_group(float (&x)[of_group], const OwnTriangle& of, float left,
-                                            float sum, int first) {
-  float lefts[of_group], sums[of_group];
+// Eight unknowns of each line from the first-th lane's on, by all lanes alike.
+template <bool rounds_once, int lines>
+__device__ __forceinline__ void solve_group(float (&x)[lines][of_group], const OwnTriangle& of,
+                                            const float (&left)[lines], const float (&sum)[lines],
+                                            int first) {
+  float lefts[lines][of_group], sums[lines][of_group];
 #pragma unroll
   for (int i = 0; i < of_group; ++i) {
-    lefts[i] = from_lane(left, first + i);
-    sums[i] = from_lane(sum, first + i);
+#pragma unroll
+    for (int l = 0; l < lines; ++l) {
+      lefts[l][i] = from_lane(left[l], first + i);
+      sums[l][i] = from_lane(sum[l], first + i);
+    }
   }
+  float near[of_group], rest[of_group];
+  load_floats(near, of.near + first);
+  load_floats(rest, of.rest + first);
 #pragma unroll
   for (int j = 0; j < of_group; ++j) {
-    const float now = lefts[j] - sums[j], near = of.near[first + j];
-    x[j] = rounds_once ? fmaf(now, near, now * of.rest[first + j]) : now * near;
+    float column[of_group];
+    load_floats(column, of.columns + (first + j) * of_group);
 #pragma unroll
-    for (int i = j + 1; i < of_group; ++i)
-      sums[i] = fmaf(of.elements[(first + i) * tile_pitch + first + j], x[j], sums[i]);
+    for (int l = 0; l < lines; ++l) {
+      const float now = lefts[l][j] - sums[l][j];
+      x[l][j] = rounds_once ? fmaf(now, near[j], now * rest[j]) : now * near[j];
+#pragma unroll
+      for (int i = j + 1; i < of_group; ++i) sums[l][i] = fmaf(column[i], x[l][j], sums[l][i]);
+    }
   }
 }
 
-__device__ __forceinline__ bool are_numbers(const float (&x)[of_group]) {
+template <int lines>
+__device__ __forceinline__ bool are_numbers(const float (&x)[lines][of_group]) {
   bool all = true;
 #pragma unroll
-  for (int i = 0; i < of_group; ++i) all = all && x[i] == x[i];
+  for (int l = 0; l < lines; ++l) {
+#pragma unroll
+    for (int i = 0; i < of_group; ++i) all = all && x[l][i] == x[l][i];
+  }
   return all;
 }
 
@@ -112,25 +132,20 @@ template <int lines, class Give>
 __device__ __forceinline__ void solve_own(float (&x)[lines], const OwnTriangle& of,
                                           const float (&left)[lines], float (&sums)[lines],
                                           int lane, const Give& give) {
-  float row[of_warp];
-#pragma unroll
-  for (int j = 0; j < of_warp; ++j) row[j] = of.elements[lane * tile_pitch + j];
 #pragma unroll
   for (int first = 0; first < of_warp; first += of_group) {
-    float known[lines][of_group];
+    float row[of_group], known[lines][of_group];
 #pragma unroll
-    for (int l = 0; l < lines; ++l) {
-      solve_group<true>(known[l], of, left[l], sums[l], first);
-      // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
-      if (any_of_warp(!are_numbers(known[l])))
-        solve_group<false>(known[l], of, left[l], sums[l], first);
-    }
+    for (int i = 0; i < of_group; ++i) row[i] = of.elements[lane * tile_pitch + first + i];
+    solve_group<true>(known, of, left, sums, first);
+    // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
+    if (any_of_warp(!are_numbers(known))) solve_group<false>(known, of, left, sums, first);
     give(first, known);
 #pragma unroll
     for (int l = 0; l < lines; ++l) {
 #pragma unroll
       for (int i = 0; i < of_group; ++i) {
-        sums[l] = fmaf(row[first + i], known[l][i], sums[l]);
+        sums[l] = fmaf(row[i], known[l][i], sums[l]);
         if (lane == first + i) x[l] = known[l][i];
       }
     }
@@ -168,6 +183,10 @@ __device__ __forceinline__ void run_link(ChainMemory<lines>& memory, const Solve
   const Reciprocal reciprocal(is_one ? 1.0f : memory.diagonal[warp][lane * (tile_pitch + 1)]);
   memory.near[warp][lane] = reciprocal.near;
   memory.rest[warp][lane] = reciprocal.rest;
+#pragma unroll
+  for (int j = 0; j < of_group; ++j)
+    memory.columns[warp][lane / of_group * of_group + j][lane % of_group] =
+        memory.diagonal[warp][lane * tile_pitch + lane / of_group * of_group + j];
 #pragma unroll 1
   for (int link = 0; link < own; ++link) {
     async_wait<1>();
@@ -195,7 +214,8 @@ __device__ __forceinline__ void run_link(ChainMemory<lines>& memory, const Solve
           &memory.solved[own]);
     }
   };
-  const OwnTriangle of = {memory.diagonal[warp], memory.near[warp], memory.rest[warp]};
+  const OwnTriangle of = {memory.diagonal[warp], memory.columns[warp][0], memory.near[warp],
+                          memory.rest[warp]};
   solve_own(solved, of, left, sums, lane, send);
 #pragma unroll
   for (int l = 0; l < lines; ++l)
