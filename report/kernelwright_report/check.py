@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 from . import marks
 
 if TYPE_CHECKING:
-    from .docs import Project
+    from .project import Project
 
 UNRECORDED_IN = "docs/experiments.md"
 SOURCES = "docs/sources.md"

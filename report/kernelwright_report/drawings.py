@@ -5,16 +5,12 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from . import experiments, lessons, rung_roofline, theme
+from .project import Project, relative
 from .results import NoFile, ResultError
-
-if TYPE_CHECKING:
-    from .docs import Project
 
 LESSONS = "ladder/lessons.json"
 # Where a rung's speed is, and at what size; the first file that has it.
@@ -94,15 +90,11 @@ def _saved(project: Project, document: Path, svg: str, stem: str, alt: str) -> s
             if not project.check:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(whole, encoding="utf-8")
-        paths[name] = _relative(project.root / path, document)
+        paths[name] = relative(project.root / path, document)
     return (
         f'<picture>\n<source media="(prefers-color-scheme: dark)" srcset="{paths[f"{stem}-dark"]}">\n'
         f'<img alt="{alt}" src="{paths[stem]}">\n</picture>'
     )
-
-
-def _relative(path: Path, document: Path) -> str:
-    return Path(os.path.relpath(path, document.parent)).as_posix()
 
 
 # ---------------------------------------------------------------- what changed

@@ -42,7 +42,7 @@ def timeline(result: ResultFile):
     axes.set_ylim(ranks - 0.3, -0.5)
     axes.set_yticks([rank + 0.2 for rank in range(ranks)], [f"rank {rank}" for rank in range(ranks)])
     axes.set_xlabel("ms")
-    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.46 / height), ncols=2)
     return sheet.figure
 
 

@@ -13,7 +13,7 @@ from .results import ResultError, ResultFile
 from .rows import Row
 
 if TYPE_CHECKING:
-    from .docs import Project
+    from .project import Project
 
 
 def line(project: Project, document: Path, words: list[str]) -> str:

@@ -13,7 +13,7 @@ from . import counters, mixes, sweeps
 from .results import ResultError, ResultFile, Row
 
 if TYPE_CHECKING:
-    from .docs import Project
+    from .project import Project
 
 
 @dataclass(frozen=True)

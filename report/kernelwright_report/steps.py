@@ -20,7 +20,7 @@ from .tables import Cell, Table, to_markdown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .docs import Project
+    from .project import Project
 
 # Counters, and a file of that device, which says its peak.
 USUAL = ("results/h100/sgemm-counters.csv", "results/h100/sgemm-ladder.json")

@@ -52,7 +52,7 @@ from .results import ResultError
 from .sources import Figures, open_source
 
 if TYPE_CHECKING:
-    from .docs import Project
+    from .project import Project
 
 DEFAULT_DEVICE = "h200"
 SHAPE = re.compile(r"""(?<!["\w.^])(\d+\.\.\d+|\d+(?:x\d+)+|2\^\d+)(?!["\w])""")

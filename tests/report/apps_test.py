@@ -7,7 +7,8 @@ from pathlib import Path
 
 from report_support import HAVE_MATPLOTLIB, ROOT, InFolder, document, ladder
 
-from kernelwright_report import apps, docs, headline, page, pictures, results, text, values
+from kernelwright_report import apps, doc_tables, headline, page, pictures, results, text, values
+from kernelwright_report.project import Project
 
 sys.path.insert(0, str(ROOT / "apps"))
 import measure  # noqa: E402
@@ -85,14 +86,14 @@ class Apps(InFolder):
     def test_documents(self):
         self.write(document(programs()), "apps.json")
         self.write(ladder(), "ladder.json")
-        project = docs.Project(self.folder, check=True)
-        self.assertIn("| gpt2 small |", docs._table(project, Path("x.md"), ["apps.json", "apps"]))
+        project = Project(self.folder, check=True)
+        self.assertIn("| gpt2 small |", doc_tables.table(project, Path("x.md"), ["apps.json", "apps"]))
         self.assertEqual(values.value(project, "apps.json vs_peer(fp32_split, app=gpt2_small)"), "2.00×")
         self.assertEqual(values.value(project, "apps.json time(vendor, app=pinn)"), f"300{text.THIN}ms")
         self.assertEqual(values.value(project, "apps.json relative_error(tf32, app=pinn) / 1"), "0.00080")
         for words, pattern in ((["ladder.json", "apps"], "is of app"), (["apps.json", "sweep"], "is of kernels")):
             with self.assertRaisesRegex(results.ResultError, pattern):
-                docs._table(project, Path("x.md"), words)
+                doc_tables.table(project, Path("x.md"), words)
 
     def test_fields_are_checked(self):
         for field, value, pattern in (

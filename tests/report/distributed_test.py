@@ -5,7 +5,8 @@ from pathlib import Path
 
 from report_support import HAVE_MATPLOTLIB, InFolder, document, ladder, sgemm_row
 
-from kernelwright_report import distributed, docs, headline, pictures, results, sections
+from kernelwright_report import distributed, doc_pictures, doc_tables, headline, pictures, results, sections
+from kernelwright_report.project import Project
 
 SPANS = [
     {"rank": 0, "what": "product", "step": 0, "begin_us": 10.0, "end_us": 60.0},
@@ -64,11 +65,11 @@ class Distributed(InFolder):
         self.assertNotIn("rank 2", drawn["timeline"])
 
     def test_documents(self):
-        project = docs.Project(Path("."), check=True)
+        project = Project(Path("."), check=True)
         project.known["result", "file.json"] = self.loaded(document(rows()))
-        self.assertIn("16384", docs._table(project, Path("x.md"), ["file.json", "distributed"]))
+        self.assertIn("16384", doc_tables.table(project, Path("x.md"), ["file.json", "distributed"]))
         with self.assertRaisesRegex(results.ResultError, "plot 'timeline' is not among those of file.json: speedups"):
-            docs._plot(project, Path("x.md"), ["file.json", "timeline"])
+            doc_pictures.plot(project, Path("x.md"), ["file.json", "timeline"])
 
 
 if __name__ == "__main__":

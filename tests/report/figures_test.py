@@ -6,6 +6,7 @@ import unittest
 from report_support import ROOT, InFolder, document, ladder, reductions, sgemm_row
 
 from kernelwright_report import check, docs, marks, text, values
+from kernelwright_report.project import Project
 from kernelwright_report.results import ResultError
 
 
@@ -18,7 +19,7 @@ class Values(InFolder):
         self.write(
             "# first\nj 1x8192x8192   64.91 0.999\n# second\nj 1x8192x8192 66.00 1,001\n", "results/h200/tried.txt"
         )
-        self.project = docs.Project(self.folder, True)
+        self.project = Project(self.folder, True)
 
     def value(self, arguments):
         return values.value(self.project, arguments).replace(text.THIN, " ")
@@ -254,7 +255,7 @@ class OfThisProject(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.project = docs.Project(ROOT, True)
+        cls.project = Project(ROOT, True)
         cls.pages = {path: path.read_text(encoding="utf-8") for path in cls.project.documents()}
 
     def generated(self, kinds):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from report_support import InFolder, document, ladder, sgemm_row
 
-from kernelwright_report import docs, host_times, pictures, results, sections, tables
+from kernelwright_report import doc_tables, host_times, pictures, results, sections, tables
+from kernelwright_report.project import Project
 
 
 def host_row(kernel, size, us, **changes):
@@ -50,14 +51,14 @@ class HostTimes(InFolder):
             self.loaded(document([host_row("cublas", 64, 7.5, timing="graph")]))
 
     def test_tables_of_documents_are_of_their_kind(self):
-        project = docs.Project(Path("."), check=True)
+        project = Project(Path("."), check=True)
         for data, kind in ((host_rows(), "sweep"), (ladder(), "host-time")):
             result = self.loaded(document(data) if isinstance(data, list) else data)
             project.known["result", "file.json"] = result
             with self.assertRaisesRegex(results.ResultError, f"table '{kind}' does not show file.json"):
-                docs._table(project, Path("x.md"), ["file.json", kind])
+                doc_tables.table(project, Path("x.md"), ["file.json", kind])
         project.known["result", "file.json"] = self.loaded(document(host_rows()))
-        self.assertIn("13.0\u202fµs", docs._table(project, Path("x.md"), ["file.json", "host-time"]))
+        self.assertIn("13.0\u202fµs", doc_tables.table(project, Path("x.md"), ["file.json", "host-time"]))
         self.assertIn("kernelwright", tables.rows_csv(project.known["result", "file.json"]))
 
 

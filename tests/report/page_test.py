@@ -19,7 +19,8 @@ from report_support import (
     untimed,
 )
 
-from kernelwright_report import docs, guard, pictures, python_times, results, theme
+from kernelwright_report import guard, pictures, python_times, results, theme
+from kernelwright_report.project import Project
 
 
 @unittest.skipUnless(HAVE_MATPLOTLIB, "needs matplotlib")
@@ -143,7 +144,7 @@ class Committed(unittest.TestCase):
 
     def test_every_rung_has_its_idea(self):
         for op in ("sgemm", "reduce"):
-            found = docs.Project(ROOT, True).ideas(op)
+            found = Project(ROOT, True).ideas(op)
             files = {path.stem for path in (ROOT / "ladder" / op).glob("r[0-9][0-9]_*.c*")}
             self.assertEqual(files - set(found), set())
 

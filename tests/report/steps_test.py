@@ -4,7 +4,8 @@ import unittest
 
 from report_support import InFolder, document, sgemm_row
 
-from kernelwright_report import docs, experiments, mixes, steps, text, values
+from kernelwright_report import experiments, mixes, steps, text, values
+from kernelwright_report.project import Project
 from kernelwright_report.results import ResultError
 
 REGISTRY = 'rung("r01_slow", nullptr, r01_slow, "slow"),\nrung("r02_better", "r01_slow", r02_better, "better"),\n'
@@ -30,7 +31,7 @@ class Step(InFolder):
         self.write(document([sgemm_row("r01_slow", 4096), sgemm_row("r02_better", 4096)]), steps.USUAL[1])
         slow, better = counted(20, 4, 20, long_scoreboard=15, barrier=0.5), counted(40, 2, 10, long_scoreboard=1, barrier=0.5)
         self.write(counters(("void slow(P)", slow), ("void better(P)", better)), steps.USUAL[0])
-        self.project = docs.Project(self.folder, True)
+        self.project = Project(self.folder, True)
 
     def step(self, *words):
         return steps.step(self.project, self.folder / "ladder/sgemm/README.md", list(words)).replace(text.THIN, "")
@@ -55,7 +56,7 @@ class Step(InFolder):
         self.assertNotIn("warps that a scheduler chooses from", self.step("r02_better"))
         slow, better = ({**counted(issue, 2, latency), steps.WARPS: 4} for issue, latency in ((20, 20), (40, 10)))
         self.write(counters(("void slow(P)", slow), ("void better(P)", better)), steps.USUAL[0])
-        self.project = docs.Project(self.folder, True)
+        self.project = Project(self.folder, True)
         self.assertIn("| warps that a scheduler chooses from | 4.00 | 4.00 |  |", self.step("r02_better"))
 
     def test_a_first_rung_stands_alone(self):

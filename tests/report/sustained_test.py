@@ -5,7 +5,8 @@ from pathlib import Path
 
 from report_support import HAVE_MATPLOTLIB, InFolder, document, ladder, sgemm_row
 
-from kernelwright_report import docs, headline, pictures, results, sections, sustained, values
+from kernelwright_report import doc_tables, headline, pictures, results, sections, sustained, values
+from kernelwright_report.project import Project
 
 RATES = {  # kernel: role, math, sustained and rested TFLOP/s
     "kernelwright": ("production", "fp32", 56.0, 58.0),
@@ -90,21 +91,21 @@ class Sustained(InFolder):
         self.assertEqual(pictures.pictures(self.loaded(document([row("cublas", 64)]))), [])
 
     def test_documents(self):
-        project = docs.Project(Path("."), check=True)
+        project = Project(Path("."), check=True)
         result = self.loaded(document(rows()))
         project.known["result", "file.json"] = result
-        self.assertIn("kernelwright", docs._table(project, Path("x.md"), ["file.json", "sustained"]))
+        self.assertIn("kernelwright", doc_tables.table(project, Path("x.md"), ["file.json", "sustained"]))
         with self.assertRaisesRegex(results.ResultError, "host-time is of `bench sgemm --timing enqueue`"):
-            docs._table(project, Path("x.md"), ["file.json", "host-time"])
+            doc_tables.table(project, Path("x.md"), ["file.json", "host-time"])
         with self.assertRaisesRegex(results.ResultError, "sustained is of `bench sgemm --sustain`"):
-            docs._table(project, Path("x.md"), ["file.json", "sweep"])
+            doc_tables.table(project, Path("x.md"), ["file.json", "sweep"])
         project.known["result", "file.json"] = self.loaded(ladder())
         with self.assertRaisesRegex(results.ResultError, "sustained is of `bench sgemm --sustain`"):
-            docs._table(project, Path("x.md"), ["file.json", "sustained"])
+            doc_tables.table(project, Path("x.md"), ["file.json", "sustained"])
 
     def test_figures_within_sentences(self):
         self.write(document(rows()), "sgemm-sustained.json")
-        project = docs.Project(self.folder, check=True)
+        project = Project(self.folder, check=True)
 
         def value(expression):
             return values.value(project, f"sgemm-sustained.json {expression}")
