@@ -345,7 +345,7 @@ int complex_lines_for(std::int64_t lines_of_all, const Device& device) {
 }
 
 double complex_block_us(int size, std::int64_t lines_of_all, const Device& device) {
-  constexpr double launch_us = 4, step_us = 0.65, fma_per_us = 1e5;  // of a multiprocessor
+  constexpr double launch_us = 1.5, step_us = 0.6, fma_per_us = 7e4;  // of a multiprocessor
   const int lines = complex_lines_for(lines_of_all, device);
   const double steps = ceil_div(size, complex_at_once);
   const double work_us = 2.0 * size * size * lines / fma_per_us;
