@@ -7,6 +7,7 @@
 
 #include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
+#include "ctrsm/problem.hpp"
 #include "gpu/runtime.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
@@ -25,6 +26,7 @@ struct Backend {
   KernelList<ScaleAdd> (*scale_add)();
   KernelList<Reduce> (*reduce)();
   KernelList<Cgemm> (*cgemm)();
+  KernelList<Ctrsm> (*ctrsm)();
   KernelList<Rowwise> (*rowwise)();
   KernelList<Attention> (*attention)();
 };

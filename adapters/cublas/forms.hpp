@@ -107,6 +107,9 @@
       const float *a, Int lda, float *b, Int ldb
 #define KW_ARGUMENTS_trsm handle, side, fill, op_a, diagonal, m, n, alpha, a, lda, b, ldb
 
+#define KW_PARAMETERS_ctrsm(Int) KW_PARAMETERS_trsm(Int)
+#define KW_ARGUMENTS_ctrsm KW_ARGUMENTS_trsm
+
 #define KW_PARAMETERS_lt_matmul(Int)                                                           \
   Handle handle, void *description, const void *alpha, const void *a, void *a_layout,          \
       const void *b, void *b_layout, const void *beta, const void *c, void *c_layout, void *d, \

@@ -165,8 +165,8 @@ void take_diagonal(Enum diagonal, Call* call) {
 }
 Enum other(Enum op) { return op == op_n ? op_t : op_n; }
 
-// No function of theirs takes a beta.
-const float no_beta = 0;
+// No function of theirs takes a beta; of a complex one both parts are looked at.
+const float no_beta[2] = {0, 0};
 
 KW_DECODE(syrk) {
   Call call = to_call<Int>(
@@ -214,7 +214,7 @@ KW_DECODE(symm) {
 
 KW_DECODE(trmm) {
   Call call = to_call<Int>(symbol, vendor,
-                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, &no_beta, c, ldc});
+                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, no_beta, c, ldc});
   take_triangle(Routine::trmm, fill, &call);
   take_side(side, &call);
   take_diagonal(diagonal, &call);
@@ -223,10 +223,16 @@ KW_DECODE(trmm) {
 
 KW_DECODE(trsm) {
   Call call = to_call<Int>(symbol, vendor,
-                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, &no_beta, b, ldb});
+                           {handle, op_a, op_n, m, n, 0, alpha, a, lda, b, ldb, no_beta, b, ldb});
   take_triangle(Routine::trsm, fill, &call);
   take_side(side, &call);
   take_diagonal(diagonal, &call);
+  return call;
+}
+
+KW_DECODE(ctrsm) {
+  Call call = decode_trsm<Int>(vendor, symbol, KW_ARGUMENTS_trsm);
+  make_complex(op_a, op_n, &call);
   return call;
 }
 
@@ -284,6 +290,7 @@ KW_SERVED(syr2k)
 KW_SERVED(symm)
 KW_SERVED(trmm)
 KW_SERVED(trsm)
+KW_SERVED(ctrsm)
 KW_SERVED(lt_matmul)
 KW_SERVED(potrf)
 KW_SERVED(xpotrf)

@@ -44,7 +44,7 @@ struct Products {
 template <class One, class Strided, class Pointers>
 Products(One, Strided, Pointers) -> Products<One, Strided, Pointers>;
 template <class Syrk, class Csyrk, class Cherk, class Syrkx, class Symm, class Trmm, class Trsm,
-          class Potrf>
+          class Ctrsm, class Potrf>
 struct Routines {
   Syrk syrk;
   Csyrk csyrk;
@@ -53,13 +53,14 @@ struct Routines {
   Symm symm;
   Trmm trmm;
   Trsm trsm;
+  Ctrsm ctrsm;
   Potrf potrf;
 };
 
 template <class Syrk, class Csyrk, class Cherk, class Syrkx, class Symm, class Trmm, class Trsm,
-          class Potrf>
-Routines(Syrk, Csyrk, Cherk, Syrkx, Syrkx, Symm, Trmm, Trsm, Potrf)
-    -> Routines<Syrk, Csyrk, Cherk, Syrkx, Symm, Trmm, Trsm, Potrf>;
+          class Ctrsm, class Potrf>
+Routines(Syrk, Csyrk, Cherk, Syrkx, Syrkx, Symm, Trmm, Trsm, Ctrsm, Potrf)
+    -> Routines<Syrk, Csyrk, Cherk, Syrkx, Symm, Trmm, Trsm, Ctrsm, Potrf>;
 
 // A routine of level 3, by one of these.
 template <class Library, class Call>
@@ -92,6 +93,9 @@ kwStatus_t with_routine(const Product& p, const Library& kw, const Call& call) {
       return call(kw.trmm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, p.alpha, a, p.lda, b,
                   p.ldb, c, p.ldc);
     case Routine::trsm:
+      if (p.is_complex)
+        return call(kw.ctrsm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, as<kwComplex>(p.alpha),
+                    as<kwComplex>(p.a), p.lda, static_cast<kwComplex*>(p.c), p.ldc);
       return call(kw.trsm, p.layout, side, uplo, p.op_a, diag, p.m, p.n, p.alpha, a, p.lda, c,
                   p.ldc);
     case Routine::potrf: return call(kw.potrf, p.layout, uplo, p.n, c, p.ldc, p.info);
@@ -240,9 +244,9 @@ bool Lane::make_plan(const Product& product, Arithmetic math, kwSgemmPlan* plan)
   const KernelwrightLibrary& kw = library();
   const Products real = {kw.kwPlanSgemm, kw.kwPlanSgemmStridedBatched, kw.kwPlanSgemmBatched};
   const Products complex = {kw.kwPlanCgemm, kw.kwPlanCgemmStridedBatched, kw.kwPlanCgemmBatched};
-  const Routines routines = {kw.kwPlanSsyrk,  kw.kwPlanCsyrk,  kw.kwPlanCherk,
-                             kw.kwPlanSsyrkx, kw.kwPlanSsyr2k, kw.kwPlanSsymm,
-                             kw.kwPlanStrmm,  kw.kwPlanStrsm,  kw.kwPlanSpotrf};
+  const Routines routines = {kw.kwPlanSsyrk,  kw.kwPlanCsyrk, kw.kwPlanCherk, kw.kwPlanSsyrkx,
+                             kw.kwPlanSsyr2k, kw.kwPlanSsymm, kw.kwPlanStrmm, kw.kwPlanStrsm,
+                             kw.kwPlanCtrsm,  kw.kwPlanSpotrf};
   const auto ask = [&](auto function, auto... arguments) {
     return function(handle_, arguments..., plan);
   };
@@ -279,7 +283,7 @@ kwStatus_t Lane::compute(const Product& product, Arithmetic math) {
   const Products real = {kw.kwSgemm, kw.kwSgemmStridedBatched, kw.kwSgemmBatched};
   const Products complex = {kw.kwCgemm, kw.kwCgemmStridedBatched, kw.kwCgemmBatched};
   const Routines routines = {kw.kwSsyrk, kw.kwCsyrk, kw.kwCherk, kw.kwSsyrkx, kw.kwSsyr2k,
-                             kw.kwSsymm, kw.kwStrmm, kw.kwStrsm, kw.kwSpotrf};
+                             kw.kwSsymm, kw.kwStrmm, kw.kwStrsm, kw.kwCtrsm,  kw.kwSpotrf};
   return with_functions(product, real, complex, routines, [&](auto function, auto... arguments) {
     return function(handle_, arguments...);
   });

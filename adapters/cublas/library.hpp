@@ -20,6 +20,7 @@ namespace kw::cublas {
   row(kwPlanSsymm) row(kwPlanStrmm) row(kwPlanStrsm) row(kwSpotrf) row(kwPlanSpotrf) row(kwCgemm) \
   row(kwCgemmStridedBatched) row(kwCgemmBatched) row(kwPlanCgemm) row(kwPlanCgemmStridedBatched) \
   row(kwPlanCgemmBatched) row(kwCsyrk) row(kwCherk) row(kwPlanCsyrk) row(kwPlanCherk) \
+  row(kwCtrsm) row(kwPlanCtrsm) \
   row(kwDeviceName) row(kwStatusString) \
   row(kwLastErrorMessage) row(kwVersion)
 // clang-format on

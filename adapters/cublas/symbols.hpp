@@ -51,6 +51,8 @@
   row(cublasCsyrk_v2_64, csyrk, std::int64_t, cublas)                    \
   row(cublasCherk_v2, cherk, int, cublas)                                \
   row(cublasCherk_v2_64, cherk, std::int64_t, cublas)                    \
+  row(cublasCtrsm_v2, ctrsm, int, cublas)                                \
+  row(cublasCtrsm_v2_64, ctrsm, std::int64_t, cublas)                    \
   row(cublasLtMatmul, lt_matmul, std::int64_t, cublasLt)                 \
   row(cublasDestroy_v2, destroy, int, cublas)                            \
   row(cublasLtDestroy, destroy, int, cublasLt)

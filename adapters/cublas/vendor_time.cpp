@@ -166,7 +166,12 @@ double predict_vendor_us(const VendorTimes& times, const Product& product) {
   if (product.routine == Routine::potrf) return predict_factor_us(product);
   const double real_us = predict_vendor_us(times, vendor_shape(product));
   const RoutineTime t = time_of_routine(product.routine);
-  if (product.is_complex) return complex_share * t.share * real_us;
+  if (product.is_complex) {
+    const double rows_us = product.routine == Routine::trsm
+                               ? complex_row_us(product.on_right) * static_cast<double>(product.k)
+                               : 0;
+    return complex_share * t.share * real_us + rows_us;
+  }
   const bool by_a = product.routine == Routine::trmm || product.routine == Routine::trsm;
   const auto rows = static_cast<double>(by_a ? product.k : product.m);
   return t.share * real_us + std::min(t.each_us * rows, t.most_us);

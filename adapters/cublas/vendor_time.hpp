@@ -54,6 +54,9 @@ constexpr FactorTime few_lower{0.3, 95e6}, many_lower{0.44, 46e6}, any_upper{0.5
 double predict_factor_us(const Product& product);
 // For a complex product, of what the real one with as many operations takes: rather too little.
 constexpr double complex_share = 0.9;
+// For a complex triangular system so much beside it for each row of the triangle, where that is on
+// the right or on the left: rather too little.
+constexpr double complex_row_us(bool on_right) { return on_right ? 0.25 : 0.12; }
 // Of the whole call. An epilogue is taken to cost cuBLASLt nothing: its kernels apply it to what
 // they store, as the library's do.
 double predict_vendor_us(const VendorTimes& times, const Product& product);

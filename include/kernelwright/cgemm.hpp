@@ -1,9 +1,10 @@
-// Single-precision complex matrix products: one, or many of one shape in one call; and updates of a
-// triangle.
+// Single-precision complex matrix products: one, or many of one shape in one call; updates of a
+// triangle; and triangular systems.
 //
 // cgemm   C = alpha * op(A) * op(B) + beta * C, where op(A) is m x k, op(B) is k x n and C is m x n
 // csyrk   C = alpha * op(A) * op(A)^T + beta * C, one triangle of a square C; op(A) is n x k
 // cherk   C = alpha * op(A) * op(A)^H + beta * C likewise, of a Hermitian C, with real scalars
+// ctrsm   B = alpha * op(A)^-1 * B, or alpha * B * op(A)^-1, with a triangular A; B is m x n
 //
 // Elements are std::complex<float>: real and imaginary part next to each other, at a multiple of 8
 // bytes.
@@ -12,6 +13,11 @@
 //            Op::none or, of csyrk, Op::transpose, of cherk Op::conjugate_transpose. The imaginary
 //            parts of a Hermitian C's diagonal are not read, and become 0. alpha == 0 or k == 0,
 //            and beta == 1: nothing is written.
+// Systems    Of the triangle `uplo`, in A's view, nothing beside it is read, nor the diagonal where
+//            that is of ones. alpha == 0: A and B are not read, and B becomes 0. A zero on the
+//            diagonal is not looked for: the solution then has infinities or NaN. A right-hand side
+//            (a column where A is on the left, else a row) depends on no other one. A's op may be
+//            any.
 // Views      as sgemm.hpp has them, counted in complex elements; an operand's op may also be
 //            Op::conjugate_transpose.
 // Scalars    alpha == 0 or k == 0: A and B are not read. beta == 0: C is not read, NaN there is
@@ -23,6 +29,10 @@
 //            fp32_split promises of each component what it promises of a real product (math.hpp).
 //            A complex alpha is multiplied into an operand, in FP32 and by a power of two apart, so
 //            that nothing overflows or underflows that alpha times the sum would not.
+//            A solution X has a small residual: each element of op(A) X - alpha B, or of its like,
+//            is at most (2k + 8) 2^-24 of |op(A)| |X| + |alpha B|, where |z| = |Re z| + |Im z| and
+//            A is k x k, whatever the condition; fp32_split promises of a residual what its
+//            products do.
 // Null, overlap, same bits, errors, time, math
 //            as sgemm.hpp has them.
 // Workspace  Large products take a real copy of an operand, twice that operand's memory; with less
@@ -136,5 +146,31 @@ KW_API std::size_t cherk_workspace_bytes(const Context& context, Uplo uplo, Scal
                                          MatrixView<const std::complex<float>> a, Scalar beta,
                                          MatrixView<std::complex<float>> c,
                                          const CgemmOptions& options = {});
+
+/// A system with a triangular A, whose solution takes B's place.
+KW_API void ctrsm(Context& context, Side side, Uplo uplo, Diag diag, ComplexScalar alpha,
+                  MatrixView<const std::complex<float>> a, MatrixView<std::complex<float>> b,
+                  const CgemmOptions& options = {});
+
+/// Workspace that the same call of `ctrsm` has use for.
+KW_API std::size_t ctrsm_workspace_bytes(const Context& context, Side side, Uplo uplo, Diag diag,
+                                         ComplexScalar alpha,
+                                         MatrixView<const std::complex<float>> a,
+                                         MatrixView<std::complex<float>> b,
+                                         const CgemmOptions& options = {});
+
+/// `batch` systems of one shape: those of entry i begin i * stride_a and i * stride_b complex
+/// elements after `a` and `b`. stride_a may be 0: one A for all.
+KW_API void ctrsm_batched(Context& context, Side side, Uplo uplo, Diag diag, ComplexScalar alpha,
+                          MatrixView<const std::complex<float>> a,
+                          MatrixView<std::complex<float>> b, std::int64_t batch,
+                          std::int64_t stride_a, std::int64_t stride_b,
+                          const CgemmOptions& options = {});
+
+/// Workspace that the same call of `ctrsm_batched` has use for.
+KW_API std::size_t ctrsm_batched_workspace_bytes(
+    const Context& context, Side side, Uplo uplo, Diag diag, ComplexScalar alpha,
+    MatrixView<const std::complex<float>> a, MatrixView<std::complex<float>> b, std::int64_t batch,
+    std::int64_t stride_a, std::int64_t stride_b, const CgemmOptions& options = {});
 
 }  // namespace kw

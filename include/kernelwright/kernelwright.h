@@ -374,6 +374,36 @@ KW_API kwStatus_t kwPlanCherk(kwHandle_t handle, kwLayout_t layout, kwUplo_t upl
                               int64_t lda, const float* beta, kwComplex* c, int64_t ldc,
                               kwSgemmPlan* plan);
 
+/* B = alpha op(A)^-1 B (KW_LEFT) or alpha B op(A)^-1, B m x n, A complex and triangular, op any of
+ * the three. */
+KW_API kwStatus_t kwCtrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                          kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const kwComplex* alpha,
+                          const kwComplex* a, int64_t lda, kwComplex* b, int64_t ldb);
+KW_API kwStatus_t kwCtrsmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                        kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                        int64_t n, const kwComplex* alpha, const kwComplex* a,
+                                        int64_t lda, kwComplex* b, int64_t ldb, size_t* bytes);
+KW_API kwStatus_t kwPlanCtrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                              kwOp_t op, kwDiag_t diag, int64_t m, int64_t n,
+                              const kwComplex* alpha, const kwComplex* a, int64_t lda, kwComplex* b,
+                              int64_t ldb, kwSgemmPlan* plan);
+/* `batch` systems of one shape, stride_a and stride_b complex elements apart; stride_a may be 0. */
+KW_API kwStatus_t kwCtrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                        kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                        int64_t n, const kwComplex* alpha, const kwComplex* a,
+                                        int64_t lda, int64_t stride_a, kwComplex* b, int64_t ldb,
+                                        int64_t stride_b, int64_t batch);
+KW_API kwStatus_t kwCtrsmStridedBatchedWorkspaceBytes(
+    kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo, kwOp_t op, kwDiag_t diag,
+    int64_t m, int64_t n, const kwComplex* alpha, const kwComplex* a, int64_t lda, int64_t stride_a,
+    kwComplex* b, int64_t ldb, int64_t stride_b, int64_t batch, size_t* bytes);
+KW_API kwStatus_t kwPlanCtrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                            kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                            int64_t n, const kwComplex* alpha, const kwComplex* a,
+                                            int64_t lda, int64_t stride_a, kwComplex* b,
+                                            int64_t ldb, int64_t stride_b, int64_t batch,
+                                            kwSgemmPlan* plan);
+
 /* C = alpha op(A) op(B) + beta C of matrices in host memory, of any kind and size: tiles of them go
  * through the device, of whose memory the call takes at most device_bytes (0: three quarters)
  * beside the handle's workspace. In the handle's arithmetic, without its epilogue; alpha and beta

@@ -29,9 +29,13 @@ def syrk(
 def symm(
     alpha: float, a: Any, b: Any, beta: float, out: Any, upper: bool, right: bool, math: Optional[str], stream: Optional[int]
 ) -> Any: ...
-def triangular(
-    solves: bool, alpha: float, a: Any, b: Any, out: Any, upper: bool, transpose: bool, right: bool, unit_diagonal: bool,
+def trmm(
+    alpha: float, a: Any, b: Any, out: Any, upper: bool, transpose: bool, right: bool, unit_diagonal: bool,
     math: Optional[str], stream: Optional[int],
+) -> Any: ...
+def trsm(
+    alpha: complex, a: Any, b: Any, out: Any, upper: bool, transpose: bool, conjugate: bool, right: bool,
+    unit_diagonal: bool, math: Optional[str], stream: Optional[int],
 ) -> Any: ...
 def matmul_out_of_core(
     alpha: float, a: Any, b: Any, beta: float, out: Any, math: Optional[str], device_bytes: int, ordinal: int

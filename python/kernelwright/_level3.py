@@ -1,4 +1,4 @@
-"""Products and solves with symmetric and triangular float32 matrices; updates of complex64 ones too.
+"""Products and solves with symmetric and triangular float32 matrices; updates and solves of complex64 ones too.
 
 a, b, out  Matrices; of a the triangle `uplo` is read, and its other elements may be anything.
 uplo       "lower" or "upper".
@@ -95,14 +95,19 @@ def trmm(
            [3., 4.]], dtype=float32)
     """
     upper, right = _is_second("uplo", uplo, "lower", "upper"), _is_second("side", side, "left", "right")
-    return _core.triangular(False, alpha, a, b, out, upper, transpose, right, unit_diagonal, math, stream)
+    return _core.trmm(alpha, a, b, out, upper, transpose, right, unit_diagonal, math, stream)
 
 
 def trsm(
-    a: Any, b: Any, *, alpha: float = 1.0, out: Any = None, uplo: Uplo = "lower", side: Side = "left",
-    transpose: bool = False, unit_diagonal: bool = False, math: str = "fp32", stream: Optional[int] = None,
+    a: Any, b: Any, *, alpha: complex = 1.0, out: Any = None, uplo: Uplo = "lower", side: Side = "left",
+    transpose: bool = False, conjugate: bool = False, unit_diagonal: bool = False, math: str = "fp32",
+    stream: Optional[int] = None,
 ) -> Any:  # fmt: skip
     """The x of a x = alpha · b, or of x a = alpha · b where `side` is "right"; arguments as in `trmm`.
+
+    a and b are both float32 or both complex64, of which alpha may be complex too. With `conjugate`, which goes with
+    `transpose`, the system is that of aᴴ; where a lies by rows and out by columns, or the other way, a is then copied,
+    with a CopyWarning.
 
     >>> import numpy as np, kernelwright as kw
     >>> kw.trsm(np.array([[1, 9], [3, 4]], dtype=np.float32), np.array([[1], [7]], dtype=np.float32))
@@ -110,4 +115,4 @@ def trsm(
            [1.]], dtype=float32)
     """
     upper, right = _is_second("uplo", uplo, "lower", "upper"), _is_second("side", side, "left", "right")
-    return _core.triangular(True, alpha, a, b, out, upper, transpose, right, unit_diagonal, math, stream)
+    return _core.trsm(alpha, a, b, out, upper, transpose, conjugate, right, unit_diagonal, math, stream)

@@ -110,6 +110,32 @@ def test_triangular(rng, of_a, of_b, uplo, side, transpose, unit):
     within(there, product, 200)
 
 
+@pytest.mark.filterwarnings("ignore::kernelwright.CopyWarning")
+@pytest.mark.parametrize("of_a, of_b", LAYOUTS)
+@pytest.mark.parametrize("uplo", ["lower", "upper"])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("transpose, conjugate, unit", [(False, False, False), (True, False, True), (True, True, False)])
+def test_complex_systems(rng, of_a, of_b, uplo, side, transpose, conjugate, unit):
+    def drawn(rows, cols, by):
+        return draw(rng, rows, cols, by) + np.complex64(1j) * draw(rng, rows, cols, by)
+
+    a, b = drawn(6, 6, of_a), drawn(*((6, 5) if side == "left" else (5, 6)), of_b)
+    a += (8 * np.eye(6)).astype(np.complex64)
+    if unit:
+        a /= 8
+    op = triangle(a.astype(np.complex128), uplo, unit)
+    op = op.T if transpose else op
+    op = op.conj() if conjugate else op
+    solution = np.linalg.solve(op, b) if side == "left" else np.linalg.solve(op.T, b.T).T
+    options = dict(uplo=uplo, side=side, transpose=transpose, conjugate=conjugate, unit_diagonal=unit)
+    result = kw.trsm(a, b, alpha=2 - 1j, **options)
+    assert result.dtype == np.complex64
+    np.testing.assert_allclose(result, (2 - 1j) * solution, rtol=2e-5, atol=2e-5)
+    there = b.copy(order="K")
+    assert kw.trsm(a, there, out=there, **options) is there
+    np.testing.assert_allclose(there, solution, rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize("of_a, of_b", LAYOUTS)
 @pytest.mark.parametrize("of_out", ["rows", "columns"])
 @pytest.mark.parametrize("device", kw.devices())
@@ -165,6 +191,10 @@ def test_what_is_wrong_is_said(rng):
         (lambda: kw.herk(a.astype(np.complex64), out=a), TypeError, "complex64"),
         (lambda: kw.symm(a, b, out=b), kw.InvalidArgumentError, "shares an element|overlap"),
         (lambda: kw.trmm(a, b, out=np.empty((3, 4), np.float32).T), kw.InvalidArgumentError, "different order"),
+        (lambda: kw.trsm(a, b, alpha=1j), TypeError, "alpha is complex"),
+        (lambda: kw.trsm(a.astype(np.complex64), b), TypeError, "different types"),
+        (lambda: kw.trsm(a, b, conjugate=True), kw.InvalidArgumentError, "conjugate is True"),
+        (lambda: kw.trmm(a.astype(np.complex64), b), TypeError, "float32"),
         (lambda: kw.trsm(a, b, math="tf32"), kw.InvalidArgumentError, "math is"),
     ]:
         with pytest.raises(kind, match=text):

@@ -137,6 +137,8 @@ class Row:
         if self.op == "scale_add":  # two dimensions; one multiply and one add an element
             return Shape(2 * m * n * batch, m, n, m if m == n else 1, "N", "N", batch)
         k = k or 0
+        if self.op == "ctrsm":
+            return Shape(4 * m * n * k * batch, m, n, k, self.op_a or "N", "N", batch)
         if self.op in LEVEL3:  # as BLAS counts them: of a triangle, or with one, half
             flops = {"ssymm": 2 * m * n * k, "ssyr2k": 2 * m * (m + 1) * k, "ssyrk": m * (m + 1) * k, "ssyrkx": m * (m + 1) * k}
             return Shape(flops.get(self.op, m * n * k) * batch, m, n, k, self.op_a or "N", self.op_b or "N", batch)

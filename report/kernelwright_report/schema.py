@@ -10,7 +10,7 @@ from pathlib import Path
 
 SCHEMA = 1
 LEVEL3 = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm", "spotrf")
-PRODUCTS = ("sgemm", "cgemm", *LEVEL3)  # whose rate is of operations
+PRODUCTS = ("sgemm", "cgemm", "ctrsm", *LEVEL3)  # whose rate is of operations
 ROWWISE = ("softmax", "log_softmax", "layer_norm", "rms_norm", "map")
 OPS = (*PRODUCTS, "scale_add", "reduce", *ROWWISE, "attention", "app")
 ROLES = ("rung", "reference", "production", "peer")

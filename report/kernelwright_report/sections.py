@@ -24,6 +24,7 @@ TITLES = {
 OPS = {"app": "Programs", "sgemm": "Matrix product (sgemm)",
     "ssyrk": "Update of a triangle (ssyrk)", "ssyrkx": "Update of a triangle (ssyrkx)", "ssyr2k": "Update of a triangle (ssyr2k)",
     "ssymm": "Symmetric product (ssymm)", "strmm": "Triangular product (strmm)", "strsm": "Triangular systems (strsm)",
+    "cgemm": "Complex matrix product (cgemm)", "ctrsm": "Complex triangular systems (ctrsm)",
     "spotrf": "Cholesky factorisation (spotrf)",
     "attention": "Attention", "scale_add": "B = a·A + b (scale_add)", "reduce": "Reduction (reduce)",
     **dict.fromkeys(ROWWISE, "Row-wise operations (rowwise)")}

@@ -23,6 +23,7 @@ OF_PRODUCTS = "u·(|α||A||B| + |β||C₀|), u = 2⁻²⁴"
 UNITS = {
     **dict.fromkeys(PRODUCTS, OF_PRODUCTS),
     "strsm": "u·(|A||X| + |αB|) of the residual, u = 2⁻²⁴",
+    "ctrsm": "u·(|A||X| + |α||B|) of the residual, u = 2⁻²⁴, |z| = |Re z| + |Im z|",
     "spotrf": "u·|L||L|ᵀ of the residual, u = 2⁻²⁴",
     "scale_add": "the last place",
     **dict.fromkeys(ROWWISE, "an eighth of the tolerance that rowwise.hpp states"),

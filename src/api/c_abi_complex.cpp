@@ -1,4 +1,4 @@
-// The C interface: cgemm, one and many; csyrk and cherk.
+// The C interface: cgemm, one and many; csyrk and cherk; ctrsm.
 #include <complex>
 #include <utility>
 
@@ -19,6 +19,7 @@ using kw::c_abi::plan_call;
 using kw::c_abi::workspace_bytes_of_call;
 using kw::detail::CgemmCall;
 using kw::detail::CsyrkCall;
+using kw::detail::CtrsmCall;
 using kw::detail::invalid;
 using kw::detail::SgemmBatch;
 using Element = std::complex<float>;
@@ -147,7 +148,92 @@ Status to_update(const kwContext& context, const CsyrkArguments& args, CsyrkCall
   return status;
 }
 
+// A triangular system.
+struct CtrsmArguments {
+  kwLayout_t layout;
+  kwSide_t side;
+  kwUplo_t uplo;
+  kwOp_t op;
+  kwDiag_t diag;
+  std::int64_t m, n;
+  const kwComplex* alpha;
+  const kwComplex* a;
+  std::int64_t lda;
+  kwComplex* b;
+  std::int64_t ldb;
+  std::int64_t batch = 1, stride_a = 0, stride_b = 0;
+};
+
+Status to_system(const kwContext& context, const CtrsmArguments& args, CtrsmCall* call) {
+  using namespace kw::detail;
+  Status status = first_failure({check_layout(args.layout, "layout"), check_op(args.op, "op", true),
+                                 check_size(args.m, "m"), check_size(args.n, "n"),
+                                 scalar(context, args.alpha, "alpha", &call->alpha)});
+  if (!status.ok()) return status;
+  call->side = static_cast<kw::Side>(args.side);
+  call->uplo = static_cast<kw::Uplo>(args.uplo);
+  call->diag = static_cast<kw::Diag>(args.diag);
+  const std::int64_t size = args.side == KW_LEFT ? args.m : args.n;
+  call->a = view<const Element>(args.a, size, size, args.lda, args.layout, args.op);
+  call->b = view<Element>(args.b, args.m, args.n, args.ldb, args.layout, KW_OP_NONE);
+  call->options.math = context.sgemm_options.math;
+  call->batch = args.batch;
+  call->stride_a = args.stride_a;
+  call->stride_b = args.stride_b;
+  return status;
+}
+
 }  // namespace
+
+#define SYSTEM layout, side, uplo, op, diag, m, n, alpha, a, lda, b, ldb
+
+kwStatus_t kwCtrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo, kwOp_t op,
+                   kwDiag_t diag, int64_t m, int64_t n, const kwComplex* alpha, const kwComplex* a,
+                   int64_t lda, kwComplex* b, int64_t ldb) {
+  return compute_call(handle, CtrsmArguments{SYSTEM}, to_system, kw::detail::ctrsm);
+}
+kwStatus_t kwCtrsmWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                                 kwOp_t op, kwDiag_t diag, int64_t m, int64_t n,
+                                 const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                 kwComplex* b, int64_t ldb, size_t* bytes) {
+  return workspace_bytes_of_call(handle, CtrsmArguments{SYSTEM}, to_system,
+                                 kw::detail::ctrsm_workspace_bytes, bytes);
+}
+kwStatus_t kwPlanCtrsm(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                       kwOp_t op, kwDiag_t diag, int64_t m, int64_t n, const kwComplex* alpha,
+                       const kwComplex* a, int64_t lda, kwComplex* b, int64_t ldb,
+                       kwSgemmPlan* plan) {
+  return plan_call(handle, CtrsmArguments{SYSTEM}, to_system, kw::detail::ctrsm_outlook, plan);
+}
+
+#define SYSTEMS SYSTEM, batch, stride_a, stride_b
+
+kwStatus_t kwCtrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side, kwUplo_t uplo,
+                                 kwOp_t op, kwDiag_t diag, int64_t m, int64_t n,
+                                 const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                 int64_t stride_a, kwComplex* b, int64_t ldb, int64_t stride_b,
+                                 int64_t batch) {
+  return compute_call(handle, CtrsmArguments{SYSTEMS}, to_system, kw::detail::ctrsm);
+}
+kwStatus_t kwCtrsmStridedBatchedWorkspaceBytes(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                               kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m,
+                                               int64_t n, const kwComplex* alpha,
+                                               const kwComplex* a, int64_t lda, int64_t stride_a,
+                                               kwComplex* b, int64_t ldb, int64_t stride_b,
+                                               int64_t batch, size_t* bytes) {
+  return workspace_bytes_of_call(handle, CtrsmArguments{SYSTEMS}, to_system,
+                                 kw::detail::ctrsm_workspace_bytes, bytes);
+}
+kwStatus_t kwPlanCtrsmStridedBatched(kwHandle_t handle, kwLayout_t layout, kwSide_t side,
+                                     kwUplo_t uplo, kwOp_t op, kwDiag_t diag, int64_t m, int64_t n,
+                                     const kwComplex* alpha, const kwComplex* a, int64_t lda,
+                                     int64_t stride_a, kwComplex* b, int64_t ldb, int64_t stride_b,
+                                     int64_t batch, kwSgemmPlan* plan) {
+  return plan_call(handle, CtrsmArguments{SYSTEMS}, to_system, kw::detail::ctrsm_outlook, plan);
+}
+
+#undef SYSTEMS
+#undef SYSTEM
 
 #define UPDATE layout, uplo, op, n, k
 #define CSYRK \

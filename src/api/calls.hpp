@@ -94,6 +94,22 @@ struct CsyrkCall {
 Status csyrk(ContextState& state, const CsyrkCall& call);
 Status csyrk_workspace_bytes(const ContextState& state, const CsyrkCall& call, std::size_t* bytes);
 Status csyrk_outlook(ContextState& state, const CsyrkCall& call, SgemmOutlook* outlook);
+// A complex triangular system; `b` is its right-hand side and becomes the solution.
+struct CtrsmCall {
+  Side side = Side::left;
+  Uplo uplo = Uplo::lower;
+  Diag diag = Diag::non_unit;
+  ComplexScalar alpha = 1;
+  MatrixView<const std::complex<float>> a;
+  MatrixView<std::complex<float>> b;
+  CgemmOptions options;
+  std::int64_t batch = 1, stride_a = 0, stride_b = 0;
+};
+
+Status ctrsm(ContextState& state, const CtrsmCall& call);
+Status ctrsm_workspace_bytes(const ContextState& state, const CtrsmCall& call, std::size_t* bytes);
+Status ctrsm_outlook(ContextState& state, const CtrsmCall& call, SgemmOutlook* outlook);
+
 // A real scalar as a call of cherk takes it.
 ComplexScalar real_scalar(const Scalar& scalar);
 

@@ -33,6 +33,7 @@ Status ContextState::open(const Backend& backend, int ordinal, std::optional<Str
   opened->scale_add_ = backend.scale_add();
   opened->reduce_ = backend.reduce();
   opened->cgemm_ = backend.cgemm();
+  opened->ctrsm_ = backend.ctrsm();
   opened->rowwise_ = backend.rowwise();
   opened->attention_ = backend.attention();
   opened->load_tune_cache_of_environment();

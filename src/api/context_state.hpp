@@ -9,6 +9,7 @@
 
 #include "api/attention_plans.hpp"
 #include "api/cgemm_plans.hpp"
+#include "api/ctrsm_plans.hpp"
 #include "api/level3_plans.hpp"
 #include "api/plan_cache.hpp"
 #include "backends.hpp"
@@ -39,6 +40,7 @@ class ContextState {
   const KernelList<ScaleAdd>& scale_add_kernels() const { return scale_add_; }
   const KernelList<Reduce>& reduce_kernels() const { return reduce_; }
   const KernelList<Cgemm>& cgemm_kernels() const { return cgemm_; }
+  const KernelList<Ctrsm>& ctrsm_kernels() const { return ctrsm_; }
   const KernelList<Rowwise>& rowwise_kernels() const { return rowwise_; }
   const KernelList<Attention>& attention_kernels() const { return attention_; }
   const TuneCache& tune_cache() const { return tune_cache_; }
@@ -47,6 +49,7 @@ class ContextState {
   PlanCache& plans() { return plans_; }
   Level3Plans& level3_plans() { return level3_plans_; }
   CgemmPlans& cgemm_plans() { return cgemm_plans_; }
+  CtrsmPlans& ctrsm_plans() { return ctrsm_plans_; }
   AttentionPlans& attention_plans() { return attention_plans_; }
 
   Status synchronize();
@@ -83,12 +86,14 @@ class ContextState {
   KernelList<ScaleAdd> scale_add_;
   KernelList<Reduce> reduce_;
   KernelList<Cgemm> cgemm_;
+  KernelList<Ctrsm> ctrsm_;
   KernelList<Rowwise> rowwise_;
   KernelList<Attention> attention_;
   TuneCache tune_cache_;
   PlanCache plans_;  // made for this device, these kernels and this tune cache
   Level3Plans level3_plans_;
   CgemmPlans cgemm_plans_;
+  CtrsmPlans ctrsm_plans_;
   AttentionPlans attention_plans_;
   std::string tune_cache_report_;
   Stream stream_;

@@ -84,12 +84,14 @@ struct FillMatrix {
     const float steps = rintf(24 * static_cast<float>(line) / most);
     return exp2f(falls ? -steps : steps);
   }
-  KW_HOST_DEVICE float conditioned(std::int64_t row, std::int64_t col, float x) const {
+  // Of a complex element its two parts; `imaginary` ones do not let unknowns grow.
+  KW_HOST_DEVICE float conditioned(std::int64_t row, std::int64_t col, float x,
+                                   bool imaginary) const {
     if (condition == Condition::graded) return x * grade(row, true) * grade(col, is_symmetric);
     constexpr std::int64_t block = 32;
     constexpr float growth = -0.8f, between = 0x1p-30f;
     if (condition == Condition::good || row == col) return x;
-    return row / block == col / block ? growth : between * x;
+    return row / block == col / block && !imaginary ? growth : between * x;
   }
   KW_HOST_DEVICE bool is_of_region(std::int64_t element) const {
     const std::int64_t row = element / place.cols;
@@ -98,10 +100,13 @@ struct FillMatrix {
   KW_HOST_DEVICE float value(std::int64_t element) const {
     const float x = input_value(values, element);
     if (beside_diagonal == 0) return x;
-    const std::int64_t row = element / place.cols % place.rows, col = element % place.cols;
-    if (row != col) return conditioned(row, col, beside_diagonal * x);
-    const float about_1 = 1.0f + 0.25f * x / (1 + fabsf(x));
-    return conditioned(row, col, beside_diagonal < 0x1p-16f ? 1.0f : about_1);
+    const std::int64_t row = element / place.cols % place.rows, part = element % place.cols,
+                       col = part >> region.column_shift;
+    const bool imaginary = part != col << region.column_shift;
+    if (row != col) return conditioned(row, col, beside_diagonal * x, imaginary);
+    const float about_0 = x / (1 + fabsf(x)), about_1 = 1.0f + 0.25f * about_0;
+    const float exact = imaginary ? 0.0f : 1.0f, near = imaginary ? about_0 : about_1;
+    return conditioned(row, col, beside_diagonal < 0x1p-16f ? exact : near, imaginary);
   }
   KW_HOST_DEVICE std::uint32_t word_of(std::int64_t element) const {
     return element < 0 || inside_is_canary || !is_of_region(element)

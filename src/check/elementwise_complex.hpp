@@ -84,4 +84,38 @@ struct JudgeCgemm {
   }
 };
 
+// A solution X of a complex system by its residual, each part of it against a sum of sizes, where
+// |z| = |Re z| + |Im z|. `products` and `magnitudes` are of op(A) and X in the order in which they
+// are multiplied, as JudgeCgemm has them, where alpha B is wanted.
+struct JudgeComplexSolve {
+  std::int64_t m, n;
+  const double* products;
+  const double* magnitudes;
+  bool conj_left, conj_right;
+  double alpha[2];
+  InputStream b;
+  double factor;       // the tolerance in u (|A| |X| + |alpha| |B|)
+  std::int64_t first;  // of the entry in `b`, in complex elements
+
+  KW_HOST_DEVICE std::int64_t size() const { return m * 2 * n; }
+  KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
+    const std::int64_t at = element / 2, step = m * n;
+    const bool imaginary = element % 2 != 0;
+    const double left = conj_left ? -1 : 1, right = conj_right ? -1 : 1;
+    const double got =
+        imaginary
+            ? right * products[real_imag * step + at] + left * products[imag_real * step + at]
+            : products[real_real * step + at] - left * right * products[imag_imag * step + at];
+    double magnitude = 0;
+    for (int part = 0; part < complex_parts; ++part) magnitude += magnitudes[part * step + at];
+    const double re = input_value(b, 2 * (first + at)), im = input_value(b, 2 * (first + at) + 1);
+    const double wanted = JudgeCgemm::times(alpha, {re, im}, imaginary, false);
+    const double unit =
+        unit_roundoff * (magnitude + (fabs(alpha[0]) + fabs(alpha[1])) * (fabs(re) + fabs(im)));
+    const double residual = got - wanted;
+    add_error(found, residual == 0 ? 0.0 : residual / unit);
+    if (!(fabs(residual) <= factor * unit)) add_failure(found, element);
+  }
+};
+
 }  // namespace kw::check

@@ -120,14 +120,23 @@ double cpu_oracle_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 const Tools& cpu_tools() {
-  static const Tools table = {run_each<FillMatrix>,       oracle,
-                              run_judge<JudgeUnchanged>,  run_judge<JudgeSgemm>,
-                              run_judge<JudgeScaleAdd>,   run_each<FillDrawn>,
-                              run_each<OneSum>,           run_judge<JudgeDrawn>,
-                              run_each<CopyWhole>,        run_judge<JudgeSolve>,
-                              run_judge<JudgeFactor>,     run_judge<JudgeCgemm>,
-                              run_each<FillHeads>,        run_each<AttentionScores>,
-                              run_each<AttentionWeights>, run_each<AttentionSums>,
+  static const Tools table = {run_each<FillMatrix>,
+                              oracle,
+                              run_judge<JudgeUnchanged>,
+                              run_judge<JudgeSgemm>,
+                              run_judge<JudgeScaleAdd>,
+                              run_each<FillDrawn>,
+                              run_each<OneSum>,
+                              run_judge<JudgeDrawn>,
+                              run_each<CopyWhole>,
+                              run_judge<JudgeSolve>,
+                              run_judge<JudgeFactor>,
+                              run_judge<JudgeCgemm>,
+                              run_judge<JudgeComplexSolve>,
+                              run_each<FillHeads>,
+                              run_each<AttentionScores>,
+                              run_each<AttentionWeights>,
+                              run_each<AttentionSums>,
                               run_judge<JudgeAttention>};
   return table;
 }

@@ -86,16 +86,24 @@ Status oracle(const Oracle& whole, Stream stream) {
 }  // namespace
 
 const kw::check::Tools& tools() {
-  static const kw::check::Tools table = {
-      run_each<kw::check::FillMatrix>,       oracle,
-      run_judge<kw::check::JudgeUnchanged>,  run_judge<kw::check::JudgeSgemm>,
-      run_judge<kw::check::JudgeScaleAdd>,   run_each<kw::check::FillDrawn>,
-      run_each<kw::check::OneSum>,           run_judge<kw::check::JudgeDrawn>,
-      run_each<kw::check::CopyWhole>,        run_judge<kw::check::JudgeSolve>,
-      run_judge<kw::check::JudgeFactor>,     run_judge<kw::check::JudgeCgemm>,
-      run_each<kw::check::FillHeads>,        run_each<kw::check::AttentionScores>,
-      run_each<kw::check::AttentionWeights>, run_each<kw::check::AttentionSums>,
-      run_judge<kw::check::JudgeAttention>};
+  static const kw::check::Tools table = {run_each<kw::check::FillMatrix>,
+                                         oracle,
+                                         run_judge<kw::check::JudgeUnchanged>,
+                                         run_judge<kw::check::JudgeSgemm>,
+                                         run_judge<kw::check::JudgeScaleAdd>,
+                                         run_each<kw::check::FillDrawn>,
+                                         run_each<kw::check::OneSum>,
+                                         run_judge<kw::check::JudgeDrawn>,
+                                         run_each<kw::check::CopyWhole>,
+                                         run_judge<kw::check::JudgeSolve>,
+                                         run_judge<kw::check::JudgeFactor>,
+                                         run_judge<kw::check::JudgeCgemm>,
+                                         run_judge<kw::check::JudgeComplexSolve>,
+                                         run_each<kw::check::FillHeads>,
+                                         run_each<kw::check::AttentionScores>,
+                                         run_each<kw::check::AttentionWeights>,
+                                         run_each<kw::check::AttentionSums>,
+                                         run_judge<kw::check::JudgeAttention>};
   return table;
 }
 

@@ -48,6 +48,7 @@ struct Tools {
   Status (*judge_solve)(const JudgeSolve&, Partial* partials, Stream);
   Status (*judge_factor)(const JudgeFactor&, Partial* partials, Stream);
   Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
+  Status (*judge_complex_solve)(const JudgeComplexSolve&, Partial* partials, Stream);
   Status (*fill_heads)(const FillHeads&, Stream);
   Status (*attention_scores)(const AttentionScores&, Stream);
   Status (*attention_weights)(const AttentionWeights&, Stream);

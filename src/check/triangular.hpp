@@ -16,11 +16,12 @@ struct CopyWhole {
   std::int64_t row_step, col_step;
   Region region = {};
   Beside beside = Beside::zeros;
+  float on_diagonal = 1;  // where the region is without it
 
   KW_HOST_DEVICE std::int64_t size() const { return rows * cols; }
   KW_HOST_DEVICE void operator()(std::int64_t element) const {
     const std::int64_t row = element / cols, col = element - row * cols;
-    float x = row == col ? 1.0f : 0.0f;
+    float x = row == col ? on_diagonal : 0.0f;
     if (region.has(row, col))
       x = from[row * row_step + col * col_step];
     else if (beside == Beside::mirrored)

@@ -3,6 +3,7 @@
 
 #include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
+#include "ctrsm/problem.hpp"
 #include "level3/problem.hpp"
 #include "reduce/problem.hpp"
 #include "rowwise/problem.hpp"
@@ -23,6 +24,7 @@ std::size_t cpu_reduce_workspace_bytes(const Reduce& problem, const Device& devi
 KernelLaunch<Rowwise> cpu_rowwise;
 
 KernelLaunch<Cgemm> cpu_cgemm_loop;
+KernelLaunch<Ctrsm> cpu_ctrsm_loop;
 
 KernelLaunch<Attention> cpu_attention;
 
@@ -34,6 +36,8 @@ bool cpu_level3_cblas_supports(const Level3& problem, const Device& device);
 
 KernelLaunch<Cgemm> cpu_cgemm_cblas;
 bool cpu_cgemm_cblas_supports(const Cgemm& problem, const Device& device);
+KernelLaunch<Ctrsm> cpu_ctrsm_cblas;
+bool cpu_ctrsm_cblas_supports(const Ctrsm& problem, const Device& device);
 
 // A plain product with the largest size that one call of the CBLAS is given; larger ones are
 // sliced.

@@ -2,6 +2,7 @@
 #include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "cpu/kernels.hpp"
+#include "ctrsm/kernels.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
 #include "rowwise/kernels.hpp"
@@ -64,6 +65,16 @@ KernelList<Cgemm> cgemm_production() {
 #endif
       {"cpu_cgemm_loop", nullptr, "plain loops, one thread a product", Role::production, Math::fp32,
        always<Cgemm>, no_workspace<Cgemm>, cpu_cgemm_loop}};
+}
+
+KernelList<Ctrsm> ctrsm_production() {
+  return {
+#ifdef KW_HAVE_CBLAS
+      {"cpu_ctrsm_cblas", nullptr, "the machine's CBLAS, all threads", Role::production, Math::fp32,
+       cpu_ctrsm_cblas_supports, no_workspace<Ctrsm>, cpu_ctrsm_cblas},
+#endif
+      {"cpu_ctrsm_loop", nullptr, "plain loops, a line of unknowns a thread", Role::production,
+       Math::fp32, always<Ctrsm>, no_workspace<Ctrsm>, cpu_ctrsm_loop}};
 }
 
 KernelList<Attention> attention_production() {

@@ -3,6 +3,7 @@
 
 #include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
+#include "ctrsm/kernels.hpp"
 #include "host_simt/runtime.hpp"
 #include "level3/kernels.hpp"
 #include "reduce/kernels.hpp"
@@ -13,11 +14,17 @@
 namespace kw::host_simt {
 
 const Backend& backend() {
-  static const Backend backend{
-      DeviceKind::host_simt,        [] { return 1; },           open,
-      on_host::sgemm_production,    on_host::level3_production, on_host::scale_add_production,
-      on_host::reduce_production,   on_host::cgemm_production,  on_host::rowwise_production,
-      on_host::attention_production};
+  static const Backend backend{DeviceKind::host_simt,
+                               [] { return 1; },
+                               open,
+                               on_host::sgemm_production,
+                               on_host::level3_production,
+                               on_host::scale_add_production,
+                               on_host::reduce_production,
+                               on_host::cgemm_production,
+                               on_host::ctrsm_production,
+                               on_host::rowwise_production,
+                               on_host::attention_production};
   return backend;
 }
 

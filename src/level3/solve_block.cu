@@ -317,8 +317,12 @@ int solve_lines_for(std::int64_t lines_of_all, const Device& device) {
   return found;
 }
 
-double solve_block_us(int size, std::int64_t lines_of_all, const Device& device) {
+double solve_block_us(const SolveBlock& block, const Device& device) {
   constexpr double launch_us = 4, step_us = 0.75, fma_per_us = 6e4;  // of a multiprocessor
+  const int size = block.size;
+  const std::int64_t lines_of_all = block.batch * block.lines;
+  if (solves_by_chain(size, block.lines, block.batch, device))
+    return solve_chain_us(size, block.lines);
   const int lines = solve_lines_for(lines_of_all, device);
   const double steps = ceil_div(size, solve_at_once);
   const double work_us = 0.5 * size * size * lines / fma_per_us;
@@ -329,6 +333,8 @@ double solve_block_us(int size, std::int64_t lines_of_all, const Device& device)
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream) {
   const std::int64_t lines_of_all = block.batch * block.lines;
+  if (solves_by_chain(block.size, block.lines, block.batch, device))
+    return launch_solve_chain(block, stream);
   if (solves_by_lines(block.size, lines_of_all, device)) return launch_solve_lines(block, stream);
   switch (solve_lines_for(lines_of_all, device)) {
     case 32: return launch_with<32>(block, stream);

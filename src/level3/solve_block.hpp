@@ -58,12 +58,18 @@ constexpr std::size_t solve_shared_bytes(int size, int lines) {
 // How many lines a block of threads takes of a call.
 int solve_lines_for(std::int64_t lines_of_all, const Device& device);
 // The time of a launch, predicted.
-double solve_block_us(int size, std::int64_t lines_of_all, const Device& device);
+double solve_block_us(const SolveBlock& block, const Device& device);
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
 // Few unknowns, a line a thread: solve_lines.cu. Whether that is quicker.
 bool solves_by_lines(int size, std::int64_t lines_of_all, const Device& device);
 Status launch_solve_lines(const SolveBlock& block, Stream stream);
+
+// Few lines, of up to so many unknowns: solve_chain.cu. Whether that is possible, and its time.
+constexpr int solve_chain_size = 2048;
+bool solves_by_chain(int size, std::int64_t lines, std::int64_t batch, const Device& device);
+double solve_chain_us(int size, std::int64_t lines);
+Status launch_solve_chain(const SolveBlock& block, Stream stream);
 
 }  // namespace KW_TARGET

@@ -26,7 +26,7 @@ struct TriangleSolve {
     double us = 0;
     ProductForms forms;
     const auto block = [&](const SolveBlock& b) {
-      us += solve_block_us(b.size, b.batch * b.lines, device);
+      us += solve_block_us(b, device);
       return Status::success();
     };
     const auto update = [&](const Sgemm& product) {
@@ -48,10 +48,15 @@ struct TriangleSolve {
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
     std::optional<Plan<Level3>> best;
     if (p.routine != Routine::trsm) return best;
-    for (const int size : solve_sizes) {
-      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_lines[0])) continue;
+    const auto consider = [&](int size) {
       auto plan = plan_with(p, device, size);
       if (plan && (!best || plan->cost < best->cost)) best = std::move(plan);
+    };
+    if (solves_by_chain(solve_chain_size, p.on_left ? p.n : p.m, p.batch, device))
+      consider(solve_chain_size);
+    for (const int size : solve_sizes) {
+      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_lines[0])) continue;
+      consider(size);
       if (p.k <= size && size == solve_sizes[0]) break;
     }
     return best;

@@ -107,6 +107,7 @@ constexpr bool same_call() {
 #define KW_COMPARE_cgemm_strided KW_COMPARE_PLAIN
 #define KW_COMPARE_csyrk KW_COMPARE_PLAIN
 #define KW_COMPARE_cherk KW_COMPARE_PLAIN
+#define KW_COMPARE_ctrsm KW_COMPARE_PLAIN
 #define KW_COMPARE_lt_matmul KW_COMPARE_PLAIN
 #define KW_COMPARE_destroy KW_COMPARE_PLAIN
 #define KW_COMPARE_gemm_ex(symbol, form, integer)

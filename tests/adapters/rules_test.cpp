@@ -300,6 +300,15 @@ TEST(AdapterVendorTime, RoutinesOfLevel3TakeWhatWasMeasured) {
     EXPECT_LT(predict_vendor_us(times, p), 1.01 * one.us) << one.size;
     EXPECT_GT(predict_vendor_us(times, p), 0.7 * one.us) << one.size;
   }
+  // A complex system with its triangle on the right, on an H200.
+  for (const auto& [size, us] : {std::pair{256, 84.2}, std::pair{1024, 425.5},
+                                 std::pair{4096, 6963.0}, std::pair{8192, 46408.0}}) {
+    Product p = product(size, size, size);
+    p.routine = Routine::trsm;
+    p.is_complex = p.on_right = true;
+    EXPECT_LT(predict_vendor_us(times, p), 1.01 * us) << size;
+    EXPECT_GT(predict_vendor_us(times, p), 0.6 * us) << size;
+  }
   // By triangle as cuSOLVER has it: level3-spotrf.json and level3-spotrf-large.json.
   const struct {
     Triangle triangle;

@@ -342,6 +342,11 @@ Status answer_trsm(KW_PARAMETERS_trsm(Int)) {
 }
 
 template <class Int>
+Status answer_ctrsm(KW_PARAMETERS_ctrsm(Int)) {
+  return answer_trsm<Int>(KW_ARGUMENTS_ctrsm);
+}
+
+template <class Int>
 Status answer_csyrk(KW_PARAMETERS_csyrk(Int)) {
   static_cast<void>(std::make_tuple(op_a, a, lda, beta, c, ldc));
   return judge_level3(handle, fill, n, k, alpha);

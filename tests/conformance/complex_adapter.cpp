@@ -1,5 +1,5 @@
 // Lends this library to BLAS's own test program for complex level 3, xblat3c: the Fortran symbols
-// cgemm_, csyrk_ and cherk_. As sgemm_adapter.cpp.
+// cgemm_, csyrk_, cherk_ and ctrsm_. As sgemm_adapter.cpp.
 #include "conformance/there.hpp"
 
 using namespace kw::conformance;
@@ -40,6 +40,15 @@ void update(Function function, const char* routine, const char* uplo, const char
   report(status, routine, of_update);
 }
 
+kwSide_t to_side(char letter) {
+  const int upper = std::toupper(static_cast<unsigned char>(letter));
+  return upper == 'L' ? KW_LEFT : upper == 'R' ? KW_RIGHT : -1;
+}
+kwDiag_t to_diag(char letter) {
+  const int upper = std::toupper(static_cast<unsigned char>(letter));
+  return upper == 'N' ? KW_NON_UNIT : upper == 'U' ? KW_UNIT : -1;
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,6 +79,20 @@ void csyrk_(const char* uplo, const char* trans, const int* n, const int* k, con
 void cherk_(const char* uplo, const char* trans, const int* n, const int* k, const float* alpha,
             const kwComplex* a, const int* lda, const float* beta, kwComplex* c, const int* ldc) {
   update(kwCherk, "CHERK ", uplo, trans, n, k, alpha, a, lda, beta, c, ldc);
+}
+
+void ctrsm_(const char* side, const char* uplo, const char* transa, const char* diag, const int* m,
+            const int* n, const kwComplex* alpha, const kwComplex* a, const int* lda, kwComplex* b,
+            const int* ldb) {
+  static constexpr std::string_view names[] = {"side",  "uplo", "op",  "diag", "m",  "n",
+                                               "alpha", "a",    "lda", "b",    "ldb"};
+  library().count();
+  const ThereComplex there_a(a, to_side(*side) == KW_LEFT ? *m : *n, *lda), there_b(b, *n, *ldb);
+  const kwStatus_t status = kwCtrsm(library().handle(), KW_COL_MAJOR, to_side(*side),
+                                    to_uplo(*uplo), to_complex_op(*transa), to_diag(*diag), *m, *n,
+                                    alpha, there_a.elements(), *lda, there_b.written(), *ldb);
+  if (status == KW_STATUS_OK) there_b.bring_back(&b->re);
+  report(status, "CTRSM ", names);
 }
 
 }  // extern "C"

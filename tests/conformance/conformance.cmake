@@ -22,6 +22,6 @@ if(KW_XBLAT3C AND NOT KW_SANITIZE)
   add_test(NAME blas_conformance_complex COMMAND "${CMAKE_COMMAND}"
     "-DPROGRAM=${KW_XBLAT3C}" "-DADAPTER=$<TARGET_FILE:kw_cgemm_adapter>"
     "-DINPUT=${CMAKE_CURRENT_SOURCE_DIR}/conformance/cgemm.in" "-DWORK=${CMAKE_CURRENT_BINARY_DIR}/conformance-complex"
-    "-DROUTINES=CGEMM,CHERK,CSYRK" -DSUMMARY=cgemm.out
+    "-DROUTINES=CGEMM,CTRSM,CHERK,CSYRK" -DSUMMARY=cgemm.out
     -P "${CMAKE_CURRENT_SOURCE_DIR}/conformance/sgemm_test.cmake")
 endif()

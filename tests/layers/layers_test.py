@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OPERATIONS = {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}
+OPERATIONS = {"sgemm", "level3", "cgemm", "ctrsm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
 BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp", "workspace_parts.hpp"}
@@ -32,6 +32,8 @@ MAY_INCLUDE = {
     | {"sgemm/hopper/control.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
+    # A complex system is made of complex products, by the halves of a real one.
+    "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/halves.hpp"},
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.

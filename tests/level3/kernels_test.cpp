@@ -94,6 +94,35 @@ TEST(Level3Lines, AllFormsAndSizes) {
   }
 }
 
+// Few lines of many unknowns: chains of links of 32 over the blocks of a cluster, several links a
+// warp's block, the last one not whole; lines in one cluster and in two.
+TEST(TriangleSolve, ChainsOfFewLines) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  std::uint64_t number = 0;
+  for (const std::int64_t size : {33, 64, 301, 550}) {
+    for (const std::int64_t lines : {1, 2, 3, 5}) {
+      ++number;
+      const bool on_left = number % 2 == 0;
+      check::Level3Case c = check::level3_case(Routine::trsm, on_left ? size : lines,
+                                               on_left ? lines : size, size, on_left);
+      c.triangle = number % 4 < 2 ? Triangle::lower : Triangle::upper;
+      c.op_a = number % 3 == 0 ? Op::transpose : Op::none;
+      c.unit_diagonal = number % 5 == 0;
+      c.batch = size < 100 ? 2 : 1;
+      c.shared_a = number % 7 == 0 && c.batch > 1;
+      c.scalars_on_device = number % 3 == 1;
+      c.alpha = -1.5f;
+      c.lda_pad = c.ldc_pad = 3;
+      c.condition = number % 2 == 0 ? check::Condition::ill : check::Condition::graded;
+      c.seed = run_seed() + number;
+      const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+      EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    }
+  }
+}
+
 // What is left of a right-hand side is rounded with the unknown, and a quotient once: the residual
 // of each is that of two roundings, however many panels of 16 unknowns come before it.
 TEST(TriangleSolve, RoundsAnUnknownAndNotEachPanel) {

@@ -27,10 +27,12 @@ TEST(Cli, HelpEverywhereWithExamples) {
                               "accuracy",
                               "accuracy sgemm",
                               "accuracy strsm",
+                              "accuracy ctrsm",
                               "bench",
                               "bench sgemm",
                               "bench level3",
                               "bench cgemm",
+                              "bench ctrsm",
                               "bench reduce",
                               "bench rowwise",
                               "bench attention",
@@ -64,7 +66,8 @@ struct Misuse {
 TEST(Cli, WrongUsageIsToldAndExitsTwo) {
   const Misuse misuses[] = {
       {"frobnicate", "frobnicate"},
-      {"bench", "bench: name one of sgemm, level3, cgemm, reduce, rowwise, attention, scale_add"},
+      {"bench",
+       "bench: name one of sgemm, level3, cgemm, ctrsm, reduce, rowwise, attention, scale_add"},
       {"bench gemv", "gemv"},
       {"bench rowwise --op sum", "--op: \"sum\" is not one of softmax, log_softmax"},
       {"bench rowwise --dtype int8", "--dtype: \"int8\" is not one of float32, float16, bfloat16"},

@@ -6,7 +6,7 @@ from report_support import InFolder, document, sgemm_row
 
 from kernelwright_report import results
 
-OPS = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm")
+OPS = ("ssyrk", "ssyrkx", "ssyr2k", "ssymm", "strmm", "strsm", "ctrsm")
 
 
 class Level3(InFolder):
@@ -20,7 +20,7 @@ class Level3(InFolder):
         found = results.load(self.write(document([row for op in OPS for row in self.rows(op)])))
         self.assertEqual([result.op for result in found], list(OPS))
         n = 256
-        wanted = {"ssyrk": n * (n + 1) * n, "ssyr2k": 2 * n * (n + 1) * n, "ssymm": 2 * n**3, "strsm": n**3}
+        wanted = {"ssyrk": n * (n + 1) * n, "ssyr2k": 2 * n * (n + 1) * n, "ssymm": 2 * n**3, "strsm": n**3, "ctrsm": 4 * n**3}
         flops = {result.op: result.rows[0].shape.flops for result in found}
         self.assertEqual({op: flops[op] for op in wanted}, wanted)
 

@@ -45,7 +45,7 @@ compile_for() {
 }
 
 check_archs() { # check_archs [--quick]
-  local files=(src/{attention,cgemm,level3,reduce,rowwise,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=()
+  local files=(src/{attention,cgemm,ctrsm,level3,reduce,rowwise,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=()
   local ends_only=() here architecture bad=0
   [[ $# == 0 || $1 == --quick ]] || die "check-archs: unknown argument '$1'; there is --quick"
   if (($#)); then

@@ -120,6 +120,13 @@ KernelList<Cgemm> cgemm_choices() {
               "kernelwright_split", "the library's choice in fp32_split")};
 }
 
+KernelList<Ctrsm> ctrsm_choices() {
+  return {PlannedOnce<Ctrsm, &Backend::ctrsm, Math::fp32>::row(
+              "kernelwright", "the library's choice among its kernels"),
+          PlannedOnce<Ctrsm, &Backend::ctrsm, Math::fp32_split>::row(
+              "kernelwright_split", "the library's choice in fp32_split")};
+}
+
 KernelList<Attention> attention_choices() {
   return {PlannedOnce<Attention, &Backend::attention, Math::fp32>::row(
               "kernelwright", "the library's choice among its kernels"),

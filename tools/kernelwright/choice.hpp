@@ -5,6 +5,7 @@
 
 #include "attention/problem.hpp"
 #include "cgemm/problem.hpp"
+#include "ctrsm/problem.hpp"
 #include "kernel.hpp"
 #include "level3/problem.hpp"
 #include "rowwise/problem.hpp"
@@ -17,6 +18,7 @@ namespace kw {
 KernelList<Sgemm> sgemm_choices();
 KernelList<Level3> level3_choices();
 KernelList<Cgemm> cgemm_choices();
+KernelList<Ctrsm> ctrsm_choices();
 KernelList<Attention> attention_choices();
 KernelList<Rowwise> rowwise_choices();  // one arithmetic
 

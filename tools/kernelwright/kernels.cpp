@@ -10,6 +10,7 @@
 #include "attention/kernels.hpp"
 #include "cgemm/kernels.hpp"
 #include "choice.hpp"
+#include "ctrsm/kernels.hpp"
 #include "level3/kernels.hpp"
 #include "program.hpp"
 #include "reduce/kernels.hpp"
@@ -41,6 +42,7 @@ KernelList<ScaleAdd> production(const Backend& backend, const ScaleAdd&) {
 
 KernelList<Reduce> production(const Backend& backend, const Reduce&) { return backend.reduce(); }
 KernelList<Cgemm> production(const Backend& backend, const Cgemm&) { return backend.cgemm(); }
+KernelList<Ctrsm> production(const Backend& backend, const Ctrsm&) { return backend.ctrsm(); }
 KernelList<Rowwise> production(const Backend& backend, const Rowwise&) { return backend.rowwise(); }
 KernelList<Attention> production(const Backend& backend, const Attention&) {
   return backend.attention();
@@ -68,6 +70,7 @@ KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
 KernelList<Level3> rungs(DeviceKind, const Level3&) { return {}; }
 KernelList<ScaleAdd> rungs(DeviceKind, const ScaleAdd&) { return {}; }
 KernelList<Cgemm> rungs(DeviceKind, const Cgemm&) { return {}; }
+KernelList<Ctrsm> rungs(DeviceKind, const Ctrsm&) { return {}; }
 KernelList<Rowwise> rungs(DeviceKind, const Rowwise&) { return {}; }
 
 KernelList<Attention> rungs(DeviceKind kind, const Attention&) {
@@ -117,6 +120,10 @@ KernelList<Attention> choices(DeviceKind kind, const Attention&) {
   if (kind == DeviceKind::cpu) return {};
   return attention_choices();
 }
+KernelList<Ctrsm> choices(DeviceKind kind, const Ctrsm&) {
+  if (kind == DeviceKind::cpu) return {};
+  return ctrsm_choices();
+}
 KernelList<Cgemm> choices(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cpu) return {};
   return cgemm_choices();
@@ -137,6 +144,10 @@ KernelList<Rowwise> peers_of(DeviceKind, const Rowwise&) { return {}; }
 KernelList<Attention> peers_of(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> peers_of(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cuda) return peers::cgemm_cuda();
+  return {};
+}
+KernelList<Ctrsm> peers_of(DeviceKind kind, const Ctrsm&) {
+  if (kind == DeviceKind::cuda) return peers::ctrsm_cuda();
   return {};
 }
 KernelList<Reduce> peers_of(DeviceKind kind, const Reduce&) {
@@ -251,6 +262,7 @@ template KernelList<Level3> all_kernels(DeviceKind);
 template KernelList<ScaleAdd> all_kernels(DeviceKind);
 template KernelList<Reduce> all_kernels(DeviceKind);
 template KernelList<Cgemm> all_kernels(DeviceKind);
+template KernelList<Ctrsm> all_kernels(DeviceKind);
 template KernelList<Rowwise> all_kernels(DeviceKind);
 template KernelList<Attention> all_kernels(DeviceKind);
 template KernelList<Sgemm> select_kernels(const KernelList<Sgemm>&, const std::string&);
@@ -258,6 +270,7 @@ template KernelList<Level3> select_kernels(const KernelList<Level3>&, const std:
 template KernelList<ScaleAdd> select_kernels(const KernelList<ScaleAdd>&, const std::string&);
 template KernelList<Reduce> select_kernels(const KernelList<Reduce>&, const std::string&);
 template KernelList<Cgemm> select_kernels(const KernelList<Cgemm>&, const std::string&);
+template KernelList<Ctrsm> select_kernels(const KernelList<Ctrsm>&, const std::string&);
 template KernelList<Rowwise> select_kernels(const KernelList<Rowwise>&, const std::string&);
 template KernelList<Attention> select_kernels(const KernelList<Attention>&, const std::string&);
 

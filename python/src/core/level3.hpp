@@ -12,8 +12,9 @@ struct Level3 {
   Strided a, b, c;  // c is what is written
   bool upper = false, transpose = false, right = false, unit_diagonal = false;
   float alpha = 1, beta = 0;
-  // Complex64 throughout; then alpha and beta have imaginary parts, or, of a Hermitian c, none.
-  bool is_complex = false, hermitian = false;
+  // Complex64 throughout; then alpha and beta have imaginary parts, or, of a Hermitian c, none; and
+  // a triangle may be its conjugate transpose.
+  bool is_complex = false, hermitian = false, conjugate = false;
   float alpha_im = 0, beta_im = 0;
   kwMath_t math = KW_MATH_FP32;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/matrix.hpp"
 #include "module/functions.hpp"
 #include "module/matrices.hpp"
 
@@ -37,16 +38,18 @@ Level3 call_of(const Array& a, const Array& c, const Flags& flags, float alpha, 
   return call;
 }
 
-// A dense complex matrix by rows as one of floats.
+// A complex matrix as one of floats, in its own layout.
 Strided as_floats(const Strided& of) {
+  const int inner = expressed(of, "out").op == KW_OP_NONE ? 1 : 0;
   Strided floats = of;
-  floats.size[1] *= 2;
-  floats.stride[0] *= 2;
+  floats.size[inner] *= 2;
+  floats.stride[inner] = 1;
+  floats.stride[1 - inner] *= 2;
   return floats;
 }
 
-// What a Hermitian update reads: stored as its result is, since a conjugate without a transpose is
-// none of its operations. A copy by columns is one of the transpose by rows.
+// What a Hermitian update and a conjugate triangle read: stored as the result is, since a conjugate
+// without a transpose is none of its operations. A copy by columns is one of the transpose by rows.
 struct StoredAlike {
   Array array;
   Strided view;
@@ -126,13 +129,18 @@ struct Pair {
   Array a, b, c;
 };
 
-Pair pair_of(nb::handle a, nb::handle b, nb::handle out, bool right, nb::handle stream) {
+// Of float32, or with `may_be_complex` both of complex64.
+Pair pair_of(nb::handle a, nb::handle b, nb::handle out, bool right, nb::handle stream,
+             bool may_be_complex = false) {
   Pair pair;
   pair.asked = asked_stream(stream);
-  pair.a = matrix_of(a, "a", pair.asked);
+  const auto matrix = may_be_complex ? any_matrix_of : matrix_of;
+  pair.a = matrix(a, "a", pair.asked, nullptr);
   check_square(pair.a);
   pair.work = pair.asked ? pair.asked : pair.a.stream();
-  pair.b = matrix_of(b, "b", pair.work, &pair.a);
+  pair.b = matrix(b, "b", pair.work, &pair.a);
+  if (pair.a.is_complex64() != pair.b.is_complex64())
+    throw nb::type_error("a and b have elements of different types: convert one of them");
   const std::int64_t order = pair.a.view().size[0], meets = pair.b.view().size[right ? 1 : 0];
   if (order != meets) {
     refuse("a is of order ", order, " and b has ", meets, right ? " columns" : " rows",
@@ -170,9 +178,8 @@ nb::object symm(float alpha, nb::handle a, nb::handle b, float beta, nb::handle 
   return nb::borrow(pair.c.object());
 }
 
-nb::object triangular(bool solves, float alpha, nb::handle a, nb::handle b, nb::handle out,
-                      bool upper, bool transpose, bool right, bool unit_diagonal, nb::handle math,
-                      nb::handle stream) {
+nb::object trmm(float alpha, nb::handle a, nb::handle b, nb::handle out, bool upper, bool transpose,
+                bool right, bool unit_diagonal, nb::handle math, nb::handle stream) {
   const Pair pair = pair_of(a, b, out, right, stream);
   const Place place = place_of({&pair.a, &pair.b, &pair.c}, pair.asked);
   Level3 call = call_of(pair.a, pair.c, {upper, transpose, right, unit_diagonal}, alpha, math);
@@ -180,12 +187,42 @@ nb::object triangular(bool solves, float alpha, nb::handle a, nb::handle b, nb::
   {
     const nb::gil_scoped_release without_gil;
     Call context(place.ordinal, place.stream);
-    if (solves) {
-      if (call.b.data != call.c.data) scale_add(*context, 1, call.b, 0, call.c);
-      solve_triangular(*context, call);
-    } else {
-      multiply_triangular(*context, call);
-    }
+    multiply_triangular(*context, call);
+  }
+  return nb::borrow(pair.c.object());
+}
+
+nb::object trsm(nb::handle alpha_of, nb::handle a, nb::handle b, nb::handle out, bool upper,
+                bool transpose, bool conjugate, bool right, bool unit_diagonal, nb::handle math,
+                nb::handle stream) {
+  if (conjugate && !transpose)
+    refuse("conjugate is True, and transpose is not: a conjugate is solved transposed alone");
+  const std::complex<float> alpha = to_complex(alpha_of);
+  Pair pair = pair_of(a, b, out, right, stream, true);
+  const bool is_complex = pair.a.is_complex64();
+  if (!is_complex && alpha.imag() != 0)
+    throw nb::type_error(
+        "alpha is complex, but a is float32: pass a number without imaginary part");
+  std::optional<StoredAlike> alike;
+  if (is_complex && conjugate) {
+    alike.emplace(std::move(pair.a), pair.c);
+    pair.a = std::move(alike->array);
+  }
+  const Place place = place_of({&pair.a, &pair.b, &pair.c}, pair.asked);
+  Level3 call =
+      call_of(pair.a, pair.c, {upper, transpose, right, unit_diagonal}, alpha.real(), math);
+  if (alike) call.a = alike->view;
+  call.alpha_im = alpha.imag();
+  call.is_complex = is_complex;
+  call.conjugate = is_complex && conjugate;
+  call.b = pair.b.view();
+  {
+    const nb::gil_scoped_release without_gil;
+    Call context(place.ordinal, place.stream);
+    if (call.b.data != call.c.data)
+      scale_add(*context, 1, is_complex ? as_floats(call.b) : call.b, 0,
+                is_complex ? as_floats(call.c) : call.c);
+    solve_triangular(*context, call);
   }
   return nb::borrow(pair.c.object());
 }
@@ -202,8 +239,11 @@ void add_level3(nb::module_& module) {
   module.def("symm", symm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("beta"), nb::arg("out").none(), nb::arg("upper"), nb::arg("right"),
              nb::arg("math").none(), nb::arg("stream").none());
-  module.def("triangular", triangular, nb::arg("solves"), nb::arg("alpha"), nb::arg("a").none(),
-             nb::arg("b").none(), nb::arg("out").none(), nb::arg("upper"), nb::arg("transpose"),
+  module.def("trmm", trmm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
+             nb::arg("out").none(), nb::arg("upper"), nb::arg("transpose"), nb::arg("right"),
+             nb::arg("unit_diagonal"), nb::arg("math").none(), nb::arg("stream").none());
+  module.def("trsm", trsm, nb::arg("alpha"), nb::arg("a").none(), nb::arg("b").none(),
+             nb::arg("out").none(), nb::arg("upper"), nb::arg("transpose"), nb::arg("conjugate"),
              nb::arg("right"), nb::arg("unit_diagonal"), nb::arg("math").none(),
              nb::arg("stream").none());
 }

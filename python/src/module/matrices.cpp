@@ -20,8 +20,9 @@ Array matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
   return is_expressible(array.view()) ? std::move(array) : array.dense_copy();
 }
 
-Array any_matrix_of(nb::handle object, const char* name, std::optional<Stream> work) {
-  Array array = Array::of(object, name, work, false);
+Array any_matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
+                    const Array* beside) {
+  Array array = Array::of(object, name, work, false, beside);
   if (!array.is(KW_FLOAT32) && !array.is_complex64()) {
     throw nb::type_error(
         sentence(name, " must have elements of type float32 or complex64: convert it").c_str());

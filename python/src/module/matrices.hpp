@@ -10,7 +10,8 @@ Array matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
                 const Array* beside = nullptr);
 
 // The same of float32 or complex64.
-Array any_matrix_of(nb::handle object, const char* name, std::optional<Stream> work);
+Array any_matrix_of(nb::handle object, const char* name, std::optional<Stream> work,
+                    const Array* beside = nullptr);
 
 Strided sizes_of(std::int64_t rows, std::int64_t cols);
 

@@ -124,6 +124,7 @@ std::vector<Subject> subjects() {
 #define KW_SUBJECT_cgemm_strided(symbol, integer)
 #define KW_SUBJECT_csyrk(symbol, integer)
 #define KW_SUBJECT_cherk(symbol, integer)
+#define KW_SUBJECT_ctrsm(symbol, integer)
 #define KW_SUBJECT_lt_matmul(symbol, integer)
 #define KW_SUBJECT_destroy(symbol, integer)
   KW_CUBLAS_SYMBOLS(KW_SUBJECT)

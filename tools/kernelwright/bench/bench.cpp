@@ -19,6 +19,7 @@ namespace {
 // A problem's name in messages.
 std::string name_of(const check::SgemmCase& c) { return size_text(c); }
 std::string name_of(const check::Level3Case& c) { return size_text(c); }
+std::string name_of(const check::CtrsmCase& c) { return size_text(c); }
 std::string name_of(const check::ScaleAddCase& c) { return size_text(c); }
 std::string name_of(const check::RowwiseCase& c) {
   return fmt::format("{} {} {}", to_string(c.op), to_string(c.type), size_text(c));
@@ -299,6 +300,10 @@ std::vector<Row> Bench::run(const KernelList<Reduce>& kernels, const check::Redu
 
 std::vector<Row> Bench::run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c) {
   return run_any<Cgemm, check::CgemmTrial>(kernels, c);
+}
+
+std::vector<Row> Bench::run(const KernelList<Ctrsm>& kernels, const check::CtrsmCase& c) {
+  return run_any<Ctrsm, check::CtrsmTrial>(kernels, c);
 }
 
 std::vector<Row> Bench::run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c) {

@@ -17,6 +17,7 @@
 #include "bench/telemetry.hpp"
 #include "check/verify.hpp"
 #include "check/verify_cgemm.hpp"
+#include "check/verify_ctrsm.hpp"
 #include "check/verify_level3.hpp"
 
 namespace kw::bench {
@@ -45,6 +46,7 @@ class Bench {
   std::vector<Row> run(const KernelList<ScaleAdd>& kernels, const check::ScaleAddCase& c);
   std::vector<Row> run(const KernelList<Reduce>& kernels, const check::ReduceCase& c);
   std::vector<Row> run(const KernelList<Cgemm>& kernels, const check::CgemmCase& c);
+  std::vector<Row> run(const KernelList<Ctrsm>& kernels, const check::CtrsmCase& c);
   std::vector<Row> run(const KernelList<Rowwise>& kernels, const check::RowwiseCase& c);
   std::vector<Row> run(const KernelList<Attention>& kernels, const check::AttentionCase& c);
 

@@ -73,6 +73,12 @@ std::vector<Operand> operands(const Cgemm& p) {
           all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c, bytes)};
 }
 
+std::vector<Operand> operands(const Ctrsm& p) {
+  constexpr std::size_t bytes = sizeof(Complex);
+  return {all_entries(matrix(Op::none, p.a, p.k(), p.k(), p.lda), p.batch, p.stride_a, bytes),
+          all_entries(matrix(Op::none, p.c, p.m, p.n, p.ldc), p.batch, p.stride_c, bytes)};
+}
+
 // Of the arrays that a sweep's problem has: in place x is y.
 std::vector<Operand> operands(const Rowwise& p) {
   const std::size_t size = size_of(p.type);
@@ -119,6 +125,12 @@ Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set) {
   problem.a = sets.data<Complex>(set, 0);
   problem.b = sets.data<Complex>(set, 1);
   problem.c = sets.data<Complex>(set, 2);
+  return problem;
+}
+
+Ctrsm on_set(Ctrsm problem, const OperandSets& sets, std::int64_t set) {
+  problem.a = sets.data<Complex>(set, 0);
+  problem.c = sets.data<Complex>(set, 1);
   return problem;
 }
 
@@ -192,7 +204,22 @@ double roofline_us(const check::Level3Case& c) {
   return std::max({work(c) * 1e-6 / r.fp32_tflops, bytes * 1e-3 / gbs, r.launch_us});
 }
 
+double roofline_us(const check::CtrsmCase& c) {
+  const double of_a = 0.5 * static_cast<double>(c.k()) * static_cast<double>(c.k());
+  const double of_c = static_cast<double>(c.m) * static_cast<double>(c.n);
+  return reference_roofline.time_us(work(c), sizeof(Complex) * (of_a + of_c));
+}
+
 double work(const check::CgemmCase& c) { return 4 * work(static_cast<const check::SgemmCase&>(c)); }
+
+double work(const check::CtrsmCase& c) {
+  Ctrsm p;
+  p.on_left = c.on_left;
+  p.m = c.m;
+  p.n = c.n;
+  p.batch = c.batch;
+  return p.flops();
+}
 
 double work(const check::ScaleAddCase& c) {
   return 8.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols);
@@ -228,6 +255,13 @@ check::Level3Case probe(check::Level3Case c) {
 
 check::CgemmCase probe(check::CgemmCase c) {
   static_cast<check::SgemmCase&>(c) = probe(static_cast<const check::SgemmCase&>(c));
+  return c;
+}
+
+check::CtrsmCase probe(check::CtrsmCase c) {
+  constexpr std::int64_t edge = 160;
+  c.m = std::min(c.m, edge);
+  c.n = std::min(c.n, edge);
   return c;
 }
 
@@ -285,6 +319,14 @@ void fill_rates(Row& row, const Cgemm& p, const Ceilings& ceilings) {
   const double elements = m * k + k * n + (is_zero(p.beta) ? 1 : 2) * m * n;
   row.gflops = p.flops() * 1e-3 / row.time_us->median;
   row.gbs = gbs(8.0 * elements * static_cast<double>(p.batch), row);
+  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+}
+
+void fill_rates(Row& row, const Ctrsm& p, const Ceilings& ceilings) {
+  row.gflops = p.flops() * 1e-3 / row.time_us->median;
+  double bytes = 0;
+  for (const Operand& operand : operands(p)) bytes += static_cast<double>(operand.bytes);
+  row.gbs = gbs(bytes, row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 

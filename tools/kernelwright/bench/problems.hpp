@@ -9,6 +9,7 @@
 #include "check/rowwise/case.hpp"
 #include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
+#include "check/verify_ctrsm.hpp"
 #include "check/verify_level3.hpp"
 
 namespace kw::bench {
@@ -19,6 +20,7 @@ std::vector<Operand> operands(const Level3& problem);
 std::vector<Operand> operands(const ScaleAdd& problem);
 std::vector<Operand> operands(const Reduce& problem);
 std::vector<Operand> operands(const Cgemm& problem);
+std::vector<Operand> operands(const Ctrsm& problem);
 std::vector<Operand> operands(const Rowwise& problem);
 std::vector<Operand> operands(const Attention& problem);
 
@@ -28,6 +30,7 @@ Level3 on_set(Level3 problem, const OperandSets& sets, std::int64_t set);
 ScaleAdd on_set(ScaleAdd problem, const OperandSets& sets, std::int64_t set);
 Reduce on_set(Reduce problem, const OperandSets& sets, std::int64_t set);
 Cgemm on_set(Cgemm problem, const OperandSets& sets, std::int64_t set);
+Ctrsm on_set(Ctrsm problem, const OperandSets& sets, std::int64_t set);
 Rowwise on_set(Rowwise problem, const OperandSets& sets, std::int64_t set);
 Attention on_set(Attention problem, const OperandSets& sets, std::int64_t set);
 
@@ -37,6 +40,7 @@ double work(const check::Level3Case& c);
 double work(const check::ScaleAddCase& c);
 double work(const check::ReduceCase& c);
 double work(const check::CgemmCase& c);
+double work(const check::CtrsmCase& c);
 double work(const check::RowwiseCase& c);
 double work(const check::AttentionCase& c);
 
@@ -46,6 +50,7 @@ check::Level3Case probe(check::Level3Case c);
 check::ScaleAddCase probe(check::ScaleAddCase c);
 check::ReduceCase probe(check::ReduceCase c);
 check::CgemmCase probe(check::CgemmCase c);
+check::CtrsmCase probe(check::CtrsmCase c);
 check::RowwiseCase probe(check::RowwiseCase c);
 check::AttentionCase probe(check::AttentionCase c);
 
@@ -56,11 +61,14 @@ void fill_rates(Row& row, const Level3& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const ScaleAdd& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Reduce& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Cgemm& problem, const Ceilings& ceilings);
+void fill_rates(Row& row, const Ctrsm& problem, const Ceilings& ceilings);
 void fill_rates(Row& row, const Attention& problem, const Ceilings& ceilings);
 // As of a reduction; the limit is that of a copy, which reads and writes.
 void fill_rates(Row& row, const Rowwise& problem, const Ceilings& ceilings);
 
-// The least time of a call of level 3 by reference_roofline (roofline.hpp).
+// The least time of a call of level 3, or of a complex system, by reference_roofline
+// (roofline.hpp).
 double roofline_us(const check::Level3Case& c);
+double roofline_us(const check::CtrsmCase& c);
 
 }  // namespace kw::bench

@@ -72,6 +72,9 @@ std::string size_text(const check::SgemmCase& c) {
 std::string size_text(const check::Level3Case& c) {
   return fmt::format("{} {}x{}x{}{}", to_string(c.routine), c.m, c.n, c.k, batch_text(c.batch));
 }
+std::string size_text(const check::CtrsmCase& c) {
+  return fmt::format("ctrsm {}x{}{}", c.m, c.n, batch_text(c.batch));
+}
 std::string size_text(const check::ScaleAddCase& c) { return fmt::format("{}x{}", c.rows, c.cols); }
 
 std::string size_text(const check::ReduceCase& c) {
@@ -163,6 +166,25 @@ Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::Cge
   row.ldb = problem.ldb;
   row.alpha_im = c.alpha_im;
   row.beta_im = c.beta_im;
+  return row;
+}
+
+Row make_row(const Kernel<Ctrsm>& kernel, const Ctrsm& problem, const check::CtrsmCase& c,
+             const check::VerifyResult& result) {
+  Row row = common_row(kernel, c.input, result);
+  row.op = "ctrsm";
+  row.m = problem.m;
+  row.n = problem.n;
+  row.k = problem.k();
+  row.op_a = std::string(1, check::op_letter(problem.op_a, problem.conj_a));
+  row.lda = problem.lda;
+  row.ldc = problem.ldc;
+  row.batch = problem.batch;
+  row.alpha = c.alpha;
+  row.beta = 0;
+  row.alpha_im = c.alpha_im;
+  row.level3 = {problem.triangle == Triangle::lower ? "lower" : "upper",
+                problem.on_left ? "left" : "right", problem.unit_diagonal};
   return row;
 }
 

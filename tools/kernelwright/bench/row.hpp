@@ -16,6 +16,7 @@
 #include "check/verify.hpp"
 #include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
+#include "check/verify_ctrsm.hpp"
 #include "check/verify_level3.hpp"
 #include "kernel.hpp"
 
@@ -46,7 +47,7 @@ struct AttentionRow {
   std::string causal;  // none, from_start, from_end
 };
 
-// What level 3 adds.
+// What level 3 and ctrsm add.
 struct Level3Row {
   std::string uplo, side;  // side is empty where there is none
   bool unit_diagonal = false;
@@ -139,7 +140,7 @@ struct Row {
   std::optional<ReductionRow> reduction;      // of reduce alone
   std::optional<RowwiseRow> rowwise;          // of row-wise operations alone
   std::optional<AttentionRow> attention;      // of attention alone
-  std::optional<Level3Row> level3;            // of level 3 alone
+  std::optional<Level3Row> level3;            // of level 3 and ctrsm
   std::optional<SuiteRow> suite;              // of the accuracy suite alone
   std::optional<FuzzRow> fuzz;                // of accuracy --fuzz alone
   std::optional<SweepRow> sweep;              // of --sweep random and programs alone
@@ -152,7 +153,7 @@ struct Row {
   std::optional<std::string> op_a, op_b;
   std::int64_t lda = 0, batch = 1;
   float alpha = 1, beta = 0;               // of scale_add: scale and shift; of cgemm: real parts
-  std::optional<float> alpha_im, beta_im;  // of cgemm alone
+  std::optional<float> alpha_im, beta_im;  // of cgemm and ctrsm
   std::string math, input;
   std::optional<std::string> l2, timing;
   gpu::LaunchShape launch;
@@ -175,6 +176,7 @@ struct Row {
 // (misaligned by one element), "64x4096 rows", "4000000 one_to_32 segments".
 std::string size_text(const check::SgemmCase& c);
 std::string size_text(const check::Level3Case& c);
+std::string size_text(const check::CtrsmCase& c);
 std::string size_text(const check::ScaleAddCase& c);
 std::string size_text(const check::ReduceCase& c);
 std::string size_text(const check::RowwiseCase& c);
@@ -188,6 +190,8 @@ Row make_row(const Kernel<Level3>& kernel, const Level3& problem, const check::L
 Row make_row(const Kernel<ScaleAdd>& kernel, const ScaleAdd& problem, const check::ScaleAddCase& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<Cgemm>& kernel, const Cgemm& problem, const check::CgemmCase& c,
+             const check::VerifyResult& result);
+Row make_row(const Kernel<Ctrsm>& kernel, const Ctrsm& problem, const check::CtrsmCase& c,
              const check::VerifyResult& result);
 Row make_row(const Kernel<Reduce>& kernel, const Reduce& problem, const check::ReduceCase& c,
              const check::VerifyResult& result);

@@ -49,7 +49,7 @@ ordered_json error_json(const check::ErrorSummary& error) {
           {"bound", number_or_null(error.bound)}};
 }
 
-// What describes the problem of sgemm, cgemm and scale_add.
+// What describes the problem of sgemm, cgemm, level 3, ctrsm and scale_add.
 ordered_json product_json(const Row& row) {
   ordered_json json = {{"m", row.m},
                        {"n", row.n},

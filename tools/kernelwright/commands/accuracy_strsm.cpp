@@ -1,5 +1,6 @@
-// kernelwright accuracy strsm: kinds of triangles, sizes and sides; a row has the errors of all
-// forms of one (triangle, transpose, diagonal) and of all seeds, its ratios are those of the worst.
+// kernelwright accuracy strsm and ctrsm: kinds of triangles, sizes and sides; a row has the errors
+// of all forms of one (triangle, operation, diagonal) and of all seeds, its ratios are those of the
+// worst.
 #include "commands/accuracy_strsm.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 
 #include "bench/room.hpp"
 #include "bench/table.hpp"
+#include "check/verify_ctrsm.hpp"
 #include "check/verify_level3.hpp"
 #include "commands/session.hpp"
 #include "commands/validators.hpp"
@@ -73,29 +75,60 @@ struct StrsmErrors {
   }
 };
 
+// A system of each routine with a place's sizes, and the operations of its triangle.
+struct RealSystems {
+  using Problem = Level3;
+  using Case = check::Level3Case;
+  using Trial = check::Level3Trial;
+  static constexpr const char* routine = "strsm";
+
+  static std::vector<Case> with_operations(const StrsmPlace& place, std::int64_t lines) {
+    const std::int64_t size = place.unknowns;
+    const Case c = check::level3_case(Routine::trsm, place.on_left ? size : lines,
+                                      place.on_left ? lines : size, size, place.on_left);
+    std::vector<Case> cases(2, c);
+    cases[1].op_a = Op::transpose;
+    return cases;
+  }
+};
+struct ComplexSystems {
+  using Problem = Ctrsm;
+  using Case = check::CtrsmCase;
+  using Trial = check::CtrsmTrial;
+  static constexpr const char* routine = "ctrsm";
+
+  static std::vector<Case> with_operations(const StrsmPlace& place, std::int64_t lines) {
+    Case c;
+    c.on_left = place.on_left;
+    c.m = place.on_left ? place.unknowns : lines;
+    c.n = place.on_left ? lines : place.unknowns;
+    std::vector<Case> cases(3, c);
+    cases[1].op_a = cases[2].op_a = Op::transpose;
+    cases[2].conj_a = true;
+    return cases;
+  }
+};
+
 // Production kernels that solve, the library's choices, and the vendor's beside them.
-KernelList<Level3> strsm_kernels(const CommonOptions& options, DeviceKind kind) {
-  const KernelList<Level3> all = all_kernels<Level3>(kind);
-  KernelList<Level3> chosen = select_kernels(all, options.kernel);
+template <class Problem>
+KernelList<Problem> strsm_kernels(const CommonOptions& options, DeviceKind kind) {
+  const KernelList<Problem> all = all_kernels<Problem>(kind);
+  KernelList<Problem> chosen = select_kernels(all, options.kernel);
   std::erase_if(chosen, [](const auto& kernel) { return kernel.role == Role::peer; });
   std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
                [](const auto& kernel) { return kernel.role == Role::peer; });
   return chosen;
 }
 
-std::vector<check::Level3Case> strsm_forms(const StrsmPlace& place, std::int64_t lines, int seeds,
-                                           std::uint64_t seed) {
-  std::vector<check::Level3Case> forms;
+template <class Systems>
+std::vector<typename Systems::Case> strsm_forms(const StrsmPlace& place, std::int64_t lines,
+                                                int seeds, std::uint64_t seed) {
+  std::vector<typename Systems::Case> forms;
   for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
-    for (const Op op : {Op::none, Op::transpose}) {
+    for (typename Systems::Case c : Systems::with_operations(place, lines)) {
       for (const bool unit : {false, true}) {
         for (int i = 0; i < seeds; ++i) {
-          const std::int64_t size = place.unknowns;
-          check::Level3Case c =
-              check::level3_case(Routine::trsm, place.on_left ? size : lines,
-                                 place.on_left ? lines : size, size, place.on_left);
           c.triangle = triangle;
-          c.op_a = op;
           c.unit_diagonal = unit;
           c.condition = place.kind.condition;
           c.seed = seed + static_cast<std::uint64_t>(i);
@@ -108,13 +141,17 @@ std::vector<check::Level3Case> strsm_forms(const StrsmPlace& place, std::int64_t
 }
 
 // All kernels over all forms of a place.
+template <class Systems>
 class StrsmRun {
+  using Problem = typename Systems::Problem;
+  using Case = typename Systems::Case;
+
  public:
-  StrsmRun(const KernelList<Level3>& kernels, const StrsmPlace& place)
+  StrsmRun(const KernelList<Problem>& kernels, const StrsmPlace& place)
       : kernels_(kernels), place_(place), errors_(kernels.size()) {}
 
-  void add(check::Workbench& bench, const check::Level3Case& c) {
-    check::Level3Trial trial(bench, c);
+  void add(check::Workbench& bench, const Case& c) {
+    typename Systems::Trial trial(bench, c);
     case_ = c;
     problem_ = trial.problem();
     std::vector<check::ErrorSummary> errors(kernels_.size());
@@ -172,11 +209,11 @@ class StrsmRun {
     return row;
   }
 
-  const KernelList<Level3>& kernels_;
+  const KernelList<Problem>& kernels_;
   const StrsmPlace place_;
   std::vector<StrsmErrors> errors_;
-  check::Level3Case case_;
-  Level3 problem_;
+  Case case_;
+  Problem problem_;
   std::string peer_;  // its name; empty where there is none
 };
 
@@ -199,19 +236,21 @@ void print_strsm(const StrsmPlace& place, const std::vector<bench::Row>& rows) {
   flush_output();
 }
 
+template <class Systems>
 int run(const CommonOptions& options, const StrsmOptions& strsm, const std::string& command) {
   const std::unique_ptr<Runtime> runtime = open_device(options.device);
   const Device& device = runtime->device();
   const std::int64_t lines = strsm.lines != 0 ? strsm.lines : device.is_gpu() ? 512 : 33;
   const std::int64_t largest = strsm.largest != 0 ? strsm.largest : device.is_gpu() ? 2048 : 128;
-  const KernelList<Level3> kernels = strsm_kernels(options, device.kind);
+  const auto kernels = strsm_kernels<typename Systems::Problem>(options, device.kind);
   std::vector<StrsmPlace> places;
   for (const TriangleKind& kind : triangle_kinds)
     for (const std::int64_t size : triangle_sizes)
       for (const bool on_left : {true, false})
         if (size <= largest) places.push_back({kind, size, on_left});
   for (const StrsmPlace& place : places)
-    bench::require_room<check::Level3Trial>("--lines", strsm_forms(place, lines, 1, 1), device);
+    bench::require_room<typename Systems::Trial>("--lines",
+                                                 strsm_forms<Systems>(place, lines, 1, 1), device);
   Session session(options.json);
   check::Workbench workbench(*runtime);
   std::size_t failed = 0, count = 0;
@@ -222,8 +261,8 @@ int run(const CommonOptions& options, const StrsmOptions& strsm, const std::stri
                  to_string(device.kind), lines);
     session.progress().plan(std::vector<Estimate::Part>(places.size(), {0, 1}));
     for (const StrsmPlace& place : places) {
-      StrsmRun place_run(kernels, place);
-      for (const check::Level3Case& c : strsm_forms(place, lines, strsm.seeds, options.seed)) {
+      StrsmRun<Systems> place_run(kernels, place);
+      for (const auto& c : strsm_forms<Systems>(place, lines, strsm.seeds, options.seed)) {
         session.progress().show(describe(c));
         place_run.add(workbench, c);
       }
@@ -243,22 +282,24 @@ int run(const CommonOptions& options, const StrsmOptions& strsm, const std::stri
   return code;
 }
 
-}  // namespace
-
-void add_accuracy_strsm(CLI::App& accuracy, Invocation& invocation) {
-  CLI::App* command = accuracy.add_subcommand(
-      "strsm", "Residuals of triangular systems, beside the vendor's: the suite of strsm");
+template <class Systems>
+void add_systems(CLI::App& accuracy, Invocation& invocation, const char* idea,
+                 const std::string& what_is_judged) {
+  CLI::App* command = accuracy.add_subcommand(Systems::routine, idea);
   command->footer(
       "Triangles: random, far from singular; graded, whose rows fall and columns rise by 2^24;\n"
-      "ill, whose blocks of 32 have a condition of some 10^8. Each in both triangles, as they are\n"
-      "and transposed, with any and with a unit diagonal, on both sides. Errors are residuals\n"
+      "ill, whose blocks of 32 have a condition of some 10^8. Each in both triangles, in all\n"
+      "operations, with any and with a unit diagonal, on both sides. Errors are residuals\n"
       "|A X - B| in units of u = 2^-24 times |A| |X| + |B|, of all elements. A kernel fails (exit\n"
       "code 1) where its root mean square or its largest exceeds 1.2 times the vendor's in one of\n"
-      "those forms, or where one is larger than k + 4.\n"
+      "those forms, or where one is larger than " +
+      what_is_judged +
+      ".\n"
       "\n"
       "Examples:\n"
-      "  kernelwright accuracy strsm --device cpu\n"
-      "  kernelwright accuracy strsm --kernel 'triangle_solve*' --json strsm-accuracy.json");
+      "  kernelwright accuracy " +
+      Systems::routine + " --device cpu\n  kernelwright accuracy " + Systems::routine +
+      " --json systems.json");
   auto options = std::make_shared<CommonOptions>();
   auto strsm = std::make_shared<StrsmOptions>();
   options->add_device(*command);
@@ -275,8 +316,20 @@ void add_accuracy_strsm(CLI::App& accuracy, Invocation& invocation) {
   options->add_seed(*command);
   options->add_json(*command);
   command->callback([options, strsm, &invocation] {
-    invocation.exit_code = run(*options, *strsm, invocation.command);
+    invocation.exit_code = run<Systems>(*options, *strsm, invocation.command);
   });
+}
+
+}  // namespace
+
+void add_accuracy_strsm(CLI::App& accuracy, Invocation& invocation) {
+  add_systems<RealSystems>(
+      accuracy, invocation,
+      "Residuals of triangular systems, beside the vendor's: the suite of strsm", "k + 4");
+  add_systems<ComplexSystems>(
+      accuracy, invocation,
+      "Residuals of complex triangular systems, beside the vendor's: the suite of ctrsm",
+      "2 k + 8;\n|z| is |Re z| + |Im z|");
 }
 
 }  // namespace kw

@@ -11,7 +11,7 @@ class App;
 
 namespace kw {
 
-// `accuracy strsm`.
+// `accuracy strsm` and `accuracy ctrsm`.
 void add_accuracy_strsm(CLI::App& accuracy, Invocation& invocation);
 
 }  // namespace kw

@@ -143,6 +143,21 @@ void add_bench_cgemm(CLI::App& bench, Invocation& invocation) {
   add_timing_and_run(*command, options, invocation, bench_cgemm);
 }
 
+void add_ctrsm(CLI::App& bench, Invocation& invocation) {
+  CLI::App* command = bench.add_subcommand("ctrsm", "Complex triangular systems");
+  command->footer(
+      "Sizes count complex elements. Measures the library's choice in both arithmetics beside the\n"
+      "vendor's library.\n"
+      "\n"
+      "Examples:\n"
+      "  kernelwright bench ctrsm --json ctrsm.json\n"
+      "  kernelwright bench ctrsm --shape 8192,8192x1024 --side left,right --trans n,c\n"
+      "  kernelwright bench ctrsm --sweep random --seed 7 --count 60");
+  auto options = std::make_shared<BenchOptions>();
+  options->ctrsm.add_options(*command);
+  add_timing_and_run(*command, options, invocation, bench_ctrsm);
+}
+
 void add_scale_add(CLI::App& bench, Invocation& invocation) {
   CLI::App* command = bench.add_subcommand("scale_add", "B = scale A + shift, elementwise");
   command->footer(
@@ -267,6 +282,7 @@ void add_bench_command(CLI::App& app, Invocation& invocation) {
   add_bench_sgemm(*command, invocation);
   add_level3(*command, invocation);
   add_bench_cgemm(*command, invocation);
+  add_ctrsm(*command, invocation);
   add_reduce(*command, invocation);
   add_rowwise(*command, invocation);
   add_attention(*command, invocation);

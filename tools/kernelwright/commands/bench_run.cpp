@@ -103,6 +103,12 @@ Chosen<check::CgemmCase> chosen_cases(const BenchOptions& options, const Device&
   return {std::move(products.cases), std::move(products.labels), std::move(products.left_out)};
 }
 
+Chosen<check::CtrsmCase> chosen_cases(const BenchOptions& options, const Device& device,
+                                      const Ctrsm&) {
+  ChosenCtrsm chosen = chosen_ctrsm(options.ctrsm, device, options.parsed_input(), options.seed);
+  return {std::move(chosen.cases), std::move(chosen.labels), std::move(chosen.left_out)};
+}
+
 Chosen<check::ScaleAddCase> chosen_cases(const BenchOptions& options, const Device& device,
                                          const ScaleAdd& scale_add) {
   const std::vector<Shape> shapes = !options.shape.empty() ? parse_shapes(options.shape, 2, 1)
@@ -139,7 +145,9 @@ Chosen<check::AttentionCase> chosen_cases(const BenchOptions& options, const Dev
 template <class Problem>
 std::string asked_kernels(const BenchOptions& options, const Device& device) {
   if (!options.kernel.empty()) return options.kernel;
-  if (std::is_same_v<Problem, Level3> && device.kind != DeviceKind::cpu) return "kernelwright*";
+  constexpr bool is_called_whole =
+      std::is_same_v<Problem, Level3> || std::is_same_v<Problem, Ctrsm>;
+  if (is_called_whole && device.kind != DeviceKind::cpu) return "kernelwright*";
   if (std::is_same_v<Problem, Cgemm> && options.product.is_of_products() &&
       device.kind == DeviceKind::cpu)
     return "cpu_cgemm*";
@@ -231,7 +239,8 @@ int run(const BenchOptions& options, const std::string& command) {
   // What a sweep has beyond this device is left out; what was asked for by name is refused.
   const bool is_typed = !options.shape.empty() || !options.product.shape.empty() ||
                         !options.reduce.shape.empty() || !options.level3.shape.empty() ||
-                        !options.rowwise.shape.empty() || !options.attention.shape.empty();
+                        !options.ctrsm.shape.empty() || !options.rowwise.shape.empty() ||
+                        !options.attention.shape.empty();
   if (is_typed) bench::require_room<Trial>(options.size_arguments(), cases, device);
   Session session(options.json);
   mention_broken_tune_cache(device);
@@ -299,6 +308,9 @@ int bench_level3(const BenchOptions& options, const std::string& command) {
 }
 int bench_cgemm(const BenchOptions& options, const std::string& command) {
   return run<Cgemm, check::CgemmTrial>(options, command);
+}
+int bench_ctrsm(const BenchOptions& options, const std::string& command) {
+  return run<Ctrsm, check::CtrsmTrial>(options, command);
 }
 int bench_scale_add(const BenchOptions& options, const std::string& command) {
   return run<ScaleAdd, check::ScaleAddTrial>(options, command);

@@ -5,6 +5,7 @@
 
 #include "commands/attention_options.hpp"
 #include "commands/commands.hpp"
+#include "commands/ctrsm_options.hpp"
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
@@ -19,6 +20,7 @@ struct BenchOptions : CommonOptions {
   float scale = 1.25f, shift = -0.5f;  // of scale_add
   ReduceChoice reduce;                 // of reduce
   Level3Choice level3;                 // of level3
+  CtrsmChoice ctrsm;                   // of ctrsm
   RowwiseChoice rowwise;               // of rowwise
   AttentionChoice attention;           // of attention
   std::string timing = "auto";
@@ -43,6 +45,7 @@ void add_timing_with_enqueue(CLI::App& to, BenchOptions& options);
 int bench_sgemm(const BenchOptions& options, const std::string& command);
 int bench_level3(const BenchOptions& options, const std::string& command);
 int bench_cgemm(const BenchOptions& options, const std::string& command);
+int bench_ctrsm(const BenchOptions& options, const std::string& command);
 int bench_scale_add(const BenchOptions& options, const std::string& command);
 int bench_reduce(const BenchOptions& options, const std::string& command);
 int bench_rowwise(const BenchOptions& options, const std::string& command);

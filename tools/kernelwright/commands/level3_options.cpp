@@ -6,6 +6,7 @@
 
 #include "bench/problems.hpp"
 #include "bench/roofline.hpp"
+#include "commands/parse_words.hpp"
 #include "shapes.hpp"
 #include "sweeps/draws.hpp"
 #include "sweeps/random_products.hpp"
@@ -93,23 +94,6 @@ ChosenLevel3 at_random(const Level3Choice& choice, const Device& device, check::
     label.third = bench::to_string(third);
   }
   return chosen;
-}
-
-template <class T>
-std::vector<T> parse_words(const char* option, const std::string& text,
-                           const std::vector<std::pair<std::string, T>>& known) {
-  std::vector<T> found;
-  for (const std::string& word : split(text, ',')) {
-    const auto it = std::find_if(known.begin(), known.end(),
-                                 [&](const auto& entry) { return entry.first == word; });
-    if (it == known.end()) {
-      std::string names;
-      for (const auto& entry : known) names += (names.empty() ? "" : ", ") + entry.first;
-      throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, word, names));
-    }
-    found.push_back(it->second);
-  }
-  return found;
 }
 
 }  // namespace

@@ -54,14 +54,16 @@ void add_list_command(CLI::App& app, Invocation&) {
   command->footer("Examples:\n  kernelwright list\n  kernelwright list reduce");
   auto op = std::make_shared<std::string>();
   command
-      ->add_option("op", *op,
-                   "sgemm, level3, cgemm, reduce, rowwise, scale_add or attention (default: all)")
+      ->add_option(
+          "op", *op,
+          "sgemm, level3, cgemm, ctrsm, reduce, rowwise, scale_add or attention (default: all)")
       ->check(CLI::IsMember(
-          {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}));
+          {"sgemm", "level3", "cgemm", "ctrsm", "reduce", "rowwise", "scale_add", "attention"}));
   command->callback([op] {
     if (op->empty() || *op == "sgemm") print_list<Sgemm>("sgemm");
     if (op->empty() || *op == "level3") print_list<Level3>("level3");
     if (op->empty() || *op == "cgemm") print_list<Cgemm>("cgemm");
+    if (op->empty() || *op == "ctrsm") print_list<Ctrsm>("ctrsm");
     if (op->empty() || *op == "reduce") print_list<Reduce>("reduce");
     if (op->empty() || *op == "rowwise") print_list<Rowwise>("rowwise");
     if (op->empty() || *op == "scale_add") print_list<ScaleAdd>("scale_add");

@@ -233,6 +233,10 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
       all_verified &= verify_op<check::CgemmTrial, Cgemm>(
           workbench, options, cgemm_cases(options, input_given), "cgemm", session);
     }
+    if (is_meant("ctrsm")) {
+      all_verified &= verify_op<check::CtrsmTrial, Ctrsm>(
+          workbench, options, ctrsm_cases(options, input_given), "ctrsm", session);
+    }
     if (is_meant("reduce")) {
       all_verified &= verify_op<check::ReduceTrial, Reduce>(
           workbench, options, reduce_cases(options, input_given), "reduce", session);
@@ -284,17 +288,16 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<VerifyOptions>();
   command
       ->add_option("op", options->op,
-                   "sgemm, level3, cgemm, reduce, rowwise, scale_add or attention")
+                   "sgemm, level3, cgemm, ctrsm, reduce, rowwise, scale_add or attention")
       ->check(CLI::IsMember(
-          {"sgemm", "level3", "cgemm", "reduce", "rowwise", "scale_add", "attention"}));
+          {"sgemm", "level3", "cgemm", "ctrsm", "reduce", "rowwise", "scale_add", "attention"}));
   CLI::Option* kernel = options->add_kernel(*command);
-  CLI::Option* shape =
-      command
-          ->add_option(
-              "--shape", options->shape,
-              "MxNxK,...; of reduce N or ROWSxCOLS,...; of rowwise and scale_add ROWSxCOLS,...")
-          ->type_name("LIST")
-          ->check(not_empty());
+  CLI::Option* shape = command
+                           ->add_option("--shape", options->shape,
+                                        "MxNxK,...; of reduce N or ROWSxCOLS,...; of ctrsm, "
+                                        "rowwise and scale_add ROWSxCOLS,...")
+                           ->type_name("LIST")
+                           ->check(not_empty());
   CLI::Option* sweep = command
                            ->add_option("--sweep", options->product.sweep,
                                         "Of sgemm: random or programs, as bench sgemm has them")

@@ -89,6 +89,17 @@ std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool inp
   return cases;
 }
 
+std::vector<check::CtrsmCase> ctrsm_cases(const CommonOptions& options, bool input_given) {
+  if (!options.shape.empty()) {
+    return cases_of<check::CtrsmCase>(options, 2, [&](const Shape& s, check::Input input) {
+      return check::ctrsm_cases_of_shape(s.m, s.n, input, options.seed);
+    });
+  }
+  std::vector<check::CtrsmCase> cases = check::ctrsm_edge_cases(options.seed);
+  if (input_given) set_input(cases, options.parsed_input());
+  return cases;
+}
+
 // Operations and types choose among the edge cases, or multiply the shapes.
 std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given) {
   const std::vector<ReduceOp> ops = parse_reduce_ops(options.reduce_op);

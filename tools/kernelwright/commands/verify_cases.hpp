@@ -9,6 +9,7 @@
 
 #include "check/cases.hpp"
 #include "check/verify_cgemm.hpp"
+#include "check/verify_ctrsm.hpp"
 #include "commands/commands.hpp"
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
@@ -34,6 +35,7 @@ std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool inp
 std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, bool input_given);
 std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool input_given);
 std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given);
+std::vector<check::CtrsmCase> ctrsm_cases(const CommonOptions& options, bool input_given);
 std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given);
 
 }  // namespace kw

@@ -1,0 +1,60 @@
+// What the kernels that solve complex systems by substitution share. Elements are pairs of floats.
+#pragma once
+
+#include "cgemm/problem.hpp"
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET {
+
+__device__ __forceinline__ void add_product(float2& sum, const float2& x, const float2& y) {
+  sum.x = fmaf(x.x, y.x, sum.x);
+  sum.y = fmaf(x.x, y.y, sum.y);
+  sum.x = fmaf(-x.y, y.y, sum.x);
+  sum.y = fmaf(x.y, y.x, sum.y);
+}
+
+// left - taken = right - sum: what is left of a right-hand side, unrounded. So it is rounded with
+// the unknown, once, and not with every part of the sum. Of infinities `taken` is no number.
+__device__ __forceinline__ void subtract(float right, float sum, float& left, float& taken) {
+  left = right - sum;
+  const float back = left - right;
+  taken = (left - back) - right + (sum + back);
+}
+
+// A reciprocal as the sum of two numbers, made in double, in which no square of a float overflows
+// or vanishes.
+struct ComplexReciprocal {
+  float2 near, rest;
+
+  __device__ __forceinline__ explicit ComplexReciprocal(const Complex& d) {
+    const double size = double{d.re} * d.re + double{d.im} * d.im;
+    const double re = d.re / size, im = -d.im / size;
+    near = make_float2(static_cast<float>(re), static_cast<float>(im));
+    rest = make_float2(static_cast<float>(re - near.x), static_cast<float>(im - near.y));
+  }
+};
+
+__device__ __forceinline__ float2 quotient(const float2& z, const float2& near,
+                                           const float2& rest) {
+  float2 x = make_float2(0, 0);
+  add_product(x, z, rest);
+  add_product(x, z, near);
+  return x;
+}
+
+// An unknown's right-hand side less what the others take: `sum`, and last what the unknown before
+// does, which where unknowns grow is the largest. Where that `rounds_once`, the sum's own rounding
+// is not the result's; of infinite elements the result is then no number.
+template <bool rounds_once>
+__device__ __forceinline__ float2 all_taken(const float2& left, const float2& sum, const float2& a,
+                                            const float2& before) {
+  float2 near = make_float2(left.x - sum.x, left.y - sum.y), last = make_float2(0, 0);
+  if constexpr (rounds_once) {
+    subtract(left.x, sum.x, near.x, last.x);
+    subtract(left.y, sum.y, near.y, last.y);
+  }
+  add_product(last, a, before);
+  return make_float2(near.x - last.x, near.y - last.y);
+}
+
+}  // namespace KW_TARGET
