@@ -23,6 +23,14 @@ constexpr int a_pack_of = pack_bytes / static_cast<int>(sizeof(T));
 template <class T>
 constexpr int most_edges_of = 2 * (a_pack_of<T> - 1);
 
+template <class T>
+__device__ __forceinline__ std::uint32_t bits_of_element(const T* x) {
+  if constexpr (sizeof(T) == 4)
+    return std::bit_cast<std::uint32_t>(*x);
+  else
+    return x->bits;
+}
+
 // Where a row's packs and edges are.
 struct RowCut {
   int head;   // elements before the first pack
@@ -53,21 +61,20 @@ __device__ __forceinline__ void unpack(const uint4& raw, float, float* v) {
   v[2] = std::bit_cast<float>(raw.z);
   v[3] = std::bit_cast<float>(raw.w);
 }
-__device__ __forceinline__ void unpack(const uint4& raw, bfloat16, float* v) {
-  const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    v[2 * i] = std::bit_cast<float>(words[i] << 16);
-    v[2 * i + 1] = std::bit_cast<float>(words[i] & 0xFFFF0000u);
-  }
+__device__ __forceinline__ void unpack_pair(std::uint32_t word, bfloat16, float* v) {
+  v[0] = std::bit_cast<float>(word << 16);
+  v[1] = std::bit_cast<float>(word & 0xFFFF0000u);
 }
-__device__ __forceinline__ void unpack(const uint4& raw, float16, float* v) {
-  const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    v[2 * i] = to_value(float16{static_cast<std::uint16_t>(words[i])});
-    v[2 * i + 1] = to_value(float16{static_cast<std::uint16_t>(words[i] >> 16)});
-  }
+__device__ __forceinline__ void unpack_pair(std::uint32_t word, float16, float* v) {
+  v[0] = to_value(float16{static_cast<std::uint16_t>(word)});
+  v[1] = to_value(float16{static_cast<std::uint16_t>(word >> 16)});
+}
+template <class T>
+__device__ __forceinline__ void unpack(const uint4& raw, T, float* v) {
+  unpack_pair(raw.x, T{}, v);
+  unpack_pair(raw.y, T{}, v + 2);
+  unpack_pair(raw.z, T{}, v + 4);
+  unpack_pair(raw.w, T{}, v + 6);
 }
 
 template <class T>

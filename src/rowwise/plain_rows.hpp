@@ -17,6 +17,7 @@
 #pragma once
 
 #include "device/overlap.hpp"
+#include "rowwise/packed_rows.hpp"
 #include "rowwise/plain_totals.hpp"
 #include "rowwise/plain_values.hpp"
 #include "rowwise/planes.hpp"
@@ -149,7 +150,7 @@ __device__ __forceinline__ void compute_plain(const Rowwise& p,
     if (!scales) return;
     const PlainPart& part = values.part;
     planes.template scale<Values::packs, lanes>(
-        values.cut.head, part.warp_first + part.lane - planes.first / a_pack_of<T>,
+        values.cut.head, part.warp_first + values.place - planes.first / a_pack_of<T>,
         [&](int k) { return values.has(k); }, values.v);
     if (!part.has_edges) return;
 #pragma unroll
@@ -170,7 +171,11 @@ __device__ __forceinline__ void ask_for_end(const Rowwise& p, const PlainLaunch&
 
 // Rows of one team from `row` on, launch.step apart, before `end`: lanes of a warp go on together,
 // so some of the `turns` may have none.
-template <bool softmax, class T, int lanes, class Planes, class Team>
+// A softmax of few 16-bit elements has its exponentials in registers.
+template <bool softmax, class T, int packs>
+constexpr bool is_packed = sizeof(T) == 2 && (!softmax || packs > plain_packs<T>);
+
+template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
 __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
                                                    int row, int end, int turns,
                                                    const PlainPart& part, const Planes& planes,
@@ -181,7 +186,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
     else
       return planes.cut;
   };
-  PlainLoads<softmax, T, lanes> loads;
+  PlainLoads<softmax, T, lanes, packs> loads;
   const auto load = [&](int next) {
     if constexpr (Team::is_alone) {
       if (launch.gaps && part.lane < 2 && next < end) ask_for_end(p, launch, next, part.lane == 1);
@@ -200,10 +205,16 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn, row += launch.step) {
-    PlainValues<softmax, T, lanes> values(loads, part);
-    load(row + launch.step);
-    compute_plain(p, values, planes, scales, count_inverse, team);
-    values.store(p, launch, row);
+    if constexpr (is_packed<softmax, T, packs>) {
+      PackedValues<softmax, T, lanes, packs> values(loads, part);
+      load(row + launch.step);
+      compute_packed(p, launch, row, values, planes, scales, count_inverse, team);
+    } else {
+      PlainValues<softmax, T, lanes> values(loads, part);
+      load(row + launch.step);
+      compute_plain(p, values, planes, scales, count_inverse, team);
+      values.store(p, launch, row);
+    }
   }
 }
 
@@ -235,29 +246,32 @@ struct BlockRows {
     end = min(launch.rows, first + rows * launch.alike);
     cut = cut_of_row<T>(p, launch, first);
   }
-  template <int lanes, class Team>
+  template <int lanes, int packs, class Team>
   __device__ __forceinline__ void compute(const Rowwise& p, const PlainLaunch& launch, int team_row,
                                           const PlainPart& part, Team& team) const {
-    compute_plain_rows<softmax, T, lanes>(p, launch, first + team_row * launch.alike, end, turns,
-                                          part, AlikePlanes<T>(0, launch.plane_packs, 0, cut),
-                                          team);
+    compute_plain_rows<softmax, T, lanes, packs>(
+        p, launch, first + team_row * launch.alike, end, turns, part,
+        AlikePlanes<T>(0, launch.plane_packs, 0, cut), team);
   }
 };
 
-// A row is some lanes' of a warp, or a warp's.
-template <bool softmax, class T, int lanes>
-__global__ void __launch_bounds__(plain_threads, 2)
+// A row is some lanes' of a warp, or a warp's. Of as many blocks elsewhere than on Hopper registers
+// would spill, as of two below.
+template <bool softmax, class T, int lanes, int packs>
+__global__ void __launch_bounds__(plain_lane_threads,
+                                  plain_lane_blocks<softmax, T, packs> - (has_copy_engine ? 0 : 1))
     plain_rows_of_lanes(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   const auto thread = static_cast<int>(threadIdx.x);
   AloneTeam team;
-  BlockRows<softmax, T>(p, launch).template compute<lanes>(
-      p, launch, thread / lanes, {0, lanes * plain_packs<T>, thread % lanes, true}, team);
+  BlockRows<softmax, T>(p, launch).template compute<lanes, packs>(
+      p, launch, thread / lanes,
+      {0, lanes * packs, thread % lanes, true, !softmax || sizeof(T) == 4}, team);
 }
 
 // A row is some warps' of a block. Of two blocks elsewhere than on Hopper registers would spill.
 template <bool softmax, class T>
-__global__ void __launch_bounds__(plain_threads, has_copy_engine ? 2 : 1)
+__global__ void __launch_bounds__(plain_threads<T>, has_copy_engine ? 2 : 1)
     plain_rows_of_warps(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   __shared__ FoundInBlock memory;
@@ -265,14 +279,14 @@ __global__ void __launch_bounds__(plain_threads, has_copy_engine ? 2 : 1)
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int which = warp / launch.warps, of_row = warp % launch.warps;
   WarpsTeam team = {&memory, &launch, warp - of_row};
-  BlockRows<softmax, T>(p, launch).template compute<warp_lanes>(
+  BlockRows<softmax, T>(p, launch).template compute<warp_lanes, plain_block_packs<T>>(
       p, launch, which, {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0}, team);
 }
 
 // A row is all warps' of a cluster. `alike`: those of one cluster begin alike past a boundary,
 // which holds of no more clusters than a multiple of the ways in which rows begin.
 template <bool softmax, class T, bool alike>
-__global__ void __launch_bounds__(softmax ? plain_sm_threads : plain_cluster_threads, 1)
+__global__ void __launch_bounds__(plain_cluster_threads<softmax, T>, 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine) {
@@ -288,7 +302,7 @@ __global__ void __launch_bounds__(softmax ? plain_sm_threads : plain_cluster_thr
     const int place = rank * launch.warps + warp, row = cluster_index();
     ClusterWarpsTeam team = {&memory, &launch, place};
     const auto compute = [&](const auto& planes) {
-      compute_plain_rows<softmax, T, warp_lanes>(
+      compute_plain_rows<softmax, T, warp_lanes, plain_most_packs<T>>(
           p, launch, row, launch.rows, (launch.rows - row + launch.step - 1) / launch.step,
           {place * launch.part_packs, launch.part_packs, lane, place == 0}, planes, team);
     };

@@ -11,6 +11,21 @@ namespace KW_TARGET::rowwise {
 // Packs of a thread.
 template <class T>
 constexpr int plain_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_packs_of_2;
+template <class T>
+constexpr int plain_most_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_most_packs_of_2;
+template <class T>
+constexpr int plain_block_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_block_packs_of_2;
+// Blocks of a multiprocessor whose rows are lanes': norms of few packs want fewer registers.
+template <bool softmax, class T, int packs>
+constexpr int plain_lane_blocks = sizeof(T) == 2 && !softmax && packs == plain_packs<T>
+                                      ? 7
+                                      : plain_sm_threads<packs> / plain_lane_threads;
+template <class T>
+constexpr int plain_threads = sizeof(T) == 4 ? plain_threads_of_4 : plain_threads_of_2;
+template <bool softmax, class T>
+constexpr int plain_cluster_threads = sizeof(T) == 2 ? plain_cluster_threads_of_2
+                                      : softmax      ? plain_sm_threads<plain_packs_of_4>
+                                                     : plain_cluster_threads_of_4;
 // Edges of a thread, where so many lanes have a row or the first part of one.
 template <class T>
 constexpr int plain_edges(int lanes) {
@@ -24,12 +39,17 @@ struct PlainPart {
   int most;        // packs of that part
   int lane;
   bool has_edges;
+  bool shifts = false;  // so that lanes' packs are whole sectors of memory
 };
 
+__device__ __forceinline__ bool is_within(int place, int count) {
+  return static_cast<unsigned>(place) < static_cast<unsigned>(max(count, 0));
+}
+
 // What is loaded of one row, long before it is used.
-template <bool softmax, class T, int lanes>
+template <bool softmax, class T, int lanes, int packs>
 struct PlainLoads {
-  static constexpr int packs = plain_packs<T>, edges = plain_edges<T>(lanes);
+  static constexpr int edges = plain_edges<T>(lanes);
   // What is absent: -infinity to a softmax, else 0.
   static constexpr std::uint32_t nothing = !softmax                     ? 0u
                                            : sizeof(T) == 4             ? 0xFF800000u
@@ -37,6 +57,7 @@ struct PlainLoads {
                                                                         : 0xFF80FF80u;
   bool exists;  // a row that is not past the last one
   RowCut cut;
+  int place;  // of the thread's first pack, from the warp's first one on; may be below
   uint4 raw[packs];
   std::uint32_t edge[edges];
 
@@ -50,12 +71,14 @@ struct PlainLoads {
     exists = row < end;
     cut = cut_of(x);
     const int left = packs_of(part);
+    place = part.lane;
+    if (part.shifts) place -= second_of_sector(p, launch, row);
     const auto* const from =
-        reinterpret_cast<const uint4*>(x + cut.head) + (part.warp_first + part.lane);
+        reinterpret_cast<const uint4*>(x + cut.head) + (part.warp_first + place);
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       raw[k] = make_uint4(nothing, nothing, nothing, nothing);
-      if (part.lane + k * lanes < left) raw[k] = from[k * lanes];
+      if (is_within(place + k * lanes, left)) raw[k] = from[k * lanes];
     }
 #pragma unroll
     for (int k = 0; k < edges; ++k) {
@@ -72,28 +95,35 @@ struct PlainLoads {
   }
 
  private:
-  static __device__ __forceinline__ std::uint32_t bits_of_element(const T* x) {
-    if constexpr (sizeof(T) == 4)
-      return std::bit_cast<std::uint32_t>(*x);
-    else
-      return x->bits;
+  // 1 where the first pack of y's row is a sector's second half.
+  __device__ __forceinline__ int second_of_sector(const Rowwise& p, const PlainLaunch& launch,
+                                                  int row) const {
+    const unsigned y = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(p.y)) +
+                       static_cast<unsigned>(row) * launch.ldy;
+    return static_cast<int>((y + static_cast<unsigned>(cut.head) * sizeof(T)) / pack_bytes % 2);
   }
 };
 
 // The same as values.
 template <bool softmax, class T, int lanes>
 struct PlainValues {
-  using Loads = PlainLoads<softmax, T, lanes>;
-  static constexpr int a_pack = a_pack_of<T>, packs = Loads::packs, edges = Loads::edges;
+  static constexpr int packs = plain_packs<T>;
+  using Loads = PlainLoads<softmax, T, lanes, packs>;
+  static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
   float v[packs * a_pack];
   float edge[edges];
   bool exists;
   RowCut cut;
   PlainPart part;
+  int place;
   int left;  // packs of the warp
 
   __device__ __forceinline__ PlainValues(const Loads& loads, const PlainPart& part_)
-      : exists(loads.exists), cut(loads.cut), part(part_), left(loads.packs_of(part)) {
+      : exists(loads.exists),
+        cut(loads.cut),
+        part(part_),
+        place(loads.place),
+        left(loads.packs_of(part)) {
 #pragma unroll
     for (int k = 0; k < packs; ++k) unpack(loads.raw[k], T{}, v + k * a_pack);
 #pragma unroll
@@ -113,8 +143,10 @@ struct PlainValues {
     for (float& value : edge) body(value);
   }
   // Of the thread, and of any lane: what no lane has is passed over.
-  __device__ __forceinline__ bool has(int k) const { return part.lane + k * lanes < left; }
-  __device__ __forceinline__ bool any_has(int k) const { return k == 0 || k * lanes < left; }
+  __device__ __forceinline__ bool has(int k) const { return is_within(place + k * lanes, left); }
+  __device__ __forceinline__ bool any_has(int k) const {
+    return k == 0 || k * lanes < left + shift();
+  }
   __device__ __forceinline__ bool has_edge(int k) const {
     return exists && part.has_edges && part.lane + k * lanes < cut.edges;
   }
@@ -137,7 +169,7 @@ struct PlainValues {
   }
   // Those of which mean_of_first is.
   __device__ __forceinline__ int count_of_first() const {
-    return count_of(lanes) * 4 + edge_count();
+    return count_of(lanes - shift()) * 4 + edge_count();
   }
   __device__ __forceinline__ float sum_of_first() const {
     float sum = (v[0] + v[1]) + (v[2] + v[3]);
@@ -151,7 +183,7 @@ struct PlainValues {
                                         int row) const {
     auto* const y = reinterpret_cast<T*>(static_cast<char*>(p.y) +
                                          std::uint64_t{static_cast<unsigned>(row)} * launch.ldy);
-    auto* const to = reinterpret_cast<uint4*>(y + cut.head) + part.warp_first + part.lane;
+    auto* const to = reinterpret_cast<uint4*>(y + cut.head) + part.warp_first + place;
 #pragma unroll
     for (int k = 0; k < packs; ++k)
       if (has(k)) to[k * lanes] = packed_as<T>(v + k * a_pack);
@@ -162,6 +194,7 @@ struct PlainValues {
   }
 
  private:
+  __device__ __forceinline__ int shift() const { return part.lane - place; }
   __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
   __device__ __forceinline__ int count_of(int most) const { return max(min(left, most), 0); }
 };

@@ -2,12 +2,13 @@
 //
 // Planes      Column c is in plane c mod a pack, so that lanes with neighbouring packs, wherever a
 //             row begins, read neighbours.
-// Alike       Where a block's rows all begin alike past a boundary, two columns of a pack are one
-//             access: units of them are the planes, and nobody looks where a row begins.
+// Alike       Where a block's rows all begin alike past a boundary, several columns of a pack are
+//             one access: units of them are the planes, and nobody looks where a row begins.
 // Edges       Before the planes are those of the row's elements outside of packs, or of its first
 //             and its last columns, a pack of each.
 #pragma once
 
+#include "device/async_copy.hpp"
 #include "rowwise/packs.hpp"
 
 namespace KW_TARGET::rowwise {
@@ -125,14 +126,15 @@ struct Planes {
   }
 };
 
-// The same for rows that all begin alike past a boundary, as a thread's packs lie: two columns'
-// pairs are an access. Before them are those of the edges.
+// The same for rows that all begin alike past a boundary: packs of gamma as the rows have them, and
+// behind them those of beta, of their own type. Before them are those of the edges.
 template <class T>
 struct AlikePlanes {
   static constexpr bool is_alike = true;
-  static constexpr int a_pack = a_pack_of<T>, units = a_pack / 2;
+  static constexpr int a_pack = a_pack_of<T>;
+  static constexpr int edges_bytes = 2 * a_pack * static_cast<int>(sizeof(float2));
   int begin;   // within the block's dynamic shared memory, in bytes as the pitch
-  int pitch;   // of a unit of each pack
+  int pitch;   // from gamma's packs to beta's
   int first;   // column, counted from the row's first pack on; a multiple of a pack
   RowCut cut;  // of each row
 
@@ -140,20 +142,22 @@ struct AlikePlanes {
       : begin(begin_), pitch(packs * pack_bytes), first(first_), cut(cut_) {}
 
   static constexpr KW_HOST_DEVICE std::size_t bytes(int packs) {
-    return static_cast<std::size_t>(packs) * a_pack * sizeof(float2) + edges_bytes;
+    return static_cast<std::size_t>(packs) * 2 * pack_bytes + edges_bytes;
   }
 
   // Of so many packs, by so many threads.
   __device__ __forceinline__ void fill(const Rowwise& p, int packs, int thread, int threads) const {
     const int own = min(packs, cut.packs - first / a_pack);
-    if constexpr (sizeof(T) == 4)
-      fill_by_rows(p, own, thread, threads);
-    else
-      fill_by_vectors(p, own, thread, threads);
-    if (thread >= cut.edges) return;
-    const int column = cut.template edge<T>(thread);
-    at<float2>(begin + thread * static_cast<int>(sizeof(float2))) = {
-        vector_value<T>(p.gamma, column, 1), vector_value<T>(p.beta, column, 0)};
+    const int to = begin + edges_bytes;
+    fill_one(p.gamma, 1, to, own, thread, threads);
+    fill_one(p.beta, 0, to + pitch, own, thread, threads);
+    async_commit();
+    if (thread < cut.edges) {
+      const int column = cut.template edge<T>(thread);
+      at<float2>(begin + thread * static_cast<int>(sizeof(float2))) = {
+          vector_value<T>(p.gamma, column, 1), vector_value<T>(p.beta, column, 0)};
+    }
+    async_wait<0>();
   }
 
   // As above; `index` is from the first column on.
@@ -163,13 +167,11 @@ struct AlikePlanes {
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       if (!has(k)) continue;
+      float gamma[a_pack], beta[a_pack];
+      unpack(at<const uint4>(from + k * apart * pack_bytes), T{}, gamma);
+      unpack(at<const uint4>(from + k * apart * pack_bytes + pitch), T{}, beta);
 #pragma unroll
-      for (int u = 0; u < units; ++u) {
-        const auto both = at<const float4>(from + u * pitch + k * apart * pack_bytes);
-        float* const two = v + k * a_pack + 2 * u;
-        two[0] = two[0] * both.x + both.y;
-        two[1] = two[1] * both.z + both.w;
-      }
+      for (int w = 0; w < a_pack; ++w) v[k * a_pack + w] = v[k * a_pack + w] * gamma[w] + beta[w];
     }
   }
   __device__ __forceinline__ void scale_edge(const RowCut&, int i, float* v) const {
@@ -178,53 +180,63 @@ struct AlikePlanes {
   }
 
  private:
-  static constexpr int edges_bytes = 2 * a_pack * static_cast<int>(sizeof(float2));
-
   template <class V>
   static __device__ __forceinline__ V& at(int offset) {
     return *reinterpret_cast<V*>(gpu::dynamic_shared<char>() + offset);
   }
-  // Packs as rows have them, which gamma and beta need not have so.
-  __device__ __forceinline__ void fill_by_rows(const Rowwise& p, int packs, int thread,
-                                               int threads) const {
+  // The vector need not lie as the rows do.
+  __device__ __forceinline__ void fill_one(const void* vector, float absent, int to, int packs,
+                                           int thread, int threads) const {
+    const auto* const from = static_cast<const T*>(vector) + (cut.head + first);
+    const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % pack_bytes);
+    if (vector == nullptr) {
+      float all[a_pack];
+#pragma unroll
+      for (float& each : all) each = absent;
 #pragma unroll 1
-    for (int i = thread; i < packs; i += threads) {
-      const int column = cut.head + first + i * a_pack;
-      float gamma[a_pack], beta[a_pack];
-#pragma unroll
-      for (int w = 0; w < a_pack; ++w) {
-        gamma[w] = vector_value<T>(p.gamma, column + w, 1);
-        beta[w] = vector_value<T>(p.beta, column + w, 0);
-      }
-#pragma unroll
-      for (int u = 0; u < units; ++u) {
-        at<float4>(begin + edges_bytes + u * pitch + i * pack_bytes) =
-            make_float4(gamma[2 * u], beta[2 * u], gamma[2 * u + 1], beta[2 * u + 1]);
-      }
+      for (int i = thread; i < packs; i += threads)
+        at<uint4>(to + i * pack_bytes) = packed_as<T>(all);
+    } else if (past == 0) {
+      copy<pack_bytes>(from, to, packs, thread, threads);
+    } else if (sizeof(T) == word_bytes || past % word_bytes == 0) {
+      copy<word_bytes>(from, to, packs * words, thread, threads);
+    } else {
+      const T* const end = static_cast<const T*>(vector) + (cut.packs * a_pack + cut.edges);
+#pragma unroll 4
+      for (int i = thread; i < packs; i += threads)
+        at<uint4>(to + i * pack_bytes) = pack_past(from + i * a_pack, past, vector, end);
     }
   }
-  // Packs as gamma and beta have them, which rows need not have so: of 16-bit types fewer loads.
-  __device__ __forceinline__ void fill_by_vectors(const Rowwise& p, int packs, int thread,
-                                                  int threads) const {
-    const int from = cut.head + first, columns = packs * a_pack;
-#pragma unroll 2
-    for (int i = from / a_pack + thread; i * a_pack < from + columns; i += threads) {
-      float gamma[a_pack], beta[a_pack];
-      load_vector<T>(p.gamma, i * a_pack, static_cast<int>(p.cols), 1.0f, gamma);
-      load_vector<T>(p.beta, i * a_pack, static_cast<int>(p.cols), 0.0f, beta);
+  // A pack that begins so many bytes past a boundary, of a vector that ends at `end`: by the two at
+  // boundaries that it lies in, where both are the vector's.
+  static __device__ __forceinline__ uint4 pack_past(const T* from, unsigned past,
+                                                    const void* vector, const T* end) {
+    const auto* const both =
+        reinterpret_cast<const uint4*>(reinterpret_cast<const char*>(from) - past);
+    if (static_cast<const void*>(both) < vector || static_cast<const void*>(both + 2) > end)
+      return make_uint4(bits_of_two(from), bits_of_two(from + 2), bits_of_two(from + 4),
+                        bits_of_two(from + 6));
+    const uint4 low = both[0], high = both[1];
+    std::uint32_t word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
-      for (int w = 0; w < a_pack; ++w) {
-        const int column = i * a_pack + w - from;
-        if (column >= 0 && column < columns)
-          at<float2>(place_of(column)) = make_float2(gamma[w], beta[w]);
-      }
-    }
+    for (int w = 0; w < 6; ++w) word[w] = (past & 8) != 0 ? word[w + 2] : word[w];
+#pragma unroll
+    for (int w = 0; w < 5; ++w) word[w] = (past & 4) != 0 ? word[w + 1] : word[w];
+    return make_uint4(word[0] >> 16 | word[1] << 16, word[1] >> 16 | word[2] << 16,
+                      word[2] >> 16 | word[3] << 16, word[3] >> 16 | word[4] << 16);
   }
-  // Of the block's columns.
-  __device__ __forceinline__ int place_of(int column) const {
-    const unsigned place = static_cast<unsigned>(column), w = place % a_pack;
-    return begin + edges_bytes + static_cast<int>(w / 2) * pitch +
-           static_cast<int>(place / a_pack * pack_bytes + w % 2 * sizeof(float2));
+  static __device__ __forceinline__ std::uint32_t bits_of_two(const T* from) {
+    return bits_of_element(from) | bits_of_element(from + 1) << 16;
+  }
+  static constexpr int word_bytes = 4, words = pack_bytes / word_bytes;
+  template <int bytes>
+  static __device__ __forceinline__ void copy(const T* from, int to, int count, int thread,
+                                              int threads) {
+    const auto* const source = reinterpret_cast<const float*>(from);
+#pragma unroll 1
+    for (int i = thread; i < count; i += threads)
+      async_copy<bytes, false>(&at<float>(to + i * bytes), source + i * (bytes / word_bytes),
+                               bytes);
   }
 };
 

@@ -17,39 +17,48 @@ constexpr std::int64_t most_plain_rows = std::int64_t{1} << 30, most_plain_ld = 
 // Who has a row: lanes of a warp, or warps of each of a cluster's blocks.
 struct PlainCut {
   int lanes = 0;  // 0: nobody
+  int packs = 0;  // of a thread
   int warps = 1, blocks = 1;
   int part_packs = 0;  // of a warp
 };
 
-int most_warps(int blocks) {
-  return blocks > 1 ? rowwise::plain_cluster_warps : rowwise::plain_most_warps;
+// So many blocks' warps, which have parts of one length, whole sectors of memory.
+PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
+  const int of_thread = is_wide       ? plain_packs_of_4
+                        : blocks == 1 ? plain_block_packs_of_2
+                                      : plain_most_packs_of_2;
+  const std::int64_t warps = ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks);
+  const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
+  return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
 
-// The smallest team that holds a row; its warps have parts of one length, whole sectors of memory.
+// The smallest team that holds a row.
 PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
   const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
-  const int of_thread = is_wide ? plain_packs_of_4 : plain_packs_of_2;
+  // Of lanes the first may have a pack less.
+  const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
   for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
-    if (packs <= std::int64_t{lanes} * of_thread) return {lanes};
+    if (packs < std::int64_t{lanes} * few) return {lanes, few};
+  if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
+    return {warp_lanes, plain_most_packs_of_2};
   const bool has_clusters = device.compute_capability == 90 && gpu::has_nvidia_kernels;
-  const auto cut_of = [&](int blocks) {
-    const std::int64_t warps = ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks);
-    const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
-    return PlainCut{warp_lanes, static_cast<int>(warps), blocks, static_cast<int>(part)};
-  };
-  const int most_blocks = has_clusters ? plain_most_blocks : 1;
-  // Blocks of which two share a multiprocessor, else those that have one to themselves.
-  for (int blocks = 1; blocks <= most_blocks; blocks *= 2) {
-    const PlainCut cut = cut_of(blocks);
-    const int most = blocks > 1      ? most_warps(blocks) / 2
-                     : is_wide       ? most_warps(1)
-                     : is_norm(p.op) ? plain_norm_most_warps_of_2
-                                     : plain_softmax_most_warps_of_2;
-    if (cut.warps <= most) return cut;
+  const int block_threads = is_wide        ? plain_threads_of_4
+                            : has_clusters ? plain_threads_before_clusters_of_2
+                                           : plain_threads_of_2;
+  const PlainCut alone = cut_of_blocks(packs, is_wide, 1);
+  if (alone.warps * warp_lanes <= block_threads) return alone;
+  if (!has_clusters) return {};
+  // Blocks of which four share a multiprocessor, or two, else those that have one to themselves.
+  const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
+  for (const int share : {4, 2}) {
+    for (int blocks = 2; blocks <= plain_most_blocks; blocks *= 2) {
+      const PlainCut cut = cut_of_blocks(packs, is_wide, blocks);
+      if (cut.warps * warp_lanes <= most / share) return cut;
+    }
   }
-  const PlainCut cut = cut_of(most_blocks);
-  return cut.warps <= most_warps(most_blocks) ? cut : PlainCut{};
+  const PlainCut cut = cut_of_blocks(packs, is_wide, plain_most_blocks);
+  return cut.warps * warp_lanes <= most ? cut : PlainCut{};
 }
 
 // Packs of a block's planes.
@@ -59,15 +68,14 @@ int plane_packs(const Rowwise& p, const PlainCut& cut) {
 }
 
 // Of a block: its planes, and before them what a cluster's warps found.
-std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut) {
+std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, bool is_alike) {
   const std::size_t found = cut.blocks > 1 ? sizeof(rowwise::FoundInCluster) : 0;
   if (!p.scales()) return found;
   const int packs = plane_packs(p, cut);
   const auto of = [&](auto element) {
     using T = decltype(element);
-    // Either form of planes that a cluster may have.
-    const std::size_t any = rowwise::planes_bytes<T, rowwise::WidePair<T>>(packs);
-    return cut.blocks > 1 ? any : rowwise::AlikePlanes<T>::bytes(packs);
+    return is_alike ? rowwise::AlikePlanes<T>::bytes(packs)
+                    : rowwise::planes_bytes<T, rowwise::WidePair<T>>(packs);
   };
   return found + (p.type == DataType::float32 ? of(float{}) : of(float16{}));
 }
@@ -120,13 +128,13 @@ int rows_alike(const Rowwise& p) {
 
 // Blocks that have some rows one after the other, but for the last ones: those have one each, so
 // that multiprocessors come to an end together.
-void cut_into_blocks(const Rowwise& p, const Device& device, const PlainBlock& block,
-                     rowwise::PlainLaunch* launch, std::int64_t* blocks) {
+void cut_into_blocks(const Rowwise& p, const Device& device, int sm_threads,
+                     const PlainBlock& block, rowwise::PlainLaunch* launch, std::int64_t* blocks) {
   launch->alike = rows_alike(p);
   launch->step = static_cast<int>(block.rows_at_once) * launch->alike;
   launch->at_once = static_cast<int>(block.rows_at_once);
   launch->long_turns = static_cast<int>(block.turns);
-  const std::int64_t at_once = device.sm_count * std::int64_t{plain_sm_threads / block.threads};
+  const std::int64_t at_once = device.sm_count * std::int64_t{sm_threads / block.threads};
   const std::int64_t rows = block.turns * block.rows_at_once;
   const std::int64_t last = at_once * rows / plain_last_blocks;
   const std::int64_t group = rows * launch->alike;
@@ -160,7 +168,7 @@ Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
   const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike>;
   gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
                               .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
-                              .shared_bytes = plain_shared_bytes(p, cut),
+                              .shared_bytes = plain_shared_bytes(p, cut, alike),
                               .stream = stream,
                               .cluster = cut.blocks};
   int clusters = 0;
@@ -171,7 +179,8 @@ Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
   if constexpr (alike) {
     // A few may have no row; where those would be many, rows lie anyhow.
     const int even = plain.step / rows_alike(p) * rows_alike(p);
-    if (plain.step - even > plain.step / plain_least_even)
+    constexpr int least_even = sizeof(T) == 4 ? plain_least_even_of_4 : plain_least_even_of_2;
+    if (plain.step - even > plain.step / least_even)
       return launch_clusters<softmax, T, false>(p, cut, stream);
     plain.step = even;
   }
@@ -189,33 +198,41 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
   std::int64_t blocks = 0;
-  cut_into_blocks(p, device, block, &plain, &blocks);
+  constexpr int few = rowwise::plain_packs<T>, most = rowwise::plain_most_packs<T>;
+  const int sm_threads = cut.warps > 1 ? plain_sm_threads<rowwise::plain_block_packs<T>>
+                         : cut.packs == few
+                             ? rowwise::plain_lane_blocks<softmax, T, few> * plain_lane_threads
+                             : plain_sm_threads<most>;
+  cut_into_blocks(p, device, sm_threads, block, &plain, &blocks);
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(blocks)),
                                     .block = dim3(static_cast<unsigned>(block.threads)),
-                                    .shared_bytes = plain_shared_bytes(p, cut),
+                                    .shared_bytes = plain_shared_bytes(p, cut, true),
                                     .stream = stream,
                                     .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
-  if (cut.lanes == 8)
-    return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, 8>, config, p, plain);
-  if (cut.lanes == 16)
-    return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, 16>, config, p, plain);
-  return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, warp_lanes>, config, p, plain);
+  const auto of_lanes = [&](auto lanes, auto packs) {
+    return gpu::launch(
+        rowwise::plain_rows_of_lanes<softmax, T, decltype(lanes)::value, decltype(packs)::value>,
+        config, p, plain);
+  };
+  using Few = std::integral_constant<int, few>;
+  if (cut.lanes == 8) return of_lanes(std::integral_constant<int, 8>{}, Few{});
+  if (cut.lanes == 16) return of_lanes(std::integral_constant<int, 16>{}, Few{});
+  if (cut.packs == few) return of_lanes(std::integral_constant<int, warp_lanes>{}, Few{});
+  return of_lanes(std::integral_constant<int, warp_lanes>{}, std::integral_constant<int, most>{});
 }
 
 }  // namespace
 
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
-  const auto size = static_cast<std::int64_t>(size_of(p.type));
-  if (device.compute_capability == 90 && gpu::has_nvidia_kernels && is_softmax(p.op) && size == 2 &&
-      p.cols * size > plain_softmax_of_2_most_bytes)
-    return false;
   const PlainCut cut = plain_cut(p, device);
   constexpr std::size_t reserved = 2048;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
-  return cut.lanes > 0 &&
-         plain_shared_bytes(p, cut) + reserved <= device.shared_bytes_per_block_optin;
+  // In either form of planes that a cluster may have.
+  const std::size_t shared =
+      std::max(plain_shared_bytes(p, cut, true), plain_shared_bytes(p, cut, cut.blocks == 1));
+  return cut.lanes > 0 && shared + reserved <= device.shared_bytes_per_block_optin;
 }
 
 Status rowwise_plain(const Rowwise& p, const Device& device, Workspace, Stream stream) {

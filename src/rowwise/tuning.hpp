@@ -27,14 +27,23 @@ inline constexpr int most_block_threads = 384;
 inline constexpr int warp_block_threads = 256;  // of the teams that are part of a warp
 
 // Plain rows (plain_rows.hpp). A thread has so many packs of 16 bytes; a row has as many warps as
-// hold it, or lanes of one; more warps than a block has are those of a cluster.
+// hold it, or lanes of one; more warps than a block has are those of a cluster. Of 16-bit types
+// long rows are kept as they are in memory, and a thread has more of them: in blocks of several
+// warps, and where a warp is alone or a cluster has a row.
 inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 4;
-inline constexpr int plain_threads = 384;          // of a block, at most
-inline constexpr int plain_cluster_threads = 640;  // likewise, of a cluster: half of them, or all
-inline constexpr int plain_sm_threads = 768;       // for which a multiprocessor has registers
-// Warps of a block, where clusters follow. Long rows' blocks fill large planes for a few of them.
-inline constexpr int plain_softmax_most_warps_of_2 = 8, plain_norm_most_warps_of_2 = 4;
-inline constexpr int plain_least_even = 16;  // clusters of which one may be left out
+inline constexpr int plain_block_packs_of_2 = 7, plain_most_packs_of_2 = 8;
+inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
+// Where clusters follow.
+inline constexpr int plain_threads_before_clusters_of_2 = 160;
+// Of a cluster's block, at most: a quarter of them, half of them, or all.
+inline constexpr int plain_cluster_threads_of_4 = 640, plain_cluster_threads_of_2 = 512;
+// For which a multiprocessor has registers, by the packs of a thread.
+template <int packs>
+inline constexpr int plain_sm_threads = packs > plain_block_packs_of_2 ? 512
+                                        : packs > plain_packs_of_4     ? 640
+                                                                       : 768;
+// Clusters of which one may be left out.
+inline constexpr int plain_least_even_of_4 = 16, plain_least_even_of_2 = 3;
 inline constexpr int plain_least_lanes = 8;
 inline constexpr int plain_most_blocks = 8;     // of a cluster
 inline constexpr int plain_lane_threads = 128;  // of a block whose rows are lanes' of a warp
@@ -53,13 +62,10 @@ inline constexpr std::array<PlainRows, 1> plain_softmax_of_2 = {{{plain_any_byte
 inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
     {{1024, 2, 2, 384}, {plain_any_bytes, 4, 4, 384}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
-    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 8, 384}}};
+    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 8, 320}}};
 // The last blocks have a row each: so many as share the work of a quarter of those that run at
 // once.
 inline constexpr int plain_last_blocks = 4;
-// Longer rows of a softmax of 16-bit types are for rings, where those are; all others as far as a
-// cluster holds them.
-inline constexpr std::int64_t plain_softmax_of_2_most_bytes = 256 << 10;
 
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
 // what a lane has of it.

@@ -38,8 +38,8 @@ struct PlainLaunch {
   int part_packs;   // of a warp's part of a row
 };
 
-constexpr int plain_most_warps = plain_threads / warp_lanes;
-constexpr int plain_cluster_warps = plain_cluster_threads / warp_lanes;
+constexpr int plain_most_warps = plain_threads_of_4 / warp_lanes;
+constexpr int plain_cluster_warps = plain_cluster_threads_of_4 / warp_lanes;
 
 // As sync_some_threads, where the barrier and the number of threads are known at launch only.
 __device__ __forceinline__ void sync_threads_at([[maybe_unused]] int id,

@@ -1,0 +1,277 @@
+// Rows of 16-bit types: in registers as they are in memory, a pack of them made float where it is
+// used, once for the sums and once for y.
+//
+// Idea        Instructions bound these rows, not memory. What a row costs each of its threads is
+//             spread over as many elements as the thread has, and as they were loaded it has twice
+//             as many as in float.
+#pragma once
+
+#include "rowwise/plain_totals.hpp"
+#include "rowwise/plain_values.hpp"
+#include "rowwise/tensor_sums.hpp"
+
+namespace KW_TARGET::rowwise {
+
+// The larger ones of two pairs; a number, where the other one is none.
+template <class T>
+__device__ __forceinline__ std::uint32_t larger_pair(std::uint32_t a, std::uint32_t b) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  std::uint32_t larger;
+  if constexpr (std::is_same_v<T, float16>)
+    asm("max.f16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+  else
+    asm("max.bf16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+  return larger;
+#else
+  float of_a[2], of_b[2];
+  unpack_pair(a, T{}, of_a);
+  unpack_pair(b, T{}, of_b);
+  return two_of(fmaxf(of_a[0], of_b[0]), fmaxf(of_a[1], of_b[1]), T{});
+#endif
+}
+
+template <bool softmax, class T, int lanes, int packs>
+struct PackedValues {
+  using Loads = PlainLoads<softmax, T, lanes, packs>;
+  static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
+  uint4 raw[packs];
+  std::uint32_t edge[edges];
+  bool exists;
+  RowCut cut;
+  PlainPart part;
+  int place;
+  int left;  // packs of the warp
+
+  __device__ __forceinline__ PackedValues(const Loads& loads, const PlainPart& part_)
+      : exists(loads.exists),
+        cut(loads.cut),
+        part(part_),
+        place(loads.place),
+        left(loads.packs_of(part)) {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) raw[k] = loads.raw[k];
+#pragma unroll
+    for (int k = 0; k < edges; ++k) edge[k] = loads.edge[k];
+  }
+
+  __device__ __forceinline__ bool has(int k) const { return is_within(place + k * lanes, left); }
+  __device__ __forceinline__ bool has_edge(int k) const {
+    return exists && part.has_edges && part.lane + k * lanes < cut.edges;
+  }
+  // body(k, values) of each pack that this thread has.
+  template <class Body>
+  __device__ __forceinline__ void each_pack(const Body& body) const {
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      if (!has(k)) {
+        if (k > 0 || !part.shifts) break;
+        continue;
+      }
+      float v[a_pack];
+      unpack(raw[k], T{}, v);
+      body(k, v);
+    }
+  }
+  template <class Body>
+  __device__ __forceinline__ void each_edge(const Body& body) const {
+#pragma unroll
+    for (int k = 0; k < edges; ++k)
+      if (has_edge(k)) body(k, to_value(T{static_cast<std::uint16_t>(edge[k])}));
+  }
+
+  // Of a softmax's values, at least the smallest number.
+  __device__ __forceinline__ float largest() const {
+    float largest = -FLT_MAX;
+    each_edge([&](int, float v) { largest = fmaxf(largest, v); });
+    std::uint32_t pairs[2] = {Loads::nothing, Loads::nothing};
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      pairs[0] = larger_pair<T>(pairs[0], larger_pair<T>(raw[k].x, raw[k].y));
+      pairs[1] = larger_pair<T>(pairs[1], larger_pair<T>(raw[k].z, raw[k].w));
+    }
+    float both[2];
+    unpack_pair(larger_pair<T>(pairs[0], pairs[1]), T{}, both);
+    return fmaxf(largest, fmaxf(both[0], both[1]));
+  }
+  // Of a norm's, over the lanes: absent ones are 0.
+  template <bool with_rest>
+  __device__ __forceinline__ RestAndSquares<float> sums() const {
+    TensorSums<T> sums;
+#pragma unroll
+    for (int k = 0; k < packs; ++k) {
+      sums.template add<with_rest>(raw[k].x, raw[k].y);
+      sums.template add<with_rest>(raw[k].z, raw[k].w);
+    }
+#pragma unroll
+    for (int k = 0; k < edges; k += 4) {
+      const auto pair = [&](int i) {
+        return (i < edges ? edge[i] : 0u) | (i + 1 < edges ? edge[i + 1] << 16 : 0u);
+      };
+      sums.template add<with_rest>(pair(k), pair(k + 2));
+    }
+    return sums.template total<lanes>();
+  }
+  // Elements that the warp, or its lanes of the row, have.
+  __device__ __forceinline__ int count() const { return max(left, 0) * a_pack + edge_count(); }
+
+ private:
+  __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
+};
+
+// Where a thread's part of y is.
+template <class T, int lanes>
+struct PackedOutput {
+  T* y;
+  uint4* to;
+
+  template <class Row>
+  __device__ __forceinline__ PackedOutput(const Rowwise& p, const PlainLaunch& launch,
+                                          const Row& row, int index)
+      : y(reinterpret_cast<T*>(static_cast<char*>(p.y) +
+                               std::uint64_t{static_cast<unsigned>(index)} * launch.ldy)),
+        to(reinterpret_cast<uint4*>(y + row.cut.head) + row.part.warp_first + row.place) {}
+
+  __device__ __forceinline__ void store(int k, const float* v) const {
+    to[k * lanes] = packed_as<T>(v);
+  }
+  template <class Row>
+  __device__ __forceinline__ void store_edge(const Row& row, int k, float v) const {
+    store_one(y + row.cut.template edge<T>(row.part.lane + k * lanes), v);
+  }
+};
+
+// y of a softmax.
+template <bool logs, class T, int lanes, class Row, class Team>
+__device__ __forceinline__ void softmax_packed(Row& row, const PackedOutput<T, lanes>& y,
+                                               Team& team) {
+  using Unit = SoftmaxUnit<true>;
+  const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
+  // Of values beyond float's range by log2(e) those that differ do so by more than all of it.
+  const float steep = unit.is_moved() ? 1.0f : log2_e, origin = unit.largest * steep;
+  const auto exponential = [&](float v) { return power_of_2(fmaf(v, steep, -origin)); };
+  float sum = 0;
+  row.each_pack([&](int, const float(&v)[Row::a_pack]) {
+    sum += tree_of<Row::a_pack>([&](int w) { return exponential(v[w]); });
+  });
+  row.each_edge([&](int, float v) { sum += exponential(v); });
+  sum = combine_lanes(sum, lanes, TotalSum{});
+
+  FoundSoftmax total = {unit.largest, static_cast<double>(sum)};
+  if constexpr (!Team::is_alone) {
+    const WarpFound* const found = team.exchange(WarpFound{unit.largest, sum, 0, 0});
+    total = merge_softmax<float, Team::most_warps, true>(found, team.warps());
+  }
+  const auto finish = [&](const auto& each) {
+    row.each_pack([&](int k, float(&v)[Row::a_pack]) {
+#pragma unroll
+      for (float& one : v) one = each(one);
+      y.store(k, v);
+    });
+    row.each_edge([&](int k, float v) { y.store_edge(row, k, each(v)); });
+  };
+  if constexpr (logs) {
+    const float by = log1pf(static_cast<float>(total.sum - 1.0)) + Unit{total.largest}.log();
+    finish([&](float v) { return (v - total.largest) - by; });
+  } else {
+    float by = 1.0f / static_cast<float>(total.sum);
+    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.largest});
+    finish([&](float v) { return exponential(v) * by; });
+  }
+}
+
+// Of a part of a layer norm's row. Sums about zero lose what the mean's square is beyond the
+// variance, so they do where it is no more than a sixteenth of that; else there are those about the
+// part's own mean.
+template <int lanes, class Row>
+__device__ __forceinline__ FoundNorm<float> centred_sums(const Row& row) {
+  const RestAndSquares<float> about_zero = row.template sums<true>();
+  const auto count = static_cast<float>(row.count());
+  const bool is_good =
+      !(count > 0) || 17 * about_zero.rest * about_zero.rest <= count * about_zero.squares();
+  if (!any_of_warp(!is_good)) return {0, about_zero.rest, about_zero.squares()};
+  const float near = count > 0 ? about_zero.rest * about_reciprocal(count) : 0.0f;
+  float rests[4] = {}, squares[4] = {};
+  const auto add = [&](int place, float v) {
+    v -= near;
+    rests[place % 4] += v;
+    squares[place % 4] = fmaf(v, v, squares[place % 4]);
+  };
+  row.each_pack([&](int, const float(&v)[Row::a_pack]) {
+#pragma unroll
+    for (int w = 0; w < Row::a_pack; ++w) add(w, v[w]);
+  });
+  row.each_edge([&](int k, float v) { add(k, v); });
+  const auto sums = combine_lanes(RestAndSquares<float>{sum_of_four(rests), sum_of_four(squares)},
+                                  lanes, SumOfRestAndSquares{});
+  return {near, sums.rest, sums.squares()};
+}
+
+// each(v), by gamma and beta, is y.
+template <class T, int lanes, class Row, class Planes, class Each>
+__device__ __forceinline__ void finish_packed(const Row& row, const PackedOutput<T, lanes>& y,
+                                              const Planes& planes, bool scales, const Each& each) {
+  const int first = row.part.warp_first + row.place - planes.first / Row::a_pack;
+  row.each_pack([&](int k, float(&v)[Row::a_pack]) {
+#pragma unroll
+    for (float& one : v) one = each(one);
+    if (scales)
+      planes.template scale<1, lanes>(
+          row.cut.head, first + k * lanes, [](int) { return true; }, v);
+    y.store(k, v);
+  });
+  row.each_edge([&](int k, float v) {
+    v = each(v);
+    if (scales) planes.scale_edge(row.cut, row.part.lane + k * lanes, &v);
+    y.store_edge(row, k, v);
+  });
+}
+
+// y of a norm; `count_inverse` is 1 / p.cols.
+template <bool centers, class T, int lanes, class Row, class Planes, class Team>
+__device__ __forceinline__ void normalise_packed(const Row& row, const PackedOutput<T, lanes>& y,
+                                                 const Planes& planes, bool scales,
+                                                 float count_inverse, float epsilon, Team& team) {
+  FoundNorm<float> all;
+  if constexpr (centers)
+    all = centred_sums<lanes>(row);
+  else
+    all = {0, 0, row.template sums<false>().squares()};
+  if constexpr (!Team::is_alone) {
+    const WarpFound* const found =
+        team.exchange(WarpFound{all.near, all.rest, all.squares, static_cast<float>(row.count())});
+    all = merge_norm<float, Team::most_warps>(found, team.warps(), centers, count_inverse);
+  }
+  const NormScale scale = norm_scale(all, count_inverse, epsilon);
+  if constexpr (centers) {
+    if (any_of_warp(all.near != 0))
+      finish_packed(row, y, planes, scales,
+                    [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
+    else
+      finish_packed(row, y, planes, scales,
+                    [&](float v) { return fmaf(v, scale.by, scale.shift); });
+  } else {
+    finish_packed(row, y, planes, scales, [&](float v) { return v * scale.by; });
+  }
+}
+
+// y of `row`, of which `values` are.
+template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
+__device__ __forceinline__ void compute_packed(const Rowwise& p, const PlainLaunch& launch, int row,
+                                               PackedValues<softmax, T, lanes, packs>& values,
+                                               const Planes& planes, bool scales,
+                                               float count_inverse, Team& team) {
+  const PackedOutput<T, lanes> y(p, launch, values, row);
+  if constexpr (softmax) {
+    if (p.op == RowwiseOp::log_softmax)
+      softmax_packed<true>(values, y, team);
+    else
+      softmax_packed<false>(values, y, team);
+  } else {
+    if (p.op == RowwiseOp::layer_norm)
+      normalise_packed<true>(values, y, planes, scales, count_inverse, p.epsilon, team);
+    else
+      normalise_packed<false>(values, y, planes, scales, count_inverse, p.epsilon, team);
+  }
+}
+
+}  // namespace KW_TARGET::rowwise
