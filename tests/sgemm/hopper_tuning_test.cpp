@@ -267,7 +267,11 @@ TEST(HopperTuning, BlocksOfTheSplitPass) {
   const SplitItems many[2] = {split_items(large, 2), split_items(large, 2)};
   const SplitItems few[2] = {split_items(small, 2), split_items(small, 2)};
   Device device = h200();
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), 132u * split_blocks_per_sm);
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device) + term_blocks,
+            132u * split_blocks_per_sm)
+      << "all at one time";
+  device.sm_count = 1;
+  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), 1u) << "no fewer";
   device.sm_count = 1000;
   EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), max_range_blocks) << "a range for each";
   EXPECT_EQ(split_blocks(SplitPass::bf16, 1, few, device), 4u);

@@ -15,6 +15,7 @@
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
+#include "sgemm/hopper/split_items.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
@@ -169,7 +170,7 @@ inline unsigned split_segments(const Sgemm& p, const Device& device) {
   for (std::int64_t segments = 1; segments <= max_segments; ++segments) {
     if (segments > 1 && stages < segments * stages_at_once) break;
     const std::int64_t items = p.batch * row_blocks * segments;
-    const std::int64_t rounds = ceil_div(items, split_blocks_per_sm * device.sm_count);
+    const std::int64_t rounds = ceil_div(items, split_blocks_at_once(device));
     const std::int64_t longest = ceil_div(stages, segments * stages_at_once) * stages_at_once;
     const double time = static_cast<double>(rounds) * (rounds == 1 ? slower_operand : 1) *
                         (static_cast<double>(longest) + segment_start_stages);

@@ -37,10 +37,19 @@ inline SplitItems split_items(const PackedLayout& layout, unsigned segments) {
   return {static_cast<unsigned>(layout.blocks), segments, stages / segments, stages % segments};
 }
 
-// Whether the first blocks of a launch weigh elements of C (terms.hpp); of fp16x3's two launches
-// the one for which most SMs have nothing to do.
-constexpr bool weighs_terms(SplitPass pass) { return pass != SplitPass::fp16; }
-constexpr unsigned term_blocks = sampled_elements * 32 / split_threads;
+// Whether the first blocks of a launch weigh elements of C (terms.hpp). That takes longer than the
+// sample of a row, so it runs beside the pieces.
+constexpr bool weighs_terms(SplitPass pass) { return pass != SplitPass::sample; }
+constexpr unsigned term_blocks = sampled_elements / elements_per_block;
+static_assert(sampled_elements % elements_per_block == 0 &&
+              elements_per_block * 32 <= split_threads);
+
+// So many blocks run beside those at one time. One more would begin when others end, and the
+// product would wait for it.
+inline int split_blocks_at_once(const Device& device) {
+  const int all = split_blocks_per_sm * device.sm_count, others = static_cast<int>(term_blocks);
+  return all > others ? all - others : 1;
+}
 
 // The other blocks of a launch, which take the items of both operands in turn.
 inline unsigned split_blocks(SplitPass pass, std::int64_t batch, const SplitItems (&items)[2],
@@ -49,7 +58,7 @@ inline unsigned split_blocks(SplitPass pass, std::int64_t batch, const SplitItem
   for (const SplitItems& own : items)
     count += pass == SplitPass::sample ? own.row_blocks : own.per_entry();
   count *= static_cast<unsigned>(batch);
-  const int most = std::min(split_blocks_per_sm * device.sm_count, max_range_blocks);
+  const int most = std::min(split_blocks_at_once(device), max_range_blocks);
   return std::min(count, static_cast<unsigned>(most));
 }
 

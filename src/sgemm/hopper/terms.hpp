@@ -129,8 +129,9 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
 // The work of one of the term_blocks blocks.
 template <bool triangular>
 __device__ inline void weigh_terms_of_block(const SplitParams& params) {
-  constexpr unsigned warps = split_threads / warp_lanes;
-  weigh_terms<triangular>(params, blockIdx.x * warps + threadIdx.x / warp_lanes,
+  const unsigned warp = threadIdx.x / warp_lanes;
+  if (warp >= elements_per_block) return;
+  weigh_terms<triangular>(params, blockIdx.x * elements_per_block + warp,
                           static_cast<int>(threadIdx.x) % warp_lanes);
 }
 
