@@ -31,8 +31,8 @@ struct PairConfig {
 // By the head sizes up to which they serve.
 inline constexpr PairConfig pair_configs[] = {
     {64, 8, 32, 3, 12.0, 13.0, 12.0},
-    {96, 4, 16, 4, 13.8, 13.0, 12.0},
-    {128, 4, 32, 2, 21.5, 15.0, 12.0},
+    {96, 4, 16, 4, 13.8, 10.0, 6.0},
+    {128, 4, 32, 2, 21.5, 15.0, 6.0},
     {256, 2, 8, 3, 48.9, 25.0, 12.0},
 };
 constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0]);

@@ -16,16 +16,18 @@ bool can_cut_rows(const Attention& p, int config, int parts) {
 
 double rows_time_us(const Attention& p, const Device& device, const RowsConfig& c, int parts) {
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
-  const double blocks = number(rows_units(p, c)) * parts, at_a_time = number(device.sm_count);
+  const double blocks = number(rows_units(p, c)) * parts / number(device.sm_count),
+               more = std::max(0.0, (blocks + std::ceil(blocks)) / 2 - 1);
+  const std::int64_t tiles = ceil_div(ceil_div(p.keys, std::int64_t{c.keys}), std::int64_t{parts});
+  // The second product leaves out what the last tile does not have, and is as wide as the
+  // configuration; the first one takes the head as it is.
+  const double filled = std::min(number(tiles), number(p.keys) / (c.keys * parts)),
+               dims = number(p.dim + c.dim) / (2.0 * c.dim);
   // Where causal, half of what the first queries do not see is met all the same.
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
-  const double most = number(ceil_div(ceil_div(p.keys, std::int64_t{c.keys}), std::int64_t{parts})),
-               tiles = std::max(1.0, most * (1 + share) / 2);
-  const double together = std::clamp(blocks / at_a_time, 1.0, number(c.blocks)),
-               crowd = (together - 1) / (c.blocks - 1);
-  const double tile_us = c.alone_us + (c.tile_us - c.alone_us) * crowd,
-               waves = std::max(1.0, blocks / (at_a_time * c.blocks));
-  return c.start_us + tiles * tile_us * waves + (parts > 1 ? c.merge_us + c.part_us * parts : 0.0);
+  const double work = std::max(0.5, (number(tiles) + filled) / 2 * (1 + share) / 2) * dims;
+  return c.start_us + work * c.tile_us + more * (c.more_us + work * c.more_tile_us) +
+         (parts > 1 ? c.merge_us + c.part_us * parts : 0.0);
 }
 
 RowsSchedule choose_rows(const Attention& p, const Device& device,
