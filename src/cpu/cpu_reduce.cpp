@@ -19,7 +19,10 @@ namespace kw::cpu {
 namespace {
 
 // Fewer elements than this are not worth waking other threads for.
-constexpr std::int64_t worth_threads = 1 << 16;
+constexpr std::int64_t worth_threads = 1 << 15;
+// Threads take chunks one by one, or so many parts of all of them. A loop that is shared out inside
+// of a parallel region, as one of two, costs microseconds more than one that begins it.
+constexpr std::int64_t most_parts = 1 << 10;
 // Segments of more chunks than this are computed by all threads together, one after the other.
 constexpr std::int64_t chunks_of_one_thread = 16;
 
@@ -64,17 +67,15 @@ void reduce_sequences(const Reduce& p, const T* data, std::int64_t count, std::i
     }
     return;
   }
-#pragma omp parallel if (count * n >= worth_threads)
-  {
-#pragma omp for schedule(guided)
-    for (std::int64_t item = 0; item < count * chunks; ++item) {
-      totals[item] = chunk_total<kind>(data + item / chunks * step, n, item % chunks);
-    }
-#pragma omp for schedule(guided)
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto total_of = [&](std::int64_t chunk) { return totals[i * chunks + chunk]; };
-      write_result<T, kind>(sink, first_result + i, merge_chunks<kind, T>(chunks, total_of), n);
-    }
+  [[maybe_unused]] const std::int64_t part = ceil_div(count * chunks, most_parts);
+#pragma omp parallel for schedule(dynamic, part) if (count * n >= worth_threads)
+  for (std::int64_t item = 0; item < count * chunks; ++item) {
+    totals[item] = chunk_total<kind>(data + item / chunks * step, n, item % chunks);
+  }
+#pragma omp parallel for schedule(guided) if (count > 1 && count * n >= worth_threads)
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto total_of = [&](std::int64_t chunk) { return totals[i * chunks + chunk]; };
+    write_result<T, kind>(sink, first_result + i, merge_chunks<kind, T>(chunks, total_of), n);
   }
 }
 

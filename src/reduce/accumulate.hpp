@@ -158,7 +158,12 @@ struct NormSquare {
   KW_HOST_DEVICE static Partial empty() { return {0, 0, 0}; }
   KW_HOST_DEVICE static Total empty_total() { return {0, 0, 0}; }
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
-    lane.add(static_cast<double>(value));
+    const auto x = static_cast<double>(value);
+    if constexpr (std::is_integral_v<T>) {  // 0, or 1 to 2^63
+      lane.middle = fma(x, x, lane.middle);
+    } else {
+      lane.add(x);
+    }
   }
   KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
   KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }

@@ -79,12 +79,14 @@ struct LaunchColumns {
 
   template <ReduceKind kind, class T, int lanes>
   Status launch_lanes() const {
-    const std::int64_t of_a_block = low_columns_each(lanes) * low_threads;
-    const auto blocks = static_cast<unsigned>(ceil_div(p.cols, of_a_block));
+    const std::int64_t few = std::int64_t{device.sm_count} * low_threads;
+    const auto each =
+        static_cast<int>(std::clamp<std::int64_t>(p.cols / few, 1, low_columns_each(lanes)));
+    const auto blocks = static_cast<unsigned>(ceil_div(p.cols, std::int64_t{each} * low_threads));
     return gpu::launch(
         reduce_low_columns_kernel<kind, T, lanes>,
         {dim3(blocks), dim3(low_threads), 0, stream, true}, static_cast<const T*>(p.data),
-        LowMatrix{p.cols, p.ld, static_cast<int>(p.rows)}, {p.op, p.out, p.correction});
+        LowMatrix{p.cols, p.ld, static_cast<int>(p.rows), each}, {p.op, p.out, p.correction});
   }
 };
 

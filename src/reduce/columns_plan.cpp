@@ -24,7 +24,7 @@ struct ColumnTuning {
   std::size_t most_shared_bytes = 48 << 10;
   // Columns that are threads' (results/h200/explored-reduce-low.txt): of so many rows always; of up
   // to so many, where memory is the limit, from so many columns an SM on.
-  std::int64_t always_low_rows = 32, most_low_rows = 56, low_columns_an_sm = 512;
+  std::int64_t always_low_rows = 32, most_low_rows = 63, low_columns_an_sm = 512;
   double least_use_of_rows = 0.7;  // of what is read where padding is read, too
 };
 constexpr ColumnTuning tuning;

@@ -156,8 +156,8 @@ KW_HOST_DEVICE inline V minimum(V a, V b) {
   }
 #endif
 #if defined(__CUDA_ARCH__)
-  if constexpr (std::is_same_v<V, double>) {  // one choice of two words
-    return b < a || is_nan(b) || (a == b && is_negative(b)) ? b : a;
+  if constexpr (std::is_same_v<V, double>) {  // one choice of two words, and no branch
+    return (b < a) | is_nan(b) | ((a == b) & is_negative(b)) ? b : a;
   }
 #endif
   const V least = b < a || is_nan(b) ? b : a;
@@ -177,7 +177,7 @@ KW_HOST_DEVICE inline V maximum(V a, V b) {
 #endif
 #if defined(__CUDA_ARCH__)
   if constexpr (std::is_same_v<V, double>) {
-    return a < b || is_nan(b) || (a == b && !is_negative(b)) ? b : a;
+    return (a < b) | is_nan(b) | ((a == b) & !is_negative(b)) ? b : a;
   }
 #endif
   const V most = a < b || is_nan(b) ? b : a;

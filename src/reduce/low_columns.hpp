@@ -20,6 +20,7 @@ constexpr int low_columns_each(int lanes) { return 8 / lanes; }
 struct LowMatrix {
   std::int64_t cols, ld;
   int rows;  // at most column_chunk_rows
+  int each;  // columns that a thread has, at most low_columns_each: fewer where columns are few
 };
 
 // A thread's columns, low_threads apart.
@@ -62,9 +63,7 @@ struct LowColumns {
 
 // Four blocks of 64 registers per SM; fewer of instances that would spill.
 template <ReduceKind kind, class T>
-constexpr int low_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) < 16          ? 4
-                                  : kind == ReduceKind::min_max&& std::is_same_v<T, double> ? 2
-                                                                                            : 3;
+constexpr int low_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) < 16 ? 4 : 3;
 
 // `lanes` is at least the rows, or column_lanes.
 template <ReduceKind kind, class T, int lanes>
@@ -73,11 +72,11 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
   using A = Accumulator<kind, T>;
   constexpr int columns = low_columns_each(lanes);
   const std::int64_t column =
-      std::int64_t{blockIdx.x} * (columns * low_threads) + static_cast<int>(threadIdx.x);
+      std::int64_t{blockIdx.x} * (matrix.each * low_threads) + static_cast<int>(threadIdx.x);
   const std::int64_t left = matrix.cols - column;
   if (left <= 0) return;
   const int present =
-      static_cast<int>(min(ceil_div(left, std::int64_t{low_threads}), std::int64_t{columns}));
+      static_cast<int>(min(ceil_div(left, std::int64_t{low_threads}), std::int64_t{matrix.each}));
   wait_for_previous_kernel();
   LowColumns<A, T, lanes, columns> own;
   const T* from = data + column;

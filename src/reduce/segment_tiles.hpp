@@ -10,35 +10,23 @@
 //             from the same banks. There a lane takes eight elements in an order of its own:
 //             element j ^ turn in place of element j. At each level of the tree this exchanges
 //             neighbours, no more, and a sum does not depend on which of two numbers is the first.
-// Longer      A segment that is too long for its lanes goes to all lanes of the warp.
-// Rest        A batch that does not fit a stage is staged piece by piece, each when the one before
-//             is reduced; segments that fit no stage go on the lists (work_lists.hpp).
+// Batches     A warp takes units of up to 32 segments; of a unit as many at a time as fit the next
+//             stage. So a batch has what its segments have, whatever the mean of all is.
+// Longer      A segment that is too long for its lanes goes to all lanes of the warp; one that fits
+//             no stage goes on the lists (work_lists.hpp).
 #pragma once
 
 #include "reduce/neutral.hpp"
-#include "reduce/stage.hpp"
-#include "reduce/tile_plan.hpp"
-#include "reduce/work_lists.hpp"
+#include "reduce/tile_units.hpp"
 
 namespace KW_TARGET {
 
 constexpr int tile_block = 8;  // elements that a lane loads at a time
-constexpr int tile_run_doublings = 4, warp_shift = 5;
-static_assert(tile_block << tile_run_doublings == tile_most_of_lane);
-
-// Where a lane's segment lies in a stage: the first element's position and how many there are;
-// below 0: none. Where a batch does not fit a stage, the first one's count says so.
-struct TileSegment {
-  int at, count;
-};
-static_assert(sizeof(TileSegment) * warp_lanes == tile_segments_bytes);
-constexpr int not_staged = -2;
-
-// The first lane that says so; warp_lanes: none does. All lanes call it.
-__device__ __forceinline__ int first_lane_of(bool own, int lane) {
-  return warp_lanes -
-         static_cast<int>(largest_of_warp(own ? static_cast<unsigned>(warp_lanes - lane) : 0u));
-}
+template <class T>
+constexpr int tile_run_doublings = sizeof(T) == 2 ? 5 : 4;
+// The most elements of a lane's run; of int8 there are no runs (walk_packs).
+template <class T>
+constexpr int tile_most_of_lane = sizeof(T) == 1 ? 1 << 16 : tile_block << tile_run_doublings<T>;
 
 // The tree over `count` neighbours, from `at` on, of eight elements that stand in any order of
 // exchanged neighbours.
@@ -84,7 +72,9 @@ struct TileWalk {
  private:
   // Blocks that are added up without counting, and levels of the tree over such groups, of which a
   // run has 2^levels - 1 at most.
-  static constexpr int group_blocks = sizeof(Partial) > 8 || turns ? 2 : 4, levels = 4;
+  static constexpr int group_blocks = sizeof(Partial) > 8 || turns ? 2 : 4;
+  static constexpr int levels = tile_run_doublings<T>;
+  static_assert((1 << tile_run_doublings<T>) / group_blocks < 1 << levels);
 
   // Which of a block's elements are there, a bit each.
   __device__ __forceinline__ unsigned present(int of) const {
@@ -170,67 +160,87 @@ struct TileWalk {
   }
 };
 
-// A warp's stages in the block's shared memory, each with its segments' places before the elements.
-struct TileStages {
-  unsigned char* memory;
-  TilePlan plan;
-
-  __device__ __forceinline__ TileSegment* segments(int stage) const {
-    return reinterpret_cast<TileSegment*>(memory + stage * plan.stage_bytes);
+// What changes nothing beside elements of a segment of int8, four times: what a place is never
+// found of, the first element once more, or nothing.
+template <class A>
+__device__ __forceinline__ std::uint32_t neutral_bytes([[maybe_unused]] std::int32_t first) {
+  std::int32_t byte = 0;
+  if constexpr (compares_places<A>) {
+    byte = A::last();
+  } else if constexpr (needs_first_element<A>) {
+    byte = first;
   }
-  __device__ __forceinline__ unsigned char* elements(int stage) const {
-    return memory + stage * plan.stage_bytes + tile_segments_bytes;
-  }
-};
-
-// Asks for the segments of those lanes that are `wanted`, from element `begin` of the array on.
-template <class T>
-__device__ __forceinline__ void ask_for_segments(const TileStages& stages, int stage, const T* data,
-                                                 const Extent& array, std::int64_t begin,
-                                                 const Span& own, bool wanted, int lane) {
-  const auto at = static_cast<int>(own.begin - begin), count = static_cast<int>(own.count);
-  const std::uint32_t end = largest_of_warp(wanted ? static_cast<std::uint32_t>(at + count) : 0u);
-  const Packs<T> packs(data + begin, end, array);
-  ask_for_run(stages.elements(stage), packs, lane);
-  TileSegment segment = {0, -1};
-  if (wanted) segment = {at + packs.skip, count};
-  stages.segments(stage)[lane] = segment;
-  async_commit();
+  return (static_cast<std::uint32_t>(byte) & 0xFFu) * byte_ones;
 }
 
-// Whether a lane's segment lies in a stage that begins with element `begin`.
-__device__ __forceinline__ bool fits_stage(const TilePlan& plan, std::int64_t begin,
-                                           const Span& own) {
-  return own.begin >= begin && own.begin - begin + own.count <= plan.elements &&
-         own.count <= plan.most_staged;
-}
-
-// Asks for a batch of segments, one a lane, if all of them fit the stage.
-template <class T>
-__device__ __forceinline__ void ask_for_tile(const TileStages& stages, int stage, const T* data,
-                                             const Extent& array, const Span& own, int lane) {
-  const std::int64_t begin = from_lane(own.begin, 0);
-  const bool is_there = own.count >= 0;
-  if (__all_sync(whole_warp(), !is_there || fits_stage(stages.plan, begin, own))) {
-    ask_for_segments(stages, stage, data, array, begin, own, is_there, lane);
-  } else {
-    if (lane == 0) stages.segments(stage)[0] = {0, not_staged};
-    async_commit();
+// One lane's walk over a segment of int8 in a stage, whose elements lie at positions `at` to
+// at + count of `elements`: every group-th of the packs that have any of them, from `member` on.
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial walk_packs(const unsigned char* elements, int at,
+                                                          int count, int member, int group,
+                                                          Value<T> first) {
+  constexpr int width = order_width<T>;
+  const int end = count > 0 ? at + count : at;
+  const std::uint32_t word = neutral_bytes<A>(first);
+  const std::uint32_t fill[4] = {word, word, word, word};
+  Lanes<A, T> lanes;
+  lanes.clear();
+#pragma unroll 1
+  for (int begin = at / width * width + member * width; begin < end; begin += group * width) {
+    Pack<T> pack = read_pack<T>(elements + begin);
+    if (begin < at) {
+      Pack<T> filled = {{word, word, word, word}};
+      fill_beyond(filled, at - begin, pack.words);
+      pack = filled;
+    }
+    if (begin + width > end) fill_beyond(pack, end - begin, fill);
+    lanes.add_pack(pack, begin - at, first);
   }
+  return tree_of_lanes(lanes);
 }
 
-// Reduces segments in a stage: all of at most plan.most elements by `group` lanes each, side by
-// side; then the longer ones by all lanes of the warp, one after the other.
+// One lane's part of a segment that 2^shift of them share: a run of blocks, which is a subtree of
+// the order.
 template <ReduceKind kind, class T>
-__device__ __forceinline__ void reduce_by_lanes(const TileStages& stages, int stage,
-                                                std::int64_t first_sequence, const ResultSink& sink,
-                                                int lane) {
+__device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(const T* begin,
+                                                                              int count, int member,
+                                                                              int shift,
+                                                                              Value<T> first) {
+  using A = Accumulator<kind, T>;
+  const int group = 1 << shift, share = (count + group - 1) >> shift;
+  int run = tile_block;
+#pragma unroll
+  for (int i = 0; i < tile_run_doublings<T>; ++i) run = run < share ? 2 * run : run;
+  const int at = member * run, left = max(min(run, count - at), 0);
+  const int blocks = static_cast<int>(
+      largest_of_warp((static_cast<unsigned>(left) + tile_block - 1) / tile_block));
+  const T* from = begin + at;
+  const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from));
+  // Where all begin at the same place of a block's bytes, a warp's reads meet in few banks; where
+  // lanes share a segment, in some. Places would be compared for it, which takes longer.
+  constexpr unsigned block_bytes = tile_block * static_cast<unsigned>(sizeof(T));
+  const bool meets = __all_sync(whole_warp(), (bytes ^ from_lane(bytes, 0)) % block_bytes == 0);
+  const bool turns = meets || (group > 2 && !compares_places<A>);
+  if (turns) {
+    const auto turn = static_cast<int>(bytes / line_bytes % tile_block);
+    return TileWalk<kind, T, true>{from, at, left, turn, first}.run(blocks);
+  }
+  return TileWalk<kind, T, false>{from, at, left, 0, first}.run(blocks);
+}
+
+// Reduces a batch in its stage: all segments that 2^group_shift lanes may have, side by side; then
+// the longer ones by all lanes of the warp, one after the other.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const TileStages& stages,
+                                                int stage, const ResultSink& sink, int lane) {
   using A = Accumulator<kind, T>;
   const TilePlan& plan = stages.plan;
-  const TileSegment* segments = stages.segments(stage);
-  int shift = plan.group_shift, first_segment = 0, fewest = 0, most = plan.most;
+  const TileSegment* segments = stages.batch(stage).segments;
+  int shift = head.group_shift, first_segment = 0, fewest = 0;
+  int most = min(tile_most_of_lane<T> << shift, plan.most_staged);
+  const int of_group = most;
 #pragma unroll 1
-  while (first_segment < plan.each) {
+  while (first_segment < head.count) {
     const int group = 1 << shift;
     const int member = lane & (group - 1), at_segment = first_segment + (lane >> shift);
     const TileSegment own = segments[at_segment];
@@ -240,26 +250,11 @@ __device__ __forceinline__ void reduce_by_lanes(const TileStages& stages, int st
     Value<T> first = {};
     if (count > 0) first = to_value(*begin);
 
-    const int share = (count + group - 1) >> shift;
-    int run = tile_block;
-#pragma unroll
-    for (int i = 0; i < tile_run_doublings; ++i) run = run < share ? 2 * run : run;
-    const int at = member * run, left = max(min(run, count - at), 0);
-    const int blocks = static_cast<int>(
-        largest_of_warp((static_cast<unsigned>(left) + tile_block - 1) / tile_block));
-    const T* from = begin + at;
-    const auto bytes = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from));
-    // Where all begin at the same place of a block's bytes, a warp's reads meet in few banks; where
-    // lanes share a segment, in some. Places would be compared for it, which takes longer.
-    constexpr unsigned block_bytes = tile_block * static_cast<unsigned>(sizeof(T));
-    const bool meets = __all_sync(whole_warp(), (bytes ^ from_lane(bytes, 0)) % block_bytes == 0);
-    const bool turns = meets || (group > 2 && !compares_places<A>);
     typename A::Partial partial;
-    if (turns) {
-      const auto turn = static_cast<int>(bytes / line_bytes % tile_block);
-      partial = TileWalk<kind, T, true>{from, at, left, turn, first}.run(blocks);
+    if constexpr (sizeof(T) == 1) {
+      partial = walk_packs<A, T>(stages.elements(stage), own.at, count, member, group, first);
     } else {
-      partial = TileWalk<kind, T, false>{from, at, left, 0, first}.run(blocks);
+      partial = walk_blocks<kind>(begin, count, member, shift, first);
     }
 #pragma unroll 1
     for (int step = 1; step < group; step *= 2) {
@@ -269,14 +264,12 @@ __device__ __forceinline__ void reduce_by_lanes(const TileStages& stages, int st
       typename A::Partial whole = A::empty();
       if (count > 0) A::merge(whole, partial);
       const Chunk<T> chunk = {0, count, first};
-      write_result<T, kind>(sink, first_sequence + at_segment, A::total(whole, chunk), count);
+      write_result<T, kind>(sink, head.first_sequence + at_segment, A::total(whole, chunk), count);
     }
     // The next of the longer ones.
     first_segment = fewest > 0 ? first_segment + 1 : 0;
-    fewest = plan.most + 1, most = plan.most_staged, shift = warp_shift;
-    const bool is_longer = lane >= first_segment && lane < plan.each &&
-                           segments[lane].count >= fewest && segments[lane].count <= most;
-    first_segment = first_lane_of(is_longer, lane);
+    fewest = of_group + 1, most = plan.most_staged, shift = warp_shift;
+    first_segment = first_lane_of(lane >= first_segment && segments[lane].count >= fewest, lane);
   }
 }
 
@@ -293,70 +286,29 @@ __global__ void __launch_bounds__(tile_warps* warp_lanes, (tile_blocks_per_sm<ki
                         ResultSink sink) {
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;
-  const int each = plan.each;
-  const std::int64_t step = std::int64_t{gridDim.x} * tile_warps * each;
+  const std::int64_t first = (std::int64_t{blockIdx.x} * tile_warps + warp) * plan.each;
+  const std::int64_t step = std::int64_t{gridDim.x} * tile_warps * plan.each;
   const TileStages stages = {
       gpu::dynamic_shared<unsigned char>() + warp * plan.stages * plan.stage_bytes, plan};
-  // A lane's segment of a batch: its limits are asked for a batch ahead, and looked at when it is
-  // the batch's turn.
-  const auto has_one = [&](std::int64_t from) {
-    return lane < each && from + lane < sequences.count;
-  };
-  const auto limits_of = [&](std::int64_t from) {
-    return has_one(from) ? sequences.limits(from + lane) : Limits64{0, 0};
-  };
-  const auto span_of = [&](std::int64_t from, const Limits64& limits) {
-    return has_one(from) ? sequences.within(limits) : Span{0, -1};
-  };
-  const Extent array = extent_of(data, sequences.elements);
-  std::int64_t first = (std::int64_t{blockIdx.x} * tile_warps + warp) * each, asked = first;
   if (sequences.offsets == nullptr && lane == 0 && first < sequences.count) {
-    const Span last = sequences.at(min(first + each, sequences.count) - 1);
+    const Span last = sequences.at(min(first + plan.each, sequences.count) - 1);
     const std::int64_t begin = first * sequences.ld;
-    prefetch_run(Packs<T>(data + begin, last.begin + last.count - begin, array));
+    prefetch_run(Packs<T>(data + begin, last.begin + last.count - begin,
+                          extent_of(data, sequences.elements)));
   }
   wait_for_previous_kernel();
-  Limits64 next = limits_of(asked);
-  const auto ask = [&](int stage) {
-    ask_for_tile(stages, stage, data, array, span_of(asked, next), lane);
-    asked += step;
-    next = limits_of(asked);
-  };
+  TileUnits<T> units(data, sequences, plan, first, step, lane);
 #pragma unroll 1
-  for (int stage = 0; stage < plan.stages; ++stage) ask(stage);
-  int stage = 0;
+  for (int stage = 0; stage < plan.stages; ++stage) units.ask(stages, stage, lists);
 #pragma unroll 1
-  for (; first < sequences.count; first += step) {
+  for (int stage = 0;; stage = stage + 1 == plan.stages ? 0 : stage + 1) {
     wait_for_copies(plan.stages - 1);
     __syncwarp(whole_warp());
-    const bool is_staged = stages.segments(stage)[0].count != not_staged;
-    Span own = {0, -1};
-    bool waits = false;
-    if (!is_staged) {
-      own = span_of(first, limits_of(first));
-      const bool is_long = own.count > plan.most_staged;
-      if (__any_sync(whole_warp(), is_long))
-        put_on_lists<T>(lists, first + lane, own, plan.most_staged + 1, lane);
-      waits = own.count >= 0 && !is_long;
-    }
-    bool is_ready = is_staged;
-#pragma unroll 1
-    while (is_ready || __any_sync(whole_warp(), waits)) {
-      if (!is_ready) {  // as many of those that wait as fit, from the first one on
-        const std::int64_t begin = from_lane(own.begin, first_lane_of(waits, lane));
-        const bool wanted = waits && fits_stage(plan, begin, own);
-        __syncwarp(whole_warp());
-        ask_for_segments(stages, stage, data, array, begin, own, wanted, lane);
-        wait_for_copies(0);
-        __syncwarp(whole_warp());
-        waits = waits && !wanted;
-      }
-      is_ready = false;
-      reduce_by_lanes<kind, T>(stages, stage, first, sink, lane);
-    }
+    const TileHead head = stages.batch(stage).head;
+    if (head.count == 0) break;
+    reduce_by_lanes<kind, T>(head, stages, stage, sink, lane);
     __syncwarp(whole_warp());
-    ask(stage);
-    stage = stage + 1 == plan.stages ? 0 : stage + 1;
+    units.ask(stages, stage, lists);
   }
   let_next_kernel_start();
 }

@@ -1,5 +1,6 @@
 // reduce_rows and reduce_segments: their launches. Short sequences go to short_sequences.hpp, long
-// ones to chunk_blocks.hpp, large arrays of rows of a few KB to staged_rows.hpp.
+// ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_tiles.hpp and
+// staged_rows.hpp.
 #include <algorithm>
 
 #include "reduce/chunk_blocks.hpp"
@@ -8,6 +9,7 @@
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
+#include "reduce/staged_segments.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -50,11 +52,11 @@ class Parts {
 
 // Room for what the array's elements can make: segments that are too long for a group of lanes, of
 // one chunk, and chunks of those that have several, each of which but one is full.
+// `most`: elements of a segment that goes on none.
 template <class T, class Total>
-WorkLists lists_for(const Reduce& p, const TilePlan& plan, const Workspace& workspace,
-                    Total** totals, std::size_t* bytes) {
+WorkLists lists_for(const Reduce& p, std::int64_t most, const Workspace& workspace, Total** totals,
+                    std::size_t* bytes) {
   constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
-  const std::int64_t most = plan.each > 0 ? plan.most_staged : most_of_group<T>(warp_lanes);
   WorkLists lists = {};
   lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / chunk;
   lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
@@ -70,17 +72,47 @@ WorkLists lists_for(const Reduce& p, const TilePlan& plan, const Workspace& work
   return lists;
 }
 
+// Few segments are one launch: where one that looks for short ones would find few, or leave most
+// multiprocessors without work.
+template <class T>
+bool are_counted(const Reduce& p, const Device& device) {
+  constexpr std::int64_t least_mean_bytes = 2048;
+  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(sizeof(T));
+  return p.segments <= most_counted_segments && p.cols > most_of_group<T>(warp_lanes) &&
+         (bytes >= p.segments * least_mean_bytes || p.segments <= 2 * device.sm_count);
+}
+// Each segment may be all of the array: offsets are not the host's to see.
+template <class T>
+std::int64_t most_counted_chunks(const Reduce& p) {
+  constexpr std::int64_t least = smallest_chunk_rounds * order_lanes<T>;
+  return p.segments * std::min(max_chunks, p.cols / least + 1);
+}
+
 template <ReduceKind kind, class T>
 TilePlan tile_plan(const Reduce& p, const Device& device) {
-  return plan_tiles(p, {sizeof(T), static_cast<int>(order_lanes<T>), tile_blocks_per_sm<kind, T>},
+  return plan_tiles(p,
+                    {sizeof(T), static_cast<int>(order_lanes<T>), tile_most_of_lane<T>,
+                     tile_blocks_per_sm<kind, T>},
                     device);
 }
 
 template <ReduceKind kind, class T>
 StagedElement staged_element() {
-  using A = Accumulator<kind, T>;
-  constexpr bool finds_place = kind == ReduceKind::arg_min || kind == ReduceKind::arg_max;
-  return {sizeof(T), WarpStages<A>::places_bytes, finds_place};
+  return {sizeof(T), WarpStages<Accumulator<kind, T>>::places_bytes};
+}
+
+// The launch that looks at all segments: which kernel's, and the most elements that it reduces.
+struct FirstPass {
+  TilePlan tiles;
+  StagedPlan staged;
+  std::int64_t most;
+};
+template <ReduceKind kind, class T>
+FirstPass first_pass(const Reduce& p, const Device& device) {
+  const TilePlan tiles = tile_plan<kind, T>(p, device);
+  if (tiles.each > 0) return {tiles, {}, tiles.most_staged};
+  const StagedPlan staged = plan_staged(p, staged_element<kind, T>(), device);
+  return {tiles, staged, staged.warps > 0 ? staged.most : most_of_group<T>(warp_lanes)};
 }
 
 struct LaunchSequences {
@@ -122,14 +154,11 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
-  Status staged(const T* data, const Sequences& rows, const StagedPlan& plan) const {
-    const int bytes = WarpStages<Accumulator<kind, T>>::bytes(plan);
-    return gpu::launch(
-        reduce_staged_kernel<kind, T>,
-        {dim3(blocks_for(p.rows, 1, device.sm_count)),
-         dim3(static_cast<unsigned>(plan.warps) * warp_lanes),
-         static_cast<std::size_t>(plan.warps) * static_cast<std::size_t>(bytes), stream, true},
-        data, rows, plan, sink());
+  gpu::LaunchConfig staged_config(const StagedPlan& plan) const {
+    const auto warps = static_cast<unsigned>(plan.warps);
+    const auto bytes = static_cast<std::size_t>(WarpStages<Accumulator<kind, T>>::bytes(plan));
+    return {dim3(blocks_for(p.sequences(), 1, device.sm_count)), dim3(warps * warp_lanes),
+            warps * bytes, stream, true};
   }
 
   // As many stages as all blocks of an SM have room for.
@@ -155,8 +184,11 @@ struct LaunchSequences {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
     const TilePlan tile = tile_plan<kind, T>(p, device);
     if (tile.each > 0) return tiles<kind>(data, rows, tile, {});
-    const StagedPlan staged_plan = plan_staged_rows(p, staged_element<kind, T>(), device);
-    if (staged_plan.warps > 0) return staged<kind>(data, rows, staged_plan);
+    const StagedPlan staged_plan = plan_staged(p, staged_element<kind, T>(), device);
+    if (staged_plan.warps > 0) {
+      return gpu::launch(reduce_staged_kernel<kind, T>, staged_config<kind, T>(staged_plan), data,
+                         rows, staged_plan, sink());
+    }
     for (int group = 1; group <= warp_lanes; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
@@ -172,12 +204,25 @@ struct LaunchSequences {
   Status segments(const T* data) const {
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
     typename Accumulator<kind, T>::Total* totals = nullptr;
+    if (are_counted<T>(p, device)) {
+      WorkLists lists = {};
+      lists.are_counted = true;
+      lists.sequence_capacity = p.segments;
+      lists.block_tickets = workspace.tickets + list_tickets;
+      totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
+      constexpr std::int64_t least = smallest_chunk_rounds * order_lanes<T>;
+      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / least);
+    }
     std::size_t bytes = 0;
-    const TilePlan plan = tile_plan<kind, T>(p, device);
-    const WorkLists lists = lists_for<T>(p, plan, workspace, &totals, &bytes);
+    const FirstPass pass = first_pass<kind, T>(p, device);
+    const WorkLists lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
     const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = plan.each > 0 ? tiles<kind>(data, segments, plan, lists)
-                                       : short_ones<kind>(data, segments, group, lists);
+    const Status first = pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
+                         : pass.staged.warps > 0
+                             ? gpu::launch(reduce_staged_segments_kernel<kind, T>,
+                                           staged_config<kind, T>(pass.staged), data, segments,
+                                           pass.staged, lists, sink())
+                             : short_ones<kind>(data, segments, group, lists);
     if (!first.ok() || lists.item_capacity == 0) return first;
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
   }
@@ -197,20 +242,24 @@ struct WorkspaceBytes {
   std::size_t operator()() const {
     using Total = typename Accumulator<kind, T>::Total;
     if (p.shape == ReduceShape::rows) {
-      const std::int64_t chunks = chunk_count<T>(p.cols);
+      const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }
+    if (are_counted<T>(p, device))
+      return static_cast<std::size_t>(most_counted_chunks<T>(p)) * sizeof(Total);
     Total* totals = nullptr;
     std::size_t bytes = 0;
-    lists_for<T>(p, tile_plan<kind, T>(p, device), {}, &totals, &bytes);
+    lists_for<T>(p, first_pass<kind, T>(p, device).most, {}, &totals, &bytes);
     return bytes;
   }
 };
 
 }  // namespace
 
+// One row is an array.
 Status reduce_rows(const Reduce& problem, const Device& device, Workspace workspace,
                    Stream stream) {
+  if (problem.rows == 1) return reduce_array(problem, device, workspace, stream);
   return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
 }
 Status reduce_segments(const Reduce& problem, const Device& device, Workspace workspace,

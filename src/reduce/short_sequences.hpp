@@ -80,7 +80,7 @@ struct LanePacks {
 // Whether what is not there is replaced; of narrow types each element is asked for instead, as
 // masks of their words take more instructions.
 template <class T>
-constexpr bool fills_ends = sizeof(T) >= 4;
+constexpr bool fills_ends = sizeof(T) != 2;
 
 // The sum over this lane's packs, from element `at` of a sequence of `count` on, where each of the
 // order's lanes has one element at most.

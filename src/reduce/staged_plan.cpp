@@ -15,32 +15,34 @@ struct StagedTuning {
   std::int64_t least_bytes_an_sm = 16 << 10;
   int least_row_bytes = 2560;
   int most_row_bytes = 12 << 10;
-  int most_to_find_place = 6 << 10;  // likewise, of argmin and argmax, elements under 8 bytes
-  int ring_bytes = 8448;             // of a warp, unless one stage takes more
+  int ring_bytes = 8448;  // of a warp, unless one stage takes more
   int most_warps = staged_threads / 32;
   std::size_t least_shared_bytes = 96 << 10;
 };
 constexpr StagedTuning staged;
 
-// Whole lines, with room for what lies beyond both ends of the rows in their packs.
-int stage_for(std::int64_t row_bytes) {
-  constexpr std::int64_t line = 128, ends = 32;
-  return static_cast<int>(ceil_div(row_bytes + ends, line) * line);
+constexpr std::int64_t ends = 32;
+
+// Whole lines, with room for what lies beyond both ends of a sequence in its packs.
+int stage_for(std::int64_t row_bytes, int head_bytes) {
+  constexpr std::int64_t line = 128;
+  return static_cast<int>(ceil_div(row_bytes + head_bytes + ends, line) * line);
 }
 
 }  // namespace
 
-StagedPlan plan_staged_rows(const Reduce& problem, const StagedElement& element,
-                            const Device& device) {
+StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device) {
   StagedPlan plan = {};
-  const std::int64_t row_bytes = problem.cols * element.bytes;
-  const int most =
-      element.finds_place && element.bytes < 8 ? staged.most_to_find_place : staged.most_row_bytes;
-  const bool fits = row_bytes >= staged.least_row_bytes && row_bytes <= most && element.bytes > 1 &&
+  const std::int64_t all_bytes = problem.elements() * element.bytes;
+  const std::int64_t row_bytes =
+      ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
+  const bool fits = row_bytes >= staged.least_row_bytes && row_bytes <= staged.most_row_bytes &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
-                    problem.rows * row_bytes >= staged.least_bytes_an_sm * device.sm_count;
+                    all_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;
-  plan.stage_bytes = stage_for(row_bytes);
+  const int head_bytes = problem.shape == ReduceShape::segments ? staged_head_bytes : 0;
+  plan.stage_bytes = stage_for(row_bytes, head_bytes);
+  plan.most = (plan.stage_bytes - head_bytes - ends) / element.bytes;
   plan.stages = std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
   const auto room = static_cast<std::int64_t>(device.shared_bytes_per_block_optin);
   const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.places_bytes;

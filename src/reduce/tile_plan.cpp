@@ -13,8 +13,9 @@ struct TileTuning {
   double least_row_bytes = 65;
   double most_mean_bytes = 4096;
   double least_bytes_an_sm = 64 << 10;  // of the array
-  double least_use_of_rows = 0.9;       // of what is read where padding is read, too
+  double least_use_of_rows = 0.75;      // of what is read where padding is read, too
   double batch_bytes = 8192;            // in the mean, at most
+  double units_a_warp = 8;              // so many leave larger ones evenly shared
   double deviations = 1.3;              // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
@@ -27,7 +28,7 @@ int stage_for(const Reduce& p, int each, double mean_bytes) {
   const double spread = p.shape == ReduceShape::rows
                             ? 1.0
                             : std::min(1 + tile_tuning.deviations / std::sqrt(each), 2.0);
-  return tile_segments_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
+  return tile_batch_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
 }
 
 }  // namespace
@@ -57,14 +58,16 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   // Where warps would be left without a batch, more of them do better without tiles.
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
   if (each == 0 || count < all_warps * each) return plan;
+  // Larger units, which may be taken in several batches, where few segments have most of the bytes.
   plan.each = each;
-  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes / each));
+  while (plan.each < tile_lanes && !is_rows &&
+         count >= 2 * plan.each * tile_tuning.units_a_warp * all_warps)
+    plan.each *= 2;
+  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes / plan.each));
   plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
   plan.stage_bytes = ring / plan.stages / tile_line * tile_line;
-  plan.elements = (plan.stage_bytes - tile_segments_bytes - tile_ends) / static_cast<int>(size);
-  const int of_warp = std::min(tile_lanes * tile_most_of_lane, element.lanes);
-  plan.most_staged = std::min(plan.elements, of_warp);
-  plan.most = std::min(tile_lanes / each * tile_most_of_lane, plan.most_staged);
+  plan.elements = (plan.stage_bytes - tile_batch_bytes - tile_ends) / static_cast<int>(size);
+  plan.most_staged = std::min({plan.elements, element.lanes, tile_lanes * element.most_of_lane});
   return plan;
 }
 

@@ -8,23 +8,22 @@
 
 namespace kw {
 
-constexpr int tile_warps = 4;             // of a block
-constexpr int tile_most_of_lane = 128;    // elements
-constexpr int tile_segments_bytes = 256;  // of a stage, before its elements
+constexpr int tile_warps = 4;          // of a block
+constexpr int tile_batch_bytes = 272;  // of a stage, before its elements
 
 struct TilePlan {
-  int each = 0;                     // segments of a batch, a power of two; 0: no tiles
-  int group_shift = 0;              // each segment has 2^group_shift of the warp's lanes
+  int each = 0;                     // segments of a unit, a power of two; 0: no tiles
+  int group_shift = 0;              // each of them has 2^group_shift of the warp's lanes
   int stages = 0, stage_bytes = 0;  // of a warp
   int elements = 0;                 // of a stage, from its first segment on
-  // The most elements of a segment that its lanes reduce, and that a stage may have.
-  int most = 0, most_staged = 0;
+  int most_staged = 0;              // of a segment
 };
 
 // What the plan needs to know of the kernel's instance.
 struct TileElement {
   std::size_t bytes;
-  int lanes;  // of the order
+  int lanes;         // of the order
+  int most_of_lane;  // elements that a lane takes
   int blocks_an_sm;
 };
 

@@ -13,6 +13,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "reduce/accumulate.hpp"
+#include "reduce/byte_packs.hpp"
 #include "reduce/order.hpp"
 #include "reduce/packs.hpp"
 
@@ -35,8 +36,12 @@ struct Lanes {
   }
   // A pack whose position 0 is element `at` of the chunk.
   __device__ __forceinline__ void add_pack(const Pack<T>& pack, int at, Value<T> first) {
+    if constexpr (BytePacks<A>::value) {
+      BytePacks<A>::add(lane, pack, first);
+    } else {
 #pragma unroll
-    for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);
+      for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);
+    }
   }
   // The same where only elements 0 to `elements` of the chunk are there.
   __device__ __forceinline__ void add_part(const Pack<T>& pack, int at, int elements,

@@ -64,8 +64,10 @@ struct LongSequence {
 };
 
 // What is found while the short sequences are reduced. Rows need no lists: `chunks_each` says all.
+// Nor do few segments, whose chunks each block counts for itself (counted_chunks.hpp).
 struct WorkLists {
   std::int64_t chunks_each;  // of every sequence; 0: see the lists
+  bool are_counted;          // few segments; no lists
   ChunkItem* items;
   LongSequence* sequences;
   unsigned* item_count;  // in Workspace.tickets, as are the next two
@@ -75,13 +77,9 @@ struct WorkLists {
   unsigned* block_tickets;
   std::int64_t item_capacity, sequence_capacity;
 
-  __device__ __forceinline__ LongSequence at(const Sequences& all, std::int64_t place) const {
-    if (chunks_each == 0) return sequences[place];
-    return {place, all.length, place * chunks_each, chunks_each};
-  }
   // At the end of a launch after which no other reads the lists, by one thread of each block.
   __device__ __forceinline__ void clear() const {
-    if (chunks_each > 0 || take_ticket(finished_blocks) != gridDim.x - 1) return;
+    if (chunks_each > 0 || are_counted || take_ticket(finished_blocks) != gridDim.x - 1) return;
     *item_count = *sequence_count = *finished_blocks = 0;
   }
 };

@@ -103,6 +103,67 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
   verify(cases);
 }
 
+// Few segments, whose chunks each block counts for itself (src/reduce/counted_chunks.hpp): one and
+// several chunks each, in the runs of one block and of several; lengths that differ, none at all,
+// and offsets that descend or leave the array.
+TEST(ReduceSequences, FewSegmentsAreCounted) {
+  const OneWorker one(48 << 10);
+  struct Equal {
+    std::int64_t segments, bytes;
+  };
+  constexpr Equal shapes[] = {{1, 20000}, {2, 300016}, {5, 40008}, {40, 5008}, {300, 2104}};
+  std::vector<check::ReduceCase> cases;
+  std::size_t turn = run_seed() % 84;
+  const auto next_case = [&](check::SegmentLengths lengths) {
+    ++turn;
+    check::ReduceCase c = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(turn % 12),
+                                         static_cast<DataType>(turn % 7));
+    c.lengths = lengths;
+    c.misalign = static_cast<std::int64_t>(turn % 5);
+    return c;
+  };
+  for (const Equal& shape : shapes) {
+    for (int each = 0; each < 4; ++each) {
+      check::ReduceCase c = next_case(check::SegmentLengths::equal);
+      c.segments = shape.segments;
+      c.cols = c.segments * (shape.bytes / static_cast<std::int64_t>(size_of(c.type)));
+      cases.push_back(c);
+    }
+  }
+  for (const check::SegmentLengths lengths :
+       {check::SegmentLengths::uneven, check::SegmentLengths::log_uniform,
+        check::SegmentLengths::out_of_range}) {
+    for (const std::int64_t segments : {1, 2, 9}) {
+      for (int each = 0; each < 3; ++each) {
+        check::ReduceCase c = next_case(lengths);
+        c.segments = segments;
+        cases.push_back(c);
+      }
+    }
+  }
+  verify(cases);
+}
+
+// More segments than are counted, of a few KB each: a warp's stage has one, and those that are
+// longer than it go on the lists.
+TEST(ReduceSequences, SegmentsInStages) {
+  const OneWorker one;
+  std::vector<check::ReduceCase> cases;
+  for (const auto& [op, type] :
+       {std::pair{ReduceOp::sum, DataType::float32}, std::pair{ReduceOp::argmin, DataType::float64},
+        std::pair{ReduceOp::variance, DataType::bfloat16}}) {
+    check::ReduceCase c = sequences_case(ReduceShape::segments, op, type);
+    c.segments = 1030, c.misalign = 1;
+    c.cols = c.segments * (5000 / static_cast<std::int64_t>(size_of(type)));
+    cases.push_back(c);
+  }
+  check::ReduceCase c = sequences_case(ReduceShape::segments, ReduceOp::max, DataType::int8);
+  c.lengths = check::SegmentLengths::log_uniform;
+  c.segments = 1030;
+  cases.push_back(c);
+  verify(cases);
+}
+
 // Rows of every kind that stages know: tiles of several and of one, strips of one round and of
 // more; on and off a boundary, with padding that is read and with padding that is not; and those of
 // both sides, which they leave to others, with segments.
