@@ -101,9 +101,9 @@ class Consumer {
         second_of_two();
       }
       first_of_two();
-      // All elements of this stage are in registers.
-      sync_consumers<config>();
-      if (own.tid == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
+      // All elements of this stage that the warp needs are in registers.
+      __syncwarp();
+      if (own.tid % 32 == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
       ring_.advance();
       if (left > 1)
         enter_stage(left == 2);

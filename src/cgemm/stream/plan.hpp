@@ -18,6 +18,9 @@ namespace kw {
 // An accumulator's longest sum. Longer products are those of real matrices (real_product.hpp).
 inline constexpr std::int64_t complex_stream_sum = 2048;
 
+// Those of a k of a few are stores (outer.cu).
+inline constexpr std::int64_t complex_stream_least_k = 8;
+
 // Tiles and stages, not cut yet; nothing where their numbers exceed an int.
 inline std::optional<StreamSchedule> complex_stream_shape(const ComplexStreamConfig& config,
                                                           const Cgemm& p) {
@@ -78,12 +81,11 @@ inline double predict_complex_stream_us(const ComplexStreamTile& tile, const Cge
   const ComplexStreamTimes& t = tile.times;
   const bool shares = s.whole_tiles < s.tiles && !s.in_clusters();
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
-  const auto further =
-      static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shares && rounds > 0 ? 1 : 0));
   const auto on_an_sm = static_cast<double>(ceil_div(s.blocks, std::max(1, device.sm_count)));
+  const double tiles = static_cast<double>(rounds) * on_an_sm + (shares ? 1 : 0);
   const double stage_us = std::max(t.alone_us, s.in_clusters() ? 0 : on_an_sm * t.busy_us);
-  double us =
-      t.start_us + complex_stream_stages(tile.config, p, s) * stage_us + further * t.tile_us;
+  double us = t.start_us + complex_stream_stages(tile.config, p, s) * stage_us +
+              std::max(0.0, tiles - 1) * t.tile_us;
   if (s.in_clusters()) {
     us += t.cluster_us;
   } else if (shares) {
@@ -107,9 +109,9 @@ struct ComplexStreamPlan {
 inline std::optional<ComplexStreamPlan> plan_complex_stream(const ComplexStreamTile& tile,
                                                             const Cgemm& p, const Device& device) {
   const ComplexStreamConfig& config = tile.config;
-  if (p.triangle != Triangle::none) return std::nullopt;
+  if (p.triangle != Triangle::none || p.loop_k() < complex_stream_least_k) return std::nullopt;
   const auto shape = complex_stream_shape(config, p);
-  if (!shape || shape->tiles == 0 || shape->iterations == 0) return std::nullopt;
+  if (!shape || shape->tiles == 0) return std::nullopt;
   ComplexStreamPlan best;
   each_complex_stream_cut(config, *shape, device, [&](const StreamSchedule& schedule) {
     if (std::int64_t{complex_stream_run(schedule)} * config.steps() > complex_stream_sum) return;

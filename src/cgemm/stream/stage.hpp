@@ -71,7 +71,7 @@ __device__ __forceinline__ void init_ring(Shared<config>& shared) {
   using S = Shape<config>;
   if (threadIdx.x < S::stages) {
     mbarrier_init(&shared.full[threadIdx.x], S::producers);
-    mbarrier_init(&shared.free[threadIdx.x], 1);
+    mbarrier_init(&shared.free[threadIdx.x], S::consumers / 32);
   }
 }
 
