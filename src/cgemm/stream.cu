@@ -142,20 +142,6 @@ class Store {
   Complex* at_;      // the first output
 };
 
-// A block's way through its share of the launch.
-struct Way {
-  const StreamSchedule& schedule;
-
-  __device__ __forceinline__ StreamWork first() const {
-    return schedule.in_clusters() ? schedule.of_cluster(cluster_index(), rank_in_cluster())
-                                  : schedule.first(static_cast<int>(blockIdx.x));
-  }
-  __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
-    return schedule.in_clusters() ? StreamWork{}
-                                  : schedule.next(work, static_cast<int>(blockIdx.x));
-  }
-};
-
 template <ComplexStreamConfig config>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Params& params) {
   if (!Finish(params.problem).has_sum) return;
