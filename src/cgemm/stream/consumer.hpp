@@ -25,17 +25,16 @@ struct Fragments {
 };
 
 // acc += a b, or, where they differ in their conjugates, acc += conj(a) b. A row's sums lie as b
-// does: two real parts, then their two imaginary parts. Two real outer products, of a's real and of
-// its imaginary parts; each row by row, back and forth. In this order an FFMA reads two registers,
-// since the reuse cache holds the row's element of a, and at a turn that of b. The two, b's element
-// and the accumulator, lie in different banks (pair_of in sums.hpp).
+// does: two real parts, then their two imaginary parts. Row by row, back and forth: an FFMA reads
+// two registers, since the reuse cache holds the row's part of a, and at a turn that of b. The two,
+// b's part and the accumulator, lie in different banks (pair_of in sums.hpp).
 template <bool differ, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
                                              const float (&b)[TN2]) {
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
     const float re = a[2 * i], im = a[2 * i + 1], to_re = differ ? im : -im, to_im = -to_re;
-    // Of pair j the real part, and the imaginary part of the same neighbour.
+    // Where the parts of neighbour j lie.
     constexpr int half = TN2 / 2;
     const auto re_of = [](int j) { return j / 2 * 4 + j % 2; };
     const auto im_of = [](int j) { return j / 2 * 4 + j % 2 + 2; };
