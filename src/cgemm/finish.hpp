@@ -17,6 +17,20 @@ __device__ __forceinline__ Complex finished(const Complex* before, const float2&
   return {value.re + added.re, value.im + added.im};
 }
 
+// A scalar that multiplies many elements, by the rules of scalars.hpp and without branches: code
+// that is the same for many registers runs once, and so waits for itself to be fetched.
+struct Factor {
+  Complex s;
+  bool is_real, is_imaginary;
+
+  __device__ __forceinline__ explicit Factor(const Complex& scalar)
+      : s(scalar), is_real(scalar.im == 0), is_imaginary(scalar.re == 0 && scalar.im != 0) {}
+  __device__ __forceinline__ Complex times(const Complex& z) const {
+    const float re = is_real ? 0 : -s.im * z.im, im = is_real ? 0 : s.im * z.re;
+    return {is_imaginary ? re : fmaf(s.re, z.re, re), is_imaginary ? im : fmaf(s.re, z.im, im)};
+  }
+};
+
 // The scalars of a product, as the device knows them.
 struct Finish {
   Complex alpha, beta;

@@ -231,13 +231,12 @@ __device__ __forceinline__ bool has_wanted(const Cgemm& p, std::int64_t row0, st
   return p.triangle == Triangle::lower ? col0 < row0 + T::BM : row0 < col0 + T::BN;
 }
 
-template <class T>
-__device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
-                                      std::int64_t entry, std::int64_t row0, std::int64_t col0,
-                                      int part, bool has_sum, const Complex& alpha) {
-  const Complex beta = beta_of(p);
-  Complex* const c = c_of(p, entry);
-  const bool pairs = reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && p.ldc % 2 == 0;
+// Calls take(the sums of two neighbours, where the first lies in C, its row and column) for each
+// pair of this thread's outputs whose first one lies in the matrix.
+template <class T, class Take>
+__device__ __forceinline__ void each_pair(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
+                                          Complex* c, std::int64_t row0, std::int64_t col0,
+                                          int part, const Take& take) {
 #pragma unroll
   for (int r = 0; r < T::rows; ++r) {
     const int i = part * T::rows + r;
@@ -246,22 +245,52 @@ __device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const
 #pragma unroll
     for (int j = 0; j < T::TN; j += 2) {
       const std::int64_t col = col0 + j * T::threads_n;
-      Complex* const to = c + row * p.ldc + col;
-      const auto value = [&](int next) {
-        Complex of = finished(to + next, acc[r][j + next], p.conj_b, has_sum, alpha, beta);
-        if (p.hermitian && row == col + next) of.im = 0;
-        return of;
-      };
-      const bool has_first = col < p.n && is_wanted(p, row, col);
-      const bool has_second = col + 1 < p.n && is_wanted(p, row, col + 1);
-      if (pairs && has_first && has_second) {
-        const Complex x = value(0), y = value(1);
-        *reinterpret_cast<float4*>(to) = make_float4(x.re, x.im, y.re, y.im);
-        continue;
-      }
-      if (has_first) to[0] = value(0);
-      if (has_second) to[1] = value(1);
+      if (col < p.n) take(&acc[r][j], c + row * p.ldc + col, row, col);
     }
+  }
+}
+
+// Most products are multiplied by a real number and stored over what was there: for them there is
+// less code, which all waits to be fetched.
+template <class T>
+__device__ __forceinline__ void store(const float2 (&acc)[T::rows][T::TN], const Cgemm& p,
+                                      std::int64_t entry, std::int64_t row0, std::int64_t col0,
+                                      int part, bool has_sum, const Complex& alpha) {
+  Complex* const c = c_of(p, entry);
+  const Complex beta = beta_of(p), used = has_sum ? alpha : Complex{0, 0};
+  const bool in_pairs =
+      p.n % 2 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0 && p.ldc % 2 == 0;
+  const bool is_plain = used.im == 0 && is_zero(beta) && p.triangle == Triangle::none;
+  const float re = used.re, im = p.conj_b ? -re : re;
+  if (is_plain && in_pairs) {
+    each_pair<T>(acc, p, c, row0, col0, part,
+                 [&](const float2* x, Complex* to, std::int64_t, std::int64_t) {
+                   *reinterpret_cast<float4*>(to) =
+                       make_float4(x[0].x * re, x[0].y * im, x[1].x * re, x[1].y * im);
+                 });
+  } else if (is_plain) {
+    each_pair<T>(acc, p, c, row0, col0, part,
+                 [&](const float2* x, Complex* to, std::int64_t, std::int64_t col) {
+                   to[0] = {x[0].x * re, x[0].y * im};
+                   if (col + 1 < p.n) to[1] = {x[1].x * re, x[1].y * im};
+                 });
+  } else {
+    const Factor of_sum(used), of_c(beta);
+    const bool reads = !is_zero(beta);
+    each_pair<T>(acc, p, c, row0, col0, part,
+                 [&](const float2* x, Complex* to, std::int64_t row, std::int64_t col) {
+#pragma unroll
+                   for (int next = 0; next < 2; ++next) {
+                     if (col + next >= p.n || !is_wanted(p, row, col + next)) continue;
+                     Complex value = of_sum.times({x[next].x, p.conj_b ? -x[next].y : x[next].y});
+                     if (reads) {
+                       const Complex added = of_c.times(to[next]);
+                       value.re += added.re, value.im += added.im;
+                     }
+                     if (p.hermitian && row == col + next) value.im = 0;
+                     to[next] = value;
+                   }
+                 });
   }
 }
 

@@ -94,18 +94,26 @@ TEST_P(ScaleAddWavefronts, EdgeCases) {
   }
 }
 
+// As those of sgemm: the complex stream tiles are for warps of 32 lanes alone.
 TEST_P(CgemmWavefronts, EdgeCases) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  const Kernel<Cgemm>& kernel = GetParam().kernel;
+  Device with_warps = bench.device();
+  with_warps.warp_size = 32;
   const std::vector<check::CgemmCase> cases = check::cgemm_edge_cases();
-  int computed = 0;
+  int computed = 0, only_in_warps = 0;
   for (std::size_t i = 0; i < cases.size(); i += every_case) {
-    const check::VerifyResult result = check::verify_cgemm(*runtime, GetParam().kernel, cases[i]);
-    if (result.outcome == check::Outcome::unsupported) continue;
-    EXPECT_TRUE(result.ok()) << GetParam().kernel.name << " " << describe(cases[i]) << ": "
-                             << result.message;
+    check::CgemmTrial trial(bench, cases[i]);
+    if (!supports(kernel, trial.problem(), bench.device())) {
+      only_in_warps += supports(kernel, trial.problem(), with_warps) ? 1 : 0;
+      continue;
+    }
+    const check::VerifyResult result = trial.verify(kernel);
+    EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(cases[i]) << ": " << result.message;
     ++computed;
   }
-  EXPECT_GT(computed, 0);
+  EXPECT_TRUE(computed > 0 || only_in_warps > 0);
 }
 
 class AttentionWavefronts : public Wavefronts,

@@ -1,0 +1,297 @@
+// The complex stream tiles: products of complex matrices as they are stored, for sides of hundreds.
+//
+// Idea        Some warps of a block only copy (producers), the others only multiply (consumers); a
+//             ring of stages lies between them, as in sgemm's stream_tile. A thread has 8 x 8
+//             outputs: 256 FFMAs for 32 floats of shared memory, where a real product of twice the
+//             sides needs 48. Each block takes the same number of whole tiles of C; the iterations
+//             of the remaining ones are cut into equal shares (sgemm/stream/schedule.hpp), and the
+//             last block to arrive at a tile adds up its parts.
+// Prediction  One consumer warp a scheduler at 85 % of the FFMA peak, as stream_tile's: 1024 cubed
+//             in 160 us.
+// Limits      Whole matrices, sums up to complex_stream_sum; large ones are real products.
+// Order       k ascending within a part, parts ascending: the same bits for the same call.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cgemm/finish.hpp"
+#include "cgemm/production.hpp"
+#include "cgemm/stream/cluster_sums.hpp"
+#include "cgemm/stream/plan.hpp"
+#include "cgemm/stream/producer.hpp"
+#include "device/overlap.hpp"
+#include "sgemm/spread_blocks.hpp"
+
+namespace KW_TARGET {
+namespace complex_stream {
+namespace {
+
+struct Params {
+  Cgemm problem;
+  Operands operands;
+  StreamSchedule schedule;
+  Workspace workspace;
+};
+
+// Whether this compilation's target can run the tiles; elsewhere the kernels are empty, and no plan
+// is made for them.
+constexpr bool runs_here() {
+#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__HIP_DEVICE_COMPILE__)
+  return false;
+#else
+  return true;
+#endif
+}
+
+// How a thread leaves its pairs of a tile in C.
+template <ComplexStreamConfig config>
+class Store {
+  using Own = OwnOutputs<config>;
+  using S = Shape<config>;
+
+ public:
+  __device__ __forceinline__ Store(const Params& params, const StreamTileIndex& tile)
+      : p_(params.problem), finish_(params.problem) {
+    const Own own;
+    const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
+    const int row = PlaceOfPair<config>(own, 0).row;
+    rows_ = left(p_.m - row0, S::BM) - row;
+    cols_ = left(p_.n - col0, S::BN) - own.col;
+    in_pairs_ = params.operands.c16 && (p_.n % 2 == 0 || col0 + S::BN <= p_.n);
+    at_ = c_of(p_, tile.entry) + (row0 + row) * p_.ldc + col0 + own.col;
+  }
+
+  // All of them. Much code runs once, and so waits for itself to be fetched: what all pairs share
+  // is asked before them.
+  __device__ __forceinline__ void all(const Pairs<config>& out) const {
+    const Factor alpha(finish_.alpha), beta(finish_.beta);
+    if (!alpha.is_real || !is_zero(finish_.beta))
+      each_row(out, [&](const float* x, Complex* to, int cols) {
+        const bool reads = !is_zero(finish_.beta);
+#pragma unroll
+        for (int next = 0; next < 2; ++next) {
+          if (next >= cols) continue;
+          Complex value = alpha.times({x[next], of_im(x[2 + next])});
+          if (reads) {
+            const Complex added = beta.times(to[next]);
+            value.re += added.re, value.im += added.im;
+          }
+          to[next] = value;
+        }
+      });
+    else if (in_pairs_)
+      each_row(out, [&](const float* x, Complex* to, int cols) {
+        const float re = finish_.alpha.re, im = of_im(re);
+        if (cols > 0)
+          *reinterpret_cast<float4*>(to) = make_float4(x[0] * re, x[2] * im, x[1] * re, x[3] * im);
+      });
+    else
+      each_row(out, [&](const float* x, Complex* to, int cols) {
+        const float re = finish_.alpha.re, im = of_im(re);
+        if (cols > 0) to[0] = {x[0] * re, x[2] * im};
+        if (cols > 1) to[1] = {x[1] * re, x[3] * im};
+      });
+  }
+  // One of them.
+  __device__ __forceinline__ void one(int v, const float (&sums)[4]) const {
+    const int row = Own::row_step(v / of_row), col = Own::col_step(v % of_row * 2);
+    if (row >= rows_) return;
+    Complex* const to = at_ + row * p_.ldc + col;
+    const auto value = [&](int next) {
+      return finish_.element(to + next, make_float2(sums[next], sums[2 + next]), p_.conj_b);
+    };
+    if (in_pairs_ && col < cols_) {
+      const Complex x = value(0), y = value(1);
+      *reinterpret_cast<float4*>(to) = make_float4(x.re, x.im, y.re, y.im);
+      return;
+    }
+    if (col < cols_) to[0] = value(0);
+    if (col + 1 < cols_) to[1] = value(1);
+  }
+
+ private:
+  static constexpr int of_row = S::TN / 2;
+
+  __device__ __forceinline__ static int left(std::int64_t extent, int tile) {
+    return extent < tile ? static_cast<int>(extent) : tile;
+  }
+  __device__ __forceinline__ float of_im(float x) const { return p_.conj_b ? -x : x; }
+  // take(pair, where its first element lies in C, columns of the matrix from there on) for each of
+  // the thread's pairs in the matrix's rows. The empty asm keeps ptxas from computing all addresses
+  // in advance, for which there are no registers.
+  template <class Take>
+  __device__ __forceinline__ void each_row(const Pairs<config>& out, const Take& take) const {
+    Complex* to = at_;
+#pragma unroll
+    for (int i = 0; i < S::rows; ++i) {
+      if (Own::row_step(i) < rows_)
+#pragma unroll
+        for (int j = 0; j < of_row; ++j)
+          take(out[i * of_row + j], to + Own::col_step(2 * j), cols_ - Own::col_step(2 * j));
+      if (i + 1 < S::rows) to += (Own::row_step(i + 1) - Own::row_step(i)) * p_.ldc;
+#if defined(__CUDA_ARCH__)
+      asm volatile("" : "+l"(to));
+#endif
+    }
+  }
+
+  const Cgemm& p_;
+  const Finish finish_;
+  int rows_, cols_;  // of the matrix, from this thread's first output on
+  bool in_pairs_;    // C is aligned, and no pair crosses its edge
+  Complex* at_;      // the first output
+};
+
+template <ComplexStreamConfig config>
+__device__ __forceinline__ void produce(Shared<config>& shared, const Params& params) {
+  if (!Finish(params.problem).has_sum) return;
+  const Way way{params.schedule};
+  Producer<config> producer(shared);
+  for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
+    const StreamTileIndex tile = params.schedule.place(work.tile);
+    producer.copy(params.problem, params.operands, tile.entry, tile.row * std::int64_t{config.bm},
+                  tile.col * std::int64_t{config.bn}, work.begin, work.end);
+  }
+  let_next_kernel_start();
+}
+
+template <ComplexStreamConfig config>
+__device__ __forceinline__ void consume(Shared<config>& shared, const Params& params) {
+  const StreamSchedule& schedule = params.schedule;
+  const Cgemm& p = params.problem;
+  const Way way{schedule};
+  const bool reads = Finish(p).has_sum;
+  Consumer<config> consumer(shared);
+  for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
+    Pairs<config> out;
+    {
+      typename Consumer<config>::Sums acc = {};
+      const std::int64_t left = p.k - (work.end - 1) * std::int64_t{config.bk};
+      const int stages = work.end - work.begin,
+                last_k = left < config.bk ? static_cast<int>(left) : config.bk;
+      if (!reads) {
+        // The sums are 0.
+      } else if (p.conj_a == p.conj_b) {
+        consumer.template multiply<false>(stages, last_k, acc);
+      } else {
+        consumer.template multiply<true>(stages, last_k, acc);
+      }
+      gather<config>(shared, acc, out);
+    }
+    const Store<config> store(params, schedule.place(work.tile));
+    if constexpr (config.clusters) {
+      if (schedule.in_clusters())
+        return ClusterSums<config>::add(shared, schedule.cluster, out,
+                                        [&](int v, const float(&sums)[4]) { store.one(v, sums); });
+    }
+    if (!schedule.whole(work) && !add_parts<config>(shared, params.workspace, schedule, work, out))
+      continue;
+    store.all(out);
+  }
+}
+
+// `row` of tuning.hpp's table.
+template <int row>
+__global__ void __launch_bounds__(complex_stream_tiles[row].config.threads(),
+                                  complex_stream_tiles[row].config.compiled_blocks())
+    complex_stream([[maybe_unused]] __grid_constant__ const Params params) {
+  if constexpr (runs_here()) {
+    constexpr ComplexStreamConfig config = complex_stream_tiles[row].config;
+    auto& shared = *gpu::dynamic_shared<Shared<config>>();
+    const bool in_clusters = config.clusters && params.schedule.in_clusters();
+    init_ring(shared);
+    if (in_clusters) ClusterSums<config>::open(shared);
+    __syncthreads();
+    wait_for_previous_kernel();
+    if (threadIdx.x < Shape<config>::producers) {
+      setmaxnreg_dealloc<config.producer_registers>();
+      produce<config>(shared, params);
+      if (in_clusters) wait_for_cluster();
+    } else {
+      setmaxnreg_alloc<config.consumer_registers>();
+      consume<config>(shared, params);
+    }
+  }
+}
+
+// --- the rows of the registry
+
+bool has_instructions(const Device& device) {
+  return device.kind == DeviceKind::host_simt
+             ? device.warp_size == 32
+             : device.kind == DeviceKind::cuda && device.compute_capability == 90;
+}
+
+bool begins_at_16(const Cgemm& p, const Complex* x, std::int64_t ld, std::int64_t stride) {
+  return !p.by_pointers() && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && ld % 2 == 0 &&
+         (p.batch == 1 || stride % 2 == 0);
+}
+
+Operands operands_of(const Cgemm& p) {
+  const auto pattern = [&](bool along_k, const Complex* x, std::int64_t ld, std::int64_t stride) {
+    return along_k                          ? AccessPattern::along_k
+           : begins_at_16(p, x, ld, stride) ? AccessPattern::along_i16
+                                            : AccessPattern::along_i;
+  };
+  return {pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
+          pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
+          begins_at_16(p, p.c, p.ldc, p.stride_c)};
+}
+
+template <int row>
+struct Row {
+  static constexpr ComplexStreamTile tile = complex_stream_tiles[row];
+  static constexpr ComplexStreamConfig config = tile.config;
+
+  static std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
+    if (!has_instructions(device) ||
+        device.shared_bytes_per_block_optin < shared_bytes<config>(true))
+      return std::nullopt;
+    const std::optional<ComplexStreamPlan> planned = plan_complex_stream(tile, p, device);
+    if (!planned) return std::nullopt;
+    Plan<Cgemm> plan;
+    plan.time_us = plan.cost = planned->us;
+    plan.workspace_bytes = complex_stream_workspace_bytes(config, planned->schedule);
+    plan.min_workspace_bytes = 0;  // all tiles whole
+    plan.data.set(planned->schedule);
+    return plan;
+  }
+  static Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan,
+                            Workspace workspace, Stream stream) {
+    auto schedule = plan.data.get<StreamSchedule>();
+    if (workspace.bytes < complex_stream_workspace_bytes(config, schedule))
+      schedule = without_shares(schedule);
+    std::size_t bytes = shared_bytes<config>(schedule.in_clusters());
+    if (schedule.blocks <= device.sm_count)
+      bytes = shared_bytes_that_spread(schedule.blocks, bytes, device);
+    return gpu::launch(complex_stream<row>,
+                       {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
+                        .block = dim3(static_cast<unsigned>(config.threads())),
+                        .shared_bytes = bytes,
+                        .stream = stream,
+                        .overlap = true,
+                        .cluster = std::max(1, schedule.cluster)},
+                       Params{p, operands_of(p), schedule, workspace});
+  }
+  static Kernel<Cgemm> kernel() {
+    return {.name = tile.name,
+            .parent = nullptr,
+            .idea = tile.idea,
+            .role = Role::production,
+            .math = Math::fp32,
+            .make_plan = make_plan,
+            .launch_plan = launch_plan};
+  }
+};
+
+}  // namespace
+}  // namespace complex_stream
+
+KernelList<Cgemm> cgemm_stream_rows() {
+  return []<int... row>(std::integer_sequence<int, row...>) {
+    return KernelList<Cgemm>{complex_stream::Row<row>::kernel()...};
+  }
+  (std::make_integer_sequence<int, static_cast<int>(std::size(complex_stream_tiles))>());
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,88 @@
+// The other way that the sums of a tile come together: where the blocks that share it are a
+// cluster, each of them adds up the parts of some of its pairs, which the others send it.
+#pragma once
+
+#include "cgemm/stream/sums.hpp"
+#include "device/bulk_copy.hpp"
+#include "device/cluster.hpp"
+
+namespace KW_TARGET::complex_stream {
+
+// A tile's pairs are pieces of 32, one a lane. In each block the same warp holds the sums of a
+// piece, and in the piece's owner it adds them up. Owners follow each other along the tile.
+template <ComplexStreamConfig config>
+class ClusterSums {
+  using S = Shape<config>;
+
+ public:
+  // By all threads of the block before any of them sends: the others are to see the mbarrier. Each
+  // thread later waits for the cluster.
+  __device__ static __forceinline__ void open(Shared<config>& shared) {
+    if (threadIdx.x == 0) mbarrier_init(&shared.received, 1);
+    arrive_at_cluster();
+  }
+
+  // All consumers of the cluster's blocks call it, each with the sums of its block's part, and get
+  // take(v, sums of all parts) for those of their pairs that this block owns.
+  template <class Take>
+  __device__ static __forceinline__ void add(Shared<config>& shared, int parts,
+                                             const Pairs<config>& out, const Take& take) {
+    const int tid = reread_thread_index() - S::producers, warp = tid / 32, lane = tid % 32;
+    const int rank = rank_in_cluster();
+    if (tid == 0) {
+      const int own = first_of(rank + 1, parts) - first_of(rank, parts);
+      mbarrier_arrive_expecting(&shared.received,
+                                static_cast<unsigned>(own * (parts - 1)) * piece_bytes);
+    }
+    wait_for_cluster();
+#pragma unroll
+    for (int v = 0; v < S::pairs; ++v) {
+      const int piece = v * warps + warp, to = piece * parts / S::pieces;
+      float4* const at = &shared.parts[slot(piece, parts) + rank][lane];
+      if (to == rank)
+        *at = pair_of(out[v]);
+      else
+        send_to_block(to, at, pair_of(out[v]), &shared.received);
+    }
+    mbarrier_wait(&shared.received, 0);
+#pragma unroll 1
+    for (int v = 0; v < S::pairs; ++v) {
+      const int piece = v * warps + warp;
+      if (piece * parts / S::pieces != rank) continue;
+      const float4* const of_piece = &shared.parts[slot(piece, parts)][lane];
+      float sums[4] = {};
+      for (int part = 0; part < parts; ++part) add_pair(of_piece[part * 32], sums);
+      take(v, sums);
+    }
+  }
+
+ private:
+  static constexpr int warps = S::consumers / 32;
+  static constexpr unsigned piece_bytes = 32 * sizeof(float4);
+
+  // The first piece whose owner is `rank`.
+  __device__ static __forceinline__ int first_of(int rank, int parts) {
+    return (rank * S::pieces + parts - 1) / parts;
+  }
+  // Of an owned piece's first part in shared.parts; the others follow it. An owner's pieces are
+  // `parts` apart.
+  __device__ static __forceinline__ int slot(int piece, int parts) {
+    return piece * parts % S::pieces;
+  }
+};
+
+// A block's way through its share of the launch.
+struct Way {
+  const StreamSchedule& schedule;
+
+  __device__ __forceinline__ StreamWork first() const {
+    return schedule.in_clusters() ? schedule.of_cluster(cluster_index(), rank_in_cluster())
+                                  : schedule.first(static_cast<int>(blockIdx.x));
+  }
+  __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
+    return schedule.in_clusters() ? StreamWork{}
+                                  : schedule.next(work, static_cast<int>(blockIdx.x));
+  }
+};
+
+}  // namespace KW_TARGET::complex_stream

@@ -1,0 +1,120 @@
+// The consumers of the complex stream tiles: they multiply the stages of the ring.
+#pragma once
+
+#include "cgemm/stream/stage.hpp"
+
+namespace KW_TARGET::complex_stream {
+
+// What a thread reads of a stage at one k: elements of a, and the parts of b as they lie there.
+template <ComplexStreamConfig config>
+struct Fragments {
+  using S = Shape<config>;
+  alignas(16) float a[2 * S::TM];
+  alignas(16) float b[2 * S::TN];
+
+  __device__ __forceinline__ void load(const float* as, const float* bs) {
+#pragma unroll
+    for (int j = 0; j < S::TN; j += 2)
+      *reinterpret_cast<float4*>(&b[2 * j]) =
+          *reinterpret_cast<const float4*>(bs + 2 * j * S::lanes_n);
+#pragma unroll
+    for (int i = 0; i < S::TM; i += 2)
+      *reinterpret_cast<float4*>(&a[2 * i]) =
+          *reinterpret_cast<const float4*>(as + 2 * i * S::lanes_m);
+  }
+};
+
+// acc += a b, or, where they differ in their conjugates, acc += conj(a) b. A row's sums lie as b
+// does: two real parts, then their two imaginary parts. Row by row, back and forth: an FFMA reads
+// two registers, since the reuse cache holds the row's part of a, and at a turn that of b. The two,
+// b's part and the accumulator, lie in different banks (pair_of in sums.hpp).
+template <bool differ, int TM, int TN2>
+__device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
+                                             const float (&b)[TN2]) {
+#pragma unroll
+  for (int i = 0; i < TM; ++i) {
+    const float re = a[2 * i], im = a[2 * i + 1], to_re = differ ? im : -im, to_im = -to_re;
+    // Where the parts of neighbour j lie.
+    constexpr int half = TN2 / 2;
+    const auto re_of = [](int j) { return j / 2 * 4 + j % 2; };
+    const auto im_of = [](int j) { return j / 2 * 4 + j % 2 + 2; };
+    const auto add = [&](float of_a, int b_at, int at) {
+      acc[i][at] = fmaf(of_a, b[b_at], acc[i][at]);
+    };
+#pragma unroll
+    for (int j = 0; j < half; ++j) add(re, re_of(j), re_of(j));
+#pragma unroll
+    for (int j = half - 1; j >= 0; --j) add(re, im_of(j), im_of(j));
+#pragma unroll
+    for (int j = 0; j < half; ++j) add(to_re, im_of(j), re_of(j));
+#pragma unroll
+    for (int j = half - 1; j >= 0; --j) add(to_im, re_of(j), im_of(j));
+  }
+}
+
+// The consumers of a block, and their position in the ring.
+template <ComplexStreamConfig config>
+class Consumer {
+  using S = Shape<config>;
+
+ public:
+  using Sums = float[S::TM][2 * S::TN];
+
+  __device__ explicit Consumer(Shared<config>& shared) : shared_(shared) {}
+
+  // acc = the products of the next `stages` stages of the ring, of which the last one has `last_k`
+  // of k; of each stage the part that is this thread's group's. In the last stage the groups take
+  // equal parts of its k.
+  template <bool differ>
+  __device__ __forceinline__ void multiply(int stages, int last_k, Sums& acc) {
+    const OwnOutputs<config> own;
+    Fragments<config> f[2];  // of this step along k and of the next
+    const float *as, *bs;
+    int steps;
+    const auto enter_stage = [&](bool is_last) {
+      mbarrier_wait(&shared_.full[ring_.stage], ring_.round);
+      const Stage<config>& stage = shared_.stage[ring_.stage];
+      steps = is_last ? S::steps_of(last_k) : S::steps;
+      as = &stage.a[own.group * steps][2 * own.row];
+      bs = &stage.b[own.group * steps][2 * own.col];
+    };
+    const auto first_of_two = [&] {
+      f[1].load(as + S::pitch_a, bs + S::pitch_b);
+      add_products<differ>(acc, f[0].a, f[0].b);
+      as += 2 * S::pitch_a;
+      bs += 2 * S::pitch_b;
+    };
+    const auto second_of_two = [&] {
+      f[0].load(as, bs);
+      add_products<differ>(acc, f[1].a, f[1].b);
+    };
+    enter_stage(stages == 1);
+    f[0].load(as, bs);
+    // A stage's last steps come after the loop: a test for them inside it takes instructions in
+    // each iteration.
+#pragma unroll 1
+    for (int left = stages; left > 0; --left) {
+#pragma unroll 1
+      for (int step = 2; step < steps; step += 2) {
+        first_of_two();
+        second_of_two();
+      }
+      first_of_two();
+      // All elements of this stage that the warp needs are in registers.
+      __syncwarp();
+      if (own.tid % 32 == 0) mbarrier_arrive(&shared_.free[ring_.stage]);
+      ring_.advance();
+      if (left > 1)
+        enter_stage(left == 2);
+      else
+        as = bs = shared_.idle;
+      second_of_two();
+    }
+  }
+
+ private:
+  Shared<config>& shared_;
+  Ring<S::stages> ring_;
+};
+
+}  // namespace KW_TARGET::complex_stream

@@ -1,0 +1,125 @@
+// How a configuration of the complex stream tiles cuts a product into blocks, and how long that
+// will take. Made on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "arithmetic.hpp"
+#include "cgemm/stream/tuning.hpp"
+#include "cgemm/tile_plan.hpp"
+#include "sgemm/stream/plan.hpp"
+
+namespace kw {
+
+// An accumulator's longest sum. Longer products are those of real matrices (real_product.hpp).
+inline constexpr std::int64_t complex_stream_sum = 2048;
+
+// Those of a k of a few are stores (outer.cu).
+inline constexpr std::int64_t complex_stream_least_k = 8;
+
+// Tiles and stages, not cut yet; nothing where their numbers exceed an int.
+inline std::optional<StreamSchedule> complex_stream_shape(const ComplexStreamConfig& config,
+                                                          const Cgemm& p) {
+  const std::int64_t tiles_m = ceil_div(p.m, config.bm), tiles_n = ceil_div(p.n, config.bn);
+  const std::int64_t stages = ceil_div(p.loop_k(), config.bk);
+  if (tiles_m > detail::stream_limit / std::max<std::int64_t>(1, tiles_n) ||
+      tiles_m * tiles_n > detail::stream_limit / std::max<std::int64_t>(1, p.batch) ||
+      stages > detail::stream_limit / config.bk)
+    return std::nullopt;
+  StreamSchedule shape;
+  shape.tiles_m = static_cast<int>(tiles_m);
+  shape.tiles_n = static_cast<int>(tiles_n);
+  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
+  shape.iterations = static_cast<int>(stages);
+  return shape;
+}
+
+// Calls consider(schedule) for each way to cut the tiles: whole ones only; those of the last,
+// incomplete wave cut evenly over all blocks; or, where there are fewer tiles than blocks, all of
+// them, evenly or each into equal parts, for the blocks of a cluster or for any.
+template <class Consider>
+void each_complex_stream_cut(const ComplexStreamConfig& config, const StreamSchedule& shape,
+                             const Device& device, const Consider& consider) {
+  const auto cut = [&](std::int64_t blocks, std::int64_t shared) {
+    if (const auto schedule = detail::cut_stream(shape, blocks, shared)) consider(*schedule);
+  };
+  const std::int64_t sms = std::max(1, device.sm_count), tiles = shape.tiles;
+  for (std::int64_t slots = sms; slots <= sms * config.blocks_per_sm; slots += sms) {
+    cut(std::min(slots, tiles), 0);
+    if (shape.iterations < 2) continue;
+    if (tiles % slots != 0) cut(slots, tiles % slots);
+    const std::int64_t most = std::min<std::int64_t>(slots / tiles, shape.iterations);
+    for (std::int64_t parts = most; parts >= 2; parts -= std::max<std::int64_t>(1, parts / 4))
+      cut(tiles * parts, tiles);
+  }
+  if (!config.clusters || !device_has_clusters(device)) return;
+  for (int parts = 2; parts <= std::min(stream_cluster_parts, shape.iterations); ++parts)
+    if (tiles * parts <= blocks_in_clusters(device.sm_count, 1, parts))
+      consider(detail::cut_stream_by_clusters(shape, parts));
+}
+
+// Stages of a tile that one block has, at most.
+inline int complex_stream_run(const StreamSchedule& s) {
+  const int share = s.share + (s.longer > 0 ? 1 : 0);
+  return s.whole_tiles > 0 ? s.iterations : std::min(s.iterations, share);
+}
+
+// Stages of the block that has the most; of a tile's last one the part that is multiplied.
+inline double complex_stream_stages(const ComplexStreamConfig& config, const Cgemm& p,
+                                    const StreamSchedule& s) {
+  const std::int64_t k = p.loop_k() % config.bk, at_once = 2 * std::int64_t{config.warps_k};
+  const double last = k == 0 ? 1 : static_cast<double>(ceil_div(k, at_once) * at_once) / config.bk;
+  return detail::most_iterations(s, last);
+}
+
+inline double predict_complex_stream_us(const ComplexStreamTile& tile, const Cgemm& p,
+                                        const StreamSchedule& s, const Device& device) {
+  const ComplexStreamTimes& t = tile.times;
+  const bool shares = s.whole_tiles < s.tiles && !s.in_clusters();
+  const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
+  const auto on_an_sm = static_cast<double>(ceil_div(s.blocks, std::max(1, device.sm_count)));
+  const double tiles = static_cast<double>(rounds) * on_an_sm + (shares ? 1 : 0);
+  const double stage_us = std::max(t.alone_us, s.in_clusters() ? 0 : on_an_sm * t.busy_us);
+  double us = t.start_us + complex_stream_stages(tile.config, p, s) * stage_us +
+              std::max(0.0, tiles - 1) * t.tile_us;
+  if (s.in_clusters()) {
+    us += t.cluster_us;
+  } else if (shares) {
+    const int parts = ceil_div(s.iterations, s.share);
+    us += (parts > stream_fan ? 2 : 1) * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
+  }
+  return std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device));
+}
+
+inline std::size_t complex_stream_workspace_bytes(const ComplexStreamConfig& config,
+                                                  const StreamSchedule& s) {
+  return static_cast<std::size_t>(s.slots()) * config.tile_bytes();
+}
+
+struct ComplexStreamPlan {
+  StreamSchedule schedule;
+  double us = std::numeric_limits<double>::infinity();
+};
+
+// The quickest plan; nothing where the configuration cannot compute the problem.
+inline std::optional<ComplexStreamPlan> plan_complex_stream(const ComplexStreamTile& tile,
+                                                            const Cgemm& p, const Device& device) {
+  const ComplexStreamConfig& config = tile.config;
+  if (p.triangle != Triangle::none || p.loop_k() < complex_stream_least_k) return std::nullopt;
+  const auto shape = complex_stream_shape(config, p);
+  if (!shape || shape->tiles == 0) return std::nullopt;
+  ComplexStreamPlan best;
+  each_complex_stream_cut(config, *shape, device, [&](const StreamSchedule& schedule) {
+    if (std::int64_t{complex_stream_run(schedule)} * config.steps() > complex_stream_sum) return;
+    const double us = predict_complex_stream_us(tile, p, schedule, device);
+    if (us < best.us) best = {schedule, us};
+  });
+  if (!(best.us < std::numeric_limits<double>::infinity())) return std::nullopt;
+  return best;
+}
+
+}  // namespace kw

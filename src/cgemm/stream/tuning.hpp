@@ -1,0 +1,182 @@
+// The configurations of the complex stream tiles and the constants of their cost model, as data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace kw {
+
+// Four producer warps beside the consumers. Sides are in complex elements.
+struct ComplexStreamConfig {
+  int bm, bn;   // block tile
+  int bk;       // k of a stage
+  int wm, wn;   // warp tile
+  int warps_k;  // groups of warps that share the block's tile, each a part of every stage's k
+  int tm, tn;   // outputs per thread
+  int stages;   // of the ring
+  int blocks_per_sm;
+  // Registers per thread that producers keep and consumers get.
+  int producer_registers, consumer_registers;
+  bool clusters = false;  // whether the blocks of a cluster can share a tile
+
+  constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
+  constexpr int threads() const { return 128 + consumers(); }
+  // Blocks for whose registers a kernel is compiled, which are moved to the consumers; shared
+  // memory may hold fewer.
+  constexpr int compiled_blocks() const {
+    return blocks_per_sm > 1 || consumers() > 128 ? blocks_per_sm : 2;
+  }
+  // k that one accumulator adds up of a stage.
+  constexpr int steps() const { return bk / warps_k; }
+  constexpr std::size_t tile_bytes() const { return static_cast<std::size_t>(bm * bn) * 8; }
+};
+
+// A launch takes its beginning and end, and the stages of the block that has the most of them, of
+// which each takes busy_us of each block on its SM and alone_us at the least.
+struct ComplexStreamTimes {
+  double start_us;               // a launch, its first stage and its end
+  double tile_us;                // each further tile on an SM
+  double alone_us, busy_us;      // a stage
+  double part_us, each_part_us;  // a tile that blocks share, and each part of it that is read
+  double cluster_us = 0;         // the same where the blocks of a cluster share it
+};
+
+struct ComplexStreamTile {
+  const char* name;
+  const char* idea;
+  ComplexStreamConfig config;
+  ComplexStreamTimes times;
+};
+
+// Fitted to squares, batches and random products on an NVIDIA H200; off by a twentieth on average
+// where a tile is near the fastest.
+inline constexpr ComplexStreamTile complex_stream_tiles[] = {
+    {.name = "cgemm_stream_128x128",
+     .idea = "complex stream tile of eight warps, 8 x 8 outputs a thread",
+     .config = {.bm = 128,
+                .bn = 128,
+                .bk = 16,
+                .wm = 64,
+                .wn = 32,
+                .warps_k = 1,
+                .tm = 8,
+                .tn = 8,
+                .stages = 5,
+                .blocks_per_sm = 1,
+                .producer_registers = 40,
+                .consumer_registers = 232},
+     .times = {.start_us = 6.30,
+               .tile_us = 4.31,
+               .alone_us = 5.58,
+               .busy_us = 4.50,
+               .part_us = 4.40,
+               .each_part_us = 0.75}},
+    {.name = "cgemm_stream_128x64",
+     .idea = "complex stream tile of four warps, two blocks per SM",
+     .config = {.bm = 128,
+                .bn = 64,
+                .bk = 32,
+                .wm = 64,
+                .wn = 32,
+                .warps_k = 1,
+                .tm = 8,
+                .tn = 8,
+                .stages = 2,
+                .blocks_per_sm = 2,
+                .producer_registers = 40,
+                .consumer_registers = 216},
+     .times = {.start_us = 7.02,
+               .tile_us = 2.31,
+               .alone_us = 5.83,
+               .busy_us = 4.86,
+               .part_us = 3.01,
+               .each_part_us = 0.66}},
+    {.name = "cgemm_stream_128x64k2",
+     .idea = "complex stream tile of two groups of four warps along k",
+     .config = {.bm = 128,
+                .bn = 64,
+                .bk = 32,
+                .wm = 64,
+                .wn = 32,
+                .warps_k = 2,
+                .tm = 8,
+                .tn = 8,
+                .stages = 3,
+                .blocks_per_sm = 1,
+                .producer_registers = 40,
+                .consumer_registers = 232},
+     .times = {.start_us = 5.07,
+               .tile_us = 4.97,
+               .alone_us = 5.02,
+               .busy_us = 4.50,
+               .part_us = 2.81,
+               .each_part_us = 0.50}},
+    {.name = "cgemm_stream_64x64k4",
+     .idea = "complex stream tile of four groups of two warps along k",
+     .config = {.bm = 64,
+                .bn = 64,
+                .bk = 32,
+                .wm = 64,
+                .wn = 32,
+                .warps_k = 4,
+                .tm = 8,
+                .tn = 8,
+                .stages = 3,
+                .blocks_per_sm = 1,
+                .producer_registers = 40,
+                .consumer_registers = 232,
+                .clusters = true},
+     .times = {.start_us = 4.36,
+               .tile_us = 3.42,
+               .alone_us = 2.78,
+               .busy_us = 2.50,
+               .part_us = 1.00,
+               .each_part_us = 0.46,
+               .cluster_us = 1.10}},
+    {.name = "cgemm_stream_64x32k4",
+     .idea = "complex stream tile of four warps along k, two blocks per SM",
+     .config = {.bm = 64,
+                .bn = 32,
+                .bk = 32,
+                .wm = 64,
+                .wn = 32,
+                .warps_k = 4,
+                .tm = 8,
+                .tn = 8,
+                .stages = 3,
+                .blocks_per_sm = 2,
+                .producer_registers = 40,
+                .consumer_registers = 216,
+                .clusters = true},
+     .times = {.start_us = 4.80,
+               .tile_us = 1.97,
+               .alone_us = 1.53,
+               .busy_us = 1.30,
+               .part_us = 1.11,
+               .each_part_us = 0.41,
+               .cluster_us = 0.85}},
+    {.name = "cgemm_stream_64x64",
+     .idea = "complex stream tile of four warps, 8 x 4 outputs a thread, three blocks per SM",
+     .config = {.bm = 64,
+                .bn = 64,
+                .bk = 16,
+                .wm = 32,
+                .wn = 32,
+                .warps_k = 1,
+                .tm = 8,
+                .tn = 4,
+                .stages = 4,
+                .blocks_per_sm = 3,
+                .producer_registers = 24,
+                .consumer_registers = 136,
+                .clusters = true},
+     .times = {.start_us = 3.56,
+               .tile_us = 1.14,
+               .alone_us = 1.49,
+               .busy_us = 1.44,
+               .part_us = 1.42,
+               .each_part_us = 0.76,
+               .cluster_us = 1.75}},
+};
+
+}  // namespace kw

@@ -1,0 +1,107 @@
+// Every complex stream tile in every way that its tiles can be cut, also those that no prediction
+// chooses: whole tiles in turns, shares of k among blocks, and clusters.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cgemm/kernels.hpp"
+#include "cgemm/stream/plan.hpp"
+#include "check/verify_cgemm.hpp"
+#include "support/h200.hpp"
+#include "support/registry_subjects.hpp"
+#include "support/run_seed.hpp"
+
+namespace kw {
+namespace {
+
+// A kernel's row has functions without a state.
+struct Forced {
+  int tile = 0;
+  StreamSchedule schedule;
+} forced;
+
+std::optional<Plan<Cgemm>> plan_of_forced_cut(const Cgemm&, const Device&) {
+  const ComplexStreamConfig& config = complex_stream_tiles[forced.tile].config;
+  Plan<Cgemm> plan = {.workspace_bytes = complex_stream_workspace_bytes(config, forced.schedule)};
+  plan.data.set(forced.schedule);
+  return plan;
+}
+
+Kernel<Cgemm> tile_with_forced_cut() {
+  const KernelList<Cgemm> kernels = on_host::cgemm_production();
+  Kernel<Cgemm> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
+    return row.name == std::string(complex_stream_tiles[forced.tile].name);
+  });
+  kernel.make_plan = plan_of_forced_cut;
+  return kernel;
+}
+
+// Some tiles with edges, and a k that ends within a stage.
+check::CgemmCase product_of_cut(const ComplexStreamConfig& config, std::mt19937& engine,
+                                unsigned number) {
+  const auto draw = [&](int sides) { return static_cast<std::int64_t>(engine()) % sides; };
+  const auto op = [&] { return draw(2) == 0 ? Op::none : Op::transpose; };
+  check::CgemmCase c;
+  c.m = config.bm + draw(config.bm) + 1;
+  c.n = config.bn + draw(config.bn) + 1;
+  c.k = draw(6 * config.bk) + 1;
+  c.op_a = op(), c.op_b = op();
+  c.conj_a = draw(2) == 0, c.conj_b = draw(2) == 0;
+  c.lda_pad = draw(4), c.ldb_pad = draw(4), c.ldc_pad = draw(2);
+  c.alpha = -1.5f, c.alpha_im = draw(2) == 0 ? 0.25f : 0;
+  c.beta = draw(2) == 0 ? 0.5f : 0;
+  c.batch = draw(4) == 0 ? 2 : 1;
+  c.seed = seed_of(number);
+  return c;
+}
+
+// Some SMs fewer than tiles, and more.
+std::vector<StreamSchedule> cuts_of(const ComplexStreamConfig& config, const Cgemm& p) {
+  std::vector<StreamSchedule> cuts;
+  Device device = test::h200();
+  const StreamSchedule shape = complex_stream_shape(config, p).value();
+  const auto add = [&](const StreamSchedule& cut) { cuts.push_back(cut); };
+  each_complex_stream_cut(config, shape, device, add);
+  device.sm_count = 3;
+  each_complex_stream_cut(config, shape, device, add);
+  return cuts;
+}
+
+class ComplexStreamCuts : public testing::TestWithParam<int> {};
+
+TEST_P(ComplexStreamCuts, GiveTheProduct) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  forced.tile = GetParam();
+  const Kernel<Cgemm> kernel = tile_with_forced_cut();
+  const ComplexStreamConfig& config = complex_stream_tiles[GetParam()].config;
+  std::mt19937 engine(seed_of(static_cast<unsigned>(GetParam())));
+  int whole = 0, shared = 0, clusters = 0;
+  for (unsigned number = 0; number < 4; ++number) {
+    const check::CgemmCase c = product_of_cut(config, engine, number);
+    check::CgemmTrial trial(bench, c);
+    for (const StreamSchedule& cut : cuts_of(config, trial.problem())) {
+      forced.schedule = cut;
+      (cut.in_clusters() ? clusters : cut.whole_tiles < cut.tiles ? shared : whole) += 1;
+      const check::VerifyResult result = trial.verify(kernel);
+      EXPECT_TRUE(result.ok()) << cut.blocks << " blocks, " << cut.whole_tiles
+                               << " whole tiles, clusters of " << cut.cluster << ", " << describe(c)
+                               << ": " << result.message;
+    }
+  }
+  EXPECT_GT(whole, 0);
+  EXPECT_GT(shared, 0);
+  EXPECT_EQ(clusters > 0, config.clusters);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiles, ComplexStreamCuts,
+                         testing::Range(0, static_cast<int>(std::size(complex_stream_tiles))));
+
+}  // namespace
+}  // namespace kw
