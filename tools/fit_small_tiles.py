@@ -17,7 +17,8 @@ import random
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copies_by_4_us", "tail", "memory"]
+TIMES = ["first_us", "chunk_us", "block_us", "busy_chunk_us", "c_by_4_us", "copies_by_4_us", "few_blocks", "along_k_us",
+         "tail", "memory"]
 H200 = {"sm_count": 132, "l2_bytes": 60 << 20, "max_memory_clock_mhz": 3201, "memory_bus_bits": 6144}
 
 
@@ -57,7 +58,7 @@ def read_measurements(paths, max_k):
 def predict(tile, times, product, constants, device):
     """As predict_small_us in src/sgemm/small_plan.hpp."""
     m, n, k, batch, ops, lda, ldb, ldc = product
-    first, chunk, block, busy, c_by_4, copies_by_4, tail, memory = times
+    first, chunk, block, busy, c_by_4, copies_by_4, few_blocks, along_k, tail, memory = times
     bm, bn = tile["bm"], tile["bn"]
     blocks = -(-m // bm) * -(-n // bn) * batch / device["sm_count"]
     fit = tile["blocks_per_sm"]
@@ -68,7 +69,9 @@ def predict(tile, times, product, constants, device):
     stores_by_4 = bool(n % 4 or ldc % 4)
     turns_a, turns_b = tile["turns"] and ops[0] == "N", tile["turns"] and ops[1] == "T"
     by_4 = bm * bool(turns_a or lda % 4) + bn * bool(turns_b or ldb % 4 or (ops[1] == "N" and stores_by_4))
+    busy *= 1 + few_blocks * (1 / min(max(1, math.ceil(blocks)), fit) - 1 / fit)
     busy += copies_by_4 * by_4 / (bm + bn)
+    busy += along_k * ((ops[0] == "N") + (ops[1] == "T") - 1) / 2
     data = 4 * batch * (m * n + k * (m + n))
     bytes_per_us = constants["share_of_bandwidth"] * 2 * device["max_memory_clock_mhz"] * device["memory_bus_bits"] / 8
     memory_us = memory * data / (constants["memory_share"] * bytes_per_us)

@@ -20,17 +20,18 @@ TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "chunk", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
           "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
-          "kept_share", "lost_share", "uneven", "cut_sectors", "touches", "crowded"]
+          "kept_share", "lost_share", "uneven", "cut_sectors", "touches", "crowded_along",
+          "crowded_across"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR, LINE = 32, 128
-FEW_THREADS = 512
+FEW_BYTES = 32 << 10
 # Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
 # holds, or 0, one an SM.
 SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
 # A cut's name: also the sixteenths of L2's size that are kept of a larger operand (0: nothing is told), and whether lines
 # that start anywhere are read four elements a load (s) or one (u).
 NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])_e(\d)_([su])")
-MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("loads", "blocks", "choice")]
+MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("loads", "blocks", "choice", "choice-2")]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
@@ -38,7 +39,7 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_per_s
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
-    " four_lines keeps_steps cut_bytes touched")  # fmt: skip
+    " four_lines keeps_steps cut_bytes touched along_k doublings")  # fmt: skip
 
 
 def read_tuning():
@@ -162,6 +163,7 @@ def cut(operands, block, share, tuning):
         four_lines=operands.along_k and thread_rows == 4, keeps_steps=width <= (12 if thread_rows == 4 else 4),
         cut_bytes=k * 4 * rows * 16 / run if loads == "shifted" else 0,
         touched=of_sm * rows_of_block * steps_of_part * step * 4 / run * (run + LINE - (4 if loads == "single" else 16)) / LINE,
+        along_k=operands.along_k, doublings=max(0, math.log2(of_sm * threads * thread_rows * config.depth * 8 / FEW_BYTES)),
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -182,9 +184,8 @@ def predicted_us(c, t):
     lost = min(1, max(0, (c.kept - t["kept_share"]) / (t["lost_share"] - t["kept_share"])))
     if c.keeps_steps:
         lost *= 1 - min(1, t["steps_share"] / c.kept)
-    crowding = max(0, math.log2(c.of_sm * 2**c.threads_shift / FEW_THREADS))
     lost *= (1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
-             + t["crowded"] * crowding)  # fmt: skip
+             + t["crowded_along" if c.along_k else "crowded_across"] * c.doublings)  # fmt: skip
     bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"], c.touched / t["touches"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
     bytes_us *= 1 + t["uneven"] * (c.of_sm * SMS / c.blocks - 1)

@@ -12,14 +12,14 @@ namespace kw {
 
 // Where a product is cut into tiles and the few rows and columns beyond them (ragged.cu).
 struct RaggedTuning {
-  int tile;               // the smallest of the tiles that large products take
+  int tile;               // tiles have multiples of it
   int max_left;           // rows or columns that `thin` computes
   double min_flops;       // of smaller products the launches cost more than the tiles
   std::int64_t max_size;  // of rows and columns: `thin` has a block per 32 of them, and `tickets`
   int tickets;
 };
 inline constexpr RaggedTuning ragged_tuning = {
-    .tile = 64, .max_left = 8, .min_flops = 1e9, .max_size = 1 << 17, .tickets = 1 << 12};
+    .tile = 32, .max_left = 8, .min_flops = 2e8, .max_size = 1 << 17, .tickets = 1 << 12};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {

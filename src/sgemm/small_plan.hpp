@@ -65,6 +65,11 @@ inline double share_copied_by_4(const SmallTileConfig& tile, const Sgemm& p) {
   return static_cast<double>(floats) / (tile.bm + tile.bn);
 }
 
+// Of the operands, the share that lies along k, beyond the half that does where none is transposed.
+inline double share_along_k(const Sgemm& p) {
+  return ((p.op_a == Op::none ? 1 : 0) + (p.op_b != Op::none ? 1 : 0) - 1) / 2.0;
+}
+
 // Blocks one after the other on an SM that is full of them, with so many an SM on average. As many
 // as fit start together, and the fullest SM ends last. They also end together, so a second set that
 // is hardly filled takes longer than its share; with each further set their ends lie less together.
@@ -81,9 +86,14 @@ inline double predict_small_us(const SmallTile& tile, const Sgemm& p, const Devi
   const double chunks = static_cast<double>(p.loop_k()) / tile.config.bk;
   const double blocks = static_cast<double>(small_tile_count(tile.config, p)) *
                         static_cast<double>(p.batch) / std::max(1, device.sm_count);
-  const double rounds = small_rounds(blocks, tile.config.blocks_per_sm);
+  const int most = tile.config.blocks_per_sm;
+  const double rounds = small_rounds(blocks, most);
+  // Blocks that are fewer than an SM holds hide less of each other's latencies.
+  const double missing = 1 / std::clamp(std::ceil(blocks), 1.0, 1.0 * most) - 1.0 / most;
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
-  const double chunk_us = t.busy_chunk_us + share_copied_by_4(tile.config, p) * t.copies_by_4_us;
+  const double chunk_us = t.busy_chunk_us * (1 + t.few_blocks * missing) +
+                          share_copied_by_4(tile.config, p) * t.copies_by_4_us +
+                          share_along_k(p) * t.along_k_us;
   const double all = static_cast<double>(p.batch) *
                      static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
   const double memory_us = all > small_l2_share * l2_bytes_of(device)

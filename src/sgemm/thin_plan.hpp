@@ -235,15 +235,18 @@ inline double thin_touches(const ThinPlan& plan) {
 }
 
 // How much longer memory takes than for long lines that lie alone: where a block or a load of a
-// warp has a short piece of each line, where each thread follows four lines, and where many threads
-// of a multiprocessor follow lines of their own.
+// warp has a short piece of each line, where each thread follows four lines, and where much is
+// under way from many places at a time.
 inline double thin_memory_factor(const ThinPlan& plan, double blocks_of_sm) {
   constexpr ThinTuning t = thin_tuning;
   constexpr int long_piece = 128;    // elements
   constexpr double long_load = 512;  // bytes
-  constexpr double few_threads = 512;
-  const double crowded =
-      t.crowded * std::max(0.0, std::log2(blocks_of_sm * plan.threads() / few_threads));
+  constexpr double few_bytes = 32 << 10;
+  // Of a multiprocessor: two steps of each thread.
+  const double under_way =
+      2.0 * sizeof(float) * blocks_of_sm * plan.threads() * plan.thread_rows * plan.depth;
+  const double crowded = (plan.along_k ? t.crowded_along : t.crowded_across) *
+                         std::max(0.0, std::log2(under_way / few_bytes));
   if (plan.along_k)
     return 1 + t.short_load * std::max(0.0, std::log2(long_load / thin_run_bytes(plan))) +
            (plan.thread_rows == 4 ? t.four_lines : 0) + crowded;

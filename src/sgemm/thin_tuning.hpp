@@ -107,50 +107,53 @@ struct ThinTuning {
   double short_piece;  // by which memory takes longer each time that a piece of a line halves
   double short_load;   // the same of what a warp's load has of a line along k, below 512 bytes
   double four_lines;   // by which it takes longer where a thread follows four lines
-  double crowded;      // the same each time that a multiprocessor's threads double, from 512 on
+  // The same each time that the bytes double for which a multiprocessor waits, from 32 KiB on: of
+  // lines along k, and across it.
+  double crowded_along, crowded_across;
   // Of L2's size: an operand up to the first share stays there from call to call, from the second
   // on nothing of it does.
   double kept_share, lost_share;
 };
 
 // Fitted to these measurements, to results/h200/explored-thin-blocks.txt and, with most weight, to
-// explored-thin-choice.txt, as tools/fit_thin.py does: over 343 products the cut of the least
-// prediction takes less than 5 % longer than the quickest.
+// explored-thin-choice.txt and explored-thin-choice-2.txt, as tools/fit_thin.py does: over 579
+// products the cut of the least prediction takes less than 5 % longer than the quickest.
 inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .shifted_floats = 2 << 20,
                                            .shifted_k = 256,
                                            .steps_share = 0.375,
                                            .short_k = 128,
-                                           .start = 1.156,
-                                           .start_twice_threads = 0.1404,
-                                           .step = 0.3409,
-                                           .block = 0.9988,
-                                           .fetch = 0.0438,
+                                           .start = 1.094,
+                                           .start_twice_threads = 0.1413,
+                                           .step = 0.3442,
+                                           .block = 1.548,
+                                           .fetch = 0.03933,
                                            .chunk = 0.5237,
-                                           .add_lanes = 0.2444,
-                                           .sums_pass = 0.503,
-                                           .sums_add = 0.02003,
-                                           .output_direct = 0.08604,
+                                           .add_lanes = 0.1605,
+                                           .sums_pass = 0.6516,
+                                           .sums_add = 0.01751,
+                                           .output_direct = 0.08408,
                                            .scattered = 3.134e-05,
-                                           .gather = 0.9056,
-                                           .gather_loads = 0.3668,
-                                           .uneven = 0.1732,
-                                           .l2_bytes = 8.707e6,
+                                           .gather = 0.9752,
+                                           .gather_loads = 0.4136,
+                                           .uneven = 0.04101,
+                                           .l2_bytes = 1.112e7,
                                            .sm_bytes = 2.69e5,
-                                           .repeated = 2.951,
-                                           .cut_sectors = 3.654,
-                                           .touches = 2741,
-                                           .fma_slots = 0.9705,
-                                           .narrow_slots = 3.779,
-                                           .element_slots = 2.449,
+                                           .repeated = 2.476,
+                                           .cut_sectors = 3.652,
+                                           .touches = 1210,
+                                           .fma_slots = 0.9699,
+                                           .narrow_slots = 3.526,
+                                           .element_slots = 1.297,
                                            .load_slots = 0.01511,
                                            .slots_per_us = 128 * 1750.0,
-                                           .share_of_bandwidth = 0.803,
-                                           .short_piece = 0.8017,
-                                           .short_load = 0.122,
-                                           .four_lines = 0.06051,
-                                           .crowded = 0.02716,
+                                           .share_of_bandwidth = 0.9576,
+                                           .short_piece = 0.8012,
+                                           .short_load = 0.354,
+                                           .four_lines = 0.1572,
+                                           .crowded_along = 0.01825,
+                                           .crowded_across = 0.1362,
                                            .kept_share = 0.3933,
-                                           .lost_share = 0.6976};
+                                           .lost_share = 1.009};
 
 }  // namespace kw

@@ -47,7 +47,7 @@ class Fit(unittest.TestCase):
         measured = tool.read_measurements([MEASURED], self.constants["max_k"])
         measured = {name: times for name, times in measured.items() if name in self.tiles}
         self.assertGreater(len(measured), 5)
-        worse = {name: (shape, [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1, 1])])
+        worse = {name: (shape, [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1, 1, 1, 1])])
                  if name == "small_64x64" else (shape, times) for name, (shape, times) in self.tiles.items()}  # fmt: skip
         random.seed(1)
         fit = tool.Fit(self.constants, worse, measured, tool.H200)

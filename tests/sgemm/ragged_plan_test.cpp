@@ -34,6 +34,8 @@ TEST(RaggedPlan, OnlyAFewRowsOrColumnsBeyondTiles) {
   EXPECT_TRUE(is_ragged(ragged_product(65, 64, 5)));
   EXPECT_TRUE(is_ragged(ragged_product(64, 72, 5)));
   EXPECT_TRUE(is_ragged(ragged_product(1537, 1537, 1537)));
+  EXPECT_TRUE(is_ragged(ragged_product(96, 98, 5))) << "a multiple of 32";
+  EXPECT_FALSE(is_ragged(ragged_product(96, 105, 5)));
   EXPECT_FALSE(is_ragged(ragged_product(64, 128, 5))) << "nothing beyond";
   EXPECT_FALSE(is_ragged(ragged_product(73, 73, 5))) << "too many beyond";
   EXPECT_FALSE(is_ragged(ragged_product(1, 8, 5))) << "no tile";

@@ -150,6 +150,39 @@ TEST(SmallPlan, LastRoundsThatAreHardlyFilledTakeLonger) {
   }
 }
 
+TEST(SmallPlan, ChunksTakeLongerWhereBlocksAreFewAndOperandsLieAlongK) {
+  SmallTile tile = small_tile_named("small_64x64");
+  ASSERT_EQ(tile.config.blocks_per_sm, 4);
+  tile.times.few_blocks = 0;
+  tile.times.along_k_us = 0;
+  SmallTile few = tile, along = tile;
+  few.times.few_blocks = 1;
+  along.times.along_k_us = tile.times.busy_chunk_us;
+  // So many blocks for each of the device's multiprocessors.
+  const auto blocks = [](int of_sm) {
+    return small_product(64, 64 * of_sm * small_device(0).sm_count, 320);
+  };
+  const auto ratio = [&](const SmallTile& other, const Sgemm& p) {
+    return predict_small_us(other, p, small_device(0)) / predict_small_us(tile, p, small_device(0));
+  };
+  EXPECT_GT(ratio(few, blocks(2)), 1.15);
+  EXPECT_LT(ratio(few, blocks(3)), ratio(few, blocks(2)));
+  EXPECT_EQ(ratio(few, blocks(4)), 1) << "as many as an SM holds";
+  EXPECT_EQ(ratio(few, blocks(9)), 1);
+
+  Sgemm p = blocks(8);
+  EXPECT_EQ(ratio(along, p), 1) << "A lies along k, B across it";
+  p.op_b = Op::transpose;
+  p.ldb = p.k;
+  EXPECT_GT(ratio(along, p), 1.2) << "both along k";
+  p.op_a = Op::transpose;
+  p.lda = p.m;
+  EXPECT_EQ(ratio(along, p), 1);
+  p.op_b = Op::none;
+  p.ldb = p.n;
+  EXPECT_LT(ratio(along, p), 0.8) << "both across it";
+}
+
 TEST(SmallPlan, ShareCopiedByFours) {
   SmallTileConfig tile = small_tiles[0].config;
   tile.bm = 32;
