@@ -304,6 +304,11 @@ def described(name: str) -> dict:
     }  # fmt: skip
 
 
+def without_folder(argument: str) -> str:
+    """An argument as a result file keeps it: a file's folder is the measuring machine's own."""
+    return Path(argument).name if argument.startswith("/") else argument
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", type=Path, required=True, help="libkernelwright.so")
@@ -337,7 +342,7 @@ def main() -> int:
         device = torch.cuda.get_device_name(0)
         if arguments.json:
             data = {
-                "schema": 1, "command": " ".join(["python3", "tools/attention_peer.py", *sys.argv[1:]]),
+                "schema": 1, "command": " ".join(["python3", "tools/attention_peer.py", *map(without_folder, sys.argv[1:])]),
                 "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "device": described(device),
                 "software": {"kernelwright": library.c.kwVersion().decode(), "pytorch": torch.__version__},
                 "rows": rows,

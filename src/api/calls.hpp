@@ -94,6 +94,7 @@ struct CsyrkCall {
 Status csyrk(ContextState& state, const CsyrkCall& call);
 Status csyrk_workspace_bytes(const ContextState& state, const CsyrkCall& call, std::size_t* bytes);
 Status csyrk_outlook(ContextState& state, const CsyrkCall& call, SgemmOutlook* outlook);
+
 // A complex triangular system; `b` is its right-hand side and becomes the solution.
 struct CtrsmCall {
   Side side = Side::left;

@@ -107,6 +107,17 @@ Status check_size(std::int64_t size, const char* argument) {
 }
 
 // Every call comes here for each matrix. What passes makes no Status on the way.
+Status check_choice(int value, const char* argument, const char* zero, const char* one) {
+  if (value == 0 || value == 1) return Status::success();
+  return invalid(text(argument, " is ", value, ": pass 0 (", zero, ") or 1 (", one, ")"), argument);
+}
+
+Status check_square(const Operand& operand) {
+  if (operand.view.rows == operand.view.cols) return Status::success();
+  return invalid(text(operand.description(), " is not square: pass as many rows as columns"),
+                 operand.argument());
+}
+
 Status check_view(const Operand& operand) {
   const MatrixView<const float>& view = operand.view;
   const int layout = static_cast<int>(view.layout), op = static_cast<int>(view.op);

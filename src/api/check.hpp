@@ -46,6 +46,9 @@ Status check_size(std::int64_t size, const char* argument);
 
 // Enumerators, sizes and ld, and that every byte offset fits 64 bits: all that needs no address.
 Status check_view(const Operand& operand);
+Status check_square(const Operand& operand);
+// An argument of two values, such as uplo, and what they mean.
+Status check_choice(int value, const char* argument, const char* zero, const char* one);
 // For an operand that is read or written: not null unless empty, aligned, within the address space.
 Status check_data(const Operand& operand);
 // An output cannot be written transposed.

@@ -19,17 +19,6 @@ char letter_of_c(const Level3Call& call) {
   return call.routine == Routine::trsm ? 'b' : factors(call) ? 'a' : 'c';
 }
 
-Status check_word(int value, const char* argument, const char* zero, const char* one) {
-  if (value == 0 || value == 1) return Status::success();
-  return invalid(text(argument, " is ", value, ": pass 0 (", zero, ") or 1 (", one, ")"), argument);
-}
-
-Status check_square(const Operand& operand) {
-  if (operand.view.rows == operand.view.cols) return Status::success();
-  return invalid(text(operand.description(), " is not square: pass as many rows as columns"),
-                 operand.argument());
-}
-
 // "op(A) is 4 x 5, but C is 3 x 3: op(A) has as many rows as C"
 Status check_rows_of_c(const Operand& input, const Operand& c) {
   if (input.view.op_rows() == c.view.rows) return Status::success();
@@ -77,9 +66,9 @@ Status check_numbers(const Level3Call& call, const Level3Operands& on) {
   const auto next = [&](const auto& check) {
     if (status.ok()) status = check();
   };
-  next([&] { return check_word(static_cast<int>(call.uplo), "uplo", "lower", "upper"); });
-  next([&] { return check_word(static_cast<int>(call.side), "side", "left", "right"); });
-  next([&] { return check_word(static_cast<int>(call.diag), "diag", "non-unit", "unit"); });
+  next([&] { return check_choice(static_cast<int>(call.uplo), "uplo", "lower", "upper"); });
+  next([&] { return check_choice(static_cast<int>(call.side), "side", "left", "right"); });
+  next([&] { return check_choice(static_cast<int>(call.diag), "diag", "non-unit", "unit"); });
   next([&] { return check_scalar(call.alpha, "alpha"); });
   next([&] { return check_scalar(call.beta, "beta"); });
   next([&] { return check_size(call.batch, "batch"); });

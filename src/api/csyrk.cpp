@@ -18,26 +18,8 @@ Op transposes(const CsyrkCall& call) {
   return call.hermitian ? Op::conjugate_transpose : Op::transpose;
 }
 
-// The views as the checks know them, in complex elements.
-Operand operand_of(char letter, const std::complex<float>* data, std::int64_t rows,
-                   std::int64_t cols, std::int64_t ld, Layout layout, Op op) {
-  Operand operand{letter, {reinterpret_cast<const float*>(data), rows, cols, ld, layout, op}};
-  operand.element_bytes = sizeof(Complex);
-  return operand;
-}
-template <class View>
-Operand operand_of(char letter, const View& view) {
-  return operand_of(letter, view.data, view.rows, view.cols, view.ld, view.layout, view.op);
-}
-
-// What the checks ask of a scalar: whether it is 0 or 1, and its address.
-Scalar as_real(const ComplexScalar& scalar) {
-  if (scalar.is_on_device()) return Scalar::at(reinterpret_cast<const float*>(scalar.address()));
-  return scalar.value() == 0.0f ? 0.0f : scalar.value() == 1.0f ? 1.0f : 2.0f;
-}
-
 bool may_read_a(const CsyrkCall& call) {
-  return !as_real(call.alpha).is(0) && call.a.op_cols() > 0 && call.c.rows > 0;
+  return !complex_as_real(call.alpha).is(0) && call.a.op_cols() > 0 && call.c.rows > 0;
 }
 
 Status check_shape(const CsyrkCall& call, const Operand& a, const Operand& c) {
@@ -47,8 +29,7 @@ Status check_shape(const CsyrkCall& call, const Operand& a, const Operand& c) {
              "'s A takes 0 (none) or ", static_cast<int>(transposes(call)),
              call.hermitian ? " (conjugate transpose)" : " (transpose)"),
         "a.op");
-  if (call.c.rows != call.c.cols)
-    return invalid(text(c.description(), " is not square: pass as many rows as columns"), "c");
+  if (Status square = check_square(c); !square.ok()) return square;
   if (call.a.op_rows() == call.c.rows) return Status::success();
   return invalid(text("op(A) is ", call.a.op_rows(), " x ", call.a.op_cols(), ", but C is ",
                       call.c.rows, " x ", call.c.cols, ": give both as many rows"),
@@ -56,20 +37,15 @@ Status check_shape(const CsyrkCall& call, const Operand& a, const Operand& c) {
 }
 
 Status check_csyrk(const CsyrkCall& call, bool* has_work) {
-  const Operand a = operand_of('a', call.a), c = operand_of('c', call.c);
-  const Scalar alpha = as_real(call.alpha), beta = as_real(call.beta);
+  const Operand a = complex_operand('a', call.a), c = complex_operand('c', call.c);
+  const Scalar alpha = complex_as_real(call.alpha), beta = complex_as_real(call.beta);
   const int scalar_bytes = call.hermitian ? sizeof(float) : sizeof(Complex);
   *has_work = false;
   Status status = check_math(call.options.math, "options.math");
   const auto next = [&](const auto& check) {
     if (status.ok()) status = check();
   };
-  next([&] {
-    const int uplo = static_cast<int>(call.uplo);
-    return uplo == 0 || uplo == 1
-               ? Status::success()
-               : invalid(text("uplo is ", uplo, ": pass 0 (lower) or 1 (upper)"), "uplo");
-  });
+  next([&] { return check_choice(static_cast<int>(call.uplo), "uplo", "lower", "upper"); });
   next([&] { return check_scalar(alpha, "alpha", scalar_bytes); });
   next([&] { return check_scalar(beta, "beta", scalar_bytes); });
   next([&] { return check_view(a); });

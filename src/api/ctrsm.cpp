@@ -1,8 +1,8 @@
 // ctrsm from the caller's views to a kernel's launch.
-#include <algorithm>
 #include <utility>
 
 #include "api/calls.hpp"
+#include "api/cgemm_calls.hpp"
 #include "api/check.hpp"
 #include "api/check_sgemm.hpp"
 #include "api/planned_call.hpp"
@@ -15,42 +15,20 @@ namespace detail {
 
 namespace {
 
-// The views as the checks know them, in complex elements.
+// The views as the checks know them.
 struct SystemOperands {
   Operand a, b;
 
   explicit SystemOperands(const CtrsmCall& call)
-      : a(operand('a', call.a, call)), b(operand('b', call.b, call)) {
+      : a(complex_operand('a', call.a)), b(complex_operand('b', call.b)) {
+    a.entries = b.entries = call.batch;
     a.stride = call.stride_a;
     b.stride = call.stride_b;
   }
-
- private:
-  template <class View>
-  static Operand operand(char letter, const View& of, const CtrsmCall& call) {
-    Operand found{
-        letter,
-        {reinterpret_cast<const float*>(of.data), of.rows, of.cols, of.ld, of.layout, of.op},
-        call.batch};
-    found.element_bytes = sizeof(Complex);
-    return found;
-  }
 };
 
-// What the checks ask of alpha: whether it is 0, and its address.
-Scalar alpha_as_real(const ComplexScalar& alpha) {
-  if (alpha.is_on_device()) return Scalar::at(reinterpret_cast<const float*>(alpha.address()));
-  return alpha.value() == 0.0f ? 0.0f : 1.0f;
-}
-
-Status check_choice(int value, const char* argument, const char* zero, const char* one) {
-  if (value == 0 || value == 1) return Status::success();
-  return invalid(text(argument, " is ", value, ": pass 0 (", zero, ") or 1 (", one, ")"), argument);
-}
-
 Status check_system_shape(const CtrsmCall& call, const SystemOperands& on) {
-  if (call.a.rows != call.a.cols)
-    return invalid(text(on.a.description(), " is not square: pass as many rows as columns"), "a");
+  if (Status square = check_square(on.a); !square.ok()) return square;
   const bool is_left = call.side == kw::Side::left;
   if (call.a.rows == (is_left ? call.b.rows : call.b.cols)) return Status::success();
   return invalid(text("A is ", call.a.rows, " x ", call.a.cols, ", but B is ", call.b.rows, " x ",
@@ -65,7 +43,7 @@ bool is_empty(const CtrsmCall& call) {
 
 Status check_ctrsm(const CtrsmCall& call, bool* has_work) {
   const SystemOperands on(call);
-  const Scalar alpha = alpha_as_real(call.alpha);
+  const Scalar alpha = complex_as_real(call.alpha);
   *has_work = false;
   Status status = check_math(call.options.math, "options.math");
   const auto next = [&](const auto& check) {
@@ -119,20 +97,11 @@ Ctrsm canonical(const CtrsmCall& call) {
   return p;
 }
 
-Status choose_ctrsm(const ContextState& state, const Ctrsm& problem, Math math, std::size_t limit,
-                    Choice<Ctrsm>* choice) {
-  auto found = select_kernel(problem, state.device(), state.ctrsm_kernels(), math);
-  // With less than its least workspace a kernel does not work: then one that does.
-  if (found && found->plan.needed_workspace_bytes() > limit)
-    found = select_kernel(problem, state.device(), state.ctrsm_kernels(), math, limit);
-  if (found) {
-    *choice = std::move(*found);
-    return Status::success();
-  }
+Status no_kernel(const ContextState& state, const Ctrsm& p, Math math) {
   return Status::failure(
       StatusCode::unsupported,
       text("none of the ", state.ctrsm_kernels().size(), " ctrsm kernels of this build computes ",
-           problem.m, " x ", problem.n, " in ", to_string(math), " on ", state.device().name,
+           p.m, " x ", p.n, " in ", to_string(math), " on ", state.device().name,
            ": compute it in a CPU context"));
 }
 
@@ -142,14 +111,10 @@ Status plan_of_ctrsm(ContextState& state, const Ctrsm& problem, Math math,
   const CtrsmKey key(problem, math, limit);
   *found = state.ctrsm_plans().find(key);
   if (*found != nullptr) return Status::success();
-  PlannedCtrsm made;
-  Status status = choose_ctrsm(state, key.problem(), math, limit, &made.choice);
-  if (!status.ok()) return status;
-  const Plan<Ctrsm>& plan = made.choice.plan;
-  made.workspace_bytes = std::clamp(limit, plan.needed_workspace_bytes(),
-                                    std::max(plan.workspace_bytes, plan.needed_workspace_bytes()));
-  *found = &state.ctrsm_plans().keep(key, std::move(made));
-  return status;
+  auto made = plan_within(key.problem(), state.device(), state.ctrsm_kernels(), math, limit);
+  if (!made) return no_kernel(state, problem, math);
+  *found = &state.ctrsm_plans().keep(key, std::move(*made));
+  return Status::success();
 }
 
 }  // namespace
@@ -175,10 +140,12 @@ Status ctrsm_workspace_bytes(const ContextState& state, const CtrsmCall& call, s
   bool has_work = false;
   Status status = check_ctrsm(call, &has_work);
   if (!has_work) return status;
-  Choice<Ctrsm> choice;
-  status = choose_ctrsm(state, canonical(call), call.options.math, any_workspace, &choice);
-  if (status.ok()) *bytes = choice.plan.workspace_bytes;
-  return status;
+  const Ctrsm problem = canonical(call);
+  const auto choice =
+      select_kernel(problem, state.device(), state.ctrsm_kernels(), call.options.math);
+  if (!choice) return no_kernel(state, problem, call.options.math);
+  *bytes = choice->plan.workspace_bytes;
+  return Status::success();
 }
 
 }  // namespace detail

@@ -91,23 +91,14 @@ Status no_kernel(const ContextState& state, const Level3& p, Math math) {
                               state.device().name, ": compute it in a CPU context"));
 }
 
-// The kernel that costs least; where even the least of its workspace exceeds the limit, another, at
-// last one that needs none.
 Status plan_of(ContextState& state, const Level3& problem, Math math, const PlannedLevel3** found) {
   const std::size_t limit = state.workspace_limit(math);
   const Level3Key key(problem, math, limit);
   *found = state.level3_plans().find(key);
   if (*found != nullptr) return Status::success();
-  const Level3 general = key.problem();
-  auto choice = select_kernel(general, state.device(), state.level3_kernels(), math);
-  if (choice && choice->plan.needed_workspace_bytes() > limit)
-    choice = select_kernel(general, state.device(), state.level3_kernels(), math, limit);
-  if (!choice) return no_kernel(state, problem, math);
-  PlannedLevel3 made{std::move(*choice)};
-  const Plan<Level3>& plan = made.choice.plan;
-  made.workspace_bytes = std::clamp(limit, plan.needed_workspace_bytes(),
-                                    std::max(plan.workspace_bytes, plan.needed_workspace_bytes()));
-  *found = &state.level3_plans().keep(key, std::move(made));
+  auto made = plan_within(key.problem(), state.device(), state.level3_kernels(), math, limit);
+  if (!made) return no_kernel(state, problem, math);
+  *found = &state.level3_plans().keep(key, std::move(*made));
   return Status::success();
 }
 

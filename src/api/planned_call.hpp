@@ -2,11 +2,15 @@
 // the device has no memory. The same for every operation whose plans a context keeps.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <utility>
 
 #include "api/calls.hpp"
 #include "api/kept_plans.hpp"
+#include "select.hpp"
 
 namespace kw::detail {
 
@@ -16,6 +20,23 @@ template <class Problem>
 using PlanOf = Status(ContextState& state, const Problem& problem, Math math,
                       const Planned<Problem>** found);
 using WorkspaceLimit = std::size_t (ContextState::*)(Math math) const;
+
+// The kernel that costs least; where even the least of its workspace exceeds the limit, another, at
+// last one that needs none. Nothing where there is no kernel.
+template <class Problem>
+std::optional<Planned<Problem>> plan_within(const Problem& problem, const Device& device,
+                                            const KernelList<Problem>& kernels, Math math,
+                                            std::size_t limit) {
+  auto choice = select_kernel(problem, device, kernels, math);
+  if (choice && choice->plan.needed_workspace_bytes() > limit)
+    choice = select_kernel(problem, device, kernels, math, limit);
+  if (!choice) return std::nullopt;
+  Planned<Problem> made{std::move(*choice)};
+  const Plan<Problem>& plan = made.choice.plan;
+  const std::size_t needed = plan.needed_workspace_bytes();
+  made.workspace_bytes = std::clamp(limit, needed, std::max(plan.workspace_bytes, needed));
+  return made;
+}
 
 // The plan of the call, and its workspace. Where the device has no memory for it, the call is
 // planned anew with the memory that there is.

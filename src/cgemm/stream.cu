@@ -8,7 +8,9 @@
 //             last block to arrive at a tile adds up its parts.
 // Prediction  One consumer warp a scheduler at 85 % of the FFMA peak, as stream_tile's: 1024 cubed
 //             in 160 us.
-// Limits      Whole matrices, sums up to complex_stream_sum; large ones are real products.
+// Limits      Whole matrices; sums up to complex_stream_sum where there is workspace. Large ones
+// are
+//             real products.
 // Order       k ascending within a part, parts ascending: the same bits for the same call.
 #include <algorithm>
 #include <optional>
@@ -252,7 +254,7 @@ struct Row {
     Plan<Cgemm> plan;
     plan.time_us = plan.cost = planned->us;
     plan.workspace_bytes = complex_stream_workspace_bytes(config, planned->schedule);
-    plan.min_workspace_bytes = 0;  // all tiles whole
+    plan.min_workspace_bytes = 0;  // all tiles whole, with longer sums
     plan.data.set(planned->schedule);
     return plan;
   }

@@ -215,8 +215,8 @@ void CtrsmTrial::judge_residual(VerifyResult& result) {
 void CtrsmTrial::judge_zeros(VerifyResult& result) {
   const CtrsmCase& c = case_;
   Partial found = empty_partial();
+  if (c.m > 0 && c.n > 0 && c.batch > 0) multiply(0, 0);
   for (std::int64_t entry = 0; entry < c.batch && c.m > 0 && c.n > 0; ++entry) {
-    multiply(entry, 0);
     const JudgeCgemm judge{c_.data(entry),
                            c.m,
                            c.n,

@@ -34,8 +34,8 @@ struct CtrsmCase {
   std::int64_t k() const { return on_left ? m : n; }
 };
 
-// "129x65 lower left C unit lda+3 alpha=-1.5+0.5i ...". N, T and C as BLAS has them, J: conjugated
-// as stored.
+// "ctrsm 129x65 lower left C unit lda+3 alpha=-1.5+0.5i ...". N, T and C as BLAS has them, J:
+// conjugated as stored.
 std::string describe(const CtrsmCase& c);
 
 class CtrsmTrial {

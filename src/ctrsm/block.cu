@@ -1,8 +1,8 @@
 // The kernel of block.hpp.
 //
 // Prediction  128 unknowns, a block a multiprocessor: 16 times 0.45 us, of which one warp takes
-// half
-//             for 8 unknowns in a row, each a chain of ten operations.
+//             half for 8 unknowns in a row, each a chain of ten operations.
+//
 // Method      Substitution; its residual is that of a sum of so many products (Higham 2002, section
 //             8.1). Sums of products are kept apart from the right-hand side, and what is left of
 //             that is rounded with the unknown. A quotient is a product with the reciprocal in two

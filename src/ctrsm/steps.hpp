@@ -22,22 +22,12 @@ class ComplexSolve {
   // Calls block(ComplexBlock) and update(Cgemm) in the order of a solution.
   template <class Block, class Update>
   Status each_step(const Block& block, const Update& update) const {
-    return solve(0, p_.k(), true, block, update);
+    return level3::by_halves(
+        0, p_.k(), block_, true, [&](auto... of) { return block(block_of(of...)); },
+        [&](auto... of) { return update(update_of(of...)); });
   }
 
  private:
-  // `is_first`: the right-hand side has not met alpha yet.
-  template <class Block, class Update>
-  Status solve(std::int64_t first, std::int64_t size, bool is_first, const Block& block,
-               const Update& update) const {
-    if (size <= block_) return block(block_of(first, size, is_first));
-    const std::int64_t part = level3::first_part(size, block_);
-    Status known = solve(first, part, is_first, block, update);
-    if (!known.ok()) return known;
-    const Status updated = update(update_of(first, part, size - part, is_first));
-    return updated.ok() ? solve(first + part, size - part, false, block, update) : updated;
-  }
-
   // Where `size` unknowns from the first-th on begin in memory.
   std::int64_t at(std::int64_t first, std::int64_t size) const {
     return p_.goes_forward() ? first : p_.k() - first - size;

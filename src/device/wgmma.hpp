@@ -157,6 +157,7 @@ __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, Wgmma
 #endif
 }
 
+// Operands are lists. NOLINTBEGIN(bugprone-macro-parentheses)
 #define KW_WGMMA_REGISTERS(n, registers, operands, a0_at, a1_at, a2_at, a3_at, b_at, add_at)     \
   asm volatile("{\n\t.reg .pred add;\n\tsetp.ne.b32 add, %" add_at                               \
                ", 0;\n\t"                                                                        \
@@ -165,6 +166,7 @@ __device__ __forceinline__ void wgmma(float (&acc)[N / 2], WgmmaOperand a, Wgmma
                : operands                                                                        \
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.descriptor),                  \
                  "r"(static_cast<int>(add)))
+// NOLINTEND(bugprone-macro-parentheses)
 
 // The same of fp16 with A in registers, pairs along k: thread t of the warpgroup has of its rows
 // 16 * (t / 32) + t % 32 / 4 + 8 * r the elements 2 * (t % 4) and 1 more in a[r], and those 8

@@ -5,9 +5,9 @@
 //             takes each 32 unknowns from its rows as soon as they are known, whose part of the
 //             triangle it has in registers by then, and solves its own when all before are. It
 //             sends them to all blocks, 8 at a time, from shared memory to shared memory.
-// Prediction  32 unknowns: 0.3 us of one warp, and 0.2 until the next one has them. 1171 unknowns
-// of
-//             one line: 37 times 0.5 us and a launch, 22 us, where blocks of 256 take 104.
+// Prediction  32 unknowns: 0.3 us of one warp, and 0.2 until the next one has them.
+//             1171 unknowns of one line: 37 times 0.5 us and a launch, 22 us, where blocks of 256
+//             take 104.
 // Limits      2048 unknowns; larger systems go by halves. Lines beyond four are other clusters'.
 // Method      As solve_block.cu: sums of products apart from the right-hand side, a quotient
 //             rounded once.

@@ -101,7 +101,7 @@ struct BytePacks<Variance<std::int8_t>> : std::true_type {
   __device__ __forceinline__ static void add(ShiftedSums (&lanes)[count],
                                              const Pack<std::int8_t>& pack, std::int32_t first) {
     std::int32_t sum = 0, square = 0;
-#pragma unroll
+#pragma unroll  // NOLINTNEXTLINE(modernize-loop-convert)
     for (int i = 0; i < 4; ++i) {
       sum = add_products(pack.words[i], byte_ones, sum);
       square = add_products(pack.words[i], pack.words[i], square);

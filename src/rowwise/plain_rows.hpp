@@ -169,11 +169,12 @@ __device__ __forceinline__ void ask_for_end(const Rowwise& p, const PlainLaunch&
                       (last ? launch.row_bytes - 1 : 0));
 }
 
-// Rows of one team from `row` on, launch.step apart, before `end`: lanes of a warp go on together,
-// so some of the `turns` may have none.
 // A softmax of few 16-bit elements has its exponentials in registers.
 template <bool softmax, class T, int packs>
 constexpr bool is_packed = sizeof(T) == 2 && (!softmax || packs > plain_packs<T>);
+
+// Rows of one team from `row` on, launch.step apart, before `end`: lanes of a warp go on together,
+// so some of the `turns` may have none.
 
 template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
 __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
@@ -286,7 +287,7 @@ __global__ void __launch_bounds__(plain_threads<T>, has_copy_engine ? 2 : 1)
 // A row is all warps' of a cluster. `alike`: those of one cluster begin alike past a boundary,
 // which holds of no more clusters than a multiple of the ways in which rows begin.
 template <bool softmax, class T, bool alike>
-__global__ void __launch_bounds__(plain_cluster_threads<softmax, T>, 1)
+__global__ void __launch_bounds__((plain_cluster_threads<softmax, T>), 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine) {

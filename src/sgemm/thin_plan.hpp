@@ -263,7 +263,8 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
   const double blocks = static_cast<double>(plan.blocks(p.batch));
   const double rounds =
       std::ceil(blocks / static_cast<double>(std::max<std::int64_t>(1, thin_slots(plan, device))));
-  const double steps = static_cast<double>(plan.k_per_part / plan.step());
+  const std::int64_t whole_steps = plan.k_per_part / plan.step();
+  const auto steps = static_cast<double>(whole_steps);
   const double k = static_cast<double>(std::min(plan.k_per_part, p.k));
   const double rows = static_cast<double>(
       std::min<std::int64_t>(plan.block_rows, ceil_div(plan.rows, plan.row_stride())));

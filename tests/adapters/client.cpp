@@ -86,6 +86,7 @@ void use_groups(void* cublas) {
   std::vector<std::vector<float>> c(products, std::vector<float>(49, 1));
   std::vector<const float*> inputs(products, a.data());
   std::vector<float*> outputs;
+  outputs.reserve(products);
   for (std::vector<float>& one_c : c) outputs.push_back(one_c.data());
   void* handle = nullptr;
   find<int(void**)>(cublas, "cublasCreate_v2")(&handle);

@@ -75,6 +75,7 @@ class DeviceArray {
   }
 
  private:
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): elements may be pointers
   std::size_t bytes() const { return put_.size() * sizeof(T); }
 
   detail::ContextState& state_;

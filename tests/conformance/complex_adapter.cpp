@@ -10,10 +10,6 @@ kwOp_t to_complex_op(char letter) {
   const kwOp_t op = to_op(letter);
   return std::toupper(static_cast<unsigned char>(letter)) == 'C' ? KW_OP_CONJUGATE_TRANSPOSE : op;
 }
-kwUplo_t to_uplo(char letter) {
-  const int upper = std::toupper(static_cast<unsigned char>(letter));
-  return upper == 'L' ? KW_LOWER : upper == 'U' ? KW_UPPER : -1;
-}
 
 class ThereComplex : public There {
  public:
@@ -34,19 +30,10 @@ void update(Function function, const char* routine, const char* uplo, const char
   const kwOp_t op = to_complex_op(*trans);
   const ThereComplex there_a(a, op == KW_OP_NONE ? *k : *n, *lda), there_c(c, *n, *ldc);
   const kwStatus_t status =
-      function(library().handle(), KW_COL_MAJOR, to_uplo(*uplo), op, *n, *k, alpha,
+      function(library().handle(), KW_COL_MAJOR, to_uplo(uplo), op, *n, *k, alpha,
                there_a.elements(), *lda, beta, there_c.written(), *ldc);
   if (status == KW_STATUS_OK) there_c.bring_back(&c->re);
   report(status, routine, of_update);
-}
-
-kwSide_t to_side(char letter) {
-  const int upper = std::toupper(static_cast<unsigned char>(letter));
-  return upper == 'L' ? KW_LEFT : upper == 'R' ? KW_RIGHT : -1;
-}
-kwDiag_t to_diag(char letter) {
-  const int upper = std::toupper(static_cast<unsigned char>(letter));
-  return upper == 'N' ? KW_NON_UNIT : upper == 'U' ? KW_UNIT : -1;
 }
 
 }  // namespace
@@ -87,10 +74,10 @@ void ctrsm_(const char* side, const char* uplo, const char* transa, const char* 
   static constexpr std::string_view names[] = {"side",  "uplo", "op",  "diag", "m",  "n",
                                                "alpha", "a",    "lda", "b",    "ldb"};
   library().count();
-  const ThereComplex there_a(a, to_side(*side) == KW_LEFT ? *m : *n, *lda), there_b(b, *n, *ldb);
-  const kwStatus_t status = kwCtrsm(library().handle(), KW_COL_MAJOR, to_side(*side),
-                                    to_uplo(*uplo), to_complex_op(*transa), to_diag(*diag), *m, *n,
-                                    alpha, there_a.elements(), *lda, there_b.written(), *ldb);
+  const ThereComplex there_a(a, to_side(side) == KW_LEFT ? *m : *n, *lda), there_b(b, *n, *ldb);
+  const kwStatus_t status = kwCtrsm(library().handle(), KW_COL_MAJOR, to_side(side), to_uplo(uplo),
+                                    to_complex_op(*transa), to_diag(diag), *m, *n, alpha,
+                                    there_a.elements(), *lda, there_b.written(), *ldb);
   if (status == KW_STATUS_OK) there_b.bring_back(&b->re);
   report(status, "CTRSM ", names);
 }

@@ -6,13 +6,6 @@ using namespace kw::conformance;
 
 namespace {
 
-int one_of(char letter, char zero, char one) {
-  const char upper = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
-  return upper == zero ? 0 : upper == one ? 1 : -1;
-}
-kwSide_t to_side(const char* letter) { return one_of(*letter, 'L', 'R'); }
-kwUplo_t to_uplo(const char* letter) { return one_of(*letter, 'L', 'U'); }
-kwDiag_t to_diag(const char* letter) { return one_of(*letter, 'N', 'U'); }
 float* written(const There& there) { return const_cast<float*>(there.data()); }
 
 }  // namespace

@@ -94,6 +94,15 @@ inline kwOp_t to_op(char letter) {
   }
 }
 
+// Which of two letters, large or small, a parameter is.
+inline int one_of(char letter, char zero, char one) {
+  const char upper = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
+  return upper == zero ? 0 : upper == one ? 1 : -1;
+}
+inline kwSide_t to_side(const char* letter) { return one_of(*letter, 'L', 'R'); }
+inline kwUplo_t to_uplo(const char* letter) { return one_of(*letter, 'L', 'U'); }
+inline kwDiag_t to_diag(const char* letter) { return one_of(*letter, 'N', 'U'); }
+
 // The place of the argument that a message begins with among a routine's, from 1; 0: none.
 template <std::size_t count>
 int number_of(std::string_view message, const std::string_view (&names)[count]) {

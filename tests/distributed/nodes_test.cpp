@@ -160,9 +160,9 @@ TEST(DistributedNodes, EveryPieceCrossesTheNetworkOnceANode) {
   bytes = received({{2, 4}, 2, 2});
   EXPECT_EQ(std::accumulate(bytes.begin(), bytes.end(), std::size_t{0}),
             67u * 101u * sizeof(float));
-  for (int row = 0; row < 2; ++row) {
-    for (int col = 0; col < 4; col += 2) {
-      const auto first = static_cast<std::size_t>(4 * row + col);
+  for (std::size_t row = 0; row < 2; ++row) {
+    for (std::size_t col = 0; col < 4; col += 2) {
+      const std::size_t first = 4 * row + col;
       const auto [less, more] = std::minmax(bytes[first], bytes[first + 1]);
       EXPECT_LT(more - less, more / 4) << first;
     }

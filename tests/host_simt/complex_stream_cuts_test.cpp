@@ -65,7 +65,7 @@ check::CgemmCase product_of_cut(const ComplexStreamConfig& config, std::mt19937&
 std::vector<StreamSchedule> cuts_of(const ComplexStreamConfig& config, const Cgemm& p) {
   std::vector<StreamSchedule> cuts;
   Device device = test::h200();
-  const StreamSchedule shape = complex_stream_shape(config, p).value();
+  const StreamSchedule shape = detail::shape_of_tiles(config, p).value();
   const auto add = [&](const StreamSchedule& cut) { cuts.push_back(cut); };
   each_complex_stream_cut(config, shape, device, add);
   device.sm_count = 3;

@@ -19,7 +19,8 @@ TEST(BoardSummaries, TakePowerFromTheGrowthOfACounterThatGrowsInSteps) {
   // 600 W; the counter is 1 s behind at first and grows every 0.1 s. Power samples are ignored.
   std::vector<BoardSample> samples;
   for (int i = 0; i <= 50; ++i) {
-    const double stepped = 60.0 * (i * 2 / 10);
+    const int steps = i * 2 / 10;
+    const double stepped = 60.0 * steps;
     samples.push_back(sample_at(i * 0.02, 1e6 + stepped, 100));
   }
   const BoardSummary summary = summarise_board(samples);
@@ -31,6 +32,7 @@ TEST(BoardSummaries, TakePowerFromTheGrowthOfACounterThatGrowsInSteps) {
 TEST(BoardSummaries, LeaveOutTheStepWhereACounterBeginsAnew) {
   for (const double after : {0.0, 3.5, 4e6}) {
     std::vector<BoardSample> samples;
+    samples.reserve(20);
     for (int i = 0; i < 10; ++i) samples.push_back(sample_at(i, 4.29e6 + 500.0 * i));
     for (int i = 0; i < 10; ++i) samples.push_back(sample_at(10 + i, after + 500.0 * i));
     const BoardSummary summary = summarise_board(samples);

@@ -182,7 +182,7 @@ TEST(SgemmChoice, SumsAreAboutAsShortAsTheVendors) {
     const auto schedule = choice->plan.data.get<StreamSchedule>();
     const int share = schedule.share + (schedule.longer > 0 ? 1 : 0);
     const int work = schedule.whole_tiles > 0 ? schedule.iterations : share;
-    const double sum = std::min(work, schedule.piece) * tile->config.bk / tile->config.warps_k;
+    const int sum = std::min(work, schedule.piece) * tile->config.bk / tile->config.warps_k;
     EXPECT_LE(sum, 1.25 * static_cast<double>(row.k) / row.pieces + tile->config.bk);
   }
 }

@@ -6,6 +6,7 @@
 #include "reduce/columns.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
+#include "reduce/staged_segments.hpp"
 #include "rowwise/map.hpp"
 #include "rowwise/plain_rows.hpp"
 #include "rowwise/rows.hpp"
@@ -42,8 +43,10 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_staged_segments_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
-      reinterpret_cast<const void*>(rowwise::plain_rows_of_lanes<false, float16, 8>),
+      reinterpret_cast<const void*>(
+          rowwise::plain_rows_of_lanes<false, float16, 8, rowwise::plain_packs<float16>>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),
       reinterpret_cast<const void*>(rowwise::rows_of_blocks<false, 16>),
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 
@@ -30,10 +31,14 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// The program's own name, then the arguments as a shell would need them.
+// The program's own name, then the arguments as a shell would need them. Of a file its name: its
+// folder is the machine's own.
 std::string typed_command(int argc, const char* const* argv) {
   std::string command = "kernelwright";
-  for (int i = 1; i < argc; ++i) command += " " + quoted(argv[i]);
+  for (int i = 1; i < argc; ++i) {
+    const std::filesystem::path argument = argv[i];
+    command += " " + quoted(argument.is_absolute() ? argument.filename().string() : argv[i]);
+  }
   return command;
 }
 

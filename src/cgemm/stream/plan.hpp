@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -20,23 +19,6 @@ inline constexpr std::int64_t complex_stream_sum = 2048;
 
 // Those of a k of a few are stores (outer.cu).
 inline constexpr std::int64_t complex_stream_least_k = 8;
-
-// Tiles and stages, not cut yet; nothing where their numbers exceed an int.
-inline std::optional<StreamSchedule> complex_stream_shape(const ComplexStreamConfig& config,
-                                                          const Cgemm& p) {
-  const std::int64_t tiles_m = ceil_div(p.m, config.bm), tiles_n = ceil_div(p.n, config.bn);
-  const std::int64_t stages = ceil_div(p.loop_k(), config.bk);
-  if (tiles_m > detail::stream_limit / std::max<std::int64_t>(1, tiles_n) ||
-      tiles_m * tiles_n > detail::stream_limit / std::max<std::int64_t>(1, p.batch) ||
-      stages > detail::stream_limit / config.bk)
-    return std::nullopt;
-  StreamSchedule shape;
-  shape.tiles_m = static_cast<int>(tiles_m);
-  shape.tiles_n = static_cast<int>(tiles_n);
-  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
-  shape.iterations = static_cast<int>(stages);
-  return shape;
-}
 
 // Calls consider(schedule) for each way to cut the tiles: whole ones only; those of the last,
 // incomplete wave cut evenly over all blocks; or, where there are fewer tiles than blocks, all of
@@ -56,24 +38,15 @@ void each_complex_stream_cut(const ComplexStreamConfig& config, const StreamSche
     for (std::int64_t parts = most; parts >= 2; parts -= std::max<std::int64_t>(1, parts / 4))
       cut(tiles * parts, tiles);
   }
-  if (!config.clusters || !device_has_clusters(device)) return;
-  for (int parts = 2; parts <= std::min(stream_cluster_parts, shape.iterations); ++parts)
-    if (tiles * parts <= blocks_in_clusters(device.sm_count, 1, parts))
-      consider(detail::cut_stream_by_clusters(shape, parts));
-}
-
-// Stages of a tile that one block has, at most.
-inline int complex_stream_run(const StreamSchedule& s) {
-  const int share = s.share + (s.longer > 0 ? 1 : 0);
-  return s.whole_tiles > 0 ? s.iterations : std::min(s.iterations, share);
+  detail::each_cluster_cut(config.clusters, 1, shape, device, [&](int parts) {
+    consider(detail::cut_stream_by_clusters(shape, parts));
+  });
 }
 
 // Stages of the block that has the most; of a tile's last one the part that is multiplied.
 inline double complex_stream_stages(const ComplexStreamConfig& config, const Cgemm& p,
                                     const StreamSchedule& s) {
-  const std::int64_t k = p.loop_k() % config.bk, at_once = 2 * std::int64_t{config.warps_k};
-  const double last = k == 0 ? 1 : static_cast<double>(ceil_div(k, at_once) * at_once) / config.bk;
-  return detail::most_iterations(s, last);
+  return detail::most_iterations(s, detail::multiplied_part(config, p.loop_k()));
 }
 
 inline double predict_complex_stream_us(const ComplexStreamTile& tile, const Cgemm& p,
@@ -89,8 +62,7 @@ inline double predict_complex_stream_us(const ComplexStreamTile& tile, const Cge
   if (s.in_clusters()) {
     us += t.cluster_us;
   } else if (shares) {
-    const int parts = ceil_div(s.iterations, s.share);
-    us += (parts > stream_fan ? 2 : 1) * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
+    us += detail::parts_us(t, s);
   }
   return std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device));
 }
@@ -110,11 +82,11 @@ inline std::optional<ComplexStreamPlan> plan_complex_stream(const ComplexStreamT
                                                             const Cgemm& p, const Device& device) {
   const ComplexStreamConfig& config = tile.config;
   if (p.triangle != Triangle::none || p.loop_k() < complex_stream_least_k) return std::nullopt;
-  const auto shape = complex_stream_shape(config, p);
+  const auto shape = detail::shape_of_tiles(config, p);
   if (!shape || shape->tiles == 0) return std::nullopt;
   ComplexStreamPlan best;
   each_complex_stream_cut(config, *shape, device, [&](const StreamSchedule& schedule) {
-    if (std::int64_t{complex_stream_run(schedule)} * config.steps() > complex_stream_sum) return;
+    if (std::int64_t{detail::longest_run(schedule)} * config.steps() > complex_stream_sum) return;
     const double us = predict_complex_stream_us(tile, p, schedule, device);
     if (us < best.us) best = {schedule, us};
   });

@@ -104,7 +104,7 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   sum = sum_of_warp(sum);
   const float to_share = sum > 0 ? 1 / sum : 0.0f;
   float count = 0, squares = 0, signs = 0;
-#pragma unroll
+#pragma unroll  // NOLINTNEXTLINE(modernize-loop-convert)
   for (int i = 0; i < own; ++i) {
     const float share = term[i] * to_share;
     squares = fmaf(share, share, squares);

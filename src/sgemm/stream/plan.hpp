@@ -36,26 +36,33 @@ namespace detail {
 // A schedule's numbers are ints.
 constexpr std::int64_t stream_limit = std::numeric_limits<int>::max();
 
-// Tiles and iterations, not cut yet; nothing where their numbers exceed an int.
-inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config, const Sgemm& p) {
+// Tiles and iterations of whole matrices, not cut yet; nothing where their numbers exceed an int.
+template <class Config, class Product>
+std::optional<StreamSchedule> shape_of_tiles(const Config& config, const Product& p) {
   const std::int64_t tiles_m = ceil_div(p.m, config.bm), tiles_n = ceil_div(p.n, config.bn);
   const std::int64_t iterations = ceil_div(p.loop_k(), config.bk);
   if (tiles_m > stream_limit / std::max<std::int64_t>(1, tiles_n) ||
       tiles_m * tiles_n > stream_limit / std::max<std::int64_t>(1, p.batch) ||
       iterations > stream_limit / config.bk)
     return std::nullopt;
-  if (!p.is_full() && !config.shaped) return std::nullopt;
-  if (p.k_range != KRange::all && (p.diagonal_apart || p.batch > 1 || config.bm % config.bk != 0))
-    return std::nullopt;
   StreamSchedule shape;
   shape.tiles_m = static_cast<int>(tiles_m);
   shape.tiles_n = static_cast<int>(tiles_n);
-  shape.tiles = static_cast<int>(
-      (p.triangle == Triangle::none
-           ? tiles_m * tiles_n
-           : TriangleOfTiles{p.triangle, p.column_shift, shape.tiles_m, shape.tiles_n}.count()) *
-      p.batch);
+  shape.tiles = static_cast<int>(tiles_m * tiles_n * p.batch);
   shape.iterations = static_cast<int>(iterations);
+  return shape;
+}
+
+// The same, of the tiles that a triangle has; nothing where the configuration has no such shapes.
+inline std::optional<StreamSchedule> stream_shape(const StreamTileConfig& config, const Sgemm& p) {
+  if (!p.is_full() && !config.shaped) return std::nullopt;
+  if (p.k_range != KRange::all && (p.diagonal_apart || p.batch > 1 || config.bm % config.bk != 0))
+    return std::nullopt;
+  auto shape = shape_of_tiles(config, p);
+  if (shape && p.triangle != Triangle::none) {
+    const TriangleOfTiles tiles{p.triangle, p.column_shift, shape->tiles_m, shape->tiles_n};
+    shape->tiles = static_cast<int>(tiles.count() * p.batch);
+  }
   return shape;
 }
 
@@ -105,15 +112,16 @@ void each_stream_cut(const StreamSchedule& shape, std::int64_t slots, const Cons
     if (parts >= 2 && parts <= max_parts) consider(tiles * parts, tiles);
 }
 
-// Calls consider(parts) for each size of a cluster whose blocks are all resident at a time.
+// Calls consider(parts) for each size of a cluster whose blocks are all resident at a time, where
+// the configuration has clusters.
 template <class Consider>
-void each_cluster_cut(const StreamTile& tile, const StreamSchedule& shape, const Device& device,
-                      const Consider& consider) {
-  if (!tile.config.clusters || !device_has_clusters(device)) return;
+void each_cluster_cut(bool clusters, int blocks_per_sm, const StreamSchedule& shape,
+                      const Device& device, const Consider& consider) {
+  if (!clusters || !device_has_clusters(device)) return;
   const int most = std::min(stream_cluster_parts, shape.iterations);
   for (int parts = 2; parts <= most; ++parts) {
     if (std::int64_t{shape.tiles} * parts <=
-        blocks_in_clusters(device.sm_count, tile.config.blocks_per_sm, parts))
+        blocks_in_clusters(device.sm_count, blocks_per_sm, parts))
       consider(parts);
   }
 }
@@ -126,12 +134,18 @@ struct StreamSteps {
   double least_us;        // of a launch
 };
 
-// A tile's last iteration, as a part of one: of its k the warps along k take as many pairs each.
+// Of a tile's last iteration, the part that is multiplied: the warps along k take as many pairs
+// each.
+template <class Config>
+double multiplied_part(const Config& config, std::int64_t loop_k) {
+  const std::int64_t k = loop_k % config.bk, pairs = 2 * std::int64_t{config.warps_k};
+  return k == 0 ? 1 : static_cast<double>(ceil_div(k, pairs) * pairs) / config.bk;
+}
+
+// A tile's last iteration, as a part of one.
 inline double last_iteration(const StreamTileConfig& config, const Sgemm& p) {
-  const std::int64_t k = p.loop_k() % config.bk, pairs = 2 * std::int64_t{config.warps_k};
-  if (k == 0 || config.whole_stages()) return 1;
-  const double multiplied = static_cast<double>(ceil_div(k, pairs) * pairs) / config.bk;
-  return stream_short_stage + (1 - stream_short_stage) * multiplied;
+  if (p.loop_k() % config.bk == 0 || config.whole_stages()) return 1;
+  return stream_short_stage + (1 - stream_short_stage) * multiplied_part(config, p.loop_k());
 }
 
 // As far as the product's shape tells, not its addresses: a workspace that was asked for without
@@ -168,6 +182,19 @@ inline double most_iterations(const StreamSchedule& s, double last = 1) {
   const auto rounds = static_cast<double>(ceil_div(std::int64_t{s.whole_tiles}, s.blocks));
   const int share = s.whole_tiles < s.tiles ? s.share + (s.longer > 0 ? 1 : 0) : 0;
   return rounds * (s.iterations - 1 + last) + share;
+}
+
+// Iterations of a tile that one block has, at most.
+inline int longest_run(const StreamSchedule& s) {
+  const int share = s.share + (s.longer > 0 ? 1 : 0);
+  return s.whole_tiles > 0 ? s.iterations : std::min(s.iterations, share);
+}
+
+// What it takes to add up the parts of a tile that blocks share.
+template <class Times>
+double parts_us(const Times& t, const StreamSchedule& s) {
+  const int parts = ceil_div(s.iterations, s.share);
+  return (parts > stream_fan ? 2 : 1) * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
 }
 
 // Blocks up to which each has an SM to itself.
@@ -250,14 +277,9 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
-  double us = steps.start_us + steps.store_us + further_tiles * steps.tile_us +
-              most_iterations(s, steps.last_iteration) * iteration_us;
-  if (shared) {
-    const int parts = ceil_div(s.iterations, s.share);
-    const int levels = parts > stream_fan ? 2 : 1;
-    us += levels * (t.part_us + t.each_part_us * std::min(parts, stream_fan)) + steps.cut_us;
-  }
-  return us;
+  const double us = steps.start_us + steps.store_us + further_tiles * steps.tile_us +
+                    most_iterations(s, steps.last_iteration) * iteration_us;
+  return shared ? us + (parts_us(t, s) + steps.cut_us) : us;
 }
 
 // Further cuts of a block's work on each of its tiles that take a small share of the predicted
@@ -283,8 +305,7 @@ struct SumLengths {
 // Cuts a block's work on a tile into equal pieces in which an accumulator adds up about so many
 // elements along k. Left out of the prediction: at most a few hundredths.
 inline void cut_sums(const StreamTileConfig& config, const SumLengths& lengths, StreamSchedule* s) {
-  const int share = s->share + (s->longer > 0 ? 1 : 0);
-  const int work = s->whole_tiles > 0 ? s->iterations : std::min(s->iterations, share);
+  const int work = longest_run(*s);
   const double sum = static_cast<double>(work) * config.bk / config.warps_k;
   const auto pieces_of = [&](std::int64_t length) {
     return std::ceil(sum / static_cast<double>(length) / sum_length_tuning.tolerance);
@@ -335,9 +356,9 @@ inline std::optional<StreamPlan> plan_stream_tile(const StreamTile& tile, const 
     if (const auto schedule = detail::cut_stream(*shape, blocks, shared)) consider(*schedule);
   });
   if (p.is_full())
-    detail::each_cluster_cut(tile, *shape, device, [&](int parts) {
-      consider(detail::cut_stream_by_clusters(*shape, parts));
-    });
+    detail::each_cluster_cut(
+        tile.config.clusters, tile.config.blocks_per_sm, *shape, device,
+        [&](int parts) { consider(detail::cut_stream_by_clusters(*shape, parts)); });
   if (best) detail::cut_sums(tile.config, p, sms, &*best);
   return best;
 }
@@ -363,7 +384,7 @@ inline StreamSchedule without_totals(StreamSchedule schedule) {
   schedule.totals = 0;
   return schedule;
 }
-// Of a product that is not full, all tiles whole: it is never cut by clusters.
+// All tiles whole. Not for a schedule of clusters, which needs no workspace for its shares.
 inline StreamSchedule without_shares(StreamSchedule schedule) {
   schedule = without_totals(schedule);
   schedule.whole_tiles = schedule.tiles;

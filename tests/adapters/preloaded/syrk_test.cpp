@@ -275,7 +275,9 @@ class OtherRoutines : public Adapter {
       for (float& value : *all) value = uniform(random);
     for (int i = 0; i < n; ++i) a[place(i, i)] = 40;
   }
-  static std::size_t place(int i, int j) { return static_cast<std::size_t>(i + n * j); }
+  static std::size_t place(int i, int j) {
+    return static_cast<std::size_t>(i) + static_cast<std::size_t>(n) * static_cast<std::size_t>(j);
+  }
   double at(const std::vector<float>& x, int i, int j) const {
     return static_cast<double>(x[place(i, j)]);
   }

@@ -305,12 +305,22 @@ void fill_rates(Row& row, const Sgemm& p, const Ceilings& ceilings) {
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
 }
 
-void fill_rates(Row& row, const Level3& p, const Ceilings& ceilings) {
+namespace {
+
+// By what the operands have in memory, each once.
+template <class Problem>
+void fill_rates_of_operands(Row& row, const Problem& p, const Ceilings& ceilings) {
   row.gflops = p.flops() * 1e-3 / row.time_us->median;
   double bytes = 0;
   for (const Operand& operand : operands(p)) bytes += static_cast<double>(operand.bytes);
   row.gbs = gbs(bytes, row);
   if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+}
+
+}  // namespace
+
+void fill_rates(Row& row, const Level3& p, const Ceilings& ceilings) {
+  fill_rates_of_operands(row, p, ceilings);
 }
 
 void fill_rates(Row& row, const Cgemm& p, const Ceilings& ceilings) {
@@ -323,11 +333,7 @@ void fill_rates(Row& row, const Cgemm& p, const Ceilings& ceilings) {
 }
 
 void fill_rates(Row& row, const Ctrsm& p, const Ceilings& ceilings) {
-  row.gflops = p.flops() * 1e-3 / row.time_us->median;
-  double bytes = 0;
-  for (const Operand& operand : operands(p)) bytes += static_cast<double>(operand.bytes);
-  row.gbs = gbs(bytes, row);
-  if (ceilings.fp32_tflops) row.of_peak = *row.gflops * 1e-3 / *ceilings.fp32_tflops;
+  fill_rates_of_operands(row, p, ceilings);
 }
 
 void fill_rates(Row& row, const ScaleAdd& p, const Ceilings& ceilings) {

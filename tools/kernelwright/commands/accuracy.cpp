@@ -1,5 +1,6 @@
 // kernelwright accuracy: how a kernel's error grows with k, for three kinds of data; with --classes
-// the accuracy suite, with --fuzz the accuracy fuzzer; and beside it strsm's (accuracy_strsm.hpp).
+// the accuracy suite, with --fuzz the accuracy fuzzer; and beside it those of
+// strsm and ctrsm (accuracy_strsm.hpp).
 #include <algorithm>
 #include <array>
 

@@ -7,6 +7,7 @@
 #include "bench/problems.hpp"
 #include "bench/roofline.hpp"
 #include "commands/parse_words.hpp"
+#include "commands/product_options.hpp"
 #include "shapes.hpp"
 #include "sweeps/draws.hpp"
 #include "sweeps/random_products.hpp"
@@ -43,36 +44,29 @@ check::CtrsmCase draw_system(std::mt19937_64& engine) {
   c.op_a = op == 0 ? Op::none : Op::transpose;
   c.conj_a = op == 2;
   c.unit_diagonal = below(engine, 2) == 0;
-  const auto padding = [&] {
-    return leading_paddings[static_cast<std::size_t>(
-        below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
-  };
-  c.lda_pad = padding();
-  c.ldc_pad = padding();
+  c.lda_pad = random_padding(engine);
+  c.ldc_pad = random_padding(engine);
   return c;
 }
 
-bool is_within(const check::CtrsmCase& c, double most) {
+bool is_within_bounds(const check::CtrsmCase& c) {
   const double operations = bench::work(c);
-  return operations >= least_operations && operations <= most &&
+  return operations >= least_operations && operations <= most_operations &&
          2 * std::max(c.k() * c.k(), c.m * c.n) <= largest_operand;
 }
 
 ChosenCtrsm systems_at_random(const CtrsmChoice& choice, const Device& device, check::Input input,
                               std::uint64_t seed) {
   ChosenCtrsm chosen;
-  const double most = device.is_gpu()                  ? most_operations
-                      : device.kind == DeviceKind::cpu ? 2e9
-                                                       : 1e7;
   std::mt19937_64 engine(seed);
   const std::int64_t count = choice.count.value_or(default_systems);
   for (std::int64_t number = 0; number < count;) {
     check::CtrsmCase c = draw_system(engine);
     const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!is_within(c, most_operations)) continue;
+    if (!is_within_bounds(c)) continue;
     if (static_cast<std::int64_t>(third) != number % bench::thirds) continue;
     const std::int64_t own = number++;
-    if (!is_within(c, most)) {
+    if (bench::work(c) > default_max_work(device)) {
       chosen.left_out = "systems that take this device long are left out";
       continue;
     }

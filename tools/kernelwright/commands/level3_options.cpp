@@ -7,6 +7,7 @@
 #include "bench/problems.hpp"
 #include "bench/roofline.hpp"
 #include "commands/parse_words.hpp"
+#include "commands/product_options.hpp"
 #include "shapes.hpp"
 #include "sweeps/draws.hpp"
 #include "sweeps/random_products.hpp"
@@ -46,26 +47,17 @@ check::Level3Case draw(std::mt19937_64& engine) {
   if (routine != Routine::symm) c.op_a = op;
   if (routine <= Routine::syr2k) c.op_b = op;
   c.unit_diagonal = routine >= Routine::trmm && below(engine, 2) == 0;
-  const auto padding = [&] {
-    return leading_paddings[static_cast<std::size_t>(
-        below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
-  };
-  c.lda_pad = padding();
-  c.ldb_pad = padding();
-  c.ldc_pad = padding();
+  c.lda_pad = random_padding(engine);
+  c.ldb_pad = random_padding(engine);
+  c.ldc_pad = random_padding(engine);
   return c;
 }
 
-bool is_within_bounds(const check::Level3Case& c, double most) {
+bool is_within_bounds(const check::Level3Case& c) {
   const double operations = bench::work(c);
   const std::int64_t of_a = c.routine <= Routine::syr2k ? c.m * c.k : c.k * c.k;
-  return operations >= least_operations && operations <= most &&
+  return operations >= least_operations && operations <= most_operations &&
          std::max(of_a, c.m * c.n) <= largest_operand;
-}
-
-double most_operations_of(const Device& device) {
-  if (device.is_gpu()) return most_operations;
-  return device.kind == DeviceKind::cpu ? 2e9 : 1e7;
 }
 
 ChosenLevel3 at_random(const Level3Choice& choice, const Device& device, check::Input input,
@@ -78,10 +70,10 @@ ChosenLevel3 at_random(const Level3Choice& choice, const Device& device, check::
     check::Level3Case c = draw(engine);
     if (std::count(asked.begin(), asked.end(), c.routine) == 0) continue;
     const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!is_within_bounds(c, most_operations)) continue;
+    if (!is_within_bounds(c)) continue;
     if (static_cast<std::int64_t>(third) != number % bench::thirds) continue;
     const std::int64_t own = number++;
-    if (!is_within_bounds(c, most_operations_of(device))) {
+    if (bench::work(c) > default_max_work(device)) {
       chosen.left_out = "problems that take this device long are left out";
       continue;
     }

@@ -14,11 +14,6 @@ namespace {
 
 Op random_op(std::mt19937_64& engine) { return below(engine, 2) == 0 ? Op::none : Op::transpose; }
 
-std::int64_t random_padding(std::mt19937_64& engine) {
-  return leading_paddings[static_cast<std::size_t>(
-      below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
-}
-
 bool within_bounds(const check::SgemmCase& c) {
   const double operations = bench::work(c);
   return operations >= least_operations && operations <= most_operations &&
@@ -39,6 +34,11 @@ check::SgemmCase draw(std::mt19937_64& engine) {
 }
 
 }  // namespace
+
+std::int64_t random_padding(std::mt19937_64& engine) {
+  return leading_paddings[static_cast<std::size_t>(
+      below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
+}
 
 std::int64_t random_extent(std::mt19937_64& engine) {
   constexpr int octaves = 14;

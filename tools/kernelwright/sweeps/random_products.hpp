@@ -27,5 +27,7 @@ std::vector<check::SgemmCase> random_products(std::uint64_t seed, std::int64_t c
 
 // One such extent, before the bounds on the whole product: x with a probability as 1 / x.
 std::int64_t random_extent(std::mt19937_64& engine);
+// What a leading dimension has beyond the least.
+std::int64_t random_padding(std::mt19937_64& engine);
 
 }  // namespace kw
