@@ -6,17 +6,6 @@
 
 namespace KW_TARGET {
 
-// alpha times the sum, or times its conjugate, and beta times what was there before.
-__device__ __forceinline__ Complex finished(const Complex* before, const float2& sum, bool conj,
-                                            bool has_sum, const Complex& alpha,
-                                            const Complex& beta) {
-  Complex value{0, 0};
-  if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
-  if (is_zero(beta)) return value;
-  const Complex added = times(beta, *before);
-  return {value.re + added.re, value.im + added.im};
-}
-
 // A scalar that multiplies many elements, by the rules of scalars.hpp and without branches: code
 // that is the same for many registers runs once, and so waits for itself to be fetched.
 struct Factor {
@@ -39,10 +28,15 @@ struct Finish {
   __device__ __forceinline__ explicit Finish(const Cgemm& p)
       : alpha(alpha_of(p)), beta(beta_of(p)), has_sum(p.k > 0 && !is_zero(alpha)) {}
 
-  // `conj`: the sum is that of the conjugates.
+  // alpha times the sum, and beta times what was there before. `conj`: the sum is that of the
+  // conjugates.
   __device__ __forceinline__ Complex element(const Complex* before, const float2& sum,
                                              bool conj) const {
-    return finished(before, sum, conj, has_sum, alpha, beta);
+    Complex value{0, 0};
+    if (has_sum) value = times(alpha, conjugate({sum.x, sum.y}, conj));
+    if (is_zero(beta)) return value;
+    const Complex added = times(beta, *before);
+    return {value.re + added.re, value.im + added.im};
   }
   // One element of C, if it is wanted.
   __device__ __forceinline__ void store(const Cgemm& p, Complex* c, std::int64_t row,

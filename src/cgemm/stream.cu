@@ -56,7 +56,7 @@ class Store {
       : p_(params.problem), finish_(params.problem) {
     const Own own;
     const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
-    const int row = PlaceOfPair<config>(own, 0).row;
+    const int row = own.row + own.group * S::rows * S::lanes_m;
     rows_ = left(p_.m - row0, S::BM) - row;
     cols_ = left(p_.n - col0, S::BN) - own.col;
     in_pairs_ = params.operands.c16 && (p_.n % 2 == 0 || col0 + S::BN <= p_.n);
@@ -201,8 +201,8 @@ __global__ void __launch_bounds__(complex_stream_tiles[row].config.threads(),
     constexpr ComplexStreamConfig config = complex_stream_tiles[row].config;
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
     const bool in_clusters = config.clusters && params.schedule.in_clusters();
-    init_ring(shared);
-    if (in_clusters) ClusterSums<config>::open(shared);
+    init_ring(shared.full, shared.free, Shape<config>::producers, Shape<config>::consumers / 32);
+    if (in_clusters) open_to_cluster(shared.received);
     __syncthreads();
     wait_for_previous_kernel();
     if (threadIdx.x < Shape<config>::producers) {

@@ -59,6 +59,34 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
   return result;
 }
 
+// The same, judged where the launch went well: judge() makes the result, which keeps how it ran.
+template <class Problem, class Judge>
+VerifyResult run_and_judge(Workbench& bench, const Kernel<Problem>& kernel, const Problem& problem,
+                           std::int64_t guard, const Judge& judge) {
+  VerifyResult run = run_kernel(bench, kernel, problem, guard);
+  if (!run.ok()) return run;
+  VerifyResult result = judge();
+  result.first_call_us = run.first_call_us;
+  result.path = run.path;
+  result.launch = run.launch;
+  return result;
+}
+
+// What a peer answers to a call that its library does not have.
+inline VerifyResult not_had_by(const char* kernel) {
+  VerifyResult result;
+  result.outcome = Outcome::unsupported;
+  result.message = fmt::format("{} does not have this call", kernel);
+  return result;
+}
+
+// What else is wrong; nothing where it is empty.
+inline void add_failure(const std::string& what, VerifyResult& result) {
+  if (what.empty()) return;
+  result.outcome = Outcome::failed;
+  result.message += (result.message.empty() ? "" : "; ") + what;
+}
+
 // Failures of a check's own machinery end up in the result as well.
 template <class Body>
 VerifyResult guarded(const Body& body) {

@@ -206,17 +206,11 @@ void AttentionTrial::make_oracle_result() {
 VerifyResult AttentionTrial::verify(const Kernel<Attention>& kernel) {
   return guarded([&] {
     o_.fill({}, false);
-    VerifyResult run = run_kernel(bench_, kernel, problem_, guard_words);
-    if (!run.ok()) return run;
-    VerifyResult result = judge();
-    result.first_call_us = run.first_call_us;
-    result.launch = run.launch;
-    result.path = run.path;
-    if (const std::string stray = find_stray_write(); !stray.empty()) {
-      result.outcome = Outcome::failed;
-      result.message += (result.message.empty() ? "" : "; ") + stray;
-    }
-    return result;
+    return run_and_judge(bench_, kernel, problem_, guard_words, [&] {
+      VerifyResult result = judge();
+      add_failure(find_stray_write(), result);
+      return result;
+    });
   });
 }
 

@@ -193,19 +193,10 @@ void CgemmTrial::make_oracle_products() {
 VerifyResult CgemmTrial::verify(const Kernel<Cgemm>& kernel) {
   return guarded([&] {
     if (may_refuse(kernel.role, case_) && kernel.role == Role::peer) {
-      VerifyResult refused;
-      refused.outcome = Outcome::unsupported;
-      refused.message = fmt::format("{} does not have this call", kernel.name);
-      return refused;
+      return not_had_by(kernel.name);
     }
     c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_), region_of_c(case_));
-    VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
-    if (!run.ok()) return run;
-    VerifyResult result = judge();
-    result.first_call_us = run.first_call_us;
-    result.path = run.path;
-    result.launch = run.launch;
-    return result;
+    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
   });
 }
 
@@ -250,9 +241,7 @@ VerifyResult CgemmTrial::judge() {
         factor);
   for (const std::string& change :
        {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
-    if (change.empty()) continue;
-    result.outcome = Outcome::failed;
-    result.message += (result.message.empty() ? "" : "; ") + change;
+    add_failure(change, result);
   }
   return result;
 }

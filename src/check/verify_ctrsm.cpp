@@ -149,19 +149,10 @@ void CtrsmTrial::multiply(std::int64_t entry, std::int64_t depth) {
 VerifyResult CtrsmTrial::verify(const Kernel<Ctrsm>& kernel) {
   return guarded([&] {
     if (kernel.role == Role::peer && may_refuse(kernel.role, case_)) {
-      VerifyResult refused;
-      refused.outcome = Outcome::unsupported;
-      refused.message = fmt::format("{} does not have this call", kernel.name);
-      return refused;
+      return not_had_by(kernel.name);
     }
     fill_c();
-    VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
-    if (!run.ok()) return run;
-    VerifyResult result = judge();
-    result.first_call_us = run.first_call_us;
-    result.path = run.path;
-    result.launch = run.launch;
-    return result;
+    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
   });
 }
 
@@ -178,9 +169,7 @@ VerifyResult CtrsmTrial::judge() {
     result.c_last = bench_.read(c_.data(c.batch - 1) + (c.m - 1) * c_.ld() + 2 * c.n - 1);
   }
   for (const std::string& change : {c_.find_change("B", true), a_.find_change("A", false)}) {
-    if (change.empty()) continue;
-    result.outcome = Outcome::failed;
-    result.message += (result.message.empty() ? "" : "; ") + change;
+    add_failure(change, result);
   }
   return result;
 }

@@ -281,13 +281,7 @@ void Level3Trial::multiply_solution(std::int64_t entry) {
 VerifyResult Level3Trial::verify(const Kernel<Level3>& kernel) {
   return guarded([&] {
     fill_c();
-    VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
-    if (!run.ok()) return run;
-    VerifyResult result = judge();
-    result.first_call_us = run.first_call_us;
-    result.path = run.path;
-    result.launch = run.launch;
-    return result;
+    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
   });
 }
 
@@ -307,9 +301,7 @@ VerifyResult Level3Trial::judge() {
   }
   for (const std::string& change :
        {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false)}) {
-    if (change.empty()) continue;
-    result.outcome = Outcome::failed;
-    result.message += (result.message.empty() ? "" : "; ") + change;
+    add_failure(change, result);
   }
   return result;
 }

@@ -80,9 +80,7 @@ VerifyResult ScaleAddTrial::judge() {
                                  result.first_got, result.first_want);
   }
   for (const std::string& change : {b_.find_change("B", true), a_.find_change("A", false)}) {
-    if (change.empty()) continue;
-    result.outcome = Outcome::failed;
-    result.message += (result.message.empty() ? "" : "; ") + change;
+    add_failure(change, result);
   }
   return result;
 }

@@ -203,13 +203,7 @@ void SgemmTrial::make_oracle_product() {
 VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
   return guarded([&] {
     c_.fill({case_.input, case_.seed, Operand::c}, case_.beta != 0 && !case_.epilogue.source);
-    VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
-    if (!run.ok()) return run;
-    VerifyResult result = judge(kernel);
-    result.first_call_us = run.first_call_us;
-    result.path = run.path;
-    result.launch = run.launch;
-    return result;
+    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(kernel); });
   });
 }
 
@@ -258,9 +252,7 @@ VerifyResult SgemmTrial::judge(const Kernel<Sgemm>& kernel) {
   for (const std::string& change :
        {c_.find_change("C", true), a_.find_change("A", false), b_.find_change("B", false),
         change_of(bias_, "bias"), change_of(source_, "source")}) {
-    if (change.empty()) continue;
-    result.outcome = Outcome::failed;
-    result.message += (result.message.empty() ? "" : "; ") + change;
+    add_failure(change, result);
   }
   return result;
 }

@@ -227,8 +227,7 @@ std::int64_t waiting_totals(const Reduce& p) {
   const std::int64_t chunks = chunk_count<T>(p.cols);
   if (p.shape != ReduceShape::segments) return chunks == 1 ? 0 : chunks * p.rows;
   // A segment is at most the array, but fewer elements may be more chunks.
-  const std::int64_t smallest = smallest_chunk_rounds * order_lanes<T>;
-  const std::int64_t most = std::max(chunks, std::min(max_chunks, p.cols / smallest + 1));
+  const std::int64_t most = std::max(chunks, std::min(max_chunks, p.cols / smallest_chunk<T> + 1));
   return most > chunks_of_one_thread ? most : 0;
 }
 

@@ -104,16 +104,6 @@ __device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const S
   }
 }
 
-// left - taken = alpha * right - sum: what is left of a right-hand side, unrounded. So it is
-// rounded with the unknown, once, and not with every 16 that are known.
-__device__ __forceinline__ void subtract(float alpha, float right, float sum, float& left,
-                                         float& taken) {
-  const float scaled = fmaf(alpha, right, 0.0f);  // no part of an fma with the sum
-  left = scaled - sum;
-  const float back = left - scaled, off = (left - back) - scaled + (sum + back);
-  taken = off == off ? off : 0.0f;
-}
-
 // What the 16 unknowns from `first` on need to be solved, by all threads: what the 16 before take
 // from them, the right-hand side less all sums in the sums' place, what that rounds away in the
 // right-hand side's, and the reciprocals of the diagonal.

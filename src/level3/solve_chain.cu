@@ -152,13 +152,6 @@ __device__ __forceinline__ void solve_own(float (&x)[lines], const OwnTriangle& 
   }
 }
 
-// left - taken = alpha * right - sum, as solve_block.cu has it.
-__device__ __forceinline__ void subtract_from(float scaled, float sum, float& left, float& taken) {
-  left = scaled - sum;
-  const float back = left - scaled, off = (left - back) - scaled + (sum + back);
-  taken = off == off ? off : 0.0f;
-}
-
 // The work of a warp that has unknowns, those of link `own`.
 template <int lines>
 __device__ __forceinline__ void run_link(ChainMemory<lines>& memory, const SolveBlock& b,
@@ -200,8 +193,7 @@ __device__ __forceinline__ void run_link(ChainMemory<lines>& memory, const Solve
   }
   __syncwarp();
 #pragma unroll
-  for (int l = 0; l < lines; ++l)
-    subtract_from(fmaf(alpha, right[l], 0.0f), sums[l], left[l], sums[l]);
+  for (int l = 0; l < lines; ++l) subtract(alpha, right[l], sums[l], left[l], sums[l]);
   const auto send = [&](int first, const float(&known)[lines][of_group]) {
     const int quad = lane / chain_blocks % 2;
 #pragma unroll

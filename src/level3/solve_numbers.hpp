@@ -1,4 +1,5 @@
-// What the kernels that solve systems by substitution share: reciprocals of the diagonal.
+// What the kernels that solve systems by substitution share: reciprocals of the diagonal, and what
+// is left of a right-hand side.
 #pragma once
 
 #include "gpu/gpu.hpp"
@@ -25,5 +26,15 @@ struct Reciprocal {
     rest = fabsf(off) < fabsf(near) ? off : 0.0f;  // not where 1 / d is no number, or 0
   }
 };
+
+// left - taken = alpha * right - sum: what is left of a right-hand side, unrounded. So it is
+// rounded with the unknown, once, and not with every 16 that are known.
+__device__ __forceinline__ void subtract(float alpha, float right, float sum, float& left,
+                                         float& taken) {
+  const float scaled = fmaf(alpha, right, 0.0f);  // no part of an fma with the sum
+  left = scaled - sum;
+  const float back = left - scaled, off = (left - back) - scaled + (sum + back);
+  taken = off == off ? off : 0.0f;
+}
 
 }  // namespace KW_TARGET

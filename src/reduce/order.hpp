@@ -38,6 +38,8 @@ constexpr std::int64_t order_lanes = std::int64_t{order_threads} * order_width<T
 // Measured on an H200 (results/h200/explored-reduce.txt: r, m): smaller chunks leave SMs idle
 // between blocks, larger ones leave SMs without a block.
 constexpr std::int64_t smallest_chunk_rounds = 4;  // vectors a thread
+template <class T>
+constexpr std::int64_t smallest_chunk = smallest_chunk_rounds* order_lanes<T>;  // elements
 constexpr std::int64_t max_chunks = 528;
 constexpr std::int64_t largest_chunk_rounds = 1 << 16;  // what a lane of int8 holds
 

@@ -56,10 +56,9 @@ class Parts {
 template <class T, class Total>
 WorkLists lists_for(const Reduce& p, std::int64_t most, const Workspace& workspace, Total** totals,
                     std::size_t* bytes) {
-  constexpr std::int64_t chunk = smallest_chunk_rounds * order_lanes<T>;
   WorkLists lists = {};
-  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / chunk;
-  lists.sequence_capacity = std::min(p.segments, p.cols / chunk);
+  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / smallest_chunk<T>;
+  lists.sequence_capacity = std::min(p.segments, p.cols / smallest_chunk<T>);
   Parts parts(workspace.data);
   lists.items = parts.take<ChunkItem>(lists.item_capacity);
   lists.sequences = parts.take<LongSequence>(lists.sequence_capacity);
@@ -84,8 +83,7 @@ bool are_counted(const Reduce& p, const Device& device) {
 // Each segment may be all of the array: offsets are not the host's to see.
 template <class T>
 std::int64_t most_counted_chunks(const Reduce& p) {
-  constexpr std::int64_t least = smallest_chunk_rounds * order_lanes<T>;
-  return p.segments * std::min(max_chunks, p.cols / least + 1);
+  return p.segments * std::min(max_chunks, p.cols / smallest_chunk<T> + 1);
 }
 
 template <ReduceKind kind, class T>
@@ -210,8 +208,7 @@ struct LaunchSequences {
       lists.sequence_capacity = p.segments;
       lists.block_tickets = workspace.tickets + list_tickets;
       totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
-      constexpr std::int64_t least = smallest_chunk_rounds * order_lanes<T>;
-      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / least);
+      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
     }
     std::size_t bytes = 0;
     const FirstPass pass = first_pass<kind, T>(p, device);

@@ -31,33 +31,22 @@ __device__ __forceinline__ std::uint32_t larger_pair(std::uint32_t a, std::uint3
 }
 
 template <bool softmax, class T, int lanes, int packs>
-struct PackedValues {
+struct PackedValues : PlainPlaces<lanes> {
   using Loads = PlainLoads<softmax, T, lanes, packs>;
+  using Places = PlainPlaces<lanes>;
+  using Places::edge_count, Places::has, Places::has_edge, Places::left, Places::part;
   static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
   uint4 raw[packs];
   std::uint32_t edge[edges];
-  bool exists;
-  RowCut cut;
-  PlainPart part;
-  int place;
-  int left;  // packs of the warp
 
-  __device__ __forceinline__ PackedValues(const Loads& loads, const PlainPart& part_)
-      : exists(loads.exists),
-        cut(loads.cut),
-        part(part_),
-        place(loads.place),
-        left(loads.packs_of(part)) {
+  __device__ __forceinline__ PackedValues(const Loads& loads, const PlainPart& own)
+      : Places(loads, own) {
 #pragma unroll
     for (int k = 0; k < packs; ++k) raw[k] = loads.raw[k];
 #pragma unroll
     for (int k = 0; k < edges; ++k) edge[k] = loads.edge[k];
   }
 
-  __device__ __forceinline__ bool has(int k) const { return is_within(place + k * lanes, left); }
-  __device__ __forceinline__ bool has_edge(int k) const {
-    return exists && part.has_edges && part.lane + k * lanes < cut.edges;
-  }
   // body(k, values) of each pack that this thread has.
   template <class Body>
   __device__ __forceinline__ void each_pack(const Body& body) const {
@@ -113,9 +102,6 @@ struct PackedValues {
   }
   // Elements that the warp, or its lanes of the row, have.
   __device__ __forceinline__ int count() const { return max(left, 0) * a_pack + edge_count(); }
-
- private:
-  __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
 };
 
 // Where a thread's part of y is.

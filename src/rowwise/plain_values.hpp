@@ -104,26 +104,44 @@ struct PlainLoads {
   }
 };
 
-// The same as values.
-template <bool softmax, class T, int lanes>
-struct PlainValues {
-  static constexpr int packs = plain_packs<T>;
-  using Loads = PlainLoads<softmax, T, lanes, packs>;
-  static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
-  float v[packs * a_pack];
-  float edge[edges];
+// Which packs and edges of a row a thread has, whatever form they are in.
+template <int lanes>
+struct PlainPlaces {
   bool exists;
   RowCut cut;
   PlainPart part;
   int place;
   int left;  // packs of the warp
 
-  __device__ __forceinline__ PlainValues(const Loads& loads, const PlainPart& part_)
+  template <class Loads>
+  __device__ __forceinline__ PlainPlaces(const Loads& loads, const PlainPart& part_)
       : exists(loads.exists),
         cut(loads.cut),
         part(part_),
         place(loads.place),
-        left(loads.packs_of(part)) {
+        left(loads.packs_of(part)) {}
+
+  __device__ __forceinline__ bool has(int k) const { return is_within(place + k * lanes, left); }
+  __device__ __forceinline__ bool has_edge(int k) const {
+    return exists && part.has_edges && part.lane + k * lanes < cut.edges;
+  }
+  __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
+};
+
+// The same as values.
+template <bool softmax, class T, int lanes>
+struct PlainValues : PlainPlaces<lanes> {
+  static constexpr int packs = plain_packs<T>;
+  using Loads = PlainLoads<softmax, T, lanes, packs>;
+  using Places = PlainPlaces<lanes>;
+  using Places::cut, Places::edge_count, Places::has, Places::has_edge, Places::left, Places::part,
+      Places::place;
+  static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
+  float v[packs * a_pack];
+  float edge[edges];
+
+  __device__ __forceinline__ PlainValues(const Loads& loads, const PlainPart& own)
+      : Places(loads, own) {
 #pragma unroll
     for (int k = 0; k < packs; ++k) unpack(loads.raw[k], T{}, v + k * a_pack);
 #pragma unroll
@@ -142,13 +160,9 @@ struct PlainValues {
 #pragma unroll
     for (float& value : edge) body(value);
   }
-  // Of the thread, and of any lane: what no lane has is passed over.
-  __device__ __forceinline__ bool has(int k) const { return is_within(place + k * lanes, left); }
+  // Whether any lane has it: what no lane has is passed over.
   __device__ __forceinline__ bool any_has(int k) const {
     return k == 0 || k * lanes < left + shift();
-  }
-  __device__ __forceinline__ bool has_edge(int k) const {
-    return exists && part.has_edges && part.lane + k * lanes < cut.edges;
   }
   // Of a softmax's values, at least the smallest number.
   __device__ __forceinline__ float largest() const {
@@ -195,7 +209,6 @@ struct PlainValues {
 
  private:
   __device__ __forceinline__ int shift() const { return part.lane - place; }
-  __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
   __device__ __forceinline__ int count_of(int most) const { return max(min(left, most), 0); }
 };
 

@@ -5,23 +5,19 @@
 #include "cgemm/stream/sums.hpp"
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
+#include "sgemm/stream/cluster_pieces.hpp"
 
 namespace KW_TARGET::complex_stream {
 
 // A tile's pairs are pieces of 32, one a lane. In each block the same warp holds the sums of a
-// piece, and in the piece's owner it adds them up. Owners follow each other along the tile.
+// piece, and in the piece's owner it adds them up.
 template <ComplexStreamConfig config>
-class ClusterSums {
+class ClusterSums : ClusterPieces<Shape<config>::pieces> {
   using S = Shape<config>;
+  using Pieces = ClusterPieces<S::pieces>;
+  using Pieces::owner, Pieces::slot;
 
  public:
-  // By all threads of the block before any of them sends: the others are to see the mbarrier. Each
-  // thread later waits for the cluster.
-  __device__ static __forceinline__ void open(Shared<config>& shared) {
-    if (threadIdx.x == 0) mbarrier_init(&shared.received, 1);
-    arrive_at_cluster();
-  }
-
   // All consumers of the cluster's blocks call it, each with the sums of its block's part, and get
   // take(v, sums of all parts) for those of their pairs that this block owns.
   template <class Take>
@@ -37,7 +33,7 @@ class ClusterSums {
     wait_for_cluster();
 #pragma unroll
     for (int v = 0; v < S::pairs; ++v) {
-      const int piece = v * warps + warp, to = piece * parts / S::pieces;
+      const int piece = v * warps + warp, to = owner(piece, parts);
       float4* const at = &shared.parts[slot(piece, parts) + rank][lane];
       if (to == rank)
         *at = pair_of(out[v]);
@@ -48,7 +44,7 @@ class ClusterSums {
 #pragma unroll 1
     for (int v = 0; v < S::pairs; ++v) {
       const int piece = v * warps + warp;
-      if (piece * parts / S::pieces != rank) continue;
+      if (owner(piece, parts) != rank) continue;
       const float4* const of_piece = &shared.parts[slot(piece, parts)][lane];
       float sums[4] = {};
       for (int part = 0; part < parts; ++part) add_pair(of_piece[part * 32], sums);
@@ -63,11 +59,6 @@ class ClusterSums {
   // The first piece whose owner is `rank`.
   __device__ static __forceinline__ int first_of(int rank, int parts) {
     return (rank * S::pieces + parts - 1) / parts;
-  }
-  // Of an owned piece's first part in shared.parts; the others follow it. An owner's pieces are
-  // `parts` apart.
-  __device__ static __forceinline__ int slot(int piece, int parts) {
-    return piece * parts % S::pieces;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "cgemm/stream/stage.hpp"
 #include "device/async_copy.hpp"
+#include "device/move_on.hpp"
 
 namespace KW_TARGET::complex_stream {
 
@@ -17,15 +18,6 @@ struct Operands {
   AccessPattern a, b;
   bool c16;  // lines of C begin at 16 bytes
 };
-
-// Moves `from` on by `by` floats. The empty asm keeps ptxas from computing the addresses of many
-// copies in advance, each by several 64-bit instructions.
-__device__ __forceinline__ void move_on(const float*& from, std::int64_t by) {
-  from += by;
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(from));
-#endif
-}
 
 // One producer's copies of an operand's tiles, stage after stage. The 128 producers lie over a tile
 // as its pattern wants it:

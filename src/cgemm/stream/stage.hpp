@@ -66,15 +66,6 @@ constexpr std::size_t shared_bytes(bool in_clusters) {
   return in_clusters && config.clusters ? sizeof(Shared<config>) : offsetof(Shared<config>, parts);
 }
 
-template <ComplexStreamConfig config>
-__device__ __forceinline__ void init_ring(Shared<config>& shared) {
-  using S = Shape<config>;
-  if (threadIdx.x < S::stages) {
-    mbarrier_init(&shared.full[threadIdx.x], S::producers);
-    mbarrier_init(&shared.free[threadIdx.x], S::consumers / 32);
-  }
-}
-
 // All consumers of the block meet.
 template <ComplexStreamConfig config>
 __device__ __forceinline__ void sync_consumers() {

@@ -22,19 +22,6 @@ __device__ __forceinline__ void add_pair(const float4& pair, float* x) {
   x[1] += pair.x, x[0] += pair.y, x[3] += pair.z, x[2] += pair.w;
 }
 
-// Where a thread's pair lies in the tile.
-template <ComplexStreamConfig config>
-struct PlaceOfPair {
-  int row, col;
-
-  __device__ __forceinline__ PlaceOfPair(const OwnOutputs<config>& own, int v) {
-    using S = Shape<config>;
-    constexpr int of_row = S::TN / 2;
-    row = own.row + own.group * S::rows * S::lanes_m + OwnOutputs<config>::row_step(v / of_row);
-    col = own.col + OwnOutputs<config>::col_step(v % of_row * 2);
-  }
-};
-
 // The sums over the groups of warps, in their order: each thread gets those of some of its rows.
 template <ComplexStreamConfig config>
 __device__ __forceinline__ void gather(Shared<config>& shared,

@@ -5,25 +5,21 @@
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
 #include "sgemm/finish.hpp"
+#include "sgemm/stream/cluster_pieces.hpp"
 #include "sgemm/stream/outputs.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
 
 // A tile's outputs are pieces of 32 vectors, one a lane. In each block the same warp holds the sums
-// of a piece, and in the piece's owner it adds them up. Owners follow each other along the tile.
+// of a piece, and in the piece's owner it adds them up.
 template <StreamTileConfig config>
-class ClusterFixup {
+class ClusterFixup : ClusterPieces<Shape<config>::pieces> {
   using S = Shape<config>;
+  using Pieces = ClusterPieces<S::pieces>;
+  using Pieces::owner, Pieces::slot;
 
  public:
-  // By all threads of the block before any of them sends: the mbarrier is to be seen by the
-  // others. Each thread later waits for the cluster.
-  __device__ static __forceinline__ void open(Shared<config>& shared) {
-    if (threadIdx.x == 0) mbarrier_init(&shared.received, 1);
-    arrive_at_cluster();
-  }
-
   // C's tile = alpha * (sum of `parts` parts) + beta * C. All consumers of the cluster's blocks
   // call it, each with the sums of its block's part.
   __device__ static __forceinline__ void add_and_store(Shared<config>& shared, const Sgemm& call,
@@ -76,15 +72,6 @@ class ClusterFixup {
   static constexpr int warps = S::consumers / 32, pieces = S::pieces, piece_outputs = 128;
   static constexpr unsigned piece_bytes = piece_outputs * sizeof(float);
   static_assert(pieces == S::outputs / 4 * warps);
-
-  __device__ static __forceinline__ int owner(int piece, int parts) {
-    return piece * parts / pieces;
-  }
-  // Of an owned piece's first part in shared.parts; the others follow it. An owner's pieces are
-  // `parts` apart.
-  __device__ static __forceinline__ int slot(int piece, int parts) {
-    return piece * parts % pieces;
-  }
 
   __device__ static __forceinline__ float4 sum_of_parts(const float4* at, int parts) {
     float4 part[stream_cluster_parts];

@@ -9,16 +9,6 @@
 
 namespace KW_TARGET::stream_tile {
 
-// All threads of the block see initialised barriers after their next __syncthreads.
-template <StreamTileConfig config>
-__device__ __forceinline__ void init_pipeline(Shared<config>& shared) {
-  using S = Shape<config>;
-  if (threadIdx.x < S::stages) {
-    mbarrier_init(&shared.full[threadIdx.x], S::producers);
-    mbarrier_init(&shared.free[threadIdx.x], 1);
-  }
-}
-
 // A thread's position in the ring. Producers acquire a stage, start their copies into it and
 // commit; consumers wait for a stage, read it and release it.
 template <StreamTileConfig config>

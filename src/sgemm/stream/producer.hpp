@@ -2,18 +2,10 @@
 // k-major whatever the operand's layout in memory.
 #pragma once
 
+#include "device/move_on.hpp"
 #include "sgemm/stream/pipeline.hpp"
 
 namespace KW_TARGET::stream_tile {
-
-// Moves `row` on by `by` elements. The empty asm keeps ptxas from computing the addresses of many
-// copies in advance, each by several 64-bit instructions; one addition per row is enough.
-__device__ __forceinline__ void move_on(const float*& row, std::int64_t by) {
-  row += by;
-#if defined(__CUDA_ARCH__)
-  asm volatile("" : "+l"(row));
-#endif
-}
 
 // In which directions a tile may reach beyond the matrix, so that each copy asks whether its
 // element lies inside. One beyond it brings zeros. Along k only the last stage of a tile asks.

@@ -112,9 +112,9 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const Sgemm& p,
   if constexpr (runs_here(config)) {
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
     const bool in_clusters = Scheduler(schedule, p).in_clusters();
-    init_pipeline(shared);
+    init_ring(shared.full, shared.free, Shape<config>::producers, 1);
     if constexpr (config.clusters)
-      if (in_clusters) ClusterFixup<config>::open(shared);
+      if (in_clusters) open_to_cluster(shared.received);
     __syncthreads();
     begin_concurrent(p);
     if (exits_early(p)) {

@@ -5,9 +5,7 @@
 #include <random>
 
 #include "bench/problems.hpp"
-#include "bench/roofline.hpp"
 #include "commands/parse_words.hpp"
-#include "commands/product_options.hpp"
 #include "shapes.hpp"
 #include "sweeps/draws.hpp"
 #include "sweeps/random_products.hpp"
@@ -55,64 +53,26 @@ bool is_within_bounds(const check::CtrsmCase& c) {
          2 * std::max(c.k() * c.k(), c.m * c.n) <= largest_operand;
 }
 
-ChosenCtrsm systems_at_random(const CtrsmChoice& choice, const Device& device, check::Input input,
-                              std::uint64_t seed) {
-  ChosenCtrsm chosen;
-  std::mt19937_64 engine(seed);
-  const std::int64_t count = choice.count.value_or(default_systems);
-  for (std::int64_t number = 0; number < count;) {
-    check::CtrsmCase c = draw_system(engine);
-    const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!is_within_bounds(c)) continue;
-    if (static_cast<std::int64_t>(third) != number % bench::thirds) continue;
-    const std::int64_t own = number++;
-    if (bench::work(c) > default_max_work(device)) {
-      chosen.left_out = "systems that take this device long are left out";
-      continue;
-    }
-    finish_system(choice, input, seed, c);
-    chosen.cases.push_back(c);
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = "random";
-    label.seed = seed;
-    label.number = own;
-    label.third = bench::to_string(third);
-  }
-  return chosen;
-}
-
 }  // namespace
 
 void CtrsmChoice::add_options(CLI::App& to) {
-  CLI::Option* shape_option =
-      to.add_option("--shape", shape, "MxN,... of the right-hand side (N is a square)");
-  shape_option->type_name("LIST")->check(not_empty());
-  CLI::Option* sweep_option =
-      to.add_option("--sweep", sweep, "random")->check(CLI::IsMember({"random"}));
-  sweep_option->excludes(shape_option);
-  to.add_option("--count", count,
-                fmt::format("Of --sweep random: systems, a third each under 4 us, 4 to 50 and over "
-                            "50 by an H200's roofline (default: {}); --seed draws them",
-                            default_systems))
-      ->check(whole_number(1, 100000))
-      ->needs(sweep_option);
-  to.add_option("--uplo", uplo, "lower, upper or both: lower,upper")->capture_default_str();
-  to.add_option("--side", side, "left, right or both: left,right")->capture_default_str();
-  to.add_option("--trans", trans, "n, t, c or several: n,t,c")->capture_default_str();
-  to.add_option("--diag", diag, "n, u or both: n,u (unit)")->capture_default_str();
+  add_form_options(to, "MxN,... of the right-hand side (N is a square)", "systems", default_systems,
+                   "n, t, c or several: n,t,c");
   to.add_option("--alpha", alpha, "alpha's real part")->capture_default_str();
   to.add_option("--alpha-im", alpha_im, "alpha's imaginary part")->capture_default_str();
 }
 
 ChosenCtrsm chosen_ctrsm(const CtrsmChoice& choice, const Device& device, check::Input input,
                          std::uint64_t seed) {
-  if (choice.is_random()) return systems_at_random(choice, device, input, seed);
-  const auto triangles = parse_words<Triangle>(
-      "--uplo", choice.uplo, {{"lower", Triangle::lower}, {"upper", Triangle::upper}});
-  const auto sides = parse_words<bool>("--side", choice.side, {{"left", true}, {"right", false}});
+  if (choice.is_random())
+    return forms_at_random(seed, choice.count.value_or(default_systems), "systems", device,
+                           draw_system, is_within_bounds,
+                           [&](check::CtrsmCase& c) { finish_system(choice, input, seed, c); });
+  const auto triangles = choice.triangles();
+  const auto sides = choice.on_left();
   const auto letters =
       parse_words<char>("--trans", choice.trans, {{"n", 'n'}, {"t", 't'}, {"c", 'c'}});
-  const auto units = parse_words<bool>("--diag", choice.diag, {{"n", false}, {"u", true}});
+  const auto units = choice.unit_diagonals();
   const std::string shapes = choice.shape.empty() ? default_system_sizes(device) : choice.shape;
   ChosenCtrsm chosen;
   for (const Shape& shape : parse_shapes(shapes, 2, 1)) {

@@ -3,32 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "bench/row.hpp"
 #include "check/verify_ctrsm.hpp"
-#include "commands/commands.hpp"
+#include "commands/form_options.hpp"
 
 namespace kw {
 
 // The options that choose problems, as typed.
-struct CtrsmChoice {
-  std::string shape, sweep;
-  std::string uplo = "lower", side = "left", trans = "n", diag = "n";
-  std::optional<std::int64_t> count;
+struct CtrsmChoice : FormChoice {
   float alpha = 1, alpha_im = 0;
 
   void add_options(CLI::App& to);
-  bool is_random() const { return sweep == "random"; }
 };
 
-struct ChosenCtrsm {
-  std::vector<check::CtrsmCase> cases;
-  std::vector<bench::SweepRow> labels;  // of a sweep at random
-  std::string left_out;
-};
+using ChosenCtrsm = ChosenForms<check::CtrsmCase>;
 
 ChosenCtrsm chosen_ctrsm(const CtrsmChoice& choice, const Device& device, check::Input input,
                          std::uint64_t seed);

@@ -5,9 +5,7 @@
 #include <random>
 
 #include "bench/problems.hpp"
-#include "bench/roofline.hpp"
 #include "commands/parse_words.hpp"
-#include "commands/product_options.hpp"
 #include "shapes.hpp"
 #include "sweeps/draws.hpp"
 #include "sweeps/random_products.hpp"
@@ -62,30 +60,12 @@ bool is_within_bounds(const check::Level3Case& c) {
 
 ChosenLevel3 at_random(const Level3Choice& choice, const Device& device, check::Input input,
                        std::uint64_t seed) {
-  ChosenLevel3 chosen;
   const auto asked = parse_routines(choice.ops);
-  std::mt19937_64 engine(seed);
-  const std::int64_t count = choice.count.value_or(default_problems);
-  for (std::int64_t number = 0; number < count;) {
-    check::Level3Case c = draw(engine);
-    if (std::count(asked.begin(), asked.end(), c.routine) == 0) continue;
-    const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!is_within_bounds(c)) continue;
-    if (static_cast<std::int64_t>(third) != number % bench::thirds) continue;
-    const std::int64_t own = number++;
-    if (bench::work(c) > default_max_work(device)) {
-      chosen.left_out = "problems that take this device long are left out";
-      continue;
-    }
-    finish(choice, input, seed, c);
-    chosen.cases.push_back(c);
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = "random";
-    label.seed = seed;
-    label.number = own;
-    label.third = bench::to_string(third);
-  }
-  return chosen;
+  const auto is_wanted = [&](const check::Level3Case& c) {
+    return std::count(asked.begin(), asked.end(), c.routine) > 0 && is_within_bounds(c);
+  };
+  return forms_at_random(seed, choice.count.value_or(default_problems), "problems", device, draw,
+                         is_wanted, [&](check::Level3Case& c) { finish(choice, input, seed, c); });
 }
 
 }  // namespace
@@ -101,23 +81,9 @@ void Level3Choice::add_options(CLI::App& to) {
   to.add_option("--op", ops, "all, or some of ssyrk, ssyrkx, ssyr2k, ssymm, strmm, strsm, spotrf")
       ->type_name("LIST")
       ->capture_default_str();
-  CLI::Option* shape_option =
-      to.add_option("--shape", shape,
-                    "MxNxK,... (N is a cube): updates have m and k, spotrf m, the others m and n");
-  shape_option->type_name("LIST")->check(not_empty());
-  CLI::Option* sweep_option =
-      to.add_option("--sweep", sweep, "random")->check(CLI::IsMember({"random"}));
-  sweep_option->excludes(shape_option);
-  to.add_option("--count", count,
-                fmt::format("Of --sweep random: problems, a third each under 4 us, 4 to 50 and "
-                            "over 50 by an H200's roofline (default: {}); --seed draws them",
-                            default_problems))
-      ->check(whole_number(1, 100000))
-      ->needs(sweep_option);
-  to.add_option("--uplo", uplo, "lower, upper or both: lower,upper")->capture_default_str();
-  to.add_option("--side", side, "left, right or both: left,right")->capture_default_str();
-  to.add_option("--trans", trans, "n, t or both: n,t")->capture_default_str();
-  to.add_option("--diag", diag, "n, u or both: n,u (unit)")->capture_default_str();
+  add_form_options(to,
+                   "MxNxK,... (N is a cube): updates have m and k, spotrf m, the others m and n",
+                   "problems", default_problems, "n, t or both: n,t");
   to.add_option("--alpha", alpha)->capture_default_str();
   to.add_option("--beta", beta)->capture_default_str();
 }
@@ -125,12 +91,11 @@ void Level3Choice::add_options(CLI::App& to) {
 ChosenLevel3 chosen_level3(const Level3Choice& choice, const Device& device, check::Input input,
                            std::uint64_t seed) {
   if (choice.is_random()) return at_random(choice, device, input, seed);
-  const auto triangles = parse_words<Triangle>(
-      "--uplo", choice.uplo, {{"lower", Triangle::lower}, {"upper", Triangle::upper}});
-  const auto sides = parse_words<bool>("--side", choice.side, {{"left", true}, {"right", false}});
+  const auto triangles = choice.triangles();
+  const auto sides = choice.on_left();
   const auto ops =
       parse_words<Op>("--trans", choice.trans, {{"n", Op::none}, {"t", Op::transpose}});
-  const auto units = parse_words<bool>("--diag", choice.diag, {{"n", false}, {"u", true}});
+  const auto units = choice.unit_diagonals();
   ChosenLevel3 chosen;
   const std::string shapes = choice.shape.empty() ? default_sizes(device) : choice.shape;
   for (const Routine routine : parse_routines(choice.ops)) {
