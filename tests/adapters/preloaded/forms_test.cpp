@@ -7,7 +7,6 @@
 namespace kw::cublas {
 namespace {
 
-
 // What a test changes in a call before it is made.
 struct Spoiled {
   void* handle;

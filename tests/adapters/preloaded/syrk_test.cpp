@@ -8,7 +8,6 @@
 namespace kw::cublas {
 namespace {
 
-
 constexpr int sizes[] = {1, 7, 300, 601};
 
 struct Triangular {
