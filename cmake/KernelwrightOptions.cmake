@@ -5,6 +5,7 @@ set(KW_CUDA AUTO CACHE STRING "CUDA kernels and the cuBLAS peer: AUTO, ON or OFF
 # 80 with its PTX, so that later architectures can compile it when the program starts.
 set(KW_CUDA_ARCHITECTURES "80;90a-real" CACHE STRING "Targets of the CUDA kernels")
 set(KW_LADDER_CUDA_ARCHITECTURES "" CACHE STRING "Targets of the ladder and of CUB beside it; empty: the same")
+option(KW_LADDER_CUDA "CUDA kernels of the ladder; without them the program has its rungs on the CPU and through host SIMT alone" ON)
 set(KW_HIP AUTO CACHE STRING "HIP kernels for AMD GPUs: AUTO (where AMD's driver is), ON or OFF")
 set(KW_HIP_ARCHITECTURES "gfx906;gfx908;gfx90a;gfx1030" CACHE STRING "Targets of the HIP kernels")
 set(KW_HIP_FLAGS "-O3" CACHE STRING "Further options of hipcc")

@@ -79,14 +79,15 @@ function(kw_host_wrappers variable)
   set(${variable} "${wrappers}" PARENT_SCOPE)
 endfunction()
 
-# kw_host_kernels(<object library> FILES...): the same files through host SIMT.
+# kw_host_kernels(<object library> FILES...): the same files through host SIMT. What all of many files include is compiled
+# once, but for files that are not optimised, whose macros are others.
 function(kw_host_kernels name)
   cmake_parse_arguments(arg "" "" "FILES" ${ARGN})
   kw_host_wrappers(wrappers ${arg_FILES})
   foreach(wrapper ${wrappers})
     # Hundreds of short instances, or loops that are unrolled whole: a better optimiser takes longer than it saves.
     if(wrapper MATCHES "/host_simt/src/reduce/|/double_buffer")
-      set_source_files_properties("${wrapper}" PROPERTIES COMPILE_OPTIONS
+      set_source_files_properties("${wrapper}" PROPERTIES SKIP_PRECOMPILE_HEADERS "${KW_SANITIZE}" COMPILE_OPTIONS
                                   "$<IF:$<BOOL:${KW_SANITIZE}>,-O0,$<$<CONFIG:Release>:-O1>>")
     endif()
   endforeach()
@@ -96,6 +97,10 @@ function(kw_host_kernels name)
   target_compile_options(${name} PRIVATE -fno-strict-aliasing -Wno-unknown-pragmas)
   # fmaf must be an instruction, or it is a call; and g++ 12 vectorises a register tile at -O2 only.
   target_compile_options(${name} PRIVATE ${KW_HOST_ARCHITECTURE} $<$<CONFIG:Release>:-O2>)
+  list(LENGTH wrappers count)
+  if(count GREATER 8)
+    target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src/gpu/gpu.hpp" <algorithm>)
+  endif()
 endfunction()
 
 # kw_traced_kernels(<object library> FILES...): the same, with each load and store a call that src/trace/hooks.cpp

@@ -75,6 +75,8 @@ target_compile_definitions(kw_adapter_tests PRIVATE KW_ADAPTER="$<TARGET_FILE:ke
   KW_STAND_INS="${stand_ins}" KW_OTHER_LIBRARY="$<TARGET_FILE:kw_other_library>"
   KW_REFUSING_LIBRARY="$<TARGET_FILE:kw_refusing_library>")
 kw_not_hot(kw_adapter_tests)
+kw_in_batches(kw_adapter_tests)
+set_source_files_properties(adapters/preloaded/cusolver_test.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # another library's values
 add_dependencies(kw_adapter_tests kernelwright_cublas kernelwright_program kw_cublas_client kw_other_library
   kw_refusing_library)
 add_test(NAME adapter_cublas COMMAND kw_adapter_tests --gtest_brief=1)

@@ -46,10 +46,10 @@ compile_for() {
 
 check_archs() { # check_archs [--quick]
   local files=(src/{attention,cgemm,ctrsm,level3,reduce,rowwise,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=()
-  local ends_only=() here architecture bad=0
+  local ends_only=() here with architecture bad=0
   [[ $# == 0 || $1 == --quick ]] || die "check-archs: unknown argument '$1'; there is --quick"
   if (($#)); then
-    targets=(75 80 86 89 100 120) # and a build, everything for 90a or the GPU that is here
+    targets=(75 80 86 89 90a 100 120) # and a build, the library for 90a or the GPU that is here
     files=(tests/support/one_of_each.cu src/scale_add/scale_add_stream.cu)
     ends_only=(src/sgemm/{async_tile,thin}.cu) # all of their instances, for the oldest and the newest
     options=(-Xcicc -O0 -Xptxas -O0)
@@ -59,10 +59,13 @@ check_archs() { # check_archs [--quick]
   export -f compile_for
   for architecture in "${targets[@]}"; do
     mkdir -p "build/architectures/$architecture"
-    here=("${files[@]}")
+    here=("${files[@]}") with=("${options[@]}")
     if [[ $architecture == 75 || $architecture == 120 ]]; then here+=("${ends_only[@]}"); fi
+    if (($#)) && [[ $architecture == 90a ]]; then # the rungs as they are built, without their host code
+      here=(ladder/*/*.cu) with=(-Xptxas "-warn-spills,-Werror")
+    fi
     printf '%s\0' "${here[@]}" |
-      xargs -0 -P "$jobs" -I '{}' bash -c 'compile_for "$@"' _ "$architecture" '{}' "${options[@]}"
+      xargs -0 -P "$jobs" -I '{}' bash -c 'compile_for "$@"' _ "$architecture" '{}' "${with[@]}"
     awk -v name="sm_$architecture" -v optimised="$((${#options[@]} == 0))" '
       /Compiling entry function/ { kernels++ }
       /bytes spill stores/ && !/ 0 bytes spill stores/ { spilling++ }

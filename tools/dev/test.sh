@@ -1,9 +1,9 @@
 # Part of ./dev: the tests, and all that a change must pass.
 # shellcheck shell=bash disable=SC2030,SC2031,SC2034,SC2154
 
-run_tests() { # run_tests PRESET [TEST_PRESET]: a skipped test counts as failed
+run_tests() { # run_tests PRESET [TEST_PRESET [TARGET]]: a skipped test counts as failed
   local log=build/tests-$1.log code=0
-  build "$1"
+  build "$1" "${3:-}"
   # One more than this list's share of the cores: the other list ends earlier or later.
   ctest --preset "${2:-$1}" -j "$((jobs + 1))" --no-tests=error 2>&1 | tee "$log" || code=1
   if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
@@ -106,7 +106,7 @@ stages_checks() {
   stage "lint" lint "${quick[@]}"
   if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
   if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
-  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan"
+  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan" "$sanitized"
 }
 
 stages_tests() {
@@ -117,15 +117,16 @@ stages_tests() {
 # run_all_tests [--all]: what CI runs, where two presets would run a kernel on the same data in one of them; with --all
 # also what takes long, every test under sanitizers and every kernel for every architecture.
 run_all_tests() {
-  local main=cuda beside=-beside-asan asan=asan quick=(--quick) amd=()
+  local main=cuda beside=-beside-asan asan=asan sanitized=kw_tests quick=(--quick) amd=()
   case ${1:-} in
     "")
       local architectures
       architectures=$(gpu_architectures) # the others are compiled by check_archs
+      [[ -n $architectures ]] || configure_options+=(-DKW_LADDER_CUDA=OFF) # which check_archs compiles
       configure_options+=("-DKW_CUDA_ARCHITECTURES=${architectures:-90a-real}")
       ;;
     --all)
-      beside='' asan=asan-all quick=() amd=(--all)
+      beside='' asan=asan-all sanitized='' quick=() amd=(--all)
       configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
       ;;
     *) die "test: unknown argument '$1'; there is --all" ;;

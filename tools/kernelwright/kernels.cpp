@@ -50,7 +50,7 @@ KernelList<Attention> production(const Backend& backend, const Attention&) {
 
 KernelList<Sgemm> rungs(DeviceKind kind, const Sgemm&) {
   if (kind == DeviceKind::cpu) return cpu::sgemm_rungs();
-#ifdef KW_HAVE_CUDA
+#ifdef KW_HAVE_CUDA_LADDER
   if (kind == DeviceKind::cuda) {
     return joined(on_cuda::sgemm_rungs(), on_cuda::sgemm_amd_rungs());
   }
@@ -74,7 +74,7 @@ KernelList<Ctrsm> rungs(DeviceKind, const Ctrsm&) { return {}; }
 KernelList<Rowwise> rungs(DeviceKind, const Rowwise&) { return {}; }
 
 KernelList<Attention> rungs(DeviceKind kind, const Attention&) {
-#ifdef KW_HAVE_CUDA
+#ifdef KW_HAVE_CUDA_LADDER
   if (kind == DeviceKind::cuda) return on_cuda::attention_rungs();
 #endif
 #ifdef KW_HAVE_HIP
@@ -89,7 +89,7 @@ KernelList<Attention> rungs(DeviceKind kind, const Attention&) {
 
 KernelList<Reduce> rungs(DeviceKind kind, const Reduce&) {
   if (kind == DeviceKind::cpu) return cpu::reduce_rungs();
-#ifdef KW_HAVE_CUDA
+#ifdef KW_HAVE_CUDA_LADDER
   if (kind == DeviceKind::cuda) return on_cuda::reduce_rungs();
 #endif
 #ifdef KW_HAVE_HIP

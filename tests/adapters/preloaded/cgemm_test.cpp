@@ -9,7 +9,6 @@ namespace kw::cublas {
 namespace {
 
 using Complex = std::complex<float>;
-constexpr Status invalid_value = 7;
 constexpr Enum data_c_64f = 5;
 
 struct ComplexProblem {

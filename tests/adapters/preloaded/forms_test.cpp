@@ -7,8 +7,6 @@
 namespace kw::cublas {
 namespace {
 
-constexpr Status invalid_value = 7, not_supported = 15;
-
 // What a test changes in a call before it is made.
 struct Spoiled {
   void* handle;

@@ -26,6 +26,8 @@ extern "C" long stand_in_lt_calls();
 
 namespace kw::cublas {
 
+inline constexpr Status invalid_value = 7, not_supported = 15;  // of cuBLAS
+
 // The last call in the adapter's log of this process.
 std::string last_line();
 inline bool contains(const std::string& text, const std::string& part) {

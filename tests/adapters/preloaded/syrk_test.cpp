@@ -8,8 +8,6 @@
 namespace kw::cublas {
 namespace {
 
-constexpr Status invalid_value = 7;
-
 constexpr int sizes[] = {1, 7, 300, 601};
 
 struct Triangular {
