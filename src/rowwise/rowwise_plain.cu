@@ -27,7 +27,10 @@ PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   const int of_thread = is_wide       ? plain_packs_of_4
                         : blocks == 1 ? plain_block_packs_of_2
                                       : plain_most_packs_of_2;
-  const std::int64_t warps = ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks);
+  // More than a warp's lanes hold: those would have a pack less where they begin with a sector.
+  const std::int64_t least = blocks == 1 ? 2 : 1;
+  const std::int64_t warps =
+      std::max(ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks), least);
   const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
