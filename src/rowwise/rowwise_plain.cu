@@ -143,6 +143,9 @@ void cut_into_blocks(const Rowwise& p, const Device& device, int sm_threads,
   const std::int64_t group = rows * launch->alike;
   const std::int64_t groups = std::max<std::int64_t>(p.rows - last, 0) / group;
   launch->long_blocks = static_cast<int>(groups * launch->alike);
+  if (launch->long_blocks == 0) launch->long_turns = 1;
+  launch->early = static_cast<int>(
+      launch->long_blocks == 0 ? at_once : std::min<std::int64_t>(at_once, launch->long_blocks));
   const std::int64_t short_group = block.rows_at_once * launch->alike;
   *blocks = launch->long_blocks + ceil_div(p.rows - groups * group, short_group) * launch->alike;
 }
@@ -173,6 +176,7 @@ Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
                               .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
                               .shared_bytes = plain_shared_bytes(p, cut, alike),
                               .stream = stream,
+                              .overlap = true,
                               .cluster = cut.blocks};
   int clusters = 0;
   Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);
