@@ -25,7 +25,7 @@ struct PlacedPlanes {
   static constexpr int a_pack = a_pack_of<T>, first = 0;
   int pitch;  // packs of a place
 
-  static constexpr KW_HOST_DEVICE int bytes(int pitch) { return 2 * a_pack * pitch * pack_bytes; }
+  static constexpr KW_HOST_DEVICE int bytes(int packs) { return 2 * a_pack * packs * pack_bytes; }
   // Rows of neighbouring places are four packs apart among the banks, or twelve.
   static constexpr KW_HOST_DEVICE int pitch_of(int cols) {
     return ((cols + 2 * (a_pack - 1)) / a_pack + 3) / 8 * 8 + 4;
