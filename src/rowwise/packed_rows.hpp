@@ -30,11 +30,26 @@ __device__ __forceinline__ std::uint32_t larger_pair(std::uint32_t a, std::uint3
 #endif
 }
 
+template <class T, int packs>
+__device__ __forceinline__ float largest_of_packs(const uint4 (&raw)[packs],
+                                                  std::uint32_t nothing) {
+  std::uint32_t pairs[2] = {nothing, nothing};
+#pragma unroll
+  for (const uint4& one : raw) {
+    pairs[0] = larger_pair<T>(pairs[0], larger_pair<T>(one.x, one.y));
+    pairs[1] = larger_pair<T>(pairs[1], larger_pair<T>(one.z, one.w));
+  }
+  float both[2];
+  unpack_pair(larger_pair<T>(pairs[0], pairs[1]), T{}, both);
+  return fmaxf(both[0], both[1]);
+}
+
 template <bool softmax, class T, int lanes, int packs>
 struct PackedValues : PlainPlaces<lanes> {
   using Loads = PlainLoads<softmax, T, lanes, packs>;
   using Places = PlainPlaces<lanes>;
-  using Places::edge_count, Places::has, Places::has_edge, Places::left, Places::part;
+  using Places::edge_count, Places::has, Places::has_edge, Places::left, Places::part,
+      Places::place;
   static constexpr int a_pack = a_pack_of<T>, edges = Loads::edges;
   uint4 raw[packs];
   std::uint32_t edge[edges];
@@ -47,9 +62,13 @@ struct PackedValues : PlainPlaces<lanes> {
     for (int k = 0; k < edges; ++k) edge[k] = loads.edge[k];
   }
 
+  // Of the row's packs.
+  __device__ __forceinline__ int pack_of(int k) const {
+    return part.warp_first + place + k * lanes;
+  }
   // body(k, values) of each pack that this thread has.
   template <class Body>
-  __device__ __forceinline__ void each_pack(const Body& body) const {
+  __device__ __forceinline__ void each_pack(const Body& body, float = 0) const {
 #pragma unroll
     for (int k = 0; k < packs; ++k) {
       if (!has(k)) {
@@ -68,19 +87,16 @@ struct PackedValues : PlainPlaces<lanes> {
       if (has_edge(k)) body(k, to_value(T{static_cast<std::uint16_t>(edge[k])}));
   }
 
+  template <class Planes>
+  __device__ __forceinline__ void scale_edge(const Planes& planes, int k, float* v) const {
+    planes.scale_edge(this->cut, part.lane + k * lanes, v);
+  }
+
   // Of a softmax's values, at least the smallest number.
   __device__ __forceinline__ float largest() const {
     float largest = -FLT_MAX;
     each_edge([&](int, float v) { largest = fmaxf(largest, v); });
-    std::uint32_t pairs[2] = {Loads::nothing, Loads::nothing};
-#pragma unroll
-    for (int k = 0; k < packs; ++k) {
-      pairs[0] = larger_pair<T>(pairs[0], larger_pair<T>(raw[k].x, raw[k].y));
-      pairs[1] = larger_pair<T>(pairs[1], larger_pair<T>(raw[k].z, raw[k].w));
-    }
-    float both[2];
-    unpack_pair(larger_pair<T>(pairs[0], pairs[1]), T{}, both);
-    return fmaxf(largest, fmaxf(both[0], both[1]));
+    return fmaxf(largest, largest_of_packs<T>(raw, Loads::nothing));
   }
   // Of a norm's, over the lanes: absent ones are 0.
   template <bool with_rest>
@@ -117,7 +133,8 @@ struct PackedOutput {
                                std::uint64_t{static_cast<unsigned>(index)} * launch.ldy)),
         to(reinterpret_cast<uint4*>(y + row.cut.head) + row.part.warp_first + row.place) {}
 
-  __device__ __forceinline__ void store(int k, const float* v) const {
+  template <class Row>
+  __device__ __forceinline__ void store(const Row&, int k, const float* v) const {
     to[k * lanes] = packed_as<T>(v);
   }
   template <class Row>
@@ -127,9 +144,8 @@ struct PackedOutput {
 };
 
 // y of a softmax.
-template <bool logs, class T, int lanes, class Row, class Team>
-__device__ __forceinline__ void softmax_packed(Row& row, const PackedOutput<T, lanes>& y,
-                                               Team& team) {
+template <bool logs, class T, int lanes, class Row, class Output, class Team>
+__device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& team) {
   using Unit = SoftmaxUnit<true>;
   const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
   // Of values beyond float's range by log2(e) those that differ do so by more than all of it.
@@ -151,7 +167,7 @@ __device__ __forceinline__ void softmax_packed(Row& row, const PackedOutput<T, l
     row.each_pack([&](int k, float(&v)[Row::a_pack]) {
 #pragma unroll
       for (float& one : v) one = each(one);
-      y.store(k, v);
+      y.store(row, k, v);
     });
     row.each_edge([&](int k, float v) { y.store_edge(row, k, each(v)); });
   };
@@ -182,10 +198,12 @@ __device__ __forceinline__ FoundNorm<float> centred_sums(const Row& row) {
     rests[place % 4] += v;
     squares[place % 4] = fmaf(v, v, squares[place % 4]);
   };
-  row.each_pack([&](int, const float(&v)[Row::a_pack]) {
+  row.each_pack(
+      [&](int, const float(&v)[Row::a_pack]) {
 #pragma unroll
-    for (int w = 0; w < Row::a_pack; ++w) add(w, v[w]);
-  });
+        for (int w = 0; w < Row::a_pack; ++w) add(w, v[w]);
+      },
+      near);
   row.each_edge([&](int k, float v) { add(k, v); });
   const auto sums = combine_lanes(RestAndSquares<float>{sum_of_four(rests), sum_of_four(squares)},
                                   lanes, SumOfRestAndSquares{});
@@ -193,28 +211,28 @@ __device__ __forceinline__ FoundNorm<float> centred_sums(const Row& row) {
 }
 
 // each(v), by gamma and beta, is y.
-template <class T, int lanes, class Row, class Planes, class Each>
-__device__ __forceinline__ void finish_packed(const Row& row, const PackedOutput<T, lanes>& y,
-                                              const Planes& planes, bool scales, const Each& each) {
-  const int first = row.part.warp_first + row.place - planes.first / Row::a_pack;
+template <class T, int lanes, class Row, class Output, class Planes, class Each>
+__device__ __forceinline__ void finish_packed(const Row& row, const Output& y, const Planes& planes,
+                                              bool scales, const Each& each) {
+  const int first = planes.first / Row::a_pack;
   row.each_pack([&](int k, float(&v)[Row::a_pack]) {
 #pragma unroll
     for (float& one : v) one = each(one);
     if (scales)
       planes.template scale<1, lanes>(
-          row.cut.head, first + k * lanes, [](int) { return true; }, v);
-    y.store(k, v);
+          row.cut.head, row.pack_of(k) - first, [](int) { return true; }, v);
+    y.store(row, k, v);
   });
   row.each_edge([&](int k, float v) {
     v = each(v);
-    if (scales) planes.scale_edge(row.cut, row.part.lane + k * lanes, &v);
+    if (scales) row.scale_edge(planes, k, &v);
     y.store_edge(row, k, v);
   });
 }
 
 // y of a norm; `count_inverse` is 1 / p.cols.
-template <bool centers, class T, int lanes, class Row, class Planes, class Team>
-__device__ __forceinline__ void normalise_packed(const Row& row, const PackedOutput<T, lanes>& y,
+template <bool centers, class T, int lanes, class Row, class Output, class Planes, class Team>
+__device__ __forceinline__ void normalise_packed(const Row& row, const Output& y,
                                                  const Planes& planes, bool scales,
                                                  float count_inverse, float epsilon, Team& team) {
   FoundNorm<float> all;
@@ -230,33 +248,31 @@ __device__ __forceinline__ void normalise_packed(const Row& row, const PackedOut
   const NormScale scale = norm_scale(all, count_inverse, epsilon);
   if constexpr (centers) {
     if (any_of_warp(all.near != 0))
-      finish_packed(row, y, planes, scales,
-                    [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
+      finish_packed<T, lanes>(row, y, planes, scales,
+                              [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
     else
-      finish_packed(row, y, planes, scales,
-                    [&](float v) { return fmaf(v, scale.by, scale.shift); });
+      finish_packed<T, lanes>(row, y, planes, scales,
+                              [&](float v) { return fmaf(v, scale.by, scale.shift); });
   } else {
-    finish_packed(row, y, planes, scales, [&](float v) { return v * scale.by; });
+    finish_packed<T, lanes>(row, y, planes, scales, [&](float v) { return v * scale.by; });
   }
 }
 
-// y of `row`, of which `values` are.
-template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
-__device__ __forceinline__ void compute_packed(const Rowwise& p, const PlainLaunch& launch, int row,
-                                               PackedValues<softmax, T, lanes, packs>& values,
+// y of a row, of which `values` are.
+template <bool softmax, class T, int lanes, class Row, class Output, class Planes, class Team>
+__device__ __forceinline__ void compute_packed(const Rowwise& p, const Output& y, Row& values,
                                                const Planes& planes, bool scales,
                                                float count_inverse, Team& team) {
-  const PackedOutput<T, lanes> y(p, launch, values, row);
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax)
-      softmax_packed<true>(values, y, team);
+      softmax_packed<true, T, lanes>(values, y, team);
     else
-      softmax_packed<false>(values, y, team);
+      softmax_packed<false, T, lanes>(values, y, team);
   } else {
     if (p.op == RowwiseOp::layer_norm)
-      normalise_packed<true>(values, y, planes, scales, count_inverse, p.epsilon, team);
+      normalise_packed<true, T, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
     else
-      normalise_packed<false>(values, y, planes, scales, count_inverse, p.epsilon, team);
+      normalise_packed<false, T, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
   }
 }
 

@@ -11,12 +11,14 @@
 // Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: of rows
 //             that lie anyhow every eighth or fourth one, so that all of them begin alike past a
 //             boundary.
-// Launches    Blocks start while the launch before ends, and wait (device/overlap.hpp). Clusters do
-//             not: they would settle unevenly on the multiprocessors that come free.
+// Launches    Blocks start while the launch before ends, and ask for their first rows (early.hpp).
+//             Clusters let the next launch start when they are at their last row: before, its
+//             clusters would settle unevenly on the multiprocessors that come free.
 // Limits      A row has at most the packs of a block's threads, or those of a cluster's.
 #pragma once
 
 #include "device/overlap.hpp"
+#include "rowwise/early.hpp"
 #include "rowwise/packed_rows.hpp"
 #include "rowwise/plain_totals.hpp"
 #include "rowwise/plain_values.hpp"
@@ -195,21 +197,26 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
     loads.load(p, launch, part, next, end, cut_of);
   };
   wait_for_previous_kernel();
-  let_next_kernel_start();
+  if constexpr (!Team::stays) let_next_kernel_start();
   load(row);
   const bool scales = !softmax && launch.scales;
   if (scales) {
-    planes.fill(p, launch.plane_packs, static_cast<int>(threadIdx.x), static_cast<int>(blockDim.x));
+    planes.template fill<Team::stays>(p, launch.plane_packs, static_cast<int>(threadIdx.x),
+                                      static_cast<int>(blockDim.x));
     __syncthreads();
   }
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
 #pragma unroll 1
   for (int turn = 0; turn < turns; ++turn, row += launch.step) {
+    if constexpr (Team::stays) {
+      if (turn + 1 == turns) let_next_kernel_start();
+    }
     if constexpr (is_packed<softmax, T, packs>) {
       PackedValues<softmax, T, lanes, packs> values(loads, part);
       load(row + launch.step);
-      compute_packed(p, launch, row, values, planes, scales, count_inverse, team);
+      compute_packed<softmax, T, lanes>(p, PackedOutput<T, lanes>(p, launch, values, row), values,
+                                        planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes> values(loads, part);
       load(row + launch.step);
@@ -256,6 +263,19 @@ struct BlockRows {
   }
 };
 
+// The rows that the first blocks begin with, a thread for each, and gamma and beta.
+__device__ __forceinline__ void ask_for_first_rows(const Rowwise& p, const PlainLaunch& launch) {
+  if (static_cast<int>(blockIdx.x) >= launch.early) return;
+  const auto thread = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
+  const int of_group = block & (launch.alike - 1);
+  const int row =
+      (block - of_group) * launch.at_once * launch.long_turns + of_group + thread * launch.alike;
+  if (thread < launch.at_once && row < launch.rows)
+    ask_for(static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx,
+            launch.row_bytes);
+  if (launch.scales && block == 0) ask_for_scales(p, 0, launch.row_bytes, thread);
+}
+
 // A row is some lanes' of a warp, or a warp's. Of as many blocks elsewhere than on Hopper registers
 // would spill, as of two below.
 template <bool softmax, class T, int lanes, int packs>
@@ -263,6 +283,7 @@ __global__ void __launch_bounds__(plain_lane_threads,
                                   plain_lane_blocks<softmax, T, packs> - (has_copy_engine ? 0 : 1))
     plain_rows_of_lanes(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
+  ask_for_first_rows(p, launch);
   const auto thread = static_cast<int>(threadIdx.x);
   AloneTeam team;
   BlockRows<softmax, T>(p, launch).template compute<lanes, packs>(
@@ -276,12 +297,28 @@ __global__ void __launch_bounds__(plain_threads<T>, has_copy_engine ? 2 : 1)
     plain_rows_of_warps(const __grid_constant__ Rowwise p,
                         const __grid_constant__ PlainLaunch launch) {
   __shared__ FoundInBlock memory;
+  ask_for_first_rows(p, launch);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
   const int which = warp / launch.warps, of_row = warp % launch.warps;
   WarpsTeam team = {&memory, &launch, warp - of_row};
   BlockRows<softmax, T>(p, launch).template compute<warp_lanes, plain_block_packs<T>>(
       p, launch, which, {of_row * launch.part_packs, launch.part_packs, lane, of_row == 0}, team);
+}
+
+// The same of a block of a cluster: its part of the cluster's first row.
+__device__ __forceinline__ void ask_for_first_part(const Rowwise& p, const PlainLaunch& launch,
+                                                   int rank, int row) {
+  const unsigned part = static_cast<unsigned>(launch.plane_packs) * pack_bytes;
+  const unsigned skip = static_cast<unsigned>(rank) * part;
+  if (skip >= launch.row_bytes) return;
+  const unsigned bytes = min(part, launch.row_bytes - skip);
+  const auto thread = static_cast<int>(threadIdx.x);
+  if (thread == 0)
+    ask_for(static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx +
+                skip,
+            bytes);
+  if (launch.scales && row == 0) ask_for_scales(p, skip, bytes, thread);
 }
 
 // A row is all warps' of a cluster. `alike`: those of one cluster begin alike past a boundary,
@@ -301,6 +338,7 @@ __global__ void __launch_bounds__((plain_cluster_threads<softmax, T>), 1)
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int rank = rank_in_cluster();
     const int place = rank * launch.warps + warp, row = cluster_index();
+    ask_for_first_part(p, launch, rank, row);
     ClusterWarpsTeam team = {&memory, &launch, place};
     const auto compute = [&](const auto& planes) {
       compute_plain_rows<softmax, T, warp_lanes, plain_most_packs<T>>(

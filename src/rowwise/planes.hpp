@@ -60,6 +60,34 @@ __device__ __forceinline__ void load_vector(const void* from, int column, int co
   }
 }
 
+// Packs of both vectors on their way to a thread.
+constexpr int fill_at_once = 4;
+__device__ __forceinline__ bool is_at_boundary(const void* vector) {
+  return reinterpret_cast<std::uintptr_t>(vector) % pack_bytes == 0;
+}
+template <class T>
+struct FillPacks {
+  uint4 gamma[fill_at_once], beta[fill_at_once];
+
+  // From a column on, of each `threads`-th pack, of which there are those below `left`.
+  __device__ __forceinline__ void load(const Rowwise& p, int column, int threads, int left) {
+    float ones[a_pack_of<T>];
+#pragma unroll
+    for (float& each : ones) each = 1;
+    const auto* const from_gamma =
+        reinterpret_cast<const uint4*>(static_cast<const T*>(p.gamma) + column);
+    const auto* const from_beta =
+        reinterpret_cast<const uint4*>(static_cast<const T*>(p.beta) + column);
+#pragma unroll
+    for (int k = 0; k < fill_at_once; ++k) {
+      gamma[k] = packed_as<T>(ones);
+      beta[k] = make_uint4(0, 0, 0, 0);
+      if (p.gamma != nullptr && k * threads < left) gamma[k] = from_gamma[k * threads];
+      if (p.beta != nullptr && k * threads < left) beta[k] = from_beta[k * threads];
+    }
+  }
+};
+
 template <class T, class Pair>
 struct Planes {
   static constexpr bool is_alike = false;
@@ -81,21 +109,42 @@ struct Planes {
   static __device__ __forceinline__ Pair& pair(int at) {
     return *reinterpret_cast<Pair*>(gpu::dynamic_shared<char>() + at);
   }
+  __device__ __forceinline__ void set_pack(int i, const float (&gamma)[a_pack],
+                                           const float (&beta)[a_pack]) const {
+#pragma unroll
+    for (int w = 0; w < a_pack; ++w)
+      pair(first_plane() + w * pitch + i * pair_bytes).set(gamma[w], beta[w]);
+  }
   __device__ __forceinline__ int first_plane() const { return begin + 2 * a_pack * pair_bytes; }
 
-  // Of so many packs from the first column on, by so many threads, a pack at a time.
+  // Of so many packs from the first column on, by so many threads. Whole packs of vectors at
+  // boundaries come some at a time: each round trip is as long as a row's.
+  template <bool = true>
   __device__ __forceinline__ void fill(const Rowwise& p, int packs, int thread, int threads) const {
     const auto cols = static_cast<int>(p.cols);
-#pragma unroll 2
-    for (int i = thread; i <= packs; i += threads) {
+    const bool wide = is_at_boundary(p.gamma) && is_at_boundary(p.beta);
+    const int whole = wide ? min(packs + 1, (cols - first) / a_pack) : 0;
+#pragma unroll 1
+    for (int i = thread; i < whole; i += fill_at_once * threads) {
+      FillPacks<T> own;
+      own.load(p, first + i * a_pack, threads, whole - i);
+#pragma unroll
+      for (int k = 0; k < fill_at_once; ++k) {
+        if (k * threads >= whole - i) break;
+        float gamma[a_pack], beta[a_pack];
+        unpack(own.gamma[k], T{}, gamma);
+        unpack(own.beta[k], T{}, beta);
+        set_pack(i + k * threads, gamma, beta);
+      }
+    }
+#pragma unroll 1
+    for (int i = max(whole, 0) + thread; i <= packs; i += threads) {
       const int column = first + i * a_pack;
       if (column >= cols) break;
       float gamma[a_pack], beta[a_pack];
       load_vector<T>(p.gamma, column, cols, 1.0f, gamma);
       load_vector<T>(p.beta, column, cols, 0.0f, beta);
-#pragma unroll
-      for (int w = 0; w < a_pack; ++w)
-        pair(first_plane() + w * pitch + i * pair_bytes).set(gamma[w], beta[w]);
+      set_pack(i, gamma, beta);
     }
     if (thread >= 2 * a_pack) return;
     const int column = thread < a_pack ? thread : cols - 2 * a_pack + thread;
@@ -145,12 +194,13 @@ struct AlikePlanes {
     return static_cast<std::size_t>(packs) * 2 * pack_bytes + edges_bytes;
   }
 
-  // Of so many packs, by so many threads.
+  // Of so many packs, by so many threads; `many`: of each thread.
+  template <bool many>
   __device__ __forceinline__ void fill(const Rowwise& p, int packs, int thread, int threads) const {
     const int own = min(packs, cut.packs - first / a_pack);
     const int to = begin + edges_bytes;
-    fill_one(p.gamma, 1, to, own, thread, threads);
-    fill_one(p.beta, 0, to + pitch, own, thread, threads);
+    fill_one<many>(p.gamma, 1, to, own, thread, threads);
+    fill_one<many>(p.beta, 0, to + pitch, own, thread, threads);
     async_commit();
     if (thread < cut.edges) {
       const int column = cut.template edge<T>(thread);
@@ -184,7 +234,9 @@ struct AlikePlanes {
   static __device__ __forceinline__ V& at(int offset) {
     return *reinterpret_cast<V*>(gpu::dynamic_shared<char>() + offset);
   }
-  // The vector need not lie as the rows do.
+  // The vector need not lie as the rows do. Copies of words take longer than packs that are put
+  // together, but no registers.
+  template <bool many>
   __device__ __forceinline__ void fill_one(const void* vector, float absent, int to, int packs,
                                            int thread, int threads) const {
     const auto* const from = static_cast<const T*>(vector) + (cut.head + first);
@@ -198,35 +250,80 @@ struct AlikePlanes {
         at<uint4>(to + i * pack_bytes) = packed_as<T>(all);
     } else if (past == 0) {
       copy<pack_bytes>(from, to, packs, thread, threads);
-    } else if (sizeof(T) == word_bytes || past % word_bytes == 0) {
+    } else if (sizeof(T) == word_bytes || (!many && past % word_bytes == 0)) {
       copy<word_bytes>(from, to, packs * words, thread, threads);
-    } else {
+    } else if constexpr (many && sizeof(T) == 2) {
+      fill_past(vector, from, past, to, packs, thread, threads);
+    } else if constexpr (sizeof(T) == 2) {
       const T* const end = static_cast<const T*>(vector) + (cut.packs * a_pack + cut.edges);
 #pragma unroll 4
       for (int i = thread; i < packs; i += threads)
         at<uint4>(to + i * pack_bytes) = pack_past(from + i * a_pack, past, vector, end);
     }
   }
-  // A pack that begins so many bytes past a boundary, of a vector that ends at `end`: by the two at
-  // boundaries that it lies in, where both are the vector's.
+  // Of 16-bit types, as all below: some at a time, as above. A pack at either end of the vector may
+  // lie in one that is not the vector's as a whole.
+  __device__ __forceinline__ void fill_past(const void* vector, const T* from, unsigned past,
+                                            int to, int packs, int thread, int threads) const {
+    const T* const end = static_cast<const T*>(vector) + (cut.packs * a_pack + cut.edges);
+    const auto* const both =
+        reinterpret_cast<const uint4*>(reinterpret_cast<const char*>(from) - past);
+    const int least = static_cast<const void*>(both) < vector ? 1 : 0;
+    const auto most = static_cast<int>(min(
+        static_cast<std::int64_t>(packs),
+        (reinterpret_cast<const char*>(end) - reinterpret_cast<const char*>(both)) / pack_bytes -
+            1));
+#pragma unroll 1
+    for (int i = thread; i < packs; i += fill_at_once * threads) {
+      uint4 low[fill_at_once], high[fill_at_once];
+#pragma unroll
+      for (int k = 0; k < fill_at_once; ++k) {
+        const int own = i + k * threads;
+        if (own < least || own >= most) continue;
+        low[k] = both[own];
+        high[k] = both[own + 1];
+      }
+#pragma unroll
+      for (int k = 0; k < fill_at_once; ++k) {
+        const int own = i + k * threads;
+        if (own >= packs) break;
+        at<uint4>(to + own * pack_bytes) = own < least || own >= most
+                                               ? pack_of(from + own * a_pack)
+                                               : shifted(low[k], high[k], past);
+      }
+    }
+  }
+  // By the two packs at boundaries that it lies in, where both are the vector's, which ends at
+  // `end`.
   static __device__ __forceinline__ uint4 pack_past(const T* from, unsigned past,
                                                     const void* vector, const T* end) {
     const auto* const both =
         reinterpret_cast<const uint4*>(reinterpret_cast<const char*>(from) - past);
     if (static_cast<const void*>(both) < vector || static_cast<const void*>(both + 2) > end)
-      return make_uint4(bits_of_two(from), bits_of_two(from + 2), bits_of_two(from + 4),
-                        bits_of_two(from + 6));
-    const uint4 low = both[0], high = both[1];
+      return pack_of(from);
+    return shifted(both[0], both[1], past);
+  }
+  // The 16 bytes from `past` on, a multiple of an element.
+  static __device__ __forceinline__ uint4 shifted(const uint4& low, const uint4& high,
+                                                  unsigned past) {
     std::uint32_t word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
     for (int w = 0; w < 6; ++w) word[w] = (past & 8) != 0 ? word[w + 2] : word[w];
 #pragma unroll
     for (int w = 0; w < 5; ++w) word[w] = (past & 4) != 0 ? word[w + 1] : word[w];
-    return make_uint4(word[0] >> 16 | word[1] << 16, word[1] >> 16 | word[2] << 16,
-                      word[2] >> 16 | word[3] << 16, word[3] >> 16 | word[4] << 16);
+    if ((past & 2) != 0) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) word[w] = word[w] >> 16 | word[w + 1] << 16;
+    }
+    return make_uint4(word[0], word[1], word[2], word[3]);
   }
-  static __device__ __forceinline__ std::uint32_t bits_of_two(const T* from) {
-    return bits_of_element(from) | bits_of_element(from + 1) << 16;
+  // Element by element.
+  static __device__ __forceinline__ uint4 pack_of(const T* from) {
+    std::uint32_t word[4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w)
+      word[w] = bits_of_element(from + 2 * w) | bits_of_element(from + 2 * w + 1) << 16;
+    return make_uint4(word[0], word[1], word[2], word[3]);
   }
   static constexpr int word_bytes = 4, words = pack_bytes / word_bytes;
   template <int bytes>

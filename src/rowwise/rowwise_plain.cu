@@ -27,7 +27,10 @@ PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   const int of_thread = is_wide       ? plain_packs_of_4
                         : blocks == 1 ? plain_block_packs_of_2
                                       : plain_most_packs_of_2;
-  const std::int64_t warps = ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks);
+  // More than a warp's lanes hold: those would have a pack less where they begin with a sector.
+  const std::int64_t least = blocks == 1 ? 2 : 1;
+  const std::int64_t warps =
+      std::max(ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks), least);
   const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
@@ -140,6 +143,9 @@ void cut_into_blocks(const Rowwise& p, const Device& device, int sm_threads,
   const std::int64_t group = rows * launch->alike;
   const std::int64_t groups = std::max<std::int64_t>(p.rows - last, 0) / group;
   launch->long_blocks = static_cast<int>(groups * launch->alike);
+  if (launch->long_blocks == 0) launch->long_turns = 1;
+  launch->early = static_cast<int>(
+      launch->long_blocks == 0 ? at_once : std::min<std::int64_t>(at_once, launch->long_blocks));
   const std::int64_t short_group = block.rows_at_once * launch->alike;
   *blocks = launch->long_blocks + ceil_div(p.rows - groups * group, short_group) * launch->alike;
 }
@@ -170,6 +176,7 @@ Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
                               .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
                               .shared_bytes = plain_shared_bytes(p, cut, alike),
                               .stream = stream,
+                              .overlap = true,
                               .cluster = cut.blocks};
   int clusters = 0;
   Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rowwise/gpu_kernels.hpp"
+#include "rowwise/tile_packs.hpp"
 #include "rowwise/tile_rows.hpp"
 
 namespace KW_TARGET {
@@ -19,6 +20,11 @@ std::size_t team_of(const Rowwise& p) {
   return which;
 }
 
+// Whether four lanes hold a row of a 16-bit type as packs.
+bool fits_packs(const Rowwise& p) {
+  return p.type != DataType::float32 && p.cols / 8 <= tile_pack_lanes * tile_packs;
+}
+
 std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch) {
   return static_cast<std::size_t>(launch.pairs_bytes) +
          static_cast<std::size_t>(launch.stage_bytes) * rowwise::tile_warps;
@@ -26,14 +32,15 @@ std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch) {
 
 // Whole rows, as many as go at once or some times that; of few rows fewer, so that all warps have
 // some.
-rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, const TileTeam& team) {
+rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int lanes, int most_bytes) {
   const auto size = static_cast<std::int64_t>(size_of(p.type));
-  const std::int64_t at_once = warp_lanes / team.lanes;
+  const std::int64_t at_once = warp_lanes / lanes;
   const std::int64_t warps = std::int64_t{device.sm_count} * tile_warps_of_sm;
-  const std::int64_t wanted = std::min(tile_bytes / (p.cols * size), ceil_div(p.rows, warps));
+  const std::int64_t wanted = std::min(most_bytes / (p.cols * size), ceil_div(p.rows, warps));
   const std::int64_t rows = std::max<std::int64_t>(wanted / at_once, 1) * at_once;
   rowwise::TileLaunch launch = {};
   launch.rows = static_cast<int>(p.rows);
+  launch.early = device.sm_count * tile_blocks;
   launch.cols = static_cast<int>(p.cols);
   launch.row_bytes = static_cast<int>(p.cols * size);
   launch.tile_rows = static_cast<int>(rows);
@@ -46,10 +53,10 @@ rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, const Ti
   return launch;
 }
 
-template <bool softmax, class T, int lanes, int values>
-Status launch_tiles(const Rowwise& p, const rowwise::TileLaunch& launch, Stream stream) {
+Status launch_kernel(void (*kernel)(Rowwise, rowwise::TileLaunch), const Rowwise& p,
+                     const rowwise::TileLaunch& launch, Stream stream) {
   return gpu::launch(
-      rowwise::tile_rows<softmax, T, lanes, values>,
+      kernel,
       {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, rowwise::tile_warps))),
        .block = dim3(tile_threads),
        .shared_bytes = tile_shared_bytes(launch),
@@ -62,14 +69,27 @@ template <bool softmax, class T, std::size_t... which>
 Status launch_team(const Rowwise& p, const Device& device, Stream stream,
                    std::index_sequence<which...>) {
   const std::size_t chosen = team_of(p);
-  const rowwise::TileLaunch launch = tile_launch(p, device, tile_teams[chosen]);
+  const rowwise::TileLaunch launch = tile_launch(p, device, tile_teams[chosen].lanes, tile_bytes);
   Status status = Status::success();
   ((which == chosen
-        ? void(status = launch_tiles<softmax, T, tile_teams[which].lanes, tile_teams[which].values>(
-                   p, launch, stream))
+        ? void(
+              status = launch_kernel(
+                  rowwise::tile_rows<softmax, T, tile_teams[which].lanes, tile_teams[which].values>,
+                  p, launch, stream))
         : void()),
    ...);
   return status;
+}
+
+template <bool softmax, class T>
+Status launch_packs(const Rowwise& p, const Device& device, Stream stream) {
+  rowwise::TileLaunch launch = tile_launch(p, device, tile_pack_lanes, tile_pack_bytes);
+  if (p.scales()) {
+    using Planes = rowwise::PlacedPlanes<T>;
+    launch.plane_packs = Planes::pitch_of(launch.cols);
+    launch.pairs_bytes = Planes::bytes(launch.plane_packs);
+  }
+  return launch_kernel(rowwise::tile_packs_of_rows<softmax, T>, p, launch, stream);
 }
 
 }  // namespace
@@ -78,7 +98,8 @@ bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
   if (device.compute_capability != 90 || !rowwise::is_plain(p) || p.rows == 0 || p.cols == 0)
     return false;
   const bool is_one_piece = p.rows == 1 || (p.ldx == p.cols && p.ldy == p.cols);
-  return is_one_piece && p.rows <= most_tile_rows && team_of(p) < tile_teams.size();
+  return is_one_piece && p.rows <= most_tile_rows &&
+         (team_of(p) < tile_teams.size() || fits_packs(p));
 }
 
 Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
@@ -86,6 +107,11 @@ Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream st
   constexpr auto all = std::make_index_sequence<tile_teams.size()>();
   const auto run = [&](auto element) {
     using T = decltype(element);
+    if constexpr (sizeof(T) == 2) {
+      if (team_of(p) == tile_teams.size())
+        return is_softmax(p.op) ? launch_packs<true, T>(p, device, stream)
+                                : launch_packs<false, T>(p, device, stream);
+    }
     return is_softmax(p.op) ? launch_team<true, T>(p, device, stream, all)
                             : launch_team<false, T>(p, device, stream, all);
   };

@@ -11,6 +11,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/overlap.hpp"
+#include "rowwise/early.hpp"
 #include "rowwise/plain_totals.hpp"
 
 namespace KW_TARGET::rowwise {
@@ -21,6 +22,8 @@ struct TileLaunch {
   int tiles;
   int stage_bytes;
   int pairs_bytes;  // of gamma and beta; 0: there are none
+  int plane_packs;  // of those, in planes
+  int early;        // blocks that may be placed while the launch before ends
 };
 
 constexpr int tile_warps = tile_threads / warp_lanes;
@@ -215,37 +218,49 @@ __device__ __forceinline__ void fill_pairs(const Rowwise& p, int cols) {
   }
 }
 
+// A warp's tile from memory to memory: fill() brings gamma and beta where there are any,
+// compute(rows, first element's place) makes x y.
+template <class T, class Fill, class Compute>
+__device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& launch,
+                                          const Fill& fill, const Compute& compute) {
+  __shared__ Mbarrier full[tile_warps];
+  const int index = static_cast<int>(threadIdx.x) / warp_lanes;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  if (lane == 0) {
+    mbarrier_init(&full[index], 1);
+    mbarrier_init_is_done();
+  }
+  __syncwarp();
+  const int tile = static_cast<int>(blockIdx.x) * tile_warps + index;
+  const TileWarp<T> warp = {p, piece_of(p.x, launch, tile),
+                            launch.pairs_bytes + index * launch.stage_bytes, lane};
+  const bool has_tile = tile < launch.tiles;
+  if (static_cast<int>(blockIdx.x) < launch.early && has_tile && lane == 0)
+    ask_for(static_cast<const char*>(p.x) + warp.piece.first * launch.row_bytes, warp.piece.bytes);
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const T edge = has_tile ? warp.load(&full[index], launch.row_bytes) : T{};
+  if (launch.pairs_bytes > 0) {
+    fill();
+    __syncthreads();
+  }
+  if (!has_tile) return;
+  warp.keep_edge(edge);
+  mbarrier_wait(&full[index], 0);
+  __syncwarp();
+  compute(warp.piece.rows, warp.at + warp.piece.past);
+  __syncwarp();
+  warp.write(launch.row_bytes);
+}
+
 template <bool softmax, class T, int lanes, int values>
 __global__ void __launch_bounds__(tile_threads, tile_blocks)
     tile_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    __shared__ Mbarrier full[tile_warps];
-    const int index = static_cast<int>(threadIdx.x) / warp_lanes;
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    if (lane == 0) {
-      mbarrier_init(&full[index], 1);
-      mbarrier_init_is_done();
-    }
-    __syncwarp();
-    const int tile = static_cast<int>(blockIdx.x) * tile_warps + index;
-    const TileWarp<T> warp = {p, piece_of(p.x, launch, tile),
-                              launch.pairs_bytes + index * launch.stage_bytes, lane};
-    wait_for_previous_kernel();
-    let_next_kernel_start();
-    const bool has_tile = tile < launch.tiles;
-    const T edge = has_tile ? warp.load(&full[index], launch.row_bytes) : T{};
-    if (!softmax && launch.pairs_bytes > 0) {
-      fill_pairs<T>(p, launch.cols);
-      __syncthreads();
-    }
-    if (!has_tile) return;
-    warp.keep_edge(edge);
-    mbarrier_wait(&full[index], 0);
-    __syncwarp();
-    compute_tile<softmax, T, lanes, values>(p, launch, warp.piece.rows, warp.at + warp.piece.past);
-    __syncwarp();
-    warp.write(launch.row_bytes);
+    each_tile<T>(
+        p, launch, [&] { fill_pairs<T>(p, launch.cols); },
+        [&](int rows, int at) { compute_tile<softmax, T, lanes, values>(p, launch, rows, at); });
   }
 }
 

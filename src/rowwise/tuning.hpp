@@ -76,6 +76,9 @@ struct TileTeam {
   int lanes, values;
 };
 inline constexpr std::array<TileTeam, 2> tile_teams = {{{4, 8}, {4, 16}}};
+// Somewhat longer ones of 16-bit types (tile_packs.hpp): lanes of a row, whole packs of a lane, and
+// bytes of a tile.
+inline constexpr int tile_pack_lanes = 4, tile_packs = 4, tile_pack_bytes = 4352;
 
 // Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
 // that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.

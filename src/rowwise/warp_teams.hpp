@@ -36,6 +36,7 @@ struct PlainLaunch {
   unsigned ldx, ldy, row_bytes;
   int plane_packs;  // of a block's planes
   int part_packs;   // of a warp's part of a row
+  int early = 0;    // blocks that may be placed while the launch before ends
 };
 
 constexpr int plain_most_warps = plain_threads_of_4 / warp_lanes;
@@ -53,7 +54,7 @@ __device__ __forceinline__ void sync_threads_at([[maybe_unused]] int id,
 
 // One row is one warp's, or some lanes' of it: nobody else is asked.
 struct AloneTeam {
-  static constexpr bool is_alone = true;
+  static constexpr bool is_alone = true, stays = false;
   __device__ __forceinline__ void begin() const {}
 };
 
@@ -63,7 +64,7 @@ struct FoundInBlock {
   WarpFound of[2][plain_most_warps];
 };
 struct WarpsTeam {
-  static constexpr bool is_alone = false;
+  static constexpr bool is_alone = false, stays = false;
   static constexpr int most_warps = plain_most_warps;
   FoundInBlock* memory;
   const PlainLaunch* launch;
@@ -89,7 +90,7 @@ struct alignas(16) FoundInCluster {
   WarpFound of[2][plain_most_blocks * plain_cluster_warps];
 };
 struct ClusterWarpsTeam {
-  static constexpr bool is_alone = false;
+  static constexpr bool is_alone = false, stays = true;
   static constexpr int most_warps = plain_most_blocks * plain_cluster_warps;
   FoundInCluster* memory;
   const PlainLaunch* launch;

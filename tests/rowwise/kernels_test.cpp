@@ -84,7 +84,7 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
     ASSERT_NE(plain, kernels.end());
     for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
       for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::log_softmax}) {
-        for (const std::int64_t cols : {97, 261, 262, 1001, 1024, 1601, 3001}) {
+        for (const std::int64_t cols : {97, 261, 262, 640, 641, 643, 1001, 1024, 1601, 3001}) {
           check::RowwiseCase c;
           c.op = op;
           c.type = type;
@@ -99,8 +99,50 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
       }
     }
   }
-  EXPECT_EQ(computed, 42);
+  EXPECT_EQ(computed, 60);
   host_simt::options() = before;
+}
+
+// Short rows of 16-bit types are packs of a tile: wherever a row begins and ends, alone in a pack
+// or with a neighbour. A tile may have fewer rows than the others, and a row may be the last one.
+TEST(RowwiseTile, TakesRowsInPacks) {
+  add_developer_backends();
+  int computed = 0;
+  for (const Backend& backend : backends()) {
+    if (backend.kind != DeviceKind::host_simt) continue;
+    std::unique_ptr<Runtime> runtime;
+    ASSERT_TRUE(backend.open(0, &runtime).ok());
+    check::Workbench bench(*runtime);
+    const KernelList<Rowwise> kernels = backend.rowwise();
+    const auto tile = std::find_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
+      return std::string(kernel.name) == "rowwise_tile";
+    });
+    ASSERT_NE(tile, kernels.end());
+    for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+      for (const RowwiseOp op : {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm,
+                                 RowwiseOp::rms_norm}) {
+        for (const std::int64_t cols : {65, 72, 97, 115, 118, 128, 135}) {
+          check::RowwiseCase c;
+          c.op = op;
+          c.type = type;
+          c.rows = 1 + computed % 40, c.cols = cols;
+          c.affine = is_norm(op) && computed % 3 != 0;
+          c.misalign = computed % 11;
+          c.in_place = computed % 2 == 0;
+          c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
+          const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(*tile);
+          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+          ++computed;
+        }
+      }
+    }
+    check::RowwiseCase longer;
+    longer.type = DataType::float16;
+    longer.rows = 3, longer.cols = 136;
+    EXPECT_EQ(check::RowwiseTrial(bench, longer).verify(*tile).outcome,
+              check::Outcome::unsupported);
+  }
+  EXPECT_EQ(computed, 56);
 }
 
 // Production kernels share the work, but each case has one, on each device.
