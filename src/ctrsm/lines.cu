@@ -1,4 +1,4 @@
-// Systems of block.hpp of up to 16 unknowns, a line of the right-hand side a thread.
+// Systems of block.hpp of up to 24 unknowns, a line of the right-hand side a thread.
 //
 // Idea        As level3/solve_lines.cu: the triangle lies in shared memory, a line in the registers
 //             of a thread, which solves it by itself.
@@ -175,32 +175,42 @@ __global__ void __launch_bounds__(lines_of_block(size)) complex_lines_kernel(con
   }
 }
 
-template <int size>
-Status launch_lines(const ComplexBlock& block, bool turns, Stream stream) {
+template <int size, bool turns>
+Status launch_lines(const ComplexBlock& block, Stream stream) {
   constexpr int lines = lines_of_block(size);
   const std::int64_t blocks = block.batch * ceil_div(block.lines, std::int64_t{lines});
-  return gpu::launch(turns ? complex_lines_kernel<size, true> : complex_lines_kernel<size, false>,
+  return gpu::launch(complex_lines_kernel<size, turns>,
                      {.grid = dim3(static_cast<unsigned>(blocks)),
                       .block = dim3(lines),
                       .stream = stream,
                       .overlap = true},
                      block);
 }
+template <int size>
+Status launch_lines(const ComplexBlock& block, bool turns, Stream stream) {
+  return turns ? launch_lines<size, true>(block, stream) : launch_lines<size, false>(block, stream);
+}
 
 }  // namespace
 
 bool complex_solves_by_lines(const ComplexBlock& block, const Device& device) {
   // Fewer lines of 16 unknowns are as quick by block.cu, whose code for 8 comes again; lines across
-  // memory are read by threads that are far apart.
-  const std::int64_t lines_of_all = block.batch * block.lines, few = block.line_step == 1 ? 16 : 32;
-  return block.size <= 12 || (block.size <= 16 && lines_of_all > few * device.sm_count);
+  // memory are read by threads that are far apart. 24 unknowns take 7 us with 5000 lines or 20000,
+  // by block.cu 7 and 23 (H200).
+  const std::int64_t lines_of_all = block.batch * block.lines;
+  const bool along = block.line_step == 1;
+  return block.size <= 12 ||
+         (block.size <= 16 && lines_of_all > (along ? 16 : 32) * device.sm_count) ||
+         (block.size <= 24 && along && lines_of_all > 32 * device.sm_count);
 }
 
+// On an H200 9, 16 and 24 unknowns of 4200 lines take 2.4, 3.3 and 7.2 us: the more, the more code.
 double complex_lines_us(const ComplexBlock& block, const Device& device) {
-  constexpr double launch_us = 1.2, unknown_us = 0.12, of_line_us = 3e-4;  // of a multiprocessor
-  return launch_us + block.size * unknown_us +
-         of_line_us * block.size * static_cast<double>(block.batch * block.lines) /
-             std::max(device.sm_count, 1);
+  constexpr double launch_us = 1.2, unknown_us = 0.05, product_us = 0.008;
+  constexpr double of_line_us = 3e-4;  // of a multiprocessor
+  const double size = block.size, lines = static_cast<double>(block.batch * block.lines);
+  return launch_us + size * (unknown_us + size * product_us +
+                             of_line_us * lines / std::max(device.sm_count, 1));
 }
 
 Status launch_complex_lines(const ComplexBlock& block, const Device& device, Stream stream) {
@@ -209,8 +219,9 @@ Status launch_complex_lines(const ComplexBlock& block, const Device& device, Str
   const bool turns = block.line_step != 1 && block.batch * block.lines > 64 * device.sm_count;
   if (block.size <= 4) return launch_lines<4>(block, turns, stream);
   if (block.size <= 8) return launch_lines<8>(block, turns, stream);
-  return block.size <= 12 ? launch_lines<12>(block, turns, stream)
-                          : launch_lines<16>(block, turns, stream);
+  if (block.size <= 12) return launch_lines<12>(block, turns, stream);
+  return block.size <= 16 ? launch_lines<16>(block, turns, stream)
+                          : launch_lines<24, false>(block, stream);
 }
 
 }  // namespace KW_TARGET

@@ -89,7 +89,7 @@ TEST(CtrsmBlocks, FewUnknowns) {
   host_simt::options().multiprocessors = 1;
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   std::uint64_t number = 0;
-  for (const std::int64_t unknowns : {1, 4, 5, 8, 9, 12, 13, 16}) {
+  for (const std::int64_t unknowns : {1, 4, 5, 8, 9, 12, 13, 16, 17, 24, 25}) {
     for (const std::int64_t lines : {17, 64, 65, 150}) {
       for (int side = 0; side < 2; ++side) {
         check::CtrsmCase c = numbered_case(unknowns, lines, ++number);
@@ -135,7 +135,8 @@ TEST(CtrsmBlocks, RoundsTheLargestTermWithTheUnknown) {
   c.seed = run_seed();
   const check::VerifyResult result = check::verify_ctrsm(*runtime, kernels[0], c);
   ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-  EXPECT_LE(result.error.rms, 0.165) << describe(c);
+  // Of u: 0.159; rounded with the sum 0.166.
+  EXPECT_LE(result.error.rms, 0.1645) << describe(c);
 }
 
 // What is left of a right-hand side is rounded with the unknown, however many panels of 8 unknowns
