@@ -13,6 +13,7 @@
 
 #include "cgemm/scalars.hpp"
 #include "ctrsm/numbers.hpp"
+#include "ctrsm/strips.hpp"
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
@@ -22,8 +23,9 @@ namespace KW_TARGET {
 namespace {
 
 constexpr int block_threads = 256, at_once = complex_at_once;
-// The first warp solves, the second copies, the third stores, the others do the rest.
-constexpr int updaters = block_threads - 3 * warp_lanes;
+// One warp solves, one copies the triangle, one the right-hand side, and one stores: each on
+// another quarter of the multiprocessor, as are the four that do the rest.
+constexpr int updaters = block_threads - 4 * warp_lanes;
 
 // The elements of shared memory: of each line what known unknowns take from it, and the unknowns
 // once they are solved, [unknown][line]; a ring of the right-hand side, 8 unknowns a panel; a ring
@@ -113,29 +115,29 @@ __device__ __forceinline__ void invert_diagonal(const ComplexRoom<lines>& room,
   }
 }
 
-// What the 8 unknowns from `first` on need to be solved, by all threads: what the 8 before take
-// from them, the right-hand side less all sums in the sums' place, and what that rounds away in the
-// right-hand side's. Where the triangle is a conjugate, the conjugate system is solved.
+// What the 8 unknowns from `first` on need to be solved, by all threads: the right-hand side less
+// all sums in the sums' place, and what that rounds away in the right-hand side's. The 8 before
+// count, but for the first unknown not the last of them, which `run_through` takes. Where the
+// triangle is a conjugate, the conjugate system is solved.
 template <int lines>
 __device__ __forceinline__ void prepare(const ComplexRoom<lines>& room, const ComplexBlock& b,
                                         const Complex& alpha, int first, int tid) {
   const int row = tid / lines, line = tid % lines;
   if (row >= at_once) return;
-  float2 sum = room.unknown(first + row)[line];
+  float2 own = make_float2(0, 0);
   if (first > 0) {
     const float2* const a = room.panel(first - at_once) + at_once + row;
-    float2 own = make_float2(0, 0);
 #pragma unroll
-    for (int j = 0; j < at_once; ++j)
+    for (int j = 0; j < at_once; ++j) {
+      if (j == at_once - 1 && row == 0) break;
       add_product(own, a[j * room.panel_pitch], room.unknown(first - at_once + j)[line]);
-    sum.x += own.x, sum.y += own.y;
+    }
   }
+  float2& left = room.unknown(first + row)[line];
   float2& right = room.right_of(first + row)[line];
   const Complex scaled = conjugate(times(alpha, {right.x, right.y}), b.conj);
-  float2 left;
-  subtract(scaled.re, sum.x, left.x, right.x);
-  subtract(scaled.im, sum.y, left.y, right.y);
-  room.unknown(first + row)[line] = left;
+  take_sums(scaled.re, left.x, own.x, left.x, right.x);
+  take_sums(scaled.im, left.y, own.y, left.y, right.y);
 }
 
 // A column of the square on the diagonal.
@@ -150,21 +152,24 @@ struct SquareColumn {
   }
 };
 
-// Eight unknowns of a line, one after the other: `left` less `taken` is what the known ones left.
+// Eight unknowns of a line, one after the other: `left` less `taken` is what those before left but
+// the last of them, `before`, of which the first unknown's element is `a`.
 template <bool rounds_once, int lines>
 __device__ __forceinline__ void run_through(float2 (&x)[at_once], const ComplexRoom<lines>& room,
                                             const float2 (&left)[at_once],
-                                            const float2 (&taken)[at_once], int first) {
+                                            const float2 (&taken)[at_once], float2 a, float2 before,
+                                            int first) {
   const float2* const panel = room.panel(first);
-  const float2 none = make_float2(0, 0);
-  float2 sums[at_once], a = none;
+  float2 sums[at_once];
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) sums[i] = rounds_once ? taken[i] : none;
+  for (int i = 0; i < at_once; ++i) sums[i] = taken[i];
 #pragma unroll
   for (int j = 0; j < at_once; ++j) {
     const SquareColumn column(panel + j * room.panel_pitch);
-    const float2 near = room.near[first + j], rest = rounds_once ? room.rest[first + j] : none;
-    const float2 now = all_taken<rounds_once>(left[j], sums[j], a, j > 0 ? x[j - 1] : none);
+    const float2 near = room.near[first + j];
+    const float2 rest = rounds_once ? room.rest[first + j] : make_float2(0, 0);
+    const float2 now =
+        all_taken<rounds_once>(left[j], sums[j], a, j > 0 ? x[j > 0 ? j - 1 : 0] : before);
     x[j] = quotient(now, near, rest);
 #pragma unroll
     for (int i = j + 2; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
@@ -182,12 +187,17 @@ __device__ __forceinline__ void solve_among(const ComplexRoom<lines>& room, int 
     left[i] = room.unknown(first + i)[line];
     taken[i] = room.right_of(first + i)[line];
   }
-  run_through<true>(x, room, left, taken, first);
+  float2 a = make_float2(0, 0), before = a;
+  if (first > 0) {
+    a = room.panel(first - at_once)[(at_once - 1) * room.panel_pitch + at_once];
+    before = room.unknown(first - 1)[line];
+  }
+  run_through<true>(x, room, left, taken, a, before, first);
   // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
   bool is_number = true;
 #pragma unroll
   for (int i = 0; i < at_once; ++i) is_number = is_number && x[i].x == x[i].x && x[i].y == x[i].y;
-  if (any_of_warp(!is_number)) run_through<false>(x, room, left, taken, first);
+  if (any_of_warp(!is_number)) run_through<false>(x, room, left, taken, a, before, first);
   __syncwarp();
   if (lane >= lines) return;
 #pragma unroll
@@ -251,11 +261,10 @@ __device__ __forceinline__ void update_others(const ComplexRoom<lines>& room, in
     update<1>(room, first, rows, thread);
 }
 
-// One warp solves 8 unknowns; one starts the copies of those to come, one stores the 8 before, and
+// One warp solves 8 unknowns; two start the copies of those to come, one stores the 8 before, and
 // the others take those from all that follow; then all prepare the next 8.
-// Strips of fewer lines are chosen where each has a multiprocessor to itself.
-template <int lines>
-__global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 : 1)
+template <int lines, int per_sm>
+__global__ void __launch_bounds__(block_threads, per_sm)
     complex_block_kernel(const ComplexBlock b) {
   const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes;
   const int rows = complex_rows(b.size);
@@ -271,13 +280,13 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
   Complex* const x = b.x + entry * b.stride_x + line * b.line_step;
   const std::int64_t count = b.lines - line;
   const int role = tid / warp_lanes;
-  const bool solves = any_of_warp(role == 0), copies = any_of_warp(role == 1);
-  const bool stores = any_of_warp(role == 2);
+  const bool solves = any_of_warp(role == 0), copies_triangle = any_of_warp(role == 1);
+  const bool copies = any_of_warp(role == 1 || role == 2), stores = any_of_warp(role == 3);
   const auto start_panel = [&](int first) {
-    if (first < rows) {
+    if (first < rows && copies_triangle)
       copy_columns(room.panel(first), room.panel_pitch, b, a, first, rows, lane);
+    else if (first < rows)
       copy_right(room, b, x, count, first, lane);
-    }
     async_commit();
   };
   if (copies) start_panel(0), start_panel(at_once);
@@ -298,7 +307,7 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
       if (stores)
         store_solved(room, b, x, count, before, lane);
       else
-        update_others(room, before, rows, tid - 3 * warp_lanes);
+        update_others(room, before, rows, tid - 4 * warp_lanes);
     }
     __syncthreads();
     if (next < rows) {
@@ -310,10 +319,10 @@ __global__ void __launch_bounds__(block_threads, lines == complex_lines[0] ? 2 :
   }
 }
 
-template <int lines>
+template <int lines, int per_sm>
 Status launch_with(const ComplexBlock& block, Stream stream) {
   const std::int64_t blocks = block.batch * ceil_div(block.lines, std::int64_t{lines});
-  return gpu::launch(complex_block_kernel<lines>,
+  return gpu::launch(complex_block_kernel<lines, per_sm>,
                      {.grid = dim3(static_cast<unsigned>(blocks)),
                       .block = dim3(block_threads),
                       .shared_bytes = complex_shared_bytes(block.size, lines),
@@ -336,30 +345,27 @@ __global__ void __launch_bounds__(block_threads) clear_complex_kernel(const Ctrs
 
 }  // namespace
 
-int complex_lines_for(std::int64_t lines_of_all, const Device& device) {
-  int found = complex_lines[0];
-  for (const int lines : complex_lines) {
-    if (ceil_div(lines_of_all, std::int64_t{lines}) <= device.sm_count) found = lines;
-  }
-  return found;
-}
-
-double complex_block_us(int size, std::int64_t lines_of_all, const Device& device) {
-  constexpr double launch_us = 1.5, step_us = 0.6, fma_per_us = 7e4;  // of a multiprocessor
-  const int lines = complex_lines_for(lines_of_all, device);
-  const double steps = ceil_div(size, complex_at_once);
-  const double work_us = 2.0 * size * size * lines / fma_per_us;
-  const double per_sm = std::max(
-      1.0, static_cast<double>(ceil_div(lines_of_all, std::int64_t{lines})) / device.sm_count);
-  return launch_us + steps * step_us + work_us * per_sm;
+double complex_block_us(const ComplexBlock& block, const Device& device) {
+  const std::int64_t lines_of_all = block.batch * block.lines;
+  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
+    return complex_chain_us(block.size);
+  return complex_solves_by_lines(block, device)
+             ? complex_lines_us(block, device)
+             : choose_complex_strip(block.size, lines_of_all, device).us;
 }
 
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream) {
-  if (block.size <= complex_lines_size) return launch_complex_lines(block, stream);
-  switch (complex_lines_for(block.batch * block.lines, device)) {
-    case 32: return launch_with<32>(block, stream);
-    case 16: return launch_with<16>(block, stream);
-    default: return launch_with<8>(block, stream);
+  const std::int64_t lines_of_all = block.batch * block.lines;
+  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
+    return launch_complex_chain(block, stream);
+  if (complex_solves_by_lines(block, device)) return launch_complex_lines(block, device, stream);
+  const ComplexStrip strip = choose_complex_strip(block.size, lines_of_all, device).strip;
+  switch (strip.lines) {
+    case 32: return launch_with<32, 2>(block, stream);
+    case 16:
+      return strip.per_sm == 1 ? launch_with<16, 1>(block, stream)
+                               : launch_with<16, 2>(block, stream);
+    default: return launch_with<8, 1>(block, stream);
   }
 }
 

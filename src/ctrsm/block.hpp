@@ -13,13 +13,8 @@
 
 namespace KW_TARGET {
 
-constexpr int complex_at_once = 8;
-// Lines of a block of threads: the fewer, the more blocks share the work and the less each does.
-constexpr int complex_lines[] = {32, 16, 8};
-constexpr int complex_size = 128;  // unknowns of a block
-// Panels of the triangle, and of the right-hand side, in shared memory: two are used, that of the
-// unknowns which are solved and the one before, and two are on their way.
-constexpr int complex_panels = 4;
+// Unknowns of a block, from which a call chooses (blocks.cu).
+constexpr int complex_sizes[] = {256, 128};
 
 // The first `size` unknowns from `a` and `x` on: a[i * a_row + j * a_col], x[i * x_step + line *
 // line_step]; one step of each is 1 or -1. alpha multiplies the right-hand side. `conj`: the
@@ -37,26 +32,21 @@ struct ComplexBlock {
   std::int64_t batch, stride_a, stride_x;
 };
 
-constexpr int complex_rows(int size) { return ceil_div(size, complex_at_once) * complex_at_once; }
-// With two elements more, neighbours along the other direction lie in other banks.
-constexpr int complex_pitch(int elements) { return elements + 2; }
-constexpr std::size_t complex_shared_bytes(int size, int lines) {
-  const int rows = complex_rows(size);
-  const int of_panel = complex_at_once * (complex_pitch(rows) + complex_pitch(lines));
-  return sizeof(Complex) * static_cast<std::size_t>(rows * complex_pitch(lines) +
-                                                    complex_panels * of_panel + 2 * rows);
-}
+// A line a thread: lines.cu. Whether that is quicker, and its time.
+bool complex_solves_by_lines(const ComplexBlock& block, const Device& device);
+double complex_lines_us(const ComplexBlock& block, const Device& device);
+Status launch_complex_lines(const ComplexBlock& block, const Device& device, Stream stream);
 
-// How many lines a block of threads takes of a call.
-int complex_lines_for(std::int64_t lines_of_all, const Device& device);
+// One line, of up to so many unknowns: chain.cu. Whether that is possible, and its time.
+constexpr int complex_chain_size = 1024;
+bool complex_solves_by_chain(int size, std::int64_t lines, std::int64_t batch,
+                             const Device& device);
+double complex_chain_us(int size);
+Status launch_complex_chain(const ComplexBlock& block, Stream stream);
+
 // The time of a launch, predicted.
-double complex_block_us(int size, std::int64_t lines_of_all, const Device& device);
-
+double complex_block_us(const ComplexBlock& block, const Device& device);
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream);
-
-// Up to so many unknowns, a line a thread: lines.cu.
-constexpr int complex_lines_size = 8;
-Status launch_complex_lines(const ComplexBlock& block, Stream stream);
 
 // Zeros where alpha is 0: where that lies in the device's memory, the kernel finds out.
 Status clear_complex_where_zero(const Ctrsm& p, Stream stream);

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cgemm/kernels.hpp"
 #include "ctrsm/production.hpp"
 #include "ctrsm/steps.hpp"
+#include "ctrsm/strips.hpp"
 #include "select.hpp"
 
 namespace KW_TARGET {
@@ -30,32 +32,70 @@ void add_complex_part(Choice<Cgemm> part, Plan<Ctrsm>& plan) {
   plan.parts.push_back(std::move(part));
 }
 
+// What a step takes beside its launch alone, since the one before was another kernel.
+constexpr double between_us = 3;
+
+// How many unknowns the plan's blocks have.
+struct ComplexSolvePlan {
+  int block = 0;
+};
+
+// The products that were chosen for a call, whatever the size of its blocks.
+class ChosenProducts {
+ public:
+  // Nothing where no kernel computes the product.
+  std::optional<Choice<Cgemm>> find(const Cgemm& product, const Device& device, Math math) {
+    const std::size_t number = forms_.find(product);
+    if (number == choices_.size())
+      choices_.push_back(choose_complex_product(product, device, math));
+    return choices_[number];
+  }
+
+ private:
+  ComplexForms forms_;
+  std::vector<std::optional<Choice<Cgemm>>> choices_;
+};
+
 template <Math math>
 struct ComplexBlocks {
-  static std::optional<Plan<Ctrsm>> make_plan(const Ctrsm& p, const Device& device) {
-    if (device.shared_bytes_per_block_optin < complex_shared_bytes(complex_size, complex_lines[0]))
-      return std::nullopt;
+  static std::optional<Plan<Ctrsm>> plan_with(const Ctrsm& p, const Device& device, int size,
+                                              ChosenProducts& chosen) {
     Plan<Ctrsm> plan;
     plan.min_workspace_bytes = 0;
     double us = 0;
     ComplexForms forms;
     const auto block = [&](const ComplexBlock& b) {
-      us += complex_block_us(b.size, b.batch * b.lines, device);
+      us += complex_block_us(b, device);
       return Status::success();
     };
     const auto update = [&](const Cgemm& product) {
       const std::size_t number = forms.find(product);
       if (number == plan.parts.size()) {
-        auto part = choose_complex_product(product, device, math_of(product));
+        auto part = chosen.find(product, device, math_of(product));
         if (!part) return Status::failure(StatusCode::unsupported, "no product");
         add_complex_part(std::move(*part), plan);
       }
-      us += plan.parts[number].plan.time_us;
+      us += plan.parts[number].plan.time_us + between_us;
       return Status::success();
     };
-    if (!ComplexSolve(p, complex_size).each_step(block, update).ok()) return std::nullopt;
+    if (!ComplexSolve(p, size).each_step(block, update).ok()) return std::nullopt;
     plan.time_us = plan.cost = us;
+    plan.data.set(ComplexSolvePlan{size});
     return plan;
+  }
+  static std::optional<Plan<Ctrsm>> make_plan(const Ctrsm& p, const Device& device) {
+    std::optional<Plan<Ctrsm>> best;
+    ChosenProducts chosen;
+    if (complex_solves_by_chain(complex_chain_size, p.lines(), p.batch, device))
+      return plan_with(p, device, complex_chain_size, chosen);
+    for (const int size : complex_sizes) {
+      if (device.shared_bytes_per_block_optin < complex_shared_bytes(size, complex_most_lines))
+        continue;
+      auto plan = plan_with(p, device, size, chosen);
+      if (plan && (!best || plan->cost < best->cost)) best = std::move(plan);
+      if (p.k() <= complex_sizes[1]) break;
+    }
+    return best;
   }
   // Small products are none faster split, and their choice among all kernels takes the host long.
   static Math math_of(const Cgemm& product) {
@@ -73,7 +113,8 @@ struct ComplexBlocks {
     const auto update = [&](const Cgemm& product) {
       return launch_planned(plan.parts[forms.find(product)], product, device, workspace, stream);
     };
-    const Status status = ComplexSolve(p, complex_size).each_step(block, update);
+    const int size = plan.data.get<ComplexSolvePlan>().block;
+    const Status status = ComplexSolve(p, size).each_step(block, update);
     return status.ok() && p.alpha_at != nullptr ? clear_complex_where_zero(p, stream) : status;
   }
   static Kernel<Ctrsm> row(const char* name) {

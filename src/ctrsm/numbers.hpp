@@ -21,14 +21,25 @@ __device__ __forceinline__ void subtract(float right, float sum, float& left, fl
   taken = (left - back) - right + (sum + back);
 }
 
+// left - taken = right - (sum + more), where there is no infinity.
+__device__ __forceinline__ void take_sums(float right, float sum, float more, float& left,
+                                          float& taken) {
+  float all, rounded, off;
+  subtract(sum, -more, all, rounded);
+  subtract(right, all, left, off);
+  const float both = off - rounded;
+  taken = both == both ? both : 0.0f;
+}
+
 // A reciprocal as the sum of two numbers, made in double, in which no square of a float overflows
-// or vanishes.
+// or vanishes. That of 1 takes no time.
 struct ComplexReciprocal {
-  float2 near, rest;
+  float2 near = {1, 0}, rest = {0, 0};
 
   __device__ __forceinline__ explicit ComplexReciprocal(const Complex& d) {
-    const double size = double{d.re} * d.re + double{d.im} * d.im;
-    const double re = d.re / size, im = -d.im / size;
+    if (d.re == 1 && d.im == 0) return;
+    const double by_size = 1 / (double{d.re} * d.re + double{d.im} * d.im);
+    const double re = d.re * by_size, im = -d.im * by_size;
     near = make_float2(static_cast<float>(re), static_cast<float>(im));
     rest = make_float2(static_cast<float>(re - near.x), static_cast<float>(im - near.y));
   }

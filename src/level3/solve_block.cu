@@ -104,9 +104,10 @@ __device__ __forceinline__ void copy_right(const SolveRoom<lines>& room, const S
   }
 }
 
-// What the 16 unknowns from `first` on need to be solved, by all threads: what the 16 before take
-// from them, the right-hand side less all sums in the sums' place, what that rounds away in the
-// right-hand side's, and the reciprocals of the diagonal.
+// What the 16 unknowns from `first` on need to be solved, by all threads: the right-hand side less
+// all sums in the sums' place, what that rounds away in the right-hand side's, and the reciprocals
+// of the diagonal. The 16 before count, but for the first unknown not the last of them, which
+// `run_through` takes.
 template <int lines>
 __device__ __forceinline__ void prepare(const SolveRoom<lines>& room, const SolveBlock& b,
                                         float alpha, int first, int tid) {
@@ -127,7 +128,10 @@ __device__ __forceinline__ void prepare(const SolveRoom<lines>& room, const Solv
       float x[own];
       load_floats(x, room.unknown(first - at_once + j) + line);
 #pragma unroll
-      for (int q = 0; q < own; ++q) sums[q] = fmaf(a[j * room.panel_pitch], x[q], sums[q]);
+      for (int q = 0; q < own; ++q) {
+        const float sum = fmaf(a[j * room.panel_pitch], x[q], sums[q]);
+        if (j + 1 < at_once || row > 0) sums[q] = sum;
+      }
     }
   }
   float* const left = room.unknown(first + row) + line;
@@ -142,11 +146,16 @@ __device__ __forceinline__ void run_through(const SolveRoom<lines>& room, float 
                                             int first, int lane) {
   const bool has_line = lane < lines;
   const float* const panel = room.panel(first);
-  float left[at_once], sums[at_once];
+  float sums[at_once];
 #pragma unroll
   for (int i = 0; i < at_once; ++i) {
-    left[i] = has_line ? room.unknown(first + i)[lane] : 0.0f;
+    x[i] = has_line ? room.unknown(first + i)[lane] : 0.0f;
     sums[i] = has_line ? room.right_of(first + i)[lane] : 0.0f;
+  }
+  float next = 0, before = 0;  // an unknown's element of the one before it, and that one
+  if (first > 0) {
+    next = room.panel(first - at_once)[(at_once - 1) * room.panel_pitch + at_once];
+    before = has_line ? room.unknown(first - 1)[lane] : 0.0f;
   }
   float near[4], rest[4];
 #pragma unroll
@@ -157,10 +166,12 @@ __device__ __forceinline__ void run_through(const SolveRoom<lines>& room, float 
     }
     float a[at_once];
     load_floats(a, panel + j * room.panel_pitch);
-    const float now = left[j] - sums[j];
+    const float now = all_taken<rounds_once>(x[j], sums[j], next, before);
     x[j] = rounds_once ? fmaf(now, near[j % 4], now * rest[j % 4]) : now * near[j % 4];
+    before = x[j];
+    if (j + 1 < at_once) next = a[(j + 1) % at_once];
 #pragma unroll
-    for (int i = j + 1; i < at_once; ++i) sums[i] = fmaf(a[i], x[j], sums[i]);
+    for (int i = j + 2; i < at_once; ++i) sums[i] = fmaf(a[i], x[j], sums[i]);
   }
 }
 

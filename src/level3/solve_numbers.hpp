@@ -37,4 +37,15 @@ __device__ __forceinline__ void subtract(float alpha, float right, float sum, fl
   taken = off == off ? off : 0.0f;
 }
 
+// An unknown's right-hand side less what the others take: `sum`, and last what the unknown before
+// does, which where unknowns grow is the largest. Where that `rounds_once`, the sum's own rounding
+// is not the result's; of infinite elements the result is then no number.
+template <bool rounds_once>
+__device__ __forceinline__ float all_taken(float left, float sum, float a, float before) {
+  const float near = left - sum;
+  if constexpr (!rounds_once) return fmaf(-a, before, near);
+  const float back = near - left, off = (near - back) - left + (sum + back);
+  return near - fmaf(a, before, off);
+}
+
 }  // namespace KW_TARGET

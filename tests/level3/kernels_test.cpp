@@ -146,6 +146,21 @@ TEST(TriangleSolve, RoundsAnUnknownAndNotEachPanel) {
   }
 }
 
+// Where unknowns grow, what the one before takes is most of a sum, and not rounded with it.
+TEST(TriangleSolve, RoundsTheLargestTermWithTheUnknown) {
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  check::Level3Case c = check::level3_case(Routine::trsm, 128, 64, 128, true);
+  c.unit_diagonal = true;
+  c.condition = check::Condition::ill;
+  c.seed = run_seed();
+  const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+  ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+  // Of u: 0.29; rounded with the sum 0.31.
+  EXPECT_LE(result.error.rms, 0.301) << describe(c);
+}
+
 // Each size of a block of few unknowns and those beside it, more lines than a block has, and
 // batches.
 TEST(TriangleSolve, FewUnknowns) {
