@@ -318,9 +318,10 @@ inline void cut_sums(const StreamTileConfig& config, const SumLengths& lengths, 
 }
 inline void cut_sums(const StreamTileConfig& config, const Sgemm& p, int sms, StreamPlan* plan) {
   const std::int64_t longest = longest_sum(p, sms);
-  cut_sums(config,
-           {longest, wanted_sum(p, longest, sms), quick_cuts(config, plan->schedule, plan->time_us)},
-           &plan->schedule);
+  cut_sums(
+      config,
+      {longest, wanted_sum(p, longest, sms), quick_cuts(config, plan->schedule, plan->time_us)},
+      &plan->schedule);
 }
 
 }  // namespace detail
