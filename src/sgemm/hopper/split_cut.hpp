@@ -62,7 +62,7 @@ inline SplitCut cut_sampled_pass(const Sgemm& p, const Device& device) {
   SplitCut best = {as_short(equal), as_short(equal)};
   const double inside = take(sample_stages),
                apart = take(segment_start_stages) + sample_launch_stages;
-  best.samples_apart = apart < inside && !p.diagonal_apart;
+  best.samples_apart = apart < launch_share * inside && !p.diagonal_apart;
 
   double least = one_round_share * (best.samples_apart ? apart : inside);
   const std::int64_t most = std::min(max_segments, stages);
