@@ -64,7 +64,7 @@ class Sampled {
                           Workspace workspace, Stream stream) {
       Plan<Sgemm> own = plan;
       auto call = own.data.get<hopper::CallPlan>();
-      call.samples_apart = apart_;
+      call.split.samples_apart = apart_;
       own.data.set(call);
       return kernel_.launch_plan(p, device, own, workspace, stream);
     };

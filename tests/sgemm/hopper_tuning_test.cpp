@@ -237,13 +237,41 @@ TEST(HopperTuning, SegmentsOfTheSplitPass) {
   EXPECT_EQ(segments(shape(12800, 12800, 4096)), 16u);
 }
 
-TEST(HopperTuning, TheSampleIsALaunchWhereL2HasAll) {
-  const auto is_apart = [](const TileRow& row, const Sgemm& p) {
-    return CallPlan(row, p, h200()).samples_apart;
+TEST(HopperTuning, BlocksSampleInOneRoundOfLongItems) {
+  const auto cut = [](const Sgemm& p) { return CallPlan(fp16x3(), p, h200()).split; };
+  const auto expect = [&](const Sgemm& p, int a, int b) {
+    EXPECT_EQ(cut(p).a, a) << p.m;
+    EXPECT_EQ(cut(p).b, b) << p.m;
+    EXPECT_FALSE(cut(p).samples_apart) << p.m;
   };
-  EXPECT_TRUE(is_apart(fp16x3(), shape(1536, 1536, 1536)));
-  EXPECT_FALSE(is_apart(fp16x3(), shape(2048, 2048, 2048)));
-  EXPECT_FALSE(is_apart(bf16x6("128x128"), shape(1536, 1536, 1536)));
+  expect(shape(1536, 1536, 1536), 6, 10);
+  Sgemm p = shape(2048, 2048, 2048);
+  expect(p, 4, 8);
+  p.op_b = Op::transpose;
+  expect(p, 4, 8);
+  p.op_a = Op::transpose;
+  expect(p, 6, 6);
+}
+
+TEST(HopperTuning, TheSampleIsALaunchWhereOneRoundFitsBadly) {
+  const Sgemm p = shape(3072, 3072, 3072);
+  EXPECT_TRUE(CallPlan(fp16x3(), p, h200()).split.samples_apart);
+  EXPECT_FALSE(CallPlan(bf16x6("128x128"), p, h200()).split.samples_apart);
+  Sgemm triangle = p;
+  triangle.diagonal_apart = true;
+  EXPECT_FALSE(CallPlan(fp16x3(), triangle, h200()).split.samples_apart);
+}
+
+TEST(HopperTuning, ItemsOfASampledPassAreNotEmpty) {
+  for (const Sgemm& p : {shape(64, 64, 32), shape(512, 20000, 700), shape(20000, 512, 5000),
+                         shape(100000, 64, 4096), shape(64, 64, 1 << 20)}) {
+    const SplitCut cut = cut_sampled_pass(p, h200());
+    const std::int64_t stages = PackedLayout(p.m, p.k).stages;
+    EXPECT_GE(cut.a, 1);
+    EXPECT_GE(cut.b, 1);
+    EXPECT_LE(cut.a, std::min<std::int64_t>(stages, max_segments));
+    EXPECT_LE(cut.b, std::min<std::int64_t>(stages, max_segments));
+  }
 }
 
 TEST(HopperTuning, SegmentsDifferByAStageAtMost) {

@@ -224,7 +224,7 @@ TEST(StreamPlan, SumsAreShorterWhereThatTakesLittleTime) {
 TEST(StreamPlan, ShortSumsAreThoseThatTheVendorWasSeenToHave) {
   const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
     const Sgemm p = stream_product(m, n, k);
-    return wanted_sum(p, longest_sum(p, 132));
+    return wanted_sum(p, longest_sum(p, 132), 132);
   };
   EXPECT_EQ(sum(128, 128, 4096), 128) << "a multiple of the root";
   EXPECT_EQ(sum(1000, 1000, 2048), 400) << "no shorter";
@@ -250,6 +250,46 @@ TEST(StreamPlan, ManyOutputsHaveTheVendorsPieces) {
   EXPECT_EQ(sum(1000, 1000, 65536), sum_length_tuning.longest);
   EXPECT_EQ(sum(1000, 1000, 2048), sum_length_tuning.shortest);
   EXPECT_GT(sum(1 << 30, 1 << 30, 4096), 1000) << "more tiles than an int holds";
+}
+
+TEST(StreamPlan, OneFullWaveOfTheVendorsTilesIsNotCut) {
+  const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    const Sgemm p = stream_product(m, n, k);
+    return wanted_sum(p, longest_sum(p, 132), 132);
+  };
+  EXPECT_EQ(sum(2048, 2048, 2048), 2048);
+  EXPECT_EQ(sum(2048, 2048, 16384), sum_length_tuning.longest) << "of so few outputs no longer";
+  EXPECT_EQ(sum(1024, 4250, 3000), 400) << "136 tiles";
+  EXPECT_EQ(sum(1792, 2048, 2048), 400) << "112 tiles";
+  for (const StreamTile& tile : stream_tiles) {
+    const Sgemm p = stream_product(2048, 2048, 2048);
+    const auto plan = plan_stream_tile(tile, p, stream_device());
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->schedule.piece, plan->schedule.iterations) << tile.name;
+    EXPECT_EQ(plan->schedule.totals, 0) << tile.name;
+  }
+}
+
+TEST(StreamPlan, PlainProductsAreThoseWithoutCAndCuts) {
+  Sgemm p = stream_product(1024, 1024, 1024);
+  const StreamTile& tile = stream_tiles[0];
+  const StreamSchedule uncut = plan_stream_tile(tile, p, stream_device())->schedule;
+  EXPECT_TRUE(is_plain(p, uncut));
+  StreamSchedule cut = uncut;
+  cut.piece = cut.iterations - 1;
+  EXPECT_FALSE(is_plain(p, cut)) << "sums in pieces";
+  p.beta = 0.5f;
+  EXPECT_FALSE(is_plain(p, uncut)) << "reads C";
+  p.beta = 0;
+  const float beta = 0;
+  p.beta_at = &beta;
+  EXPECT_FALSE(is_plain(p, uncut)) << "may read C";
+  p.beta_at = nullptr;
+  p.epilogue.activation = Activation::relu;
+  EXPECT_FALSE(is_plain(p, uncut)) << "has an epilogue";
+  p.epilogue = {};
+  p.triangle = Triangle::lower;
+  EXPECT_FALSE(is_plain(p, uncut)) << "is a triangle";
 }
 
 // More than half of what an int holds: twice the number of tiles does not fit one.

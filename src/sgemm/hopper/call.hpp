@@ -73,9 +73,10 @@ struct CallParams {
     product.most_outlier_ns = static_cast<unsigned long long>(plan.most_outlier_ns);
     const auto lists = [&](int operand, std::size_t at,
                            const PackedLayout& layout) -> OutlierLists {
-      const std::int64_t first = outlier_list_offset(p.batch * layout.blocks * plan.segments);
+      const unsigned segments = operand == 0 ? plan.split.a : plan.split.b;
+      const std::int64_t first = outlier_list_offset(p.batch * layout.blocks * segments);
       return {reinterpret_cast<unsigned*>(base + at), reinterpret_cast<Outlier*>(base + at + first),
-              static_cast<unsigned>(layout.blocks), plan.segments,
+              static_cast<unsigned>(layout.blocks), segments,
               static_cast<unsigned long long>(plan.outlier_ns[operand])};
     };
     product.outliers_a = lists(0, plan.layout.outliers_a, product.a);
@@ -88,7 +89,7 @@ struct CallParams {
                      base + plan.layout.packed_a, ints(plan.layout.scales_a)},
                     {product.b, p.op_b != Op::none, batch_aligned_16(p, p.b, p.ldb, p.stride_b),
                      base + plan.layout.packed_b, ints(plan.layout.scales_b)}},
-        .items = {split_items(product.a, plan.segments), split_items(product.b, plan.segments)},
+        .items = {split_items(product.a, plan.split.a), split_items(product.b, plan.split.b)},
         .control = product.control,
         .outliers = {product.outliers_a, product.outliers_b},
         .outlier_totals = product.outlier_totals};
@@ -140,7 +141,7 @@ inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm
     return launch_planned(*fallback, problem, device, rest, stream);
   };
   if (!fp16) return launch_in_order(split(SplitPass::bf16), product, fp32);
-  if (!plan.samples_apart)
+  if (!plan.split.samples_apart)
     return launch_in_order(split(SplitPass::sampled_fp16), product, second_product, fp32);
   return launch_in_order(split(SplitPass::sample), split(SplitPass::fp16), product, second_product,
                          fp32);

@@ -15,6 +15,7 @@
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
+#include "sgemm/hopper/split_cut.hpp"
 #include "sgemm/hopper/split_items.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/memory_time.hpp"
@@ -157,34 +158,6 @@ inline std::int64_t part_floats(const TileRow& row, const Sgemm& p, const Device
          row.tile.bn;
 }
 
-// --- the split pass
-
-// Into how many segments the split pass cuts the stages of a row block. The work items of both
-// operands go to the blocks that the SMs hold, in rounds; the best number makes rounds times the
-// stages of an item the least. More segments fill the last round better and cost more starts.
-inline unsigned split_segments(const Sgemm& p, const Device& device) {
-  const std::int64_t row_blocks = PackedLayout(p.m, p.k).blocks + PackedLayout(p.n, p.k).blocks;
-  const std::int64_t stages = PackedLayout(p.m, p.k).stages;
-  std::int64_t best = 1;
-  double least = std::numeric_limits<double>::max();
-  for (std::int64_t segments = 1; segments <= max_segments; ++segments) {
-    if (segments > 1 && stages < segments * stages_at_once) break;
-    const std::int64_t items = p.batch * row_blocks * segments;
-    const std::int64_t rounds = ceil_div(items, split_blocks_at_once(device));
-    const std::int64_t longest = ceil_div(stages, segments * stages_at_once) * stages_at_once;
-    const double time = static_cast<double>(rounds) * (rounds == 1 ? slower_operand : 1) *
-                        (static_cast<double>(longest) + segment_start_stages);
-    if (time < least) best = segments, least = time;
-  }
-  return static_cast<unsigned>(best);
-}
-
-// Whether fp16x3's scales take a launch of their own.
-inline bool samples_apart(const TileRow& row, const Sgemm& p, const Device& device) {
-  return row.fp16 && !p.diagonal_apart &&
-         bytes_of_a_and_b(p) + packed_bytes(row, p) <= sample_l2_share * l2_bytes_of(device);
-}
-
 // --- the workspace
 
 // Where the lists of outliers begin, behind their counts.
@@ -209,14 +182,14 @@ struct WorkspaceLayout {
       constexpr std::int64_t word = sizeof(int);
       scales_a = take(p.batch * p.m * word);
       scales_b = take(p.batch * p.n * word);
-      const std::int64_t segments = split_segments(p, device);
-      const auto lists_of = [&](std::int64_t rows) {
+      const SplitCut cut = split_cut(fp16, p, device);
+      const auto lists_of = [&](std::int64_t rows, std::int64_t segments) {
         const std::int64_t lists = p.batch * PackedLayout(rows, p.k).blocks * segments;
         return outlier_list_offset(lists) +
                lists * static_cast<std::int64_t>(listed_outliers * sizeof(Outlier));
       };
-      outliers_a = take(lists_of(p.m));
-      outliers_b = take(lists_of(p.n));
+      outliers_a = take(lists_of(p.m, cut.a));
+      outliers_b = take(lists_of(p.n, cut.b));
     }
     packed_a = take(PackedLayout(p.m, p.k).bytes(p.batch, split::bf16_pieces));
     packed_b = take(PackedLayout(p.n, p.k).bytes(p.batch, split::bf16_pieces));
@@ -330,8 +303,7 @@ inline std::int64_t most_time_of_outliers(const TileRow& row, const Sgemm& p,
 struct CallPlan {
   WorkspaceLayout layout;
   Schedule schedule;
-  unsigned segments = 1;  // of the split pass
-  bool samples_apart = false;
+  SplitCut split;
   int outlier_ns[2] = {0, 0};  // time_of_outlier
   std::int64_t most_outlier_ns = 0;
   int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
@@ -341,8 +313,7 @@ struct CallPlan {
   CallPlan(const TileRow& row, const Sgemm& p, const Device& device)
       : layout(p, row.fp16, device),
         schedule(product_schedule(row, p, device)),
-        segments(split_segments(p, device)),
-        samples_apart(hopper::samples_apart(row, p, device)),
+        split(split_cut(row.fp16, p, device)),
         outlier_ns{time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1)},
         most_outlier_ns(row.fp16 ? most_time_of_outliers(row, p, device) : 0) {}
 };

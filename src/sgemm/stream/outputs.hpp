@@ -66,23 +66,23 @@ __device__ __forceinline__ int place_of_sums(int at) {
 
 template <StreamTileConfig config>
 __device__ __forceinline__ float4 sum_of_warps(const Shared<config>& shared, int at) {
-  float4 sum[Shape<config>::warps_k];
+  float4 sum[Shape<config>::sum_places];
 #pragma unroll
-  for (int w = 0; w < Shape<config>::warps_k; ++w)
+  for (int w = 0; w < Shape<config>::sum_places; ++w)
     sum[w] = shared.sums[w][place_of_sums<config>(at)];
   return sum_as_tree(sum);
 }
 
 // Warps that share a tile store their sums of a work's first piece, and add those of further ones:
-// each thread at places of its own. Neighbours are swapped because of the register banks, as in
-// TileSums.
+// each thread at places of its own, or, where sums are folded, at those of a thread that adds its
+// own after it. Neighbours are swapped because of the register banks, as in TileSums.
 template <StreamTileConfig config>
 __device__ __forceinline__ void gather_warps(
     Shared<config>& shared, bool is_first,
     const float (&acc)[Shape<config>::TM][Shape<config>::TN]) {
   using S = Shape<config>;
   const OwnOutputs<config> own;
-  float4* const mine = shared.sums[own.tid / (S::consumers / S::warps_k)];
+  float4* const mine = shared.sums[own.group % S::sum_places];
   const auto each = [&](const auto& take) {
 #pragma unroll
     for (int i = 0; i < S::TM; ++i)
@@ -93,14 +93,20 @@ __device__ __forceinline__ void gather_warps(
              make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]));
       }
   };
-  if (is_first) {
-    sync_consumers<config>();  // nobody reads the last tile's sums any more
-    each([](float4& at, const float4& sums) { at = sums; });
-  } else {
+  const auto put = [&] { each([](float4& at, const float4& sums) { at = sums; }); };
+  const auto add = [&] {
     each([](float4& at, const float4& sums) {
       const float4 before = at;
       at = make_float4(before.x + sums.x, before.y + sums.y, before.z + sums.z, before.w + sums.w);
     });
+  };
+  if (is_first) sync_consumers<config>();  // nobody reads the last tile's sums any more
+  const bool goes_first = !config.sums_folded || own.group >= S::sum_places;
+  if (goes_first && is_first) put();
+  if (goes_first && !is_first) add();
+  if constexpr (config.sums_folded) {
+    sync_consumers<config>();
+    if (!goes_first) add();
   }
 }
 

@@ -46,6 +46,15 @@ class Pieces {
     if constexpr (S::warps_k > 1) add_warps<config>(shared_, out);
   }
 
+  // The same where all of a work is one piece.
+  __device__ __forceinline__ void multiply_uncut(const StreamWork& work, bool reads, std::int64_t k,
+                                                 float (&out)[S::outputs]) {
+    float acc[S::TM][S::TN];
+    consumer_.multiply(reads ? work.end - work.begin : 0, scheduler_.last_k(work, k), acc);
+    gather(work, true, acc, out);
+    if constexpr (S::warps_k > 1) add_warps<config>(shared_, out);
+  }
+
  private:
   // Adds to a piece's sums those before it.
   __device__ __forceinline__ void gather(const StreamWork& work, bool is_first,

@@ -318,9 +318,10 @@ inline void cut_sums(const StreamTileConfig& config, const SumLengths& lengths, 
 }
 inline void cut_sums(const StreamTileConfig& config, const Sgemm& p, int sms, StreamPlan* plan) {
   const std::int64_t longest = longest_sum(p, sms);
-  cut_sums(config,
-           {longest, wanted_sum(p, longest), quick_cuts(config, plan->schedule, plan->time_us)},
-           &plan->schedule);
+  cut_sums(
+      config,
+      {longest, wanted_sum(p, longest, sms), quick_cuts(config, plan->schedule, plan->time_us)},
+      &plan->schedule);
 }
 
 }  // namespace detail
@@ -391,6 +392,11 @@ inline StreamSchedule without_shares(StreamSchedule schedule) {
   schedule.blocks = std::min(schedule.blocks, schedule.tiles);
   schedule.share = schedule.longer = 0;
   return schedule;
+}
+// Whether C is alpha * op(A) op(B) alone, by sums of one piece.
+inline bool is_plain(const Sgemm& p, const StreamSchedule& schedule) {
+  return p.is_full() && p.beta_at == nullptr && p.beta == 0 && !p.epilogue.any() &&
+         schedule.piece >= schedule.iterations;
 }
 // The schedule for less workspace than the plan asks for.
 inline StreamSchedule in_less_workspace(const StreamSchedule& schedule, const Sgemm& p) {

@@ -34,6 +34,9 @@ struct Shape {
   static constexpr int consumers = warps_m * warps_n * warps_k * 32;
   static constexpr int producers = 128;
   static constexpr int stages = config.stages;
+  // Warps along k whose sums have a place in shared memory.
+  static constexpr int sum_places = config.sums_folded ? warps_k / 2 : warps_k;
+  static_assert(!config.sums_folded || warps_k % 2 == 0);
   static constexpr int steps = BK / warps_k;  // along k, of a warp in a stage
   static_assert(lanes_n * lanes_m == 32 && TM % 4 == 0 && TN % 4 == 0 && steps % 2 == 0);
   // setmaxnreg waits for all four warps of a group.
@@ -66,7 +69,7 @@ struct Shared {
   using S = Shape<config>;
   Stage<config> stage[S::stages];
   // The sums of warps that share a tile along k.
-  float4 sums[S::warps_k > 1 ? S::warps_k : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
+  float4 sums[S::warps_k > 1 ? S::sum_places : 1][S::warps_k > 1 ? S::BM* S::BN / 4 : 1];
   Mbarrier received;  // what other blocks of a cluster send
   Mbarrier full[S::stages], free[S::stages];
   // Where each warp has its own tile: some rows of it, on their way to rows of C that are not

@@ -61,6 +61,9 @@ struct Row {
     if (workspace.bytes < plan.workspace_bytes) schedule = in_less_workspace(schedule, p);
     const std::size_t needed = stream_tile::shared_bytes<tile.config>(schedule.in_clusters());
     auto* kernel = stream_tile::stream_tile<row>;
+    if constexpr (tile.config.plain) {
+      if (is_plain(p, schedule)) kernel = stream_tile::stream_plain<row>;
+    }
     if constexpr (tile.config.shaped) {
       if (!p.is_full()) kernel = stream_tile::stream_shaped<row>;
     }

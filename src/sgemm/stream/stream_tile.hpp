@@ -49,13 +49,13 @@ __device__ __forceinline__ StoredPart part_of(const StreamTileIndex& tile) {
   return {tile.entry, tile.row * std::int64_t{S::BM}, tile.col * std::int64_t{S::BN}, S::BM, S::BN};
 }
 
-template <StreamTileConfig config, class Scheduler>
+template <StreamTileConfig config, class Scheduler, bool plain>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule) {
   if (!reads_operands(p)) return;
   const Scheduler scheduler(schedule, p);
   Producer<config> producer(shared);
-  const bool reads_c = reads_source(p);
+  const bool reads_c = !plain && reads_source(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     const StreamTileIndex tile = scheduler.tile(work);
     if (reads_c)
@@ -67,7 +67,7 @@ __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
   let_next_kernel_start();
 }
 
-template <StreamTileConfig config, class Scheduler>
+template <StreamTileConfig config, class Scheduler, bool plain>
 __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                         const Operands& operands, const StreamSchedule& schedule,
                                         const Workspace& workspace) {
@@ -76,7 +76,10 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
   const bool reads = reads_operands(p);
   for (StreamWork work = scheduler.first(); work.valid(); work = scheduler.next(work)) {
     float out[Shape<config>::outputs];
-    pieces.multiply(work, reads, p.k, out);
+    if constexpr (plain)
+      pieces.multiply_uncut(work, reads, p.k, out);
+    else
+      pieces.multiply(work, reads, p.k, out);
     if constexpr (config.clusters) {
       if (scheduler.in_clusters()) {
         const StreamTileIndex tile = scheduler.tile(work);
@@ -95,7 +98,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
       }
     }
     store_tile<config>(shared, stored_first(entry_of(p, tile.entry)), tile, operands.c16, out);
-    if (p.epilogue.any()) {
+    if (!plain && p.epilogue.any()) {
       sync_consumers<config>();
       finish_stored<4>(p, part_of<config>(tile), OwnOutputs<config>().tid,
                        Shape<config>::consumers);
@@ -103,8 +106,8 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
   }
 }
 
-// What a kernel does, by the way through its tiles.
-template <StreamTileConfig config, class Scheduler>
+// What a kernel does, by the way through its tiles. `plain`: of a product that is_plain.
+template <StreamTileConfig config, class Scheduler, bool plain = false>
 __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const Sgemm& p,
                                                [[maybe_unused]] const Operands& operands,
                                                [[maybe_unused]] const StreamSchedule& schedule,
@@ -122,11 +125,11 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const Sgemm& p,
       if (in_clusters) wait_for_cluster();
     } else if (threadIdx.x < Shape<config>::producers) {
       if constexpr (config.moves_registers()) setmaxnreg_dealloc<config.producer_registers>();
-      produce<config, Scheduler>(shared, p, operands, schedule);
+      produce<config, Scheduler, plain>(shared, p, operands, schedule);
       if (in_clusters) wait_for_cluster();
     } else {
       if constexpr (config.moves_registers()) setmaxnreg_alloc<config.consumer_registers>();
-      consume<config, Scheduler>(shared, p, operands, schedule, workspace);
+      consume<config, Scheduler, plain>(shared, p, operands, schedule, workspace);
     }
     end_concurrent(p);
   }
@@ -141,6 +144,17 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
                 __grid_constant__ const Workspace workspace) {
   constexpr StreamTileConfig config = stream_tiles[row].config;
   multiply_tiles<config, Scheduler<config>>(p, operands, schedule, workspace);
+}
+
+// The same for plain products, where the row has such an instance.
+template <int row>
+__global__ void __launch_bounds__(stream_tiles[row].config.threads(),
+                                  stream_tiles[row].config.blocks_per_sm)
+    stream_plain(__grid_constant__ const Sgemm p, __grid_constant__ const Operands operands,
+                 __grid_constant__ const StreamSchedule schedule,
+                 __grid_constant__ const Workspace workspace) {
+  constexpr StreamTileConfig config = stream_tiles[row].config;
+  multiply_tiles<config, Scheduler<config>, true>(p, operands, schedule, workspace);
 }
 
 // The same for problems that are not full.

@@ -37,6 +37,8 @@ struct SumLengthTuning {
   int pieces_of_many;
   // Of more than few_tiles, sums are no shorter than this; and of fewer outputs no longer.
   std::int64_t few_tiles, shortest, longest, many_outputs;
+  // A wave of blocks is full with such a part of it.
+  double one_wave;
   // Sums that much longer are not worth a cut.
   double tolerance;
 };
@@ -57,6 +59,7 @@ inline constexpr SumLengthTuning sum_length_tuning = {
     .shortest = 600,
     .longest = 2048,
     .many_outputs = std::int64_t{1} << 22,
+    .one_wave = 0.965,
     .tolerance = 1.1};
 
 // Shorter sums than those, as short as the shortest that the vendor was seen to have for so many
@@ -96,15 +99,29 @@ inline constexpr ShortSumTuning short_sum_tuning = {.sums = {{3, 0, 2.0, 250},
 
 namespace detail {
 
-// Tiles of a C of m x n; of those that no int holds, as many as one does.
-inline std::int64_t vendor_tiles(std::int64_t m, std::int64_t n) {
+// Tiles of a C of m x n, the vendor's lying one way or the other; of those that no int holds, as
+// many as one does.
+struct VendorTiles {
+  std::int64_t tall, wide;
+  std::int64_t fewest() const { return std::min(tall, wide); }
+};
+inline VendorTiles vendor_tiles(std::int64_t m, std::int64_t n) {
   constexpr SumLengthTuning t = sum_length_tuning;
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const auto tiles = [&](int tile_m, int tile_n) {
     const std::int64_t rows = ceil_div(m, tile_m), columns = ceil_div(n, tile_n);
     return rows > most / columns ? most : rows * columns;
   };
-  return std::min(tiles(t.tile_long, t.tile_short), tiles(t.tile_short, t.tile_long));
+  return {tiles(t.tile_long, t.tile_short), tiles(t.tile_short, t.tile_long)};
+}
+
+// Whether C's tiles fill one wave of blocks, whichever way they lie, and operands are aligned: of
+// such products the vendor cut none, however long k is (results/h200/explored-squares.txt).
+inline bool is_one_wave(const Sgemm& p, int sms) {
+  const VendorTiles tiles = vendor_tiles(p.m, p.n);
+  return tiles.tall == tiles.wide && tiles.tall <= sms &&
+         static_cast<double>(tiles.tall) >= sum_length_tuning.one_wave * sms &&
+         !rows_by_4(p, p.lda, p.stride_a) && !rows_by_4(p, p.ldb, p.stride_b);
 }
 
 inline int pieces_that_fill(std::int64_t tiles, int sms) {
@@ -135,21 +152,23 @@ inline std::int64_t longest_sum(const Sgemm& p, int sms) {
   constexpr SumLengthTuning t = sum_length_tuning;
   const std::int64_t k = p.loop_k();
   if (k < t.long_k || p.batch > 1) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t tiles = detail::vendor_tiles(p.m, p.n);
+  const std::int64_t tiles = detail::vendor_tiles(p.m, p.n).fewest();
   if (tiles <= t.fewest_tiles)
     return static_cast<std::int64_t>(t.per_root_k * std::sqrt(static_cast<double>(k)));
-  const std::int64_t sum = ceil_div(k, detail::pieces_of_sum(tiles, k, sms));
+  const std::int64_t sum =
+      detail::is_one_wave(p, sms) ? k : ceil_div(k, detail::pieces_of_sum(tiles, k, sms));
   if (tiles <= t.few_tiles) return sum;
   const bool is_small = p.m <= t.many_outputs / p.n;
   return std::max(t.shortest, is_small ? std::min(sum, t.longest) : sum);
 }
 
 // How short sums are to be where that takes little time: at most `longest`, which is longest_sum's.
-inline std::int64_t wanted_sum(const Sgemm& p, std::int64_t longest) {
+inline std::int64_t wanted_sum(const Sgemm& p, std::int64_t longest, int sms) {
   constexpr ShortSumTuning t = short_sum_tuning;
   const std::int64_t k = p.loop_k();
   if (longest > k) return longest;  // not cut at all
-  const std::int64_t tiles = detail::vendor_tiles(p.m, p.n);
+  if (detail::is_one_wave(p, sms)) return longest;
+  const std::int64_t tiles = detail::vendor_tiles(p.m, p.n).fewest();
   const auto all = static_cast<double>(k);
   for (const ShortSums& row : t.sums)
     if (tiles <= row.tiles)

@@ -23,6 +23,12 @@ struct StreamTileConfig {
   // Whether there is an instance for problems that are not full (shaped_scheduler.hpp): without
   // clusters, whose fixup stores rectangles.
   bool shaped = false;
+  // Whether there is an instance for plain products (is_plain in plan.hpp), of less code: up to a
+  // twenty-fifth less time (results/h200/explored-squares.txt).
+  bool plain = false;
+  // Where warps share a tile along k: half of them add their sums to those of the others, which
+  // alone have places in shared memory.
+  bool sums_folded = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -262,6 +268,32 @@ inline constexpr StreamTile stream_tiles[] = {
                .exposed = 0.149,
                .part_us = 4.099,
                .each_part_us = 0.000}},
+    {.name = "stream_64x128w4",
+     .idea = "8 x 16 outputs per thread, four warps share a tile along k",
+     .config = {.bm = 64,
+                .bn = 128,
+                .bk = 64,
+                .wm = 64,
+                .wn = 64,
+                .warps_k = 4,
+                .tm = 8,
+                .tn = 16,
+                .stages = 3,
+                .blocks_per_sm = 1,
+                .producer_registers = 40,
+                .consumer_registers = 232,
+                .plain = true,
+                .sums_folded = true},
+     .times = {.start_us = 5.820,
+               .tile_us = 3.800,
+               .iteration_us = 2.500,
+               .crowded_iteration_us = 2.500,
+               .along_k_us = 0.300,
+               .by_4_us = 0.360,
+               .store_by_4_us = 0.800,
+               .exposed = 0.149,
+               .part_us = 8.000,
+               .each_part_us = 0.000}},
     {.name = "stream_128x48",
      .idea = "8 x 12 outputs per thread, two warps along k: up to 48 columns, or 96",
      .config = {.bm = 128,
@@ -299,7 +331,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .stages = 2,
                 .blocks_per_sm = 2,
                 .producer_registers = 64,
-                .consumer_registers = 184},
+                .consumer_registers = 184,
+                .plain = true},
      .times = {.start_us = 4.444,
                .tile_us = 2.180,
                .iteration_us = 1.126,
@@ -452,7 +485,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tn = 8,
                 .stages = 4,
                 .blocks_per_sm = 1,
-                .clusters = true},
+                .clusters = true,
+                .plain = true},
      .times = {.start_us = 3.509,
                .tile_us = 1.251,
                .iteration_us = 0.881,
@@ -531,7 +565,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 64,
                 .consumer_registers = 184,
-                .clusters = true},
+                .clusters = true,
+                .plain = true},
      .times = {.start_us = 3.254,
                .tile_us = 1.253,
                .iteration_us = 0.546,
@@ -684,7 +719,8 @@ inline constexpr StreamTile stream_tiles[] = {
                 .tn = 4,
                 .stages = 4,
                 .blocks_per_sm = 1,
-                .clusters = true},
+                .clusters = true,
+                .plain = true},
      .times = {.start_us = 2.409,
                .tile_us = 0.684,
                .iteration_us = 0.468,
