@@ -93,11 +93,18 @@ TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   EXPECT_FALSE(are_low_columns(narrow, 132));
   narrow.type = DataType::int8;
   EXPECT_TRUE(are_low_columns(narrow, 132));
-  for (const std::int64_t rows : {column_chunk_rows + 1, most_low_chunks * column_chunk_rows}) {
+  for (const std::int64_t rows : {column_chunk_rows + 1, std::int64_t{160}}) {
     EXPECT_TRUE(are_low_columns(matrix_of(rows, many, 0), 132)) << rows;
     EXPECT_FALSE(are_low_columns(matrix_of(rows, 1000, 0), 132)) << rows;
-    EXPECT_FALSE(are_low_columns(matrix_of(rows + 4 * column_chunk_rows, many, 0), 132)) << rows;
   }
+  EXPECT_FALSE(are_low_columns(matrix_of(161, many, 0), 132));
+  Reduce wide = matrix_of(most_low_chunks * column_chunk_rows, many, 0);
+  wide.type = DataType::float16;
+  EXPECT_FALSE(are_low_columns(wide, 132));
+  wide.op = ReduceOp::argmax;
+  EXPECT_TRUE(are_low_columns(wide, 132));
+  ++wide.rows;
+  EXPECT_FALSE(are_low_columns(wide, 132));
 }
 
 // The bytes of all results, by a device that is said to have so many SMs.
@@ -128,7 +135,7 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
                                           {33, 700, 0},
                                           {65, 1301, 1},
                                           {150, 700, 3},
-                                          {256, 1030, 0},
+                                          {160, 1030, 0},
                                           {1349, 2001, 1}}) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax}) {
         check::ReduceCase c;
