@@ -25,12 +25,28 @@ struct ColumnTuning {
   // Columns that are threads' (results/h200/explored-reduce-low.txt): of so many rows always; of up
   // to so many, where memory is the limit, from so many columns an SM on.
   std::int64_t always_low_rows = 32, most_low_rows = 63, low_columns_an_sm = 512;
+  // Of so many rows and columns (results/h200/explored-reduce-copies.txt); of narrow types whose
+  // sums take more registers, of all rows that a thread can have.
+  std::int64_t most_low_chunk_rows = 160;
   double least_use_of_rows = 0.7;  // of what is read where padding is read, too
 };
 constexpr ColumnTuning tuning;
 
 int power_of_two_below(std::int64_t x) {
   return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
+}
+
+// Whether what a lane keeps is more than its element: of 16 bits, all but sums and one extreme.
+bool has_wide_lanes(const Reduce& problem) {
+  if (size_of(problem.type) != 2) return false;
+  switch (problem.op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+    case ReduceOp::l1_norm:
+    case ReduceOp::min:
+    case ReduceOp::max: return false;
+    default: return true;
+  }
 }
 
 // Strips, packs and chunks side by side.
@@ -147,10 +163,15 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
 
 bool are_low_columns(const Reduce& problem, int sm_count) {
   const bool is_computed = size_of(problem.type) < 4 || problem.op == ReduceOp::variance;
+  const bool are_many = problem.cols >= tuning.low_columns_an_sm * sm_count;
+  if (problem.rows > column_chunk_rows) {
+    const std::int64_t most =
+        has_wide_lanes(problem) ? most_low_chunks * column_chunk_rows : tuning.most_low_chunk_rows;
+    return are_many && problem.rows <= most;
+  }
   const std::int64_t most = is_computed ? column_chunk_rows : tuning.most_low_rows;
   if (problem.rows < 1 || problem.rows > most) return false;
-  return problem.rows <= tuning.always_low_rows ||
-         problem.cols >= tuning.low_columns_an_sm * sm_count;
+  return problem.rows <= tuning.always_low_rows || are_many;
 }
 
 }  // namespace kw

@@ -11,7 +11,8 @@
 namespace kw {
 
 constexpr int column_threads = 256;
-constexpr int merged_each = 8;  // totals of blocks that one thread merges
+constexpr int merged_each = 8;      // totals of blocks that one thread merges
+constexpr int most_low_chunks = 4;  // of a column that is a thread's
 
 struct ColumnPlan {
   std::int64_t rows, cols, ld;

@@ -1,11 +1,12 @@
-// Columns of one chunk, where they are many or very low: a thread has whole columns, one launch.
+// Columns of few chunks, where they are many or very low: a thread has whole columns, one launch.
 //
 // Idea        A thread's columns lie a block's threads apart. So neighbouring threads read what is
 //             neighbouring in memory, wherever rows begin, and results leave in the order of
 //             columns; threads share nothing and wait for nobody. Where rows are few a thread has
 //             several columns: eight loads are under way either way.
 // Order       That of order.hpp for columns. A thread has all lanes of a column; those that can
-//             have no element are left out.
+//             have no element are left out. Chunks follow each other; the totals that wait for
+//             their neighbours stay in registers.
 #pragma once
 
 #include "device/overlap.hpp"
@@ -19,7 +20,7 @@ constexpr int low_columns_each(int lanes) { return 8 / lanes; }
 
 struct LowMatrix {
   std::int64_t cols, ld;
-  int rows;  // at most column_chunk_rows
+  int rows;  // at most column_chunk_rows; of reduce_low_chunks_kernel most_low_chunks times as many
   int each;  // columns that a thread has, at most low_columns_each: fewer where columns are few
 };
 
@@ -105,6 +106,66 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
     write_result<T, kind>(sink, column + c * low_threads,
                           A::total(tree_of_array<A>(partials), chunk), matrix.rows);
   }
+}
+
+// A chunk's total in the thread that has its column.
+template <ReduceKind kind, class T, class Own>
+__device__ __forceinline__ typename Accumulator<kind, T>::Total low_total(const Own& own,
+                                                                          const Chunk<T>& chunk) {
+  using A = Accumulator<kind, T>;
+  typename A::Partial partials[column_lanes];
+#pragma unroll
+  for (int i = 0; i < column_lanes; ++i) {
+    partials[i] = A::close(own.lane[0][i]);
+    place_in_chunk<A>(partials[i], i);
+  }
+  return A::total(tree_of_array<A>(partials), chunk);
+}
+
+template <ReduceKind kind, class T>
+constexpr int low_chunk_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) <= 16
+                                            ? low_blocks_per_sm<kind, T>
+                                            : 2;
+
+// The same for columns of up to most_low_chunks chunks, a thread each.
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(low_threads, (low_chunk_blocks_per_sm<kind, T>))
+    reduce_low_chunks_kernel(const T* data, LowMatrix matrix, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  using Total = typename A::Total;
+  constexpr int chunk_rows = static_cast<int>(column_chunk_rows);
+  const std::int64_t column =
+      std::int64_t{blockIdx.x} * low_threads + static_cast<int>(threadIdx.x);
+  if (column >= matrix.cols) return;
+  wait_for_previous_kernel();
+  static_assert(most_low_chunks == 4);
+  Total one = A::empty_total(), two = A::empty_total(), total = A::empty_total();  // that wait
+  const T* from = data + column;
+#pragma unroll 1
+  for (int number = 0, begin = 0; begin < matrix.rows; ++number, begin += chunk_rows) {
+    LowColumns<A, T, column_lanes, 1> own;
+    int rows = min(chunk_rows, matrix.rows - begin), step = 0;
+#pragma unroll 2
+    for (; rows >= column_lanes; ++step, rows -= column_lanes, from += column_lanes * matrix.ld) {
+      own.template take<true>(from, matrix.ld, rows, 1, step);
+    }
+    if (rows > 0) own.template take<false>(from, matrix.ld, rows, 1, step);
+    const int count = min(chunk_rows, matrix.rows - begin);
+    total = low_total<kind, T>(own, {begin, count, own.first[0]});
+    const bool is_last = begin + chunk_rows >= matrix.rows;
+    if ((number & 1) == 0 && !is_last) {
+      one = total;
+      continue;
+    }
+    if ((number & 1) != 0) A::merge(one, total), total = one;
+    if (number < 2) {
+      two = total;
+    } else {
+      A::merge(two, total), total = two;
+    }
+  }
+  let_next_kernel_start();
+  write_result<T, kind>(sink, column, total, matrix.rows);
 }
 
 }  // namespace KW_TARGET

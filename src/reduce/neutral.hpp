@@ -38,22 +38,32 @@ __device__ __forceinline__ std::uint32_t fill_words(T element, std::uint32_t* hi
 }
 
 // Replaces all but the first `left` elements of a pack, which may be none or all, by those of
-// another.
-template <class T>
-__device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left,
-                                            const std::uint32_t (&fill)[4]) {
+// another, whose words are fill(0) to fill(3).
+template <class T, class Fill>
+__device__ __forceinline__ void fill_words_beyond(Pack<T>& pack, int left, const Fill& fill) {
   constexpr int of_word = 4 / static_cast<int>(sizeof(T) < 4 ? sizeof(T) : 4);
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if constexpr (sizeof(T) >= 4) {
       const int element = i * 4 / static_cast<int>(sizeof(T));
-      pack.words[i] = element < left ? pack.words[i] : fill[i];
+      pack.words[i] = element < left ? pack.words[i] : fill(i);
     } else {
       const int bits = min(max(left - i * of_word, 0), of_word) * (32 / of_word);
       const std::uint32_t kept = bits == 32 ? ~0u : (1u << bits) - 1;
-      pack.words[i] = (pack.words[i] & kept) | (fill[i] & ~kept);
+      pack.words[i] = (pack.words[i] & kept) | (fill(i) & ~kept);
     }
   }
+}
+template <class T>
+__device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left,
+                                            const std::uint32_t (&fill)[4]) {
+  fill_words_beyond(pack, left, [&](int i) { return fill[i]; });
+}
+// By words that repeat after two: of an array of them a compiler may make memory.
+template <class T>
+__device__ __forceinline__ void fill_beyond(Pack<T>& pack, int left, std::uint32_t low,
+                                            std::uint32_t high) {
+  fill_words_beyond(pack, left, [&](int i) { return i % 2 == 0 ? low : high; });
 }
 
 // Whether an accumulator compares places as well as values.
@@ -86,17 +96,21 @@ __device__ __forceinline__ void fill_before(Pack<T>& pack, int skip) {
   pack = filled;
 }
 
-// What a lane of one element closes to, but for the sign of a zero, which goes as soon as it is
-// merged into nothing.
+// A lane of one element, but for the sign of a zero, which goes as soon as it is merged into
+// nothing; and what that closes to.
 template <class A, class T>
-__device__ __forceinline__ typename A::Partial lane_of_one(Value<T> value, Value<T> first) {
+__device__ __forceinline__ typename A::Lane lane_with(Value<T> value, Value<T> first) {
   if constexpr (requires { A::only(value, first); }) {
-    return A::close(A::only(value, first));
+    return A::only(value, first);
   } else {
     typename A::Lane lane = A::empty_lane();
     A::add(lane, value, 0, first);
-    return A::close(lane);
+    return lane;
   }
+}
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial lane_of_one(Value<T> value, Value<T> first) {
+  return A::close(lane_with<A, T>(value, first));
 }
 
 }  // namespace KW_TARGET

@@ -5,7 +5,8 @@
 //             own for each 16 bytes, nothing is moved down from a boundary, and lengths may differ.
 //             A segment goes to a lane, or to neighbouring ones where a batch has fewer segments
 //             than a warp has lanes: each adds up a run of 2^k elements, which is a subtree of the
-//             order (order.hpp), eight elements at a time.
+//             order (order.hpp), eight elements at a time; or, where order cannot show, every so
+//             manyth pack of 16 bytes (any_order.hpp).
 // Banks       Where segments have the same length, or several lanes one segment, lanes would read
 //             from the same banks. There a lane takes eight elements in an order of its own:
 //             element j ^ turn in place of element j. At each level of the tree this exchanges
@@ -16,6 +17,7 @@
 //             no stage goes on the lists (work_lists.hpp).
 #pragma once
 
+#include "reduce/any_order.hpp"
 #include "reduce/neutral.hpp"
 #include "reduce/tile_units.hpp"
 
@@ -72,7 +74,7 @@ struct TileWalk {
  private:
   // Blocks that are added up without counting, and levels of the tree over such groups, of which a
   // run has 2^levels - 1 at most.
-  static constexpr int group_blocks = sizeof(Partial) > 8 || turns ? 2 : 4;
+  static constexpr int group_blocks = sizeof(Partial) > 16 || turns ? 2 : 4;
   static constexpr int levels = tile_run_doublings<T>;
   static_assert((1 << tile_run_doublings<T>) / group_blocks < 1 << levels);
 
@@ -160,45 +162,6 @@ struct TileWalk {
   }
 };
 
-// What changes nothing beside elements of a segment of int8, four times: what a place is never
-// found of, the first element once more, or nothing.
-template <class A>
-__device__ __forceinline__ std::uint32_t neutral_bytes([[maybe_unused]] std::int32_t first) {
-  std::int32_t byte = 0;
-  if constexpr (compares_places<A>) {
-    byte = A::last();
-  } else if constexpr (needs_first_element<A>) {
-    byte = first;
-  }
-  return (static_cast<std::uint32_t>(byte) & 0xFFu) * byte_ones;
-}
-
-// One lane's walk over a segment of int8 in a stage, whose elements lie at positions `at` to
-// at + count of `elements`: every group-th of the packs that have any of them, from `member` on.
-template <class A, class T>
-__device__ __forceinline__ typename A::Partial walk_packs(const unsigned char* elements, int at,
-                                                          int count, int member, int group,
-                                                          Value<T> first) {
-  constexpr int width = order_width<T>;
-  const int end = count > 0 ? at + count : at;
-  const std::uint32_t word = neutral_bytes<A>(first);
-  const std::uint32_t fill[4] = {word, word, word, word};
-  Lanes<A, T> lanes;
-  lanes.clear();
-#pragma unroll 1
-  for (int begin = at / width * width + member * width; begin < end; begin += group * width) {
-    Pack<T> pack = read_pack<T>(elements + begin);
-    if (begin < at) {
-      Pack<T> filled = {{word, word, word, word}};
-      fill_beyond(filled, at - begin, pack.words);
-      pack = filled;
-    }
-    if (begin + width > end) fill_beyond(pack, end - begin, fill);
-    lanes.add_pack(pack, begin - at, first);
-  }
-  return tree_of_lanes(lanes);
-}
-
 // One lane's part of a segment that 2^shift of them share: a run of blocks, which is a subtree of
 // the order.
 template <ReduceKind kind, class T>
@@ -228,6 +191,13 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
   return TileWalk<kind, T, false>{from, at, left, 0, first}.run(blocks);
 }
 
+// Whether lanes walk over whole packs (any_order.hpp): of one byte always, of others where several
+// share a segment.
+template <class A, class T>
+__device__ __forceinline__ bool walks_packs([[maybe_unused]] int shift) {
+  return A::any_order && (sizeof(T) == 1 || shift > 0);
+}
+
 // Reduces a batch in its stage: all segments that 2^group_shift lanes may have, side by side; then
 // the longer ones by all lanes of the warp, one after the other.
 template <ReduceKind kind, class T>
@@ -237,7 +207,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
   const TilePlan& plan = stages.plan;
   const TileSegment* segments = stages.batch(stage).segments;
   int shift = head.group_shift, first_segment = 0, fewest = 0;
-  int most = min(tile_most_of_lane<T> << shift, plan.most_staged);
+  int most = most_of_lanes(plan, shift);
   const int of_group = most;
 #pragma unroll 1
   while (first_segment < head.count) {
@@ -247,13 +217,20 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
     const bool mine = own.count >= fewest && own.count <= most;
     const int count = mine ? own.count : 0;
     const T* begin = reinterpret_cast<const T*>(stages.elements(stage)) + own.at;
-    Value<T> first = {};
-    if (count > 0) first = to_value(*begin);
+    T element = {};
+    if (count > 0) element = *begin;
+    const Value<T> first = to_value(element);
 
     typename A::Partial partial;
-    if constexpr (sizeof(T) == 1) {
-      partial = walk_packs<A, T>(stages.elements(stage), own.at, count, member, group, first);
-    } else {
+    if (walks_packs<A, T>(shift)) {
+      if constexpr (A::any_order) {
+        constexpr int width = order_width<T>;
+        const int skip = own.at & (width - 1);
+        const unsigned char* boundary =
+            stages.elements(stage) + (own.at - skip) * static_cast<int>(sizeof(T));
+        partial = walk_packs<A>(StagedRun<T>{boundary, skip, count}, member, group, element);
+      }
+    } else if constexpr (sizeof(T) > 1) {
       partial = walk_blocks<kind>(begin, count, member, shift, first);
     }
 #pragma unroll 1
@@ -266,6 +243,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
       const Chunk<T> chunk = {0, count, first};
       write_result<T, kind>(sink, head.first_sequence + at_segment, A::total(whole, chunk), count);
     }
+    if (!head.has_longer) break;
     // The next of the longer ones.
     first_segment = fewest > 0 ? first_segment + 1 : 0;
     fewest = of_group + 1, most = plan.most_staged, shift = warp_shift;
@@ -273,12 +251,14 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
   }
 }
 
-// Blocks of four warps: six of 80 registers per SM; four of instances that would spill.
+// Blocks of four warps: six of 80 registers per SM; four or five of instances that would spill.
 template <ReduceKind kind, class T>
-constexpr int tile_blocks_per_sm =
-    kind == ReduceKind::moments || kind == ReduceKind::norm_square ? 4
-    : std::is_same_v<T, double>                                    ? 5
-                                                                   : 6;
+constexpr int tile_blocks_per_sm = kind == ReduceKind::moments || kind == ReduceKind::norm_square
+                                       ? 4
+                                   : std::is_same_v<T, double> ||
+                                           (sizeof(T) == 2 && !Accumulator<kind, T>::any_order)
+                                       ? 5
+                                       : 6;
 
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(tile_warps* warp_lanes, (tile_blocks_per_sm<kind, T>))
@@ -296,14 +276,16 @@ __global__ void __launch_bounds__(tile_warps* warp_lanes, (tile_blocks_per_sm<ki
     prefetch_run(Packs<T>(data + begin, last.begin + last.count - begin,
                           extent_of(data, sequences.elements)));
   }
+  __shared__ Mbarrier full[tile_warps][most_tile_stages];
+  WarpCopies copies(full[warp], plan.stages, lane);
+  __syncthreads();
   wait_for_previous_kernel();
-  TileUnits<T> units(data, sequences, plan, first, step, lane);
+  TileUnits<T> units(data, sequences, plan, copies, first, step, lane);
 #pragma unroll 1
   for (int stage = 0; stage < plan.stages; ++stage) units.ask(stages, stage, lists);
 #pragma unroll 1
   for (int stage = 0;; stage = stage + 1 == plan.stages ? 0 : stage + 1) {
-    wait_for_copies(plan.stages - 1);
-    __syncwarp(whole_warp());
+    copies.wait(stage);
     const TileHead head = stages.batch(stage).head;
     if (head.count == 0) break;
     reduce_by_lanes<kind, T>(head, stages, stage, sink, lane);

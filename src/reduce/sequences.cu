@@ -86,17 +86,22 @@ std::int64_t most_counted_chunks(const Reduce& p) {
   return p.segments * std::min(max_chunks, p.cols / smallest_chunk<T> + 1);
 }
 
+template <class A>
+constexpr int staged_from = staged_from_bytes(A::any_order, sizeof(typename A::Partial));
+
 template <ReduceKind kind, class T>
 TilePlan tile_plan(const Reduce& p, const Device& device) {
   return plan_tiles(p,
                     {sizeof(T), static_cast<int>(order_lanes<T>), tile_most_of_lane<T>,
-                     tile_blocks_per_sm<kind, T>},
+                     tile_blocks_per_sm<kind, T>, staged_from<Accumulator<kind, T>>},
                     device);
 }
 
 template <ReduceKind kind, class T>
 StagedElement staged_element() {
-  return {sizeof(T), WarpStages<Accumulator<kind, T>>::places_bytes};
+  using A = Accumulator<kind, T>;
+  return {sizeof(T), WarpStages<A>::beside_bytes, most_staged_threads(A::any_order) / warp_lanes,
+          staged_from<A>};
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces.

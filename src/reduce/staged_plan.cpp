@@ -16,12 +16,11 @@ struct StagedTuning {
   int least_row_bytes = 2560;
   int most_row_bytes = 12 << 10;
   int ring_bytes = 8448;  // of a warp, unless one stage takes more
-  int most_warps = staged_threads / 32;
   std::size_t least_shared_bytes = 96 << 10;
 };
 constexpr StagedTuning staged;
 
-constexpr std::int64_t ends = 32;
+constexpr std::int64_t ends = 144;  // before a sequence and after it
 
 // Whole lines, with room for what lies beyond both ends of a sequence in its packs.
 int stage_for(std::int64_t row_bytes, int head_bytes) {
@@ -36,7 +35,8 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t all_bytes = problem.elements() * element.bytes;
   const std::int64_t row_bytes =
       ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
-  const bool fits = row_bytes >= staged.least_row_bytes && row_bytes <= staged.most_row_bytes &&
+  const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
+  const bool fits = row_bytes >= least_bytes && row_bytes <= staged.most_row_bytes &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     all_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;
@@ -45,8 +45,8 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   plan.most = (plan.stage_bytes - head_bytes - ends) / element.bytes;
   plan.stages = std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
   const auto room = static_cast<std::int64_t>(device.shared_bytes_per_block_optin);
-  const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.places_bytes;
-  plan.warps = static_cast<int>(std::min<std::int64_t>(room / of_warp, staged.most_warps));
+  const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.beside_bytes;
+  plan.warps = static_cast<int>(std::min<std::int64_t>(room / of_warp, element.most_warps));
   return plan;
 }
 

@@ -9,9 +9,18 @@
 
 namespace kw {
 
-constexpr int staged_threads = 640;  // at most; a block is an SM's only one
-constexpr int most_staged = 3;       // stages of a warp
-constexpr int staged_head_bytes = 16;
+// Threads of a block, which is an SM's only one, at most: by the registers that each takes.
+constexpr int most_staged_threads(bool any_order) { return any_order ? 1024 : 640; }
+constexpr int most_staged = 3;  // stages of a warp
+constexpr int staged_head_bytes = 128;
+
+// From which mean length on, in bytes, a sequence does better with a warp of its own than in a tile
+// (tile_plan.hpp): where order cannot show, tiles take fewer instructions, and a tree over places
+// of 16 bytes and more takes long. Measured on an H200 (results/h200/explored-reduce-copies.txt).
+constexpr int staged_from_bytes(bool any_order, std::size_t partial_bytes) {
+  if (any_order) return 3584;
+  return partial_bytes > 8 ? 4096 : 2048;
+}
 
 struct StagedPlan {
   int stages = 0, stage_bytes = 0;
@@ -22,7 +31,9 @@ struct StagedPlan {
 // What a plan depends on besides the problem and the device.
 struct StagedElement {
   int bytes;         // of an element
-  int places_bytes;  // of a warp, for its trees
+  int beside_bytes;  // of a warp, beside its stages
+  int most_warps;
+  int from_bytes;  // staged_from_bytes
 };
 
 // Without warps where stages are of no use: of a small problem, of shorter and of longer sequences,

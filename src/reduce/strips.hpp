@@ -8,7 +8,9 @@
 //              lanes read from different banks. The warp makes the order's tree of them.
 #pragma once
 
+#include "reduce/any_order.hpp"
 #include "reduce/stage.hpp"
+#include "reduce/walk.hpp"
 
 namespace KW_TARGET {
 
@@ -36,45 +38,118 @@ __device__ __forceinline__ Partial tree_of_places(const Partial* places, int pre
   return tree_of_warp<A, warp_lanes>(whole);
 }
 
-// `count` elements from `from` on, of smallest_chunk_rounds rounds at most; `skip` of them would
-// lie between the boundary before and the first one. The first lane has the result.
+// One strip's sums in a lane: the lane's pack of each round, which it has whole.
+template <class A, class T, int rounds>
+__device__ __forceinline__ typename A::Partial sum_of_strip(const Pack<T> (&packs)[rounds], int at,
+                                                            Value<T> first) {
+  constexpr int width = order_width<T>, round = order_threads * width;
+  typename A::Partial partials[width];
+#pragma unroll
+  for (int j = 0; j < width; ++j) {
+    typename A::Lane lane = lane_with<A, T>(packs[0].value(j), first);
+#pragma unroll
+    for (int r = 1; r < rounds; ++r) A::add(lane, packs[r].value(j), at + r * round + j, first);
+    partials[j] = A::close(lane);
+  }
+  return tree_of_array<A>(partials);
+}
+
+// A warp's way over the strips of a sequence in a stage.
 template <class A, class T>
-__device__ __forceinline__ typename A::Partial reduce_by_strips(const unsigned char* from, int skip,
-                                                                int count, Value<T> first,
-                                                                typename A::Partial* places,
-                                                                int lane) {
-  constexpr int width = order_width<T>;
-  constexpr int strip = warp_lanes * width, round = order_threads * width;
-  constexpr int rounds = static_cast<int>(smallest_chunk_rounds);
-  const int strips = min((count + strip - 1) / strip, order_warps);
-  from += lane * 16;
-  typename A::Partial* place = places + lane + lane / threads_a_lane;
-  int left = count;       // elements from the strip's first one on
-  int at = lane * width;  // this lane's first one
-#pragma unroll 1
-  for (int s = 0; s < strips; ++s) {
+class StripWalk {
+ public:
+  static constexpr int width = order_width<T>;
+  static constexpr int strip = warp_lanes * width, round = order_threads * width;
+
+  // `skip` elements would lie between the boundary before `begin` and the first one.
+  __device__ __forceinline__ StripWalk(const unsigned char* begin, int skip, T first,
+                                       typename A::Partial* places, int lane)
+      : from_(begin + lane * 16),
+        skip_(skip),
+        at_(lane * width),
+        first_(first),
+        place_(places + lane + lane / threads_a_lane) {}
+
+  // Strips that all have whole packs in so many rounds, or none of them.
+  __device__ __forceinline__ void add_whole(int rounds, int strips) {
+    static_assert(smallest_chunk_rounds == 4);
+    if (rounds == 1) add_whole<1>(strips);
+    if (rounds == 2) add_whole<2>(strips);
+    if (rounds == 3) add_whole<3>(strips);
+    if (rounds == 4) add_whole<4>(strips);
+  }
+  // A strip of which the last round has a part. What is not there is replaced by what changes
+  // nothing (neutral.hpp).
+  __device__ __forceinline__ void add_part(int rounds, int count) {
+    std::uint32_t high = 0;
+    const std::uint32_t low = fill_words(neutral_element<A>(first_), &high);
     Lanes<A, T> lanes;
     lanes.clear();
-    // Rounds that have the whole strip, all loads before the first addition; then part of one.
-    Pack<T> loaded[rounds];
-#pragma unroll
+#pragma unroll 1
     for (int r = 0; r < rounds; ++r) {
-      if (left >= r * round + strip) loaded[r] = load_staged<T>(from + r * round_bytes, skip);
+      const int at = at_ + r * round, left = count - at;
+      Pack<T> pack = {};
+      if (left > 0) pack = load_staged<T>(from_ + r * round_bytes, skip_);
+      fill_beyond(pack, left, low, high);
+      lanes.add_pack(pack, at, to_value(first_));
     }
-#pragma unroll
-    for (int r = 0; r < rounds; ++r) {
-      if (left >= r * round + strip) lanes.add_pack(loaded[r], at + r * round, first);
-    }
-    const int rest = left - max(left - strip + round, 0) / round * round;  // past whole rounds
-    if (rest > 0 && at + (left - rest) < count) {
-      const int next = (left - rest) / round;
-      lanes.add_part(load_staged<T>(from + next * round_bytes, skip), at + (left - rest), count,
-                     first);
-    }
-    *place = tree_of_lanes(lanes);
-    place += warp_lanes + warp_lanes / threads_a_lane;
-    from += strip_bytes, left -= strip, at += strip;
+    put(tree_of_lanes(lanes));
   }
+
+ private:
+  template <int rounds>
+  __device__ __forceinline__ void add_whole(int strips) {
+    if (skip_ == 0) {
+      add_whole<rounds, true>(strips);
+    } else {
+      add_whole<rounds, false>(strips);
+    }
+  }
+  template <int rounds, bool is_aligned>
+  __device__ __forceinline__ void add_whole(int strips) {
+#pragma unroll 1
+    for (; strips > 0; --strips) {
+      Pack<T> packs[rounds];
+#pragma unroll
+      for (int r = 0; r < rounds; ++r) {
+        packs[r] = load_staged<T>(from_ + r * round_bytes, is_aligned ? 0 : skip_);
+      }
+      put(sum_of_strip<A, T, rounds>(packs, at_, to_value(first_)));
+    }
+  }
+  __device__ __forceinline__ void put(typename A::Partial sum) {
+    *place_ = sum;
+    place_ += warp_lanes + warp_lanes / threads_a_lane;
+    from_ += strip_bytes, at_ += strip;
+  }
+
+  const unsigned char* from_;
+  int skip_, at_;  // at_: this lane's first element of the strip
+  T first_;
+  typename A::Partial* place_;
+};
+
+// The elements of a sequence in a stage, of smallest_chunk_rounds rounds at most. The first lane
+// has the result.
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial reduce_by_strips(const StagedRun<T>& run, T first,
+                                                                typename A::Partial* places,
+                                                                int lane) {
+  using Strips = StripWalk<A, T>;
+  Strips walk(run.begin(), run.skip, first, places, lane);
+  int rounds = (run.count - 1) / Strips::round + 1;
+  const int rest = run.count - (rounds - 1) * Strips::round, part = rest % Strips::strip;
+  int strips = rest / Strips::strip, done = 0;
+#pragma unroll 1
+  while (true) {  // those of all rounds, then those of one less
+    walk.add_whole(rounds, strips);
+    done += strips;
+    if (done == order_warps) break;
+    if (done == strips && part > 0) walk.add_part(rounds, run.count), ++done;
+    if (--rounds == 0) break;
+    strips = order_warps - done;
+  }
+  strips = done;
   __syncwarp(whole_warp());
   const typename A::Partial whole = tree_of_places<A>(places, strips * warp_lanes, lane);
   __syncwarp(whole_warp());

@@ -11,7 +11,6 @@ namespace {
 struct TileTuning {
   double least_mean_bytes = 48;  // of segments; rows of up to 64 bytes are a lane's, side by side
   double least_row_bytes = 65;
-  double most_mean_bytes = 4096;
   double least_bytes_an_sm = 64 << 10;  // of the array
   double least_use_of_rows = 0.75;      // of what is read where padding is read, too
   double batch_bytes = 8192;            // in the mean, at most
@@ -19,7 +18,7 @@ struct TileTuning {
   double deviations = 1.3;              // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
-constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 32, most_tile_stages = 4;
+constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 144;
 
 int tile_lines(double bytes) { return static_cast<int>(std::ceil(bytes / tile_line)) * tile_line; }
 
@@ -43,13 +42,13 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   const bool is_used = !is_rows || static_cast<double>(p.cols) >=
                                        tile_tuning.least_use_of_rows * static_cast<double>(p.ld);
   const double least_bytes = is_rows ? tile_tuning.least_row_bytes : tile_tuning.least_mean_bytes;
-  if (!is_used || mean_bytes < least_bytes || mean_bytes > tile_tuning.most_mean_bytes ||
+  if (!is_used || mean_bytes < least_bytes || mean_bytes > element.most_mean_bytes ||
       bytes < tile_tuning.least_bytes_an_sm * device.sm_count)
     return plan;
   const std::size_t room =
       std::min(device.shared_bytes_per_sm / static_cast<unsigned>(element.blocks_an_sm),
                device.shared_bytes_per_block_optin + 1024) -
-      1024;
+      1024 - tile_barrier_bytes;
   const int ring = static_cast<int>(room / tile_warps) / tile_line * tile_line;
   int each = tile_lanes;
   while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
@@ -67,6 +66,7 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
   plan.stage_bytes = ring / plan.stages / tile_line * tile_line;
   plan.elements = (plan.stage_bytes - tile_batch_bytes - tile_ends) / static_cast<int>(size);
+  plan.most_of_lane = element.most_of_lane;
   plan.most_staged = std::min({plan.elements, element.lanes, tile_lanes * element.most_of_lane});
   return plan;
 }

@@ -4,6 +4,7 @@
 
 #include "reduce/stage.hpp"
 #include "reduce/tile_plan.hpp"
+#include "reduce/warp_copies.hpp"
 #include "reduce/work_lists.hpp"
 
 namespace KW_TARGET {
@@ -18,18 +19,25 @@ struct TileSegment {
 // What a stage has before its elements: its segments, of which those that are follow each other.
 struct alignas(16) TileHead {
   std::int64_t first_sequence;
-  int count, group_shift;  // each segment has 2^group_shift of the warp's lanes
+  int count;
+  std::int16_t group_shift;  // each segment has 2^group_shift of the warp's lanes
+  bool has_longer;           // than these take
 };
 struct TileBatch {
   TileHead head;
   TileSegment segments[warp_lanes];
 };
-static_assert(sizeof(TileBatch) == tile_batch_bytes);
+static_assert(sizeof(TileBatch) <= tile_batch_bytes);
 
 // The first lane that says so; warp_lanes: none does. All lanes call it.
 __device__ __forceinline__ int first_lane_of(bool own, int lane) {
   return warp_lanes -
          static_cast<int>(largest_of_warp(own ? static_cast<unsigned>(warp_lanes - lane) : 0u));
+}
+
+// The longest segment that 2^shift lanes take.
+__device__ __forceinline__ int most_of_lanes(const TilePlan& plan, int shift) {
+  return min(plan.most_of_lane << shift, plan.most_staged);
 }
 
 // A warp's stages in the block's shared memory.
@@ -57,11 +65,12 @@ template <class T>
 class TileUnits {
  public:
   __device__ __forceinline__ TileUnits(const T* data, const Sequences& sequences,
-                                       const TilePlan& plan, std::int64_t first, std::int64_t step,
-                                       int lane)
+                                       const TilePlan& plan, WarpCopies& copies, std::int64_t first,
+                                       std::int64_t step, int lane)
       : data_(data),
         sequences_(sequences),
         plan_(plan),
+        copies_(copies),
         unit_(first - step),
         step_(step),
         lane_(lane),
@@ -76,26 +85,22 @@ class TileUnits {
       unit_ += step_;
       if (unit_ >= sequences_.count) {
         if (lane_ == 0) batch.head.count = 0;
-        async_commit();
+        copies_.ask_for_none(stage);
         return;
       }
-      own_ = has_one(unit_) ? sequences_.within(next_) : Span{0, -1};
+      const bool is_there = has_one(unit_);
+      const Limits64 limits = next_;
       next_ = limits_of(unit_ + step_);
-      const std::int64_t begin = from_lane(own_.begin, 0);
+      if (ask_for_unit(limits, is_there, batch, stages.elements(stage), stage)) return;
+      own_ = is_there ? sequences_.within(limits) : Span{0, -1};
       const bool is_long = own_.count > plan_.most_staged;
-      if (__all_sync(whole_warp(),
-                     own_.count < 0 || (!is_long && fits_stage(plan_, begin, own_)))) {
-        ask_for({unit_, plan_.each, plan_.group_shift}, begin, own_.count >= 0, 0, batch,
-                stages.elements(stage));
-        return;
-      }
       if (__any_sync(whole_warp(), is_long)) {
         put_on_lists<T>(lists, unit_ + lane_, own_, plan_.most_staged + 1, lane_);
         if (is_long) own_.count = -1;
       }
       first_ = 0;
     }
-    ask_for_part(batch, stages.elements(stage));
+    ask_for_part(batch, stages.elements(stage), stage);
   }
 
  private:
@@ -106,9 +111,28 @@ class TileUnits {
     return has_one(unit) ? sequences_.limits(unit + lane_) : Limits64{0, 0};
   }
 
+  // Asks for all of a unit, if its limits ascend within the array and it fits a stage.
+  __device__ __forceinline__ bool ask_for_unit(const Limits64& limits, bool is_there,
+                                               TileBatch& batch, unsigned char* elements,
+                                               int stage) {
+    const std::int64_t begin = from_lane(limits.begin, 0);
+    const auto at = static_cast<std::uint64_t>(limits.begin - begin);
+    const auto count = static_cast<std::uint64_t>(limits.end - limits.begin);
+    const auto room = static_cast<std::uint64_t>(plan_.elements);
+    const bool fits = count <= static_cast<std::uint64_t>(plan_.most_staged) && at <= room &&
+                      static_cast<unsigned>(at) + static_cast<unsigned>(count) <= room;
+    const bool is_inside = begin >= 0 && begin <= sequences_.elements - plan_.elements;
+    if (!__all_sync(whole_warp(), is_inside && (!is_there || fits))) return false;
+    ask_for(unit_, plan_.each, plan_.group_shift, begin,
+            {static_cast<int>(at), is_there ? static_cast<int>(count) : -1}, 0, batch, elements,
+            stage);
+    return true;
+  }
+
   // From the unit's first segment that waits on as many as fit: a power of two of them, for whose
   // lanes the tree is. Where none waits, a batch of one that is not there.
-  __device__ __forceinline__ void ask_for_part(TileBatch& batch, unsigned char* elements) {
+  __device__ __forceinline__ void ask_for_part(TileBatch& batch, unsigned char* elements,
+                                               int stage) {
     const bool waits = own_.count >= 0 && lane_ >= first_;
     const int first = first_lane_of(waits, lane_) & (warp_lanes - 1);
     const std::int64_t begin = from_lane(own_.begin, first);
@@ -116,28 +140,35 @@ class TileUnits {
     const int most = min(first_lane_of(waits && !fits, lane_), plan_.each) - first;
     const int shift = __clz(most) - (warp_lanes - 1 - warp_shift), count = warp_lanes >> shift;
     const bool wanted = waits && lane_ < first + count;
-    ask_for({unit_ + first, count, shift}, begin, wanted, first, batch, elements);
+    TileSegment segment = {0, -1};
+    if (wanted) {
+      segment = {static_cast<int>(own_.begin - begin), static_cast<int>(own_.count)};
+    }
+    ask_for(unit_ + first, count, shift, begin, segment, first, batch, elements, stage);
     first_ = first + count;
     if (!__any_sync(whole_warp(), own_.count >= 0 && lane_ >= first_)) first_ = plan_.each;
   }
 
-  // Asks for those that are `wanted`, from element `begin` of the array on, which is `first`'s.
-  __device__ __forceinline__ void ask_for(const TileHead& head, std::int64_t begin, bool wanted,
-                                          int first, TileBatch& batch, unsigned char* elements) {
-    const auto at = static_cast<int>(own_.begin - begin), count = static_cast<int>(own_.count);
-    const std::uint32_t end = largest_of_warp(wanted ? static_cast<std::uint32_t>(at + count) : 0u);
+  // Asks for a batch's segments from element `begin` of the array on, which is that of lane
+  // `first`; each lane has its own one's place from there.
+  __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count, int shift,
+                                          std::int64_t begin, TileSegment own, int first,
+                                          TileBatch& batch, unsigned char* elements, int stage) {
+    const std::uint32_t end =
+        largest_of_warp(own.count >= 0 ? static_cast<std::uint32_t>(own.at + own.count) : 0u);
+    const bool has_longer = __any_sync(whole_warp(), own.count > most_of_lanes(plan_, shift)) != 0;
     const Packs<T> packs(data_ + begin, end, extent_of(data_, sequences_.elements));
-    ask_for_run(elements, packs, lane_);
-    TileSegment segment = {0, -1};
-    if (wanted) segment = {at + packs.skip, count};
-    batch.segments[(lane_ - first) & (warp_lanes - 1)] = segment;
-    if (lane_ == 0) batch.head = head;
-    async_commit();
+    own.at += packs.skip + place_in_stage(packs.boundary) / static_cast<int>(sizeof(T));
+    batch.segments[(lane_ - first) & (warp_lanes - 1)] = own;
+    if (lane_ == 0)
+      batch.head = {first_sequence, count, static_cast<std::int16_t>(shift), has_longer};
+    copies_.ask(stage, elements, packs, lane_);
   }
 
   const T* data_;
   const Sequences& sequences_;
   const TilePlan& plan_;
+  WarpCopies& copies_;
   std::int64_t unit_, step_;
   int lane_, first_;  // of the unit's segments the first one that waits
   Limits64 next_;

@@ -79,7 +79,7 @@ TEST(ColumnPlan, GivesAllSmsWork) {
   }
 }
 
-// Of few rows always; of more only where all SMs have columns; never of more than a chunk.
+// Of few rows always; of more only where all SMs have columns; never of more than four chunks.
 TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   constexpr std::int64_t many = 1 << 20;
   for (const std::int64_t rows : {1, 8, 32}) {
@@ -93,8 +93,18 @@ TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   EXPECT_FALSE(are_low_columns(narrow, 132));
   narrow.type = DataType::int8;
   EXPECT_TRUE(are_low_columns(narrow, 132));
-  narrow.rows = column_chunk_rows + 1;
-  EXPECT_FALSE(are_low_columns(narrow, 132));
+  for (const std::int64_t rows : {column_chunk_rows + 1, std::int64_t{160}}) {
+    EXPECT_TRUE(are_low_columns(matrix_of(rows, many, 0), 132)) << rows;
+    EXPECT_FALSE(are_low_columns(matrix_of(rows, 1000, 0), 132)) << rows;
+  }
+  EXPECT_FALSE(are_low_columns(matrix_of(161, many, 0), 132));
+  Reduce wide = matrix_of(most_low_chunks * column_chunk_rows, many, 0);
+  wide.type = DataType::float16;
+  EXPECT_FALSE(are_low_columns(wide, 132));
+  wide.op = ReduceOp::argmax;
+  EXPECT_TRUE(are_low_columns(wide, 132));
+  ++wide.rows;
+  EXPECT_FALSE(are_low_columns(wide, 132));
 }
 
 // The bytes of all results, by a device that is said to have so many SMs.
@@ -123,6 +133,9 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
                                           {9001, 1, 2},
                                           {50, 1301, 1},
                                           {33, 700, 0},
+                                          {65, 1301, 1},
+                                          {150, 700, 3},
+                                          {160, 1030, 0},
                                           {1349, 2001, 1}}) {
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax}) {
         check::ReduceCase c;
