@@ -132,31 +132,26 @@ __device__ __forceinline__ void store(const float2 (&acc)[config.rows][config.co
 template <int index>
 __global__ void __launch_bounds__(ComplexOuterConfig::threads,
                                   complex_outers[index].config.blocks_per_sm)
-    complex_outer(__grid_constant__ const Cgemm p, unsigned all) {
+    complex_outer(__grid_constant__ const Cgemm p) {
   constexpr ComplexOuterConfig config = complex_outers[index].config;
   const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, config.block_columns()));
   const auto tiles = static_cast<unsigned>(ceil_div(p.m, config.block_rows())) * tiles_n;
   wait_for_previous_kernel();
   let_next_kernel_start();
   const Finish finish(p);
-  const bool plain = is_plain(p, finish);
-  // Blocks stay, and take tile after tile.
-#pragma unroll 1
-  for (unsigned number = blockIdx.x; number < all; number += gridDim.x) {
-    const unsigned entry = number / tiles, tile = number - entry * tiles;
-    const OuterPart<config> part(p, tile / tiles_n, tile % tiles_n);
-    float2 acc[config.rows][config.columns] = {};
-    const bool whole = part.rows == config.rows && part.columns == config.columns;
-    if (finish.has_sum && whole)
-      add_products<config, true>(acc, p, entry, part);
-    else if (finish.has_sum)
-      add_products<config, false>(acc, p, entry, part);
-    Complex* const c = c_of(p, entry) + part.row * p.ldc + part.col;
-    if (plain && whole)
-      store_plain<config>(acc, p, c, finish);
-    else
-      store<config>(acc, p, c, part, finish);
-  }
+  const unsigned entry = blockIdx.x / tiles, tile = blockIdx.x - entry * tiles;
+  const OuterPart<config> part(p, tile / tiles_n, tile % tiles_n);
+  float2 acc[config.rows][config.columns] = {};
+  const bool whole = part.rows == config.rows && part.columns == config.columns;
+  if (finish.has_sum && whole)
+    add_products<config, true>(acc, p, entry, part);
+  else if (finish.has_sum)
+    add_products<config, false>(acc, p, entry, part);
+  Complex* const c = c_of(p, entry) + part.row * p.ldc + part.col;
+  if (is_plain(p, finish) && whole)
+    store_plain<config>(acc, p, c, finish);
+  else
+    store<config>(acc, p, c, part, finish);
 }
 
 // --- the rows of the registry
@@ -186,17 +181,13 @@ std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
 }
 
 template <int index>
-Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Workspace,
-                   Stream stream) {
+Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>&, Workspace, Stream stream) {
   constexpr ComplexOuterConfig config = complex_outers[index].config;
-  const auto at_once = static_cast<unsigned>(config.blocks_per_sm * std::max(device.sm_count, 1));
   return launch_entries(p, tiles_of(config, p), [&](const Cgemm& part, unsigned tiles) {
-    return gpu::launch(complex_outer<index>,
-                       {.grid = dim3(std::min(tiles, at_once)),
-                        .block = dim3(config.threads),
-                        .stream = stream,
-                        .overlap = true},
-                       part, tiles);
+    return gpu::launch(
+        complex_outer<index>,
+        {.grid = dim3(tiles), .block = dim3(config.threads), .stream = stream, .overlap = true},
+        part);
   });
 }
 

@@ -189,6 +189,18 @@ struct BlockOutputs {
     else
       finish.store(p, c, wide, j, sum, p.conj_b);
   }
+  // Where the sum is multiplied by a real number and stored over what was there, as it nearly
+  // always is, an output takes a few instructions, of which a thread runs each once.
+  __device__ __forceinline__ bool is_plain() const {
+    return finish.has_sum && finish.alpha.im == 0 && is_zero(finish.beta) &&
+           p.triangle == Triangle::none;
+  }
+  __device__ __forceinline__ void store_plain(int row, int j, const float2& sum) const {
+    if (row >= rows || j >= plan.width) return;
+    const std::int64_t wide = first_row + row;
+    const float re = finish.alpha.re, im = (plan.wide_is_b ? p.conj_a : p.conj_b) ? -re : re;
+    c[plan.wide_is_b ? j * p.ldc + wide : wide * p.ldc + j] = {re * sum.x, im * sum.y};
+  }
 };
 
 // The sum over `count` parts of each output, 2^gather_shift threads sharing one.
@@ -268,17 +280,24 @@ __device__ __forceinline__ void compute(const Cgemm& p, const ComplexThinPlan& p
   const std::int64_t group = share.entry * plan.row_blocks + share.row_block;
   float2* const of_group = all_sums + group * plan.parts * plan.outputs();
   float2* const own = of_group + share.part * plan.outputs();
+  const auto each_output = [&](const auto& take) {
+    if (!writes) return;
 #pragma unroll
-  for (int s = 0; s < sums.count; ++s) {
-    const int output = sums.first + s, row = at.row(output / config.width),
-              j = output % config.width;
-    if (!writes) continue;
-    if (plan.parts == 1)
-      outputs.store(row, j, acc[s]);
-    else if (j < plan.width)
-      own[j * block_rows + row] = acc[s];
+    for (int s = 0; s < sums.count; ++s) {
+      const int output = sums.first + s;
+      take(at.row(output / config.width), output % config.width, acc[s]);
+    }
+  };
+  if (plan.parts == 1) {
+    if (outputs.is_plain())
+      each_output([&](int row, int j, const float2& sum) { outputs.store_plain(row, j, sum); });
+    else
+      each_output([&](int row, int j, const float2& sum) { outputs.store(row, j, sum); });
+    return;
   }
-  if (plan.parts == 1) return;
+  each_output([&](int row, int j, const float2& sum) {
+    if (j < plan.width) own[j * block_rows + row] = sum;
+  });
   if (!arrives_last(
           is_last, static_cast<unsigned>(plan.parts), threadIdx.x == 0, [] { __syncthreads(); },
           [&] { return tickets + group; }))

@@ -11,11 +11,16 @@
 #include "cgemm/stream/tuning.hpp"
 #include "cgemm/tile_plan.hpp"
 #include "sgemm/stream/plan.hpp"
+#include "sgemm/stream/sum_length.hpp"
 
 namespace kw {
 
-// An accumulator's longest sum. Longer products are those of real matrices (real_product.hpp).
+// An accumulator's longest sum. Of so many outputs the vendor cuts no sum, whatever its length, and
+// its error is as large.
 inline constexpr std::int64_t complex_stream_sum = 2048;
+inline std::int64_t longest_complex_sum(const Cgemm& p) {
+  return p.m * p.n < sum_length_tuning.many_outputs ? complex_stream_sum : p.k;
+}
 
 // Those of a k of a few are stores (outer.cu).
 inline constexpr std::int64_t complex_stream_least_k = 8;
@@ -86,7 +91,8 @@ inline std::optional<ComplexStreamPlan> plan_complex_stream(const ComplexStreamT
   if (!shape || shape->tiles == 0) return std::nullopt;
   ComplexStreamPlan best;
   each_complex_stream_cut(config, *shape, device, [&](const StreamSchedule& schedule) {
-    if (std::int64_t{detail::longest_run(schedule)} * config.steps() > complex_stream_sum) return;
+    const std::int64_t run = detail::longest_run(schedule);
+    if ((run - 1) * config.steps() >= longest_complex_sum(p)) return;
     const double us = predict_complex_stream_us(tile, p, schedule, device);
     if (us < best.us) best = {schedule, us};
   });

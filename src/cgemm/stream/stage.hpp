@@ -2,6 +2,7 @@
 // stages in shared memory and the ring of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "cgemm/problem.hpp"
@@ -31,8 +32,16 @@ struct Shape {
   static constexpr int of_group = consumers / warps_k, rows = TM / warps_k, pairs = rows * TN / 2;
   // Of a tile's pairs, 32 each (cluster_sums.hpp).
   static constexpr int pieces = BM * BN / 64;
+  // What groups of warps that share a tile leave for one of them; or pairs that each warp leaves
+  // for itself on the way to C, 32 columns of some of its rows at a time, and padding.
+  static constexpr int sums = warps_k > 1 ? consumers* pairs : 0;
+  static constexpr int staged_pairs = 16 / lanes_n;  // of a thread
+  static constexpr int staged_pitch = 16 + 1;
+  static constexpr int staged = lanes_m * staged_pitch;  // of a warp
+  static constexpr int scratch = std::max({1, sums, config.staged ? consumers / 32 * staged : 0});
   static_assert(lanes_m * lanes_n == 32 && lanes_m >= 4 && lanes_n >= 4);
-  static_assert(rows % 2 == 0 && TN % 2 == 0 && steps % 2 == 0);
+  static_assert(!config.staged || TN / 2 % staged_pairs == 0);
+  static_assert((rows == 1 || rows % 2 == 0) && TN % 2 == 0 && steps % 2 == 0);
   static_assert(consumers % 128 == 0, "setmaxnreg waits for all four warps of a group");
 };
 
@@ -49,8 +58,7 @@ template <ComplexStreamConfig config>
 struct Shared {
   using S = Shape<config>;
   Stage<config> stage[S::stages];
-  // What groups of warps that share a tile leave for one of them.
-  float4 sums[S::warps_k][S::warps_k > 1 ? S::pairs : 1][S::warps_k > 1 ? S::of_group : 1];
+  float4 scratch[S::scratch];
   alignas(16) float idle[2 * (S::WM > S::WN ? S::WM : S::WN)];  // read behind the last stage
   Mbarrier full[S::stages], free[S::stages];
   Mbarrier received;  // what other blocks of a cluster send

@@ -40,6 +40,9 @@ __device__ __forceinline__ void gather(Shared<config>& shared,
   } else {
     const OwnOutputs<config> own;
     const int thread = own.tid % S::of_group;
+    const auto sum_at = [&](int group, int v) {
+      return (group * S::pairs + v) * S::of_group + thread;
+    };
 #pragma unroll
     for (int v = 0; v < S::pairs; ++v)
 #pragma unroll
@@ -51,13 +54,13 @@ __device__ __forceinline__ void gather(Shared<config>& shared,
       sync_consumers<config>();  // nobody reads what was left there before
 #pragma unroll
       for (int v = 0; v < S::pairs; ++v)
-        shared.sums[own.group][v][thread] = pair_of(pair_at(to, v));
+        shared.scratch[sum_at(own.group, v)] = pair_of(pair_at(to, v));
       sync_consumers<config>();
       if (own.group != to) continue;
 #pragma unroll
       for (int from = 0; from < S::warps_k; ++from)
 #pragma unroll
-        for (int v = 0; v < S::pairs; ++v) add_pair(shared.sums[from][v][thread], out[v]);
+        for (int v = 0; v < S::pairs; ++v) add_pair(shared.scratch[sum_at(from, v)], out[v]);
     }
   }
 }
