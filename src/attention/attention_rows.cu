@@ -2,13 +2,13 @@
 // would be mostly empty, and where latency is what a call takes.
 //
 // Idea    Queries of the heads that share K and V are one list of rows, of which a block has up to
-//         32: 1 to 8 a warp, whose scores and weights never leave it, so that only K and V are the
+//         64: 1 to 16 a warp, whose scores and weights never leave it, so that only K and V are the
 //         block's. They come by cp.async: V while scores are computed, the next K while they
 //         become weights. Scores are sums along the head of vectors of four, as both operands lie;
 //         of outputs a lane has some columns of all its warp's rows. Where blocks are few, keys are
 //         cut into parts, which the last block merges.
-// Limits  Loads from shared memory: 8 of 16 bytes for 64 FFMAs in the first product, 3 for 32 in
-//         the second, with 32 rows.
+// Limits  Loads from shared memory: 8 of 16 bytes for 64 FFMAs in the first product, 5 for 64 in
+//         the second, with 64 rows; and few warps to hide their latencies.
 // Order   Keys ascending, one accumulator an element; a part's follow in the order of parts.
 
 #include "attention/configurations.hpp"
@@ -27,7 +27,7 @@ struct RowsAccess {
 };
 
 template <int index>
-__global__ void __launch_bounds__(rows_threads, 1)
+__global__ void __launch_bounds__(rows_threads, RowsShape<index>::blocks)
     attention_rows(__grid_constant__ const Attention p, __grid_constant__ const RowsAccess access,
                    __grid_constant__ const RowsSchedule schedule,
                    __grid_constant__ const Workspace workspace) {
@@ -86,14 +86,15 @@ __global__ void __launch_bounds__(rows_threads, 1)
     async_wait<1>();
     __syncthreads();
     float x[S::TQ][S::TK];
-    multiply_q_k<index>(x, shared, own, dim);
+    const std::int64_t left = end - first;
+    const int here = left < S::keys ? static_cast<int>(left) : S::keys;
+    multiply_q_k<index>(x, shared, own, dim, here);
     __syncthreads();
     bring_k(first + S::keys);
     weigh_rows<index>(x, sums, shared, own, p, first, end);
     async_wait<1>();
     __syncthreads();
-    const std::int64_t left = end - first;
-    multiply_w_v<index>(sums, shared, own, left < S::keys ? static_cast<int>(left) : S::keys);
+    multiply_w_v<index>(sums, shared, own, here);
     __syncthreads();
     bring_v(first + S::keys);
   }

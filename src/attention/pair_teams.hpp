@@ -22,7 +22,7 @@ struct PairSoftmax {
   // Takes the largest of x * factor in, factor > 0; by what earlier sums are to be multiplied.
   // Whether that is not 1. Weights may be up to 2^most_above: what a row's scores are compared with
   // stays while none of the warp's rows has a score further above its own, and sums need no
-  // factors.
+  // factors. Only where one has do lanes ask each other for a row's largest score.
   __device__ __forceinline__ bool take_largest(const float (&x)[8][S::TN], float factor,
                                                float (&rescales)[8]) {
     float found[8];
@@ -32,11 +32,6 @@ struct PairSoftmax {
 #pragma unroll
       for (int j = 1; j < S::TN; ++j) found[i] = fmaxf(found[i], x[i][j]);
     }
-#pragma unroll
-    for (int lanes = S::LM; lanes < 32; lanes *= 2)
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-        found[i] = fmaxf(found[i], __shfl_xor_sync(whole_warp(), found[i], lanes));
     bool changes = false;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -45,6 +40,11 @@ struct PairSoftmax {
     }
     changes = any_of_warp(changes);
     if (changes) {
+#pragma unroll
+      for (int lanes = S::LM; lanes < 32; lanes *= 2)
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+          found[i] = fmaxf(found[i], __shfl_xor_sync(whole_warp(), found[i], lanes));
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         rescales[i] = rescale(largest[i], reference_of(found[i]));

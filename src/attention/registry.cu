@@ -16,7 +16,7 @@ KernelList<Attention> attention_fp32() {
   if constexpr (gpu::has_nvidia_kernels) {
     rows.push_back({.name = "attention_rows",
                     .parent = nullptr,
-                    .idea = "rows of heads that share K and V, up to 32 a block, whole rows a warp",
+                    .idea = "rows of heads that share K and V, up to 64 a block, whole rows a warp",
                     .role = Role::production,
                     .math = Math::fp32,
                     .make_plan = attention_rows_make_plan,

@@ -17,11 +17,14 @@ template <int index>
 struct RowsShape {
   static constexpr RowsConfig c = rows_configs[index];
   static constexpr int D = c.dim, rows = c.rows, keys = c.keys, warp_rows = rows / rows_warps;
-  // Of scores: lanes along the keys, rows and keys a lane.
-  static constexpr int key_lanes = warp_rows >= 2 ? 16 : 32, TQ = warp_rows * key_lanes / 32,
-                       TK = keys / key_lanes;
-  static constexpr int TD = D / 32;    // columns of O a lane
-  static constexpr int pitch = D + 4;  // of rows that lanes read next to each other
+  // Of scores: lanes along the keys and along the rows, rows and keys a lane.
+  static constexpr int key_lanes = c.key_lanes, row_lanes = 32 / key_lanes,
+                       TQ = warp_rows / row_lanes, TK = keys / key_lanes;
+  // Of a key's weights: so that lanes that have neighbouring keys write to different banks.
+  static constexpr int w_pitch = warp_rows % 8 == 0 ? warp_rows + 4 : warp_rows;
+  static constexpr int TD = D / 32;                  // columns of O a lane
+  static constexpr int blocks = rows == 64 ? 3 : 1;  // for which registers leave room
+  static constexpr int pitch = D + 4;                // of rows that lanes read next to each other
 
   // A part of the keys: as PartSums, but with outputs by rows, as lanes have them.
   struct Part {
@@ -34,7 +37,7 @@ struct RowsShape {
     alignas(16) float q[rows][pitch];
     alignas(16) float k[keys][pitch];
     alignas(16) float v[keys][D];
-    alignas(16) float weights[rows_warps][keys][warp_rows];
+    alignas(16) float weights[rows_warps][keys][w_pitch];
     alignas(16) float factors[rows];  // of what was summed before
     PackedRow row[rows];
     bool comes_last;
@@ -76,7 +79,7 @@ struct RowsSums {
   float largest[S::TQ], sum[S::TQ], o[S::warp_rows][S::TD];
 };
 
-// A lane of a warp: of scores it has rows next to each other and keys `key_lanes` apart, of outputs
+// A lane of a warp: of scores it has rows `row_lanes` and keys `key_lanes` apart, of outputs
 // all its warp's rows and up to four columns next to each other.
 template <int index>
 struct RowsPlace {
@@ -86,7 +89,7 @@ struct RowsPlace {
       : warp(static_cast<int>(threadIdx.x) / warp_lanes),
         lane(static_cast<int>(threadIdx.x) % warp_lanes) {}
   __device__ __forceinline__ int row_in_warp(int i) const {
-    return lane / S::key_lanes * S::TQ + i;
+    return i * S::row_lanes + lane / S::key_lanes;
   }
   __device__ __forceinline__ int key(int t) const { return t * S::key_lanes + lane % S::key_lanes; }
   static constexpr int together = S::TD < 4 ? S::TD : 4;
@@ -95,10 +98,37 @@ struct RowsPlace {
   }
 };
 
+// Scores of the first `count` keys of each lane, or of `groups`, where these are fewer.
+template <int index, int count>
+__device__ __forceinline__ void multiply_some(
+    float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK], const float* q, const float* k, int dim,
+    int groups) {
+  using S = RowsShape<index>;
+  if constexpr (count > 1) {
+    if (groups < count) return multiply_some<index, count - 1>(x, q, k, dim, groups);
+  }
+#pragma unroll 2
+  for (int d = 0; d < dim; d += 4) {
+    float a[S::TQ][4], b[count][4];
+#pragma unroll
+    for (int t = 0; t < count; ++t) load_floats(b[t], k + t * S::key_lanes * S::pitch + d);
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i) load_floats(a[i], q + i * S::row_lanes * S::pitch + d);
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+#pragma unroll
+      for (int i = 0; i < S::TQ; ++i)
+#pragma unroll
+        for (int t = 0; t < count; ++t) x[i][t] = fmaf(a[i][e], b[t][e], x[i][t]);
+  }
+}
+
+// Scores of a tile of which so many keys are there: whole groups of lanes that have none are left
+// out.
 template <int index>
 __device__ __forceinline__ void multiply_q_k(float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK],
                                              const typename RowsShape<index>::Shared& shared,
-                                             const RowsPlace<index>& own, int dim) {
+                                             const RowsPlace<index>& own, int dim, int keys) {
   using S = RowsShape<index>;
 #pragma unroll
   for (auto& row : x)
@@ -106,20 +136,7 @@ __device__ __forceinline__ void multiply_q_k(float (&x)[RowsShape<index>::TQ][Ro
     for (float& score : row) score = 0;
   const float* const q = shared.q[own.warp * S::warp_rows + own.row_in_warp(0)];
   const float* const k = shared.k[own.key(0)];
-#pragma unroll 2
-  for (int d = 0; d < dim; d += 4) {
-    float a[S::TQ][4], b[S::TK][4];
-#pragma unroll
-    for (int t = 0; t < S::TK; ++t) load_floats(b[t], k + t * S::key_lanes * S::pitch + d);
-#pragma unroll
-    for (int i = 0; i < S::TQ; ++i) load_floats(a[i], q + i * S::pitch + d);
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-#pragma unroll
-      for (int i = 0; i < S::TQ; ++i)
-#pragma unroll
-        for (int t = 0; t < S::TK; ++t) x[i][t] = fmaf(a[i][e], b[t][e], x[i][t]);
-  }
+  multiply_some<index, S::TK>(x, q, k, dim, ceil_div(keys, S::key_lanes));
 }
 
 // Scores become weights, in shared memory, and earlier sums are told their factors.

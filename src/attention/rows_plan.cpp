@@ -18,15 +18,19 @@ double rows_time_us(const Attention& p, const Device& device, const RowsConfig& 
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const double blocks = number(rows_units(p, c)) * parts / number(device.sm_count),
                more = std::max(0.0, (blocks + std::ceil(blocks)) / 2 - 1);
-  const std::int64_t tiles = ceil_div(ceil_div(p.keys, std::int64_t{c.keys}), std::int64_t{parts});
-  // The second product leaves out what the last tile does not have, and is as wide as the
-  // configuration; the first one takes the head as it is.
-  const double filled = std::min(number(tiles), number(p.keys) / (c.keys * parts)),
-               dims = number(p.dim + c.dim) / (2.0 * c.dim);
+  const double tiles = number(ceil_div(ceil_div(p.keys, std::int64_t{c.keys}), parts));
+  // Of a last tile the first product leaves out lanes that have no key, and takes the head as it
+  // is; the second one leaves out every key that is not there, and is as wide as the configuration.
+  const auto filled = [&](std::int64_t keys) {
+    return std::min(tiles, number(keys) / (c.keys * parts));
+  };
+  const double first = filled(ceil_div(p.keys, std::int64_t{c.key_lanes}) * c.key_lanes),
+               work = (first * number(p.dim) / c.dim + filled(p.keys)) / 2;
   // Where causal, half of what the first queries do not see is met all the same.
-  const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
-  const double work = std::max(0.5, (number(tiles) + filled) / 2 * (1 + share) / 2) * dims;
-  return c.start_us + work * c.tile_us + more * (c.more_us + work * c.more_tile_us) +
+  const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys)),
+               met = (1 + share) / 2;
+  return c.start_us + met * (tiles * c.step_us + work * c.tile_us) +
+         more * (c.more_us + met * (tiles * c.more_step_us + work * c.more_tile_us)) +
          (parts > 1 ? c.merge_us + c.part_us * parts : 0.0);
 }
 

@@ -10,24 +10,34 @@
 
 namespace kw {
 
-// Rows a block, a multiple of four, and keys a tile.
+// Rows a block, a multiple of four, and keys a tile; lanes of a warp along the keys.
 struct RowsConfig {
-  int dim, rows, keys;
-  // Fitted to forced cuts on an H200 (results/h200/explored-attention-few-keys.txt), for heads as
-  // large as the configuration's: a launch with the start of its blocks, a tile of keys where a
-  // multiprocessor has one block, what each further block adds, beside its tiles and for each of
-  // them, and what merging parts adds: once, and for each part.
-  double start_us, tile_us, more_us, more_tile_us, merge_us, part_us;
+  int dim, rows, keys, key_lanes;
+  // Fitted to forced cuts on an H200 (results/h200/explored-attention-64-rows.txt), for heads as
+  // large as the configuration's: a launch with the start of its blocks; a tile of keys where a
+  // multiprocessor has one block, once and by what it holds; what each further block adds, beside
+  // its tiles and for each of them, once and by what it holds; and what merging parts adds: once,
+  // and for each part.
+  double start_us, step_us, tile_us, more_us, more_step_us, more_tile_us, merge_us, part_us;
 };
 
 // By the head sizes up to which they serve; of each size the one for many rows first.
 inline constexpr RowsConfig rows_configs[] = {
-    {32, 32, 64, 3.7, 2.6, 1.4, 1.3, 1.8, 0.12},  {32, 16, 64, 3.0, 1.9, 0.7, 0.9, 1.6, 0.21},
-    {32, 4, 64, 2.6, 1.3, 0.6, 0.5, 2.0, 0.10},   {64, 32, 64, 4.3, 3.9, 1.2, 2.4, 2.2, 0.18},
-    {64, 16, 64, 3.6, 3.0, 0.8, 1.5, 1.9, 0.19},  {64, 4, 64, 3.1, 2.1, 0.5, 0.9, 1.8, 0.13},
-    {128, 32, 64, 4.9, 6.3, 2.3, 4.8, 2.4, 0.45}, {128, 16, 64, 4.2, 4.7, 1.9, 3.6, 2.6, 0.13},
-    {128, 4, 64, 3.9, 3.1, 1.1, 2.2, 2.2, 0.10},  {256, 32, 32, 5.3, 6.2, 2.7, 5.4, 3.6, 0.61},
-    {256, 16, 32, 4.4, 4.3, 2.2, 3.7, 3.2, 0.28}, {256, 4, 32, 3.7, 3.5, 1.4, 2.0, 2.3, 0.10},
+    {32, 32, 64, 16, 3.6, 1.20, 1.51, 1.2, 0.26, 1.19, 1.8, 0.12},
+    {32, 16, 64, 16, 3.0, 0.96, 1.02, 0.7, 0.15, 0.80, 1.6, 0.21},
+    {32, 4, 64, 32, 2.9, 0.60, 0.78, 0.7, 0.00, 0.36, 2.0, 0.10},
+    {64, 64, 64, 8, 4.7, 2.83, 3.10, 1.8, 0.49, 3.83, 3.1, 0.36},
+    {64, 32, 64, 16, 4.0, 1.85, 1.98, 1.6, 0.17, 2.28, 2.2, 0.18},
+    {64, 16, 64, 16, 3.5, 1.44, 1.40, 1.1, 0.01, 1.46, 1.9, 0.19},
+    {64, 4, 64, 32, 3.1, 1.17, 0.86, 0.8, 0.12, 0.60, 1.8, 0.13},
+    {128, 64, 32, 8, 5.7, 1.79, 3.48, 3.7, 0.92, 3.14, 3.4, 0.61},
+    {128, 32, 64, 16, 5.1, 2.09, 3.91, 2.6, 0.67, 3.97, 2.4, 0.45},
+    {128, 32, 32, 8, 4.4, 1.10, 2.53, 1.7, 0.11, 2.35, 2.7, 0.38},
+    {128, 16, 64, 16, 4.1, 1.76, 2.72, 1.8, 0.41, 3.38, 2.6, 0.21},
+    {128, 4, 64, 32, 3.6, 1.45, 1.50, 1.2, 0.10, 1.71, 2.2, 0.10},
+    {256, 32, 32, 16, 5.0, 4.49, 1.53, 3.0, 0.04, 5.87, 3.6, 0.61},
+    {256, 16, 32, 16, 4.4, 2.88, 1.38, 1.9, 1.26, 2.38, 3.2, 0.28},
+    {256, 4, 32, 32, 3.7, 2.74, 0.47, 1.6, 0.00, 1.81, 2.3, 0.10},
 };
 constexpr int rows_config_count = sizeof(rows_configs) / sizeof(rows_configs[0]);
 

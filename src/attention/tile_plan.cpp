@@ -27,7 +27,9 @@ double tile_time_us(const Attention& p, const Device& device, const TileConfig& 
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys));
   const double at_a_time = static_cast<double>(device.sm_count * c.blocks);
   const bool alone = blocks <= device.sm_count;
-  const double start_us = c.start_us + (parts > 1 ? c.merge_us : 0.0);
+  // The block that comes last reads all parts of its tile.
+  const double merge_us = parts > 1 ? c.merge_us + 1.2 * std::max(0, parts - 3) : 0.0;
+  const double start_us = c.start_us + merge_us;
   const double longest = start_us + most * (alone ? c.alone_us : c.tile_us);
   if (p.causal == Causal::none)
     return launch_us + longest * std::max(1.0, std::ceil(blocks / at_a_time));
