@@ -21,6 +21,8 @@ KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one per configuration
 
 KernelList<Sgemm> small_tile_rows();  // small_tile.cu: one per configuration
 
+KernelList<Sgemm> lean_tile_rows();  // lean_tile.cu: one per configuration
+
 // thin.cu
 std::optional<Plan<Sgemm>> thin_make_plan(const Sgemm& problem, const Device& device);
 Status thin_launch_plan(const Sgemm& problem, const Device& device, const Plan<Sgemm>& plan,

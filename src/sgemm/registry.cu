@@ -27,6 +27,10 @@ KernelList<Sgemm> sgemm_in_one_launch() {
   rows.insert(rows.end(), others.begin(), others.end());
   const KernelList<Sgemm> small = small_tile_rows();
   rows.insert(rows.end(), small.begin(), small.end());
+  if constexpr (gpu::has_nvidia_kernels) {
+    const KernelList<Sgemm> lean = lean_tile_rows();
+    rows.insert(rows.end(), lean.begin(), lean.end());
+  }
   return rows;
 }
 

@@ -1,0 +1,79 @@
+// What a launch of lean_tile needs, and how long it will take. Made on the host.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "arithmetic.hpp"
+#include "gpu/device.hpp"
+#include "sgemm/lean_tuning.hpp"
+#include "sgemm/memory_time.hpp"
+#include "sgemm/problem.hpp"
+#include "sgemm/small_plan.hpp"
+#include "sgemm/spread_blocks.hpp"
+
+namespace kw {
+
+inline std::int64_t lean_tile_count(const LeanTileConfig& tile, const Sgemm& p) {
+  return ceil_div(p.m, tile.bm()) * ceil_div(p.n, tile.bn());
+}
+
+// Few blocks on an SM are kept apart.
+inline std::size_t lean_shared_bytes_asked(const LeanTileConfig& tile, const Sgemm& p,
+                                           const Device& device) {
+  const std::int64_t blocks = lean_tile_count(tile, p) * p.batch, sms = device.sm_count;
+  if (sms <= 0 || ceil_div(blocks, sms) > tile.blocks_per_sm) return tile.shared_bytes();
+  return shared_bytes_that_spread(blocks, tile.shared_bytes(), device);
+}
+
+inline bool lean_tile_supports(const LeanTileConfig& tile, const Sgemm& p, const Device& device) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  const std::int64_t tiles = lean_tile_count(tile, p);
+  return p.is_full() && tiles <= most && p.batch <= most / std::max<std::int64_t>(1, tiles) &&
+         p.k <= most && tile.shared_bytes() <= device.shared_bytes_per_block_optin;
+}
+
+// Of the floats that a block copies, the share that is copied by 4 bytes instead of 16.
+inline double lean_share_by_4(const LeanTileConfig& tile, const Sgemm& p) {
+  const bool a = p.op_a == Op::none || rows_by_4(p, p.lda, p.stride_a);
+  const bool b = p.op_b != Op::none || rows_by_4(p, p.ldb, p.stride_b);
+  return static_cast<double>((a ? tile.bm() : 0) + (b ? tile.bn() : 0)) / (tile.bm() + tile.bn());
+}
+
+// As small_rounds: blocks of a second set that is hardly filled take longer than their share.
+inline double lean_rounds(double blocks, int blocks_per_sm) {
+  if (blocks <= blocks_per_sm) return std::ceil(blocks);
+  const double missing = std::ceil(blocks / blocks_per_sm) * blocks_per_sm - blocks;
+  return blocks + lean_together * missing * blocks_per_sm / blocks;
+}
+
+// Infinite where the times were not measured.
+inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device& device) {
+  if (p.loop_k() > lean_max_k || p.loop_k() < lean_min_k || p.batch > 1)
+    return std::numeric_limits<double>::infinity();
+  const LeanTileTimes& t = tile.times;
+  const double steps =
+      static_cast<double>(p.loop_k()) / 16 + (p.loop_k() % tile.config.bk != 0 ? t.part_steps : 0);
+  const double blocks =
+      static_cast<double>(lean_tile_count(tile.config, p)) / std::max(1, device.sm_count);
+  const int most = tile.config.blocks_per_sm;
+  // Blocks that are fewer than an SM holds hide less of each other's latencies.
+  const double missing = 1 / std::clamp(std::ceil(blocks), 1.0, 1.0 * most) - 1.0 / most;
+  const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
+  const double step_us = t.busy_step_us * (1 + t.few_blocks * missing) +
+                         lean_share_by_4(tile.config, p) * t.copies_by_4_us +
+                         share_along_k(p) * t.along_k_us;
+  const double all = static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
+  const double memory_us = all > small_l2_share * l2_bytes_of(device)
+                               ? t.memory * all / (small_memory_share * memory_bytes_per_us(device))
+                               : 0;
+  return std::max(
+      {t.first_us + steps * t.step_us,
+       lean_launch_us + (lean_rounds(blocks, most) + t.tail) * (block_us + steps * step_us),
+       lean_launch_us + memory_us});
+}
+
+}  // namespace kw
