@@ -251,7 +251,9 @@ struct ArgExtreme {
   KW_HOST_DEVICE static Total empty_total() { return {last(), Total::nowhere}; }
   KW_HOST_DEVICE static bool better(Value<T> x, Value<T> best) {
     if constexpr (std::is_integral_v<T>) return smallest ? x < best : x > best;
-    return !(smallest ? x >= best : x <= best) & !is_nan(best);  // also where x is NaN
+    const bool beats = !(smallest ? x >= best : x <= best);  // also where x is NaN
+    const bool is_number = !is_nan(best);
+    return beats & is_number;
   }
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t at, Value<T>) {
     const bool take = better(value, lane.best);
@@ -264,8 +266,10 @@ struct ArgExtreme {
     return {partial.best, partial.at == nowhere ? Total::nowhere : index};
   }
   KW_HOST_DEVICE static bool replaces(const Value<T>& later, const Value<T>& best, bool is_before) {
-    const bool same = (best == later) | (is_nan(best) & is_nan(later));
-    return better(later, best) | (same & is_before);
+    const bool best_is_nan = is_nan(best), later_is_nan = is_nan(later);
+    const bool same = (best == later) | (best_is_nan & later_is_nan);
+    const bool is_better = better(later, best);
+    return is_better | (same & is_before);
   }
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
     const bool take = replaces(later.best, into.best, later.at < into.at);

@@ -64,18 +64,20 @@ __device__ __forceinline__ typename A::Partial walk_packs(const StagedRun<T>& ru
     advance(1);
   }
 #pragma unroll 1
-  for (; position + (at_once - 1) * step + width <= end; advance(at_once)) {
+  while (position + (at_once - 1) * step + width <= end) {
     Pack<T> packs[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) packs[i] = read_pack<T>(from + i * group * 16);
 #pragma unroll
     for (int i = 0; i < at_once; ++i) add(packs[i], i);
+    advance(at_once);
   }
 #pragma unroll 1
-  for (; position < end; advance(1)) {
+  while (position < end) {
     Pack<T> pack = read_pack<T>(from);
     fill_beyond(pack, end - position, low, high);
     add(pack, 0);
+    advance(1);
   }
   return tree_of_lanes(lanes);
 }
