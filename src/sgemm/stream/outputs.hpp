@@ -100,7 +100,8 @@ __device__ __forceinline__ void gather_warps(
       at = make_float4(before.x + sums.x, before.y + sums.y, before.z + sums.z, before.w + sums.w);
     });
   };
-  if (is_first) sync_consumers<config>();  // nobody reads the last tile's sums any more
+  // Nobody reads the last tile's sums any more, and, folded, nobody adds the last piece's.
+  if (is_first || config.sums_folded) sync_consumers<config>();
   const bool goes_first = !config.sums_folded || own.group >= S::sum_places;
   if (goes_first && is_first) put();
   if (goes_first && !is_first) add();
