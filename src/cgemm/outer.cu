@@ -1,6 +1,6 @@
 // cgemm_outer: complex products with a short k, which are little more than writing C.
 //
-// Idea        A warp has some rows of 32 or 64 columns of C. A lane reads its elements of B, and
+// Idea        A warp has some rows of 32 to 128 columns of C. A lane reads its elements of B, and
 //             all lanes read the same ones of A, straight from memory, for the first of which there
 //             is one wait: no shared memory, no barrier. C, where it is read, is read two rows at a
 //             time before these are written.

@@ -3,10 +3,10 @@
 // Idea        Some warps of a block only copy (producers), the others only multiply (consumers); a
 //             ring of stages lies between them, as in sgemm's stream_tile. A thread has 8 x 8
 //             outputs: 256 FFMAs for 32 floats of shared memory, where a real product of twice the
-//             sides needs 48; in small tiles 4 x 8. Each block takes the same number of whole tiles
-//             of C; the iterations of the remaining ones are cut into equal shares
-//             (sgemm/stream/schedule.hpp), and the last block to arrive at a tile adds up its
-//             parts.
+//             sides needs 48; in small tiles 4 x 8 or, by two groups of warps, 4 x 16. Each block
+//             takes the same number of whole tiles of C; the iterations of the remaining ones are
+//             cut into equal shares (sgemm/stream/schedule.hpp), and the last block to arrive at a
+//             tile adds up its parts.
 // Prediction  One consumer warp a scheduler at 85 % of the FFMA peak, as stream_tile's: 1024 cubed
 //             in 160 us.
 // Limits      Whole matrices; sums up to longest_complex_sum where there is workspace.

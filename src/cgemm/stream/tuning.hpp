@@ -18,8 +18,9 @@ struct ComplexStreamConfig {
   // Registers per thread that producers keep and consumers get.
   int producer_registers, consumer_registers;
   bool clusters = false;  // whether the blocks of a cluster can share a tile
-  // Whether warps store lines of C that begin anywhere together, by way of shared memory. Where
-  // three blocks take turns, each thread for itself is quicker.
+  // Whether warps store lines of C that begin anywhere together, by way of shared memory. In most
+  // of the smaller tiles each thread stores for itself, which is quicker where three blocks take
+  // turns.
   bool staged = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }

@@ -266,9 +266,10 @@ constexpr std::int64_t max_segments = 64;
 constexpr double segment_start_stages = 0.5;
 constexpr double slower_operand = 4.0 / 3.0;
 // What decides how fp16x3's pass is cut (split_cut.hpp), in stages of an A along k: a stage of any
-// other operand, an item's sample, a launch that samples all rows; and to which share of the others'
-// time such a launch, and one round, must be predicted to come: from 6144 on neither wins. Fitted to 1536 to 4096 cubed with all transposes
-// (results/h200/explored-squares.txt): 56.0 to 53.2 us at 1536, 106 to 103 at 2048.
+// other operand, an item's sample, a launch that samples all rows; and to which share of the
+// others' time such a launch, and one round, must be predicted to come: from 6144 on neither wins.
+// Fitted to 1536 to 4096 cubed with all transposes (results/h200/explored-squares.txt): 56.0
+// to 53.2 us at 1536, 106 to 103 at 2048.
 constexpr double slow_stage = 1.75;
 constexpr double sample_stages = 4;
 constexpr double sample_launch_stages = 7;
