@@ -60,19 +60,14 @@ def predict(tile, times, product, constants, device):
         return math.inf
     bm, bn, fit = tile["bm"], tile["bn"], tile["blocks_per_sm"]
     blocks = -(-m // bm) * -(-n // bn) * batch / device["sm_count"]
-    rounds = math.ceil(blocks)
-    if blocks > fit:
-        rounds = blocks + constants["together"] * (math.ceil(blocks / fit) * fit - blocks) * fit / blocks
+    rounds = smalls.rounds_of(blocks, fit, constants["together"])
     steps = k / 16 + part_steps * bool(k % tile["bk"])
     by_4 = (bm * bool(ops[0] == "N" or lda % 4) + bn * bool(ops[1] == "T" or ldb % 4)) / (bm + bn)
-    busy *= 1 + few_blocks * (1 / min(max(1, math.ceil(blocks)), fit) - 1 / fit)
+    busy *= 1 + few_blocks * smalls.missing_blocks(blocks, fit)
     busy += copies_by_4 * by_4 + along_k * ((ops[0] == "N") + (ops[1] == "T") - 1) / 2
-    data = 4 * batch * (m * n + k * (m + n))
-    bytes_per_us = constants["share_of_bandwidth"] * 2 * device["max_memory_clock_mhz"] * device["memory_bus_bits"] / 8
-    memory_us = memory * data / (constants["memory_share"] * bytes_per_us)
     return max(first + steps * step,
                constants["launch_us"] + (rounds + tail) * (block + c_by_4 * bool(n % 4 or ldc % 4) + steps * busy),
-               constants["launch_us"] + memory_us if data > constants["l2_share"] * device["l2_bytes"] else 0)
+               constants["launch_us"] + smalls.memory_us(product, memory, constants, device))
 
 
 class Fit:

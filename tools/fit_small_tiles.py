@@ -55,6 +55,27 @@ def read_measurements(paths, max_k):
     return measured
 
 
+def rounds_of(blocks, fit, together):
+    """As small_rounds in src/sgemm/small_plan.hpp."""
+    if blocks <= fit:
+        return math.ceil(blocks)
+    return blocks + together * (math.ceil(blocks / fit) * fit - blocks) * fit / blocks
+
+
+def missing_blocks(blocks, fit):
+    return 1 / min(max(1, math.ceil(blocks)), fit) - 1 / fit
+
+
+def memory_us(product, longer, constants, device):
+    """As small_memory_us there."""
+    m, n, k, batch = product[:4]
+    data = 4 * batch * (m * n + k * (m + n))
+    if data <= constants["l2_share"] * device["l2_bytes"]:
+        return 0
+    bytes_per_us = constants["share_of_bandwidth"] * 2 * device["max_memory_clock_mhz"] * device["memory_bus_bits"] / 8
+    return longer * data / (constants["memory_share"] * bytes_per_us)
+
+
 def predict(tile, times, product, constants, device):
     """As predict_small_us in src/sgemm/small_plan.hpp."""
     m, n, k, batch, ops, lda, ldb, ldc = product
@@ -62,22 +83,17 @@ def predict(tile, times, product, constants, device):
     bm, bn = tile["bm"], tile["bn"]
     blocks = -(-m // bm) * -(-n // bn) * batch / device["sm_count"]
     fit = tile["blocks_per_sm"]
-    rounds = math.ceil(blocks)
-    if blocks > fit:
-        rounds = blocks + constants["together"] * (math.ceil(blocks / fit) * fit - blocks) * fit / blocks
+    rounds = rounds_of(blocks, fit, constants["together"])
     chunks = k / tile["bk"]
     stores_by_4 = bool(n % 4 or ldc % 4)
     turns_a, turns_b = tile["turns"] and ops[0] == "N", tile["turns"] and ops[1] == "T"
     by_4 = bm * bool(turns_a or lda % 4) + bn * bool(turns_b or ldb % 4 or (ops[1] == "N" and stores_by_4))
-    busy *= 1 + few_blocks * (1 / min(max(1, math.ceil(blocks)), fit) - 1 / fit)
+    busy *= 1 + few_blocks * missing_blocks(blocks, fit)
     busy += copies_by_4 * by_4 / (bm + bn)
     busy += along_k * ((ops[0] == "N") + (ops[1] == "T") - 1) / 2
-    data = 4 * batch * (m * n + k * (m + n))
-    bytes_per_us = constants["share_of_bandwidth"] * 2 * device["max_memory_clock_mhz"] * device["memory_bus_bits"] / 8
-    memory_us = memory * data / (constants["memory_share"] * bytes_per_us)
     return max(first + chunks * chunk,
                constants["launch_us"] + (rounds + tail) * (block + c_by_4 * stores_by_4 + chunks * busy),
-               constants["launch_us"] + memory_us if data > constants["l2_share"] * device["l2_bytes"] else 0)
+               constants["launch_us"] + memory_us(product, memory, constants, device))
 
 
 class Fit:

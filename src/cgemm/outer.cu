@@ -80,14 +80,8 @@ __device__ __forceinline__ void add_products(float2 (&acc)[config.rows][config.c
   }
 }
 
-// Whether every element of a tile that is whole becomes a real number times its sum: what nearly
-// all tiles of nearly all calls are. An element then takes a few instructions, of which there are
-// else more than the memory leaves time for.
-__device__ __forceinline__ bool is_plain(const Cgemm& p, const Finish& finish) {
-  return finish.has_sum && is_zero(finish.beta) && finish.alpha.im == 0 &&
-         p.triangle == Triangle::none;
-}
-
+// Of a whole tile where Finish::is_plain: else there are more instructions than the memory leaves
+// time for.
 template <ComplexOuterConfig config>
 __device__ __forceinline__ void store_plain(const float2 (&acc)[config.rows][config.columns],
                                             const Cgemm& p, Complex* c, const Finish& finish) {
@@ -148,7 +142,7 @@ __global__ void __launch_bounds__(ComplexOuterConfig::threads,
   else if (finish.has_sum)
     add_products<config, false>(acc, p, entry, part);
   Complex* const c = c_of(p, entry) + part.row * p.ldc + part.col;
-  if (is_plain(p, finish) && whole)
+  if (finish.is_plain(p) && whole)
     store_plain<config>(acc, p, c, finish);
   else
     store<config>(acc, p, c, part, finish);

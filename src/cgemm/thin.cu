@@ -189,12 +189,7 @@ struct BlockOutputs {
     else
       finish.store(p, c, wide, j, sum, p.conj_b);
   }
-  // Where the sum is multiplied by a real number and stored over what was there, as it nearly
-  // always is, an output takes a few instructions, of which a thread runs each once.
-  __device__ __forceinline__ bool is_plain() const {
-    return finish.has_sum && finish.alpha.im == 0 && is_zero(finish.beta) &&
-           p.triangle == Triangle::none;
-  }
+  // Where Finish::is_plain: a thread runs each of the few instructions once.
   __device__ __forceinline__ void store_plain(int row, int j, const float2& sum) const {
     if (row >= rows || j >= plan.width) return;
     const std::int64_t wide = first_row + row;
@@ -289,7 +284,7 @@ __device__ __forceinline__ void compute(const Cgemm& p, const ComplexThinPlan& p
     }
   };
   if (plan.parts == 1) {
-    if (outputs.is_plain())
+    if (outputs.finish.is_plain(p))
       each_output([&](int row, int j, const float2& sum) { outputs.store_plain(row, j, sum); });
     else
       each_output([&](int row, int j, const float2& sum) { outputs.store(row, j, sum); });

@@ -196,7 +196,7 @@ __device__ __forceinline__ void solve_among(const ComplexRoom<lines>& room, int 
   // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
   bool is_number = true;
 #pragma unroll
-  for (int i = 0; i < at_once; ++i) is_number = is_number && x[i].x == x[i].x && x[i].y == x[i].y;
+  for (int i = 0; i < at_once; ++i) is_number = is_number && is_a_number(x[i]);
   if (any_of_warp(!is_number)) run_through<false>(x, room, left, taken, a, before, first);
   __syncwarp();
   if (lane >= lines) return;

@@ -4,10 +4,8 @@
 // unknowns while the others add what the 8 before take to the sums of all that follow.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
-#include "arithmetic.hpp"
 #include "ctrsm/problem.hpp"
 #include "gpu/gpu.hpp"
 

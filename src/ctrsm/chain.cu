@@ -17,7 +17,6 @@
 #include "device/async_copy.hpp"
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
-#include "device/load_floats.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 
@@ -102,7 +101,7 @@ __device__ __forceinline__ bool solve_group(float2 (&x)[of_group], OwnUnknown& o
 #pragma unroll
   for (int j = 0; j < of_group; ++j) {
     x[j] = own.next<rounds_once>(first + j, row[first + j]);
-    are_numbers = are_numbers && x[j].x == x[j].x && x[j].y == x[j].y;
+    are_numbers = are_numbers && is_a_number(x[j]);
   }
   return are_numbers;
 }

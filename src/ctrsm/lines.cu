@@ -8,6 +8,7 @@
 //             cold.
 #include <algorithm>
 
+#include "arithmetic.hpp"
 #include "cgemm/scalars.hpp"
 #include "ctrsm/block.hpp"
 #include "ctrsm/numbers.hpp"
@@ -62,7 +63,7 @@ __device__ __forceinline__ bool run_line(float2 (&x)[size], const SmallTriangle<
     const float2 now = all_taken<true>(x[j], sums[j], j > 0 ? of.columns[before][j] : none,
                                        j > 0 ? x[before] : none);
     x[j] = quotient(now, of.near[j], of.rest[j]);
-    is_number = is_number && x[j].x == x[j].x && x[j].y == x[j].y;
+    is_number = is_number && is_a_number(x[j]);
 #pragma unroll
     for (int i = j + 2; i < size; ++i) add_product(sums[i], of.columns[j][i], x[j]);
   }

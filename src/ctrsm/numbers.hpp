@@ -13,6 +13,8 @@ __device__ __forceinline__ void add_product(float2& sum, const float2& x, const 
   sum.y = fmaf(x.y, y.x, sum.y);
 }
 
+__device__ __forceinline__ bool is_a_number(const float2& x) { return x.x == x.x && x.y == x.y; }
+
 // left - taken = right - sum: what is left of a right-hand side, unrounded. So it is rounded with
 // the unknown, once, and not with every part of the sum. Of infinities `taken` is no number.
 __device__ __forceinline__ void subtract(float right, float sum, float& left, float& taken) {

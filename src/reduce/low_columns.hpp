@@ -62,6 +62,20 @@ struct LowColumns {
   }
 };
 
+// The total of a chunk of column c in the thread that has it.
+template <ReduceKind kind, class T, int lanes, int columns>
+__device__ __forceinline__ typename Accumulator<kind, T>::Total low_total(
+    const LowColumns<Accumulator<kind, T>, T, lanes, columns>& own, int c, const Chunk<T>& chunk) {
+  using A = Accumulator<kind, T>;
+  typename A::Partial partials[lanes];
+#pragma unroll
+  for (int i = 0; i < lanes; ++i) {
+    partials[i] = A::close(own.lane[c][i]);
+    place_in_chunk<A>(partials[i], i);
+  }
+  return A::total(tree_of_array<A>(partials), chunk);
+}
+
 // Four blocks of 64 registers per SM; fewer of instances that would spill.
 template <ReduceKind kind, class T>
 constexpr int low_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) < 16 ? 4 : 3;
@@ -96,30 +110,9 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
 #pragma unroll
   for (int c = 0; c < columns; ++c) {
     if (c >= present) break;
-    typename A::Partial partials[lanes];
-#pragma unroll
-    for (int i = 0; i < lanes; ++i) {
-      partials[i] = A::close(own.lane[c][i]);
-      place_in_chunk<A>(partials[i], i);
-    }
-    const Chunk<T> chunk = {0, matrix.rows, own.first[c]};
     write_result<T, kind>(sink, column + c * low_threads,
-                          A::total(tree_of_array<A>(partials), chunk), matrix.rows);
+                          low_total<kind, T>(own, c, {0, matrix.rows, own.first[c]}), matrix.rows);
   }
-}
-
-// A chunk's total in the thread that has its column.
-template <ReduceKind kind, class T, class Own>
-__device__ __forceinline__ typename Accumulator<kind, T>::Total low_total(const Own& own,
-                                                                          const Chunk<T>& chunk) {
-  using A = Accumulator<kind, T>;
-  typename A::Partial partials[column_lanes];
-#pragma unroll
-  for (int i = 0; i < column_lanes; ++i) {
-    partials[i] = A::close(own.lane[0][i]);
-    place_in_chunk<A>(partials[i], i);
-  }
-  return A::total(tree_of_array<A>(partials), chunk);
 }
 
 template <ReduceKind kind, class T>
@@ -151,7 +144,7 @@ __global__ void __launch_bounds__(low_threads, (low_chunk_blocks_per_sm<kind, T>
     }
     if (rows > 0) own.template take<false>(from, matrix.ld, rows, 1, step);
     const int count = min(chunk_rows, matrix.rows - begin);
-    total = low_total<kind, T>(own, {begin, count, own.first[0]});
+    total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
     if ((number & 1) == 0 && !is_last) {
       one = total;

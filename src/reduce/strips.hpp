@@ -149,9 +149,8 @@ __device__ __forceinline__ typename A::Partial reduce_by_strips(const StagedRun<
     if (--rounds == 0) break;
     strips = order_warps - done;
   }
-  strips = done;
   __syncwarp(whole_warp());
-  const typename A::Partial whole = tree_of_places<A>(places, strips * warp_lanes, lane);
+  const typename A::Partial whole = tree_of_places<A>(places, done * warp_lanes, lane);
   __syncwarp(whole_warp());
   return whole;
 }

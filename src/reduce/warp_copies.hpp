@@ -5,17 +5,12 @@
 #pragma once
 
 #include "device/bulk_copy.hpp"
+#include "device/cluster.hpp"
 #include "reduce/stage.hpp"
 
 namespace KW_TARGET {
 
-#if defined(__CUDA_ARCH__)
-constexpr bool has_copy_engine = __CUDA_ARCH__ >= 900;
-#elif defined(__HIP__)
-constexpr bool has_copy_engine = false;
-#else
-constexpr bool has_copy_engine = true;
-#endif
+constexpr bool has_copy_engine = has_clusters;  // both from sm_90 on
 
 // As bulk_copy, of what nobody reads again: L2 gives its lines up before all others.
 __device__ __forceinline__ void bulk_copy_once(unsigned char* to, const void* from, unsigned bytes,

@@ -144,7 +144,7 @@ struct PackedOutput {
 };
 
 // y of a softmax.
-template <bool logs, class T, int lanes, class Row, class Output, class Team>
+template <bool logs, int lanes, class Row, class Output, class Team>
 __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& team) {
   using Unit = SoftmaxUnit<true>;
   const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
@@ -211,7 +211,7 @@ __device__ __forceinline__ FoundNorm<float> centred_sums(const Row& row) {
 }
 
 // each(v), by gamma and beta, is y.
-template <class T, int lanes, class Row, class Output, class Planes, class Each>
+template <int lanes, class Row, class Output, class Planes, class Each>
 __device__ __forceinline__ void finish_packed(const Row& row, const Output& y, const Planes& planes,
                                               bool scales, const Each& each) {
   const int first = planes.first / Row::a_pack;
@@ -231,7 +231,7 @@ __device__ __forceinline__ void finish_packed(const Row& row, const Output& y, c
 }
 
 // y of a norm; `count_inverse` is 1 / p.cols.
-template <bool centers, class T, int lanes, class Row, class Output, class Planes, class Team>
+template <bool centers, int lanes, class Row, class Output, class Planes, class Team>
 __device__ __forceinline__ void normalise_packed(const Row& row, const Output& y,
                                                  const Planes& planes, bool scales,
                                                  float count_inverse, float epsilon, Team& team) {
@@ -248,31 +248,31 @@ __device__ __forceinline__ void normalise_packed(const Row& row, const Output& y
   const NormScale scale = norm_scale(all, count_inverse, epsilon);
   if constexpr (centers) {
     if (any_of_warp(all.near != 0))
-      finish_packed<T, lanes>(row, y, planes, scales,
-                              [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
+      finish_packed<lanes>(row, y, planes, scales,
+                           [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
     else
-      finish_packed<T, lanes>(row, y, planes, scales,
-                              [&](float v) { return fmaf(v, scale.by, scale.shift); });
+      finish_packed<lanes>(row, y, planes, scales,
+                           [&](float v) { return fmaf(v, scale.by, scale.shift); });
   } else {
-    finish_packed<T, lanes>(row, y, planes, scales, [&](float v) { return v * scale.by; });
+    finish_packed<lanes>(row, y, planes, scales, [&](float v) { return v * scale.by; });
   }
 }
 
 // y of a row, of which `values` are.
-template <bool softmax, class T, int lanes, class Row, class Output, class Planes, class Team>
+template <bool softmax, int lanes, class Row, class Output, class Planes, class Team>
 __device__ __forceinline__ void compute_packed(const Rowwise& p, const Output& y, Row& values,
                                                const Planes& planes, bool scales,
                                                float count_inverse, Team& team) {
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax)
-      softmax_packed<true, T, lanes>(values, y, team);
+      softmax_packed<true, lanes>(values, y, team);
     else
-      softmax_packed<false, T, lanes>(values, y, team);
+      softmax_packed<false, lanes>(values, y, team);
   } else {
     if (p.op == RowwiseOp::layer_norm)
-      normalise_packed<true, T, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
+      normalise_packed<true, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
     else
-      normalise_packed<false, T, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
+      normalise_packed<false, lanes>(values, y, planes, scales, count_inverse, p.epsilon, team);
   }
 }
 

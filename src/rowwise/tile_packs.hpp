@@ -203,8 +203,8 @@ __device__ __forceinline__ void compute_tile_packs(const Rowwise& p, const TileL
     const bool exists = row < rows;
     Row of_row(at + (exists ? row * launch.row_bytes : 0), launch.cols, lane % lanes, exists);
     __syncwarp();  // a pack of two rows is read before either writes to it
-    compute_packed<softmax, T, lanes>(p, TileOutput<Row>{}, of_row, planes, launch.pairs_bytes > 0,
-                                      count_inverse, team);
+    compute_packed<softmax, lanes>(p, TileOutput<Row>{}, of_row, planes, launch.pairs_bytes > 0,
+                                   count_inverse, team);
     __syncwarp();
   }
 }

@@ -1,6 +1,8 @@
 // The copies of lean_tile: whatever an operand's layout in memory, a stage has it k after k.
 #pragma once
 
+#include <numeric>
+
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
@@ -29,10 +31,9 @@ class LeanCopies;
 template <int threads, int extent, int bk>
 class LeanCopies<threads, extent, bk, false> {
   static constexpr int pitch = extent + lean_padding;
-  static constexpr int divisor(int a, int b) { return b == 0 ? a : divisor(b, a % b); }
   // By single floats: a thread's places in a line repeat after so many copies, so many lines on.
-  static constexpr int places = extent / divisor(extent, threads);
-  static constexpr int down = threads / divisor(extent, threads);
+  static constexpr int places = extent / std::gcd(extent, threads);
+  static constexpr int down = threads / std::gcd(extent, threads);
   // By four: so many threads a line, of which so many are copied at a time.
   static constexpr int lanes4 = extent / 4, down4 = threads / lanes4;
   static constexpr int steps4 = (bk + down4 - 1) / down4;

@@ -43,13 +43,6 @@ inline double lean_share_by_4(const LeanTileConfig& tile, const Sgemm& p) {
   return static_cast<double>((a ? tile.bm() : 0) + (b ? tile.bn() : 0)) / (tile.bm() + tile.bn());
 }
 
-// As small_rounds: blocks of a second set that is hardly filled take longer than their share.
-inline double lean_rounds(double blocks, int blocks_per_sm) {
-  if (blocks <= blocks_per_sm) return std::ceil(blocks);
-  const double missing = std::ceil(blocks / blocks_per_sm) * blocks_per_sm - blocks;
-  return blocks + lean_together * missing * blocks_per_sm / blocks;
-}
-
 // Infinite where the times were not measured.
 inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device& device) {
   if (p.loop_k() > lean_max_k || p.loop_k() < lean_min_k || p.batch > 1)
@@ -60,20 +53,14 @@ inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device
   const double blocks =
       static_cast<double>(lean_tile_count(tile.config, p)) / std::max(1, device.sm_count);
   const int most = tile.config.blocks_per_sm;
-  // Blocks that are fewer than an SM holds hide less of each other's latencies.
-  const double missing = 1 / std::clamp(std::ceil(blocks), 1.0, 1.0 * most) - 1.0 / most;
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
-  const double step_us = t.busy_step_us * (1 + t.few_blocks * missing) +
+  const double step_us = t.busy_step_us * (1 + t.few_blocks * missing_blocks(blocks, most)) +
                          lean_share_by_4(tile.config, p) * t.copies_by_4_us +
                          share_along_k(p) * t.along_k_us;
-  const double all = static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
-  const double memory_us = all > small_l2_share * l2_bytes_of(device)
-                               ? t.memory * all / (small_memory_share * memory_bytes_per_us(device))
-                               : 0;
-  return std::max(
-      {t.first_us + steps * t.step_us,
-       lean_launch_us + (lean_rounds(blocks, most) + t.tail) * (block_us + steps * step_us),
-       lean_launch_us + memory_us});
+  return std::max({t.first_us + steps * t.step_us,
+                   lean_launch_us + (small_rounds(blocks, most, lean_together) + t.tail) *
+                                        (block_us + steps * step_us),
+                   lean_launch_us + small_memory_us(p, t.memory, device)});
 }
 
 }  // namespace kw

@@ -48,7 +48,7 @@ struct LeanTile {
 // (results/h200/explored-lean-tiles.txt, run 3) and then 1 % longer: on products that nothing was
 // fitted to, the choice gained most so (explored-lean-held.txt). Batches were not measured.
 inline constexpr double lean_launch_us = 1.515;
-inline constexpr double lean_together = 0.2;                      // lean_rounds
+inline constexpr double lean_together = 0.2;                      // small_rounds
 inline constexpr std::int64_t lean_min_k = 48, lean_max_k = 400;  // where the choice gains by them
 inline constexpr LeanTile lean_tiles[] = {
     {.name = "lean_64x64",

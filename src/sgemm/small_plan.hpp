@@ -73,10 +73,25 @@ inline double share_along_k(const Sgemm& p) {
 // Blocks one after the other on an SM that is full of them, with so many an SM on average. As many
 // as fit start together, and the fullest SM ends last. They also end together, so a second set that
 // is hardly filled takes longer than its share; with each further set their ends lie less together.
-inline double small_rounds(double blocks, int blocks_per_sm) {
+inline double small_rounds(double blocks, int blocks_per_sm, double together = small_together) {
   if (blocks <= blocks_per_sm) return std::ceil(blocks);
   const double missing = std::ceil(blocks / blocks_per_sm) * blocks_per_sm - blocks;
-  return blocks + small_together * missing * blocks_per_sm / blocks;
+  return blocks + together * missing * blocks_per_sm / blocks;
+}
+
+// Blocks that are fewer than an SM holds hide less of each other's latencies; 0 where none is
+// missing.
+inline double missing_blocks(double blocks, int blocks_per_sm) {
+  return 1 / std::clamp(std::ceil(blocks), 1.0, 1.0 * blocks_per_sm) - 1.0 / blocks_per_sm;
+}
+
+// What memory takes for operands and C together, so many times as long as at its best; 0 where they
+// lie in L2.
+inline double small_memory_us(const Sgemm& p, double longer, const Device& device) {
+  const double all = static_cast<double>(p.batch) *
+                     static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
+  if (all <= small_l2_share * l2_bytes_of(device)) return 0;
+  return longer * all / (small_memory_share * memory_bytes_per_us(device));
 }
 
 // Infinite where the times were not measured.
@@ -88,20 +103,13 @@ inline double predict_small_us(const SmallTile& tile, const Sgemm& p, const Devi
                         static_cast<double>(p.batch) / std::max(1, device.sm_count);
   const int most = tile.config.blocks_per_sm;
   const double rounds = small_rounds(blocks, most);
-  // Blocks that are fewer than an SM holds hide less of each other's latencies.
-  const double missing = 1 / std::clamp(std::ceil(blocks), 1.0, 1.0 * most) - 1.0 / most;
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
-  const double chunk_us = t.busy_chunk_us * (1 + t.few_blocks * missing) +
+  const double chunk_us = t.busy_chunk_us * (1 + t.few_blocks * missing_blocks(blocks, most)) +
                           share_copied_by_4(tile.config, p) * t.copies_by_4_us +
                           share_along_k(p) * t.along_k_us;
-  const double all = static_cast<double>(p.batch) *
-                     static_cast<double>(p.m * p.n + p.loop_k() * (p.m + p.n)) * sizeof(float);
-  const double memory_us = all > small_l2_share * l2_bytes_of(device)
-                               ? t.memory * all / (small_memory_share * memory_bytes_per_us(device))
-                               : 0;
   return std::max({t.first_us + chunks * t.chunk_us,
                    small_launch_us + (rounds + t.tail) * (block_us + chunks * chunk_us),
-                   small_launch_us + memory_us});
+                   small_launch_us + small_memory_us(p, t.memory, device)});
 }
 
 }  // namespace kw

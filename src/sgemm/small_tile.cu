@@ -27,6 +27,7 @@
 #include "sgemm/production.hpp"
 #include "sgemm/small_operand.hpp"
 #include "sgemm/small_plan.hpp"
+#include "sgemm/start_by_ops.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
@@ -328,12 +329,7 @@ struct Row {
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>&, Workspace,
                             Stream stream) {
-    if (p.m == 0 || p.n == 0 || p.batch == 0) return Status::success();
-    if (p.op_a == Op::none)
-      return p.op_b == Op::none ? start<Op::none, Op::none>(p, device, stream)
-                                : start<Op::none, Op::transpose>(p, device, stream);
-    return p.op_b == Op::none ? start<Op::transpose, Op::none>(p, device, stream)
-                              : start<Op::transpose, Op::transpose>(p, device, stream);
+    return start_by_ops<Row>(p, device, stream);
   }
   static Kernel<Sgemm> kernel() {
     return {.name = small_tiles[row].name,

@@ -22,6 +22,19 @@ def load(path):
     return tool
 
 
+def drawn_row(draw, k_of):
+    """A row of results whose m and n are drawn up to 9000; k_of draws k after them."""
+    size = lambda most: int(most ** draw.random())
+    m, n = size(9000), size(9000)
+    k = k_of()
+    op_a, op_b = draw.choice("NT"), draw.choice("NT")
+    pad = lambda: draw.choice([0, 0, 1, 4])
+    return {"op": "sgemm", "role": "production", "math": "fp32", "m": m, "n": n, "k": k, "op_a": op_a, "op_b": op_b,
+            "lda": (k if op_a == "N" else m) + pad(), "ldb": (n if op_b == "N" else k) + pad(), "ldc": n + pad(),
+            "batch": 1, "alpha": 1.0, "beta": 0.0, "verified": True, "workspace_bytes": 0,
+            "predicted_us": None, "launch": {"grid": [1, 1, 1]}, "time_us": {"median": 1.0}}  # fmt: skip
+
+
 def document(rows):
     return {"schema": 1, "device": DEVICE, "rows": rows}
 

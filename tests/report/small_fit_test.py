@@ -13,17 +13,6 @@ MEASURED = fit_support.ROOT / "results/h200/explored-short-k.txt"
 tool = fit_support.load(TOOL)
 
 
-def drawn_row(draw):
-    size = lambda most: int(most ** draw.random())
-    m, n, k = size(9000), size(9000), size(320)
-    op_a, op_b = draw.choice("NT"), draw.choice("NT")
-    pad = lambda: draw.choice([0, 0, 1, 4])
-    return {"op": "sgemm", "role": "production", "math": "fp32", "m": m, "n": n, "k": k, "op_a": op_a, "op_b": op_b,
-            "lda": (k if op_a == "N" else m) + pad(), "ldb": (n if op_b == "N" else k) + pad(), "ldc": n + pad(),
-            "batch": 1, "alpha": 1.0, "beta": 0.0, "verified": True, "workspace_bytes": 0,
-            "predicted_us": None, "launch": {"grid": [1, 1, 1]}, "time_us": {"median": 1.0}}  # fmt: skip
-
-
 class Fit(unittest.TestCase):
     def setUp(self):
         self.constants, self.tiles = tool.read_table((fit_support.ROOT / "src/sgemm/small_tuning.hpp").read_text())
@@ -31,7 +20,7 @@ class Fit(unittest.TestCase):
     @unittest.skipUnless(fit_support.PROGRAM, fit_support.NO_PROGRAM)
     def test_predicts_as_the_library_does(self):
         draw = random.Random(11)
-        drawn = [drawn_row(draw) for _ in range(80)]
+        drawn = [fit_support.drawn_row(draw, lambda: int(320 ** draw.random())) for _ in range(80)]
         rows = [{**row, "kernel": kernel} for row in drawn for kernel in self.tiles]
         entries = fit_support.library_predictions(rows)
         self.assertEqual(len(entries), len(drawn))

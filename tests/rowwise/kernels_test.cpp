@@ -45,21 +45,18 @@ INSTANTIATE_TEST_SUITE_P(Registry, RowwiseKernels, testing::ValuesIn(subjects<Ro
 TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
   const host_simt::Options before = host_simt::options();
   host_simt::options().multiprocessors = 1;
-  add_developer_backends();
-  for (const Backend& backend : backends()) {
-    if (backend.kind != DeviceKind::host_simt) continue;
-    std::unique_ptr<Runtime> runtime;
-    ASSERT_TRUE(backend.open(0, &runtime).ok());
-    check::Workbench bench(*runtime);
-    check::RowwiseCase c;
-    c.op = RowwiseOp::layer_norm;
-    c.rows = 2, c.cols = 40000;
-    c.affine = true;
-    for (const Kernel<Rowwise>& kernel : backend.rowwise()) {
-      const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
-      if (result.outcome == check::Outcome::unsupported) continue;
-      EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
-    }
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  check::RowwiseCase c;
+  c.op = RowwiseOp::layer_norm;
+  c.rows = 2, c.cols = 40000;
+  c.affine = true;
+  const auto kernels = all_kernels<Rowwise>(DeviceKind::host_simt);
+  EXPECT_FALSE(kernels.empty());
+  for (const Kernel<Rowwise>& kernel : kernels) {
+    const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
+    if (result.outcome == check::Outcome::unsupported) continue;
+    EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
   }
   host_simt::options() = before;
 }
@@ -70,32 +67,24 @@ TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
 TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
   const host_simt::Options before = host_simt::options();
   host_simt::options().multiprocessors = 1;
-  add_developer_backends();
+  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_plain");
+  ASSERT_EQ(kernels.size(), 1u);
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
   int computed = 0;
-  for (const Backend& backend : backends()) {
-    if (backend.kind != DeviceKind::host_simt) continue;
-    std::unique_ptr<Runtime> runtime;
-    ASSERT_TRUE(backend.open(0, &runtime).ok());
-    check::Workbench bench(*runtime);
-    const KernelList<Rowwise> kernels = backend.rowwise();
-    const auto plain = std::find_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
-      return std::string(kernel.name) == "rowwise_plain";
-    });
-    ASSERT_NE(plain, kernels.end());
-    for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
-      for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::log_softmax}) {
-        for (const std::int64_t cols : {97, 261, 262, 640, 641, 643, 1001, 1024, 1601, 3001}) {
-          check::RowwiseCase c;
-          c.op = op;
-          c.type = type;
-          c.rows = cols < 1500 ? 301 : 61, c.cols = cols;
-          c.affine = is_norm(op);
-          c.misalign = cols % 3;
-          c.input = computed % 2 == 0 ? check::Input::unit : check::Input::uniform;
-          const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(*plain);
-          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-          ++computed;
-        }
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
+    for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::log_softmax}) {
+      for (const std::int64_t cols : {97, 261, 262, 640, 641, 643, 1001, 1024, 1601, 3001}) {
+        check::RowwiseCase c;
+        c.op = op;
+        c.type = type;
+        c.rows = cols < 1500 ? 301 : 61, c.cols = cols;
+        c.affine = is_norm(op);
+        c.misalign = cols % 3;
+        c.input = computed % 2 == 0 ? check::Input::unit : check::Input::uniform;
+        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+        ++computed;
       }
     }
   }
@@ -106,42 +95,34 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
 // Short rows of 16-bit types are packs of a tile: wherever a row begins and ends, alone in a pack
 // or with a neighbour. A tile may have fewer rows than the others, and a row may be the last one.
 TEST(RowwiseTile, TakesRowsInPacks) {
-  add_developer_backends();
+  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_tile");
+  ASSERT_EQ(kernels.size(), 1u);
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
   int computed = 0;
-  for (const Backend& backend : backends()) {
-    if (backend.kind != DeviceKind::host_simt) continue;
-    std::unique_ptr<Runtime> runtime;
-    ASSERT_TRUE(backend.open(0, &runtime).ok());
-    check::Workbench bench(*runtime);
-    const KernelList<Rowwise> kernels = backend.rowwise();
-    const auto tile = std::find_if(kernels.begin(), kernels.end(), [](const auto& kernel) {
-      return std::string(kernel.name) == "rowwise_tile";
-    });
-    ASSERT_NE(tile, kernels.end());
-    for (const DataType type : {DataType::float16, DataType::bfloat16}) {
-      for (const RowwiseOp op : {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm,
-                                 RowwiseOp::rms_norm}) {
-        for (const std::int64_t cols : {65, 72, 97, 115, 118, 128, 135}) {
-          check::RowwiseCase c;
-          c.op = op;
-          c.type = type;
-          c.rows = 1 + computed % 40, c.cols = cols;
-          c.affine = is_norm(op) && computed % 3 != 0;
-          c.misalign = computed % 11;
-          c.in_place = computed % 2 == 0;
-          c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
-          const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(*tile);
-          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-          ++computed;
-        }
+  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+    for (const RowwiseOp op :
+         {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
+      for (const std::int64_t cols : {65, 72, 97, 115, 118, 128, 135}) {
+        check::RowwiseCase c;
+        c.op = op;
+        c.type = type;
+        c.rows = 1 + computed % 40, c.cols = cols;
+        c.affine = is_norm(op) && computed % 3 != 0;
+        c.misalign = computed % 11;
+        c.in_place = computed % 2 == 0;
+        c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
+        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+        ++computed;
       }
     }
-    check::RowwiseCase longer;
-    longer.type = DataType::float16;
-    longer.rows = 3, longer.cols = 136;
-    EXPECT_EQ(check::RowwiseTrial(bench, longer).verify(*tile).outcome,
-              check::Outcome::unsupported);
   }
+  check::RowwiseCase longer;
+  longer.type = DataType::float16;
+  longer.rows = 3, longer.cols = 136;
+  EXPECT_EQ(check::RowwiseTrial(bench, longer).verify(kernels[0]).outcome,
+            check::Outcome::unsupported);
   EXPECT_EQ(computed, 56);
 }
 

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <stdexcept>
 #include <string>
+
+#include "tile_support.hpp"
 
 namespace kw {
 namespace {
@@ -16,22 +17,6 @@ Device lean_device() {
   device.shared_bytes_per_sm = 228 << 10;
   device.shared_bytes_per_block_optin = 227 << 10;
   return device;
-}
-
-const LeanTile& lean_tile_named(const std::string& name) {
-  for (const LeanTile& tile : lean_tiles)
-    if (tile.name == name) return tile;
-  throw std::invalid_argument("no tile " + name);
-}
-
-Sgemm lean_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t pad = 0) {
-  Sgemm p;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.lda = k + pad;
-  p.ldb = p.ldc = n + pad;
-  return p;
 }
 
 // What the kernel takes for granted of a row of the table.
@@ -55,7 +40,7 @@ TEST(LeanPlan, TilesAreWhatTheKernelCanCompute) {
 
 // No more blocks on an SM than it must have, where that is few; else what the blocks need.
 TEST(LeanPlan, FewBlocksAreSpreadEvenly) {
-  const LeanTileConfig& tile = lean_tile_named("lean_64x64").config;
+  const LeanTileConfig& tile = test::tile_named(lean_tiles, "lean_64x64").config;
   const Device device = lean_device();
   EXPECT_EQ(tile.shared_bytes(), 4u * 3 * 16 * (68 + 68));
   const auto fit_on_sm = [&](const Sgemm& p) {
@@ -64,32 +49,32 @@ TEST(LeanPlan, FewBlocksAreSpreadEvenly) {
     constexpr std::size_t reserved = 1024;  // by the driver, a block
     return device.shared_bytes_per_sm / (asked + reserved);
   };
-  EXPECT_EQ(fit_on_sm(lean_product(640, 640, 100)), 1u) << "100 blocks";
-  EXPECT_EQ(fit_on_sm(lean_product(640, 1280, 100)), 2u) << "200 blocks";
-  EXPECT_EQ(fit_on_sm(lean_product(640, 64 * 66, 100)), 5u) << "660 blocks";
-  EXPECT_EQ(lean_shared_bytes_asked(tile, lean_product(640, 64 * 67, 100), device),
+  EXPECT_EQ(fit_on_sm(test::padded_product(640, 640, 100)), 1u) << "100 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(640, 1280, 100)), 2u) << "200 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(640, 64 * 66, 100)), 5u) << "660 blocks";
+  EXPECT_EQ(lean_shared_bytes_asked(tile, test::padded_product(640, 64 * 67, 100), device),
             tile.shared_bytes())
       << "670 blocks, of which no more than five an SM fit";
 }
 
 TEST(LeanPlan, RefusesWhatItCannotCompute) {
-  const LeanTileConfig& tile = lean_tile_named("lean_64x64").config;
+  const LeanTileConfig& tile = test::tile_named(lean_tiles, "lean_64x64").config;
   Device device = lean_device();
-  Sgemm p = lean_product(1 << 20, 1 << 20, 8);
+  Sgemm p = test::padded_product(1 << 20, 1 << 20, 8);
   EXPECT_TRUE(lean_tile_supports(tile, p, device));
   p.batch = 9;
   EXPECT_FALSE(lean_tile_supports(tile, p, device)) << "2^28 x 9 blocks";
-  p = lean_product(64, 64, 64);
+  p = test::padded_product(64, 64, 64);
   p.triangle = Triangle::lower;
   EXPECT_FALSE(lean_tile_supports(tile, p, device));
-  p = lean_product(64, 64, 64);
+  p = test::padded_product(64, 64, 64);
   device.shared_bytes_per_block_optin = tile.shared_bytes() - 1;
   EXPECT_FALSE(lean_tile_supports(tile, p, device));
 }
 
 TEST(LeanPlan, ShareCopiedByFours) {
-  const LeanTileConfig& tile = lean_tile_named("lean_64x32").config;
-  Sgemm p = lean_product(64, 32, 64);
+  const LeanTileConfig& tile = test::tile_named(lean_tiles, "lean_64x32").config;
+  Sgemm p = test::padded_product(64, 32, 64);
   EXPECT_DOUBLE_EQ(lean_share_by_4(tile, p), 2.0 / 3) << "A lies along k";
   p.ldb = 33;
   EXPECT_EQ(lean_share_by_4(tile, p), 1);
@@ -111,17 +96,17 @@ TEST(LeanPlan, TimeGrowsWithTheWork) {
     const auto us = [&](const Sgemm& p) { return predict_lean_us(tile, p, lean_device()); };
     double last = 0;
     for (std::int64_t k = lean_min_k; k <= lean_max_k; k += 50) {
-      const double now = us(lean_product(300, 300, k));
+      const double now = us(test::padded_product(300, 300, k));
       EXPECT_GT(now, 1);
       EXPECT_GE(now, last) << k;
       last = now;
     }
-    EXPECT_TRUE(std::isinf(us(lean_product(300, 300, lean_max_k + 1)))) << "not measured";
-    EXPECT_TRUE(std::isinf(us(lean_product(300, 300, lean_min_k - 1)))) << "not measured";
-    EXPECT_GT(us(lean_product(8000, 8000, 64)), us(lean_product(4000, 4000, 64)));
-    EXPECT_GE(us(lean_product(4000, 4000, 64, 1)), us(lean_product(4000, 4000, 64)))
+    EXPECT_TRUE(std::isinf(us(test::padded_product(300, 300, lean_max_k + 1)))) << "not measured";
+    EXPECT_TRUE(std::isinf(us(test::padded_product(300, 300, lean_min_k - 1)))) << "not measured";
+    EXPECT_GT(us(test::padded_product(8000, 8000, 64)), us(test::padded_product(4000, 4000, 64)));
+    EXPECT_GE(us(test::padded_product(4000, 4000, 64, 1)), us(test::padded_product(4000, 4000, 64)))
         << "rows that are not aligned";
-    Sgemm batch = lean_product(64, 64, 64);
+    Sgemm batch = test::padded_product(64, 64, 64);
     batch.batch = 1000;
     EXPECT_TRUE(std::isinf(us(batch))) << "not measured";
   }

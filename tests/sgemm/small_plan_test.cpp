@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 #include <string>
+
+#include "tile_support.hpp"
 
 namespace kw {
 namespace {
@@ -16,22 +17,6 @@ Device small_device(std::size_t shared_bytes) {
   device.sm_count = 132;
   device.shared_bytes_per_block_optin = shared_bytes;
   return device;
-}
-
-const SmallTile& small_tile_named(const std::string& name) {
-  for (const SmallTile& tile : small_tiles)
-    if (tile.name == name) return tile;
-  throw std::invalid_argument("no tile " + name);
-}
-
-Sgemm small_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t pad = 0) {
-  Sgemm p;
-  p.m = m;
-  p.n = n;
-  p.k = k;
-  p.lda = k + pad;
-  p.ldb = p.ldc = n + pad;
-  return p;
 }
 
 // What the kernel takes for granted of a row of the table.
@@ -58,23 +43,24 @@ TEST(SmallPlan, TilesAreWhatTheKernelCanCompute) {
 }
 
 TEST(SmallPlan, SharedMemoryHoldsTheStagesThatKFillsAndThePartsOfK) {
-  const SmallTileConfig& whole = small_tile_named("small_64x64").config;
+  const SmallTileConfig& whole = test::tile_named(small_tiles, "small_64x64").config;
   // Lines of 32 k and 4 of padding for A, lines of 64 columns and 4 for B.
   constexpr std::size_t stage = 4 * (64 * 36 + 32 * 68);
-  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 0)), stage);
-  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 32)), stage);
-  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 33)), 2 * stage);
-  EXPECT_EQ(small_shared_bytes(whole, small_product(64, 64, 3000)), 2 * stage);
-  const SmallTileConfig& parts = small_tile_named("small_32x32k64").config;
-  EXPECT_EQ(small_shared_bytes(parts, small_product(32, 32, 1)),
+  EXPECT_EQ(small_shared_bytes(whole, test::padded_product(64, 64, 0)), stage);
+  EXPECT_EQ(small_shared_bytes(whole, test::padded_product(64, 64, 32)), stage);
+  EXPECT_EQ(small_shared_bytes(whole, test::padded_product(64, 64, 33)), 2 * stage);
+  EXPECT_EQ(small_shared_bytes(whole, test::padded_product(64, 64, 3000)), 2 * stage);
+  const SmallTileConfig& parts = test::tile_named(small_tiles, "small_32x32k64").config;
+  EXPECT_EQ(small_shared_bytes(parts, test::padded_product(32, 32, 1)),
             std::size_t{4 * (32 * 68 + 64 * 36)});
-  EXPECT_EQ(small_shared_bytes(small_tile_named("small_16x64k64").config, small_product(16, 64, 1)),
+  EXPECT_EQ(small_shared_bytes(test::tile_named(small_tiles, "small_16x64k64").config,
+                               test::padded_product(16, 64, 1)),
             std::size_t{4 * (16 * 68 + 64 * 68)});
 }
 
 // No more blocks on an SM than it must have, where that is few; else what the blocks need.
 TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
-  const SmallTileConfig& tile = small_tile_named("small_32x32").config;
+  const SmallTileConfig& tile = test::tile_named(small_tiles, "small_32x32").config;
   Device device = small_device(227 << 10);
   device.shared_bytes_per_sm = 228 << 10;
   const auto fit_on_sm = [&](const Sgemm& p) {
@@ -83,31 +69,33 @@ TEST(SmallPlan, FewBlocksAreSpreadEvenly) {
     constexpr std::size_t reserved = 1024;  // by the driver, a block
     return device.shared_bytes_per_sm / (asked + reserved);
   };
-  const std::size_t needed = small_shared_bytes(tile, small_product(32, 32, 100));
-  EXPECT_EQ(fit_on_sm(small_product(320, 320, 100)), 1u) << "100 blocks";
-  EXPECT_EQ(fit_on_sm(small_product(320, 640, 100)), 2u) << "200 blocks";
-  EXPECT_EQ(fit_on_sm(small_product(320, 1056, 100)), 3u) << "330 blocks";
-  EXPECT_EQ(fit_on_sm(small_product(320, 2080, 100)), 5u) << "650 blocks";
-  EXPECT_EQ(fit_on_sm(small_product(320, 3360, 100)), 8u) << "1050 blocks";
-  EXPECT_EQ(fit_on_sm(small_product(320, 1056, 5)), 3u) << "330 blocks of hardly any k";
-  const SmallTileConfig& few = small_tile_named("small_64x128").config;
-  EXPECT_EQ(small_shared_bytes_asked(few, small_product(640, 128 * 40, 100), device),
-            small_shared_bytes(few, small_product(640, 128 * 40, 100)))
+  const std::size_t needed = small_shared_bytes(tile, test::padded_product(32, 32, 100));
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 320, 100)), 1u) << "100 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 640, 100)), 2u) << "200 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 1056, 100)), 3u) << "330 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 2080, 100)), 5u) << "650 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 3360, 100)), 8u) << "1050 blocks";
+  EXPECT_EQ(fit_on_sm(test::padded_product(320, 1056, 5)), 3u) << "330 blocks of hardly any k";
+  const SmallTileConfig& few = test::tile_named(small_tiles, "small_64x128").config;
+  EXPECT_EQ(small_shared_bytes_asked(few, test::padded_product(640, 128 * 40, 100), device),
+            small_shared_bytes(few, test::padded_product(640, 128 * 40, 100)))
       << "400 blocks, of which no more than 3 an SM fit";
-  for (const Sgemm& p : {small_product(320, 3520, 100), small_product(32, 64 * 32, 100)})
+  for (const Sgemm& p :
+       {test::padded_product(320, 3520, 100), test::padded_product(32, 64 * 32, 100)})
     EXPECT_EQ(small_shared_bytes_asked(tile, p, device), needed) << "many blocks, or hardly any";
-  EXPECT_LT(small_shared_bytes_asked(tile, small_product(320, 320, 20), device), needed)
+  EXPECT_LT(small_shared_bytes_asked(tile, test::padded_product(320, 320, 20), device), needed)
       << "launches this short rather overlap";
 }
 
 TEST(SmallPlan, RefusesWhatDoesNotFitOnTheDevice) {
-  const SmallTileConfig& tile = small_tile_named("small_64x128").config;
-  const Sgemm longer = small_product(128, 128, 100), shorter = small_product(128, 128, 20);
+  const SmallTileConfig& tile = test::tile_named(small_tiles, "small_64x128").config;
+  const Sgemm longer = test::padded_product(128, 128, 100),
+              shorter = test::padded_product(128, 128, 20);
   const std::size_t bytes = small_shared_bytes(tile, longer);
   EXPECT_TRUE(small_tile_supports(tile, longer, small_device(bytes)));
   EXPECT_FALSE(small_tile_supports(tile, longer, small_device(bytes - 1)));
   EXPECT_TRUE(small_tile_supports(tile, shorter, small_device(bytes - 1)));
-  Sgemm many = small_product(1 << 20, 1 << 20, 8);
+  Sgemm many = test::padded_product(1 << 20, 1 << 20, 8);
   EXPECT_TRUE(small_tile_supports(tile, many, small_device(bytes)));
   many.batch = 33;
   EXPECT_FALSE(small_tile_supports(tile, many, small_device(bytes))) << "2^27 x 33 blocks";
@@ -120,18 +108,18 @@ TEST(SmallPlan, TimeGrowsWithTheWork) {
     double last = 0;
     for (const std::int64_t k :
          {std::int64_t{1}, std::int64_t{33}, std::int64_t{100}, small_max_k}) {
-      const double now = us(small_product(300, 300, k));
+      const double now = us(test::padded_product(300, 300, k));
       EXPECT_GT(now, 1);
       EXPECT_GE(now, last) << k;
       last = now;
     }
-    EXPECT_TRUE(std::isinf(us(small_product(300, 300, small_max_k + 1)))) << "not measured";
-    EXPECT_GT(us(small_product(8000, 8000, 16)), us(small_product(4000, 4000, 16)));
-    EXPECT_GT(us(small_product(4000, 4000, 16, 1)), us(small_product(4000, 4000, 16)))
+    EXPECT_TRUE(std::isinf(us(test::padded_product(300, 300, small_max_k + 1)))) << "not measured";
+    EXPECT_GT(us(test::padded_product(8000, 8000, 16)), us(test::padded_product(4000, 4000, 16)));
+    EXPECT_GT(us(test::padded_product(4000, 4000, 16, 1)), us(test::padded_product(4000, 4000, 16)))
         << "rows of C that are not aligned";
-    Sgemm batch = small_product(64, 64, 64);
+    Sgemm batch = test::padded_product(64, 64, 64);
     batch.batch = 1000;
-    EXPECT_GT(us(batch), 2 * us(small_product(64, 64, 64)));
+    EXPECT_GT(us(batch), 2 * us(test::padded_product(64, 64, 64)));
   }
 }
 
@@ -151,7 +139,7 @@ TEST(SmallPlan, LastRoundsThatAreHardlyFilledTakeLonger) {
 }
 
 TEST(SmallPlan, ChunksTakeLongerWhereBlocksAreFewAndOperandsLieAlongK) {
-  SmallTile tile = small_tile_named("small_64x64");
+  SmallTile tile = test::tile_named(small_tiles, "small_64x64");
   ASSERT_EQ(tile.config.blocks_per_sm, 4);
   tile.times.few_blocks = 0;
   tile.times.along_k_us = 0;
@@ -160,7 +148,7 @@ TEST(SmallPlan, ChunksTakeLongerWhereBlocksAreFewAndOperandsLieAlongK) {
   along.times.along_k_us = tile.times.busy_chunk_us;
   // So many blocks for each of the device's multiprocessors.
   const auto blocks = [](int of_sm) {
-    return small_product(64, 64 * of_sm * small_device(0).sm_count, 320);
+    return test::padded_product(64, 64 * of_sm * small_device(0).sm_count, 320);
   };
   const auto ratio = [&](const SmallTile& other, const Sgemm& p) {
     return predict_small_us(other, p, small_device(0)) / predict_small_us(tile, p, small_device(0));
@@ -187,7 +175,7 @@ TEST(SmallPlan, ShareCopiedByFours) {
   SmallTileConfig tile = small_tiles[0].config;
   tile.bm = 32;
   tile.bn = 96;
-  Sgemm p = small_product(32, 96, 64);
+  Sgemm p = test::padded_product(32, 96, 64);
   EXPECT_EQ(share_copied_by_4(tile, p), 0);
   p.lda = 65;
   EXPECT_EQ(share_copied_by_4(tile, p), 0.25);
@@ -198,7 +186,7 @@ TEST(SmallPlan, ShareCopiedByFours) {
   EXPECT_EQ(share_copied_by_4(tile, p), 0.25) << "whole lines of B lie apart";
   p.ldb = 66;
   EXPECT_EQ(share_copied_by_4(tile, p), 1);
-  p = small_product(32, 96, 64);
+  p = test::padded_product(32, 96, 64);
   tile.turns = true;
   EXPECT_EQ(share_copied_by_4(tile, p), 0.25) << "A lies along k";
   p.op_b = Op::transpose;
@@ -212,12 +200,12 @@ TEST(SmallPlan, ShareCopiedByFours) {
 // C alone takes that long where it does not fit in L2, the longer the less memory gives; rows of C
 // that a warp stores as a whole come first.
 TEST(SmallPlan, LargeProductsTakeTheirWayToMemory) {
-  const Sgemm p = small_product(16384, 16384, 1);
+  const Sgemm p = test::padded_product(16384, 16384, 1);
   Device device = small_device(0), slower = device;
   device.memory_clock_khz = 3'000'000;
   slower.memory_clock_khz = 2'000'000;
   device.memory_bus_bits = slower.memory_bus_bits = 6144;
-  const double wide = predict_small_us(small_tile_named("small_32x128"), p, device);
+  const double wide = predict_small_us(test::tile_named(small_tiles, "small_32x128"), p, device);
   for (const SmallTile& tile : small_tiles) {
     const double us = predict_small_us(tile, p, device);
     EXPECT_GE(us, 4 * std::exp2(28) / memory_bytes_per_us(device)) << tile.name;

@@ -31,6 +31,12 @@ Sgemm stream_product(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_
   return p;
 }
 
+// How long its sums are, as a plan wants them.
+std::int64_t sum_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Sgemm p = stream_product(m, n, k);
+  return wanted_sum(p, longest_sum(p, 132), 132);
+}
+
 const std::vector<Sgemm>& stream_products() {
   static const std::vector<Sgemm> products = {
       stream_product(1, 1, 1),          stream_product(300, 200, 70000),
@@ -222,21 +228,17 @@ TEST(StreamPlan, SumsAreShorterWhereThatTakesLittleTime) {
 }
 
 TEST(StreamPlan, ShortSumsAreThoseThatTheVendorWasSeenToHave) {
-  const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Sgemm p = stream_product(m, n, k);
-    return wanted_sum(p, longest_sum(p, 132), 132);
-  };
-  EXPECT_EQ(sum(128, 128, 4096), 128) << "a multiple of the root";
-  EXPECT_EQ(sum(1000, 1000, 2048), 400) << "no shorter";
-  EXPECT_EQ(sum(512, 512, 16384), 16384 / 34) << "no more pieces";
-  EXPECT_EQ(sum(4096, 4096, 4096), 4096) << "as few as longest_sum has";
-  EXPECT_EQ(sum(4096, 4096, 5000), 1250);
-  EXPECT_EQ(sum(6144, 6144, 6144), 2048);
-  EXPECT_EQ(sum(8192, 8192, 16384), 4096);
-  EXPECT_GT(sum(512, 512, 2047), 2047) << "not cut";
+  EXPECT_EQ(sum_of(128, 128, 4096), 128) << "a multiple of the root";
+  EXPECT_EQ(sum_of(1000, 1000, 2048), 400) << "no shorter";
+  EXPECT_EQ(sum_of(512, 512, 16384), 16384 / 34) << "no more pieces";
+  EXPECT_EQ(sum_of(4096, 4096, 4096), 4096) << "as few as longest_sum has";
+  EXPECT_EQ(sum_of(4096, 4096, 5000), 1250);
+  EXPECT_EQ(sum_of(6144, 6144, 6144), 2048);
+  EXPECT_EQ(sum_of(8192, 8192, 16384), 4096);
+  EXPECT_GT(sum_of(512, 512, 2047), 2047) << "not cut";
   for (const std::int64_t size : {20, 300, 1000, 3000, 10000})
     for (const std::int64_t k : {2048, 5000, 20000, 70000})
-      EXPECT_LE(sum(size, size, k), longest_sum(stream_product(size, size, k), 132));
+      EXPECT_LE(sum_of(size, size, k), longest_sum(stream_product(size, size, k), 132));
 }
 
 TEST(StreamPlan, ManyOutputsHaveTheVendorsPieces) {
@@ -253,14 +255,10 @@ TEST(StreamPlan, ManyOutputsHaveTheVendorsPieces) {
 }
 
 TEST(StreamPlan, OneFullWaveOfTheVendorsTilesIsNotCut) {
-  const auto sum = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    const Sgemm p = stream_product(m, n, k);
-    return wanted_sum(p, longest_sum(p, 132), 132);
-  };
-  EXPECT_EQ(sum(2048, 2048, 2048), 2048);
-  EXPECT_EQ(sum(2048, 2048, 16384), sum_length_tuning.longest) << "of so few outputs no longer";
-  EXPECT_EQ(sum(1024, 4250, 3000), 400) << "136 tiles";
-  EXPECT_EQ(sum(1792, 2048, 2048), 400) << "112 tiles";
+  EXPECT_EQ(sum_of(2048, 2048, 2048), 2048);
+  EXPECT_EQ(sum_of(2048, 2048, 16384), sum_length_tuning.longest) << "of so few outputs no longer";
+  EXPECT_EQ(sum_of(1024, 4250, 3000), 400) << "136 tiles";
+  EXPECT_EQ(sum_of(1792, 2048, 2048), 400) << "112 tiles";
   for (const StreamTile& tile : stream_tiles) {
     const Sgemm p = stream_product(2048, 2048, 2048);
     const auto plan = plan_stream_tile(tile, p, stream_device());

@@ -173,7 +173,7 @@ struct WorkspaceLayout {
   std::size_t end = 0;
 
   WorkspaceLayout() = default;
-  WorkspaceLayout(const Sgemm& p, bool fp16, const Device& device) {
+  WorkspaceLayout(const Sgemm& p, bool fp16, const SplitCut& cut, const Device& device) {
     end = whole_part(sizeof(Control));
     const auto take = [&](std::int64_t bytes) {
       return take_part(end, static_cast<std::size_t>(bytes));
@@ -182,7 +182,6 @@ struct WorkspaceLayout {
       constexpr std::int64_t word = sizeof(int);
       scales_a = take(p.batch * p.m * word);
       scales_b = take(p.batch * p.n * word);
-      const SplitCut cut = split_cut(fp16, p, device);
       const auto lists_of = [&](std::int64_t rows, std::int64_t segments) {
         const std::int64_t lists = p.batch * PackedLayout(rows, p.k).blocks * segments;
         return outlier_list_offset(lists) +
@@ -202,16 +201,20 @@ struct WorkspaceLayout {
   }
 };
 
+inline std::size_t whole_workspace(const Sgemm& p, bool fp16, const Device& device) {
+  return WorkspaceLayout(p, fp16, split_cut(fp16, p, device), device).end;
+}
+
 // The least workspace with which a call works: of its smallest sub-problem (sub_problems).
 inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& device) {
-  if (p.diagonal_apart) return WorkspaceLayout(p, fp16, device).end;
+  if (p.diagonal_apart) return whole_workspace(p, fp16, device);
   Sgemm least = p;
   least.batch = 1;
   if (p.a_array == nullptr) {
     least.m = std::min<std::int64_t>(p.m, block_rows);
     least.n = std::min<std::int64_t>(p.n, block_rows);
   }
-  return WorkspaceLayout(least, fp16, device).end;
+  return whole_workspace(least, fp16, device);
 }
 
 // The problem as sub-problems of about half the workspace each: half the batch, else half of m or
@@ -301,9 +304,9 @@ inline std::int64_t most_time_of_outliers(const TileRow& row, const Sgemm& p,
 // --- what the launches of a call take from its plan
 
 struct CallPlan {
+  SplitCut split;
   WorkspaceLayout layout;
   Schedule schedule;
-  SplitCut split;
   int outlier_ns[2] = {0, 0};  // time_of_outlier
   std::int64_t most_outlier_ns = 0;
   int second_tile = 0;       // fp16x3: the row of bf16x6_tiles that computes what fp16x3 cannot
@@ -311,9 +314,9 @@ struct CallPlan {
 
   CallPlan() = default;
   CallPlan(const TileRow& row, const Sgemm& p, const Device& device)
-      : layout(p, row.fp16, device),
+      : split(split_cut(row.fp16, p, device)),
+        layout(p, row.fp16, split, device),
         schedule(product_schedule(row, p, device)),
-        split(split_cut(row.fp16, p, device)),
         outlier_ns{time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1)},
         most_outlier_ns(row.fp16 ? most_time_of_outliers(row, p, device) : 0) {}
 };

@@ -37,7 +37,7 @@ struct HopperKernel {
     if (!supports(p, device)) return std::nullopt;
     return Plan<Sgemm>{.time_us = predicted_us(row, p, device),
                        .cost = predicted_cost(row, p, device),
-                       .workspace_bytes = WorkspaceLayout(p, fp16, device).end,
+                       .workspace_bytes = whole_workspace(p, fp16, device),
                        .min_workspace_bytes = min_workspace_bytes(p, fp16, device)};
   }
   static void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
