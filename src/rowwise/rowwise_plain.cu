@@ -70,6 +70,8 @@ PlainCut plain_cut(const Rowwise& p, const Device& device) {
 // not hold it.
 PlainCut large_cut(const Rowwise& p, const Device& device, const PlainCut& cut) {
   if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
+  // A small part of a device may have no cluster of so many, and a ring holds the row too.
+  if (device.sm_count < plain_large_blocks) return {};
   const bool is_wide = p.type == DataType::float32, softmax = is_softmax(p.op);
   const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
   const bool is_single = cut.blocks == plain_most_blocks && cut.warps * warp_lanes > most / 2;

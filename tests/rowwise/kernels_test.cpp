@@ -92,10 +92,11 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
   host_simt::options() = before;
 }
 
-// Rows that eight blocks have a multiprocessor each for, or do not hold, are sixteen blocks'.
+// Rows that eight blocks have a multiprocessor each for, or do not hold, are sixteen blocks' where
+// the device has so many multiprocessors.
 TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
   const host_simt::Options before = host_simt::options();
-  host_simt::options().multiprocessors = 1;
+  host_simt::options().multiprocessors = 16;
   const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_plain");
   ASSERT_EQ(kernels.size(), 1u);
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
