@@ -331,9 +331,10 @@ struct Row {
     auto schedule = plan.data.get<StreamSchedule>();
     if (workspace.bytes < complex_stream_workspace_bytes(config, schedule))
       schedule = without_shares(schedule);
-    std::size_t bytes = shared_bytes<config>(schedule.in_clusters());
-    if (schedule.blocks <= device.sm_count)
-      bytes = shared_bytes_that_spread(schedule.blocks, bytes, device);
+    // Where three blocks have room, two for each SM would come to lie three on one and one on
+    // another.
+    const std::size_t bytes = shared_bytes_that_spread(
+        schedule.blocks, shared_bytes<config>(schedule.in_clusters()), device);
     return gpu::launch(complex_stream<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(config.threads())),
