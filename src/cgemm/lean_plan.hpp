@@ -35,9 +35,9 @@ inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p,
                ? 0
                : t.round_us + count * t.block_us + steps * std::max(t.alone_us, count * t.busy_us);
   };
-  const std::int64_t at_once = lean.config.blocks_per_sm;
+  const std::int64_t at_once = lean.config.blocks_per_sm, rounds = of_sm / at_once;
   const double us =
-      static_cast<double>(of_sm / at_once) * round_us(at_once) + round_us(of_sm % at_once);
+      static_cast<double>(rounds) * round_us(at_once) + round_us(of_sm - rounds * at_once);
   return t.first_us + std::max(us, t.memory * memory_us(complex_operand_bytes(p), device));
 }
 
