@@ -22,6 +22,9 @@ struct ComplexStreamConfig {
   // of the smaller tiles each thread stores for itself, which is quicker where three blocks take
   // turns.
   bool staged = false;
+  // The order of a step's products (consumer.hpp), of which ptxas makes code with more or fewer
+  // register bank conflicts.
+  bool real_first = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -90,7 +93,8 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 40,
                 .consumer_registers = 216,
-                .staged = true},
+                .staged = true,
+                .real_first = true},
      .times = {.start_us = 7.54,
                .tile_us = 2.80,
                .alone_us = 5.32,
@@ -155,7 +159,8 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 40,
                 .consumer_registers = 216,
-                .clusters = true},
+                .clusters = true,
+                .real_first = true},
      .times = {.start_us = 5.48,
                .tile_us = 1.55,
                .alone_us = 1.45,
@@ -199,7 +204,8 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true},
+                .clusters = true,
+                .real_first = true},
      .times = {.start_us = 4.31,
                .tile_us = 1.25,
                .alone_us = 1.50,
@@ -221,7 +227,8 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true},
+                .clusters = true,
+                .real_first = true},
      .times = {.start_us = 4.31,
                .tile_us = 1.25,
                .alone_us = 1.50,
@@ -243,7 +250,8 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 3,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true},
+                .clusters = true,
+                .real_first = true},
      .times = {.start_us = 3.20,
                .tile_us = 1.10,
                .alone_us = 1.00,
