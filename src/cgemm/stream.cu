@@ -335,9 +335,8 @@ struct Row {
     auto schedule = plan.data.get<StreamSchedule>();
     if (workspace.bytes < complex_stream_workspace_bytes(config, schedule))
       schedule = without_shares(schedule);
-    std::size_t bytes = shared_bytes<config>(schedule.in_clusters());
-    if (schedule.blocks <= device.sm_count)
-      bytes = shared_bytes_that_spread(schedule.blocks, bytes, device);
+    const std::size_t bytes = shared_bytes_that_spread(
+        schedule.blocks, shared_bytes<config>(schedule.in_clusters()), device);
     return gpu::launch(complex_stream<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(config.threads())),

@@ -35,10 +35,7 @@ void each_complex_stream_cut(const ComplexStreamConfig& config, const StreamSche
     if (const auto schedule = detail::cut_stream(shape, blocks, shared)) consider(*schedule);
   };
   const std::int64_t sms = std::max(1, device.sm_count), tiles = shape.tiles;
-  // One block an SM or as many as fit: of two where three fit, some SMs would get three.
-  const std::int64_t most_slots = sms * config.blocks_per_sm;
-  for (std::int64_t slots = sms; slots <= most_slots;
-       slots = slots < most_slots ? most_slots : most_slots + 1) {
+  for (std::int64_t slots = sms; slots <= sms * config.blocks_per_sm; slots += sms) {
     cut(std::min(slots, tiles), 0);
     if (shape.iterations < 2) continue;
     if (tiles % slots != 0) cut(slots, tiles % slots);
