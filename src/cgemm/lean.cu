@@ -133,10 +133,10 @@ __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const C
 #pragma unroll 1
     for (int k = 0; k < depth; k += 2) {
       f[1].load(a + tile.pitch_a(), b + tile.pitch_b());
-      complex_stream::add_products<differ>(acc, f[0].a, f[0].b);
+      complex_stream::add_products<differ, false>(acc, f[0].a, f[0].b);
       if (k + 2 < depth) a += 2 * tile.pitch_a(), b += 2 * tile.pitch_b();
       f[0].load(a, b);
-      complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
+      complex_stream::add_products<differ, false>(acc, f[1].a, f[1].b);
     }
   }
 }
