@@ -214,12 +214,15 @@ class Store {
 
 template <ComplexStreamConfig config>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Params& params) {
-  if (!Finish(params.problem).has_sum) return;
+  const Cgemm& p = params.problem;
+  // An earlier kernel may write what this reads; all else waits only before the first copy.
+  if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
+  if (!Finish(p).has_sum) return;
   const Way way{params.schedule};
   Producer<config> producer(shared);
   for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
     const StreamTileIndex tile = params.schedule.place(work.tile);
-    producer.copy(params.problem, params.operands, tile.entry, tile.row * std::int64_t{config.bm},
+    producer.copy(p, params.operands, tile.entry, tile.row * std::int64_t{config.bm},
                   tile.col * std::int64_t{config.bn}, work.begin, work.end);
   }
   let_next_kernel_start();
@@ -230,6 +233,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Params& pa
   const StreamSchedule& schedule = params.schedule;
   const Cgemm& p = params.problem;
   const Way way{schedule};
+  if (p.alpha_at != nullptr) wait_for_previous_kernel();  // for the scalars
   const bool reads = Finish(p).has_sum;
   Consumer<config> consumer(shared);
   for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
@@ -246,6 +250,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Params& pa
       } else {
         consumer.template multiply<true>(stages, last_k, acc);
       }
+      wait_for_previous_kernel();  // which may use C and the workspace
       gather<config>(shared, acc, out);
     }
     const Store<config> store(params, schedule.place(work.tile));
@@ -272,7 +277,6 @@ __global__ void __launch_bounds__(complex_stream_tiles[row].config.threads(),
     init_ring(shared.full, shared.free, Shape<config>::producers, Shape<config>::consumers / 32);
     if (in_clusters) open_to_cluster(shared.received);
     __syncthreads();
-    wait_for_previous_kernel();
     if (threadIdx.x < Shape<config>::producers) {
       setmaxnreg_dealloc<config.producer_registers>();
       produce<config>(shared, params);
@@ -331,9 +335,8 @@ struct Row {
     auto schedule = plan.data.get<StreamSchedule>();
     if (workspace.bytes < complex_stream_workspace_bytes(config, schedule))
       schedule = without_shares(schedule);
-    std::size_t bytes = shared_bytes<config>(schedule.in_clusters());
-    if (schedule.blocks <= device.sm_count)
-      bytes = shared_bytes_that_spread(schedule.blocks, bytes, device);
+    const std::size_t bytes = shared_bytes_that_spread(
+        schedule.blocks, shared_bytes<config>(schedule.in_clusters()), device);
     return gpu::launch(complex_stream<row>,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(config.threads())),

@@ -17,6 +17,13 @@ inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* 
   const LaunchFacts* facts = nullptr;
   Status prepared = prepare_launch(kernel, config.shared_bytes, &facts);
   if (!prepared.ok()) return prepared;
+  constexpr int portable = 8;
+  if (config.cluster > portable) {
+    const Status allowed =
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+              "clusters of more than eight blocks");
+    if (!allowed.ok()) return allowed;
+  }
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};
@@ -34,7 +41,8 @@ inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* 
 #endif
 
 // With the current device otherwise idle. The driver is asked once by each thread; works while a
-// stream is captured. Without a GPU one cluster runs after the other.
+// stream is captured. Without a GPU one cluster runs after the other. Clusters of more than eight
+// blocks have the driver's leave from here on; on a device that runs none it is 0.
 inline Status clusters_at_once([[maybe_unused]] const void* kernel,
                                [[maybe_unused]] const LaunchConfig& config, int* clusters) {
   *clusters = 1;

@@ -45,7 +45,7 @@ struct LaunchConfig {
   // end (device/overlap.hpp). Ignored where the device cannot do so.
   bool overlap = false;
   // So many neighbouring blocks along x form a cluster (device/cluster.hpp); 1: none do. Only for
-  // devices that have clusters, up to 8, and a grid of whole clusters.
+  // devices that have clusters, up to 8, 16 after clusters_at_once, and a grid of whole clusters.
   int cluster = 1;
   // All blocks run at the same time, so that any may wait for any other: a cooperative launch, an
   // error where the device does not hold the grid at once. Under host SIMT the blocks are those of

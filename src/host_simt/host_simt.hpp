@@ -54,7 +54,7 @@ inline constexpr unsigned max_threads_per_block = 1024;
 inline constexpr dim3 max_block{1024, 1024, 64};
 inline constexpr dim3 max_grid{2147483647, 65535, 65535};
 inline constexpr std::size_t max_shared_bytes = 232448;
-inline constexpr int max_cluster = 8;
+inline constexpr int max_cluster = 16;
 
 struct LaunchConfig {
   dim3 grid;

@@ -158,11 +158,11 @@ __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& 
   row.each_edge([&](int, float v) { sum += exponential(v); });
   sum = combine_lanes(sum, lanes, TotalSum{});
 
-  FoundSoftmax total = {unit.largest, static_cast<double>(sum)};
-  if constexpr (!Team::is_alone) {
-    const WarpFound* const found = team.exchange(WarpFound{unit.largest, sum, 0, 0});
-    total = merge_softmax<float, Team::most_warps, true>(found, team.warps());
-  }
+  RowTotal total;
+  if constexpr (Team::is_alone)
+    total = {unit.largest, softmax_by<logs>(static_cast<double>(sum)), 0, 0};
+  else
+    total = team.meet(WarpFound{unit.largest, sum, 0, 0}, SoftmaxMeeting<float, true, logs>{});
   const auto finish = [&](const auto& each) {
     row.each_pack([&](int k, float(&v)[Row::a_pack]) {
 #pragma unroll
@@ -172,11 +172,11 @@ __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& 
     row.each_edge([&](int k, float v) { y.store_edge(row, k, each(v)); });
   };
   if constexpr (logs) {
-    const float by = log1pf(static_cast<float>(total.sum - 1.0)) + Unit{total.largest}.log();
-    finish([&](float v) { return (v - total.largest) - by; });
+    const float by = total.y + Unit{total.x}.log();
+    finish([&](float v) { return (v - total.x) - by; });
   } else {
-    float by = 1.0f / static_cast<float>(total.sum);
-    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.largest});
+    float by = total.y;
+    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.x});
     finish([&](float v) { return exponential(v) * by; });
   }
 }
@@ -240,21 +240,22 @@ __device__ __forceinline__ void normalise_packed(const Row& row, const Output& y
     all = centred_sums<lanes>(row);
   else
     all = {0, 0, row.template sums<false>().squares()};
-  if constexpr (!Team::is_alone) {
-    const WarpFound* const found =
-        team.exchange(WarpFound{all.near, all.rest, all.squares, static_cast<float>(row.count())});
-    all = merge_norm<float, Team::most_warps>(found, team.warps(), centers, count_inverse);
-  }
-  const NormScale scale = norm_scale(all, count_inverse, epsilon);
+  const NormMeeting<float, centers> meeting = {count_inverse, epsilon};
+  RowTotal total;
+  if constexpr (Team::is_alone)
+    total = meeting.of(all);
+  else
+    total = team.meet(WarpFound{all.near, all.rest, all.squares, static_cast<float>(row.count())},
+                      meeting);
   if constexpr (centers) {
-    if (any_of_warp(all.near != 0))
+    if (any_of_warp(total.x != 0))
       finish_packed<lanes>(row, y, planes, scales,
-                           [&](float v) { return fmaf(v - all.near, scale.by, scale.shift); });
+                           [&](float v) { return fmaf(v - total.x, total.y, total.z); });
     else
       finish_packed<lanes>(row, y, planes, scales,
-                           [&](float v) { return fmaf(v, scale.by, scale.shift); });
+                           [&](float v) { return fmaf(v, total.y, total.z); });
   } else {
-    finish_packed<lanes>(row, y, planes, scales, [&](float v) { return v * scale.by; });
+    finish_packed<lanes>(row, y, planes, scales, [&](float v) { return v * total.y; });
   }
 }
 

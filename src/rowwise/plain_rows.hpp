@@ -53,19 +53,19 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, 
   for (float& each : row.edge) sum += static_cast<RowSum<T>>(exponential(each));
   sum = combine_lanes(sum, lanes, TotalSum{});
 
-  FoundSoftmax total = {unit.largest, static_cast<double>(sum)};
-  if constexpr (!Team::is_alone) {
-    const WarpFound* const found =
-        team.exchange(WarpFound{unit.largest, static_cast<float>(sum), 0, 0});
-    total = merge_softmax<RowSum<T>, Team::most_warps, by_powers>(found, team.warps());
-  }
+  RowTotal total;
+  if constexpr (Team::is_alone)
+    total = {unit.largest, softmax_by<logs>(static_cast<double>(sum)), 0, 0};
+  else
+    total = team.meet(WarpFound{unit.largest, static_cast<float>(sum), 0, 0},
+                      SoftmaxMeeting<RowSum<T>, by_powers, logs>{});
   if constexpr (logs) {
-    const float by = log1pf(static_cast<float>(total.sum - 1.0)) + Unit{total.largest}.log();
-    const float largest = total.largest - moved;
+    const float by = total.y + Unit{total.x}.log();
+    const float largest = total.x - moved;
     row.each([&](float& v) { v = (v - largest) - by; });
   } else {
-    float by = 1.0f / static_cast<float>(total.sum);
-    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.largest});
+    float by = total.y;
+    if constexpr (!Team::is_alone) by *= unit.in(Unit{total.x});
     row.each([&](float& v) { v *= by; });
   }
 }
@@ -121,15 +121,16 @@ __device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& ro
     sums = {0, combine_lanes(wide, lanes, TotalSum{})};
   }
 
-  FoundNorm<Total> all = {near, sums.rest, sums.squares()};
-  if constexpr (!Team::is_alone) {
-    const WarpFound* const found = team.exchange(WarpFound{
-        near, sums.rest, static_cast<float>(sums.squares()), static_cast<float>(row.count())});
-    all = merge_norm<Total, Team::most_warps>(found, team.warps(), centers, count_inverse);
-  }
-  const NormScale scale = norm_scale(all, count_inverse, epsilon);
-  const float shift = fmaf(near - all.near, scale.by, scale.shift);
-  row.each([&](float& v) { v = fmaf(v, scale.by, shift); });
+  const NormMeeting<Total, centers> meeting = {count_inverse, epsilon};
+  RowTotal total;
+  if constexpr (Team::is_alone)
+    total = meeting.of({near, sums.rest, sums.squares()});
+  else
+    total = team.meet(WarpFound{near, sums.rest, static_cast<float>(sums.squares()),
+                                static_cast<float>(row.count())},
+                      meeting);
+  const float by = total.y, shift = fmaf(near - total.x, by, total.z);
+  row.each([&](float& v) { v = fmaf(v, by, shift); });
 }
 
 // What is in `values` becomes y.
@@ -321,36 +322,43 @@ __device__ __forceinline__ void ask_for_first_part(const Rowwise& p, const Plain
   if (launch.scales && row == 0) ask_for_scales(p, skip, bytes, thread);
 }
 
-// A row is all warps' of a cluster. `alike`: those of one cluster begin alike past a boundary,
-// which holds of no more clusters than a multiple of the ways in which rows begin.
-template <bool softmax, class T, bool alike>
-__global__ void __launch_bounds__((plain_cluster_threads<softmax, T>), 1)
+// Gamma and beta of rows that lie anyhow. Of many blocks two share a multiprocessor's memory.
+template <class T, bool large>
+using ClusterPair = std::conditional_t<large && sizeof(T) == 2, NarrowPair<T>, WidePair<T>>;
+template <bool large>
+using ClusterTeam = std::conditional_t<large, BlocksTeam, ClusterWarpsTeam>;
+
+// A row is all warps' of a cluster, `large`: one of plain_large_blocks. `alike`: those of one
+// cluster begin alike past a boundary, which holds of no more clusters than a multiple of the ways
+// in which rows begin.
+template <bool softmax, class T, bool alike, bool large>
+__global__ void __launch_bounds__((large ? plain_large_threads<softmax, T>
+                                         : plain_cluster_threads<softmax, T>),
+                                  large ? 2 : 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine) {
-    auto& memory = *gpu::dynamic_shared<FoundInCluster>();
-    if (threadIdx.x == 0) {
-      for (Mbarrier& half : memory.received) mbarrier_init(&half, 1);
-      mbarrier_init_is_done();
-    }
+    using Team = ClusterTeam<large>;
+    auto& memory = *gpu::dynamic_shared<typename Team::Memory>();
+    if (threadIdx.x == 0) memory.init();
     arrive_at_cluster();
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int rank = rank_in_cluster();
     const int place = rank * launch.warps + warp, row = cluster_index();
     ask_for_first_part(p, launch, rank, row);
-    ClusterWarpsTeam team = {&memory, &launch, place};
+    Team team = {&memory, &launch, rank, warp};
     const auto compute = [&](const auto& planes) {
       compute_plain_rows<softmax, T, warp_lanes, plain_most_packs<T>>(
           p, launch, row, launch.rows, (launch.rows - row + launch.step - 1) / launch.step,
           {place * launch.part_packs, launch.part_packs, lane, place == 0}, planes, team);
     };
-    constexpr int begin = sizeof(FoundInCluster);
+    constexpr int begin = sizeof(typename Team::Memory);
     const int first = rank * launch.plane_packs * a_pack_of<T>;
     if constexpr (alike)
       compute(AlikePlanes<T>(begin, launch.plane_packs, first, cut_of_row<T>(p, launch, row)));
     else
-      compute(Planes<T, WidePair<T>>(begin, launch.plane_packs, first));
+      compute(Planes<T, ClusterPair<T, large>>(begin, launch.plane_packs, first));
   }
 }
 

@@ -137,4 +137,51 @@ __device__ __forceinline__ NormScale norm_scale(const FoundNorm<Total>& found, f
   return {by, -correction * by};
 }
 
+// What each thread of a row needs of its total: of a softmax {largest, by}, of a norm {near, by,
+// shift}.
+using RowTotal = float4;
+
+// What divides a softmax, inverted, or is taken from its logarithms, but for the unit.
+template <bool logs>
+__device__ __forceinline__ float softmax_by(double sum) {
+  return logs ? log1pf(static_cast<float>(sum - 1.0)) : 1.0f / static_cast<float>(sum);
+}
+
+// How what warps found becomes what a block found, and that of all the row's total. By whole warps.
+template <class Sum, bool by_powers, bool logs>
+struct SoftmaxMeeting {
+  template <int most>
+  __device__ __forceinline__ WarpFound as_one(const WarpFound* found, int count) const {
+    const FoundSoftmax all = merge_softmax<Sum, most, by_powers>(found, count);
+    return {all.largest, static_cast<float>(all.sum), 0, 0};
+  }
+  template <int most>
+  __device__ __forceinline__ RowTotal total(const WarpFound* found, int count) const {
+    const FoundSoftmax all = merge_softmax<Sum, most, by_powers>(found, count);
+    return {all.largest, softmax_by<logs>(all.sum), 0, 0};
+  }
+};
+template <class Sum, bool centers>
+struct NormMeeting {
+  float count_inverse, epsilon;
+
+  template <int most>
+  __device__ __forceinline__ WarpFound as_one(const WarpFound* found, int count) const {
+    float elements = 0;
+    Merging<most>::each_total(found, count, [&](const WarpFound& one, int) { elements += one.w; });
+    elements = combine_lanes(elements, Merging<most>::lanes, TotalSum{});
+    const FoundNorm<Sum> all = merge_norm<Sum, most>(
+        found, count, centers, elements > 0 ? about_reciprocal(elements) : 0.0f);
+    return {all.near, all.rest, static_cast<float>(all.squares), elements};
+  }
+  template <int most>
+  __device__ __forceinline__ RowTotal total(const WarpFound* found, int count) const {
+    return of(merge_norm<Sum, most>(found, count, centers, count_inverse));
+  }
+  __device__ __forceinline__ RowTotal of(const FoundNorm<Sum>& all) const {
+    const NormScale scale = norm_scale(all, count_inverse, epsilon);
+    return {all.near, scale.by, scale.shift, 0};
+  }
+};
+
 }  // namespace KW_TARGET::rowwise

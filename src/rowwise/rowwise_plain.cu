@@ -20,6 +20,8 @@ struct PlainCut {
   int packs = 0;  // of a thread
   int warps = 1, blocks = 1;
   int part_packs = 0;  // of a warp
+
+  bool is_large() const { return blocks > plain_most_blocks; }
 };
 
 // So many blocks' warps, which have parts of one length, whole sectors of memory.
@@ -64,6 +66,22 @@ PlainCut plain_cut(const Rowwise& p, const Device& device) {
   return cut.warps * warp_lanes <= most ? cut : PlainCut{};
 }
 
+// A cluster of many blocks, for a row of which others would have a multiprocessor to themselves, or
+// not hold it.
+PlainCut large_cut(const Rowwise& p, const Device& device, const PlainCut& cut) {
+  if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
+  // A small part of a device may have no cluster of so many, and a ring holds the row too.
+  if (device.sm_count < plain_large_blocks) return {};
+  const bool is_wide = p.type == DataType::float32, softmax = is_softmax(p.op);
+  const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
+  const bool is_single = cut.blocks == plain_most_blocks && cut.warps * warp_lanes > most / 2;
+  if (cut.lanes > 0 && !is_single) return {};
+  const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
+  const int threads = is_wide ? (softmax ? plain_large_softmax_of_4 : plain_large_norm_of_4)
+                              : (softmax ? plain_large_softmax_of_2 : plain_large_norm_of_2);
+  return large.warps * warp_lanes <= threads ? large : PlainCut{};
+}
+
 // Packs of a block's planes.
 int plane_packs(const Rowwise& p, const PlainCut& cut) {
   return cut.blocks > 1 ? cut.warps * cut.part_packs
@@ -71,16 +89,29 @@ int plane_packs(const Rowwise& p, const PlainCut& cut) {
 }
 
 // Of a block: its planes, and before them what a cluster's warps found.
+template <class T>
+std::size_t plain_planes_bytes(int packs, bool is_alike, bool is_large) {
+  if (is_alike) return rowwise::AlikePlanes<T>::bytes(packs);
+  return is_large ? rowwise::planes_bytes<T, rowwise::ClusterPair<T, true>>(packs)
+                  : rowwise::planes_bytes<T, rowwise::ClusterPair<T, false>>(packs);
+}
 std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, bool is_alike) {
-  const std::size_t found = cut.blocks > 1 ? sizeof(rowwise::FoundInCluster) : 0;
+  const std::size_t found = cut.blocks == 1  ? 0
+                            : cut.is_large() ? sizeof(rowwise::FoundInBlocks)
+                                             : sizeof(rowwise::FoundInCluster);
   if (!p.scales()) return found;
   const int packs = plane_packs(p, cut);
-  const auto of = [&](auto element) {
-    using T = decltype(element);
-    return is_alike ? rowwise::AlikePlanes<T>::bytes(packs)
-                    : rowwise::planes_bytes<T, rowwise::WidePair<T>>(packs);
-  };
-  return found + (p.type == DataType::float32 ? of(float{}) : of(float16{}));
+  return found + (p.type == DataType::float32
+                      ? plain_planes_bytes<float>(packs, is_alike, cut.is_large())
+                      : plain_planes_bytes<float16>(packs, is_alike, cut.is_large()));
+}
+
+// In either form of planes that a cluster may have.
+bool fits_shared(const Rowwise& p, const Device& device, const PlainCut& cut) {
+  constexpr std::size_t reserved = 2048;
+  const std::size_t shared =
+      std::max(plain_shared_bytes(p, cut, true), plain_shared_bytes(p, cut, cut.blocks == 1));
+  return shared + reserved <= device.shared_bytes_per_block_optin;
 }
 
 // Rows of a block at once, and how often one has so many; of few rows fewer, so that all
@@ -129,6 +160,13 @@ int rows_alike(const Rowwise& p) {
   return static_cast<int>(rowwise::pack_bytes / std::gcd<std::int64_t>(rowwise::pack_bytes, past));
 }
 
+// So many, but for a small part of a wave behind few whole ones.
+std::int64_t in_waves(std::int64_t count, std::int64_t wave) {
+  const std::int64_t waves = count / wave, part = count % wave;
+  const bool is_small = static_cast<double>(part) < plain_part_of_wave * static_cast<double>(wave);
+  return waves > 0 && waves < plain_few_waves && is_small ? waves * wave : count;
+}
+
 // Blocks that have some rows one after the other, but for the last ones: those have one each, so
 // that multiprocessors come to an end together.
 void cut_into_blocks(const Rowwise& p, const Device& device, int sm_threads,
@@ -141,7 +179,11 @@ void cut_into_blocks(const Rowwise& p, const Device& device, int sm_threads,
   const std::int64_t rows = block.turns * block.rows_at_once;
   const std::int64_t last = at_once * rows / plain_last_blocks;
   const std::int64_t group = rows * launch->alike;
-  const std::int64_t groups = std::max<std::int64_t>(p.rows - last, 0) / group;
+  const std::int64_t wave = std::max<std::int64_t>(at_once / launch->alike, 1);
+  const std::int64_t all_groups = std::max<std::int64_t>(p.rows - last, 0) / group;
+  // Each block of several warps fills planes of 16-bit types longer than it has a row.
+  const bool fills = p.scales() && p.type != DataType::float32 && launch->warps > 1;
+  const std::int64_t groups = fills ? all_groups : in_waves(all_groups, wave);
   launch->long_blocks = static_cast<int>(groups * launch->alike);
   if (launch->long_blocks == 0) launch->long_turns = 1;
   launch->early = static_cast<int>(
@@ -169,38 +211,87 @@ rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
 }
 
 // Clusters stay: as many as run at once, and none that waits for others to end.
-template <bool softmax, class T, bool alike>
-Status launch_clusters(const Rowwise& p, const PlainCut& cut, Stream stream) {
-  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike>;
-  gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
-                              .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
-                              .shared_bytes = plain_shared_bytes(p, cut, alike),
-                              .stream = stream,
-                              .overlap = true,
-                              .cluster = cut.blocks};
-  int clusters = 0;
-  Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), config, &clusters);
+struct ClusterLaunch {
+  PlainCut cut;
+  bool alike = true;
+  gpu::LaunchConfig config;
+  int step = 0;     // clusters that have rows; 0: there is no launch
+  double time = 0;  // in nanoseconds, without its beginning and its end
+};
+
+// Where clusters of `cut` hold a row and are no slower than `best`, they are it.
+template <bool softmax, class T, bool alike, bool large>
+Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut& cut, Stream stream,
+                         ClusterLaunch* best) {
+  if (cut.lanes == 0 || !fits_shared(p, device, cut)) return Status::success();
+  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike, large>;
+  ClusterLaunch launch = {.cut = cut,
+                          .alike = alike,
+                          .config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
+                                     .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
+                                     .shared_bytes = plain_shared_bytes(p, cut, alike),
+                                     .stream = stream,
+                                     .overlap = true,
+                                     .cluster = cut.blocks}};
+  Status asked =
+      gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), launch.config, &launch.step);
   if (!asked.ok()) return asked;
-  rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
-  plain.step = std::max(clusters, 1);
   if constexpr (alike) {
     // A few may have no row; where those would be many, rows lie anyhow.
-    const int even = plain.step / rows_alike(p) * rows_alike(p);
+    const int even = launch.step / rows_alike(p) * rows_alike(p);
     constexpr int least_even = sizeof(T) == 4 ? plain_least_even_of_4 : plain_least_even_of_2;
-    if (plain.step - even > plain.step / least_even)
-      return launch_clusters<softmax, T, false>(p, cut, stream);
-    plain.step = even;
+    if (launch.step - even > launch.step / least_even)
+      return consider_clusters<softmax, T, false, large>(p, device, cut, stream, best);
+    launch.step = even;
   }
+  if (launch.step == 0) return Status::success();
+  const int blocks = launch.step * cut.blocks;
+  const bool several =
+      blocks > device.sm_count && blocks * cut.warps > plain_several_warps * device.sm_count;
+  const auto turns = static_cast<double>(ceil_div(p.rows, std::int64_t{launch.step}));
+  launch.time = turns * launch.step * 2 * static_cast<double>(p.cols) * sizeof(T) /
+                (several ? plain_several_gbs : plain_single_gbs);
+  if (best->step == 0 || launch.time <= best->time) *best = launch;
+  return asked;
+}
+
+template <bool softmax, class T, bool alike, bool large>
+Status launch_clusters(const Rowwise& p, const ClusterLaunch& launch) {
+  rowwise::PlainLaunch plain = plain_launch<T>(p, launch.cut);
+  plain.step = launch.step;
+  gpu::LaunchConfig config = launch.config;
   config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(plain.step, p.rows)) *
-                     static_cast<unsigned>(cut.blocks));
-  return gpu::launch(kernel, config, p, plain);
+                     static_cast<unsigned>(launch.cut.blocks));
+  return gpu::launch(rowwise::plain_rows_of_clusters<softmax, T, alike, large>, config, p, plain);
+}
+
+// By clusters of `cut` or of `large`, of which one may hold no row.
+template <bool softmax, class T>
+Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
+                       const PlainCut& large, Stream stream) {
+  constexpr bool alike = !softmax;
+  ClusterLaunch best = {};
+  const Status of_few = consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
+  if (!of_few.ok()) return of_few;
+  const Status of_many =
+      consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
+  if (!of_many.ok()) return of_many;
+  if (best.step == 0)
+    return Status::failure(StatusCode::device_error, "no cluster fits the device");
+  if (!best.cut.is_large())
+    return best.alike ? launch_clusters<softmax, T, alike, false>(p, best)
+                      : launch_clusters<softmax, T, false, false>(p, best);
+  return best.alike ? launch_clusters<softmax, T, alike, true>(p, best)
+                    : launch_clusters<softmax, T, false, true>(p, best);
 }
 
 template <bool softmax, class T>
 Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
   if constexpr (gpu::has_nvidia_kernels) {
-    if (cut.blocks > 1) return launch_clusters<softmax, T, !softmax>(p, cut, stream);
+    const PlainCut large = large_cut(p, device, cut);
+    if (cut.blocks > 1 || large.blocks > 1)
+      return launch_clusters<softmax, T>(p, device, cut, large, stream);
   }
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
@@ -233,13 +324,10 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
 
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
-  const PlainCut cut = plain_cut(p, device);
-  constexpr std::size_t reserved = 2048;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
-  // In either form of planes that a cluster may have.
-  const std::size_t shared =
-      std::max(plain_shared_bytes(p, cut, true), plain_shared_bytes(p, cut, cut.blocks == 1));
-  return cut.lanes > 0 && shared + reserved <= device.shared_bytes_per_block_optin;
+  const PlainCut cut = plain_cut(p, device), large = large_cut(p, device, cut);
+  return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
+         (large.lanes > 0 && fits_shared(p, device, large));
 }
 
 Status rowwise_plain(const Rowwise& p, const Device& device, Workspace, Stream stream) {

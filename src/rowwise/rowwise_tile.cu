@@ -25,14 +25,16 @@ bool fits_packs(const Rowwise& p) {
   return p.type != DataType::float32 && p.cols / 8 <= tile_pack_lanes * tile_packs;
 }
 
-std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch) {
+std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch, int threads) {
   return static_cast<std::size_t>(launch.pairs_bytes) +
-         static_cast<std::size_t>(launch.stage_bytes) * rowwise::tile_warps;
+         static_cast<std::size_t>(launch.stage_bytes) *
+             static_cast<std::size_t>(threads / warp_lanes);
 }
 
 // Whole rows, as many as go at once or some times that; of few rows fewer, so that all warps have
 // some.
-rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int lanes, int most_bytes) {
+rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int threads, int lanes,
+                                int most_bytes) {
   const auto size = static_cast<std::int64_t>(size_of(p.type));
   const std::int64_t at_once = warp_lanes / lanes;
   const std::int64_t warps = std::int64_t{device.sm_count} * tile_warps_of_sm;
@@ -40,7 +42,7 @@ rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int lane
   const std::int64_t rows = std::max<std::int64_t>(wanted / at_once, 1) * at_once;
   rowwise::TileLaunch launch = {};
   launch.rows = static_cast<int>(p.rows);
-  launch.early = device.sm_count * tile_blocks;
+  launch.early = device.sm_count * (tile_sm_threads / threads);
   launch.cols = static_cast<int>(p.cols);
   launch.row_bytes = static_cast<int>(p.cols * size);
   launch.tile_rows = static_cast<int>(rows);
@@ -54,12 +56,12 @@ rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int lane
 }
 
 Status launch_kernel(void (*kernel)(Rowwise, rowwise::TileLaunch), const Rowwise& p,
-                     const rowwise::TileLaunch& launch, Stream stream) {
+                     const rowwise::TileLaunch& launch, int threads, Stream stream) {
   return gpu::launch(
       kernel,
-      {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, rowwise::tile_warps))),
-       .block = dim3(tile_threads),
-       .shared_bytes = tile_shared_bytes(launch),
+      {.grid = dim3(static_cast<unsigned>(ceil_div(launch.tiles, threads / warp_lanes))),
+       .block = dim3(static_cast<unsigned>(threads)),
+       .shared_bytes = tile_shared_bytes(launch, threads),
        .stream = stream,
        .overlap = true},
       p, launch);
@@ -69,13 +71,15 @@ template <bool softmax, class T, std::size_t... which>
 Status launch_team(const Rowwise& p, const Device& device, Stream stream,
                    std::index_sequence<which...>) {
   const std::size_t chosen = team_of(p);
-  const rowwise::TileLaunch launch = tile_launch(p, device, tile_teams[chosen].lanes, tile_bytes);
+  rowwise::TileLaunch launch =
+      tile_launch(p, device, tile_threads, tile_teams[chosen].lanes, tile_bytes);
+  launch.ahead = device.sm_count * (tile_sm_threads / warp_lanes);
   Status status = Status::success();
   ((which == chosen
         ? void(
               status = launch_kernel(
                   rowwise::tile_rows<softmax, T, tile_teams[which].lanes, tile_teams[which].values>,
-                  p, launch, stream))
+                  p, launch, tile_threads, stream))
         : void()),
    ...);
   return status;
@@ -83,13 +87,14 @@ Status launch_team(const Rowwise& p, const Device& device, Stream stream,
 
 template <bool softmax, class T>
 Status launch_packs(const Rowwise& p, const Device& device, Stream stream) {
-  rowwise::TileLaunch launch = tile_launch(p, device, tile_pack_lanes, tile_pack_bytes);
+  constexpr int threads = tile_pack_threads<softmax>;
+  rowwise::TileLaunch launch = tile_launch(p, device, threads, tile_pack_lanes, tile_pack_bytes);
   if (p.scales()) {
     using Planes = rowwise::PlacedPlanes<T>;
     launch.plane_packs = Planes::pitch_of(launch.cols);
     launch.pairs_bytes = Planes::bytes(launch.plane_packs);
   }
-  return launch_kernel(rowwise::tile_packs_of_rows<softmax, T>, p, launch, stream);
+  return launch_kernel(rowwise::tile_packs_of_rows<softmax, T>, p, launch, threads, stream);
 }
 
 }  // namespace

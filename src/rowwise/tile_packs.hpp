@@ -210,15 +210,16 @@ __device__ __forceinline__ void compute_tile_packs(const Rowwise& p, const TileL
 }
 
 template <bool softmax, class T>
-__global__ void __launch_bounds__(tile_threads, tile_blocks)
+__global__ void __launch_bounds__(tile_pack_threads<softmax>,
+                                  tile_sm_threads / tile_pack_threads<softmax>)
     tile_packs_of_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
                        [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    each_tile<T>(
+    each_tile<T, tile_pack_threads<softmax>>(
         p, launch,
         [&] {
           PlacedPlanes<T>{launch.plane_packs}.fill(p, launch.cols, static_cast<int>(threadIdx.x),
-                                                   tile_threads);
+                                                   tile_pack_threads<softmax>);
         },
         [&](int rows, int at) { compute_tile_packs<softmax, T>(p, launch, rows, at); });
   }

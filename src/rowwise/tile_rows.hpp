@@ -4,6 +4,8 @@
 //             it, and 16 bytes a lane take it away. A warp has one: other warps hide its way. In
 //             shared memory a row's elements go round its lanes, one by one, so that rows of any
 //             length cost what their elements cost: no row has a head or an end of its own.
+// Ahead       All warps of a wave compute at the same time, and memory rests. So who has brought a
+//             tile asks the L2 cache for that of the warp that comes after it.
 // Edges       Of a tile, as packs.hpp has them of a row: a lane each.
 // Norms       Pairs of gamma and beta are in shared memory.
 // Limits      Short rows of which one begins where another ends, of x and of y.
@@ -23,10 +25,9 @@ struct TileLaunch {
   int stage_bytes;
   int pairs_bytes;  // of gamma and beta; 0: there are none
   int plane_packs;  // of those, in planes
-  int early;        // blocks that may be placed while the launch before ends
+  int ahead;  // tiles from one to that whose warp takes its place; 0: nobody asks for that one
+  int early;  // blocks that may be placed while the launch before ends
 };
-
-constexpr int tile_warps = tile_threads / warp_lanes;
 
 // Where a tile's bytes are.
 struct TilePiece {
@@ -220,9 +221,10 @@ __device__ __forceinline__ void fill_pairs(const Rowwise& p, int cols) {
 
 // A warp's tile from memory to memory: fill() brings gamma and beta where there are any,
 // compute(rows, first element's place) makes x y.
-template <class T, class Fill, class Compute>
+template <class T, int threads, class Fill, class Compute>
 __device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& launch,
                                           const Fill& fill, const Compute& compute) {
+  constexpr int tile_warps = threads / warp_lanes;
   __shared__ Mbarrier full[tile_warps];
   const int index = static_cast<int>(threadIdx.x) / warp_lanes;
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -245,6 +247,10 @@ __device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& la
     __syncthreads();
   }
   if (!has_tile) return;
+  if (launch.ahead > 0 && lane == 0 && tile < launch.tiles - launch.ahead) {
+    const TilePiece next = piece_of(p.x, launch, tile + launch.ahead);
+    ask_for(static_cast<const char*>(p.x) + next.first * launch.row_bytes, next.bytes);
+  }
   warp.keep_edge(edge);
   mbarrier_wait(&full[index], 0);
   __syncwarp();
@@ -254,11 +260,11 @@ __device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& la
 }
 
 template <bool softmax, class T, int lanes, int values>
-__global__ void __launch_bounds__(tile_threads, tile_blocks)
+__global__ void __launch_bounds__(tile_threads, tile_sm_threads / tile_threads)
     tile_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    each_tile<T>(
+    each_tile<T, tile_threads>(
         p, launch, [&] { fill_pairs<T>(p, launch.cols); },
         [&](int rows, int at) { compute_tile<softmax, T, lanes, values>(p, launch, rows, at); });
   }

@@ -42,6 +42,15 @@ template <int packs>
 inline constexpr int plain_sm_threads = packs > plain_block_packs_of_2 ? 512
                                         : packs > plain_packs_of_4     ? 640
                                                                        : 768;
+// Clusters of sixteen blocks, of which two share a multiprocessor: threads of a block, at most, of
+// a softmax and of norms.
+inline constexpr int plain_large_blocks = 16;
+inline constexpr int plain_large_softmax_of_4 = 448, plain_large_norm_of_4 = 320;
+inline constexpr int plain_large_softmax_of_2 = 320, plain_large_norm_of_2 = 256;
+// Gigabytes a second that clusters move, where multiprocessors have several blocks of them and so
+// many warps on average, and where they do not.
+inline constexpr double plain_several_gbs = 4100, plain_single_gbs = 3500;
+inline constexpr double plain_several_warps = 12.5;
 // Clusters of which one may be left out.
 inline constexpr int plain_least_even_of_4 = 16, plain_least_even_of_2 = 3;
 inline constexpr int plain_least_lanes = 8;
@@ -62,15 +71,21 @@ inline constexpr std::array<PlainRows, 1> plain_softmax_of_2 = {{{plain_any_byte
 inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
     {{1024, 2, 2, 384}, {plain_any_bytes, 4, 4, 384}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
-    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 8, 320}}};
+    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 4, 320}}};
 // The last blocks have a row each: so many as share the work of a quarter of those that run at
 // once.
 inline constexpr int plain_last_blocks = 4;
+// Where blocks before them come in few waves, and a last wave would be no more than a part of one,
+// its rows are those of blocks that have one each.
+inline constexpr int plain_few_waves = 5;
+inline constexpr double plain_part_of_wave = 0.4;
 
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
-// what a lane has of it.
-inline constexpr int tile_threads = 256, tile_bytes = 2048;
-inline constexpr int tile_blocks = 4;        // of a multiprocessor
+// what a lane has of it. Norms of packs fill more planes, for more tiles.
+inline constexpr int tile_threads = 128, tile_bytes = 2048;
+template <bool softmax>
+inline constexpr int tile_pack_threads = softmax ? 128 : 256;
+inline constexpr int tile_sm_threads = 1024;
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
 struct TileTeam {
   int lanes, values;

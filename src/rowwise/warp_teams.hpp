@@ -41,6 +41,7 @@ struct PlainLaunch {
 
 constexpr int plain_most_warps = plain_threads_of_4 / warp_lanes;
 constexpr int plain_cluster_warps = plain_cluster_threads_of_4 / warp_lanes;
+constexpr int plain_large_warps = plain_large_softmax_of_4 / warp_lanes;
 
 // As sync_some_threads, where the barrier and the number of threads are known at launch only.
 __device__ __forceinline__ void sync_threads_at([[maybe_unused]] int id,
@@ -65,52 +66,116 @@ struct FoundInBlock {
 };
 struct WarpsTeam {
   static constexpr bool is_alone = false, stays = false;
-  static constexpr int most_warps = plain_most_warps;
   FoundInBlock* memory;
   const PlainLaunch* launch;
   int first_warp;  // of the team
   int turn = 0;
 
-  __device__ __forceinline__ int warps() const { return launch->warps; }
   __device__ __forceinline__ void begin() const {}
-  __device__ __forceinline__ const WarpFound* exchange(const WarpFound& own) {
+  // What meeting makes of all that the warps found.
+  template <class Meeting>
+  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
     WarpFound* const found = memory->of[turn];
     turn ^= 1;
     if (threadIdx.x % warp_lanes == 0) found[threadIdx.x / warp_lanes] = own;
     // The teams' first warps differ, and there are fewer warps than barriers.
     sync_threads_at(1 + first_warp, launch->warps * warp_lanes);
-    return found + first_warp;
+    return meeting.template total<plain_most_warps>(found + first_warp, launch->warps);
   }
 };
 
-// Warps of a cluster. Halves as above: who sends to one anew has everything that came to the other
-// one, which others sent after they had read this one.
+// Warps of a cluster: each sends what it found to all blocks. Halves as above: who sends to one
+// anew has everything that came to the other one, which others sent after they had read this one.
 struct alignas(16) FoundInCluster {
   Mbarrier received[2];
   WarpFound of[2][plain_most_blocks * plain_cluster_warps];
+
+  // By one thread, before any warp meets another.
+  __device__ __forceinline__ void init() {
+    for (Mbarrier& half : received) mbarrier_init(&half, 1);
+    mbarrier_init_is_done();
+  }
 };
 struct ClusterWarpsTeam {
+  using Memory = FoundInCluster;
   static constexpr bool is_alone = false, stays = true;
   static constexpr int most_warps = plain_most_blocks * plain_cluster_warps;
-  FoundInCluster* memory;
+  Memory* memory;
   const PlainLaunch* launch;
-  int place;  // of this warp among the cluster's
+  int rank, warp;  // of the block in its cluster, and of this warp in the block
   unsigned turn = 0;
 
-  __device__ __forceinline__ int warps() const { return launch->warps * launch->blocks; }
   // The other blocks' barriers are there.
   __device__ __forceinline__ void begin() const { wait_for_cluster(); }
-  __device__ __forceinline__ const WarpFound* exchange(const WarpFound& own) {
+  template <class Meeting>
+  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
     const unsigned half = turn % 2, parity = turn / 2 % 2;
     ++turn;
+    const int warps = launch->warps * launch->blocks;
     if (threadIdx.x == 0)
       mbarrier_arrive_expecting(&memory->received[half],
-                                static_cast<unsigned>(warps()) * sizeof(WarpFound));
+                                static_cast<unsigned>(warps) * sizeof(WarpFound));
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
     if (lane < launch->blocks)
-      send_to_block(lane, &memory->of[half][place], own, &memory->received[half]);
+      send_to_block(lane, &memory->of[half][rank * launch->warps + warp], own,
+                    &memory->received[half]);
     mbarrier_wait(&memory->received[half], parity);
-    return memory->of[half];
+    return meeting.template total<most_warps>(memory->of[half], warps);
+  }
+};
+
+// Warps of a cluster of many blocks. A block's first warp merges what the block's warps found,
+// sends that to all blocks, merges what came from these, and leaves the total for the block's
+// warps: of so many totals merging would take all warps longer than they wait for one. What blocks
+// found is in halves as above: a block sends what it found of a row when it has what all found of
+// the row before.
+struct alignas(16) FoundInBlocks {
+  Mbarrier received[2];
+  WarpFound of_blocks[2][plain_large_blocks];
+  WarpFound of_warps[plain_large_warps];
+  float4 total;
+
+  __device__ __forceinline__ void init() {
+    for (Mbarrier& half : received) mbarrier_init(&half, 1);
+    mbarrier_init_is_done();
+  }
+};
+struct BlocksTeam {
+  using Memory = FoundInBlocks;
+  static constexpr bool is_alone = false, stays = true;
+  Memory* memory;
+  const PlainLaunch* launch;
+  int rank, warp;
+  unsigned turn = 0;
+
+  __device__ __forceinline__ void begin() const { wait_for_cluster(); }
+  template <class Meeting>
+  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
+    if (threadIdx.x % warp_lanes == 0) memory->of_warps[warp] = own;
+    __syncthreads();
+    if (warp == 0) meet_blocks(meeting);
+    ++turn;
+    __syncthreads();
+    return memory->total;
+  }
+
+ private:
+  template <class Meeting>
+  __device__ __forceinline__ void meet_blocks(const Meeting& meeting) {
+    const unsigned half = turn % 2, parity = turn / 2 % 2;
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const WarpFound of_block =
+        meeting.template as_one<plain_large_warps>(memory->of_warps, launch->warps);
+    if (lane == 0)
+      mbarrier_arrive_expecting(&memory->received[half],
+                                static_cast<unsigned>(launch->blocks) * sizeof(WarpFound));
+    __syncwarp();
+    if (lane < launch->blocks)
+      send_to_block(lane, &memory->of_blocks[half][rank], of_block, &memory->received[half]);
+    mbarrier_wait(&memory->received[half], parity);
+    const float4 total =
+        meeting.template total<plain_large_blocks>(memory->of_blocks[half], launch->blocks);
+    if (lane == 0) memory->total = total;
   }
 };
 

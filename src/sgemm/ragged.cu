@@ -9,6 +9,7 @@
 // Limits      A launch for each part: small products are better off with the 25th tile. Where tiles
 //             are many, 4097 rows are only 1.5 % more work than 4096.
 #include <optional>
+#include <utility>
 
 #include "sgemm/one_launch.hpp"
 #include "sgemm/production.hpp"
@@ -18,11 +19,12 @@
 namespace KW_TARGET {
 namespace {
 
-// Adds the parts: their kernels, their workspaces, and the sums of their times and costs.
-void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
-  if (!plan.parts.empty()) return;
-  const RaggedParts parts(p);
+// The parts: their kernels, their workspaces, and the sums of their times and costs.
+Plan<Sgemm> plan_cut(const Sgemm& p, const Device& device, RaggedCut cut) {
+  const RaggedParts parts(p, cut);
+  Plan<Sgemm> plan;
   plan.time_us = plan.cost = 0;
+  plan.data.set(cut);
   plan.parts.reserve(static_cast<std::size_t>(parts.count));
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part =
@@ -31,6 +33,16 @@ void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
     plan.cost += part.plan.cost;
     plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
+  return plan;
+}
+
+// That of the cut that costs least.
+void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
+  if (!plan.parts.empty()) return;
+  each_ragged_cut(p, [&](RaggedCut cut) {
+    Plan<Sgemm> other = plan_cut(p, device, cut);
+    if (plan.parts.empty() || other.cost < plan.cost) plan = std::move(other);
+  });
 }
 
 std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
@@ -44,7 +56,7 @@ std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
 
 Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                    Workspace workspace, Stream stream) {
-  const RaggedParts parts(p);
+  const RaggedParts parts(p, plan.data.get<RaggedCut>());
   char* data = static_cast<char*>(workspace.data);
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];

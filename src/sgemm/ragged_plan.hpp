@@ -33,14 +33,31 @@ inline bool is_ragged(const Sgemm& p) {
          (ragged_left_over(p.m) > 0 || ragged_left_over(p.n) > 0);
 }
 
+// Whether rows and columns beyond the tiles are cut off.
+struct RaggedCut {
+  bool rows = true, columns = true;
+};
+
+// Calls consider(cut) for each way to cut a product that is ragged. Where both sides have something
+// left over, one of them may stay with the tiles: the other operand is not read once more then.
+template <class Consider>
+void each_ragged_cut(const Sgemm& p, const Consider& consider) {
+  const bool rows = ragged_left_over(p.m) > 0, columns = ragged_left_over(p.n) > 0;
+  consider(RaggedCut{rows, columns});
+  if (!rows || !columns) return;
+  consider(RaggedCut{true, false});
+  consider(RaggedCut{false, true});
+}
+
 // The tiles come first, since they take longest. The parts run concurrently, so each has tickets of
 // its own.
 struct RaggedParts {
   Sgemm part[3];
   int count = 0;
 
-  explicit RaggedParts(const Sgemm& p) {
-    const std::int64_t m = p.m - ragged_left_over(p.m), n = p.n - ragged_left_over(p.n);
+  RaggedParts(const Sgemm& p, RaggedCut cut) {
+    const std::int64_t m = p.m - (cut.rows ? ragged_left_over(p.m) : 0);
+    const std::int64_t n = p.n - (cut.columns ? ragged_left_over(p.n) : 0);
     const Sgemm above = some_rows(p, 0, m);
     part[count++] = some_columns(above, 0, n);
     if (n < p.n) part[count++] = some_columns(above, n, p.n - n);

@@ -4,7 +4,9 @@
 
 #include <string>
 
+#include "cgemm/lean_plan.hpp"
 #include "cgemm/real_product.hpp"
+#include "cgemm/strip_plan.hpp"
 #include "cgemm/thin_plan.hpp"
 #include "cgemm/tile_plan.hpp"
 
@@ -173,13 +175,52 @@ TEST(ComplexPlan, VectorsAndShortKHaveKernelsOfTheirOwn) {
       Cgemm p = complex_product(400, 1000, 2);
       p.op_b = op;
       p.ldb = op == Op::none ? p.n : p.k;
-      EXPECT_TRUE(chosen(p, math).starts_with("cgemm_outer")) << chosen(p, math);
+      const std::string name = chosen(p, math);
+      EXPECT_TRUE(name.starts_with("cgemm_outer") || name == "cgemm_strip") << name;
     }
     // Few outputs with a long k.
     EXPECT_EQ(chosen(complex_product(3, 4, 100000), math), "cgemm_thin");
   }
 }
 #endif
+
+TEST(ComplexPlan, CutsOfStripsCoverAllOfCAndLeaveNoWalkerWithoutRows) {
+  Device device;
+  device.sm_count = 132;
+  for (const std::int64_t m : {1, 7, 64, 65, 30000})
+    for (const std::int64_t n : {1, 33, 1000, 100000})
+      for (int i = 0; i < complex_strip_count; ++i) {
+        const ComplexStripConfig& config = complex_strips[i].config;
+        int cuts = 0;
+        each_complex_strip_cut(
+            i, complex_product(m, n, config.k), device, [&](const ComplexStripCut& cut) {
+              const std::int64_t width = std::int64_t{cut.warps_n} * config.width();
+              EXPECT_EQ(cut.config, i);
+              EXPECT_GE(cut.blocks_n * width, n);
+              EXPECT_LT((cut.blocks_n - 1) * width, n) << "no block is without columns";
+              EXPECT_LE(1 << cut.rows_shift, config.most_rows);
+              EXPECT_LT((std::int64_t{cut.walkers} - 1) << cut.rows_shift, m);
+              ++cuts;
+            });
+        EXPECT_GT(cuts, 0);
+      }
+}
+
+TEST(ComplexPlan, OneTileABlockIsForShortSumsAndWholeMatrices) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 232448;
+  for (const ComplexLean& lean : complex_leans) {
+    Cgemm p = complex_product(100, 100, 64);
+    EXPECT_TRUE(complex_lean_supports(lean.config, p, device)) << lean.name;
+    EXPECT_LT(predict_complex_lean_us(lean, p, device),
+              predict_complex_lean_us(lean, complex_product(100, 100, 640), device));
+    p.triangle = Triangle::lower;
+    EXPECT_FALSE(complex_lean_supports(lean.config, p, device)) << lean.name;
+    EXPECT_FALSE(complex_lean_supports(lean.config, complex_product(100, 100, 2), device));
+    EXPECT_FALSE(complex_lean_supports(lean.config, complex_product(100, 100, 4000), device));
+  }
+}
 
 TEST(ComplexPlan, CutsOfThinProductsCoverAllOfKAndKeepSumsShort) {
   Device device;

@@ -42,13 +42,32 @@ TEST(FuzzCases, EveryPropertyIsDrawnAndWritten) {
       if (text.find(',', at) == std::string::npos) break;
     }
   }
-  for (const char* name : {"body", "spread", "one_sign", "outliers", "outlier_size", "outlier_pick",
-                           "zeros", "zero_pick", "row_range", "k_range", "subnormals"}) {
+  for (const char* name :
+       {"body", "spread", "one_sign", "outliers", "outlier_size", "outlier_pick", "zeros",
+        "zero_pick", "row_range", "k_range", "subnormals", "diagonal"}) {
     EXPECT_GT(seen[std::string("a.") + name], 5) << name;
     EXPECT_GT(seen[std::string("b.") + name], 5) << name;
   }
   EXPECT_GT(seen["graded"], 5);
   EXPECT_GT(seen["cancelling"], 5);
+}
+
+// Elements near whole numbers beside far larger ones are an eighth of the draws: on the diagonal or
+// elsewhere, of A, of B and of both.
+TEST(FuzzCases, PeaksBesideWholeNumbersAreDrawn) {
+  int on_diagonal = 0, elsewhere = 0, of_a = 0, of_b = 0, of_both = 0, whole = 0;
+  for (std::int64_t i = 0; i < 800; ++i) {
+    const Distribution data = draw_case(3, i, FuzzShapes::large).data;
+    const bool a = data.a.diagonal + data.a.outliers > 0, b = data.b.diagonal + data.b.outliers > 0;
+    if (data.a.body != static_cast<int>(Body::near_whole) || !(a || b)) continue;
+    ++whole;
+    EXPECT_EQ(data.b.body, data.a.body);
+    EXPECT_EQ(data.b.spread, data.a.spread);
+    ++(data.a.diagonal + data.b.diagonal > 0 ? on_diagonal : elsewhere);
+    ++(a && b ? of_both : a ? of_a : of_b);
+  }
+  EXPECT_NEAR(whole, 50, 25);
+  for (const int count : {on_diagonal, elsewhere, of_a, of_b, of_both}) EXPECT_GT(count, 5);
 }
 
 TEST(FuzzCases, WrongTextIsToldApart) {
@@ -65,7 +84,8 @@ TEST(FuzzCases, WrongTextIsToldApart) {
   EXPECT_EQ(message("a.colour=3"), "no property of data is called \"a.colour\"");
   EXPECT_EQ(message("c.body=normal"), "no property of data is called \"c.body\"");
   EXPECT_EQ(message("a.body=cauchy"),
-            "a.body: \"cauchy\" is not one of uniform, normal, longtail, exponents, near_one");
+            "a.body: \"cauchy\" is not one of uniform, normal, longtail, exponents, near_one, "
+            "near_whole");
   EXPECT_EQ(message("b.zeros=1000001"),
             "b.zeros: \"1000001\" is not a whole number from 0 to 1000000");
   EXPECT_EQ(message("a.row_range=3x"), "a.row_range: \"3x\" is not a whole number from 0 to 60");
@@ -129,6 +149,10 @@ TEST(DrawnValues, FeaturesDoWhatTheySay) {
                     [](float x) { return x != 0 && std::fabs(x) < 0x1p-126f; }),
               0.1, 0.01);
   for (const float x : a_of("a.body=near_one,a.spread=10")) ASSERT_NEAR(x, 1, 0x1.01p-10);
+  for (const float x : a_of("a.body=near_whole,a.spread=10")) {
+    ASSERT_NEAR(x, std::round(x), 0x1.01p-10);
+    ASSERT_TRUE(std::fabs(x) > 0.5 && std::fabs(x) < 8.5) << x;
+  }
   for (const float x : a_of("a.body=exponents,a.spread=3"))
     ASSERT_TRUE(std::fabs(x) >= 0x1p-3 && std::fabs(x) < 0x1p4) << x;
 

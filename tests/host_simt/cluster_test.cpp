@@ -198,7 +198,7 @@ TEST_F(HostSimt, ClustersThatADeviceWouldNotTakeAreRefused) {
         {.grid = blocks, .block = threads, .shared_bytes = sizeof(Mail), .cluster = cluster},
         cluster, out.data());
   };
-  expect_fault(launch(9, 9), {"clusters of 9 blocks in grid (9,1,1)", "1 to 8"});
+  expect_fault(launch(17, 17), {"clusters of 17 blocks in grid (17,1,1)", "1 to 16"});
   expect_fault(launch(4, 0), {"clusters of 0 blocks"});
   expect_fault(launch(4, 3), {"clusters of 3 blocks in grid (4,1,1)", "multiple"});
   expect_ok(launch(6, 3));

@@ -122,6 +122,14 @@ TEST_F(SelectPath, LightElementsTakeWhatRoundsLess) {
   expect_path(Path::fp16x3);
 }
 
+// Beside a peak one element decides.
+TEST_F(SelectPath, OneElementMayDecide) {
+  control_->weights[17] = {hopper::decisive_weight, 2};
+  expect_path(Path::bf16x6);
+  control_->weights[17] = {hopper::decisive_weight, hopper::decisive_weight};
+  expect_path(Path::fp32);
+}
+
 // The sums' drift is that of elements whose sums are rounded; those that are sums of zeros say
 // nothing.
 TEST_F(SelectPath, DriftIsThatOfTheSumsThatAreRounded) {

@@ -43,6 +43,16 @@ TEST(AccuracyFuzz, AFewElementsOutweighAllOthers) {
   expect_no_violation("hopper_bf16x6_128x128", "40x40x192", data);
 }
 
+// Numbers near one beside a diagonal, of which FP32's sums lose next to nothing: all places of k
+// are seen, and some.
+TEST(AccuracyFuzz, ADiagonalBesideNumbersNearOne) {
+  const std::string data =
+      "a.body=near_one,a.spread=7,a.one_sign=1,a.diagonal=20,"
+      "b.body=near_one,b.spread=7,b.one_sign=1";
+  expect_no_violation("hopper_bf16x6_128x128", "40x40x192", data);
+  expect_no_violation("hopper_fp16x3_128x128", "40x40x1000", data);
+}
+
 TEST(AccuracyFuzz, DrawsAreRepeatedAndWritten) {
   const std::string arguments =
       "accuracy sgemm --fuzz --device host-simt --outputs 1 --seed 2 --count 2 --first 40 --kernel "

@@ -92,6 +92,40 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
   host_simt::options() = before;
 }
 
+// Rows that eight blocks have a multiprocessor each for, or do not hold, are sixteen blocks' where
+// the device has so many multiprocessors.
+TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
+  const host_simt::Options before = host_simt::options();
+  host_simt::options().multiprocessors = 16;
+  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_plain");
+  ASSERT_EQ(kernels.size(), 1u);
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  int computed = 0;
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
+    for (const RowwiseOp op :
+         {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
+      for (const std::int64_t cols : {82001, 95996, 102400, 114687}) {
+        const bool fits = type != DataType::float32 || is_softmax(op) || cols < 110000;
+        if (!fits) continue;
+        check::RowwiseCase c;
+        c.op = op;
+        c.type = type;
+        c.rows = 1 + computed % 3, c.cols = type == DataType::float32 ? cols : 2 * cols + 1;
+        c.affine = is_norm(op);
+        c.misalign = computed % 9;
+        c.in_place = computed % 2 == 0;
+        c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
+        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+        ++computed;
+      }
+    }
+  }
+  EXPECT_EQ(computed, 46);
+  host_simt::options() = before;
+}
+
 // Short rows of 16-bit types are packs of a tile: wherever a row begins and ends, alone in a pack
 // or with a neighbour. A tile may have fewer rows than the others, and a row may be the last one.
 TEST(RowwiseTile, TakesRowsInPacks) {

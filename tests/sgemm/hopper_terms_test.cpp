@@ -54,6 +54,38 @@ TEST_P(HopperTerms, APlaceOfKThatOutweighsAllOthersTakesFp32) {
   EXPECT_TRUE(is_fp32(path_)) << path_;
 }
 
+// Whole numbers from 1 to 3, each off by up to `off`; A's on the diagonal times `peak`.
+class HopperPeaks : public HopperTerms {
+ protected:
+  void multiply_beside(float peak, float off, bool is_on_diagonal = true) {
+    std::mt19937 engine(seed_of(37));
+    std::uniform_real_distribution<float> by(-off, off);
+    constexpr std::int64_t k = 1500;
+    a_ = random_matrix(40, k, 38);
+    b_ = random_matrix(k, 36, 39);
+    for (TestMatrix* matrix : {&a_, &b_})
+      for (float& x : matrix->values) x = static_cast<float>(1 + engine() % 3) + by(engine);
+    for (std::int64_t i = 0; i < 40; ++i) a_.at(i, is_on_diagonal ? i : 3 * i) *= peak;
+    multiply();
+    expect_product();
+  }
+};
+
+// FP32's sums lose next to nothing there, tensor cores do.
+TEST_P(HopperPeaks, ADiagonalBesideWhichFp32HardlyRoundsTakesFp32) {
+  multiply_beside(0x1p22f, 0x1p-8f);
+  EXPECT_TRUE(is_fp32(path_)) << path_;
+}
+
+// Nothing is lost by either, or by both.
+TEST_P(HopperPeaks, OtherDiagonalsTakeThePieces) {
+  multiply_beside(0x1p10f, 0);
+  EXPECT_FALSE(is_fp32(path_)) << path_;
+  multiply_beside(0x1p10f, 0.5f);
+  EXPECT_FALSE(is_fp32(path_)) << path_;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, HopperPeaks, testing::ValuesIn(split_kernels()), kernel_name);
 INSTANTIATE_TEST_SUITE_P(Registry, HopperTerms, testing::ValuesIn(split_kernels()), kernel_name);
 
 }  // namespace

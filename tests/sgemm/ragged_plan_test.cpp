@@ -57,23 +57,30 @@ TEST(RaggedPlan, PartsCoverCOnceAndReadTheirOperands) {
         Sgemm p = ragged_product(m, n, 7, op);
         if (!is_ragged(p)) continue;
         p.a = a.data(), p.b = b.data(), p.c = c.data();
-        std::vector<int> written(static_cast<std::size_t>(m * n), 0);
-        const RaggedParts parts(p);
-        ASSERT_EQ(parts.count, 1 + (m % 64 > 0) + (n % 64 > 0));
-        for (int i = 0; i < parts.count; ++i) {
-          const Sgemm& part = parts.part[i];
-          const std::int64_t row = (part.c - p.c) / p.ldc, col = (part.c - p.c) % p.ldc;
-          EXPECT_EQ(part.a - p.a, op == Op::none ? row * p.lda : row);
-          EXPECT_EQ(part.b - p.b, op == Op::none ? col : col * p.ldb);
-          EXPECT_EQ(part.overlaps_previous, i > 0);
-          EXPECT_EQ(part.next_overlaps, i + 1 < parts.count);
-          for (std::int64_t r = row; r < row + part.m; ++r)
-            for (std::int64_t j = col; j < col + part.n; ++j)
-              ++written[static_cast<std::size_t>(r * n + j)];
-        }
-        EXPECT_EQ(written, std::vector<int>(written.size(), 1)) << m << " x " << n;
-        EXPECT_EQ(parts.part[0].m % 64, 0);
-        EXPECT_EQ(parts.part[0].n % 64, 0);
+        int cuts = 0;
+        each_ragged_cut(p, [&](RaggedCut cut) {
+          ++cuts;
+          SCOPED_TRACE(::testing::Message()
+                       << m << " x " << n << ", rows " << cut.rows << ", columns " << cut.columns);
+          std::vector<int> written(static_cast<std::size_t>(m * n), 0);
+          const RaggedParts parts(p, cut);
+          ASSERT_EQ(parts.count, 1 + int{cut.rows} + int{cut.columns});
+          for (int i = 0; i < parts.count; ++i) {
+            const Sgemm& part = parts.part[i];
+            const std::int64_t row = (part.c - p.c) / p.ldc, col = (part.c - p.c) % p.ldc;
+            EXPECT_EQ(part.a - p.a, op == Op::none ? row * p.lda : row);
+            EXPECT_EQ(part.b - p.b, op == Op::none ? col : col * p.ldb);
+            EXPECT_EQ(part.overlaps_previous, i > 0);
+            EXPECT_EQ(part.next_overlaps, i + 1 < parts.count);
+            for (std::int64_t r = row; r < row + part.m; ++r)
+              for (std::int64_t j = col; j < col + part.n; ++j)
+                ++written[static_cast<std::size_t>(r * n + j)];
+          }
+          EXPECT_EQ(written, std::vector<int>(written.size(), 1));
+          EXPECT_EQ(parts.part[0].m, cut.rows ? m / 64 * 64 : m);
+          EXPECT_EQ(parts.part[0].n, cut.columns ? n / 64 * 64 : n);
+        });
+        EXPECT_EQ(cuts, m % 64 > 0 && n % 64 > 0 ? 3 : 1) << m << " x " << n;
       }
     }
   }

@@ -25,30 +25,42 @@ struct Fragments {
 };
 
 // acc += a b, or, where they differ in their conjugates, acc += conj(a) b. A row's sums lie as b
-// does: two real parts, then their two imaginary parts. Row by row, back and forth: an FFMA reads
-// two registers, since the reuse cache holds the row's part of a, and at a turn that of b. The two,
-// b's part and the accumulator, lie in different banks (pair_of in sums.hpp).
-template <bool differ, int TM, int TN2>
+// does: two real parts, then their two imaginary parts. Each part of a row's element of a goes
+// along b and back: an FFMA reads two registers, since the reuse cache holds the part of a, and at
+// a turn that of b. The two, b's part and the accumulator, lie in different banks (pair_of in
+// sums.hpp). `real_first`: all rows' real parts come first, then their imaginary ones.
+template <bool differ, bool real_first, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
                                              const float (&b)[TN2]) {
+  constexpr int half = TN2 / 2;
+  // Where the parts of neighbour j lie.
+  const auto re_of = [](int j) { return j / 2 * 4 + j % 2; };
+  const auto im_of = [](int j) { return j / 2 * 4 + j % 2 + 2; };
+  const auto add = [&](int i, float of_a, int b_at, int at) {
+    acc[i][at] = fmaf(of_a, b[b_at], acc[i][at]);
+  };
+  const auto add_real = [&](int i) {
+    const float re = a[2 * i];
+#pragma unroll
+    for (int j = 0; j < half; ++j) add(i, re, re_of(j), re_of(j));
+#pragma unroll
+    for (int j = half - 1; j >= 0; --j) add(i, re, im_of(j), im_of(j));
+  };
+  const auto add_imaginary = [&](int i) {
+    const float im = a[2 * i + 1], to_re = differ ? im : -im, to_im = -to_re;
+#pragma unroll
+    for (int j = 0; j < half; ++j) add(i, to_re, im_of(j), re_of(j));
+#pragma unroll
+    for (int j = half - 1; j >= 0; --j) add(i, to_im, re_of(j), im_of(j));
+  };
 #pragma unroll
   for (int i = 0; i < TM; ++i) {
-    const float re = a[2 * i], im = a[2 * i + 1], to_re = differ ? im : -im, to_im = -to_re;
-    // Where the parts of neighbour j lie.
-    constexpr int half = TN2 / 2;
-    const auto re_of = [](int j) { return j / 2 * 4 + j % 2; };
-    const auto im_of = [](int j) { return j / 2 * 4 + j % 2 + 2; };
-    const auto add = [&](float of_a, int b_at, int at) {
-      acc[i][at] = fmaf(of_a, b[b_at], acc[i][at]);
-    };
+    add_real(i);
+    if constexpr (!real_first) add_imaginary(i);
+  }
+  if constexpr (real_first) {
 #pragma unroll
-    for (int j = 0; j < half; ++j) add(re, re_of(j), re_of(j));
-#pragma unroll
-    for (int j = half - 1; j >= 0; --j) add(re, im_of(j), im_of(j));
-#pragma unroll
-    for (int j = 0; j < half; ++j) add(to_re, im_of(j), re_of(j));
-#pragma unroll
-    for (int j = half - 1; j >= 0; --j) add(to_im, re_of(j), im_of(j));
+    for (int i = TM - 1; i >= 0; --i) add_imaginary(i);
   }
 }
 
@@ -80,13 +92,13 @@ class Consumer {
     };
     const auto first_of_two = [&] {
       f[1].load(as + S::pitch_a, bs + S::pitch_b);
-      add_products<differ>(acc, f[0].a, f[0].b);
+      add_products<differ, config.real_first>(acc, f[0].a, f[0].b);
       as += 2 * S::pitch_a;
       bs += 2 * S::pitch_b;
     };
     const auto second_of_two = [&] {
       f[0].load(as, bs);
-      add_products<differ>(acc, f[1].a, f[1].b);
+      add_products<differ, config.real_first>(acc, f[1].a, f[1].b);
     };
     enter_stage(stages == 1);
     f[0].load(as, bs);

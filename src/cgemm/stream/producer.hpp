@@ -4,6 +4,7 @@
 #include "cgemm/stream/stage.hpp"
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
+#include "device/overlap.hpp"
 
 namespace KW_TARGET::complex_stream {
 
@@ -63,6 +64,12 @@ class OperandCopy {
             2 * (pattern == AccessPattern::along_k ? (i0 + i_) * ld + k0 + k_
                                                    : (k0 + k_) * ld + i0 + i_);
     to_ = k_ * pitch + (is_b ? i_ / 2 * 4 + part * 2 + i_ % 2 : 2 * i_);
+  }
+
+  // Where the first tile begins is known before the previous kernel has ended.
+  __device__ __forceinline__ void compute_now() {
+    KW_TARGET::compute_now(from_);
+    KW_TARGET::compute_now(to_);
   }
 
   // Starts the copies of the next tile, of which the matrix has k_here along k.
@@ -149,6 +156,9 @@ class Producer {
     OperandCopy<S::BK, S::BN, true> b(b_of(p, entry), p.ldb, operands.b, p.n, col0, k0);
     std::int64_t k_end = end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
+    a.compute_now();
+    b.compute_now();
+    wait_for_previous_kernel();  // returns at once from the second tile on
     for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
       const int k_here = k_left < S::BK ? k_left : S::BK;
       mbarrier_wait(&shared_.free[ring_.stage], ring_.round ^ 1);

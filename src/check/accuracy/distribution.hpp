@@ -14,13 +14,14 @@
 namespace kw::check {
 
 enum class Body : int {
-  uniform,    // U[-1, 1)
-  normal,     // N(0, 1)
-  longtail,   // +-exp(N(0, 1) * spread / 4)
-  exponents,  // +-[1, 2) * 2^e, e from -spread to spread
-  near_one,   // 1 + U[-1, 1) * 2^-spread
+  uniform,     // U[-1, 1)
+  normal,      // N(0, 1)
+  longtail,    // +-exp(N(0, 1) * spread / 4)
+  exponents,   // +-[1, 2) * 2^e, e from -spread to spread
+  near_one,    // 1 + U[-1, 1) * 2^-spread
+  near_whole,  // +-(1 to 8) + U[-1, 1) * 2^-spread
 };
-constexpr int body_count = 5;
+constexpr int body_count = 6;
 
 // What a feature chooses: elements one by one, whole rows of A or columns of B, whole places of k.
 enum class Pick : int { element, row, k };
@@ -127,6 +128,12 @@ class DrawnValue {
         return mantissa(drawn) * reproducible_exp2(within(mix(drawn), own_.spread));
       case Body::near_one:
         return static_cast<float>(fma(signed_unit(drawn), reproducible_exp2(-own_.spread), 1.0));
+      case Body::near_whole: {
+        const std::uint64_t other = mix(drawn);
+        const double whole = static_cast<double>(1 + (other >> 8 & 7));
+        return static_cast<float>(fma(signed_unit(drawn), reproducible_exp2(-own_.spread),
+                                      (other & 1) != 0 ? -whole : whole));
+      }
     }
     return 0;
   }

@@ -12,8 +12,8 @@
 namespace kw::check {
 namespace {
 
-constexpr std::array<const char*, body_count> body_names = {"uniform", "normal", "longtail",
-                                                            "exponents", "near_one"};
+constexpr std::array<const char*, body_count> body_names = {"uniform",   "normal",   "longtail",
+                                                            "exponents", "near_one", "near_whole"};
 constexpr std::array<const char*, pick_count> pick_names = {"element", "row", "k"};
 
 enum class Values { numbers, bodies, picks };
@@ -28,9 +28,10 @@ struct OperandProperty {
 };
 constexpr int million = 1'000'000;
 constexpr OperandProperty operand_properties[] = {
-    {"body", "uniform [-1, 1), normal, longtail, exponents, near_one", &DrawnOperand::body, 0,
-     body_count - 1, Values::bodies},
-    {"spread", "longtail: exp(N(0, 1) spread / 4); exponents: within it; near_one: 1 +- 2^-spread",
+    {"body", "uniform [-1, 1), normal, longtail, exponents, near_one, near_whole",
+     &DrawnOperand::body, 0, body_count - 1, Values::bodies},
+    {"spread",
+     "longtail: exp(N(0, 1) spread / 4); exponents: within it; near_one, near_whole: +- 2^-spread",
      &DrawnOperand::spread, 0, 60},
     {"one_sign", "1: absolute values", &DrawnOperand::one_sign, 0, 1},
     {"outliers", "so many in a million are multiplied by 2^outlier_size", &DrawnOperand::outliers,
@@ -154,7 +155,7 @@ int reach(const DrawnOperand& x) {
 
 DrawnOperand draw_operand(Dice& dice) {
   DrawnOperand x;
-  x.body = dice.from(0, body_count - 1);
+  x.body = dice.from(0, static_cast<int>(Body::near_one));  // near_whole comes with peaks
   switch (static_cast<Body>(x.body)) {
     case Body::longtail: x.spread = static_cast<int>(dice.spread_out(1, 24)); break;
     case Body::exponents: x.spread = static_cast<int>(dice.spread_out(1, 40)); break;
@@ -189,6 +190,29 @@ void draw_diagonal(Dice& dice, DrawnOperand& x) {
   if (reach(x) > 55) x.diagonal = 0;
 }
 
+// Elements near whole numbers, of which FP32's sums lose little beside a few that are far larger:
+// there an error that other data hide is the largest.
+void draw_peaks(Dice& dice, Distribution& data) {
+  if (!dice.one_in(8)) return;
+  DrawnOperand x;
+  x.body = static_cast<int>(dice.one_in(2) ? Body::near_one : Body::near_whole);
+  x.spread = dice.from(2, 24);
+  x.one_sign = dice.one_in(3) ? 0 : 1;
+  data = {x, x};
+  const bool are_on_diagonal = dice.one_in(2);
+  const int peaks_of = dice.from(1, 3);  // A, B, both
+  for (DrawnOperand* operand : {&data.a, &data.b}) {
+    if (operand == &data.a ? peaks_of == 2 : peaks_of == 1) continue;
+    const int size = dice.from(4, 27);
+    if (are_on_diagonal) {
+      operand->diagonal = size;
+    } else {
+      operand->outliers = static_cast<int>(dice.spread_out(30, 30'000));
+      operand->outlier_size = size;
+    }
+  }
+}
+
 std::int64_t draw_k(Dice& dice, double least, double most) {
   const std::int64_t k = dice.spread_out(least, most);
   return dice.one_in(3) ? k : k / 32 * 32;
@@ -217,6 +241,7 @@ FuzzCase draw_case(std::uint64_t seed, std::int64_t number, FuzzShapes shapes) {
   }
   draw_diagonal(dice, c.data.a);
   draw_diagonal(dice, c.data.b);
+  draw_peaks(dice, c.data);
   return c;
 }
 

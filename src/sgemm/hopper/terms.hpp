@@ -9,18 +9,12 @@
 
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
+#include "sgemm/hopper/element_terms.hpp"
 #include "sgemm/hopper/params.hpp"
+#include "sgemm/hopper/peaks.hpp"
 #include "sgemm/hopper/stored_operand.hpp"
 
 namespace KW_TARGET::hopper {
-
-// The sum over the warp's lanes, in each. All of them call it.
-__device__ __forceinline__ float sum_of_warp(float value) {
-#pragma unroll
-  for (int delta = warp_lanes / 2; delta > 0; delta /= 2)
-    value += __shfl_xor_sync(whole_warp(), value, delta, warp_lanes);
-  return value;
-}
 
 // A number below `end`, another one for each element and purpose.
 __device__ __forceinline__ std::int64_t scattered(unsigned element, unsigned purpose,
@@ -32,36 +26,10 @@ __device__ __forceinline__ std::int64_t scattered(unsigned element, unsigned pur
       (static_cast<std::uint64_t>(bits) * static_cast<std::uint64_t>(end)) >> 32);
 }
 
-// What is known of the products of an element: how many count (least_term); how many equal ones
-// would have the same sum of sizes and of squares; the square of the mean of their signs.
-struct Terms {
-  float count, equals, one_sign;
-
-  // FP32's mean square error if they are added in any order, in units of one rounding of the sum.
-  __device__ float fp32_error() const { return count * (1.0f / 3 + 1.0f / 6 / equals); }
-  template <SplitErrors errors>
-  __device__ float split_error() const {
-    const float in_window = 64 * equals / count / few_in_window;
-    const float lean = errors.lean + errors.lean_of_few / sqrtf(equals) +
-                       errors.lean_of_peaks / (1 + in_window * sqrtf(in_window));
-    return errors.least + one_sign * lean * lean;
-  }
-  __device__ ElementWeight weight() const {
-    if (!(count > 0)) return {0, 0};
-    const float fp32 = fp32_error();
-    return {fp32 / split_error<fp16x3_errors>(), fp32 / split_error<bf16x6_errors>()};
-  }
-};
-
 // The high one of x's fp16 pieces, as if none were too large or too small for it.
 __device__ __forceinline__ float high_piece(float x) {
   constexpr std::uint32_t dropped = 0x1FFF, half = 0x1000;
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + half) & ~dropped);
-}
-
-// So many lanes for which this holds. All of a warp call it.
-__device__ __forceinline__ int lanes_where(bool own) {
-  return std::popcount(static_cast<std::uint32_t>(__ballot_sync(whole_warp(), own ? 1 : 0)));
 }
 
 // Weighs one element of C. A warp calls it.
@@ -86,7 +54,14 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   const std::int64_t shift = is_sample ? scattered(element, 2, p.k) : 0;
 
   constexpr int every = 4;  // of a lane's terms, to see whether sums round
-  float term[own], high[own / every], sum = 0;
+  LaneTerms<own, own / every> terms;
+  auto& term = terms.term;
+  auto& high = terms.high;
+  float sum = 0, largest = 0;
+  // No other row or column has such a place: in Gram, covariance and kernel matrices a peak.
+  const std::int64_t diagonal = lane == 0 ? row : column;
+  const bool has_diagonal = is_sample && lane < (row == column ? 1 : 2) && diagonal < p.k;
+  terms.alone = has_diagonal ? fabsf(of_a(diagonal) * of_b(diagonal)) : 0.0f;
 #pragma unroll
   for (int i = 0; i < own; ++i) {
     const std::int64_t at = i * warp_lanes + lane;
@@ -94,6 +69,7 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
     const float x = k < p.k ? of_a(k) : 0.0f, y = k < p.k ? of_b(k) : 0.0f;
     term[i] = x * y;
     sum += fabsf(term[i]);
+    largest = fmaxf(largest, fabsf(term[i]));
     if (i % every == 0) high[i / every] = fabsf(high_piece(x) * high_piece(y));
   }
   // A lane's terms stand for those of an instruction.
@@ -115,13 +91,14 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   count = sum_of_warp(count);
   squares = sum_of_warp(squares);
   signs = sum_of_warp(signs);
-  if (lane != 0) return;
   const float of_all = is_sample ? static_cast<float>(p.k) / sampled_terms : 1.0f;
   // A sample with a few that count stands for as many only perhaps, and is not trusted: of sums of
   // one or two products a sample sees two in one element of some thirty now and then.
   const float trusted = is_sample ? of_all * count / (count + 8) : 1.0f;
-  const float mean_sign = signs / count;
-  ElementWeight weight = Terms{count * trusted, of_all / squares, mean_sign * mean_sign}.weight();
+  const float mean_sign = signs / count, one_sign = mean_sign * mean_sign;
+  ElementWeight weight = Terms{count * trusted, of_all / squares, one_sign}.weight();
+  if (count > 0) weigh_beside_peaks(terms, sum, largest, of_all, one_sign, weight);
+  if (lane != 0) return;
   weight.rounded = 2 * rounded > nonzero ? 1 : 0;
   params.control->weights[element] = weight;
 }
@@ -135,9 +112,11 @@ __device__ inline void weigh_terms_of_block(const SplitParams& params) {
                           static_cast<int>(threadIdx.x) % warp_lanes);
 }
 
-// Whether too many of the elements are too light, each lane knowing one. Those of zeros have no
-// error, and say nothing unless all are: then sums have a product at most. A warp calls it.
+// Whether too many of the elements are too light, each lane knowing one, or one is that decides
+// alone. Those of zeros have no error, and say nothing unless all are: then sums have a product at
+// most. A warp calls it.
 __device__ __forceinline__ bool are_light(float weight) {
+  if (lanes_where(weight == decisive_weight) > 0) return true;
   const int light = lanes_where(weight > 0 && weight < 1), all = lanes_where(weight > 0);
   return all == 0 || static_cast<float>(light) > static_cast<float>(all) * share_of_light_elements;
 }

@@ -1,0 +1,56 @@
+// The configurations of cgemm_lean and the constants of its cost model, as data.
+#pragma once
+
+#include <cstddef>
+
+namespace kw {
+
+struct ComplexLeanConfig {
+  int tm, tn;            // outputs per thread
+  int lanes_m, lanes_n;  // threads of a warp
+  int warps_m, warps_n;  // of a block
+  int bk;                // k of a stage
+  int stages;            // of the ring
+  int blocks_per_sm;
+
+  constexpr int warp_m() const { return tm * lanes_m; }
+  constexpr int warp_n() const { return tn * lanes_n; }
+  constexpr int bm() const { return warps_m * warp_m(); }
+  constexpr int bn() const { return warps_n * warp_n(); }
+  constexpr int threads() const { return 32 * warps_m * warps_n; }
+  // Floats of a stage's line of each operand, padded so that copies that turn it meet all banks.
+  constexpr int pitch_a() const { return 2 * bm() + 4; }
+  constexpr int pitch_b() const { return 2 * bn() + 4; }
+  constexpr int stage() const { return bk * (pitch_a() + pitch_b()); }
+  constexpr std::size_t shared_bytes() const {
+    return sizeof(float) * static_cast<std::size_t>(stages * stage());
+  }
+};
+
+// In microseconds. An SM's blocks go in rounds of as many as it holds; 16 k of each take busy_us of
+// each block of the round and alone_us at the least.
+struct ComplexLeanTimes {
+  double first_us;  // the beginning and end of a launch
+  double alone_us, busy_us;
+  double block_us;  // a block's beginning and end, beside those of its round
+  double round_us;  // the same of a round
+  double memory;    // by which memory takes longer than it is stated to
+};
+
+struct ComplexLean {
+  const char* name;
+  ComplexLeanConfig config;
+  ComplexLeanTimes times;
+};
+
+// Fitted to 340 products on an NVIDIA H200 (results/h200/explored-complex-lean.txt), off by a
+// twentieth on average.
+inline constexpr ComplexLean complex_leans[] = {
+    {"cgemm_lean_64x64", {4, 8, 8, 4, 2, 2, 16, 3, 3}, {1.28, 1.63, 1.34, 0.984, 0.883, 1.2}},
+    {"cgemm_lean_64x64b", {4, 8, 8, 4, 2, 2, 8, 3, 4}, {1.68, 1.86, 1.37, 0.932, 0.466, 1.2}},
+    {"cgemm_lean_64x32", {4, 4, 8, 4, 2, 2, 16, 3, 5}, {1.65, 0.998, 0.755, 0.463, 0.279, 1.2}},
+    {"cgemm_lean_32x64", {4, 4, 4, 8, 2, 2, 16, 3, 5}, {1.7, 1.02, 0.769, 0.481, 0.178, 1.2}},
+    {"cgemm_lean_32x32", {2, 4, 8, 4, 2, 2, 16, 3, 6}, {1.38, 0.678, 0.451, 0.266, 0.136, 1.2}},
+};
+
+}  // namespace kw
