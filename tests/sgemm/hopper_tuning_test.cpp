@@ -229,7 +229,9 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
 }
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {
-  const auto segments = [](const Sgemm& p) { return split_segments(SplitPass::sampled_fp16, p, h200()); };
+  const auto segments = [](const Sgemm& p) {
+    return split_segments(SplitPass::sampled_fp16, p, h200());
+  };
   EXPECT_EQ(segments(shape(512, 512, 512)), 16 / stages_at_once) << "as short as can be";
   EXPECT_EQ(segments(shape(64, 64, 1 << 20)), max_segments);
   EXPECT_EQ(segments(shape(512, 512, 1)), 1u);
@@ -306,7 +308,8 @@ TEST(HopperTuning, BlocksOfTheSplitPass) {
   device.sm_count = 1;
   EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device), 1u) << "no fewer";
   device.sm_count = 1000;
-  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device), max_range_blocks) << "a range for each";
+  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device), max_range_blocks)
+      << "a range for each";
   EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, few, device), 4u);
   EXPECT_EQ(split_blocks(SplitPass::fp16, 3, few, device), 12u);
   EXPECT_EQ(split_blocks(SplitPass::sample, 1, few, device), 2u) << "whole rows";

@@ -95,8 +95,8 @@ struct CallParams {
         .outliers = {product.outliers_a, product.outliers_b},
         .outlier_totals = product.outlier_totals};
     product.second_split = split;
-    product.range_blocks = static_cast<int>(split_blocks(
-        split_pass_of(fp16, plan.split), p.batch, split.items, device));
+    product.range_blocks = static_cast<int>(
+        split_blocks(split_pass_of(fp16, plan.split), p.batch, split.items, device));
   }
 };
 

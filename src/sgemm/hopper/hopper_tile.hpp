@@ -108,7 +108,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0 + column, lane);
     consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
 
-    const auto end_tile = [&](float (&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
+    const auto end_tile = [&](float(&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
       if (!scheduler.is_whole() &&
           !reduce_parts(shared, params, scheduler.work(), group, sums, thread)) {
         if constexpr (scheme.fp16) scales.wait();

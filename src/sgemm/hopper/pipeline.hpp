@@ -36,7 +36,8 @@ struct Shared {
   Mbarrier path_selected;           // once this phase is over
   bool has_outliers;
   float drift;  // as Control has it
-  WarpScales<tile.m64_blocks, tile.own_columns()> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
+  WarpScales<tile.m64_blocks, tile.own_columns()>
+      scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
 
   // One thread calls this, before the block meets at __syncthreads.

@@ -36,8 +36,8 @@ struct SelectedPath {
 };
 
 // The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
-// sync(). `range_blocks`: how many blocks have written their ranges. `at_once`: all loads of a thread
-// are under way together.
+// sync(). `range_blocks`: how many blocks have written their ranges. `at_once`: all loads of a
+// thread are under way together.
 template <int threads, bool at_once, class Sync>
 __device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const Control& control,
                                                     int range_blocks, bool takes_bf16, int tid,

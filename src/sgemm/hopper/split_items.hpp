@@ -44,7 +44,8 @@ static_assert(sampled_elements % elements_per_block == 0 &&
 // So many blocks run beside those at one time. One more would begin when others end, and the
 // product would wait for it.
 inline int split_blocks_at_once(SplitPass pass, const Device& device) {
-  const int all = split_blocks_per_sm(pass) * device.sm_count, others = static_cast<int>(term_blocks);
+  const int all = split_blocks_per_sm(pass) * device.sm_count,
+            others = static_cast<int>(term_blocks);
   return all > others ? all - others : 1;
 }
 

@@ -10,7 +10,8 @@
 
 namespace KW_TARGET::hopper {
 
-// Adds up both warpgroups' sums of a tile. Each gets those of its half of the columns. Both call it.
+// Adds up both warpgroups' sums of a tile. Each gets those of its half of the columns. Both call
+// it.
 template <class Shared, int blocks, int registers, int half>
 __device__ __forceinline__ void reduce_warpgroups(Shared& shared,
                                                   const float (&sums)[blocks][registers],

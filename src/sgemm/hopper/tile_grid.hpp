@@ -1,5 +1,5 @@
-// Where a tile lies among the tiles of C, by its number. A product's blocks begin with this, fetched
-// cold, before they can copy anything: the host prepares the divisions.
+// Where a tile lies among the tiles of C, by its number. A product's blocks begin with this,
+// fetched cold, before they can copy anything: the host prepares the divisions.
 #pragma once
 
 #include <cstdint>
