@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "reduce/element.hpp"
+#include "reduce/moments.hpp"
 
 namespace kw {
 
@@ -28,6 +29,7 @@ enum class ReduceKind {
   min,
   max,
   min_max,  // min_max, max_norm
+  max_abs,  // max_norm of float64
   arg_min,
   arg_max,
   moments,  // variance
@@ -46,6 +48,7 @@ constexpr ReduceKind kind_of(ReduceOp op, DataType type) {
     case ReduceOp::min: return ReduceKind::min;
     case ReduceOp::max: return ReduceKind::max;
     case ReduceOp::max_norm:
+      return type == DataType::float64 ? ReduceKind::max_abs : ReduceKind::min_max;
     case ReduceOp::min_max: return ReduceKind::min_max;
     case ReduceOp::argmin: return ReduceKind::arg_min;
     case ReduceOp::argmax: return ReduceKind::arg_max;
@@ -189,6 +192,7 @@ struct Extreme {
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
     lane = kind == ReduceKind::min ? minimum(lane, value) : maximum(lane, value);
   }
+  KW_HOST_DEVICE static Lane only(Value<T> value, Value<T>) { return value; }
   KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
   KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>&) { return partial; }
   KW_HOST_DEVICE static void merge(Partial& into, Partial later) { add(into, later, 0, later); }
@@ -213,11 +217,36 @@ struct MinMax {
     lane.lowest = minimum(lane.lowest, value);
     lane.highest = maximum(lane.highest, value);
   }
+  KW_HOST_DEVICE static Lane only(Value<T> value, Value<T>) { return {value, value}; }
   KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
   KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
     into.lowest = minimum(into.lowest, later.lowest);
     into.highest = maximum(into.highest, later.highest);
+  }
+};
+
+// The largest |x| by its bits, which as an integer are in the order of the values; those of a NaN
+// are above all others. So no comparison asks for a NaN or a zero.
+struct MaxAbs {
+  using Lane = std::int64_t;
+  using Partial = Lane;
+  using Total = Lane;
+  static constexpr bool any_order = true;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return 0; }
+  KW_HOST_DEVICE static Partial empty() { return 0; }
+  KW_HOST_DEVICE static Total empty_total() { return 0; }
+  KW_HOST_DEVICE static Lane only(double value, double) {
+    return static_cast<Lane>(bits_of(value) & ~(std::uint64_t{1} << 63));
+  }
+  KW_HOST_DEVICE static void add(Lane& lane, double value, std::int32_t, double first) {
+    merge(lane, only(value, first));
+  }
+  KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
+  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<double>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, Partial later) {
+    into = later > into ? later : into;
   }
 };
 
@@ -281,50 +310,6 @@ struct ArgExtreme {
   }
 };
 
-// Within a chunk: sums of d and d^2, where d is the difference to the chunk's first element. As
-// that element is one of them, the sum of d^2 is at most (1 + count) times the squares about the
-// mean, so the subtraction in `moments` loses at most a factor count * 2^-53.
-struct ShiftedSums {
-  double sum, square;
-};
-
-// From chunk to chunk: count, mean and sum of squared differences from the mean.
-struct Moments {
-  double count, mean, squares;
-};
-
-KW_HOST_DEVICE inline Moments moments(const ShiftedSums& sums, double shift, double count) {
-  if (count == 0) return {0, 0, 0};
-  const double mean = sums.sum / count;
-  const double squares = fma(-sums.sum, mean, sums.square);
-  return {count, shift + mean, squares < 0 ? 0 : squares};
-}
-
-// Chan, Golub and LeVeque, "Algorithms for computing the sample variance", The American
-// Statistician 37 (1983), formula 2.1.
-KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
-  if (later.count == 0) return;
-  if (into.count == 0) {
-    into = later;
-    return;
-  }
-  const double count = into.count + later.count;
-  const double share = later.count / count;
-  const double apart = later.mean - into.mean;
-  into.squares = fma(apart * apart, into.count * share, into.squares + later.squares);
-  into.mean = fma(apart, share, into.mean);
-  into.count = count;
-}
-
-// x - y, exact where a double can hold it.
-template <class V>
-KW_HOST_DEVICE inline double difference(V x, V y) {
-  if constexpr (std::is_same_v<V, std::int64_t>) {
-    if ((x >= 0) == (y >= 0)) return static_cast<double>(x - y);
-  }
-  return static_cast<double>(x) - static_cast<double>(y);
-}
-
 template <class T>
 struct Variance {
   using Lane = ShiftedSums;
@@ -376,6 +361,10 @@ struct AccumulatorOf<ReduceKind::max, T> {
 template <class T>
 struct AccumulatorOf<ReduceKind::min_max, T> {
   using type = MinMax<T>;
+};
+template <>
+struct AccumulatorOf<ReduceKind::max_abs, double> {
+  using type = MaxAbs;
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::arg_min, T> {

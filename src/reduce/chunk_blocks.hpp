@@ -5,7 +5,8 @@
 // shared
 //             memory (chunk_ring.hpp), so that what is on its way depends neither on registers nor
 //             on how long a chunk's tree takes. A thread reads only what it has asked for itself:
-//             no barrier in the walk. After some chunks each warp makes the total of one.
+//             no barrier in the walk. After some chunks a warp each makes the total of one, while
+//             others walk on.
 // Merging     Sequences of several chunks of which all are in the run are merged by the block
 //             alone, a round later. Of one that others have a part of, its totals are left, and who
 //             arrives last at the ticket of the block where it begins merges them: two tickets a
@@ -156,8 +157,8 @@ __device__ __forceinline__ void merge_across_blocks(
   if (merges) merge_sequence_by_block<kind, T>(found, totals, memory.warps, sink, thread);
 }
 
-// Chunks: a block takes a run of them, some a round. It walks one after the other; then each warp
-// makes the total of one.
+// Chunks: a block takes a run of them, some a round. It walks one after the other; then a warp each
+// makes the total of one, while the other warps walk on.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_chunks_kernel(const T* data, Sequences sequences, WorkLists lists,
@@ -183,6 +184,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       has_rows            ? sequences.count * lists.chunks_each
       : lists.are_counted ? std::int64_t{memory.counted.first[sequences.count]}
                           : min(static_cast<std::int64_t>(*lists.item_count), lists.item_capacity);
+  if (!has_rows && !lists.are_counted && items == 0) return;  // nothing to clear, either
   const RunCut cut(items, gridDim.x);
   const std::int64_t begin = cut.begin(blockIdx.x);
   const auto count = static_cast<int>(cut.begin(std::int64_t{blockIdx.x} + 1) - begin);
@@ -214,6 +216,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     return run[at].count > 0 ? to_value(data[run[at].element]) : Value<T>{};
   };
   if (needs_first && count > 0) next_first = first_of(0);
+  int slots = 0;               // the round's first place among the partials
   std::int64_t complete = -1;  // the place of a sequence whose totals are all there
   const auto merge_complete = [&] {
     if (complete < 0 || complete >= lists.sequence_capacity) return;
@@ -235,7 +238,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       if constexpr (needs_first) {
         first = next_first;
         if (round + i + 1 < count) next_first = first_of(round + i + 1);
-        if (thread == 0) partials.first[i] = first;
+        if (thread == 0) partials.first[slots + i] = first;
       }
       Lanes<A, T> lanes;
       lanes.clear();
@@ -247,27 +250,31 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
         ask();
       }
       if constexpr (A::any_order) {
-        partials.put(i, thread, tree_of_lanes(lanes));
+        partials.put(slots + i, thread, tree_of_lanes(lanes));
       } else {
-        partials.put(i, member_of(thread, turn), memory.edges.close(lanes, skip, turn, i, thread));
+        partials.put(slots + i, member_of(thread, turn),
+                     memory.edges.close(lanes, skip, turn, slots + i, thread));
       }
     }
     __syncthreads();
     merge_complete();
-    if (warp < chunks) {
+    // Each round's trees are for other warps than the last one's.
+    if (warp >= slots && warp < slots + chunks) {
+      const int of_run = round + warp - slots;
       if constexpr (!A::any_order) memory.edges.join(partials, warp, lane);
-      const ChunkItem& item = run[round + warp];
+      const ChunkItem& item = run[of_run];
       const Chunk<T> chunk = {item.begin, item.count, partials.first[warp]};
       const typename A::Total total = A::total(partials.tree(warp, lane), chunk);
       if (item.of == ChunkOf::alone) {
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {
-        if (lane == 0) totals[begin + round + warp] = total;
+        if (lane == 0) totals[begin + of_run] = total;
         if (item.of == ChunkOf::last) complete = item.place;
       }
     }
-    __syncthreads();
+    slots = a_round - slots;  // who walks the next round writes to the other half
   }
+  __syncthreads();
   let_next_kernel_start();
   merge_complete();
   if (count > 0) {

@@ -38,27 +38,48 @@ struct LowColumns {
     }
   }
 
-  // One row a lane, the first of them at `from`. `is_whole`: all of them are there.
+  // One row a lane, as it is loaded.
+  struct Rows {
+    T of[columns][lanes];
+  };
+  // Those of `rows` that there are, the first of them at `from`. `is_whole`: all of them are there.
   template <bool is_whole>
-  __device__ __forceinline__ void take(const T* from, std::int64_t ld, int rows, int present,
-                                       int step) {
-    T loaded[columns][lanes] = {};
+  __device__ __forceinline__ static Rows load(const T* from, std::int64_t ld, int rows,
+                                              int present) {
+    Rows loaded = {};
 #pragma unroll
     for (int i = 0; i < lanes; ++i) {
 #pragma unroll
       for (int c = 0; c < columns; ++c) {
         if ((is_whole || i < rows) && (c == 0 || c < present))
-          loaded[c][i] = from[i * ld + c * low_threads];
+          loaded.of[c][i] = from[i * ld + c * low_threads];
       }
     }
+    return loaded;
+  }
+  template <bool is_whole>
+  __device__ __forceinline__ void add(const Rows& loaded, int rows, int step) {
 #pragma unroll
     for (int c = 0; c < columns; ++c) {
-      if (step == 0) first[c] = to_value(loaded[c][0]);
+      if (step == 0) first[c] = to_value(loaded.of[c][0]);
 #pragma unroll
       for (int i = 0; i < lanes; ++i) {
-        if (is_whole || i < rows) A::add(lane[c][i], to_value(loaded[c][i]), step, first[c]);
+        if (is_whole || i < rows) A::add(lane[c][i], to_value(loaded.of[c][i]), step, first[c]);
       }
     }
+  }
+  template <bool is_whole>
+  __device__ __forceinline__ void take(const T* from, std::int64_t ld, int rows, int present,
+                                       int step) {
+    add<is_whole>(load<is_whole>(from, ld, rows, present), rows, step);
+  }
+  // More rows than lanes, up to twice as many: all of them are under way before one is added.
+  __device__ __forceinline__ void take_two(const T* from, std::int64_t ld, int rows, int present) {
+    const int left = rows - lanes;
+    const Rows now = load<true>(from, ld, rows, present);
+    const Rows next = load<false>(from + lanes * ld, ld, left, present);
+    add<true>(now, rows, 0);
+    add<false>(next, left, 1);
   }
 };
 
@@ -76,9 +97,10 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Total low_total(
   return A::total(tree_of_array<A>(partials), chunk);
 }
 
-// Four blocks of 64 registers per SM; fewer of instances that would spill.
+// Four blocks of 64 registers per SM; fewer of instances that would spill, or have less under way.
 template <ReduceKind kind, class T>
-constexpr int low_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) < 16 ? 4 : 3;
+constexpr int low_blocks_per_sm =
+    sizeof(typename Accumulator<kind, T>::Lane) < 16 && kind != ReduceKind::max_abs ? 4 : 3;
 
 // `lanes` is at least the rows, or column_lanes.
 template <ReduceKind kind, class T, int lanes>
@@ -98,6 +120,8 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
   int rows = matrix.rows;
   if constexpr (lanes < column_lanes) {
     own.template take<lanes == 1>(from, matrix.ld, rows, present, 0);
+  } else if (sizeof(T) <= 4 && rows > lanes && rows < 2 * lanes) {
+    own.take_two(from, matrix.ld, rows, present);
   } else {
     int step = 0;
 #pragma unroll 2

@@ -1,7 +1,7 @@
 // Elements that change nothing, in place of those that are not there: zero where elements or what
-// becomes of them are added up; else the sequence's first element, once more. A minimum does not
-// show how often it was there, a place is that of the first one, and variances are summed from
-// differences to that element.
+// becomes of them are added up, and for the largest |x|; else the sequence's first element, once
+// more. A minimum does not show how often it was there, a place is that of the first one, and
+// variances are summed from differences to that element.
 #pragma once
 
 #include <type_traits>
@@ -18,6 +18,8 @@ template <ReduceKind kind, class T>
 struct AddsUp<Sum<kind, T>> : std::true_type {};
 template <class T>
 struct AddsUp<NormSquare<T>> : std::true_type {};
+template <>
+struct AddsUp<MaxAbs> : std::true_type {};
 template <class A>
 constexpr bool needs_first_element = !AddsUp<A>::value;
 

@@ -61,8 +61,8 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
   if constexpr (kind == ReduceKind::sum || kind == ReduceKind::wide_sum ||
                 kind == ReduceKind::sum_abs || kind == ReduceKind::sum_square) {
     if (sink.op == ReduceOp::mean) {
-      const double mean = as_double(total) / static_cast<double>(count);  // 0 / 0: NaN
-      put_real<T>(sink.out, sequence, mean);
+      const double mean = quotient(as_double(total), static_cast<double>(count));
+      put_real<T>(sink.out, sequence, count == 0 ? not_a_number() : mean);
     } else if (sink.op == ReduceOp::l2_norm) {
       put_real<T>(sink.out, sequence, sqrt(as_double(total)));
     } else if constexpr (std::is_integral_v<T>) {
@@ -98,6 +98,8 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
         put(sink.out, sequence, from_value<T>(count == 0 ? Value<T>{0} : norm));
       }
     }
+  } else if constexpr (kind == ReduceKind::max_abs) {
+    put(sink.out, sequence, from_value<T>(from_bits<T>(static_cast<BitsOf<T>>(total))));
   } else if constexpr (kind == ReduceKind::arg_min || kind == ReduceKind::arg_max) {
     constexpr std::int64_t nowhere = Place<Value<T>>::nowhere;
     const std::int64_t first = count == 0 ? -1 : 0;
@@ -105,7 +107,7 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
   } else {
     const auto divisor = count - sink.correction;
     const double variance =
-        divisor > 0 ? total.squares / static_cast<double>(divisor) : not_a_number();
+        divisor > 0 ? quotient(total.squares, static_cast<double>(divisor)) : not_a_number();
     put_real<T>(sink.out, sequence, variance);
   }
 }
@@ -114,8 +116,8 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
 // before them registers.
 template <class T, ReduceKind kind>
 KW_HOST_DEVICE __attribute__((noinline)) void finish_out_of_line(
-    const ResultSink& sink, std::int64_t sequence,
-    const typename Accumulator<kind, T>::Total& total, std::int64_t count) {
+    ResultSink sink, std::int64_t sequence, typename Accumulator<kind, T>::Total total,
+    std::int64_t count) {
   finish<T, kind>(sink, sequence, total, count);
 }
 

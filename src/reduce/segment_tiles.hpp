@@ -23,30 +23,16 @@
 
 namespace KW_TARGET {
 
-constexpr int tile_block = 8;  // elements that a lane loads at a time
+constexpr int tile_block_bits = 3, tile_block = 1 << tile_block_bits;  // elements of a block
 template <class T>
 constexpr int tile_run_doublings = sizeof(T) == 2 ? 5 : 4;
 // The most elements of a lane's run; of int8 there are no runs (walk_packs).
 template <class T>
 constexpr int tile_most_of_lane = sizeof(T) == 1 ? 1 << 16 : tile_block << tile_run_doublings<T>;
 
-// The tree over `count` neighbours, from `at` on, of eight elements that stand in any order of
-// exchanged neighbours.
-template <class A, class T, int count>
-__device__ __forceinline__ typename A::Partial tree_of_elements(
-    const Value<T> (&values)[tile_block], int at, Value<T> first) {
-  if constexpr (count == 1) {
-    return lane_of_one<A, T>(values[at], first);
-  } else {
-    typename A::Partial whole = tree_of_elements<A, T, count / 2>(values, at, first);
-    A::merge(whole, tree_of_elements<A, T, count / 2>(values, at + count / 2, first));
-    return whole;
-  }
-}
-
-// One lane's walk over a run of elements in shared memory: `left` of them from `from` on, blocks of
-// eight, as many as the lane of the warp that has the most. Blocks that only others have change
-// nothing. `turns`: each block in the lane's own order.
+// One lane's walk over a run of elements: `left` of them from `from` on, blocks of eight, as many
+// as the lane of the warp that has the most. Elements that only others have change nothing
+// (neutral.hpp). `turns`: each block in the lane's own order.
 template <ReduceKind kind, class T, bool turns>
 struct TileWalk {
   using A = Accumulator<kind, T>;
@@ -55,17 +41,18 @@ struct TileWalk {
   const T* from;
   int at, left, turn;
   Value<T> first;
+  int places[tile_block] = {};  // of a block's elements in the lane's own order
 
   __device__ __forceinline__ Partial run(int blocks) {
+    find_places();
     if constexpr (A::any_order) {
-      Lanes<A, T> lanes;
-      lanes.clear();
+      Partial whole = A::empty();
 #pragma unroll 1
-      for (int block = 0; block < blocks; ++block) {
-        add_block(lanes);
-        from += tile_block, at += tile_block, left -= tile_block;
+      for (; blocks > 0; blocks -= group_blocks) {
+        append(whole, tree_of_group(blocks));
+        advance();
       }
-      return tree_of_lanes(lanes);
+      return whole;
     } else {
       return tree_of_groups(blocks);
     }
@@ -75,39 +62,78 @@ struct TileWalk {
   // Blocks that are added up without counting, and levels of the tree over such groups, of which a
   // run has 2^levels - 1 at most.
   static constexpr int group_blocks = sizeof(Partial) > 16 || turns ? 2 : 4;
+  static constexpr int group_elements = group_blocks * tile_block;
   static constexpr int levels = tile_run_doublings<T>;
   static_assert((1 << tile_run_doublings<T>) / group_blocks < 1 << levels);
 
-  // Which of a block's elements are there, a bit each.
-  __device__ __forceinline__ unsigned present(int of) const {
-    return (1u << min(max(of, 0), tile_block)) - 1;
+  __device__ __forceinline__ void advance() {
+    from += group_elements, at += group_elements, left -= group_elements;
   }
-  __device__ __forceinline__ int place(int j) const { return turns ? j ^ turn : j; }
+  // Merges what comes later; in a lane's own order either may be the first.
+  __device__ __forceinline__ static void append(Partial& into, const Partial& later) {
+    if constexpr (compares_places<A> && !turns) {
+      A::add(into, later.best, static_cast<std::int32_t>(later.at), later.best);
+    } else {
+      A::merge(into, later);
+    }
+  }
+  // Found once: for each load the compiler would find an address in three steps.
+  __device__ __forceinline__ void find_places() {
+#pragma unroll
+    for (int j = 0; turns && j < tile_block; ++j) {
+      places[j] = j ^ turn;
+      compute_now(places[j]);
+    }
+  }
+  __device__ __forceinline__ int place(int j) const { return turns ? places[j] : j; }
 
-  // The elements of a block of which `of` are there; those beyond it change nothing (neutral.hpp).
-  __device__ __forceinline__ void load_block(Value<T> (&values)[tile_block], const T* block,
-                                             int of) const {
-    [[maybe_unused]] const unsigned bits = present(of);
+  // The elements of a block from element `begin` of the group on, of which `present` has a bit
+  // each. All loads come first.
+  __device__ __forceinline__ void load_block(Value<T> (&values)[tile_block], int begin,
+                                             [[maybe_unused]] unsigned present) const {
+    const T* block = from + begin;
+    [[maybe_unused]] const int of_block = left - begin;
 #pragma unroll
     for (int j = 0; j < tile_block; ++j) {
-      values[j] = needs_first_element<A> ? first : Value<T>{};
       const int i = place(j);
-      if (turns ? i < of : (bits >> j & 1) != 0) values[j] = to_value(block[i]);
+      values[j] = needs_first_element<A> ? first : Value<T>{};
+      if (turns ? i < of_block : (present >> (begin + j) & 1) != 0) values[j] = to_value(block[i]);
     }
   }
-
-  __device__ __forceinline__ void add_block(Lanes<A, T>& lanes) const {
-    Value<T> values[tile_block];
-    load_block(values, from, left);
-#pragma unroll
-    for (int j = 0; j < tile_block; ++j) {
-      typename A::Lane& lane = lanes.lane[j % lanes.count];
-      if constexpr (turns && compares_places<A>) {
-        A::merge(lane, {values[j], static_cast<std::uint32_t>(at + place(j))});
-      } else {
-        A::add(lane, values[j], at + place(j), first);
-      }
+  // The tree over `count` elements of a block from element j on.
+  template <int count>
+  __device__ __forceinline__ Partial tree_of_block(const Value<T> (&values)[tile_block], int begin,
+                                                   int j) const {
+    if constexpr (count > 1) {
+      Partial whole = tree_of_block<count / 2>(values, begin, j);
+      append(whole, tree_of_block<count / 2>(values, begin, j + count / 2));
+      return whole;
+    } else if constexpr (compares_places<A>) {
+      return {values[j], static_cast<std::uint32_t>(at + begin + place(j))};
+    } else {
+      return lane_of_one<A, T>(values[j], first);
     }
+  }
+  // The tree over `count` blocks from element `begin` of the group on, of which `blocks` have
+  // elements in some lane of the warp.
+  template <int count>
+  __device__ __forceinline__ Partial tree_of_blocks(int begin, unsigned present, int blocks) const {
+    if constexpr (count == 1) {
+      Value<T> values[tile_block];
+      load_block(values, begin, present);
+      return tree_of_block<tile_block>(values, begin, 0);
+    } else {
+      constexpr int half = count / 2;
+      Partial whole = tree_of_blocks<half>(begin, present, blocks);
+      if (blocks <= half) return whole;
+      append(whole, tree_of_blocks<half>(begin + half * tile_block, present, blocks - half));
+      return whole;
+    }
+  }
+  __device__ __forceinline__ Partial tree_of_group(int blocks) const {
+    const int count = min(max(left, 0), group_elements);
+    const unsigned present = count == 32 ? ~0u : (1u << count) - 1;
+    return tree_of_blocks<group_blocks>(0, present, blocks);
   }
 
   __device__ __forceinline__ Partial tree_of_groups(int blocks) {
@@ -117,9 +143,9 @@ struct TileWalk {
     int groups = 0;
 #pragma unroll 1
     for (; groups * group_blocks < blocks; ++groups) {
-      Partial sum = tree_of_blocks<group_blocks>(0, blocks - groups * group_blocks);
+      Partial sum = tree_of_group(blocks - groups * group_blocks);
       if (groups == 0 && blocks <= group_blocks) return sum;
-      from += group_blocks * tile_block, left -= group_blocks * tile_block;
+      advance();
       bool carries = true;
 #pragma unroll
       for (int level = 0; level < levels; ++level) {
@@ -144,22 +170,6 @@ struct TileWalk {
     }
     return whole;
   }
-
-  // The tree over `count` blocks from block `number` on, of which `blocks` have elements in some
-  // lane of the warp.
-  template <int count>
-  __device__ __forceinline__ Partial tree_of_blocks(int number, int blocks) const {
-    if constexpr (count == 1) {
-      Value<T> values[tile_block];
-      load_block(values, from + number * tile_block, left - number * tile_block);
-      return tree_of_elements<A, T, tile_block>(values, 0, first);
-    } else {
-      constexpr int half = count / 2;
-      Partial whole = tree_of_blocks<half>(number, blocks);
-      if (blocks > half) A::merge(whole, tree_of_blocks<half>(number + half, blocks - half));
-      return whole;
-    }
-  }
 };
 
 // One lane's part of a segment that 2^shift of them share: a run of blocks, which is a subtree of
@@ -170,11 +180,13 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
                                                                               int shift,
                                                                               Value<T> first) {
   using A = Accumulator<kind, T>;
-  const int group = 1 << shift, share = (count + group - 1) >> shift;
-  int run = tile_block;
-#pragma unroll
-  for (int i = 0; i < tile_run_doublings<T>; ++i) run = run < share ? 2 * run : run;
-  const int at = member * run, left = max(min(run, count - at), 0);
+  int at = 0, left = count;
+  if (shift > 0) {
+    const int share = (count + (1 << shift) - 1) >> shift;
+    const int doublings = warp_lanes - __clz(max(share - 1, 0)) - tile_block_bits;
+    const int run = tile_block << max(doublings, 0);
+    at = member * run, left = max(min(run, count - at), 0);
+  }
   const int blocks = static_cast<int>(
       largest_of_warp((static_cast<unsigned>(left) + tile_block - 1) / tile_block));
   const T* from = begin + at;
@@ -183,7 +195,7 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
   // lanes share a segment, in some. Places would be compared for it, which takes longer.
   constexpr unsigned block_bytes = tile_block * static_cast<unsigned>(sizeof(T));
   const bool meets = __all_sync(whole_warp(), (bytes ^ from_lane(bytes, 0)) % block_bytes == 0);
-  const bool turns = meets || (group > 2 && !compares_places<A>);
+  const bool turns = meets || (shift > 1 && !compares_places<A>);
   if (turns) {
     const auto turn = static_cast<int>(bytes / line_bytes % tile_block);
     return TileWalk<kind, T, true>{from, at, left, turn, first}.run(blocks);
@@ -206,7 +218,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
   using A = Accumulator<kind, T>;
   const TilePlan& plan = stages.plan;
   const TileSegment* segments = stages.batch(stage).segments;
-  int shift = head.group_shift, first_segment = 0, fewest = 0;
+  int shift = head.group_shift(), first_segment = 0, fewest = 0;
   int most = most_of_lanes(plan, shift);
   const int of_group = most;
 #pragma unroll 1
@@ -218,7 +230,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
     const int count = mine ? own.count : 0;
     const T* begin = reinterpret_cast<const T*>(stages.elements(stage)) + own.at;
     T element = {};
-    if (count > 0) element = *begin;
+    if (needs_first_element<A> && count > 0) element = *begin;
     const Value<T> first = to_value(element);
 
     typename A::Partial partial;
@@ -243,7 +255,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
       const Chunk<T> chunk = {0, count, first};
       write_result<T, kind>(sink, head.first_sequence + at_segment, A::total(whole, chunk), count);
     }
-    if (!head.has_longer) break;
+    if (!head.has_longer()) break;
     // The next of the longer ones.
     first_segment = fewest > 0 ? first_segment + 1 : 0;
     fewest = of_group + 1, most = plan.most_staged, shift = warp_shift;
@@ -276,6 +288,8 @@ __global__ void __launch_bounds__(tile_warps* warp_lanes, (tile_blocks_per_sm<ki
     prefetch_run(Packs<T>(data + begin, last.begin + last.count - begin,
                           extent_of(data, sequences.elements)));
   }
+  constexpr int lanes_a_unit = 4;  // of which three ask for its offsets
+  prefetch_offsets(sequences, first + lane / lanes_a_unit * step, lane % lanes_a_unit);
   __shared__ Mbarrier full[tile_warps][most_tile_stages];
   WarpCopies copies(full[warp], plan.stages, lane);
   __syncthreads();
@@ -286,7 +300,7 @@ __global__ void __launch_bounds__(tile_warps* warp_lanes, (tile_blocks_per_sm<ki
 #pragma unroll 1
   for (int stage = 0;; stage = stage + 1 == plan.stages ? 0 : stage + 1) {
     copies.wait(stage);
-    const TileHead head = stages.batch(stage).head;
+    const TileHead head = stages.head(stage);
     if (head.count == 0) break;
     reduce_by_lanes<kind, T>(head, stages, stage, sink, lane);
     __syncwarp(whole_warp());

@@ -1,260 +1,14 @@
-// reduce_rows and reduce_segments: their launches. Short sequences go to short_sequences.hpp, long
-// ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_tiles.hpp and
-// staged_rows.hpp.
-#include <algorithm>
-
-#include "reduce/chunk_blocks.hpp"
-#include "reduce/dispatch.hpp"
+// reduce_rows and reduce_segments: which translation unit has a problem's element type.
+#include "gpu/gpu.hpp"
 #include "reduce/gpu_kernels.hpp"
-#include "reduce/segment_tiles.hpp"
-#include "reduce/short_sequences.hpp"
-#include "reduce/staged_rows.hpp"
-#include "reduce/staged_segments.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-constexpr int batches_a_warp = 8;
-
-// Blocks that hold so many teams, of which a block has `teams`.
-unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
-                    std::int64_t most = std::int64_t{1} << 30) {
-  return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
+std::size_t workspace_of(const Reduce& problem, const Device& device) {
+  return is_floating(problem.type) ? floating_sequences_workspace(problem, device)
+                                   : integral_sequences_workspace(problem, device);
 }
-
-// The lanes that the usual segment takes, by the mean length.
-template <class T>
-int group_of_segments(std::int64_t elements, std::int64_t segments) {
-  int group = 1;
-  while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
-  return group;
-}
-
-// Lists take the first tickets.
-constexpr std::size_t list_tickets = 64;
-
-// Parts of a workspace, one after the other, each aligned to 256 bytes.
-class Parts {
- public:
-  explicit Parts(void* data) : data_(static_cast<char*>(data)) {}
-  template <class P>
-  P* take(std::int64_t count) {
-    P* part = reinterpret_cast<P*>(data_ + bytes_);
-    bytes_ += (static_cast<std::size_t>(count) * sizeof(P) + 255) / 256 * 256;
-    return part;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  char* data_;
-  std::size_t bytes_ = 0;
-};
-
-// Room for what the array's elements can make: segments that are too long for a group of lanes, of
-// one chunk, and chunks of those that have several, each of which but one is full.
-// `most`: elements of a segment that goes on none.
-template <class T, class Total>
-WorkLists lists_for(const Reduce& p, std::int64_t most, const Workspace& workspace, Total** totals,
-                    std::size_t* bytes) {
-  WorkLists lists = {};
-  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / smallest_chunk<T>;
-  lists.sequence_capacity = std::min(p.segments, p.cols / smallest_chunk<T>);
-  Parts parts(workspace.data);
-  lists.items = parts.take<ChunkItem>(lists.item_capacity);
-  lists.sequences = parts.take<LongSequence>(lists.sequence_capacity);
-  *totals = parts.take<Total>(lists.item_capacity);
-  *bytes = parts.bytes();
-  lists.item_count = workspace.tickets;
-  lists.sequence_count = workspace.tickets + 1;
-  lists.finished_blocks = workspace.tickets + 2;
-  lists.block_tickets = workspace.tickets + list_tickets;
-  return lists;
-}
-
-// Few segments are one launch: where one that looks for short ones would find few, or leave most
-// multiprocessors without work.
-template <class T>
-bool are_counted(const Reduce& p, const Device& device) {
-  constexpr std::int64_t least_mean_bytes = 2048;
-  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(sizeof(T));
-  return p.segments <= most_counted_segments && p.cols > most_of_group<T>(warp_lanes) &&
-         (bytes >= p.segments * least_mean_bytes || p.segments <= 2 * device.sm_count);
-}
-// Each segment may be all of the array: offsets are not the host's to see.
-template <class T>
-std::int64_t most_counted_chunks(const Reduce& p) {
-  return p.segments * std::min(max_chunks, p.cols / smallest_chunk<T> + 1);
-}
-
-template <class A>
-constexpr int staged_from = staged_from_bytes(A::any_order, sizeof(typename A::Partial));
-
-template <ReduceKind kind, class T>
-TilePlan tile_plan(const Reduce& p, const Device& device) {
-  return plan_tiles(p,
-                    {sizeof(T), static_cast<int>(order_lanes<T>), tile_most_of_lane<T>,
-                     tile_blocks_per_sm<kind, T>, staged_from<Accumulator<kind, T>>},
-                    device);
-}
-
-template <ReduceKind kind, class T>
-StagedElement staged_element() {
-  using A = Accumulator<kind, T>;
-  return {sizeof(T), WarpStages<A>::beside_bytes, most_staged_threads(A::any_order) / warp_lanes,
-          staged_from<A>};
-}
-
-// The launch that looks at all segments: which kernel's, and the most elements that it reduces.
-struct FirstPass {
-  TilePlan tiles;
-  StagedPlan staged;
-  std::int64_t most;
-};
-template <ReduceKind kind, class T>
-FirstPass first_pass(const Reduce& p, const Device& device) {
-  const TilePlan tiles = tile_plan<kind, T>(p, device);
-  if (tiles.each > 0) return {tiles, {}, tiles.most_staged};
-  const StagedPlan staged = plan_staged(p, staged_element<kind, T>(), device);
-  return {tiles, staged, staged.warps > 0 ? staged.most : most_of_group<T>(warp_lanes)};
-}
-
-struct LaunchSequences {
-  const Reduce& p;
-  const Device& device;
-  Workspace workspace;
-  Stream stream;
-
-  gpu::LaunchConfig config(unsigned blocks) const {
-    return {dim3(blocks), dim3(order_threads), 0, stream, true};
-  }
-  ResultSink sink() const { return {p.op, p.out, p.correction}; }
-
-  // A batch has as few sequences as leave all warps with some batches; where most go on the lists,
-  // with one: room on them is taken once a batch, and takes long.
-  template <ReduceKind kind, class T>
-  Status short_ones(const T* data, const Sequences& sequences, int group,
-                    const WorkLists& lists) const {
-    const std::int64_t blocks = std::int64_t{device.sm_count} * short_blocks_per_sm<kind, T>;
-    const std::int64_t warps = blocks * order_warps;
-    const int batches = lists.item_capacity > 0 && group == warp_lanes ? 1 : batches_a_warp;
-    int each = warp_lanes;
-    while (each > warp_lanes / group && sequences.count < batches * warps * each) each /= 2;
-    return gpu::launch(reduce_short_kernel<kind, T>,
-                       config(blocks_for(ceil_div(sequences.count, each), order_warps, blocks)),
-                       data, sequences, group, each, lists, sink());
-  }
-
-  template <ReduceKind kind, class T>
-  Status tiles(const T* data, const Sequences& sequences, const TilePlan& plan,
-               const WorkLists& lists) const {
-    const std::int64_t blocks = std::int64_t{device.sm_count} * tile_blocks_per_sm<kind, T>;
-    const auto shared_bytes = static_cast<std::size_t>(plan.stages * plan.stage_bytes) * tile_warps;
-    return gpu::launch(
-        reduce_tiles_kernel<kind, T>,
-        {dim3(blocks_for(ceil_div(sequences.count, std::int64_t{plan.each}), tile_warps, blocks)),
-         dim3(tile_warps * warp_lanes), shared_bytes, stream, true},
-        data, sequences, plan, lists, sink());
-  }
-
-  template <ReduceKind kind, class T>
-  gpu::LaunchConfig staged_config(const StagedPlan& plan) const {
-    const auto warps = static_cast<unsigned>(plan.warps);
-    const auto bytes = static_cast<std::size_t>(WarpStages<Accumulator<kind, T>>::bytes(plan));
-    return {dim3(blocks_for(p.sequences(), 1, device.sm_count)), dim3(warps * warp_lanes),
-            warps * bytes, stream, true};
-  }
-
-  // As many stages as all blocks of an SM have room for.
-  template <ReduceKind kind, class T>
-  Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
-                typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    constexpr int blocks_per_sm = chunk_blocks_per_sm<kind, T>;
-    constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
-    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
-    const std::size_t room = std::min(device.shared_bytes_per_sm / blocks_per_sm - reserved,
-                                      device.shared_bytes_per_block_optin);
-    const std::size_t stages =
-        room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages) : 1;
-    const std::int64_t at_once = std::int64_t{device.sm_count} * blocks_per_sm;
-    return gpu::launch(reduce_chunks_kernel<kind, T>,
-                       {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
-                        dim3(order_threads), beside + stages * stage, stream, true},
-                       data, sequences, lists, totals, static_cast<int>(stages), sink());
-  }
-
-  template <ReduceKind kind, class T>
-  Status rows(const T* data) const {
-    const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
-    const TilePlan tile = tile_plan<kind, T>(p, device);
-    if (tile.each > 0) return tiles<kind>(data, rows, tile, {});
-    const StagedPlan staged_plan = plan_staged(p, staged_element<kind, T>(), device);
-    if (staged_plan.warps > 0) {
-      return gpu::launch(reduce_staged_kernel<kind, T>, staged_config<kind, T>(staged_plan), data,
-                         rows, staged_plan, sink());
-    }
-    for (int group = 1; group <= warp_lanes; group *= 2) {
-      if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
-    }
-    WorkLists lists = {};
-    lists.chunks_each = chunk_count<T>(p.cols);
-    lists.sequence_capacity = p.rows;
-    lists.block_tickets = workspace.tickets + list_tickets;
-    auto* totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
-    return chunks<kind>(data, rows, lists, totals, p.rows * lists.chunks_each);
-  }
-
-  template <ReduceKind kind, class T>
-  Status segments(const T* data) const {
-    const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
-    typename Accumulator<kind, T>::Total* totals = nullptr;
-    if (are_counted<T>(p, device)) {
-      WorkLists lists = {};
-      lists.are_counted = true;
-      lists.sequence_capacity = p.segments;
-      lists.block_tickets = workspace.tickets + list_tickets;
-      totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
-      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
-    }
-    std::size_t bytes = 0;
-    const FirstPass pass = first_pass<kind, T>(p, device);
-    const WorkLists lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
-    const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
-                         : pass.staged.warps > 0
-                             ? gpu::launch(reduce_staged_segments_kernel<kind, T>,
-                                           staged_config<kind, T>(pass.staged), data, segments,
-                                           pass.staged, lists, sink())
-                             : short_ones<kind>(data, segments, group, lists);
-    if (!first.ok() || lists.item_capacity == 0) return first;
-    return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
-  }
-
-  template <ReduceKind kind, class T>
-  Status operator()() const {
-    const T* data = static_cast<const T*>(p.data);
-    return p.shape == ReduceShape::rows ? rows<kind>(data) : segments<kind>(data);
-  }
-};
-
-struct WorkspaceBytes {
-  const Reduce& p;
-  const Device& device;
-
-  template <ReduceKind kind, class T>
-  std::size_t operator()() const {
-    using Total = typename Accumulator<kind, T>::Total;
-    if (p.shape == ReduceShape::rows) {
-      const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
-      return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
-    }
-    if (are_counted<T>(p, device))
-      return static_cast<std::size_t>(most_counted_chunks<T>(p)) * sizeof(Total);
-    Total* totals = nullptr;
-    std::size_t bytes = 0;
-    lists_for<T>(p, first_pass<kind, T>(p, device).most, {}, &totals, &bytes);
-    return bytes;
-  }
-};
 
 }  // namespace
 
@@ -262,18 +16,19 @@ struct WorkspaceBytes {
 Status reduce_rows(const Reduce& problem, const Device& device, Workspace workspace,
                    Stream stream) {
   if (problem.rows == 1) return reduce_array(problem, device, workspace, stream);
-  return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
+  return reduce_segments(problem, device, workspace, stream);
 }
 Status reduce_segments(const Reduce& problem, const Device& device, Workspace workspace,
                        Stream stream) {
-  return dispatch(problem.op, problem.type, LaunchSequences{problem, device, workspace, stream});
+  return is_floating(problem.type) ? reduce_floating_sequences(problem, device, workspace, stream)
+                                   : reduce_integral_sequences(problem, device, workspace, stream);
 }
 
 std::size_t reduce_rows_workspace(const Reduce& problem, const Device& device) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
+  return workspace_of(problem, device);
 }
 std::size_t reduce_segments_workspace(const Reduce& problem, const Device& device) {
-  return dispatch(problem.op, problem.type, WorkspaceBytes{problem, device});
+  return workspace_of(problem, device);
 }
 
 }  // namespace KW_TARGET

@@ -20,8 +20,11 @@ struct TileSegment {
 struct alignas(16) TileHead {
   std::int64_t first_sequence;
   int count;
-  std::int16_t group_shift;  // each segment has 2^group_shift of the warp's lanes
-  bool has_longer;           // than these take
+  int shift_and_longer;  // twice the one and the other
+
+  // Each segment has 2^group_shift of the warp's lanes; whether some is longer than these take.
+  __device__ __forceinline__ int group_shift() const { return shift_and_longer >> 1; }
+  __device__ __forceinline__ bool has_longer() const { return (shift_and_longer & 1) != 0; }
 };
 struct TileBatch {
   TileHead head;
@@ -48,6 +51,13 @@ struct TileStages {
   __device__ __forceinline__ TileBatch& batch(int stage) const {
     return *reinterpret_cast<TileBatch*>(memory + stage * plan.stage_bytes);
   }
+  // In one access.
+  __device__ __forceinline__ TileHead head(int stage) const {
+    const uint4 words = *reinterpret_cast<const uint4*>(&batch(stage).head);
+    TileHead head;
+    memcpy(&head, &words, sizeof head);
+    return head;
+  }
   __device__ __forceinline__ unsigned char* elements(int stage) const {
     return memory + stage * plan.stage_bytes + tile_batch_bytes;
   }
@@ -59,11 +69,23 @@ __device__ __forceinline__ bool fits_stage(const TilePlan& plan, std::int64_t be
   return own.begin >= begin && own.begin - begin + own.count <= plan.elements;
 }
 
+// Asks for one of the three lines that hold the offsets of 32 segments to be brought into L2, by
+// any lane of which `line` is below three.
+__device__ __forceinline__ void prefetch_offsets(const Sequences& sequences, std::int64_t first,
+                                                 int line) {
+  constexpr int offsets_a_line = line_bytes / static_cast<int>(sizeof(std::int64_t));
+  const std::int64_t at = first + line * offsets_a_line;
+  if (sequences.offsets != nullptr && line < 3 && at <= sequences.count)
+    prefetch_line_to_l2(sequences.offsets + at);
+}
+
 // The segments that a warp asks for: units of plan.each of them, a lane each, `step` apart. The
 // limits of the next unit are asked for while this one's segments are.
 template <class T>
 class TileUnits {
  public:
+  static constexpr int width = order_width<T>;
+
   __device__ __forceinline__ TileUnits(const T* data, const Sequences& sequences,
                                        const TilePlan& plan, WarpCopies& copies, std::int64_t first,
                                        std::int64_t step, int lane)
@@ -75,7 +97,9 @@ class TileUnits {
         step_(step),
         lane_(lane),
         first_(plan.each),
-        next_(limits_of(first)) {}
+        last_inner_(sequences.elements - plan.elements - width),
+        next_is_there_(has_one(first)),
+        next_(limits_of(first, next_is_there_)) {}
 
   // Asks for the next batch: a unit, if it fits the stage; else as many of its segments as do. A
   // batch without segments says that there are no more.
@@ -88,9 +112,11 @@ class TileUnits {
         copies_.ask_for_none(stage);
         return;
       }
-      const bool is_there = has_one(unit_);
+      const bool is_there = next_is_there_;
       const Limits64 limits = next_;
-      next_ = limits_of(unit_ + step_);
+      next_is_there_ = has_one(unit_ + step_);
+      next_ = limits_of(unit_ + step_, next_is_there_);
+      prefetch_offsets(sequences_, unit_ + 2 * step_, lane_);
       if (ask_for_unit(limits, is_there, batch, stages.elements(stage), stage)) return;
       own_ = is_there ? sequences_.within(limits) : Span{0, -1};
       const bool is_long = own_.count > plan_.most_staged;
@@ -107,11 +133,12 @@ class TileUnits {
   __device__ __forceinline__ bool has_one(std::int64_t unit) const {
     return lane_ < plan_.each && unit + lane_ < sequences_.count;
   }
-  __device__ __forceinline__ Limits64 limits_of(std::int64_t unit) const {
-    return has_one(unit) ? sequences_.limits(unit + lane_) : Limits64{0, 0};
+  __device__ __forceinline__ Limits64 limits_of(std::int64_t unit, bool is_there) const {
+    return is_there ? sequences_.limits(unit + lane_) : Limits64{0, 0};
   }
 
-  // Asks for all of a unit, if its limits ascend within the array and it fits a stage.
+  // Asks for all of a unit, if its limits ascend, it fits a stage and no stage reaches beyond the
+  // array from there.
   __device__ __forceinline__ bool ask_for_unit(const Limits64& limits, bool is_there,
                                                TileBatch& batch, unsigned char* elements,
                                                int stage) {
@@ -121,11 +148,19 @@ class TileUnits {
     const auto room = static_cast<std::uint64_t>(plan_.elements);
     const bool fits = count <= static_cast<std::uint64_t>(plan_.most_staged) && at <= room &&
                       static_cast<unsigned>(at) + static_cast<unsigned>(count) <= room;
-    const bool is_inside = begin >= 0 && begin <= sequences_.elements - plan_.elements;
-    if (!__all_sync(whole_warp(), is_inside && (!is_there || fits))) return false;
-    ask_for(unit_, plan_.each, plan_.group_shift, begin,
-            {static_cast<int>(at), is_there ? static_cast<int>(count) : -1}, 0, batch, elements,
-            stage);
+    const bool is_inner = begin >= width && begin <= last_inner_;
+    if (!__all_sync(whole_warp(), is_inner && (!is_there || fits))) return false;
+    const TileSegment own = {static_cast<int>(at), is_there ? static_cast<int>(count) : -1};
+    if constexpr (has_copy_engine) {
+      const int past = past_line(data_ + begin), skip = past % 16, place = past - skip;
+      const auto end = static_cast<int>(end_of(own)) * static_cast<int>(sizeof(T));
+      put(unit_, plan_.each, plan_.group_shift, own, past / static_cast<int>(sizeof(T)), 0, batch);
+      copies_.ask_inside(stage, elements + place,
+                         reinterpret_cast<const char*>(data_ + begin) - skip,
+                         static_cast<unsigned>(skip + end + 15) & ~15u);
+    } else {
+      ask_for(unit_, plan_.each, plan_.group_shift, begin, own, 0, batch, elements, stage);
+    }
     return true;
   }
 
@@ -149,19 +184,33 @@ class TileUnits {
     if (!__any_sync(whole_warp(), own_.count >= 0 && lane_ >= first_)) first_ = plan_.each;
   }
 
+  // The end of a batch's last segment; each lane has its own one's place.
+  __device__ __forceinline__ static std::uint32_t end_of(const TileSegment& own) {
+    return largest_of_warp(own.count >= 0 ? static_cast<std::uint32_t>(own.at + own.count) : 0u);
+  }
+  // Leaves in a stage where a batch's segments lie; the first one is that of lane `first`, and lies
+  // `place` elements into the stage.
+  __device__ __forceinline__ void put(std::int64_t first_sequence, int count, int shift,
+                                      TileSegment own, int place, int first,
+                                      TileBatch& batch) const {
+    const bool has_longer = __any_sync(whole_warp(), own.count > most_of_lanes(plan_, shift)) != 0;
+    own.at += place;
+    batch.segments[(lane_ - first) & (warp_lanes - 1)] = own;
+    if (lane_ == 0) {
+      const TileHead head = {first_sequence, count, 2 * shift + (has_longer ? 1 : 0)};
+      uint4 words;
+      memcpy(&words, &head, sizeof words);
+      *reinterpret_cast<uint4*>(&batch.head) = words;
+    }
+  }
   // Asks for a batch's segments from element `begin` of the array on, which is that of lane
   // `first`; each lane has its own one's place from there.
   __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count, int shift,
-                                          std::int64_t begin, TileSegment own, int first,
+                                          std::int64_t begin, const TileSegment& own, int first,
                                           TileBatch& batch, unsigned char* elements, int stage) {
-    const std::uint32_t end =
-        largest_of_warp(own.count >= 0 ? static_cast<std::uint32_t>(own.at + own.count) : 0u);
-    const bool has_longer = __any_sync(whole_warp(), own.count > most_of_lanes(plan_, shift)) != 0;
-    const Packs<T> packs(data_ + begin, end, extent_of(data_, sequences_.elements));
-    own.at += packs.skip + place_in_stage(packs.boundary) / static_cast<int>(sizeof(T));
-    batch.segments[(lane_ - first) & (warp_lanes - 1)] = own;
-    if (lane_ == 0)
-      batch.head = {first_sequence, count, static_cast<std::int16_t>(shift), has_longer};
+    const Packs<T> packs(data_ + begin, end_of(own), extent_of(data_, sequences_.elements));
+    put(first_sequence, count, shift, own,
+        packs.skip + place_in_stage(packs.boundary) / static_cast<int>(sizeof(T)), first, batch);
     copies_.ask(stage, elements, packs, lane_);
   }
 
@@ -170,7 +219,9 @@ class TileUnits {
   const TilePlan& plan_;
   WarpCopies& copies_;
   std::int64_t unit_, step_;
-  int lane_, first_;  // of the unit's segments the first one that waits
+  int lane_, first_;         // of the unit's segments the first one that waits
+  std::int64_t last_inner_;  // a unit that begins there lies within the array, whatever it has
+  bool next_is_there_;
   Limits64 next_;
   Span own_ = {0, -1};  // this lane's segment of the unit; below 0: none
 };

@@ -69,6 +69,14 @@ class WarpCopies {
       async_commit();
     }
   }
+  // The same of whole packs within the array, to where they are to lie.
+  __device__ __forceinline__ void ask_inside(int stage, unsigned char* to, const char* from,
+                                             unsigned bytes) {
+    if (elect_one()) {
+      mbarrier_arrive_expecting(&full_[stage], bytes);
+      if (bytes > 0) bulk_copy_once(to, from, bytes, &full_[stage]);
+    }
+  }
   // The stage has what the lanes wrote to it themselves.
   __device__ __forceinline__ void ask_for_none([[maybe_unused]] int stage) {
     if constexpr (has_copy_engine) {

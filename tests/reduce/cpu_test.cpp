@@ -64,6 +64,7 @@ TEST(CpuReduce, VectorInstructionsDoNotShow) {
   expect_same_bits<ReduceKind::norm_square, double>();
   expect_same_bits<ReduceKind::norm_square, std::int64_t>();
   expect_same_bits<ReduceKind::min_max, float>();
+  expect_same_bits<ReduceKind::max_abs, double>();
   expect_same_bits<ReduceKind::arg_min, float>();
   expect_same_bits<ReduceKind::arg_max, std::int32_t>();
   expect_same_bits<ReduceKind::moments, float>();
