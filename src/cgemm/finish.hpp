@@ -23,7 +23,7 @@ struct Factor {
 // The scalars of a product, as the device knows them.
 struct Finish {
   Complex alpha, beta;
-  bool has_sum;  // k or alpha is not 0: operands are read
+  bool has_sum;  // neither k nor alpha is 0: operands are read
 
   __device__ __forceinline__ explicit Finish(const Cgemm& p)
       : alpha(alpha_of(p)), beta(beta_of(p)), has_sum(p.k > 0 && !is_zero(alpha)) {}

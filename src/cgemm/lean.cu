@@ -18,8 +18,9 @@
 #include "cgemm/lean_copies.hpp"
 #include "cgemm/lean_plan.hpp"
 #include "cgemm/production.hpp"
-#include "cgemm/stream/consumer.hpp"
+#include "cgemm/stream/sums.hpp"
 #include "device/overlap.hpp"
+#include "sgemm/spread_blocks.hpp"
 
 namespace KW_TARGET {
 namespace complex_lean {
@@ -38,8 +39,7 @@ struct Outputs {
   }
 };
 
-// A thread's place in it: pairs of rows lanes_m pairs apart, and so of columns. Neighbouring lanes
-// want the same elements of an operand, which halves a load.
+// A thread's place in it: pairs of rows lanes_m pairs apart, and so of columns.
 template <ComplexLeanConfig tile>
 struct Place {
   int warp, lane, row0, col0, row, col;
@@ -48,32 +48,13 @@ struct Place {
     const int thread = reread_thread_index();
     warp = thread / 32, lane = thread % 32;
     row0 = warp / tile.warps_n * tile.warp_m(), col0 = warp % tile.warps_n * tile.warp_n();
-    const int both_n = (lane & 1) | (lane >> 1 & 2), both_m = (lane >> 1 & 1) | (lane >> 2 & 2);
-    const int third = lane >> 2 & 4;
-    row = row0 + 2 * (tile.lanes_m == 8 ? both_m | third : both_m);
-    col = col0 + 2 * (tile.lanes_n == 8 ? both_n | third : both_n);
+    const complex_stream::LanePlace<tile.lanes_m, tile.lanes_n> at(lane);
+    row = row0 + 2 * at.m, col = col0 + 2 * at.n;
   }
 };
 
 template <ComplexLeanConfig tile>
 using Sums = float[tile.tm][2 * tile.tn];
-
-template <ComplexLeanConfig tile>
-struct Fragments {
-  alignas(16) float a[2 * tile.tm];
-  alignas(16) float b[2 * tile.tn];
-
-  __device__ __forceinline__ void load(const float* as, const float* bs) {
-#pragma unroll
-    for (int j = 0; j < tile.tn; j += 2)
-      *reinterpret_cast<float4*>(&b[2 * j]) =
-          *reinterpret_cast<const float4*>(bs + 2 * j * tile.lanes_n);
-#pragma unroll
-    for (int i = 0; i < tile.tm; i += 2)
-      *reinterpret_cast<float4*>(&a[2 * i]) =
-          *reinterpret_cast<const float4*>(as + 2 * i * tile.lanes_m);
-  }
-};
 
 // The ring of stages: all but one are filled ahead.
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
@@ -126,7 +107,8 @@ __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const C
     __syncthreads();  // this stage is here, and nobody reads the last one any more
     const float* a = shared + stage + 2 * place.row;
     const float* b = shared + stage + tile.bk * tile.pitch_a() + 2 * place.col;
-    Fragments<tile> f[2];  // of this k and of the next
+    // Of this k and of the next.
+    complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
     f[0].load(a, b);
     ring.fill();
     const int depth = left < tile.bk ? left : tile.bk;
@@ -163,12 +145,10 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
 #pragma unroll
     for (int i = 0; i < 2; ++i)
 #pragma unroll
-      for (int j = 0; j < tile.tn; j += 2) {
-        const float* const x = &acc[group + i][2 * j];
+      for (int j = 0; j < tile.tn; j += 2)
         *reinterpret_cast<float4*>(staged + (place.row - place.row0 + i) * pitch +
                                    2 * (place.col - place.col0) + 2 * j * tile.lanes_n) =
-            make_float4(x[1], x[0], x[3], x[2]);
-      }
+            complex_stream::pair_of(&acc[group + i][2 * j]);
     __syncwarp();
     const int here = out.rows - (place.row0 + group * tile.lanes_m + lane_m);
     // A pair as it lies there: real parts, then imaginary ones, of the second neighbour first.
@@ -201,7 +181,7 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   wait_for_previous_kernel();
   let_next_kernel_start();
   Sums<tile> acc = {};
-  if (p.k > 0 && !is_zero(alpha_of(p))) {
+  if (Finish(p).has_sum) {
     if (p.conj_a == p.conj_b)
       multiply<tile, a_along_k, b_along_k, false>(acc, shared, p, entry, out);
     else

@@ -7,34 +7,31 @@
 
 namespace KW_TARGET::complex_lean {
 
-// A place in shared memory. On a GPU it is a number of 32 bits, so that what a copy adds to it is
-// part of the instruction.
+// A place in shared memory. Where there is cp.async it is a number of 32 bits, so that what a copy
+// adds to it is part of the instruction.
 class Place32 {
  public:
-  __device__ __forceinline__ explicit Place32(float* to)
-#if defined(__CUDA_ARCH__)
-      : at_(static_cast<unsigned>(__cvta_generic_to_shared(to))){}
-#else
-      : at_(to) {
-  }
-#endif
-        // Copies `bytes` to so many floats further on.
-        template <int bytes>
-        __device__ __forceinline__ void copy(int further, const float* from) const {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  __device__ __forceinline__ explicit Place32(float* to)
+      : at_(static_cast<unsigned>(__cvta_generic_to_shared(to))) {}
+  // Copies `bytes` to so many floats further on.
+  template <int bytes>
+  __device__ __forceinline__ void copy(int further, const float* from) const {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at_ + 4 * further), "l"(from),
                  "n"(bytes)
                  : "memory");
-#elif defined(__CUDA_ARCH__)
-#else
-    async_copy<bytes>(at_ + further, from, bytes);
-#endif
   }
 
  private:
-#if defined(__CUDA_ARCH__)
   unsigned at_;
 #else
+  __device__ __forceinline__ explicit Place32(float* to) : at_(to) {}
+  template <int bytes>
+  __device__ __forceinline__ void copy(int further, const float* from) const {
+    async_copy<bytes>(at_ + further, from, bytes);
+  }
+
+ private:
   float* at_;
 #endif
 };

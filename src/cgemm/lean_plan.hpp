@@ -2,13 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "arithmetic.hpp"
 #include "cgemm/lean_tuning.hpp"
 #include "cgemm/stream/plan.hpp"
-#include "sgemm/spread_blocks.hpp"
 
 namespace kw {
 

@@ -8,8 +8,6 @@
 //             a k of 1 in 32 us.
 // Limits      Up to k = 16; a B that lies along k comes a sector per element, once.
 // Order       k ascending: the same bits for the same call.
-#include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -39,7 +37,7 @@ __device__ __forceinline__ void copy_rows(float2* to, const Cgemm& p, const Comp
   const int rows = 1 << rows_shift, k = static_cast<int>(p.k);
   const bool along_k = p.op_a == Op::none;
   for (int e = static_cast<int>(threadIdx.x); e < rows * config.k; e += config.threads) {
-    const int row = along_k ? e / config.k : e % rows,
+    const int row = along_k ? e / config.k : e & (rows - 1),
               kk = along_k ? e % config.k : e >> rows_shift;
     const bool inside = kk < k && row0 + row < p.m;
     const Complex* const from =

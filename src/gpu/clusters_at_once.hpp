@@ -40,18 +40,24 @@ inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* 
 }  // namespace detail
 #endif
 
-// With the current device otherwise idle. The driver is asked once by each thread; works while a
-// stream is captured. Without a GPU one cluster runs after the other. Clusters of more than eight
-// blocks have the driver's leave from here on; on a device that runs none it is 0.
+// With the current device otherwise idle. The driver is asked once by each thread after a device
+// was opened; works while a stream is captured. Without a GPU one cluster runs after the other.
+// Clusters of more than eight blocks have the driver's leave from here on; on a device that runs
+// none it is 0.
 inline Status clusters_at_once([[maybe_unused]] const void* kernel,
                                [[maybe_unused]] const LaunchConfig& config, int* clusters) {
   *clusters = 1;
 #if defined(__CUDACC__)
   using Question = std::tuple<const void*, int, unsigned, std::size_t, int>;
   thread_local std::map<Question, int> known;
+  thread_local unsigned asked_after = 0;
   int device = 0;
   Status status = detail::check(cudaGetDevice(&device), "current device");
   if (!status.ok()) return status;
+  if (const unsigned opened = detail::devices_opened; asked_after != opened) {
+    known.clear();  // the driver may have forgotten its leave (launch_facts.hpp)
+    asked_after = opened;
+  }
   const Question question = {kernel, device, config.block.x, config.shared_bytes, config.cluster};
   if (const auto found = known.find(question); found != known.end()) {
     *clusters = found->second;

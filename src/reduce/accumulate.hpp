@@ -28,7 +28,7 @@ enum class ReduceKind {
   norm_square,  // l2_norm of float64, int32 and int64: squares leave the range
   min,
   max,
-  min_max,  // min_max, max_norm
+  min_max,  // min_max, max_norm of other types
   max_abs,  // max_norm of float64
   arg_min,
   arg_max,

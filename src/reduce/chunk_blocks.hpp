@@ -166,6 +166,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
                          ResultSink sink) {
   using A = Accumulator<kind, T>;
   constexpr int a_round = ChunkPartials<A, T>::chunks;
+  static_assert((a_round & (a_round - 1)) == 0);
   constexpr bool needs_first = kind == ReduceKind::moments, turns = turns_chunks<A, T>;
   auto* shared = gpu::dynamic_shared<unsigned char>();
   ChunkMemory<A, T>& memory = *reinterpret_cast<ChunkMemory<A, T>*>(shared);
@@ -216,7 +217,6 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     return run[at].count > 0 ? to_value(data[run[at].element]) : Value<T>{};
   };
   if (needs_first && count > 0) next_first = first_of(0);
-  int slots = 0;               // the round's first place among the partials
   std::int64_t complete = -1;  // the place of a sequence whose totals are all there
   const auto merge_complete = [&] {
     if (complete < 0 || complete >= lists.sequence_capacity) return;
@@ -226,6 +226,8 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   };
 #pragma unroll 1
   for (int round = 0; round < count; round += a_round) {
+    // Rounds have the halves of the partials by turns: this one's first place.
+    const int slots = round & a_round;
     // In a round after the last that used the chunks that these replace.
     if (round % warp_lanes == order_warps && warp == 0) {
       const int next = round / warp_lanes * warp_lanes + warp_lanes;
@@ -272,7 +274,6 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
         if (item.of == ChunkOf::last) complete = item.place;
       }
     }
-    slots = a_round - slots;  // who walks the next round writes to the other half
   }
   __syncthreads();
   let_next_kernel_start();

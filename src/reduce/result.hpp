@@ -113,11 +113,11 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
 }
 
 // The same, out of line: square roots, divisions and 128-bit sums, which would cost the loops
-// before them registers.
+// before them registers. Of types of 2 bytes variances have none left for the sink.
 template <class T, ReduceKind kind>
 KW_HOST_DEVICE __attribute__((noinline)) void finish_out_of_line(
-    ResultSink sink, std::int64_t sequence, typename Accumulator<kind, T>::Total total,
-    std::int64_t count) {
+    std::conditional_t<sizeof(T) == 2, const ResultSink&, ResultSink> sink, std::int64_t sequence,
+    typename Accumulator<kind, T>::Total total, std::int64_t count) {
   finish<T, kind>(sink, sequence, total, count);
 }
 

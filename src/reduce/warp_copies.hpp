@@ -55,10 +55,7 @@ class WarpCopies {
     if constexpr (has_copy_engine) {
       const auto bytes = static_cast<unsigned>(packs.count_of_packs()) * 16;
       if (packs.inside()) {
-        if (elect_one()) {
-          mbarrier_arrive_expecting(&full_[stage], bytes);
-          if (bytes > 0) bulk_copy_once(to, packs.boundary, bytes, &full_[stage]);
-        }
+        ask_inside(stage, to, packs.boundary, bytes);
         return;
       }
       copy_by_lanes(to, packs, lane);
@@ -70,7 +67,7 @@ class WarpCopies {
     }
   }
   // The same of whole packs within the array, to where they are to lie.
-  __device__ __forceinline__ void ask_inside(int stage, unsigned char* to, const char* from,
+  __device__ __forceinline__ void ask_inside(int stage, unsigned char* to, const void* from,
                                              unsigned bytes) {
     if (elect_one()) {
       mbarrier_arrive_expecting(&full_[stage], bytes);

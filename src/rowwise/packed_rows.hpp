@@ -160,7 +160,7 @@ __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& 
 
   RowTotal total;
   if constexpr (Team::is_alone)
-    total = {unit.largest, softmax_by<logs>(static_cast<double>(sum)), 0, 0};
+    total = {unit.largest, softmax_by(logs, static_cast<double>(sum)), 0, 0};
   else
     total = team.meet(WarpFound{unit.largest, sum, 0, 0}, SoftmaxMeeting<float, true, logs>{});
   const auto finish = [&](const auto& each) {

@@ -6,8 +6,9 @@
 //             likes better by a tenth than blocks that stay and drift apart. Of several rows a
 //             thread's part of the next one is on its way while it computes one. The warps of a
 //             row meet once for each row, and a block's teams meet apart.
-// Clusters    Stay. Each warp sends what it found to all blocks of the cluster, and waits for what
-//             all of its warps found: one meeting too.
+// Clusters    Stay. Each warp sends what it found to all blocks of the cluster, or of sixteen
+// blocks
+//             one of each block does, and all wait for what all found: one meeting too.
 // Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: of rows
 //             that lie anyhow every eighth or fourth one, so that all of them begin alike past a
 //             boundary.
@@ -55,7 +56,7 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, 
 
   RowTotal total;
   if constexpr (Team::is_alone)
-    total = {unit.largest, softmax_by<logs>(static_cast<double>(sum)), 0, 0};
+    total = {unit.largest, softmax_by(logs, static_cast<double>(sum)), 0, 0};
   else
     total = team.meet(WarpFound{unit.largest, static_cast<float>(sum), 0, 0},
                       SoftmaxMeeting<RowSum<T>, by_powers, logs>{});
@@ -332,7 +333,7 @@ using ClusterTeam = std::conditional_t<large, BlocksTeam, ClusterWarpsTeam>;
 // cluster begin alike past a boundary, which holds of no more clusters than a multiple of the ways
 // in which rows begin.
 template <bool softmax, class T, bool alike, bool large>
-__global__ void __launch_bounds__((large ? plain_large_threads<softmax, T>
+__global__ void __launch_bounds__((large ? plain_large_threads(softmax, sizeof(T))
                                          : plain_cluster_threads<softmax, T>),
                                   large ? 2 : 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,

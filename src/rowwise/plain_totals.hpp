@@ -137,16 +137,6 @@ __device__ __forceinline__ NormScale norm_scale(const FoundNorm<Total>& found, f
   return {by, -correction * by};
 }
 
-// What each thread of a row needs of its total: of a softmax {largest, by}, of a norm {near, by,
-// shift}.
-using RowTotal = float4;
-
-// What divides a softmax, inverted, or is taken from its logarithms, but for the unit.
-template <bool logs>
-__device__ __forceinline__ float softmax_by(double sum) {
-  return logs ? log1pf(static_cast<float>(sum - 1.0)) : 1.0f / static_cast<float>(sum);
-}
-
 // How what warps found becomes what a block found, and that of all the row's total. By whole warps.
 template <class Sum, bool by_powers, bool logs>
 struct SoftmaxMeeting {
@@ -158,7 +148,7 @@ struct SoftmaxMeeting {
   template <int most>
   __device__ __forceinline__ RowTotal total(const WarpFound* found, int count) const {
     const FoundSoftmax all = merge_softmax<Sum, most, by_powers>(found, count);
-    return {all.largest, softmax_by<logs>(all.sum), 0, 0};
+    return {all.largest, softmax_by(logs, all.sum), 0, 0};
   }
 };
 template <class Sum, bool centers>

@@ -26,11 +26,6 @@ template <bool softmax, class T>
 constexpr int plain_cluster_threads = sizeof(T) == 2 ? plain_cluster_threads_of_2
                                       : softmax      ? plain_sm_threads<plain_packs_of_4>
                                                      : plain_cluster_threads_of_4;
-template <bool softmax, class T>
-constexpr int plain_large_threads = sizeof(T) == 4
-                                        ? softmax ? plain_large_softmax_of_4 : plain_large_norm_of_4
-                                    : softmax ? plain_large_softmax_of_2
-                                              : plain_large_norm_of_2;
 // Edges of a thread, where so many lanes have a row or the first part of one.
 template <class T>
 constexpr int plain_edges(int lanes) {

@@ -87,7 +87,7 @@ __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, r
 template <bool softmax, class T>
 __device__ __forceinline__ void write_row(const Rowwise& p, const RingRow<T, ring_writers>& row,
                                           const RingEdge<T>& edge, const RingPlanes<T>& planes,
-                                          const RingTotal& total) {
+                                          const RowTotal& total) {
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax) {
       write_slice<false>(p, row, edge, planes, [&](auto& v) {

@@ -35,22 +35,18 @@ struct RingFound {
     return {of_norm.near, of_norm.rest, static_cast<float>(of_norm.squares),
             static_cast<float>(elements)};
   }
-  __device__ __forceinline__ RingTotal total(const Rowwise& p, float count_inverse) const {
-    if constexpr (softmax) {
-      return {of_softmax.largest,
-              p.op == RowwiseOp::log_softmax ? log1pf(static_cast<float>(of_softmax.sum - 1.0))
-                                             : 1.0f / static_cast<float>(of_softmax.sum),
-              0, 0};
-    }
-    const NormScale scale = norm_scale(of_norm, count_inverse, p.epsilon);
-    return {of_norm.near, scale.by, scale.shift, 0};
+  __device__ __forceinline__ RowTotal total(const Rowwise& p, float count_inverse) const {
+    if constexpr (softmax)
+      return {of_softmax.largest, softmax_by(p.op == RowwiseOp::log_softmax, of_softmax.sum), 0, 0};
+    else
+      return NormMeeting<double, true>{count_inverse, p.epsilon}.of(of_norm);
   }
 };
 
 template <bool softmax, class T>
-__device__ __forceinline__ RingTotal meet_team(const Rowwise& p, const RingTurn& turn,
-                                               const WarpFound* found, unsigned* tickets,
-                                               WarpFound* given, float count_inverse) {
+__device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingTurn& turn,
+                                              const WarpFound* found, unsigned* tickets,
+                                              WarpFound* given, float count_inverse) {
   const bool centers = p.op == RowwiseOp::layer_norm;
   const RingPhase& phase = turn.phase;
   if (phase.blocks == 1)
@@ -85,7 +81,7 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
         if (static_cast<int>(turn.turn % ring_meeting_warps) != which) return;
         const unsigned held = turn.held();
         mbarrier_wait(&shared.found[held], turn.held_parity());
-        const RingTotal total =
+        const RowTotal total =
             meet_team<softmax, T>(p, turn, shared.founds[held], tickets, given, count_inverse);
         if (threadIdx.x % warp_lanes == 0) {
           shared.totals[held] = total;

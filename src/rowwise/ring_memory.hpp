@@ -25,15 +25,11 @@ constexpr int ring_finding_warps = ring_finders / warp_lanes;
 // what was found of, all rows up to q - 2 ring_rows_held.
 constexpr int ring_rows_given = 2 * ring_rows_held;
 
-// What the values of a row become y with: of a softmax {largest, 1 / sum or the sum's logarithm},
-// of a norm {near, by, shift}.
-using RingTotal = float4;
-
 struct RingMemory {
   Mbarrier full[ring_most_slots], empty[ring_most_slots];
   Mbarrier found[ring_rows_held], known[ring_rows_held], written[ring_rows_held];
   WarpFound founds[ring_rows_held][ring_finding_warps];
-  RingTotal totals[ring_rows_held];
+  RowTotal totals[ring_rows_held];
   alignas(128) uint4 pieces[1];  // of each slot; gamma's and beta's planes behind them
 };
 constexpr int ring_pieces_begin = offsetof(RingMemory, pieces);

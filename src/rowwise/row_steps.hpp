@@ -126,10 +126,15 @@ __device__ __forceinline__ NormTotal merged(const NormTotal& a, const NormTotal&
   return {count, a.mean + apart * share, a.squares + b.squares + apart * apart * a.count * share};
 }
 
+// What multiplies the terms of a softmax, or is taken from its logarithms, but for its unit.
+__device__ __forceinline__ float softmax_by(bool logs, double sum) {
+  return logs ? log1pf(static_cast<float>(sum - 1.0)) : 1.0f / static_cast<float>(sum);
+}
+
 // v of a softmax, as softmax_total left them, to y.
 template <int values>
 __device__ __forceinline__ void finish_softmax(float (&v)[values], double sum, bool logs) {
-  const float by = logs ? log1pf(static_cast<float>(sum - 1.0)) : 1.0f / static_cast<float>(sum);
+  const float by = softmax_by(logs, sum);
 #pragma unroll
   for (int i = 0; i < values; ++i) v[i] = logs ? v[i] - by : v[i] * by;
 }

@@ -72,13 +72,12 @@ PlainCut large_cut(const Rowwise& p, const Device& device, const PlainCut& cut) 
   if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
   // A small part of a device may have no cluster of so many, and a ring holds the row too.
   if (device.sm_count < plain_large_blocks) return {};
-  const bool is_wide = p.type == DataType::float32, softmax = is_softmax(p.op);
+  const bool is_wide = p.type == DataType::float32;
   const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
   const bool is_single = cut.blocks == plain_most_blocks && cut.warps * warp_lanes > most / 2;
   if (cut.lanes > 0 && !is_single) return {};
   const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
-  const int threads = is_wide ? (softmax ? plain_large_softmax_of_4 : plain_large_norm_of_4)
-                              : (softmax ? plain_large_softmax_of_2 : plain_large_norm_of_2);
+  const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
   return large.warps * warp_lanes <= threads ? large : PlainCut{};
 }
 
@@ -213,7 +212,7 @@ rowwise::PlainLaunch plain_launch(const Rowwise& p, const PlainCut& cut) {
 // Clusters stay: as many as run at once, and none that waits for others to end.
 struct ClusterLaunch {
   PlainCut cut;
-  bool alike = true;
+  void (*kernel)(Rowwise, rowwise::PlainLaunch) = nullptr;
   gpu::LaunchConfig config;
   int step = 0;     // clusters that have rows; 0: there is no launch
   double time = 0;  // in nanoseconds, without its beginning and its end
@@ -226,7 +225,7 @@ Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut&
   if (cut.lanes == 0 || !fits_shared(p, device, cut)) return Status::success();
   const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike, large>;
   ClusterLaunch launch = {.cut = cut,
-                          .alike = alike,
+                          .kernel = kernel,
                           .config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
                                      .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
                                      .shared_bytes = plain_shared_bytes(p, cut, alike),
@@ -255,16 +254,6 @@ Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut&
   return asked;
 }
 
-template <bool softmax, class T, bool alike, bool large>
-Status launch_clusters(const Rowwise& p, const ClusterLaunch& launch) {
-  rowwise::PlainLaunch plain = plain_launch<T>(p, launch.cut);
-  plain.step = launch.step;
-  gpu::LaunchConfig config = launch.config;
-  config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(plain.step, p.rows)) *
-                     static_cast<unsigned>(launch.cut.blocks));
-  return gpu::launch(rowwise::plain_rows_of_clusters<softmax, T, alike, large>, config, p, plain);
-}
-
 // By clusters of `cut` or of `large`, of which one may hold no row.
 template <bool softmax, class T>
 Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
@@ -278,11 +267,11 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
   if (!of_many.ok()) return of_many;
   if (best.step == 0)
     return Status::failure(StatusCode::device_error, "no cluster fits the device");
-  if (!best.cut.is_large())
-    return best.alike ? launch_clusters<softmax, T, alike, false>(p, best)
-                      : launch_clusters<softmax, T, false, false>(p, best);
-  return best.alike ? launch_clusters<softmax, T, alike, true>(p, best)
-                    : launch_clusters<softmax, T, false, true>(p, best);
+  rowwise::PlainLaunch plain = plain_launch<T>(p, best.cut);
+  plain.step = best.step;
+  best.config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(best.step, p.rows)) *
+                          static_cast<unsigned>(best.cut.blocks));
+  return gpu::launch(best.kernel, best.config, p, plain);
 }
 
 template <bool softmax, class T>

@@ -47,6 +47,10 @@ inline constexpr int plain_sm_threads = packs > plain_block_packs_of_2 ? 512
 inline constexpr int plain_large_blocks = 16;
 inline constexpr int plain_large_softmax_of_4 = 448, plain_large_norm_of_4 = 320;
 inline constexpr int plain_large_softmax_of_2 = 320, plain_large_norm_of_2 = 256;
+constexpr int plain_large_threads(bool softmax, std::size_t size) {
+  if (size == 4) return softmax ? plain_large_softmax_of_4 : plain_large_norm_of_4;
+  return softmax ? plain_large_softmax_of_2 : plain_large_norm_of_2;
+}
 // Gigabytes a second that clusters move, where multiprocessors have several blocks of them and so
 // many warps on average, and where they do not.
 inline constexpr double plain_several_gbs = 4100, plain_single_gbs = 3500;

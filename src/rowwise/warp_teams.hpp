@@ -20,6 +20,9 @@ constexpr bool has_copy_engine = has_clusters;
 // Of a softmax {largest, sum, -, -}, of a norm {near, sum, squares, elements}; plain_totals.hpp has
 // what they mean.
 using WarpFound = float4;
+// What each thread of a row needs of its total: of a softmax {largest, what softmax_by says}, of a
+// norm {near, by, shift}.
+using RowTotal = float4;
 
 // What a launch has in common. Rows and bytes fit 32 bits.
 struct PlainLaunch {
@@ -74,7 +77,7 @@ struct WarpsTeam {
   __device__ __forceinline__ void begin() const {}
   // What meeting makes of all that the warps found.
   template <class Meeting>
-  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
+  __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     WarpFound* const found = memory->of[turn];
     turn ^= 1;
     if (threadIdx.x % warp_lanes == 0) found[threadIdx.x / warp_lanes] = own;
@@ -84,17 +87,21 @@ struct WarpsTeam {
   }
 };
 
-// Warps of a cluster: each sends what it found to all blocks. Halves as above: who sends to one
-// anew has everything that came to the other one, which others sent after they had read this one.
-struct alignas(16) FoundInCluster {
+// Where what blocks of a cluster send each other comes in, by halves as above.
+struct alignas(16) MeetingHalves {
   Mbarrier received[2];
-  WarpFound of[2][plain_most_blocks * plain_cluster_warps];
 
   // By one thread, before any warp meets another.
   __device__ __forceinline__ void init() {
     for (Mbarrier& half : received) mbarrier_init(&half, 1);
     mbarrier_init_is_done();
   }
+};
+
+// Warps of a cluster: each sends what it found to all blocks. Who sends to a half anew has
+// everything that came to the other one, which others sent after they had read this one.
+struct FoundInCluster : MeetingHalves {
+  WarpFound of[2][plain_most_blocks * plain_cluster_warps];
 };
 struct ClusterWarpsTeam {
   using Memory = FoundInCluster;
@@ -108,7 +115,7 @@ struct ClusterWarpsTeam {
   // The other blocks' barriers are there.
   __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
-  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
+  __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     const unsigned half = turn % 2, parity = turn / 2 % 2;
     ++turn;
     const int warps = launch->warps * launch->blocks;
@@ -129,16 +136,10 @@ struct ClusterWarpsTeam {
 // warps: of so many totals merging would take all warps longer than they wait for one. What blocks
 // found is in halves as above: a block sends what it found of a row when it has what all found of
 // the row before.
-struct alignas(16) FoundInBlocks {
-  Mbarrier received[2];
+struct FoundInBlocks : MeetingHalves {
   WarpFound of_blocks[2][plain_large_blocks];
   WarpFound of_warps[plain_large_warps];
-  float4 total;
-
-  __device__ __forceinline__ void init() {
-    for (Mbarrier& half : received) mbarrier_init(&half, 1);
-    mbarrier_init_is_done();
-  }
+  RowTotal total;
 };
 struct BlocksTeam {
   using Memory = FoundInBlocks;
@@ -150,7 +151,7 @@ struct BlocksTeam {
 
   __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
-  __device__ __forceinline__ float4 meet(const WarpFound& own, const Meeting& meeting) {
+  __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     if (threadIdx.x % warp_lanes == 0) memory->of_warps[warp] = own;
     __syncthreads();
     if (warp == 0) meet_blocks(meeting);
@@ -173,7 +174,7 @@ struct BlocksTeam {
     if (lane < launch->blocks)
       send_to_block(lane, &memory->of_blocks[half][rank], of_block, &memory->received[half]);
     mbarrier_wait(&memory->received[half], parity);
-    const float4 total =
+    const RowTotal total =
         meeting.template total<plain_large_blocks>(memory->of_blocks[half], launch->blocks);
     if (lane == 0) memory->total = total;
   }

@@ -6,21 +6,20 @@
 namespace KW_TARGET::complex_stream {
 
 // What a thread reads of a stage at one k: elements of a, and the parts of b as they lie there.
-template <ComplexStreamConfig config>
+template <int TM, int TN, int lanes_m, int lanes_n>
 struct Fragments {
-  using S = Shape<config>;
-  alignas(16) float a[2 * S::TM];
-  alignas(16) float b[2 * S::TN];
+  alignas(16) float a[2 * TM];
+  alignas(16) float b[2 * TN];
 
   __device__ __forceinline__ void load(const float* as, const float* bs) {
 #pragma unroll
-    for (int j = 0; j < S::TN; j += 2)
+    for (int j = 0; j < TN; j += 2)
       *reinterpret_cast<float4*>(&b[2 * j]) =
-          *reinterpret_cast<const float4*>(bs + 2 * j * S::lanes_n);
+          *reinterpret_cast<const float4*>(bs + 2 * j * lanes_n);
 #pragma unroll
-    for (int i = 0; i < S::TM; i += 2)
+    for (int i = 0; i < TM; i += 2)
       *reinterpret_cast<float4*>(&a[2 * i]) =
-          *reinterpret_cast<const float4*>(as + 2 * i * S::lanes_m);
+          *reinterpret_cast<const float4*>(as + 2 * i * lanes_m);
   }
 };
 
@@ -80,7 +79,7 @@ class Consumer {
   template <bool differ>
   __device__ __forceinline__ void multiply(int stages, int last_k, Sums& acc) {
     const OwnOutputs<config> own;
-    Fragments<config> f[2];  // of this step along k and of the next
+    Fragments<S::TM, S::TN, S::lanes_m, S::lanes_n> f[2];  // of this step along k and of the next
     const float *as, *bs;
     int steps;
     const auto enter_stage = [&](bool is_last) {

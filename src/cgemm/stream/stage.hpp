@@ -80,9 +80,21 @@ __device__ __forceinline__ void sync_consumers() {
   sync_some_threads<1, Shape<config>::consumers>();
 }
 
+// A lane's place among its warp's pairs of outputs. A load of 16 bytes takes half as long where
+// neighbouring lanes want the same: of b those that differ in bit 1, of a those that differ in bit
+// 0.
+template <int lanes_m, int lanes_n>
+struct LanePlace {
+  int m, n;
+
+  __device__ __forceinline__ explicit LanePlace(int lane)
+      : m((lane >> 1 & 1) | (lane >> 2 & 2)), n((lane & 1) | (lane >> 1 & 2)) {
+    if constexpr (lanes_m == 8) m |= lane >> 2 & 4;
+    if constexpr (lanes_n == 8) n |= lane >> 2 & 4;
+  }
+};
+
 // Which outputs of a tile a consumer computes: pairs of rows, lanes_m pairs apart, and of columns.
-// A load of 16 bytes takes half as long where neighbouring lanes want the same: of b those that
-// differ in bit 1, of a those that differ in bit 0.
 template <ComplexStreamConfig config>
 struct OwnOutputs {
   using S = Shape<config>;
@@ -92,12 +104,10 @@ struct OwnOutputs {
   int group;     // along k
 
   __device__ __forceinline__ OwnOutputs() : tid(reread_thread_index() - S::producers) {
-    const int warp = tid / 32, lane = tid % 32;
-    const int both_n = (lane & 1) | (lane >> 1 & 2), both_m = (lane >> 1 & 1) | (lane >> 2 & 2);
-    const int lane_n = S::lanes_n == 8 ? both_n | (lane >> 2 & 4) : both_n;
-    const int lane_m = S::lanes_m == 8 ? both_m | (lane >> 2 & 4) : both_m;
-    row = warp / S::warps_n % S::warps_m * S::WM + lane_m * 2;
-    col = warp % S::warps_n * S::WN + lane_n * 2;
+    const int warp = tid / 32;
+    const LanePlace<S::lanes_m, S::lanes_n> lane(tid % 32);
+    row = warp / S::warps_n % S::warps_m * S::WM + lane.m * 2;
+    col = warp % S::warps_n * S::WN + lane.n * 2;
     group = S::warps_k == 1 ? 0 : warp / (S::warps_n * S::warps_m);
   }
   __device__ __forceinline__ static int row_step(int i) { return i / 2 * (2 * S::lanes_m) + i % 2; }

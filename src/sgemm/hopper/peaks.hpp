@@ -40,7 +40,8 @@ template <int count, int highs>
 struct LaneTerms {
   float term[count], high[highs], alone;
 
-  // The sizes of a warp's products, added up. `to_all`: so many products a sampled one stands for.
+  // What FP32 loses of an element's products, in ordinary roundings. `sum`: their sizes, added up.
+  // `to_all`: so many products a sampled one stands for.
   __device__ float rounds(float sum, float to_all) const {
     const float to_last_bits = 0x1p23f / power_below(sum);
     float rounds = 0;
