@@ -42,9 +42,10 @@ inline constexpr Scheme bf16x6_scheme = {.fp16 = false,
                                          .low = {5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}},
                                          .high = {1, {{0, 0}}}};
 
-// The low pieces are split::low_scale times too large. A window has four instructions, each of
-// which rounds its sum towards zero: in results/h200/explored-drift.txt the sums lose 0.9e-7 of
-// themselves where signs are mixed, and 1.8e-7 where products have one sign.
+// The low pieces are split::low_scale times too large. A window of two stages has four instructions,
+// each of which rounds its sum towards zero: in results/h200/explored-drift.txt the sums lose 0.9e-7
+// of themselves where signs are mixed, and 1.8e-7 where products have one sign. Windows of one stage
+// lose half as much (Tile::drifts).
 inline constexpr Scheme fp16x3_scheme = {
     .fp16 = true,
     .pieces = split::fp16_pieces,
@@ -79,6 +80,8 @@ struct Tile {
   constexpr int own_columns() const { return shares_rows ? bn / 2 : bn; }
   // Registers of a thread for one accumulator: of 64 x bn floats over 128 threads.
   constexpr int registers() const { return bn / 2; }
+  // How much of fp16x3's drift, which is that of windows of two stages, its sums have.
+  constexpr float drifts() const { return static_cast<float>(window) / 2; }
   // Windows that a warpgroup adds up over so many stages.
   constexpr std::int64_t windows(std::int64_t count) const {
     return count / window / (shares_rows ? 2 : 1);
@@ -198,7 +201,7 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 6, .shares_rows = true},
      .launch_us = 8.2,
      .tile_us = 3.0,
-     .stage_us = 0.27,
+     .stage_us = 0.276,
      .shift_us = 0.3,
      .best_tflops = 190.2,  // 4096
      .fp16 = true,
