@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "fixture.hpp"
 
@@ -21,15 +22,16 @@ using hopper::SelectedPath;
 constexpr int threads = 256, warps = threads / warp_lanes;
 
 // `first` comes at once, the other warps after many exchanges of their lanes.
+template <bool at_once>
 __global__ void select_with_late_warps(const Sgemm problem, const Control* control,
                                        int range_blocks, int first, SelectedPath* selected) {
   const int tid = static_cast<int>(threadIdx.x);
   if (tid / warp_lanes != first) {
     for (int i = 0; i < 100; ++i) __syncwarp();
   }
-  selected[tid] = hopper::select_path<threads>(problem, *control, range_blocks,
-                                               control->outlier_count == hopper::too_many, tid,
-                                               [] { __syncthreads(); });
+  selected[tid] = hopper::select_path<threads, at_once>(problem, *control, range_blocks,
+                                                        control->outlier_count == hopper::too_many,
+                                                        tid, [] { __syncthreads(); });
 }
 
 class SelectPath : public HostSimt {
@@ -57,16 +59,21 @@ class SelectPath : public HostSimt {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       options().seed = seed;
       for (int first = 0; first < warps; ++first) {
-        SelectedPath selected[threads] = {};
-        expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, infinite_.get(),
-                              range_blocks, first, selected));
-        expect_ok(gpu::launch(select_with_late_warps, {1, threads}, problem_, control_.get(),
-                              range_blocks, first, selected));
-        for (int tid = 0; tid < threads; ++tid)
-          ASSERT_EQ(selected[tid].path, want) << "thread " << tid << ", first warp " << first;
-        drift_ = selected[0].drift;
+        SCOPED_TRACE("first warp " + std::to_string(first));
+        expect_path_of(select_with_late_warps<false>, first, want);
+        expect_path_of(select_with_late_warps<true>, first, want);
       }
     }
+  }
+
+  template <class Kernel>
+  void expect_path_of(Kernel* kernel, int first, Path want) {
+    SelectedPath selected[threads] = {};
+    for (const Control* const control : {infinite_.get(), control_.get()})
+      expect_ok(
+          gpu::launch(kernel, {1, threads}, problem_, control, range_blocks, first, selected));
+    for (int tid = 0; tid < threads; ++tid) ASSERT_EQ(selected[tid].path, want) << "thread " << tid;
+    drift_ = selected[0].drift;
   }
 
   float drift_ = 0;                         // that the last of them found

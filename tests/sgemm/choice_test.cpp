@@ -53,7 +53,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},
       {{640, 640, 640, 1}, "stream_64x64", "hopper_bf16x6_64x64"},
       {{768, 768, 768, 1}, "stream_48x128", "hopper_bf16x6_64x128"},
-      {{1024, 1024, 1024, 1}, "stream_64x128w4", "hopper_bf16x6_64x128"},
+      {{1024, 1024, 1024, 1}, "stream_64x128w4", "hopper_fp16x3_64x128"},
       {{1536, 1536, 1536, 1}, "stream_128x96", "hopper_fp16x3_128x144"},
       {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},
       {{2048, 2048, 2048, 1}, "stream_128x256", "hopper_fp16x3_128x128"},

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "sgemm/hopper/tile_grid.hpp"
+
 namespace kw::hopper {
 namespace {
 
@@ -61,6 +63,36 @@ void expect_complete(const Schedule& schedule) {
     ASSERT_GE(*slots.begin(), 0);
     ASSERT_LT(*slots.rbegin(), schedule.slots());
   }
+}
+
+TEST(HopperSchedule, DividersDivide) {
+  constexpr std::uint32_t most = (std::uint32_t{1} << 31) - 1;
+  for (const std::uint32_t by : {1u, 2u, 3u, 7u, 12u, 13u, 641u, 65537u, 1u << 30, most}) {
+    const Divider divider(by);
+    for (const std::uint32_t near : {0u, by, most / by * by, most / 2 / by * by, most})
+      for (const std::uint32_t x : {near - 1, near, near + 1}) {
+        if (x > most) continue;
+        EXPECT_EQ(divider.quotient(x), x / by) << x << " by " << by;
+      }
+  }
+}
+
+TEST(HopperSchedule, TilesOfAGridAreTakenStripByStrip) {
+  constexpr int strip = 12;
+  for (const unsigned rows : {1u, 11u, 12u, 13u, 24u, 35u})
+    for (const unsigned columns : {1u, 2u, 13u, 100u}) {
+      const TileGrid grid(rows, columns, strip);
+      unsigned tile = 0;
+      for (unsigned entry = 0; entry < 2; ++entry)
+        for (unsigned first = 0; first < rows; first += strip)
+          for (unsigned column = 0; column < columns; ++column)
+            for (unsigned row = first; row < std::min(rows, first + strip); ++row, ++tile) {
+              const TileAt at = grid.at<strip>(tile);
+              ASSERT_EQ(at.entry, entry) << rows << " x " << columns << " tile " << tile;
+              ASSERT_EQ(at.row, row) << rows << " x " << columns << " tile " << tile;
+              ASSERT_EQ(at.column, column) << rows << " x " << columns << " tile " << tile;
+            }
+    }
 }
 
 TEST(HopperSchedule, WholeTiles) {

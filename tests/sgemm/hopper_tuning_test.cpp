@@ -214,6 +214,11 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   EXPECT_TRUE(is_chosen(fp16x3(), shape(mn / 128, 128, k)));
   EXPECT_FALSE(is_chosen(fp16x3(), shape(mn / 128, 128, k - 1)));
   EXPECT_FALSE(is_chosen(fp16x3(), shape(mn / 128 - 1, 128, k)));
+  const TileRow& small = fp16x3_tiles[std::size(fp16x3_tiles) - 1];
+  ASSERT_TRUE(small.tile.shares_rows);
+  EXPECT_TRUE(is_chosen(small, shape(small.chosen_mn / 128, 128, k)));
+  EXPECT_FALSE(is_chosen(small, shape(small.chosen_mn / 128, 128, k - 1)));
+  EXPECT_FALSE(is_chosen(small, shape(small.chosen_mn / 128 - 1, 128, k)));
 
   // A window of 128 x 128 is a stage.
   const std::int64_t longest = max_windows_without_totals * stage_k;
@@ -224,7 +229,9 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
 }
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {
-  const auto segments = [](const Sgemm& p) { return split_segments(p, h200()); };
+  const auto segments = [](const Sgemm& p) {
+    return split_segments(SplitPass::sampled_fp16, p, h200());
+  };
   EXPECT_EQ(segments(shape(512, 512, 512)), 16 / stages_at_once) << "as short as can be";
   EXPECT_EQ(segments(shape(64, 64, 1 << 20)), max_segments);
   EXPECT_EQ(segments(shape(512, 512, 1)), 1u);
@@ -295,16 +302,20 @@ TEST(HopperTuning, BlocksOfTheSplitPass) {
   const SplitItems many[2] = {split_items(large, 2), split_items(large, 2)};
   const SplitItems few[2] = {split_items(small, 2), split_items(small, 2)};
   Device device = h200();
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device) + term_blocks,
-            132u * split_blocks_per_sm)
+  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device) + term_blocks,
+            132u * split_blocks_per_sm(SplitPass::sampled_fp16))
       << "all at one time";
   device.sm_count = 1;
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), 1u) << "no fewer";
+  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device), 1u) << "no fewer";
   device.sm_count = 1000;
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, many, device), max_range_blocks) << "a range for each";
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 1, few, device), 4u);
-  EXPECT_EQ(split_blocks(SplitPass::bf16, 3, few, device), 12u);
+  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, many, device), max_range_blocks)
+      << "a range for each";
+  EXPECT_EQ(split_blocks(SplitPass::sampled_fp16, 1, few, device), 4u);
+  EXPECT_EQ(split_blocks(SplitPass::fp16, 3, few, device), 12u);
   EXPECT_EQ(split_blocks(SplitPass::sample, 1, few, device), 2u) << "whole rows";
+  device.sm_count = 132;
+  EXPECT_EQ(split_blocks(SplitPass::fp16, 1, many, device), max_range_blocks)
+      << "more where none samples";
 }
 
 }  // namespace

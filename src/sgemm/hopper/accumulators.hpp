@@ -8,7 +8,7 @@
 //   bf16x6 128x128         folded    no
 //   bf16x6 64x128          folded    no
 //   bf16x6 64x64, 64x32    folded    yes
-//   fp16x3 128x128, 128x144  kept      no
+//   fp16x3, all            kept      no
 #pragma once
 
 #include "device/wgmma.hpp"

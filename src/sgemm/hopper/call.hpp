@@ -57,7 +57,8 @@ struct CallParams {
   SplitParams split;
   ProductParams product;
 
-  CallParams(const Sgemm& p, const CallPlan& plan, const Workspace& workspace, const Device& device)
+  CallParams(bool fp16, const Sgemm& p, const CallPlan& plan, const Workspace& workspace,
+             const Device& device)
       : product{p, PackedLayout(p.m, p.k), PackedLayout(p.n, p.k)} {
     char* const base = static_cast<char*>(workspace.data);
     const auto ints = [&](std::size_t at) { return reinterpret_cast<int*>(base + at); };
@@ -94,8 +95,8 @@ struct CallParams {
         .outliers = {product.outliers_a, product.outliers_b},
         .outlier_totals = product.outlier_totals};
     product.second_split = split;
-    product.range_blocks =
-        static_cast<int>(split_blocks(SplitPass::bf16, p.batch, split.items, device));
+    product.range_blocks = static_cast<int>(
+        split_blocks(split_pass_of(fp16, plan.split), p.batch, split.items, device));
   }
 };
 
@@ -112,7 +113,7 @@ Status launch_in_order(Launch... launch) {
 inline Status launch_chain(bool fp16, LaunchProduct* launch_product, const Sgemm& p,
                            const CallPlan& plan, const Choice<Sgemm>* fallback,
                            const Device& device, const Workspace& workspace, Stream stream) {
-  CallParams call(p, plan, workspace, device);
+  CallParams call(fp16, p, plan, workspace, device);
   const auto concurrent = [&](bool overlaps_previous) {
     Sgemm problem = p;
     problem.overlaps_previous = overlaps_previous;

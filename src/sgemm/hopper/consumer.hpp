@@ -76,7 +76,9 @@ class Consumer {
   }
 
   // The sums of the whole tile.
-  __device__ __forceinline__ auto& result(float drift) { return sums_.result(drift); }
+  __device__ __forceinline__ auto& result(float drift) {
+    return sums_.result(tile.drifts() * drift);
+  }
 
  private:
   struct Window {

@@ -55,7 +55,7 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   Path path;
   float drift;
   if (is_first) {
-    const SelectedPath first = select_path<consumer_threads>(
+    const SelectedPath first = select_path<consumer_threads, tile.begins_soon()>(
         params.problem, control, params.range_blocks, !fits_fp16, tid, [] { sync_consumers(); });
     path = first.path, drift = first.drift;
     if (writes) {
@@ -93,6 +93,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
   const int warp = thread / warp_lanes, lane = static_cast<int>(threadIdx.x % warp_lanes);
   [[maybe_unused]] auto& scales =
       shared.scales[scheme.fp16 ? group * warpgroup / warp_lanes + warp : 0];
+  const int column = tile.shares_rows ? group * tile.own_columns() : 0;
   Consumer<scheme, tile> consumer;
   Pipeline<scheme, tile> pipeline(shared);
   for (Scheduler scheduler(params); scheduler.has_work(); scheduler.next()) {
@@ -104,28 +105,37 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
                        group * warpgroup + thread, consumer_threads);
     }
     if constexpr (scheme.fp16)
-      scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0, lane);
+      scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0 + column, lane);
     consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
-    auto& sums = consumer.result(shared.drift);
-    if constexpr (tile.shares_rows) reduce_warpgroups(shared, sums, group, thread);
-    if (tile.shares_rows && group != 0) continue;
-    if (!scheduler.is_whole() &&
-        !reduce_parts(shared, params, scheduler.work(), group, sums, thread)) {
-      if constexpr (scheme.fp16) scales.wait();
-      continue;
-    }
-    const auto own = output_fragment<tile.m64_blocks, tile.bn>(output, row, thread, sums);
-    if constexpr (scheme.fp16) {
-      scales.wait();
-      unscale<Scheduler::has_ranges>(params, own, scales, shared.has_outliers);
-    }
-    if constexpr (Scheduler::has_diagonal) {
-      if (is_on_diagonal(params.problem, output, tile.bm())) {
-        store_triangle(params, own);
-        continue;
+
+    const auto end_tile = [&](float(&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
+      if (!scheduler.is_whole() &&
+          !reduce_parts(shared, params, scheduler.work(), group, sums, thread)) {
+        if constexpr (scheme.fp16) scales.wait();
+        return;
       }
+      const auto own =
+          output_fragment<tile.m64_blocks, tile.own_columns()>(output, row, column, thread, sums);
+      if constexpr (scheme.fp16) {
+        scales.wait();
+        unscale<Scheduler::has_ranges>(params, own, scales, shared.has_outliers);
+      }
+      if constexpr (Scheduler::has_diagonal) {
+        if (is_on_diagonal(params.problem, output, tile.bm())) {
+          store_triangle(params, own);
+          return;
+        }
+      }
+      store<finishes>(params, own);
+    };
+    auto& sums = consumer.result(shared.drift);
+    if constexpr (tile.shares_rows) {
+      float half[tile.m64_blocks][tile.own_columns() / 2];
+      reduce_warpgroups(shared, sums, half, group, thread);
+      end_tile(half);
+    } else {
+      end_tile(sums);
     }
-    store<finishes>(params, own);
   }
 }
 

@@ -42,13 +42,14 @@ struct OutputFragment {
   }
 };
 
-// What a thread of a warpgroup holds of a tile; `row`: where in it the warpgroup's rows begin.
+// What a thread of a warpgroup holds of a tile; `row`, `column`: where in it the warpgroup's part
+// begins.
 template <int blocks, int bn>
 __device__ __forceinline__ OutputFragment<blocks, bn> output_fragment(
-    const OutputTile& output, int row, int thread, float (&sums)[blocks][bn / 2]) {
+    const OutputTile& output, int row, int column, int thread, float (&sums)[blocks][bn / 2]) {
   return {sums, static_cast<int>(output.entry),
           static_cast<int>(output.i0) + row + thread / 32 * 16 + thread % 32 / 4,
-          static_cast<int>(output.j0) + thread % 4 * 4, thread % 32};
+          static_cast<int>(output.j0) + column + thread % 4 * 4, thread % 32};
 }
 
 }  // namespace KW_TARGET::hopper

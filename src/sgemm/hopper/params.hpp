@@ -8,6 +8,7 @@
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
 #include "sgemm/hopper/split_items.hpp"
+#include "sgemm/hopper/tile_grid.hpp"
 #include "sgemm/problem.hpp"
 
 namespace KW_TARGET::hopper {
@@ -45,6 +46,7 @@ struct ProductParams {
   OutlierTotals* outlier_totals = nullptr;
   unsigned long long most_outlier_ns = 0;  // with more, bf16x6 computes the product
   Schedule schedule = {};                  // of the tile that is launched
+  TileGrid grid = {};                      // likewise
   // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
   SplitParams second_split = {};
 };

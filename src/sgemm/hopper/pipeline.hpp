@@ -30,13 +30,14 @@ struct Shared {
     char a[a_bytes], b[b_bytes];
   };
   Stage stages[tile.stages];
-  float exchange[exchange_floats];  // one warpgroup's sums on their way to the other (split_k.hpp)
+  float exchange[exchange_floats];  // sums on their way to the other warpgroup (split_k.hpp)
   bool comes_last[2];               // of the blocks that share the tile, with a warpgroup's rows
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
   bool has_outliers;
   float drift;  // as Control has it
-  WarpScales<tile.m64_blocks, tile.bn> scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
+  WarpScales<tile.m64_blocks, tile.own_columns()>
+      scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
 
   // One thread calls this, before the block meets at __syncthreads.

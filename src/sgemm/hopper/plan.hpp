@@ -238,7 +238,8 @@ inline SubProblems sub_problems(const Sgemm& p) {
 // included; only then does the library choose the tile.
 inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& device) {
   const Scheme& scheme = scheme_of(row.fp16);
-  if (p.k < scheme.chosen_k || p.m * p.n < scheme.chosen_mn) return false;
+  const std::int64_t least_mn = row.chosen_mn != 0 ? row.chosen_mn : scheme.chosen_mn;
+  if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
          row.tile.windows(stages) <= max_windows_without_totals;

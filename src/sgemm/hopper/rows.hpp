@@ -60,6 +60,9 @@ struct HopperKernel {
                                       .stream = stream,
                                       .overlap = true};
     const Sgemm& p = params.problem;
+    ProductParams own = params;
+    if (tile.begins_soon())
+      own.grid = TileGrid(ceil_div(p.m, tile.bm()), ceil_div(p.n, tile.bn), tile.strip_tiles());
     if constexpr (row.triangles) {
       if (p.triangle != Triangle::none)
         return gpu::launch(hopper_triangle<fp16, index>, config, params);
@@ -69,7 +72,7 @@ struct HopperKernel {
     }
     const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
     return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
-                       config, params);
+                       config, own);
   }
   static Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                             Workspace workspace, Stream stream) {

@@ -36,20 +36,38 @@ struct SelectedPath {
 };
 
 // The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
-// sync(). `range_blocks`: how many blocks have written their ranges.
-template <int threads, class Sync>
+// sync(). `range_blocks`: how many blocks have written their ranges. `at_once`: all loads of a
+// thread are under way together.
+template <int threads, bool at_once, class Sync>
 __device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const Control& control,
                                                     int range_blocks, bool takes_bf16, int tid,
                                                     Sync sync) {
   constexpr int warps = threads / warp_lanes;
+  static_assert(max_range_blocks % threads == 0);
   __shared__ std::uint32_t of_warps[warps][range_words];
   const int lane = tid % warp_lanes;
   std::uint32_t most[range_words] = {};
   const ElementWeight weight = control.weights[lane];
-  for (int block = tid; block < range_blocks; block += threads) {
-    const uint4 other = *reinterpret_cast<const uint4*>(control.ranges[block].words);
+  const auto add = [&](const uint4& other) {
     most[0] = max(most[0], other.x), most[1] = max(most[1], other.y);
     most[2] = max(most[2], other.z), most[3] = max(most[3], other.w);
+  };
+  const auto range_of = [&](int block) {
+    return *reinterpret_cast<const uint4*>(control.ranges[block].words);
+  };
+  if constexpr (at_once) {
+    constexpr int each = max_range_blocks / threads;
+    uint4 others[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int block = tid + i * threads;
+      others[i] = make_uint4(0, 0, 0, 0);
+      if (block < range_blocks) others[i] = range_of(block);
+    }
+#pragma unroll
+    for (const uint4& other : others) add(other);
+  } else {
+    for (int block = tid; block < range_blocks; block += threads) add(range_of(block));
   }
   share_warp_maxima(most, of_warps, tid, lane, sync);
 #pragma unroll

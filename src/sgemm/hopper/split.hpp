@@ -142,7 +142,7 @@ __device__ __forceinline__ void split_operands(const SplitParams& params, unsign
 // `triangular`: an instance for operands that are triangles whose zeros are not stored.
 template <SplitPass pass, bool triangular = false>
 __global__ __launch_bounds__(split_threads,
-                             split_blocks_per_sm) void split_pass(const SplitParams params) {
+                             split_blocks_per_sm(pass)) void split_pass(const SplitParams params) {
   begin_concurrent(params.problem);
   if (blockIdx.x == 0 && threadIdx.x == 0) params.control->paced = 0;
   constexpr unsigned first = weighs_terms(pass) ? term_blocks : 0;

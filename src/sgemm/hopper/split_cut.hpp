@@ -19,7 +19,7 @@ namespace kw::hopper {
 // Into how many segments the split pass cuts the stages of a row block. The work items of both
 // operands go to the blocks that the SMs hold, in rounds; the best number makes rounds times the
 // stages of an item the least. More segments fill the last round better and cost more starts.
-inline unsigned split_segments(const Sgemm& p, const Device& device) {
+inline unsigned split_segments(SplitPass pass, const Sgemm& p, const Device& device) {
   const std::int64_t row_blocks = PackedLayout(p.m, p.k).blocks + PackedLayout(p.n, p.k).blocks;
   const std::int64_t stages = PackedLayout(p.m, p.k).stages;
   std::int64_t best = 1;
@@ -27,7 +27,7 @@ inline unsigned split_segments(const Sgemm& p, const Device& device) {
   for (std::int64_t segments = 1; segments <= max_segments; ++segments) {
     if (segments > 1 && stages < segments * stages_at_once) break;
     const std::int64_t items = p.batch * row_blocks * segments;
-    const std::int64_t rounds = ceil_div(items, split_blocks_at_once(device));
+    const std::int64_t rounds = ceil_div(items, split_blocks_at_once(pass, device));
     const std::int64_t longest = ceil_div(stages, segments * stages_at_once) * stages_at_once;
     const double time = static_cast<double>(rounds) * (rounds == 1 ? slower_operand : 1) *
                         (static_cast<double>(longest) + segment_start_stages);
@@ -48,11 +48,12 @@ struct SplitCut {
 inline SplitCut cut_sampled_pass(const Sgemm& p, const Device& device) {
   const std::int64_t rows_a = p.batch * PackedLayout(p.m, p.k).blocks,
                      rows_b = p.batch * PackedLayout(p.n, p.k).blocks,
-                     stages = PackedLayout(p.m, p.k).stages, blocks = split_blocks_at_once(device);
+                     stages = PackedLayout(p.m, p.k).stages,
+                     blocks = split_blocks_at_once(SplitPass::sampled_fp16, device);
   const double of_a = p.op_a == Op::none ? 1 : slow_stage, of_b = slow_stage;
   const auto as_short = [](std::int64_t x) { return static_cast<std::uint16_t>(x); };
 
-  const std::int64_t equal = split_segments(p, device);
+  const std::int64_t equal = split_segments(SplitPass::sampled_fp16, p, device);
   const auto rounds = static_cast<double>(ceil_div((rows_a + rows_b) * equal, blocks));
   const auto longest =
       static_cast<double>(ceil_div(stages, equal * stages_at_once) * stages_at_once);
@@ -74,12 +75,18 @@ inline SplitCut cut_sampled_pass(const Sgemm& p, const Device& device) {
     const double time = std::max(item(a) * of_a, item(b) * of_b);
     if (time <= least) best = {as_short(a), as_short(b)}, least = time;
   }
+  if (best.samples_apart) best.a = best.b = as_short(split_segments(SplitPass::fp16, p, device));
   return best;
+}
+
+constexpr SplitPass split_pass_of(bool fp16, const SplitCut& cut) {
+  if (!fp16) return SplitPass::bf16;
+  return cut.samples_apart ? SplitPass::fp16 : SplitPass::sampled_fp16;
 }
 
 inline SplitCut split_cut(bool fp16, const Sgemm& p, const Device& device) {
   if (fp16) return cut_sampled_pass(p, device);
-  const auto segments = static_cast<std::uint16_t>(split_segments(p, device));
+  const auto segments = static_cast<std::uint16_t>(split_segments(SplitPass::bf16, p, device));
   return {segments, segments};
 }
 

@@ -10,9 +10,6 @@
 
 namespace kw::hopper {
 
-// What the split pass runs for: the pieces of bf16x6; the scales of fp16x3's rows; its pieces by
-// these; its pieces by scales that each block samples for itself.
-enum class SplitPass { bf16, sample, fp16, sampled_fp16 };
 constexpr bool is_fp16(SplitPass pass) {
   return pass == SplitPass::fp16 || pass == SplitPass::sampled_fp16;
 }
@@ -46,8 +43,9 @@ static_assert(sampled_elements % elements_per_block == 0 &&
 
 // So many blocks run beside those at one time. One more would begin when others end, and the
 // product would wait for it.
-inline int split_blocks_at_once(const Device& device) {
-  const int all = split_blocks_per_sm * device.sm_count, others = static_cast<int>(term_blocks);
+inline int split_blocks_at_once(SplitPass pass, const Device& device) {
+  const int all = split_blocks_per_sm(pass) * device.sm_count,
+            others = static_cast<int>(term_blocks);
   return all > others ? all - others : 1;
 }
 
@@ -58,7 +56,7 @@ inline unsigned split_blocks(SplitPass pass, std::int64_t batch, const SplitItem
   for (const SplitItems& own : items)
     count += pass == SplitPass::sample ? own.row_blocks : own.per_entry();
   count *= static_cast<unsigned>(batch);
-  const int most = std::min(split_blocks_at_once(device), max_range_blocks);
+  const int most = std::min(split_blocks_at_once(pass, device), max_range_blocks);
   return std::min(count, static_cast<unsigned>(most));
 }
 

@@ -10,26 +10,30 @@
 
 namespace KW_TARGET::hopper {
 
-// Adds the second warpgroup's sums of a tile to the first one's. Both call it.
-template <class Shared, int blocks, int registers>
-__device__ __forceinline__ void reduce_warpgroups(Shared& shared, float (&sums)[blocks][registers],
-                                                  int group, int thread) {
+// Adds up both warpgroups' sums of a tile. Each gets those of its half of the columns. Both call
+// it.
+template <class Shared, int blocks, int registers, int half>
+__device__ __forceinline__ void reduce_warpgroups(Shared& shared,
+                                                  const float (&sums)[blocks][registers],
+                                                  float (&own)[blocks][half], int group,
+                                                  int thread) {
+  static_assert(2 * half == registers);
+  const auto at = [&](int h, int i, int of_group) -> float& {
+    return shared.exchange[((h * half + i) * 2 + of_group) * warpgroup + thread];
+  };
   sync_consumers();  // the tile before has been read
-  if (group == 1) {
 #pragma unroll
-    for (int h = 0; h < blocks; ++h)
+  for (int h = 0; h < blocks; ++h)
 #pragma unroll
-      for (int i = 0; i < registers; ++i)
-        shared.exchange[(h * registers + i) * warpgroup + thread] = sums[h][i];
-  }
+    for (int i = 0; i < half; ++i) {
+      own[h][i] = group == 0 ? sums[h][i] : sums[h][half + i];
+      at(h, i, group) = group == 0 ? sums[h][half + i] : sums[h][i];
+    }
   sync_consumers();
-  if (group == 0) {
 #pragma unroll
-    for (int h = 0; h < blocks; ++h)
+  for (int h = 0; h < blocks; ++h)
 #pragma unroll
-      for (int i = 0; i < registers; ++i)
-        sums[h][i] += shared.exchange[(h * registers + i) * warpgroup + thread];
-  }
+    for (int i = 0; i < half; ++i) own[h][i] += at(h, i, 1 - group);
 }
 
 // The barrier of a warpgroup that multiplies.
@@ -42,7 +46,7 @@ __device__ __forceinline__ void sync_warpgroup(int group) {
 
 // The sums of a part of a tile become those of the tile in the block that comes last of those that
 // share it, which gets true. All others leave theirs in the workspace. Parts are added up in the
-// order of k. Each warpgroup that has sums calls it for its own rows.
+// order of k. Each warpgroup calls it for its own rows or columns.
 template <class Shared, int blocks, int registers>
 __device__ __forceinline__ bool reduce_parts(Shared& shared, const ProductParams& params,
                                              const Work& work, int group,

@@ -42,9 +42,10 @@ inline constexpr Scheme bf16x6_scheme = {.fp16 = false,
                                          .low = {5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}},
                                          .high = {1, {{0, 0}}}};
 
-// The low pieces are split::low_scale times too large. A window has four instructions, each of
-// which rounds its sum towards zero: in results/h200/explored-drift.txt the sums lose 0.9e-7 of
-// themselves where signs are mixed, and 1.8e-7 where products have one sign.
+// The low pieces are split::low_scale times too large. A window of two stages has four instructions,
+// each of which rounds its sum towards zero: in results/h200/explored-drift.txt the sums lose 0.9e-7
+// of themselves where signs are mixed, and 1.8e-7 where products have one sign. Windows of one stage
+// lose half as much (Tile::drifts).
 inline constexpr Scheme fp16x3_scheme = {
     .fp16 = true,
     .pieces = split::fp16_pieces,
@@ -58,7 +59,8 @@ inline constexpr Scheme fp16x3_scheme = {
 
 // Two warpgroups multiply. Either each has its own rows of the tile, `m64_blocks` times 64; or both
 // have all rows and take every other stage along k (`shares_rows`), and their sums are added at the
-// end. The latter is for tiles so small that one warpgroup's products would wait for each other.
+// end, by each for half of the columns. The latter is for tiles so small that one warpgroup's
+// products would wait for each other.
 struct Tile {
   int m64_blocks;
   int bn;
@@ -70,8 +72,16 @@ struct Tile {
   // Tiles in flight at one time lie close together, so that L2 has what they read: column after
   // column of a strip of so many rows of tiles (scheduler.hpp).
   constexpr int strip_tiles() const { return 1536 / bm(); }
+  // Its blocks begin with less code and fewer waits, since a call is short: 1024 cubed from 26.0 to
+  // 25.3 us by bf16x6's 64x128. Larger tiles lose by the same, though their loops are the same
+  // instructions: 6144 cubed from 1967 to 1986 us by fp16x3's 128x128.
+  constexpr bool begins_soon() const { return shares_rows; }
+  // Columns of whose sums a warpgroup has the whole at the end.
+  constexpr int own_columns() const { return shares_rows ? bn / 2 : bn; }
   // Registers of a thread for one accumulator: of 64 x bn floats over 128 threads.
   constexpr int registers() const { return bn / 2; }
+  // How much of fp16x3's drift, which is that of windows of two stages, its sums have.
+  constexpr float drifts() const { return static_cast<float>(window) / 2; }
   // Windows that a warpgroup adds up over so many stages.
   constexpr std::int64_t windows(std::int64_t count) const {
     return count / window / (shares_rows ? 2 : 1);
@@ -123,7 +133,8 @@ struct TileRow {
   double stage_us;   // 32 of k
   double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
-  bool fp16 = false;  // the scheme
+  bool fp16 = false;           // the scheme
+  std::int64_t chosen_mn = 0;  // in place of the scheme's, where not 0
   // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
   bool triangles = false, ranges = false;
 };
@@ -186,6 +197,17 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .stage_us = 0.504,
      .shift_us = 0.9,
      .fp16 = true},
+    {.name = "hopper_fp16x3_64x128",
+     .tile = {.m64_blocks = 1, .bn = 128, .stages = 6, .shares_rows = true},
+     .launch_us = 8.2,
+     .tile_us = 3.0,
+     .stage_us = 0.276,
+     .shift_us = 0.3,
+     .best_tflops = 190.2,  // 4096
+     .fp16 = true,
+     // Two warpgroups add up half of a sum each: against cuBLAS, errors at most 0.4 times the
+     // vendor's from 896 x 896 on with k from 512 to 16384, 0.94 times at 768 cubed.
+     .chosen_mn = 896 * 896},
 };
 
 // Rows and columns of every tile that has an instance for ranges of k.
@@ -237,7 +259,12 @@ constexpr double choice_margin = 1.05;
 
 // --- the split pass
 
-constexpr int split_blocks_per_sm = 3;
+// What the split pass runs for: the pieces of bf16x6; the scales of fp16x3's rows; its pieces by
+// these; its pieces by scales that each block samples for itself.
+enum class SplitPass { bf16, sample, fp16, sampled_fp16 };
+// Four blocks move more at a time: 4096 cubed from 629 to 618 us. Where blocks sample, three have
+// longer items for that; in bf16 1536 cubed takes 77 us with three and 78 with four.
+constexpr int split_blocks_per_sm(SplitPass pass) { return pass == SplitPass::fp16 ? 4 : 3; }
 constexpr int stages_at_once = 2;         // stages whose loads are under way together
 constexpr int sampled_stages = 4;         // of 32 along k, of each row
 constexpr int sample_room = 2;            // by so much a sample may miss a row's largest exponent
