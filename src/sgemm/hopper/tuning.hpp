@@ -42,10 +42,10 @@ inline constexpr Scheme bf16x6_scheme = {.fp16 = false,
                                          .low = {5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}},
                                          .high = {1, {{0, 0}}}};
 
-// The low pieces are split::low_scale times too large. A window of two stages has four instructions,
-// each of which rounds its sum towards zero: in results/h200/explored-drift.txt the sums lose 0.9e-7
-// of themselves where signs are mixed, and 1.8e-7 where products have one sign. Windows of one stage
-// lose half as much (Tile::drifts).
+// The low pieces are split::low_scale times too large. A window of two stages has four
+// instructions, each of which rounds its sum towards zero: in results/h200/explored-drift.txt the
+// sums lose 0.9e-7 of themselves where signs are mixed, and 1.8e-7 where products have one sign.
+// Windows of one stage lose half as much (Tile::drifts).
 inline constexpr Scheme fp16x3_scheme = {
     .fp16 = true,
     .pieces = split::fp16_pieces,
