@@ -11,6 +11,7 @@
 #include "device/async_copy.hpp"
 #include "gpu/gpu.hpp"
 #include "host_simt/backend.hpp"
+#include "support/kept_options.hpp"
 #include "support/run_seed.hpp"
 
 namespace KW_TARGET {
@@ -142,12 +143,11 @@ SgemmCase edge_case() {
 
 class Harness : public testing::TestWithParam<int> {
  protected:
-  Harness() : before_(host_simt::options()) {
+  Harness() {
     host_simt::options() = {};
     host_simt::options().seed = seed();
     EXPECT_TRUE(host_simt::open(0, &runtime_).ok());
   }
-  ~Harness() override { host_simt::options() = before_; }
 
   static std::uint64_t seed() { return run_seed() + static_cast<std::uint64_t>(GetParam()); }
 
@@ -165,7 +165,7 @@ class Harness : public testing::TestWithParam<int> {
   }
 
  private:
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
   std::unique_ptr<Runtime> runtime_;
 };
 

@@ -10,6 +10,7 @@
 #include "ctrsm/block.hpp"
 #include "ctrsm/strips.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -57,7 +58,7 @@ check::CtrsmCase numbered_case(std::int64_t unknowns, std::int64_t lines, std::u
 TEST(CtrsmBlocks, AllWidthsOfStrips) {
   const auto kernels = select_kernels(all_kernels<Ctrsm>(DeviceKind::host_simt), "ctrsm_blocks");
   ASSERT_EQ(kernels.size(), 1u);
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   std::set<std::pair<int, int>> strips;
   std::uint64_t number = 0;
   for (const int multiprocessors : {1, 4, 8, 16}) {
@@ -77,7 +78,6 @@ TEST(CtrsmBlocks, AllWidthsOfStrips) {
     }
   }
   EXPECT_EQ(strips.size(), std::size(on_host::complex_strips));
-  host_simt::options() = before;
 }
 
 // Few unknowns, a line a thread: each size of a block and those beside it, more lines than a block
@@ -85,7 +85,7 @@ TEST(CtrsmBlocks, AllWidthsOfStrips) {
 TEST(CtrsmBlocks, FewUnknowns) {
   const auto kernels = select_kernels(all_kernels<Ctrsm>(DeviceKind::host_simt), "ctrsm_blocks");
   ASSERT_EQ(kernels.size(), 1u);
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   std::uint64_t number = 0;
@@ -99,7 +99,6 @@ TEST(CtrsmBlocks, FewUnknowns) {
       }
     }
   }
-  host_simt::options() = before;
 }
 
 // One line of many unknowns: chains of links of 32 over the blocks of a cluster, several links a

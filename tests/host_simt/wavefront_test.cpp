@@ -8,6 +8,7 @@
 #include "check/verify_attention.hpp"
 #include "check/verify_cgemm.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 
 namespace kw {
@@ -29,11 +30,10 @@ std::vector<Subject<Problem>> in_host_simt() {
 
 class Wavefronts : public testing::Test {
  protected:
-  Wavefronts() : before_(host_simt::options()) { host_simt::options().warp_size = 64; }
-  ~Wavefronts() override { host_simt::options() = before_; }
+  Wavefronts() { host_simt::options().warp_size = 64; }
 
  private:
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
 };
 
 class SgemmWavefronts : public Wavefronts, public testing::WithParamInterface<Subject<Sgemm>> {};

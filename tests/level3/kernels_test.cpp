@@ -10,6 +10,7 @@
 #include "check/run_kernel.hpp"
 #include "check/verify_level3.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -36,7 +37,7 @@ TEST_P(Level3Kernels, EdgeCases) {
 // The split kernels read a triangle where it lies; where the scalars take plain FP32, the copy is
 // made after all.
 TEST(TriangleProduct, OfWhatIsStored) {
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;  // split products are worth it then
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
@@ -60,7 +61,6 @@ TEST(TriangleProduct, OfWhatIsStored) {
       EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
     }
   }
-  host_simt::options() = before;
 }
 
 // Each size of a block's A and those beside it, more lines than a block has, C in place of B.

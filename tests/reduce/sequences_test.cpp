@@ -12,6 +12,7 @@
 
 #include "check/reduce/case.hpp"
 #include "check/workbench.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -24,16 +25,13 @@ namespace {
 
 class OneWorker {
  public:
-  explicit OneWorker(std::size_t shared_bytes = 0) : before_(host_simt::options()) {
+  explicit OneWorker(std::size_t shared_bytes = 0) {
     host_simt::options().workers = 1;
     host_simt::options().block_shared_bytes = shared_bytes;
   }
-  OneWorker(const OneWorker&) = delete;
-  OneWorker& operator=(const OneWorker&) = delete;
-  ~OneWorker() { host_simt::options() = before_; }
 
  private:
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
 };
 
 check::ReduceCase sequences_case(ReduceShape shape, ReduceOp op, DataType type) {

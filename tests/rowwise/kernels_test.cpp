@@ -7,6 +7,7 @@
 
 #include "check/rowwise/case.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -43,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, RowwiseKernels, testing::ValuesIn(subjects<Ro
 // A kernel whose blocks keep gamma and beta takes as many as run at once: of a cluster no fewer
 // than it has, on however small a device.
 TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
@@ -58,20 +59,40 @@ TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
     if (result.outcome == check::Outcome::unsupported) continue;
     EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
   }
-  host_simt::options() = before;
 }
+
+// The kernel of a name on host SIMT, with its options as they are now.
+class KernelOnHost {
+ public:
+  explicit KernelOnHost(const char* name)
+      : kernels_(select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), name)) {
+    EXPECT_EQ(kernels_.size(), 1u) << name;
+  }
+  check::VerifyResult result_of(const check::RowwiseCase& c) {
+    return check::RowwiseTrial(bench_, c).verify(kernels_.at(0));
+  }
+  // It must compute the case.
+  void verify(const check::RowwiseCase& c) {
+    const check::VerifyResult result = result_of(c);
+    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    ++computed_;
+  }
+  int computed() const { return computed_; }
+
+ private:
+  KernelList<Rowwise> kernels_;
+  const std::unique_ptr<Runtime> runtime_ = open_device("host-simt");
+  check::Workbench bench_{*runtime_};
+  int computed_ = 0;
+};
 
 // Of many rows the first blocks have several one after the other and the last ones one; those of a
 // norm's block begin alike past a boundary, of rows that lie anyhow every eighth or fourth one.
 // Sums of 16-bit values are about zero, or, of a mean that is large beside the deviation, about it.
 TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;
-  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_plain");
-  ASSERT_EQ(kernels.size(), 1u);
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
-  int computed = 0;
+  KernelOnHost kernel("rowwise_plain");
   for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
     for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::log_softmax}) {
       for (const std::int64_t cols : {97, 261, 262, 640, 641, 643, 1001, 1024, 1601, 3001}) {
@@ -81,27 +102,20 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
         c.rows = cols < 1500 ? 301 : 61, c.cols = cols;
         c.affine = is_norm(op);
         c.misalign = cols % 3;
-        c.input = computed % 2 == 0 ? check::Input::unit : check::Input::uniform;
-        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
-        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-        ++computed;
+        c.input = kernel.computed() % 2 == 0 ? check::Input::unit : check::Input::uniform;
+        kernel.verify(c);
       }
     }
   }
-  EXPECT_EQ(computed, 60);
-  host_simt::options() = before;
+  EXPECT_EQ(kernel.computed(), 60);
 }
 
 // Rows that eight blocks have a multiprocessor each for, or do not hold, are sixteen blocks' where
 // the device has so many multiprocessors.
 TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   host_simt::options().multiprocessors = 16;
-  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_plain");
-  ASSERT_EQ(kernels.size(), 1u);
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
-  int computed = 0;
+  KernelOnHost kernel("rowwise_plain");
   for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
     for (const RowwiseOp op :
          {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
@@ -111,29 +125,23 @@ TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
         check::RowwiseCase c;
         c.op = op;
         c.type = type;
-        c.rows = 1 + computed % 3, c.cols = type == DataType::float32 ? cols : 2 * cols + 1;
+        c.rows = 1 + kernel.computed() % 3,
+        c.cols = type == DataType::float32 ? cols : 2 * cols + 1;
         c.affine = is_norm(op);
-        c.misalign = computed % 9;
-        c.in_place = computed % 2 == 0;
-        c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
-        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
-        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-        ++computed;
+        c.misalign = kernel.computed() % 9;
+        c.in_place = kernel.computed() % 2 == 0;
+        c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+        kernel.verify(c);
       }
     }
   }
-  EXPECT_EQ(computed, 46);
-  host_simt::options() = before;
+  EXPECT_EQ(kernel.computed(), 46);
 }
 
 // Short rows of 16-bit types are packs of a tile: wherever a row begins and ends, alone in a pack
 // or with a neighbour. A tile may have fewer rows than the others, and a row may be the last one.
 TEST(RowwiseTile, TakesRowsInPacks) {
-  const auto kernels = select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), "rowwise_tile");
-  ASSERT_EQ(kernels.size(), 1u);
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
-  int computed = 0;
+  KernelOnHost kernel("rowwise_tile");
   for (const DataType type : {DataType::float16, DataType::bfloat16}) {
     for (const RowwiseOp op :
          {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
@@ -141,23 +149,20 @@ TEST(RowwiseTile, TakesRowsInPacks) {
         check::RowwiseCase c;
         c.op = op;
         c.type = type;
-        c.rows = 1 + computed % 40, c.cols = cols;
-        c.affine = is_norm(op) && computed % 3 != 0;
-        c.misalign = computed % 11;
-        c.in_place = computed % 2 == 0;
-        c.input = computed % 5 < 2 ? check::Input::unit : check::Input::uniform;
-        const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernels[0]);
-        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-        ++computed;
+        c.rows = 1 + kernel.computed() % 40, c.cols = cols;
+        c.affine = is_norm(op) && kernel.computed() % 3 != 0;
+        c.misalign = kernel.computed() % 11;
+        c.in_place = kernel.computed() % 2 == 0;
+        c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+        kernel.verify(c);
       }
     }
   }
   check::RowwiseCase longer;
   longer.type = DataType::float16;
   longer.rows = 3, longer.cols = 136;
-  EXPECT_EQ(check::RowwiseTrial(bench, longer).verify(kernels[0]).outcome,
-            check::Outcome::unsupported);
-  EXPECT_EQ(computed, 56);
+  EXPECT_EQ(kernel.result_of(longer).outcome, check::Outcome::unsupported);
+  EXPECT_EQ(kernel.computed(), 56);
 }
 
 // Production kernels share the work, but each case has one, on each device.

@@ -7,6 +7,7 @@
 #include "check/rowwise/case.hpp"
 #include "host_simt/host_simt.hpp"
 #include "rowwise/gpu_kernels.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -33,10 +34,9 @@ Kernel<Rowwise> ring_of_forced_teams() {
 class RowwiseRing : public testing::TestWithParam<RowwiseOp> {
  protected:
   RowwiseRing() { host_simt::options().multiprocessors = 8; }
-  ~RowwiseRing() override { host_simt::options() = before_; }
 
  private:
-  const host_simt::Options before_ = host_simt::options();
+  const test::KeptOptions kept_;
 };
 
 TEST_P(RowwiseRing, TeamsOfEverySize) {

@@ -18,6 +18,7 @@
 #include "host_simt/host_simt.hpp"
 #include "host_simt/uneven_warps.hpp"
 #include "sgemm/hopper/plan.hpp"
+#include "support/kept_options.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw {
@@ -98,11 +99,7 @@ class Counted {
 
 class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
-  Hopper() : before_(host_simt::options()) {}
-  ~Hopper() override {
-    host_simt::options() = before_;
-    host_simt::uneven_warps() = false;
-  }
+  ~Hopper() override { host_simt::uneven_warps() = false; }
 
   const Kernel<Sgemm>& kernel() const { return GetParam(); }
   bool in_fp16() const { return is_in("hopper_fp16x3", kernel().name); }
@@ -199,7 +196,7 @@ class Hopper : public testing::TestWithParam<Kernel<Sgemm>> {
     }
   }
 
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
 };
 
 }  // namespace kw

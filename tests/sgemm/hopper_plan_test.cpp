@@ -14,6 +14,7 @@
 #include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
 #include "sgemm/hopper/plan.hpp"
+#include "support/kept_options.hpp"
 
 namespace kw {
 namespace {
@@ -115,8 +116,7 @@ TEST_P(HopperSubProblems, FailWithoutRoomForOne) {
 // Few tiles and a long k: blocks that compute a part of k each, added up by whichever is last.
 class HopperKSplits : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
-  HopperKSplits() : before_(host_simt::options()) { host_simt::options().workers = 4; }
-  ~HopperKSplits() override { host_simt::options() = before_; }
+  HopperKSplits() { host_simt::options().workers = 4; }
 
   const hopper::TileRow& row() const {
     for (const hopper::TileRow& row : hopper::bf16x6_tiles)
@@ -127,7 +127,7 @@ class HopperKSplits : public testing::TestWithParam<Kernel<Sgemm>> {
   }
 
  private:
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
 };
 
 TEST_P(HopperKSplits, AddUpInAnyOrder) {

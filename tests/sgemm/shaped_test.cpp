@@ -15,6 +15,7 @@
 #include "host_simt/host_simt.hpp"
 #include "sgemm/shape.hpp"
 #include "sgemm/sub_problems.hpp"
+#include "support/kept_options.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw {
@@ -176,7 +177,6 @@ TEST(ShapedTiles, RoundsTurn) {
 class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
   Shaped() { host_simt::options().multiprocessors = 5; }
-  ~Shaped() override { host_simt::options() = before_; }
 
   struct Form {
     std::int64_t m, n, k;
@@ -336,7 +336,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     return buffer;
   }
 
-  const host_simt::Options before_ = host_simt::options();
+  const test::KeptOptions kept_;
   const float canary_ = std::numeric_limits<float>::signaling_NaN();
   std::unique_ptr<Runtime> runtime_ = open_host_simt();
   check::Workbench bench_{*runtime_};

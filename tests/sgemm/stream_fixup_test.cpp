@@ -16,17 +16,17 @@
 #include "host_simt/host_simt.hpp"
 #include "sgemm/kernels.hpp"
 #include "sgemm/stream/plan.hpp"
+#include "support/kept_options.hpp"
 
 namespace kw {
 namespace {
 
 class StreamFixup : public testing::TestWithParam<Kernel<Sgemm>> {
  protected:
-  StreamFixup() : before_(host_simt::options()) { host_simt::options().workers = 37; }
-  ~StreamFixup() override { host_simt::options() = before_; }
+  StreamFixup() { host_simt::options().workers = 37; }
 
  private:
-  host_simt::Options before_;
+  const test::KeptOptions kept_;
 };
 
 const StreamTile& stream_tile_of(const Kernel<Sgemm>& kernel) {
@@ -164,7 +164,7 @@ TEST_P(StreamFixup, PiecesAddUpInAnyOrder) {
 }
 
 TEST(StreamPieces, LargeTilesAddUpInTheWorkspace) {
-  const host_simt::Options before = host_simt::options();
+  const test::KeptOptions kept;
   int kernels = 0;
   for (const Kernel<Sgemm>& kernel : on_host::sgemm_production()) {
     if (std::string_view(kernel.name).substr(0, 7) != "stream_") continue;
@@ -172,7 +172,6 @@ TEST(StreamPieces, LargeTilesAddUpInTheWorkspace) {
     SCOPED_TRACE(kernel.name);
     expect_pieces(kernel, ++kernels % 2 == 0 ? 1 : 3, host_simt::Order::random);
   }
-  host_simt::options() = before;
   EXPECT_GT(kernels, 4);
 }
 

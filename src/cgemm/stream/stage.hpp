@@ -81,8 +81,7 @@ __device__ __forceinline__ void sync_consumers() {
 }
 
 // A lane's place among its warp's pairs of outputs. A load of 16 bytes takes half as long where
-// neighbouring lanes want the same: of b those that differ in bit 1, of a those that differ in bit
-// 0.
+// neighbouring lanes want the same: of b those that differ in bit 1, of a in bit 0.
 template <int lanes_m, int lanes_n>
 struct LanePlace {
   int m, n;

@@ -60,9 +60,6 @@ struct HopperKernel {
                                       .stream = stream,
                                       .overlap = true};
     const Sgemm& p = params.problem;
-    ProductParams own = params;
-    if (tile.begins_soon())
-      own.grid = TileGrid(ceil_div(p.m, tile.bm()), ceil_div(p.n, tile.bn), tile.strip_tiles());
     if constexpr (row.triangles) {
       if (p.triangle != Triangle::none)
         return gpu::launch(hopper_triangle<fp16, index>, config, params);
@@ -70,6 +67,9 @@ struct HopperKernel {
     if constexpr (row.ranges) {
       if (p.k_range != KRange::all) return gpu::launch(hopper_range<fp16, index>, config, params);
     }
+    ProductParams own = params;
+    if (tile.begins_soon())
+      own.grid = TileGrid(ceil_div(p.m, tile.bm()), ceil_div(p.n, tile.bn), tile.strip_tiles());
     const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
     return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
                        config, own);

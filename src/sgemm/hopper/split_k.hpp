@@ -10,8 +10,7 @@
 
 namespace KW_TARGET::hopper {
 
-// Adds up both warpgroups' sums of a tile. Each gets those of its half of the columns. Both call
-// it.
+// Adds up both warpgroups' sums of a tile: each calls it and gets those of its half of the columns.
 template <class Shared, int blocks, int registers, int half>
 __device__ __forceinline__ void reduce_warpgroups(Shared& shared,
                                                   const float (&sums)[blocks][registers],
