@@ -88,7 +88,7 @@ function(kw_host_kernels name)
     # Hundreds of short instances, or loops that are unrolled whole: a better optimiser takes longer than it saves.
     if(wrapper MATCHES "/host_simt/src/reduce/|/double_buffer")
       set_source_files_properties("${wrapper}" PROPERTIES SKIP_PRECOMPILE_HEADERS "${KW_SANITIZE}" COMPILE_OPTIONS
-        "$<IF:$<BOOL:${KW_SANITIZE}>,-O0;--param=asan-instrumentation-with-call-threshold=0,$<$<CONFIG:Release>:-O1>>")
+        "$<IF:$<BOOL:${KW_SANITIZE}>,-O0;--param=asan-instrumentation-with-call-threshold=0,$<$<CONFIG:Release>:-Og>>")
     endif()
   endforeach()
   add_library(${name} OBJECT ${wrappers})
