@@ -13,6 +13,7 @@
 #include "bench/row.hpp"
 #include "commands/commands.hpp"
 #include "commands/product_options.hpp"
+#include "sweeps/draws.hpp"
 
 namespace kw {
 
@@ -45,13 +46,15 @@ template <class Draw, class Wanted, class Finish>
 auto forms_at_random(std::uint64_t seed, std::int64_t count, const char* things,
                      const Device& device, const Draw& draw, const Wanted& wanted,
                      const Finish& finish) {
-  std::mt19937_64 engine(seed);
-  ChosenForms<decltype(draw(engine))> chosen;
-  for (std::int64_t number = 0; number < count;) {
-    auto c = draw(engine);
-    const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!wanted(c) || static_cast<std::int64_t>(third) != number % bench::thirds) continue;
+  const auto third_of = [](const auto& c) { return bench::third_of_us(bench::roofline_us(c)); };
+  auto drawn = drawn_cases(seed, count, draw, [&](const auto& c, std::size_t number) {
+    return wanted(c) && third_of(c) == static_cast<bench::Third>(number % bench::thirds);
+  });
+  ChosenForms<typename decltype(drawn)::value_type> chosen;
+  std::int64_t number = 0;
+  for (auto& c : drawn) {
     const std::int64_t own = number++;
+    const bench::Third third = third_of(c);
     if (bench::work(c) > default_max_work(device)) {
       chosen.left_out = std::string(things) + " that take this device long are left out";
       continue;

@@ -17,21 +17,8 @@ namespace {
 using check::ReduceCase;
 using check::SegmentLengths;
 
-constexpr std::array all_ops = {ReduceOp::sum,
-                                ReduceOp::mean,
-                                ReduceOp::min,
-                                ReduceOp::max,
-                                ReduceOp::argmin,
-                                ReduceOp::argmax,
-                                ReduceOp::sum_of_squares,
-                                ReduceOp::l1_norm,
-                                ReduceOp::l2_norm,
-                                ReduceOp::max_norm,
-                                ReduceOp::variance,
-                                ReduceOp::min_max};
-constexpr std::array all_types = {DataType::float32,  DataType::float64, DataType::float16,
-                                  DataType::bfloat16, DataType::int8,    DataType::int32,
-                                  DataType::int64};
+constexpr auto all_ops = check::all_reduce_ops;
+constexpr auto all_types = check::all_data_types;
 constexpr std::array all_lengths = {SegmentLengths::one_to_32, SegmentLengths::log_uniform,
                                     SegmentLengths::equal, SegmentLengths::uneven};
 
