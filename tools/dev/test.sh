@@ -4,8 +4,7 @@
 run_tests() { # run_tests PRESET [TEST_PRESET [TARGET]]: a skipped test counts as failed
   local log=build/tests-$1.log code=0
   build "$1" "${3:-}"
-  # One more than this half of the cores: stages beside it leave some of theirs idle.
-  ctest --preset "${2:-$1}" -j "$((jobs + 1))" --no-tests=error 2>&1 | tee "$log" || code=1
+  ctest --preset "${2:-$1}" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
   if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
     warn "skipped tests count as failed"
     code=1
@@ -71,12 +70,13 @@ take_turns() {
   done
 }
 
-# side_by_side GROUP...: functions of stages, two at a time, each with half of the cores, since one alone leaves cores
-# idle at its end and while one long file compiles. What they have to say is in build/stages/, a file each.
+# side_by_side GROUP...: functions of stages, two at a time, since one alone leaves cores idle at its end and while one
+# long file compiles; each with half of the cores and one more, for the time when the other is so or has ended. What they
+# have to say is in build/stages/, a file each.
 side_by_side() {
   local workers=$((jobs < 2 ? 1 : 2)) running=() group process
   for group in "$@"; do : >"build/stages/$group"; done
-  jobs=$((jobs / workers))
+  if ((workers > 1)); then jobs=$((jobs / workers + 1)); fi
   while ((${#running[@]} < workers)); do
     take_turns "$@" &
     running+=($!)
