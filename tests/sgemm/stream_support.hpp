@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sgemm/stream/plan.hpp"
+#include "sgemm/tile_support.hpp"
 
 namespace kw {
 
@@ -16,13 +17,8 @@ inline Device stream_device(int sms = 132) {
 
 inline Sgemm stream_product(std::int64_t m, std::int64_t n, std::int64_t k,
                             std::int64_t batch = 1) {
-  Sgemm p;
-  p.m = m;
-  p.n = n;
-  p.k = k;
+  Sgemm p = test::padded_product(m, n, k);
   p.batch = batch;
-  p.lda = k;
-  p.ldb = p.ldc = n;
   return p;
 }
 
