@@ -18,19 +18,20 @@ import fit_small_tiles as smalls
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEASURED = ROOT / "results/h200/explored-lean-tiles.txt"
 TIMES = ["first_us", "step_us", "block_us", "busy_step_us", "c_by_4_us", "copies_by_4_us", "few_blocks", "along_k_us",
-         "part_steps", "tail", "memory"]
+         "part_steps", "tail", "memory", "together"]
 
 
 def read_table(text):
     """The launch's constants, and {name: (shape, times)}"""
     constants, _ = smalls.read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
-    for name in ("launch_us", "together", "min_k", "max_k"):
+    for name in ("launch_us", "uneven", "fewer", "min_k", "max_k"):
         constants[name] = float(re.search(rf"lean_{name} = ([\d.]+)", text).group(1))
     tiles = {}
     for name, config, times in re.findall(r'\.name = "(lean_\w+)".*?\.config = \{([^}]*)\},\s*\.times = \{([^}]*)\}',
                                           text, re.S):
         tm, tn, lanes_m, lanes_n, warps_m, warps_n, bk, _, most = map(int, config.split(","))
-        shape = {"bm": tm * lanes_m * warps_m, "bn": tn * lanes_n * warps_n, "bk": bk, "blocks_per_sm": most}
+        shape = {"bm": tm * lanes_m * warps_m, "bn": tn * lanes_n * warps_n, "bk": bk, "blocks_per_sm": most,
+                 "warps": warps_m * warps_n}
         values = {key: float(value) for key, value in re.findall(r"\.(\w+) = (-?[\d.]+)", times)}
         tiles[name] = shape, [values[key] for key in TIMES]
     return constants, tiles
@@ -52,19 +53,28 @@ def read_measurements(text):
     return measured, best
 
 
+def rounds_of(tile, blocks, together, constants):
+    """As lean_rounds in src/sgemm/lean_plan.hpp."""
+    rounds = smalls.rounds_of(blocks, tile["blocks_per_sm"], together)
+    if blocks > tile["blocks_per_sm"]:
+        return rounds
+    busiest = math.ceil(rounds * tile["warps"] / 4) * 4 / tile["warps"]
+    return rounds + constants["uneven"] * (busiest - rounds) - constants["fewer"] * (rounds - blocks)
+
+
 def predict(tile, times, product, constants, device):
     """As predict_lean_us in src/sgemm/lean_plan.hpp."""
     m, n, k, batch, ops, lda, ldb, ldc = product
-    first, step, block, busy, c_by_4, copies_by_4, few_blocks, along_k, part_steps, tail, memory = times
+    first, step, block, busy, c_by_4, copies_by_4, few_blocks, along_k, part_steps, tail, memory, together = times
     if not constants["min_k"] <= k <= constants["max_k"] or batch > 1:
         return math.inf
     bm, bn, fit = tile["bm"], tile["bn"], tile["blocks_per_sm"]
     blocks = -(-m // bm) * -(-n // bn) * batch / device["sm_count"]
-    rounds = smalls.rounds_of(blocks, fit, constants["together"])
+    rounds = rounds_of(tile, blocks, together, constants)
     steps = k / 16 + part_steps * bool(k % tile["bk"])
     by_4 = (bm * bool(ops[0] == "N" or lda % 4) + bn * bool(ops[1] == "T" or ldb % 4)) / (bm + bn)
     busy *= 1 + few_blocks * smalls.missing_blocks(blocks, fit)
-    busy += copies_by_4 * by_4 + along_k * ((ops[0] == "N") + (ops[1] == "T") - 1) / 2
+    busy += copies_by_4 * by_4 + along_k * ((bm * (ops[0] == "N") + bn * (ops[1] == "T")) / (bm + bn) - 0.5)
     return max(first + steps * step,
                constants["launch_us"] + (rounds + tail) * (block + c_by_4 * bool(n % 4 or ldc % 4) + steps * busy),
                constants["launch_us"] + smalls.memory_us(product, memory, constants, device))

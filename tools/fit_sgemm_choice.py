@@ -28,6 +28,8 @@ LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and sh
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
 SHORT_STAGE = 0.35  # stream_short_stage
 MEMORY_FLOOR = 1.5  # stream_memory_floor
+FEW, FEW_LONGER = 3, 0.2  # stream_few, stream_few_longer
+ALONE_EXPOSED = 0.5  # stream_alone_exposed
 NEARNESS = 8  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
          "exposed", "part_us", "each_part_us", "cluster_us", "crowded_cluster_us"]  # fmt: skip
@@ -37,6 +39,14 @@ CLUSTERS = [[0, 0, 66, 39, 30, 22, 17, 15, 15], [0, 0, 132, 75, 58, 43, 36, 30, 
 
 def up(a, b):
     return -(-a // b)
+
+
+def levels_of(parts):
+    """As parts_us in plan.hpp: how often sums of parts are added up, and how many one block reads."""
+    levels = read = 0
+    while parts > 1:
+        levels, read, parts = levels + 1, read + min(parts, FAN), up(parts, FAN)
+    return levels, read
 
 
 def blocks_in_clusters(sms, blocks_per_sm, parts):
@@ -122,19 +132,21 @@ class Stream:
         steps = rounds * (iterations - 1 + self.last_iteration(p)) + (share + (longer > 0) if shared else 0)
         further = max(0, rounds - 1) + (1 if shared and rounds else 0)
         parts = up(iterations, share) if shared else 0
-        levels = (2 if parts > FAN else 1) if shared and not cluster else 0
+        levels, read = levels_of(parts) if shared and not cluster else (0, 0)
         stores_by_4 = p.by_4(p.ldc, p.m) or p.n % 4 != 0
         of_stage = {"along_k": 0, "by_4": 0, "by_16": 0}
         for extent, along_k, ld, rows in ((self.bm, p.op_a == "N", p.lda, p.k if p.op_a == "T" else p.m),
                                           (self.bn, p.op_b == "T", p.ldb, p.n if p.op_b == "T" else p.k)):  # fmt: skip
             of_stage["along_k" if along_k else "by_4" if p.by_4(ld, rows) else "by_16"] += extent / (self.bm + self.bn)
         crowded = blocks > (blocks_in_clusters(device.sms, 1, cluster) if cluster else device.sms)
+        exposed = device.memory_us(p) * (1 + (ALONE_EXPOSED if self.blocks_per_sm > 1 and not crowded else 0))
+        if not shared and iterations <= FEW:
+            steps += FEW_LONGER
         if cluster:
             steps, further, stores_by_4 = up(iterations, cluster), 0, 0
         return [1, further, 0 if crowded else steps, steps if crowded else 0, steps * of_stage["along_k"],
-                steps * of_stage["by_4"], (1 + further) * stores_by_4, device.memory_us(p), levels,
-                levels * min(parts, FAN), 1 if cluster and not crowded else 0,
-                1 if cluster and crowded else 0]  # fmt: skip
+                steps * of_stage["by_4"], (1 + further) * stores_by_4, exposed, levels, read,
+                1 if cluster and not crowded else 0, 1 if cluster and crowded else 0]  # fmt: skip
 
     def predict(self, p, device, way, times=None):
         return max(MEMORY_FLOOR * device.memory_us(p), dot(self.counts(p, device, way), times or self.times))

@@ -115,8 +115,9 @@ unsigned some_blocks(std::int64_t wanted) {
 
 // --- four
 
-// Where the predictions are near each other C is written once, by cgemm_real.
-constexpr double margin = 1.03;
+// Where the predictions of split products are near each other C is written once, by cgemm_real.
+template <Math math>
+constexpr double margin = math == Math::fp32 ? 1 : 1.03;
 
 template <Math math>
 std::optional<Plan<Cgemm>> plan_four(const Cgemm& p, const Device& device) {
@@ -126,7 +127,7 @@ std::optional<Plan<Cgemm>> plan_four(const Cgemm& p, const Device& device) {
   const double passes_us = four_passes_us(p, device);
   Plan<Cgemm> plan;
   plan.time_us = passes_us + product->plan.time_us;
-  plan.cost = margin * (passes_us + product->plan.cost);
+  plan.cost = margin<math> * (passes_us + product->plan.cost);
   plan.workspace_bytes = FourLayout(p).end + product->plan.workspace_bytes;
   plan.parts.push_back(std::move(*product));
   return plan;
@@ -176,7 +177,7 @@ std::optional<Plan<Cgemm>> plan_turned(const Cgemm& p, const Device& device) {
   if (!plan) return std::nullopt;
   const double pass_us = last_pass_us(p, 8, device);
   plan->time_us += pass_us;
-  plan->cost = margin * (plan->cost + pass_us);
+  plan->cost = margin<math> * (plan->cost + pass_us);
   plan->workspace_bytes += turned_bytes(p);
   plan->min_workspace_bytes.reset();
   return plan;

@@ -139,7 +139,8 @@ inline double predict_complex_thin_us(const ComplexThinPlan& plan, const Cgemm& 
   const double c_bytes = sizeof(Complex) * static_cast<double>(p.m) * static_cast<double>(p.n) *
                          static_cast<double>(p.batch) *
                          (p.beta_at != nullptr || !is_zero(p.beta) ? 2 : 1);
-  return t.start + std::hypot(waits, delivered, instructions) + c_bytes / t.l2_bytes + end;
+  return (1 + t.column * config.width) *
+         (t.start + std::hypot(waits, delivered, instructions) + c_bytes / t.l2_bytes + end);
 }
 
 // Calls visit(plan) with every cut that is considered, of a product that is thin.

@@ -43,6 +43,25 @@ inline double lean_share_by_4(const LeanTileConfig& tile, const Sgemm& p) {
   return static_cast<double>((a ? tile.bm() : 0) + (b ? tile.bn() : 0)) / (tile.bm() + tile.bn());
 }
 
+// Of the operands, the share that lies along k, beyond the half that does where none is transposed
+// and the tile is square.
+inline double lean_share_along_k(const LeanTileConfig& tile, const Sgemm& p) {
+  const int along = (p.op_a == Op::none ? tile.bm() : 0) + (p.op_b != Op::none ? tile.bn() : 0);
+  return static_cast<double>(along) / (tile.bm() + tile.bn()) - 0.5;
+}
+
+// Blocks one after the other on an SM, with so many an SM on average (small_rounds). Where they fit
+// side by side, the warps of an odd number of small blocks lie unevenly on an SM's four schedulers,
+// and SMs that have a block fewer leave more of L2 to the others.
+inline double lean_rounds(const LeanTile& tile, double blocks) {
+  constexpr double schedulers = 4;
+  const int most = tile.config.blocks_per_sm, warps = tile.config.warps();
+  const double rounds = small_rounds(blocks, most, tile.times.together);
+  if (blocks > most) return rounds;
+  const double busiest = std::ceil(rounds * warps / schedulers) * schedulers / warps;
+  return rounds + lean_uneven * (busiest - rounds) - lean_fewer * (rounds - blocks);
+}
+
 // Infinite where the times were not measured.
 inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device& device) {
   if (p.loop_k() > lean_max_k || p.loop_k() < lean_min_k || p.batch > 1)
@@ -56,11 +75,11 @@ inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device
   const double block_us = t.block_us + (is_c_by_4(p) ? t.c_by_4_us : 0);
   const double step_us = t.busy_step_us * (1 + t.few_blocks * missing_blocks(blocks, most)) +
                          lean_share_by_4(tile.config, p) * t.copies_by_4_us +
-                         share_along_k(p) * t.along_k_us;
-  return std::max({t.first_us + steps * t.step_us,
-                   lean_launch_us + (small_rounds(blocks, most, lean_together) + t.tail) *
-                                        (block_us + steps * step_us),
-                   lean_launch_us + small_memory_us(p, t.memory, device)});
+                         lean_share_along_k(tile.config, p) * t.along_k_us;
+  return std::max(
+      {t.first_us + steps * t.step_us,
+       lean_launch_us + (lean_rounds(tile, blocks) + t.tail) * (block_us + steps * step_us),
+       lean_launch_us + small_memory_us(p, t.memory, device)});
 }
 
 }  // namespace kw

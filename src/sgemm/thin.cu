@@ -17,9 +17,9 @@
 //         the others first: the next call finds these there (all but the widest instances).
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
 //         accesses one after the other.
-// Order   In a thread k ascending, the products of a step apart where that costs no time; then over
-//         the lanes, the threads along k and the parts, each in an order that follows from the
-//         plan. The same bits for the same inputs on the same kind of device.
+// Order   In a thread k ascending, the products of a step or of some apart where that costs no
+//         time; then over the lanes, the threads along k and the parts, each in an order that
+//         follows from the plan. The same bits for the same inputs on the same kind of device.
 #include <iterator>
 #include <type_traits>
 #include <utility>
@@ -63,14 +63,14 @@ __device__ __forceinline__ void multiply(float (&acc)[R][W], const float (&x)[R]
 
 // acc += this thread's part of the block's part of the product. The first `before` k of it are
 // before the operands' first one.
-template <int chunk, bool apart, int D, class Wide, class Position, int R, int W>
+template <int chunk, ThinSums sums, int D, class Wide, class Position, int R, int W>
 __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, const ThinPlan& plan,
                                            const Position& own, Wide& wide, const float* narrow,
                                            int before) {
   using Narrow = NarrowChunk<W, chunk, Position>;
   // Two steps are under way while the narrow operand is. What is little is asked for first. A chunk
   // has whole pairs of steps, or one step.
-  constexpr bool narrow_first = W <= 4;
+  constexpr bool narrow_first = W <= 4, apart = sums == ThinSums::steps_apart;
   const int step = own.step();
   int left = wide.left();
   const auto fetch = [&] {
@@ -80,6 +80,16 @@ __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, co
     before = 0;
   };
   float x[2][R][D];
+  float totals[R][W] = {};  // where sums are folded
+  const auto fold = [&] {
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+      for (int j = 0; j < W; ++j) {
+        totals[i][j] += acc[i][j];
+        acc[i][j] = 0;
+      }
+  };
   if (narrow_first) fetch();
   wide.next(x[0]);
   if (step < chunk && wide.more()) wide.next(x[1]);
@@ -95,11 +105,20 @@ __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, co
       if (at >= here) break;
       multiply<Narrow, apart>(acc, x[1], shared, own, at);
       if (wide.more()) wide.next(x[1]);
+      // After each pair of steps of eight products, and after every other one of four.
+      if constexpr (sums == ThinSums::folded)
+        if (D >= 8 || (at & (2 * step)) != 0) fold();
     }
     left -= chunk;
-    if (left <= 0) return;
+    if (left <= 0) break;
     __syncthreads();  // no thread still reads this chunk
     fetch();
+  }
+  if constexpr (sums == ThinSums::folded) {
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+      for (int j = 0; j < W; ++j) acc[i][j] += totals[i][j];
   }
 }
 
@@ -178,7 +197,7 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
                                         const Workspace& workspace) {
   constexpr ThinConfig config = thin_configs[row];
   constexpr int R = config.rows, D = config.depth, W = config.width;
-  constexpr bool apart = config.adds_steps_apart(along_k, loads == ThinLoads::single);
+  constexpr ThinSums thread_sums = config.thread_sums(along_k, loads == ThinLoads::single);
   // A chunk of the narrow operand, later sums.
   alignas(16) __shared__ float shared[config.shared_floats()];
   __shared__ bool is_last;
@@ -200,8 +219,8 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
     wide.begin(plan.wide_is_b ? b : a);
     const std::int64_t k0 = share.first_k(plan) - wide.k_shift();
     const float* const narrow = (plan.wide_is_b ? a : b) + k0 * plan.narrow_k;
-    accumulate<config.chunk(), apart, D>(acc, shared, plan, own, wide, narrow,
-                                         share.part == 0 ? wide.k_shift() : 0);
+    accumulate<config.chunk(), thread_sums, D>(acc, shared, plan, own, wide, narrow,
+                                               share.part == 0 ? wide.k_shift() : 0);
   }
 
   const Sgemm p = stored_first(entry_of(all, share.entry));

@@ -10,6 +10,11 @@ namespace kw {
 // columns meet different banks.
 constexpr int narrow_pitch(int width, int chunk) { return width == 1 ? chunk : chunk + 4; }
 
+// How a thread adds up its products: all in one sum; those of a step by themselves first, an
+// addition more for each four; or some steps in a sum that then joins a total, which costs next to
+// no time but as many registers as there are sums.
+enum class ThinSums { whole, steps_apart, folded };
+
 // An instance of the kernel, for products with up to `width` rows or columns. A thread has
 // rows x depth elements of the wide operand a step.
 struct ThinConfig {
@@ -22,12 +27,13 @@ struct ThinConfig {
   constexpr int chunk() const {
     return width <= 2 ? 4096 : width <= 4 ? 2048 : width <= 8 ? 1024 : 512;
   }
-  // Whether a thread adds up the products of a step before it adds them to its sums, whose error is
-  // then that of so many fewer additions. Wider instances multiply for longer than they load; those
-  // that load elements `one_by_one` have no time for it but for a single column, and registers only
-  // where steps are short and lines do not lie along k.
-  constexpr bool adds_steps_apart(bool along_k, bool one_by_one) const {
-    return one_by_one ? width == 1 && depth == 4 && !along_k : width <= 8;
+  // How a thread keeps its sums short. Wider instances multiply for longer than they load; those
+  // that load elements `one_by_one` have no time for an addition more a step, and registers for
+  // totals only where outputs are few and, across k, steps short.
+  constexpr ThinSums thread_sums(bool along_k, bool one_by_one) const {
+    if (!one_by_one) return width <= 8 ? ThinSums::steps_apart : ThinSums::whole;
+    const bool has_registers = along_k ? width == 1 : width <= 2 && depth <= 8;
+    return has_registers ? ThinSums::folded : ThinSums::whole;
   }
   // Whether sums of threads that share rows meet in the lanes of a warp first: where they are few.
   constexpr bool adds_lanes() const { return rows * width <= 4; }

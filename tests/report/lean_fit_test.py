@@ -40,7 +40,7 @@ class Fit(unittest.TestCase):
         self.assertEqual(set(measured), set(self.tiles))
         tile, times = self.tiles["lean_64x64"]
         self.assertGreater(len(measured["lean_64x64"]), 500)
-        worse = [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1, 1, 1, 1, 1])]
+        worse = [time * factor for time, factor in zip(times, [1, 1, 3, 0.4, 1, 1, 1, 1, 1, 1, 1, 1])]
         random.seed(1)
         fit = tool.Fit(self.constants, tile, worse, measured["lean_64x64"], best, fit_support.DEVICE)
         before = fit.error(fit.times)

@@ -90,6 +90,31 @@ TEST(LeanPlan, ShareCopiedByFours) {
   EXPECT_DOUBLE_EQ(lean_share_by_4(tile, p), 1.0 / 3);
 }
 
+TEST(LeanPlan, ShareAlongK) {
+  const LeanTileConfig& tile = test::tile_named(lean_tiles, "lean_64x32").config;
+  Sgemm p = test::padded_product(64, 32, 64);
+  EXPECT_DOUBLE_EQ(lean_share_along_k(tile, p), 2.0 / 3 - 0.5) << "of A alone";
+  p.op_b = Op::transpose;
+  EXPECT_DOUBLE_EQ(lean_share_along_k(tile, p), 0.5);
+  p.op_a = Op::transpose;
+  EXPECT_DOUBLE_EQ(lean_share_along_k(tile, p), 1.0 / 3 - 0.5) << "of B alone";
+  p.op_b = Op::none;
+  EXPECT_DOUBLE_EQ(lean_share_along_k(tile, p), -0.5);
+}
+
+// Two warps a block: an odd number of blocks leaves two of four schedulers with one warp more.
+TEST(LeanPlan, OddNumbersOfSmallBlocksTakeLonger) {
+  const LeanTile& small = test::tile_named(lean_tiles, "lean_64x32");
+  EXPECT_DOUBLE_EQ(lean_rounds(small, 4), 4);
+  EXPECT_DOUBLE_EQ(lean_rounds(small, 3), 3 + lean_uneven);
+  EXPECT_DOUBLE_EQ(lean_rounds(small, 2.5), 3 + lean_uneven - 0.5 * lean_fewer)
+      << "half of the multiprocessors have two";
+  EXPECT_DOUBLE_EQ(lean_rounds(small, 25), small_rounds(25, 10, small.times.together))
+      << "more than fit";
+  const LeanTile& large = test::tile_named(lean_tiles, "lean_64x64");
+  EXPECT_DOUBLE_EQ(lean_rounds(large, 3), 3) << "a warp a scheduler";
+}
+
 TEST(LeanPlan, TimeGrowsWithTheWork) {
   for (const LeanTile& tile : lean_tiles) {
     SCOPED_TRACE(tile.name);

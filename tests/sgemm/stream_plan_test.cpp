@@ -176,7 +176,26 @@ TEST(StreamPlan, TilesThatBlocksShareTakeTheirPartsInAddition) {
                                      132);
   };
   EXPECT_DOUBLE_EQ(us(10), 10 + 10 * 4 + 3 + 10 * 0.25);
-  EXPECT_DOUBLE_EQ(us(20), 10 + 5 * 4 + 2 * (3 + stream_fan * 0.25)) << "two levels";
+  EXPECT_DOUBLE_EQ(us(20), 10 + 5 * 4 + (3 + stream_fan * 0.25) + (3 + 2 * 0.25))
+      << "two groups of parts, then their two sums";
+  p.k = 264 * 32;
+  EXPECT_DOUBLE_EQ(us(264), 10 + 7 + 2 * (3 + stream_fan * 0.25) + (3 + 2 * 0.25))
+      << "17 groups, two groups of those; two blocks on a multiprocessor";
+}
+
+TEST(StreamPlan, AFewIterationsTakeLonger) {
+  const StreamTile tile = tile_of_times(64, 128, 32);
+  const auto us = [&](std::int64_t k, std::int64_t shared) {
+    Sgemm p = stream_product(64, 128, k);
+    p.op_a = Op::transpose, p.lda = 64;
+    const auto cut =
+        detail::cut_stream(*detail::stream_shape(tile.config, p), shared > 0 ? 2 : 1, shared);
+    return detail::predict_stream_us(tile, *cut, detail::stream_steps(tile, p, stream_device()),
+                                     132);
+  };
+  EXPECT_DOUBLE_EQ(us(32 * (stream_few + 1), 0), 10 + (stream_few + 1) * 4);
+  EXPECT_DOUBLE_EQ(us(32 * stream_few, 0), 10 + (stream_few + stream_few_longer) * 4);
+  EXPECT_DOUBLE_EQ(us(32 * 2, 1), 10 + 4 + 3 + 2 * 0.25) << "not of a tile that blocks share";
 }
 
 TEST(StreamPlan, EntriesOfABatchAreAlignedIfAllAre) {
@@ -216,8 +235,21 @@ TEST(StreamPlan, MemoryTakesTimeWhereTheCacheDoesNotHoldTheOperands) {
       << "all entries share A and B";
   p.stride_a = p.stride_b = 8'000'000;
   EXPECT_NEAR(memory_us(p, device), 720e6 / bytes_per_us, 1e-9);
-  const StreamTile tile = tile_of_times(64, 128, 32);
-  EXPECT_DOUBLE_EQ(detail::stream_steps(tile, p, device).start_us, 10 + 0.5 * memory_us(p, device));
+  StreamTile tile = tile_of_times(64, 128, 32);
+  tile.config.blocks_per_sm = 2;
+  detail::StreamSteps steps = detail::stream_steps(tile, p, device);
+  EXPECT_DOUBLE_EQ(steps.start_us, 10 + 0.5 * memory_us(p, device));
+  EXPECT_DOUBLE_EQ(steps.alone_us, stream_alone_exposed * 0.5 * memory_us(p, device));
+  const auto us = [&](std::int64_t blocks) {
+    const auto shape = detail::stream_shape(tile.config, p);
+    return detail::predict_stream_us(tile, *detail::cut_stream(*shape, blocks, 0), steps, 132);
+  };
+  const double alone_us = us(132), two_us = us(133);
+  steps.alone_us += 1;
+  EXPECT_DOUBLE_EQ(us(132), alone_us + 1);
+  EXPECT_EQ(us(133), two_us) << "two blocks on a multiprocessor hide each other's memory's time";
+  tile.config.blocks_per_sm = 1;
+  EXPECT_EQ(detail::stream_steps(tile, p, device).alone_us, 0) << "two do not fit";
 }
 
 // Where there are no more blocks than SMs, as the prediction has it: two do not fit on an SM.

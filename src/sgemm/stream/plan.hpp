@@ -129,6 +129,7 @@ void each_cluster_cut(bool clusters, int blocks_per_sm, const StreamSchedule& sh
 // What does not depend on the cut.
 struct StreamSteps {
   double start_us, store_us, tile_us, iteration_us, crowded_iteration_us;
+  double alone_us;        // added where a multiprocessor has one block and could have more
   double last_iteration;  // of a tile, as a part of one
   double cut_us;          // added where tiles are cut
   double least_us;        // of a launch
@@ -166,12 +167,13 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
   }
   const double store_us =
       (is_c_by_4(p) ? t.store_by_4_us : 0) + (p.triangle == Triangle::none ? 0 : t.shaped_tile_us);
-  const double of_memory_us = memory_us(p, device);
-  return {.start_us = t.start_us + t.exposed * of_memory_us,
+  const double of_memory_us = memory_us(p, device), exposed_us = t.exposed * of_memory_us;
+  return {.start_us = t.start_us + exposed_us,
           .store_us = store_us,
           .tile_us = t.tile_us + store_us,
           .iteration_us = t.iteration_us + copies_us,
           .crowded_iteration_us = t.crowded_iteration_us + copies_us,
+          .alone_us = tile.config.blocks_per_sm > 1 ? stream_alone_exposed * exposed_us : 0,
           .last_iteration = last_iteration(tile.config, p),
           .cut_us = p.is_full() ? 0 : t.shaped_cut_us,
           .least_us = stream_memory_floor * of_memory_us};
@@ -190,11 +192,14 @@ inline int longest_run(const StreamSchedule& s) {
   return s.whole_tiles > 0 ? s.iterations : std::min(s.iterations, share);
 }
 
-// What it takes to add up the parts of a tile that blocks share.
+// What it takes to add up the parts of a tile that blocks share: groups of stream_fan, then groups
+// of those groups' sums, until one is left (fixup.hpp).
 template <class Times>
 double parts_us(const Times& t, const StreamSchedule& s) {
-  const int parts = ceil_div(s.iterations, s.share);
-  return (parts > stream_fan ? 2 : 1) * (t.part_us + t.each_part_us * std::min(parts, stream_fan));
+  double us = 0;
+  for (int parts = ceil_div(s.iterations, s.share); parts > 1; parts = ceil_div(parts, stream_fan))
+    us += t.part_us + t.each_part_us * std::min(parts, stream_fan);
+  return us;
 }
 
 // Blocks up to which each has an SM to itself.
@@ -270,15 +275,17 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   const StreamTileTimes& t = tile.times;
   const bool is_crowded = s.blocks > blocks_alone(s, sms);
   const double iteration_us = is_crowded ? steps.crowded_iteration_us : steps.iteration_us;
+  const double start_us = steps.start_us + (is_crowded ? 0 : steps.alone_us);
   if (s.in_clusters())
-    return steps.start_us + most_iterations(s, steps.last_iteration) * iteration_us +
+    return start_us + most_iterations(s, steps.last_iteration) * iteration_us +
            (is_crowded ? t.crowded_cluster_us : t.cluster_us);
   const bool shared = s.whole_tiles < s.tiles;
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
-  const double us = steps.start_us + steps.store_us + further_tiles * steps.tile_us +
-                    most_iterations(s, steps.last_iteration) * iteration_us;
+  const double few = !shared && s.iterations <= stream_few ? stream_few_longer : 0;
+  const double us = start_us + steps.store_us + further_tiles * steps.tile_us +
+                    (most_iterations(s, steps.last_iteration) + few) * iteration_us;
   return shared ? us + (parts_us(t, s) + steps.cut_us) : us;
 }
 

@@ -765,6 +765,16 @@ inline constexpr double stream_memory_floor = 1.5;
 // Of an iteration's time, what one with less k takes all the same.
 inline constexpr double stream_short_stage = 0.35;
 
+// A launch whose tiles are whole and have no more iterations than the first takes so much of an
+// iteration longer: its copies start together and hide little of each other
+// (results/h200/explored-sgemm-choice-3.txt, explored-sgemm-choice-4.txt).
+inline constexpr int stream_few = 3;
+inline constexpr double stream_few_longer = 0.2;
+
+// Of the memory's time that nothing hides, the part that is added where a multiprocessor has one
+// block and could have two, of which one multiplies while the other waits (the same files).
+inline constexpr double stream_alone_exposed = 0.5;
+
 // From so many microseconds of iterations on, a launch of no more blocks than SMs makes sure that
 // each has an SM to itself (stream_shared_bytes).
 inline constexpr double stream_alone_from_us = 2;
