@@ -66,6 +66,9 @@ class Ring {
         a_(a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows),
         b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols),
         left_(static_cast<int>(p.k)) {
+    a_.compute_now(), b_.compute_now();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
 #pragma unroll 1
     for (int stage = 1; stage < tile.stages; ++stage) fill();
   }
@@ -178,8 +181,8 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
   const unsigned at = blockIdx.x - entry * tiles;
   const Outputs<tile> out(p, at / tiles_n, at % tiles_n);
-  wait_for_previous_kernel();
-  let_next_kernel_start();
+  // An earlier kernel may write what this reads; all else waits only before the first copy.
+  if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
   Sums<tile> acc = {};
   if (Finish(p).has_sum) {
     if (p.conj_a == p.conj_b)
@@ -187,6 +190,7 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
     else
       multiply<tile, a_along_k, b_along_k, true>(acc, shared, p, entry, out);
   }
+  wait_for_previous_kernel();  // where there is no sum
   async_wait<0>();
   __syncthreads();  // nobody reads operands any more
   store<tile>(acc, shared, p, entry, out);

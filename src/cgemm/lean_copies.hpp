@@ -4,6 +4,7 @@
 #include "cgemm/problem.hpp"
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
+#include "device/overlap.hpp"
 
 namespace KW_TARGET::complex_lean {
 
@@ -65,6 +66,11 @@ class Copies {
     to_ = k_ * pitch + (is_b ? i / 2 * 4 + part * 2 + i % 2 : 2 * i);
   }
 
+  // Where the first stage begins is known before the previous kernel has ended.
+  __device__ __forceinline__ void compute_now() {
+    KW_TARGET::compute_now(from_);
+    KW_TARGET::compute_now(to_);
+  }
   // Starts the copy of the next stage, to `tile`.
   __device__ __forceinline__ void start(float* tile) {
     if (is_whole_)

@@ -4,8 +4,7 @@
 //             A come through shared memory, where all lanes read the same elements, and the next
 //             tile of them is under way while one is multiplied. Stores of C follow each other
 //             without a wait.
-// Prediction  C at the speed of memory while 4 k FFMAs an element of it take less: 8538 x 1788 with
-//             a k of 1 in 32 us.
+// Prediction  C at the speed of memory while 4 k FFMAs an element of it take less.
 // Limits      Up to k = 16; a B that lies along k comes a sector per element, once.
 // Order       k ascending: the same bits for the same call.
 #include <optional>
@@ -92,13 +91,9 @@ __device__ __forceinline__ void multiply_row(float2 (&sums)[config.columns], con
                                              const StripOfB<config>& y) {
 #pragma unroll
   for (int kk = 0; kk < config.k; kk += 2) {
-    float4 two;
-    if constexpr (config.k == 1)
-      two = make_float4(row[0].x, row[0].y, 0, 0);
-    else
-      two = *reinterpret_cast<const float4*>(row + kk);
+    const float4 two = *reinterpret_cast<const float4*>(row + kk);
 #pragma unroll
-    for (int next = 0; next < (config.k == 1 ? 1 : 2); ++next) {
+    for (int next = 0; next < 2; ++next) {
       const float re = next == 0 ? two.x : two.z, im = next == 0 ? two.y : two.w;
 #pragma unroll
       for (int j = 0; j < config.columns; ++j) {
@@ -151,16 +146,18 @@ __global__ void __launch_bounds__(ComplexStripConfig::threads,
   __shared__ StripShared<config> shared;
   const Cgemm& p = params.problem;
   const ComplexStripCut& cut = params.cut;
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  const Finish finish(p);
   const unsigned an_entry = static_cast<unsigned>(cut.blocks_n * cut.walkers);
-  const unsigned entry = blockIdx.x / an_entry, block = blockIdx.x - entry * an_entry;
-  const int walker = static_cast<int>(block) / cut.blocks_n;
-  const int block_n = static_cast<int>(block) - walker * cut.blocks_n;
+  const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / an_entry;
+  const unsigned block = blockIdx.x - entry * an_entry;
+  int walker = static_cast<int>(block) / cut.blocks_n;
+  int block_n = static_cast<int>(block) - walker * cut.blocks_n;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int warp_n = warp & (cut.warps_n - 1), warp_m = warp / cut.warps_n;
   const int warps_m = config.warps / cut.warps_n, rows = 1 << cut.rows_shift;
+  compute_now(block_n), compute_now(walker);
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const Finish finish(p);
   const Complex* const a = a_of(p, entry);
   Complex* const c = c_of(p, entry);
   const std::int64_t step = std::int64_t{cut.walkers} << cut.rows_shift;

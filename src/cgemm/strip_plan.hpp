@@ -70,7 +70,7 @@ inline double predict_complex_strip_us(const ComplexStrip& strip, const Cgemm& p
 inline std::optional<TimedComplexStrip> fastest_complex_strip(const Cgemm& p,
                                                               const Device& device) {
   if (p.k > complex_strip_most_k || p.m < 1 || p.n < 1) return std::nullopt;
-  int rows = 1;
+  int rows = 2;
   while (rows < p.k) rows *= 2;
   std::optional<TimedComplexStrip> best;
   for (int i = 0; i < complex_strip_count; ++i) {

@@ -12,8 +12,8 @@ struct ComplexStripConfig {
 
   static constexpr int threads = 256, warps = threads / 32, most_rows = 64;
   constexpr int width() const { return 32 * columns; }
-  // Elements from row to row of A's tile, padded where several are read at once.
-  constexpr int pitch() const { return k == 1 ? 1 : k + 2; }
+  // Elements from row to row of A's tile, padded since two are read at once.
+  constexpr int pitch() const { return k + 2; }
 };
 
 // In microseconds: a launch's beginning and end, each block on an SM, each tile of A's rows that
@@ -33,19 +33,16 @@ inline constexpr int complex_strip_most_k = 16, complex_strip_most_blocks_n = 1 
 // Fitted to all cuts of 110 products on an NVIDIA H200 (results/h200/explored-complex-lean.txt)
 // together with the times of the other kernels (lean_tuning.hpp); off by an eighth on average.
 inline constexpr ComplexStrip complex_strips[] = {
-    {{1, 1, 5}, {1.05, 0.211, 0.51, 0.00624, 1.36}},
-    {{1, 2, 5}, {1.23, 0.193, 0.3, 0.012, 1.26}},
-    {{1, 4, 5}, {0.912, 0.483, 0.596, 0.0208, 1.39}},
-    {{2, 1, 5}, {0.713, 0.231, 0.766, 0.00744, 1.27}},
-    {{2, 2, 5}, {1.1, 0.295, 0.323, 0.0121, 1.33}},
-    {{2, 4, 4}, {1.36, 0.373, 0.0966, 0.0205, 1.26}},
-    {{4, 1, 6}, {0.78, 0.264, 0.677, 0.00947, 1.22}},
-    {{4, 2, 4}, {1.26, 0.232, 0.264, 0.018, 1.22}},
-    {{4, 4, 3}, {1.53, 0.122, 0.199, 0.0357, 0.915}},
-    {{8, 1, 4}, {0.843, 0.336, 0.595, 0.0108, 1.3}},
-    {{8, 2, 3}, {1.11, 0.616, 0.441, 0.0178, 1}},
-    {{16, 1, 3}, {0.857, 0.601, 0.513, 0.0181, 2.2}},
-    {{16, 2, 2}, {1.12, 1.23, 0.478, 0.028, 1.88}},
+    {{2, 1, 5}, {0.563, 0.231, 0.766, 0.00744, 1.27}},
+    {{2, 2, 5}, {0.95, 0.295, 0.323, 0.0121, 1.33}},
+    {{2, 4, 4}, {1.21, 0.373, 0.0966, 0.0205, 1.26}},
+    {{4, 1, 6}, {0.63, 0.264, 0.677, 0.00947, 1.22}},
+    {{4, 2, 4}, {1.11, 0.232, 0.264, 0.018, 1.22}},
+    {{4, 4, 3}, {1.38, 0.122, 0.199, 0.0357, 0.915}},
+    {{8, 1, 4}, {0.693, 0.336, 0.595, 0.0108, 1.3}},
+    {{8, 2, 3}, {0.96, 0.616, 0.441, 0.0178, 1}},
+    {{16, 1, 3}, {0.707, 0.601, 0.513, 0.0181, 2.2}},
+    {{16, 2, 2}, {0.97, 1.23, 0.478, 0.028, 1.88}},
 };
 
 inline constexpr int complex_strip_count = static_cast<int>(std::size(complex_strips));

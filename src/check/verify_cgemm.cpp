@@ -332,6 +332,26 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
       for (const Triangle triangle : {Triangle::lower, Triangle::upper})
         cases.push_back(
             as_update(make_complex_case(shape, cases.size(), seed), triangle, hermitian));
+  // A k of one, which has kernels of its own.
+  for (const ComplexShape& shape : {ComplexShape{1, 200, 1},
+                                    {200, 1, 1},
+                                    {3, 300, 1},
+                                    {300, 3, 1},
+                                    {7, 131, 1},
+                                    {17, 192, 1},
+                                    {31, 66, 1},
+                                    {32, 64, 1},
+                                    {33, 65, 1},
+                                    {40, 257, 1},
+                                    {64, 128, 1},
+                                    {65, 129, 1},
+                                    {96, 127, 1},
+                                    {130, 130, 1}})
+    add(shape);
+  for (const bool hermitian : {false, true})
+    for (const Triangle triangle : {Triangle::lower, Triangle::upper})
+      cases.push_back(
+          as_update(make_complex_case({66, 66, 1}, cases.size(), seed), triangle, hermitian));
   return cases;
 }
 

@@ -1,0 +1,191 @@
+// cgemm_rank_one: complex products with a k of one, which write C and do little else.
+//
+// Idea        A warp has some rows of 64 or 128 columns. Each lane loads its columns of B and one
+//             row's element of A, all at once; the others get that element from the lane. So there
+//             is one wait for memory, and then stores follow each other, two elements each where
+//             lines of C begin at 16 bytes.
+// Prediction  C at the speed of the L2 cache where it fits: 13764 x 299 in 8.8 us.
+// Limits      k of one or none; a B that lies along k comes a sector per element.
+// Order       One product an element.
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "cgemm/finish.hpp"
+#include "cgemm/production.hpp"
+#include "cgemm/rank_one_tuning.hpp"
+#include "cgemm/tile_plan.hpp"
+#include "device/overlap.hpp"
+#include "device/warp.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+// A lane's part of a warp's rows: columns in pairs of neighbours where lines of C begin at 16
+// bytes, else 32 apart.
+template <ComplexRankOneConfig config>
+struct RankOnePart {
+  static constexpr int columns = 2 * config.pairs;
+  std::int64_t row, col;  // the first ones
+  int rows, left;         // of the matrix, from there on
+  bool in_pairs;
+
+  __device__ __forceinline__ RankOnePart(const Cgemm& p, const Complex* c, unsigned tile,
+                                         unsigned tiles_n) {
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const unsigned tile_row = tile / tiles_n;
+    in_pairs = p.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
+    row = tile_row * std::int64_t{config.block_rows()} + warp * config.rows;
+    col = (tile - tile_row * tiles_n) * std::int64_t{config.block_columns()} +
+          (in_pairs ? 2 * lane : lane);
+    const std::int64_t down = p.m - row, along = p.n - col;
+    rows = down < config.rows ? static_cast<int>(down) : config.rows;
+    left = along < config.block_columns() ? static_cast<int>(along) : config.block_columns();
+  }
+  __device__ __forceinline__ int at(int j) const { return in_pairs ? j / 2 * 64 + j % 2 : 32 * j; }
+};
+
+__device__ __forceinline__ float2 element_at(const Complex* from, bool inside) {
+  return inside ? __ldg(reinterpret_cast<const float2*>(from)) : make_float2(0, 0);
+}
+
+// The lane's row's element of A, and its elements of B.
+template <ComplexRankOneConfig config>
+struct RankOneValues {
+  float2 x, y[2 * config.pairs];
+
+  __device__ __forceinline__ RankOneValues(const Cgemm& p, std::int64_t entry,
+                                           const RankOnePart<config>& part, bool reads) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const std::int64_t a_row = p.op_a == Op::none ? p.lda : 1;
+    const std::int64_t b_col = p.op_b == Op::none ? 1 : p.ldb;
+    const Complex* const b = b_of(p, entry) + part.col * b_col;
+    x = element_at(a_of(p, entry) + (part.row + lane) * a_row, reads && lane < part.rows);
+#pragma unroll
+    for (int j = 0; j < part.columns; ++j)
+      y[j] = element_at(b + part.at(j) * b_col, reads && part.at(j) < part.left);
+    x.y = p.conj_a == p.conj_b ? x.y : -x.y;
+  }
+  // The sums of row i, of the conjugates where conj_b says so. All lanes take part.
+  __device__ __forceinline__ void multiply(int i, float2 (&sums)[2 * config.pairs]) const {
+    const float re = from_lane(x.x, i), im = from_lane(x.y, i);
+#pragma unroll
+    for (int j = 0; j < 2 * config.pairs; ++j)
+      sums[j] = make_float2(fmaf(-im, y[j].y, re * y[j].x), fmaf(im, y[j].x, re * y[j].y));
+  }
+};
+
+// Where Finish::is_plain.
+template <ComplexRankOneConfig config>
+__device__ __forceinline__ void store_plain(const float2 (&sums)[2 * config.pairs], Complex* c,
+                                            const RankOnePart<config>& part, float re, float im) {
+  if (part.in_pairs) {
+#pragma unroll
+    for (int j = 0; j < part.columns; j += 2) {
+      if (32 * j + 1 < part.left)
+        *reinterpret_cast<float4*>(c + 32 * j) =
+            make_float4(sums[j].x * re, sums[j].y * im, sums[j + 1].x * re, sums[j + 1].y * im);
+      else if (32 * j < part.left)
+        c[32 * j] = {sums[j].x * re, sums[j].y * im};
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < part.columns; ++j)
+      if (32 * j < part.left) c[32 * j] = {sums[j].x * re, sums[j].y * im};
+  }
+}
+
+template <int index>
+__global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
+                                  complex_rank_ones[index].config.blocks_per_sm)
+    complex_rank_one(__grid_constant__ const Cgemm p) {
+  constexpr ComplexRankOneConfig config = complex_rank_ones[index].config;
+  const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, config.block_columns()));
+  const auto tiles = static_cast<unsigned>(ceil_div(p.m, config.block_rows())) * tiles_n;
+  const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
+  if (p.c_array != nullptr) wait_for_previous_kernel();  // which may write the pointers
+  Complex* c = c_of(p, entry);
+  RankOnePart<config> part(p, c, blockIdx.x - entry * tiles, tiles_n);
+  Complex* to = c + part.row * p.ldc + part.col;
+  compute_now(to), compute_now(part.row), compute_now(part.col);
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  if (part.rows <= 0) return;
+  const Finish finish(p);
+  const RankOneValues<config> values(p, entry, part, finish.has_sum);
+  float2 sums[part.columns];
+  if (finish.is_plain(p)) {
+    const float re = finish.alpha.re, im = p.conj_b ? -re : re;
+#pragma unroll
+    for (int i = 0; i < config.rows; ++i, to += p.ldc) {
+      values.multiply(i, sums);
+      if (i < part.rows) store_plain<config>(sums, to, part, re, im);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < part.rows; ++i) {
+    values.multiply(i, sums);
+#pragma unroll
+    for (int j = 0; j < part.columns; ++j)
+      if (part.at(j) < part.left)
+        finish.store(p, c, part.row + i, part.col + part.at(j), sums[j], p.conj_b);
+  }
+}
+
+// --- the rows of the registry
+
+std::int64_t rank_one_blocks(const ComplexRankOneConfig& config, const Cgemm& p) {
+  return ceil_div<std::int64_t>(p.m, config.block_rows()) *
+         ceil_div<std::int64_t>(p.n, config.block_columns());
+}
+
+double predict_rank_one_us(const ComplexRankOne& rank_one, const Cgemm& p, const Device& device) {
+  const ComplexRankOneTimes& t = rank_one.times;
+  const double sms = std::max(device.sm_count, 1);
+  const double of_sm =
+      std::ceil(static_cast<double>(rank_one_blocks(rank_one.config, p) * p.batch) / sms);
+  return t.first +
+         std::max(of_sm * t.block, t.memory * memory_us(complex_operand_bytes(p), device));
+}
+
+template <int index>
+std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
+  constexpr ComplexRankOneConfig config = complex_rank_ones[index].config;
+  if (p.k > 1 || rank_one_blocks(config, p) > most_launch_blocks) return std::nullopt;
+  Plan<Cgemm> plan;
+  plan.time_us = plan.cost = predict_rank_one_us(complex_rank_ones[index], p, device);
+  return plan;
+}
+
+template <int index>
+Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>&, Workspace, Stream stream) {
+  constexpr ComplexRankOneConfig config = complex_rank_ones[index].config;
+  return launch_entries(p, rank_one_blocks(config, p), [&](const Cgemm& part, unsigned blocks) {
+    return gpu::launch(
+        complex_rank_one<index>,
+        {.grid = dim3(blocks), .block = dim3(config.threads()), .stream = stream, .overlap = true},
+        part);
+  });
+}
+
+template <int... i>
+KernelList<Cgemm> rank_one_rows(std::integer_sequence<int, i...>) {
+  return {{.name = complex_rank_ones[i].name,
+           .parent = nullptr,
+           .idea = "complex products with a k of one, in which stores follow each other",
+           .role = Role::production,
+           .math = Math::fp32,
+           .make_plan = make_plan<i>,
+           .launch_plan = launch_plan<i>}...};
+}
+
+}  // namespace
+
+KernelList<Cgemm> cgemm_rank_one_rows() {
+  return rank_one_rows(
+      std::make_integer_sequence<int, static_cast<int>(std::size(complex_rank_ones))>());
+}
+
+}  // namespace KW_TARGET
