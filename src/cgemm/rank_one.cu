@@ -107,11 +107,12 @@ __global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
   if (p.c_array != nullptr) wait_for_previous_kernel();  // which may write the pointers
   Complex* c = c_of(p, entry);
   RankOnePart<config> part(p, c, blockIdx.x - entry * tiles, tiles_n);
-  Complex* to = c + part.row * p.ldc + part.col;
-  compute_now(to), compute_now(part.row), compute_now(part.col);
+  float* at = &c->re + 2 * (part.row * p.ldc + part.col);
+  compute_now(at), compute_now(part.row), compute_now(part.col);
   wait_for_previous_kernel();
   let_next_kernel_start();
   if (part.rows <= 0) return;
+  auto* to = reinterpret_cast<Complex*>(at);
   const Finish finish(p);
   const RankOneValues<config> values(p, entry, part, finish.has_sum);
   float2 sums[part.columns];
