@@ -36,10 +36,10 @@ function(kw_not_hot target)
   set_target_properties(${target} PROPERTIES KW_CHECKS_NO_ALIGNMENT ON)
 endfunction()
 
-# kw_in_batches(<target>): eight host sources are compiled as one, since most of a source's time is that of its headers.
+# kw_in_batches(<target>): sixteen host sources are compiled as one, since most of a source's time is that of its headers.
 # Names in unnamed namespaces are then the target's. Sources with options of their own stay alone.
 function(kw_in_batches target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
 # kw_cuda_kernels(<object library> FILES...): the files, compiled by nvcc. A kernel that spills
@@ -87,7 +87,7 @@ function(kw_host_kernels name)
   foreach(wrapper ${wrappers})
     # Hundreds of short instances, or loops that are unrolled whole: a better optimiser takes longer than it saves, and
     # so do AddressSanitizer's checks in place of calls.
-    if(wrapper MATCHES "/host_simt/src/reduce/|/double_buffer")
+    if(wrapper MATCHES "/host_simt/src/(reduce/|rowwise/rowwise_plain)|/double_buffer")
       set_source_files_properties("${wrapper}" PROPERTIES SKIP_PRECOMPILE_HEADERS "${KW_SANITIZE}" COMPILE_OPTIONS
         "$<IF:$<BOOL:${KW_SANITIZE}>,-O0;--param=asan-instrumentation-with-call-threshold=0,$<$<CONFIG:Release>:-Og>>")
     endif()

@@ -21,6 +21,7 @@
 #include "reduce/columns_plan.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
+#include "reduce/work_lists.hpp"
 
 namespace KW_TARGET {
 
@@ -170,18 +171,22 @@ struct ColumnPacks {
 };
 
 // Totals of `count` members side by side for each of `columns` columns, in shared memory, merged as
-// a tree of neighbours; member 0 has the result. All threads of the block call it.
+// a tree of neighbours; member 0 has the result. All threads of the block call it. At each level
+// those write that others read at the next one, and nobody reads what they write at this one.
 template <class A>
 __device__ __forceinline__ typename A::Total tree_across(typename A::Total total,
                                                          typename A::Total* shared, int member,
                                                          int column, int count, int columns,
                                                          bool present) {
+  if (count <= 1) return total;
+  typename A::Total* const own = shared + member * columns + column;
+  __syncthreads();
+  if (present) *own = total;
   for (int step = 1; step < count; step *= 2) {
     __syncthreads();
-    if (present) shared[member * columns + column] = total;
-    __syncthreads();
     if (present && member % (2 * step) == 0 && member + step < count) {
-      A::merge(total, shared[(member + step) * columns + column]);
+      A::merge(total, own[step * columns]);
+      *own = total;
     }
   }
   return total;
@@ -225,7 +230,7 @@ __device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A:
       }
     }
     total = tree_across<A>(tree_of_array<A>(parts), shared, member, of_column,
-                           plan.merged / merged_each, columns, present);
+                           ceil_div(members, merged_each), columns, present);
     column = member == 0 ? of_column : -1;
     tickets += plan.strips * groups;
     totals += count * plan.cols;
@@ -233,6 +238,15 @@ __device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A:
     count = groups;
   }
   return true;
+}
+
+// As begin_small_grid, of a matrix.
+template <class T>
+__device__ __forceinline__ void begin_small_columns(const T* data, std::int64_t elements) {
+  const auto most = static_cast<std::int64_t>(gridDim.x) * prefetched_bytes;
+  if (elements * static_cast<std::int64_t>(sizeof(T)) > most) return;
+  prefetch_share(data, elements);
+  start_next_of_small_grid();
 }
 
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
@@ -273,6 +287,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
   const int rounds =
       static_cast<int>(min(std::int64_t{plan.rounds}, column_chunk_count(plan.rows) - first_chunk));
 
+  if (thread == 0) begin_small_columns(data, plan.elements);
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();

@@ -103,7 +103,7 @@ template <ReduceKind kind, class T>
 StagedElement staged_element() {
   using A = Accumulator<kind, T>;
   return {sizeof(T), WarpStages<A>::beside_bytes, most_staged_threads(A::any_order) / warp_lanes,
-          staged_from<A>};
+          staged_from<A>, staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T))};
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces.

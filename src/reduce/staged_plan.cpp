@@ -14,7 +14,7 @@ namespace {
 struct StagedTuning {
   std::int64_t least_bytes_an_sm = 16 << 10;
   int least_row_bytes = 2560;
-  int most_row_bytes = 12 << 10;
+  int most_segment_bytes = 12 << 10;
   int ring_bytes = 8448;  // of a warp, unless one stage takes more
   std::size_t least_shared_bytes = 96 << 10;
 };
@@ -36,7 +36,9 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t row_bytes =
       ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
   const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
-  const bool fits = row_bytes >= least_bytes && row_bytes <= staged.most_row_bytes &&
+  const int most_bytes =
+      problem.shape == ReduceShape::segments ? staged.most_segment_bytes : element.most_row_bytes;
+  const bool fits = row_bytes >= least_bytes && row_bytes <= most_bytes &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     all_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;

@@ -37,6 +37,15 @@ PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
 
+// Of a block that has a row alone, where clusters have longer ones.
+int threads_before_clusters(const Rowwise& p) {
+  const bool is_wide = p.type == DataType::float32;
+  const std::int64_t bytes = 2 * p.rows * p.cols * static_cast<std::int64_t>(size_of(p.type));
+  if (is_norm(p.op) && bytes < plain_norm_in_clusters_bytes)
+    return is_wide ? plain_norm_before_clusters_of_4 : plain_norm_before_clusters_of_2;
+  return is_wide ? plain_softmax_before_clusters_of_4 : plain_softmax_before_clusters_of_2;
+}
+
 // The smallest team that holds a row.
 PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
@@ -48,9 +57,9 @@ PlainCut plain_cut(const Rowwise& p, const Device& device) {
   if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
     return {warp_lanes, plain_most_packs_of_2};
   const bool has_clusters = device.compute_capability == 90 && gpu::has_nvidia_kernels;
-  const int block_threads = is_wide        ? plain_threads_of_4
-                            : has_clusters ? plain_threads_before_clusters_of_2
-                                           : plain_threads_of_2;
+  const int block_threads = has_clusters ? threads_before_clusters(p)
+                            : is_wide    ? plain_threads_of_4
+                                         : plain_threads_of_2;
   const PlainCut alone = cut_of_blocks(packs, is_wide, 1);
   if (alone.warps * warp_lanes <= block_threads) return alone;
   if (!has_clusters) return {};

@@ -19,6 +19,7 @@ Status launch_ring(const Rowwise& p, const RingPlan& plan, Workspace workspace, 
                                     .block = dim3(rowwise::ring_block_threads),
                                     .shared_bytes = rowwise::shared_bytes_of(plan, p.type),
                                     .stream = stream,
+                                    .overlap = true,
                                     .together = true};
   return gpu::launch(rowwise::ring_rows<softmax, T>, config, p, plan, workspace.tickets,
                      static_cast<rowwise::WarpFound*>(workspace.data));

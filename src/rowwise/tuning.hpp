@@ -33,8 +33,16 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 4;
 inline constexpr int plain_block_packs_of_2 = 7, plain_most_packs_of_2 = 8;
 inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
-// Where clusters follow.
-inline constexpr int plain_threads_before_clusters_of_2 = 160;
+// Where clusters follow. Blocks that have a few rows each fill gamma and beta anew, clusters stay:
+// norms of less than 300 MiB (results/h200/explored-rowwise-norms.txt), of float32 from 2560
+// columns on, have 93.0 % of the copy bandwidth in place of 89.6, and 0 of 25 are below 85 in place
+// of 5; 16-bit types from 5376 on 87.6 in place of 85.7. Of more bytes blocks may have 5 points
+// more.
+inline constexpr int plain_softmax_before_clusters_of_4 = 384;
+inline constexpr int plain_softmax_before_clusters_of_2 = 160;
+inline constexpr int plain_norm_before_clusters_of_4 = 128;
+inline constexpr int plain_norm_before_clusters_of_2 = 96;
+inline constexpr std::int64_t plain_norm_in_clusters_bytes = std::int64_t{300} << 20;
 // Of a cluster's block, at most: a quarter of them, half of them, or all.
 inline constexpr int plain_cluster_threads_of_4 = 640, plain_cluster_threads_of_2 = 512;
 // For which a multiprocessor has registers, by the packs of a thread.
@@ -70,12 +78,13 @@ struct PlainRows {
 };
 inline constexpr std::int64_t plain_any_bytes = std::int64_t{1} << 40;
 inline constexpr std::array<PlainRows, 2> plain_softmax_of_4 = {
-    {{1024, 1, 1, 256}, {plain_any_bytes, 2, 2, 256}}};
-inline constexpr std::array<PlainRows, 1> plain_softmax_of_2 = {{{plain_any_bytes, 4, 4, 192}}};
+    {{1024, 1, 1, 256}, {plain_any_bytes, 2, 3, 256}}};
+inline constexpr std::array<PlainRows, 2> plain_softmax_of_2 = {
+    {{8192, 4, 4, 192}, {plain_any_bytes, 4, 3, 192}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
-    {{1024, 2, 2, 384}, {plain_any_bytes, 4, 4, 384}}};
+    {{1024, 2, 2, 384}, {plain_any_bytes, 4, 3, 384}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
-    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 4, 320}}};
+    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 3, 320}}};
 // The last blocks have a row each: so many as share the work of a quarter of those that run at
 // once.
 inline constexpr int plain_last_blocks = 4;

@@ -134,6 +134,7 @@ run_all_tests() {
       architectures=$(gpu_architectures) # the others are compiled by check_archs
       [[ -n $architectures ]] || configure_options+=(-DKW_LADDER_CUDA=OFF) # which check_archs compiles
       configure_options+=("-DKW_CUDA_ARCHITECTURES=${architectures:-90a-real}")
+      configure_options+=("-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG") # of host code; nvcc optimises kernels as ever
       ;;
     --all)
       beside='' asan=asan-all sanitized='' quick=() amd=(--all)
