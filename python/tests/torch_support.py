@@ -1,11 +1,22 @@
 """What the tests of kernelwright.torch share."""
 
+import os
+
+import pytest
 import torch
 
 import kernelwright.torch as kt
 
 ON_GPU = torch.cuda.is_available()
 MATHS = ["fp32", "fp32_split"]
+DEVICES = (["cuda"] if ON_GPU else []) + (["cpu"] if os.environ.get("KW_TEST_DEVICE") != "cuda" else [])
+
+
+@pytest.fixture(name="device", params=DEVICES)
+def torch_device(request):
+    """The CPU, and a GPU where one is; KW_TEST_DEVICE=cuda tests there alone."""
+    torch.manual_seed(1)
+    return request.param
 
 
 def within(result, expected, addends=1):

@@ -148,7 +148,7 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
       for (int j = 0; j < tile.tn; j += 2)
         *reinterpret_cast<float4*>(staged + (place.row - place.row0 + i) * pitch +
                                    2 * (place.col - place.col0) + 2 * j * tile.lanes_n) =
-            complex_stream::pair_of(&acc[group + i][2 * j]);
+            quad_of(&acc[group + i][2 * j]);
     __syncwarp();
     const int here = out.rows - (place.row0 + group * tile.lanes_m + lane_m);
     // A pair as it lies there: real parts, then imaginary ones, of the second neighbour first.

@@ -22,6 +22,7 @@
 #include "cgemm/stream/producer.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/spread_blocks.hpp"
+#include "sgemm/stream/fixup.hpp"
 
 namespace KW_TARGET {
 namespace complex_stream {
@@ -155,7 +156,7 @@ class Store {
       if (Own::row_step(i) < rows)
 #pragma unroll
         for (int j = 0; j < of_row; ++j)
-          take(out[i * of_row + j], to + Own::col_step(2 * j), cols - Own::col_step(2 * j));
+          take(&out[4 * (i * of_row + j)], to + Own::col_step(2 * j), cols - Own::col_step(2 * j));
       next_row(to, i);
     }
   }
@@ -169,7 +170,7 @@ class Store {
     const int lane_m = first.row % S::WM / 2 % S::lanes_m, lane_n = first.col % S::WN / 2;
     float4* const staged = &shared.scratch[first.warp * S::staged];
     float4* const own = staged + lane_m * S::staged_pitch + lane_n;
-    // Of the pair that has this lane's column, as pair_of leaves it.
+    // Of the quad that has this lane's column.
     const float* const from = &staged[first.lane / 2].x + (1 - first.lane % 2);
     const int rows = rows_ - (first.row - 2 * lane_m);
     const int first_col = first.col - 2 * lane_n + first.lane, cols = cols_ - first_col;
@@ -181,7 +182,7 @@ class Store {
         __syncwarp();  // nobody reads what was left there before
 #pragma unroll
         for (int next = 0; next < S::staged_pairs; ++next)
-          own[next * S::lanes_n] = pair_of(out[i * of_row + j + next]);
+          own[next * S::lanes_n] = quad_of(&out[4 * (i * of_row + j + next)]);
         __syncwarp();
         const int inside = Own::col_step(2 * j) < cols ? rows - Own::row_step(i) : 0;
         some_rows(from, line + Own::col_step(2 * j), inside);
@@ -259,8 +260,14 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Params& pa
         return ClusterSums<config>::add(shared, schedule.cluster, out,
                                         [&](int v, const float(&sums)[4]) { store.one(v, sums); });
     }
-    if (!schedule.whole(work) && !add_parts<config>(shared, params.workspace, schedule, work, out))
-      continue;
+    if (!schedule.whole(work)) {
+      const int tid = reread_thread_index() - Shape<config>::producers;
+      const StreamParts parts = schedule.parts(work, static_cast<int>(blockIdx.x));
+      if (!stream_tile::add_parts<Shape<config>::consumers, true>(
+              params.workspace, schedule, parts, tid, shared.is_last,
+              [] { sync_consumers<config>(); }, out))
+        continue;
+    }
     store.all(shared, out);
   }
 }

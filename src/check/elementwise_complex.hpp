@@ -11,6 +11,34 @@ namespace kw::check {
 // The real products of op(A)'s and op(B)'s real and imaginary parts, before conjugates.
 inline constexpr int real_real = 0, imag_imag = 1, real_imag = 2, imag_real = 3, complex_parts = 4;
 
+struct ComplexParts {
+  double re, im;
+};
+
+// Complex products put together from these, `step` elements each, one after the other. Of sizes
+// conjugates do not count.
+struct RealProducts {
+  const double* of;
+  std::int64_t step;
+  bool conj_a, conj_b;
+
+  KW_HOST_DEVICE ComplexParts at(std::int64_t at, bool sizes) const {
+    const double a = conj_a && !sizes ? -1 : 1, b = conj_b && !sizes ? -1 : 1;
+    const double minus = sizes ? 1 : -a * b;
+    return {of[real_real * step + at] + minus * of[imag_imag * step + at],
+            b * of[real_imag * step + at] + a * of[imag_real * step + at]};
+  }
+};
+
+// Component `imaginary` of s z, or of |s| |z|; a scalar without one part is the other one alone.
+KW_HOST_DEVICE inline double component_of_product(const double (&s)[2], const ComplexParts& z,
+                                                  bool imaginary, bool sizes) {
+  const double re = sizes ? fabs(s[0]) : s[0], im = sizes ? fabs(s[1]) : s[1];
+  const double cross = imaginary ? im * z.re : (sizes ? im : -im) * z.im;
+  const double straight = re * (imaginary ? z.im : z.re);
+  return s[1] == 0 ? straight : s[0] == 0 ? cross : straight + cross;
+}
+
 // C against float64, real and imaginary parts each against their own sum of sizes. `products` and
 // `magnitudes` have these parts one after the other, dense batch x m x n, in the order in which
 // C lies in memory. C's elements are floats: 2 n of them a row, ldc and stride_c count them too.
@@ -30,25 +58,16 @@ struct JudgeCgemm {
 
   KW_HOST_DEVICE std::int64_t size() const { return batch * m * 2 * n; }
 
-  struct Parts {
-    double re, im;
-  };
-  KW_HOST_DEVICE Parts parts_of(const double* of, std::int64_t at, bool sizes) const {
-    const std::int64_t step = batch * m * n;
-    const double a = conj_a && !sizes ? -1 : 1, b = conj_b && !sizes ? -1 : 1;
-    const double minus = sizes ? 1 : -a * b;
-    return {of[real_real * step + at] + minus * of[imag_imag * step + at],
-            b * of[real_imag * step + at] + a * of[imag_real * step + at]};
+  // Component `imaginary` of alpha times the product, or of the sizes.
+  KW_HOST_DEVICE double product(std::int64_t at, bool imaginary, bool sizes) const {
+    const RealProducts real{sizes ? magnitudes : products, batch * m * n, conj_a, conj_b};
+    return component_of_product(alpha, real.at(at, sizes), imaginary, sizes);
   }
-  // Component `imaginary` of s z, or of |s| |z|; a scalar without one part is the other one alone.
-  KW_HOST_DEVICE static double times(const double (&s)[2], const Parts& z, bool imaginary,
-                                     bool sizes) {
-    const double re = sizes ? fabs(s[0]) : s[0], im = sizes ? fabs(s[1]) : s[1];
-    const double cross = imaginary ? im * z.re : (sizes ? im : -im) * z.im;
-    const double straight = re * (imaginary ? z.im : z.re);
-    return s[1] == 0 ? straight : s[0] == 0 ? cross : straight + cross;
+  // The same of beta times what was in C.
+  KW_HOST_DEVICE double addend(std::int64_t at, bool imaginary, bool sizes) const {
+    return component_of_product(beta, before(at, sizes), imaginary, sizes);
   }
-  KW_HOST_DEVICE Parts before(std::int64_t at, bool sizes) const {
+  KW_HOST_DEVICE ComplexParts before(std::int64_t at, bool sizes) const {
     if (beta[0] == 0 && beta[1] == 0) return {0, 0};
     const double re = input_value(c_before, 2 * at), im = input_value(c_before, 2 * at + 1);
     return {sizes ? fabs(re) : re, sizes ? fabs(im) : im};
@@ -57,8 +76,7 @@ struct JudgeCgemm {
   KW_HOST_DEVICE double want(std::int64_t element) const {
     const std::int64_t at = element / 2;
     const bool imaginary = element % 2 != 0;
-    return times(alpha, parts_of(products, at, false), imaginary, false) +
-           times(beta, before(at, false), imaginary, false);
+    return product(at, imaginary, false) + addend(at, imaginary, false);
   }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t at = element / 2, row = element / (2 * n), entry = row / m;
@@ -70,9 +88,8 @@ struct JudgeCgemm {
       return;
     }
     const double wanted = want(element);
-    const double product_part =
-        unit_roundoff * times(alpha, parts_of(magnitudes, at, true), imaginary, true);
-    const double addend_part = unit_roundoff * times(beta, before(at, true), imaginary, true);
+    const double product_part = unit_roundoff * product(at, imaginary, true);
+    const double addend_part = unit_roundoff * addend(at, imaginary, true);
     const double error = got - wanted, unit = product_part + addend_part;
     // Exact where no tolerance is given.
     const double tolerance =
@@ -101,15 +118,12 @@ struct JudgeComplexSolve {
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const std::int64_t at = element / 2, step = m * n;
     const bool imaginary = element % 2 != 0;
-    const double left = conj_left ? -1 : 1, right = conj_right ? -1 : 1;
-    const double got =
-        imaginary
-            ? right * products[real_imag * step + at] + left * products[imag_real * step + at]
-            : products[real_real * step + at] - left * right * products[imag_imag * step + at];
+    const ComplexParts product = RealProducts{products, step, conj_left, conj_right}.at(at, false);
+    const double got = imaginary ? product.im : product.re;
     double magnitude = 0;
     for (int part = 0; part < complex_parts; ++part) magnitude += magnitudes[part * step + at];
     const double re = input_value(b, 2 * (first + at)), im = input_value(b, 2 * (first + at) + 1);
-    const double wanted = JudgeCgemm::times(alpha, {re, im}, imaginary, false);
+    const double wanted = component_of_product(alpha, {re, im}, imaginary, false);
     const double unit =
         unit_roundoff * (magnitude + (fabs(alpha[0]) + fabs(alpha[1])) * (fabs(re) + fabs(im)));
     const double residual = got - wanted;

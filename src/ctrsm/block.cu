@@ -27,30 +27,14 @@ constexpr int block_threads = 256, at_once = complex_at_once;
 // another quarter of the multiprocessor, as are the four that do the rest.
 constexpr int updaters = block_threads - 4 * warp_lanes;
 
-// The elements of shared memory: of each line what known unknowns take from it, and the unknowns
-// once they are solved, [unknown][line]; a ring of the right-hand side, 8 unknowns a panel; a ring
-// of panels of 8 columns of the triangle, [column][row], whose row 0 is the first unknown's; and
-// the reciprocals of the diagonal, in two parts.
+// Panels, and behind them the reciprocals of the diagonal in two parts.
 template <int lines>
-struct ComplexRoom {
-  static constexpr int pitch = complex_pitch(lines);
-  float2 *x, *right, *panels, *near, *rest;
-  int panel_pitch;
+struct ComplexRoom : PanelRoom<float2, at_once, complex_panels, complex_pitch(lines)> {
+  using Panels = PanelRoom<float2, at_once, complex_panels, complex_pitch(lines)>;
+  float2 *near, *rest;
 
   __device__ __forceinline__ ComplexRoom(float2* shared, int rows)
-      : x(shared),
-        right(shared + rows * pitch),
-        panels(right + complex_panels * at_once * pitch),
-        near(panels + complex_panels * at_once * complex_pitch(rows)),
-        rest(near + rows),
-        panel_pitch(complex_pitch(rows)) {}
-  __device__ __forceinline__ float2* unknown(int i) const { return x + i * pitch; }
-  __device__ __forceinline__ float2* right_of(int i) const {
-    return right + i % (complex_panels * at_once) * pitch;
-  }
-  __device__ __forceinline__ float2* panel(int first) const {
-    return panels + first / at_once % complex_panels * at_once * panel_pitch;
-  }
+      : Panels(shared, rows, complex_pitch(rows)), near(this->end()), rest(near + rows) {}
 };
 
 __device__ __forceinline__ void copy_element(float2* to, const Complex* from, bool is_there,

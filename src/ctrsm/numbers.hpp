@@ -3,6 +3,7 @@
 
 #include "cgemm/problem.hpp"
 #include "gpu/gpu.hpp"
+#include "level3/substitution.hpp"
 
 namespace KW_TARGET {
 
@@ -15,20 +16,12 @@ __device__ __forceinline__ void add_product(float2& sum, const float2& x, const 
 
 __device__ __forceinline__ bool is_a_number(const float2& x) { return x.x == x.x && x.y == x.y; }
 
-// left - taken = right - sum: what is left of a right-hand side, unrounded. So it is rounded with
-// the unknown, once, and not with every part of the sum. Of infinities `taken` is no number.
-__device__ __forceinline__ void subtract(float right, float sum, float& left, float& taken) {
-  left = right - sum;
-  const float back = left - right;
-  taken = (left - back) - right + (sum + back);
-}
-
 // left - taken = right - (sum + more), where there is no infinity.
 __device__ __forceinline__ void take_sums(float right, float sum, float more, float& left,
                                           float& taken) {
   float all, rounded, off;
-  subtract(sum, -more, all, rounded);
-  subtract(right, all, left, off);
+  two_difference(sum, -more, all, rounded);
+  two_difference(right, all, left, off);
   const float both = off - rounded;
   taken = both == both ? both : 0.0f;
 }
@@ -63,8 +56,8 @@ __device__ __forceinline__ float2 all_taken(const float2& left, const float2& su
                                             const float2& before) {
   float2 near = make_float2(left.x - sum.x, left.y - sum.y), last = make_float2(0, 0);
   if constexpr (rounds_once) {
-    subtract(left.x, sum.x, near.x, last.x);
-    subtract(left.y, sum.y, near.y, last.y);
+    two_difference(left.x, sum.x, near.x, last.x);
+    two_difference(left.y, sum.y, near.y, last.y);
   }
   add_product(last, a, before);
   return make_float2(near.x - last.x, near.y - last.y);

@@ -8,6 +8,14 @@
 
 #include "host_simt/block.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+// Undefined behaviour in a kernel is an illegal instruction in such builds; AddressSanitizer, which
+// reads its options here, then says where. ASAN_OPTIONS comes after these.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "handle_sigill=1";
+}
+#endif
+
 namespace kw::host_simt {
 
 bool same_place(const Site& a, const Site& b) {

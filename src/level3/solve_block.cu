@@ -22,29 +22,14 @@ namespace {
 
 constexpr int solve_threads = 256, at_once = solve_at_once;
 
-// The floats of shared memory: of each line what known unknowns take from it, and the unknowns once
-// they are solved, [unknown][line]; a ring of the right-hand side, 16 unknowns a panel; a ring of
-// panels of 16 columns of the triangle, [column][row], whose row 0 is the first unknown's; and the
-// reciprocals of 16 elements of the diagonal.
+// Panels, and behind them the reciprocals of 16 elements of the diagonal in two parts.
 template <int lines>
-struct SolveRoom {
-  static constexpr int pitch = solve_pitch(lines);
-  float *x, *right, *panels, *reciprocals;
-  int panel_pitch;
+struct SolveRoom : PanelRoom<float, at_once, solve_panels, solve_pitch(lines)> {
+  using Panels = PanelRoom<float, at_once, solve_panels, solve_pitch(lines)>;
+  float* reciprocals;
 
   __device__ __forceinline__ SolveRoom(float* shared, int rows)
-      : x(shared),
-        right(shared + rows * pitch),
-        panels(right + solve_panels * at_once * pitch),
-        reciprocals(panels + solve_panels * at_once * solve_pitch(rows)),
-        panel_pitch(solve_pitch(rows)) {}
-  __device__ __forceinline__ float* unknown(int i) const { return x + i * pitch; }
-  __device__ __forceinline__ float* right_of(int i) const {
-    return right + i % (solve_panels * at_once) * pitch;
-  }
-  __device__ __forceinline__ float* panel(int first) const {
-    return panels + first / at_once % solve_panels * at_once * panel_pitch;
-  }
+      : Panels(shared, rows, solve_pitch(rows)), reciprocals(this->end()) {}
 };
 
 // The first warp solves; the others do all else, each thread numbered from 0 on.

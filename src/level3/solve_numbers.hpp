@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/gpu.hpp"
+#include "level3/substitution.hpp"
 
 namespace KW_TARGET {
 
@@ -27,13 +28,12 @@ struct Reciprocal {
   }
 };
 
-// left - taken = alpha * right - sum: what is left of a right-hand side, unrounded. So it is
-// rounded with the unknown, once, and not with every 16 that are known.
+// left - taken = alpha * right - sum, where there is no infinity.
 __device__ __forceinline__ void subtract(float alpha, float right, float sum, float& left,
                                          float& taken) {
   const float scaled = fmaf(alpha, right, 0.0f);  // no part of an fma with the sum
-  left = scaled - sum;
-  const float back = left - scaled, off = (left - back) - scaled + (sum + back);
+  float off;
+  two_difference(scaled, sum, left, off);
   taken = off == off ? off : 0.0f;
 }
 
@@ -42,9 +42,9 @@ __device__ __forceinline__ void subtract(float alpha, float right, float sum, fl
 // is not the result's; of infinite elements the result is then no number.
 template <bool rounds_once>
 __device__ __forceinline__ float all_taken(float left, float sum, float a, float before) {
-  const float near = left - sum;
+  float near = left - sum, off;
   if constexpr (!rounds_once) return fmaf(-a, before, near);
-  const float back = near - left, off = (near - back) - left + (sum + back);
+  two_difference(left, sum, near, off);
   return near - fmaf(a, before, off);
 }
 

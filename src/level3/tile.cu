@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "device/overlap.hpp"
+#include "device/quad.hpp"
 #include "level3/production.hpp"
 #include "level3/tile_operand.hpp"
 #include "level3/tile_plan.hpp"
@@ -183,9 +184,7 @@ __device__ __forceinline__ void multiply(float (&acc)[T::TM][T::TN], const Param
   async_wait<0>();
 }
 
-// Leaves a thread's sums in shared memory, neighbours swapped: what is stored in 16 bytes comes
-// from an aligned quad of registers, in which ptxas keeps accumulators throughout, so the one of
-// column j lies in the other register bank than b's element j.
+// Leaves a thread's sums in shared memory, in quads.
 template <class T>
 __device__ __forceinline__ void leave_sums(const float (&acc)[T::TM][T::TN], float* sums, int row,
                                            int col) {
@@ -194,8 +193,7 @@ __device__ __forceinline__ void leave_sums(const float (&acc)[T::TM][T::TN], flo
 #pragma unroll
     for (int j = 0; j < T::TN; j += 4) {
       const int r = row + i % 4 + i / 4 * 4 * T::threads_m, c = col + j * T::threads_n;
-      *reinterpret_cast<float4*>(&sums[r * T::pitch + c]) =
-          make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]);
+      *reinterpret_cast<float4*>(&sums[r * T::pitch + c]) = quad_of(&acc[i][j]);
     }
 }
 

@@ -120,29 +120,6 @@ struct PackedValues : PlainPlaces<lanes> {
   __device__ __forceinline__ int count() const { return max(left, 0) * a_pack + edge_count(); }
 };
 
-// Where a thread's part of y is.
-template <class T, int lanes>
-struct PackedOutput {
-  T* y;
-  uint4* to;
-
-  template <class Row>
-  __device__ __forceinline__ PackedOutput(const Rowwise& p, const PlainLaunch& launch,
-                                          const Row& row, int index)
-      : y(reinterpret_cast<T*>(static_cast<char*>(p.y) +
-                               std::uint64_t{static_cast<unsigned>(index)} * launch.ldy)),
-        to(reinterpret_cast<uint4*>(y + row.cut.head) + row.part.warp_first + row.place) {}
-
-  template <class Row>
-  __device__ __forceinline__ void store(const Row&, int k, const float* v) const {
-    to[k * lanes] = packed_as<T>(v);
-  }
-  template <class Row>
-  __device__ __forceinline__ void store_edge(const Row& row, int k, float v) const {
-    store_one(y + row.cut.template edge<T>(row.part.lane + k * lanes), v);
-  }
-};
-
 // y of a softmax.
 template <bool logs, int lanes, class Row, class Output, class Team>
 __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& team) {

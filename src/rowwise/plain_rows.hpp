@@ -217,7 +217,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
     if constexpr (is_packed<softmax, T, packs>) {
       PackedValues<softmax, T, lanes, packs> values(loads, part);
       load(row + launch.step);
-      compute_packed<softmax, lanes>(p, PackedOutput<T, lanes>(p, launch, values, row), values,
+      compute_packed<softmax, lanes>(p, PlainOutput<T, lanes>(p, launch, values, row), values,
                                      planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes> values(loads, part);

@@ -128,7 +128,30 @@ struct PlainPlaces {
   __device__ __forceinline__ int edge_count() const { return part.has_edges ? cut.edges : 0; }
 };
 
-// The same as values.
+// Where a thread's part of y is.
+template <class T, int lanes>
+struct PlainOutput {
+  T* y;
+  uint4* to;
+
+  template <class Row>
+  __device__ __forceinline__ PlainOutput(const Rowwise& p, const PlainLaunch& launch,
+                                         const Row& row, int index)
+      : y(reinterpret_cast<T*>(static_cast<char*>(p.y) +
+                               std::uint64_t{static_cast<unsigned>(index)} * launch.ldy)),
+        to(reinterpret_cast<uint4*>(y + row.cut.head) + row.part.warp_first + row.place) {}
+
+  template <class Row>
+  __device__ __forceinline__ void store(const Row&, int k, const float* v) const {
+    to[k * lanes] = packed_as<T>(v);
+  }
+  template <class Row>
+  __device__ __forceinline__ void store_edge(const Row& row, int k, float v) const {
+    store_one(y + row.cut.template edge<T>(row.part.lane + k * lanes), v);
+  }
+};
+
+// A thread's part as values.
 template <bool softmax, class T, int lanes>
 struct PlainValues : PlainPlaces<lanes> {
   static constexpr int packs = plain_packs<T>;
@@ -195,16 +218,14 @@ struct PlainValues : PlainPlaces<lanes> {
   // y.
   __device__ __forceinline__ void store(const Rowwise& p, const PlainLaunch& launch,
                                         int row) const {
-    auto* const y = reinterpret_cast<T*>(static_cast<char*>(p.y) +
-                                         std::uint64_t{static_cast<unsigned>(row)} * launch.ldy);
-    auto* const to = reinterpret_cast<uint4*>(y + cut.head) + part.warp_first + place;
+    const PlainOutput<T, lanes> y(p, launch, *this, row);
 #pragma unroll
     for (int k = 0; k < packs; ++k)
-      if (has(k)) to[k * lanes] = packed_as<T>(v + k * a_pack);
+      if (has(k)) y.store(*this, k, v + k * a_pack);
     if (!part.has_edges) return;
 #pragma unroll
     for (int k = 0; k < edges; ++k)
-      if (has_edge(k)) store_one(y + cut.template edge<T>(part.lane + k * lanes), edge[k]);
+      if (has_edge(k)) y.store_edge(*this, k, edge[k]);
   }
 
  private:

@@ -50,24 +50,28 @@ TEST(FuzzCases, EveryPropertyIsDrawnAndWritten) {
   }
   EXPECT_GT(seen["graded"], 5);
   EXPECT_GT(seen["cancelling"], 5);
+  EXPECT_GT(seen["met"], 5);
+  EXPECT_GT(seen["met_size"], 5);
 }
 
 // Elements near whole numbers beside far larger ones are an eighth of the draws: on the diagonal or
-// elsewhere, of A, of B and of both.
+// elsewhere, of A, of B and of both, there also at the same places of k.
 TEST(FuzzCases, PeaksBesideWholeNumbersAreDrawn) {
-  int on_diagonal = 0, elsewhere = 0, of_a = 0, of_b = 0, of_both = 0, whole = 0;
+  int on_diagonal = 0, elsewhere = 0, met = 0, of_a = 0, of_b = 0, of_both = 0, whole = 0;
   for (std::int64_t i = 0; i < 800; ++i) {
     const Distribution data = draw_case(3, i, FuzzShapes::large).data;
     const bool a = data.a.diagonal + data.a.outliers > 0, b = data.b.diagonal + data.b.outliers > 0;
-    if (data.a.body != static_cast<int>(Body::near_whole) || !(a || b)) continue;
+    if (data.a.body != static_cast<int>(Body::near_whole) || !(a || b || data.met > 0)) continue;
     ++whole;
     EXPECT_EQ(data.b.body, data.a.body);
     EXPECT_EQ(data.b.spread, data.a.spread);
+    met += data.met > 0 ? 1 : 0;
+    if (data.met > 0) continue;
     ++(data.a.diagonal + data.b.diagonal > 0 ? on_diagonal : elsewhere);
     ++(a && b ? of_both : a ? of_a : of_b);
   }
   EXPECT_NEAR(whole, 50, 25);
-  for (const int count : {on_diagonal, elsewhere, of_a, of_b, of_both}) EXPECT_GT(count, 5);
+  for (const int count : {on_diagonal, elsewhere, met, of_a, of_b, of_both}) EXPECT_GT(count, 5);
 }
 
 TEST(FuzzCases, WrongTextIsToldApart) {
@@ -163,6 +167,13 @@ TEST(DrawnValues, FeaturesDoWhatTheySay) {
     EXPECT_EQ(rows[i] == 0, rows[i / 100 * 100] == 0);
     EXPECT_EQ(places[i] == 0, places[i % 100] == 0);
   }
+  // The same places of both operands, of all rows.
+  const Distribution meeting = parse_distribution(
+      "a.body=near_one,a.spread=9,b.body=near_one,b.spread=9,met=100000,met_size=12");
+  const std::vector<float> of_a = values(meeting, Operand::a, 3, 1000),
+                           of_b = values(meeting, Operand::b, 3, 1000);
+  EXPECT_NEAR(share(of_a, [](float x) { return x > 2048; }), 0.1, 0.03);
+  for (std::size_t i = 0; i < 3000; ++i) EXPECT_EQ(of_a[i] > 2048, of_b[i % 1000] > 2048) << i;
   // The second half of k takes the first back.
   const std::vector<float> taken_back = a_of("a.body=normal,cancelling=10");
   for (std::size_t i = 0; i < 50; ++i)

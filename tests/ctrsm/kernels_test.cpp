@@ -2,6 +2,7 @@
 // against float64.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -131,11 +132,17 @@ TEST(CtrsmBlocks, RoundsTheLargestTermWithTheUnknown) {
   c.n = 64;
   c.unit_diagonal = true;
   c.condition = check::Condition::ill;
-  c.seed = run_seed();
-  const check::VerifyResult result = check::verify_ctrsm(*runtime, kernels[0], c);
-  ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-  // Of u: 0.159; rounded with the sum 0.166.
-  EXPECT_LE(result.error.rms, 0.1645) << describe(c);
+  // One system's error differs from the next one's by 0.0014.
+  constexpr int systems = 8;
+  double squares = 0;
+  for (int i = 0; i < systems; ++i) {
+    c.seed = run_seed() + static_cast<std::uint64_t>(i);
+    const check::VerifyResult result = check::verify_ctrsm(*runtime, kernels[0], c);
+    ASSERT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    squares += result.error.rms * result.error.rms / systems;
+  }
+  // Of u: 0.1587; rounded with the sum 0.166.
+  EXPECT_LE(std::sqrt(squares), 0.1625);
 }
 
 // What is left of a right-hand side is rounded with the unknown, however many panels of 8 unknowns

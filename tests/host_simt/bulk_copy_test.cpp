@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "device/bulk_copy.hpp"
-#include "fixture.hpp"
-#include "support/run_seed.hpp"
+#include "planted_mistakes.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -122,62 +121,38 @@ Status launch_ring(const Input& input, std::vector<float>* out) {
 
 // Whether a fault or a wrong result, NaN included, shows it.
 template <Mistake mistake>
-bool is_caught(Order order, int seed = 1) {
-  host_simt::options().order = order;
-  host_simt::options().seed = static_cast<std::uint64_t>(seed);
+bool is_caught() {
   const Input input;
   std::vector<float> out;
   if (!launch_ring<mistake>(input, &out).ok()) return true;
   return !std::all_of(out.begin(), out.end(), [&](float x) { return x == input.want; });
 }
 
-template <Mistake mistake>
-int times_caught_in_random_order() {
-  int caught = 0;
-  for (int seed = 0; seed < seeds; ++seed) caught += is_caught<mistake>(Order::random, seed);
-  return caught;
-}
-
-template <Mistake mistake>
-void expect_caught_in_every_order() {
-  EXPECT_TRUE(is_caught<mistake>(Order::forward));
-  EXPECT_TRUE(is_caught<mistake>(Order::reverse));
-  EXPECT_EQ(times_caught_in_random_order<mistake>(), seeds);
-}
-
 TEST_F(HostSimt, RingsOfBulkCopiesWorkInEveryOrder) {
   const Input input;
   std::vector<float> out;
-  for (const int warp_size : {32, 64}) {
-    options().warp_size = warp_size;
-    for (const Order order : orders) {
-      options().order = order;
-      for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
-        expect_ok(launch_ring<Mistake::none>(input, &out));
-        ASSERT_EQ(out, std::vector<float>(out.size(), input.want))
-            << to_string(order) << " seed " << seed << " warp size " << warp_size;
-      }
-    }
-  }
+  in_every_order(seeds, [&] {
+    expect_ok(launch_ring<Mistake::none>(input, &out));
+    ASSERT_EQ(out, std::vector<float>(out.size(), input.want));
+  });
 }
 
 TEST_F(HostSimt, MissingWaitsForBulkCopiesAreCaughtInEveryOrder) {
-  expect_caught_in_every_order<Mistake::no_wait_for_full>();
-  expect_caught_in_every_order<Mistake::no_wait_for_empty>();
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_wait_for_full>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_wait_for_empty>);
 }
 
 // Copies must land early.
 TEST_F(HostSimt, BulkCopiesOverWhatIsReadAreCaughtInRandomOrder) {
-  EXPECT_EQ(times_caught_in_random_order<Mistake::arrival_before_read>(), seeds);
+  EXPECT_EQ(times_caught_in_random_order(seeds, is_caught<Mistake::arrival_before_read>), seeds);
 }
 
 TEST_F(HostSimt, WrongByteCountsAreCaughtInEveryOrder) {
-  expect_caught_in_every_order<Mistake::bytes_forgotten>();
-  expect_caught_in_every_order<Mistake::one_piece_not_announced>();
-  expect_caught_in_every_order<Mistake::one_piece_too_many_announced>();
-  expect_caught_in_every_order<Mistake::one_piece_never_copied>();
-  expect_caught_in_every_order<Mistake::one_piece_at_the_other_barrier>();
+  expect_caught_in_every_order(seeds, is_caught<Mistake::bytes_forgotten>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_piece_not_announced>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_piece_too_many_announced>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_piece_never_copied>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_piece_at_the_other_barrier>);
 }
 
 TEST_F(HostSimt, BytesThatNeverComeAreDeadlocksThatSayHowMany) {

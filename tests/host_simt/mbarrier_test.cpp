@@ -8,7 +8,7 @@
 
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
-#include "fixture.hpp"
+#include "planted_mistakes.hpp"
 #include "support/run_seed.hpp"
 
 namespace KW_TARGET {
@@ -110,54 +110,25 @@ bool is_caught() {
   return !std::all_of(out.begin(), out.end(), [&](float x) { return x == want; });
 }
 
-template <Mistake mistake>
-int times_caught_in_random_order() {
-  int caught = 0;
-  host_simt::options().order = Order::random;
-  for (int seed = 0; seed < seeds; ++seed) {
-    host_simt::options().seed = static_cast<std::uint64_t>(seed);
-    caught += is_caught<mistake>() ? 1 : 0;
-  }
-  return caught;
-}
-
-template <Mistake mistake>
-bool is_caught_in(Order order) {
-  host_simt::options().order = order;
-  return is_caught<mistake>();
-}
-
 TEST_F(HostSimt, RingsOfMbarriersWorkInEveryOrder) {
   const std::vector<float> from = ring_input();
   const float want = ring_sum(from);
   std::vector<float> out;
-  for (const int warp_size : {32, 64}) {
-    options().warp_size = warp_size;
-    for (const Order order : orders) {
-      options().order = order;
-      for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
-        expect_ok(launch_ring<Mistake::none>(from, &out));
-        ASSERT_EQ(out, std::vector<float>(out.size(), want))
-            << to_string(order) << " seed " << seed << " warp size " << warp_size;
-      }
-    }
-  }
+  in_every_order(seeds, [&] {
+    expect_ok(launch_ring<Mistake::none>(from, &out));
+    ASSERT_EQ(out, std::vector<float>(out.size(), want));
+  });
 }
 
 TEST_F(HostSimt, MissingWaitsForCopiesAreCaughtInEveryOrder) {
-  for (const Order order : {Order::forward, Order::reverse}) {
-    EXPECT_TRUE(is_caught_in<Mistake::no_wait_for_full>(order)) << to_string(order);
-    EXPECT_TRUE(is_caught_in<Mistake::arrival_before_copies>(order)) << to_string(order);
-  }
-  EXPECT_EQ(times_caught_in_random_order<Mistake::no_wait_for_full>(), seeds);
-  EXPECT_EQ(times_caught_in_random_order<Mistake::arrival_before_copies>(), seeds);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_wait_for_full>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::arrival_before_copies>);
 }
 
 // Copying over what others still read: copies must land early, so only the random order finds it.
 TEST_F(HostSimt, BuffersThatAreFilledTooEarlyAreCaughtInRandomOrder) {
-  EXPECT_EQ(times_caught_in_random_order<Mistake::no_wait_for_empty>(), seeds);
-  EXPECT_EQ(times_caught_in_random_order<Mistake::arrival_before_read>(), seeds);
+  EXPECT_EQ(times_caught_in_random_order(seeds, is_caught<Mistake::no_wait_for_empty>), seeds);
+  EXPECT_EQ(times_caught_in_random_order(seeds, is_caught<Mistake::arrival_before_read>), seeds);
 }
 
 TEST_F(HostSimt, ForgottenArrivalsAreDeadlocksThatNameTheMbarrier) {

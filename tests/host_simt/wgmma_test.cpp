@@ -11,8 +11,7 @@
 #include "device/bulk_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "device/wgmma.hpp"
-#include "fixture.hpp"
-#include "support/run_seed.hpp"
+#include "planted_mistakes.hpp"
 #include "wgmma_operands.hpp"
 
 namespace KW_TARGET {
@@ -169,72 +168,49 @@ Status launch_ring(std::vector<float>* c) {
 
 // Whether a fault or a wrong result, NaN included, shows it.
 template <Mistake mistake>
-bool is_caught(Order order, int seed = 1) {
-  host_simt::options().order = order;
-  host_simt::options().seed = static_cast<std::uint64_t>(seed);
+bool is_caught() {
   std::vector<float> c;
   return !launch_ring<mistake>(&c).ok() || c != ring_case().want;
 }
 
 constexpr int seeds = 30;
 
-template <Mistake mistake>
-int times_caught_in_random_order() {
-  int caught = 0;
-  for (int seed = 0; seed < seeds; ++seed) caught += is_caught<mistake>(Order::random, seed);
-  return caught;
-}
-
-template <Mistake mistake>
-void expect_caught_in_every_order() {
-  EXPECT_TRUE(is_caught<mistake>(Order::forward));
-  EXPECT_TRUE(is_caught<mistake>(Order::reverse));
-  EXPECT_EQ(times_caught_in_random_order<mistake>(), seeds);
-}
-
 TEST_F(HostSimt, RingsOfBulkCopiesAndWgmmaWorkInEveryOrder) {
   std::vector<float> c;
-  for (const int warp_size : {32, 64}) {
-    options().warp_size = warp_size;
-    for (const Order order : orders) {
-      options().order = order;
-      for (int seed = 0; seed < (order == Order::random ? seeds : 1); ++seed) {
-        options().seed = run_seed() + static_cast<std::uint64_t>(seed);
-        expect_ok(launch_ring<Mistake::none>(&c));
-        ASSERT_EQ(c, ring_case().want)
-            << to_string(order) << " seed " << seed << " warp size " << warp_size;
-      }
-    }
-  }
+  in_every_order(seeds, [&] {
+    expect_ok(launch_ring<Mistake::none>(&c));
+    ASSERT_EQ(c, ring_case().want);
+  });
 }
 
 TEST_F(HostSimt, StagesThatAreReadTooEarlyAreCaughtInEveryOrder) {
-  expect_caught_in_every_order<Mistake::no_wait_for_full>();
-  expect_caught_in_every_order<Mistake::nothing_announced>();
-  expect_caught_in_every_order<Mistake::announced_too_little>();
-  expect_caught_in_every_order<Mistake::announced_too_much>();
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_wait_for_full>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::nothing_announced>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::announced_too_little>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::announced_too_much>);
 }
 
 // Copies must land before the product is computed, so forward order need not find it.
 TEST_F(HostSimt, StagesThatAreFilledTooEarlyAreCaughtInRandomOrder) {
-  EXPECT_EQ(times_caught_in_random_order<Mistake::no_wait_for_empty>(), seeds);
-  EXPECT_GE(times_caught_in_random_order<Mistake::stage_freed_before_wait>(), seeds * 9 / 10);
-  EXPECT_TRUE(is_caught<Mistake::stage_freed_before_wait>(Order::reverse));
+  EXPECT_EQ(times_caught_in_random_order(seeds, is_caught<Mistake::no_wait_for_empty>), seeds);
+  EXPECT_GE(times_caught_in_random_order(seeds, is_caught<Mistake::stage_freed_before_wait>),
+            seeds * 9 / 10);
+  EXPECT_TRUE(caught_in(Order::reverse, is_caught<Mistake::stage_freed_before_wait>));
 }
 
 TEST_F(HostSimt, AccumulatorsThatAreUsedTooEarlyAreCaughtInEveryOrder) {
-  expect_caught_in_every_order<Mistake::read_before_wait>();
-  expect_caught_in_every_order<Mistake::no_wait_at_the_end>();
-  expect_caught_in_every_order<Mistake::written_under_way>();
-  expect_caught_in_every_order<Mistake::no_commit>();
-  expect_caught_in_every_order<Mistake::no_fence_at_first>();
-  expect_caught_in_every_order<Mistake::no_fence_after_promotion>();
+  expect_caught_in_every_order(seeds, is_caught<Mistake::read_before_wait>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_wait_at_the_end>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::written_under_way>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_commit>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_fence_at_first>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::no_fence_after_promotion>);
 }
 
 TEST_F(HostSimt, WarpgroupsThatDisagreeAreCaughtInEveryOrder) {
-  expect_caught_in_every_order<Mistake::one_warp_stays_away>();
-  expect_caught_in_every_order<Mistake::one_lane_stays_away>();
-  expect_caught_in_every_order<Mistake::warps_disagree>();
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_warp_stays_away>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::one_lane_stays_away>);
+  expect_caught_in_every_order(seeds, is_caught<Mistake::warps_disagree>);
 }
 
 // --- single calls

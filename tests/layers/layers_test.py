@@ -33,7 +33,8 @@ MAY_INCLUDE = {
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # A complex system is made of complex products, by the halves of a real one.
-    "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/system_by_halves.hpp"},
+    "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/system_by_halves.hpp"}
+    | {"level3/substitution.hpp"},
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.

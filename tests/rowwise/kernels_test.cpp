@@ -29,11 +29,16 @@ TEST_P(RowwiseKernels, EdgeCases) {
   const Kernel<Rowwise>& kernel = GetParam().kernel;
   int computed = 0;
   const std::vector<check::RowwiseCase> cases = check::rowwise_edge_cases(run_seed());
-  for (std::size_t i = run_seed() % every_row_case; i < cases.size(); i += every_row_case) {
-    const check::VerifyResult result = check::RowwiseTrial(bench, cases[i]).verify(kernel);
-    if (result.outcome == check::Outcome::unsupported) continue;
-    EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(cases[i]) << ": " << result.message;
-    ++computed;
+  // Some kernels are for few of the cases: where none of an eighth is, the next eighth.
+  for (std::size_t part = 0; part < every_row_case && computed == 0; ++part) {
+    for (std::size_t i = (run_seed() + part) % every_row_case; i < cases.size();
+         i += every_row_case) {
+      const check::VerifyResult result = check::RowwiseTrial(bench, cases[i]).verify(kernel);
+      if (result.outcome == check::Outcome::unsupported) continue;
+      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(cases[i]) << ": "
+                               << result.message;
+      ++computed;
+    }
   }
   EXPECT_GT(computed, 0) << "a kernel that takes no case is not tested";
 }

@@ -4,8 +4,7 @@
 run_tests() { # run_tests PRESET [TEST_PRESET [TARGET]]: a skipped test counts as failed
   local log=build/tests-$1.log code=0
   build "$1" "${3:-}"
-  # One more than this list's share of the cores: the other list ends earlier or later.
-  ctest --preset "${2:-$1}" -j "$((jobs + 1))" --no-tests=error 2>&1 | tee "$log" || code=1
+  ctest --preset "${2:-$1}" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
   if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
     warn "skipped tests count as failed"
     code=1
@@ -33,8 +32,8 @@ cpu_so_far() {
   cpu=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' "$file")
 }
 
-# stage NAME COMMAND...: runs it, and keeps its outcome, time and CPU time for the summary, in a line of build/stages/. A
-# list of tests counts as many as it has, anything else as one.
+# stage NAME COMMAND...: runs it, and keeps its outcome, time and CPU time for the summary, in a line of
+# build/stages/. A list of tests counts as many as it has, anything else as one.
 stage() {
   local name=$1 began=$SECONDS code bad=0 all=1 cpu cpu_before
   shift
@@ -52,26 +51,38 @@ stage() {
   if ((code != 0 && bad == 0)); then bad=1; fi
   cpu_so_far
   printf '%d %d %-6s %4d s, %4d s of CPU  %s\n' $((all - bad)) "$bad" "$( ((code)) && echo FAILED || echo passed)" \
-    $((SECONDS - began)) $((cpu - cpu_before)) "$name" >>"build/stages/$list"
+    $((SECONDS - began)) $((cpu - cpu_before)) "$name" >>"build/stages/$current"
 }
 
-# side_by_side LIST...: functions that run stages, side by side, each with its share of the cores; each line says whose it
-# is. A stage alone leaves cores idle at its end, and while one long file compiles.
-side_by_side() {
-  local list share=$((jobs / $#)) running=() process
-  if ((share < 1)); then # one after the other
-    for list in "$@"; do "$list"; done
-    return
-  fi
-  for list in "$@"; do
+# take_turns GROUP...: runs each function of stages that nobody else has taken; each line says whose it is.
+take_turns() {
+  local current code
+  for current in "$@"; do
+    mkdir "build/stages/taken_$current" 2>/dev/null || continue
+    set +e # not `||`, which would switch -e off inside too
     (
-      jobs=$share
-      "$list" 2>&1 | sed -u "s/^/${list#stages_} | /"
-    ) &
+      set -e
+      "$current" 2>&1 | sed -u "s/^/${current#stage_} | /"
+    )
+    code=$?
+    set -e
+    if ((code != 0)); then printf '0 1 FAILED  %s ended early\n' "$current" >>"build/stages/$current"; fi
+  done
+}
+
+# side_by_side GROUP...: functions of stages, two at a time, since one alone leaves cores idle at its end and while one
+# long file compiles; each with half of the cores and one more, for the time when the other is so or has ended. What they
+# have to say is in build/stages/, a file each.
+side_by_side() {
+  local workers=$((jobs < 2 ? 1 : 2)) running=() group process
+  for group in "$@"; do : >"build/stages/$group"; done
+  if ((workers > 1)); then jobs=$((jobs / workers + 1)); fi
+  while ((${#running[@]} < workers)); do
+    take_turns "$@" &
     running+=($!)
   done
   for process in "${running[@]}"; do
-    wait "$process" || printf '0 1 FAILED  a list of stages ended early\n' >>build/stages/stages_checks
+    wait "$process" || printf '0 1 FAILED  stages ended early\n' >>"build/stages/$1"
   done
 }
 
@@ -99,20 +110,19 @@ mutate() { # mutate [ID...]
   python3 tools/mutate.py "$@"
 }
 
-# The stages of `./dev test`, in two lists of about the same length. What they read is set by run_all_tests.
-stages_checks() {
+# The stages of `./dev test`. What they read is set by run_all_tests.
+stage_style() {
   stage "format" format --check
   stage "documents" docs --check
-  stage "lint" lint "${quick[@]}"
-  if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi
-  if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi
-  stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan" "$sanitized"
 }
-
-stages_tests() {
+stage_tests() {
   stage "tests, preset $main" run_tests "$main" "$main$beside"
   if [[ -z $beside && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
 }
+stage_sanitized() { stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan" "$sanitized"; }
+stage_lint() { stage "lint" lint "${quick[@]}"; }
+stage_archs() { if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi; }
+stage_amd() { if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi; }
 
 # run_all_tests [--all]: what CI runs, where two presets would run a kernel on the same data in one of them; with --all
 # also what takes long, every test under sanitizers and every kernel for every architecture.
@@ -135,11 +145,12 @@ run_all_tests() {
   set_up_for_tests
   rm -rf build/tests-*.log build/stages
   mkdir -p build/stages
-  side_by_side stages_checks stages_tests
+  # What says no soonest, then the longest first.
+  local groups=(stage_style stage_tests stage_sanitized stage_archs stage_lint stage_amd)
+  side_by_side "${groups[@]}"
   printf '\n=== summary, %s in all\n' "$(elapsed)"
   awk '{ passed += $1; failed += $2; sub(/^[0-9]+ [0-9]+ /, ""); print }
-    END { printf "%d passed, %d failed\n", passed, failed; exit failed > 0 || NR == 0 }' \
-    build/stages/stages_checks build/stages/stages_tests
+    END { printf "%d passed, %d failed\n", passed, failed; exit failed > 0 || NR == 0 }' "${groups[@]/#/build/stages/}"
 }
 
 # set_up_for_tests: what the stages need is installed before they run side by side; without nvcc `main` is another preset.

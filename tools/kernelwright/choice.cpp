@@ -104,45 +104,36 @@ struct PlannedOnce {
   }
 };
 
+constexpr const char* own_name = "kernelwright";
+constexpr const char* split_name = "kernelwright_split";
+constexpr const char* own_idea = "the library's choice among its kernels";
+constexpr const char* split_idea = "the library's choice in fp32_split";
+
+template <class Problem, auto list>
+KernelList<Problem> in_both_arithmetics() {
+  return {PlannedOnce<Problem, list, Math::fp32>::row(own_name, own_idea),
+          PlannedOnce<Problem, list, Math::fp32_split>::row(split_name, split_idea)};
+}
+
 }  // namespace
 
-KernelList<Level3> level3_choices() {
-  return {PlannedOnce<Level3, &Backend::level3, Math::fp32>::row(
-              "kernelwright", "the library's choice among its kernels"),
-          PlannedOnce<Level3, &Backend::level3, Math::fp32_split>::row(
-              "kernelwright_split", "the library's choice in fp32_split")};
-}
+KernelList<Level3> level3_choices() { return in_both_arithmetics<Level3, &Backend::level3>(); }
 
-KernelList<Cgemm> cgemm_choices() {
-  return {PlannedOnce<Cgemm, &Backend::cgemm, Math::fp32>::row(
-              "kernelwright", "the library's choice among its kernels"),
-          PlannedOnce<Cgemm, &Backend::cgemm, Math::fp32_split>::row(
-              "kernelwright_split", "the library's choice in fp32_split")};
-}
+KernelList<Cgemm> cgemm_choices() { return in_both_arithmetics<Cgemm, &Backend::cgemm>(); }
 
-KernelList<Ctrsm> ctrsm_choices() {
-  return {PlannedOnce<Ctrsm, &Backend::ctrsm, Math::fp32>::row(
-              "kernelwright", "the library's choice among its kernels"),
-          PlannedOnce<Ctrsm, &Backend::ctrsm, Math::fp32_split>::row(
-              "kernelwright_split", "the library's choice in fp32_split")};
-}
+KernelList<Ctrsm> ctrsm_choices() { return in_both_arithmetics<Ctrsm, &Backend::ctrsm>(); }
 
 KernelList<Attention> attention_choices() {
-  return {PlannedOnce<Attention, &Backend::attention, Math::fp32>::row(
-              "kernelwright", "the library's choice among its kernels"),
-          PlannedOnce<Attention, &Backend::attention, Math::fp32_split>::row(
-              "kernelwright_split", "the library's choice in fp32_split")};
+  return in_both_arithmetics<Attention, &Backend::attention>();
 }
 
 KernelList<Rowwise> rowwise_choices() {
-  return {PlannedOnce<Rowwise, &Backend::rowwise, Math::fp32>::row(
-      "kernelwright", "the library's choice among its kernels")};
+  return {PlannedOnce<Rowwise, &Backend::rowwise, Math::fp32>::row(own_name, own_idea)};
 }
 
 KernelList<Sgemm> sgemm_choices() {
-  return {LibraryChoice<Math::fp32>::row("kernelwright", "the library's choice among its kernels"),
-          LibraryChoice<Math::fp32_split>::row("kernelwright_split",
-                                               "the library's choice in fp32_split")};
+  return {LibraryChoice<Math::fp32>::row(own_name, own_idea),
+          LibraryChoice<Math::fp32_split>::row(split_name, split_idea)};
 }
 
 bool is_choice(std::string_view name) {

@@ -9,13 +9,11 @@
 
 namespace KW_TARGET::complex_stream {
 
-// A tile's pairs are pieces of 32, one a lane. In each block the same warp holds the sums of a
-// piece, and in the piece's owner it adds them up.
 template <ComplexStreamConfig config>
-class ClusterSums : ClusterPieces<Shape<config>::pieces> {
+class ClusterSums : ClusterPieces<Shape<config>::pieces, Shape<config>::consumers / 32> {
   using S = Shape<config>;
-  using Pieces = ClusterPieces<S::pieces>;
-  using Pieces::owner, Pieces::slot;
+  using Pieces = ClusterPieces<S::pieces, S::consumers / 32>;
+  using Pieces::owner, Pieces::piece_bytes, Pieces::slot;
 
  public:
   // All consumers of the cluster's blocks call it, each with the sums of its block's part, and get
@@ -30,31 +28,20 @@ class ClusterSums : ClusterPieces<Shape<config>::pieces> {
       mbarrier_arrive_expecting(&shared.received,
                                 static_cast<unsigned>(own * (parts - 1)) * piece_bytes);
     }
-    wait_for_cluster();
-#pragma unroll
-    for (int v = 0; v < S::pairs; ++v) {
-      const int piece = v * warps + warp, to = owner(piece, parts);
-      float4* const at = &shared.parts[slot(piece, parts) + rank][lane];
-      if (to == rank)
-        *at = pair_of(out[v]);
-      else
-        send_to_block(to, at, pair_of(out[v]), &shared.received);
-    }
-    mbarrier_wait(&shared.received, 0);
+    Pieces::exchange(shared, parts, rank, warp, lane, out);
 #pragma unroll 1
     for (int v = 0; v < S::pairs; ++v) {
       const int piece = v * warps + warp;
       if (owner(piece, parts) != rank) continue;
       const float4* const of_piece = &shared.parts[slot(piece, parts)][lane];
       float sums[4] = {};
-      for (int part = 0; part < parts; ++part) add_pair(of_piece[part * 32], sums);
+      for (int part = 0; part < parts; ++part) add_quad(of_piece[part * 32], sums);
       take(v, sums);
     }
   }
 
  private:
   static constexpr int warps = S::consumers / 32;
-  static constexpr unsigned piece_bytes = 32 * sizeof(float4);
 
   // The first piece whose owner is `rank`.
   __device__ static __forceinline__ int first_of(int rank, int parts) {

@@ -26,8 +26,8 @@ struct Fragments {
 // acc += a b, or, where they differ in their conjugates, acc += conj(a) b. A row's sums lie as b
 // does: two real parts, then their two imaginary parts. Each part of a row's element of a goes
 // along b and back: an FFMA reads two registers, since the reuse cache holds the part of a, and at
-// a turn that of b. The two, b's part and the accumulator, lie in different banks (pair_of in
-// sums.hpp). `real_first`: all rows' real parts come first, then their imaginary ones.
+// a turn that of b. The two, b's part and the accumulator, lie in different banks
+// (device/quad.hpp). `real_first`: all rows' real parts come first, then their imaginary ones.
 template <bool differ, bool real_first, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
                                              const float (&b)[TN2]) {

@@ -46,6 +46,8 @@ struct Distribution {
   DrawnOperand a, b;
   int graded = 0;      // A D and D^-1 B, D up to 2^graded
   int cancelling = 0;  // the second half of k is minus the first, its A off by up to 2^-cancelling
+  int met = 0;         // so many places of k in a million: there A's and B's elements are both
+  int met_size = 0;    // multiplied by 2^met_size
 };
 
 // One element of op(A) or op(B): `outer` is the row of op(A) or the column of op(B).
@@ -114,6 +116,14 @@ class DrawnValue {
     return static_cast<int>((drawn >> 20) % 1000000) < per_million;
   }
 
+  // A place of k, the same of both operands.
+  KW_HOST_DEVICE bool is_met() const {
+    if (all_.met == 0) return false;
+    const std::uint64_t drawn =
+        mix(e_.seed + 0x3E7u + golden_gamma * static_cast<std::uint64_t>(e_.p));
+    return static_cast<int>((drawn >> 20) % 1000000) < all_.met;
+  }
+
   KW_HOST_DEVICE float body(std::uint64_t drawn) const {
     switch (static_cast<Body>(own_.body)) {
       case Body::uniform: return static_cast<float>(signed_unit(drawn));
@@ -155,6 +165,7 @@ class DrawnValue {
       }
       if (picks(5, own_.outliers, own_.outlier_pick)) exponent += own_.outlier_size;
       if (e_.p == e_.outer) exponent += own_.diagonal;
+      if (is_met()) exponent += all_.met_size;
       x = body(drawn) * reproducible_exp2(exponent);
     }
     return own_.one_sign != 0 && x < 0 ? -x : x;

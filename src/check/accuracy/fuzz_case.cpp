@@ -62,6 +62,9 @@ constexpr SharedProperty shared_properties[] = {
      &Distribution::graded, 60},
     {"cancelling", "the second half of k is minus the first, its A off by up to 2^-cancelling",
      &Distribution::cancelling, 60},
+    {"met", "at so many places of k in a million A's and B's elements are both multiplied",
+     &Distribution::met, million},
+    {"met_size", "by 2^met_size", &Distribution::met_size, 30},
 };
 
 constexpr struct {
@@ -190,8 +193,9 @@ void draw_diagonal(Dice& dice, DrawnOperand& x) {
   if (reach(x) > 55) x.diagonal = 0;
 }
 
-// Elements near whole numbers, of which FP32's sums lose little beside a few that are far larger:
-// there an error that other data hide is the largest.
+// Elements near whole numbers, of which FP32's sums lose little beside a few that are far larger,
+// on the diagonal, anywhere or at the same places of k in both operands: there an error that other
+// data hide is the largest.
 void draw_peaks(Dice& dice, Distribution& data) {
   if (!dice.one_in(8)) return;
   DrawnOperand x;
@@ -199,12 +203,18 @@ void draw_peaks(Dice& dice, Distribution& data) {
   x.spread = dice.from(2, 24);
   x.one_sign = dice.one_in(3) ? 0 : 1;
   data = {x, x};
-  const bool are_on_diagonal = dice.one_in(2);
+  enum { on_diagonal, elsewhere, met };
+  const int where = dice.from(on_diagonal, met);
+  if (where == met) {
+    data.met = static_cast<int>(dice.spread_out(30, 30'000));
+    data.met_size = dice.from(2, 27);
+    return;
+  }
   const int peaks_of = dice.from(1, 3);  // A, B, both
   for (DrawnOperand* operand : {&data.a, &data.b}) {
     if (operand == &data.a ? peaks_of == 2 : peaks_of == 1) continue;
     const int size = dice.from(4, 27);
-    if (are_on_diagonal) {
+    if (where == on_diagonal) {
       operand->diagonal = size;
     } else {
       operand->outliers = static_cast<int>(dice.spread_out(30, 30'000));

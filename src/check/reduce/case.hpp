@@ -1,6 +1,7 @@
 // Verification of reductions: what a case is, and the operands of one case on one device.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,6 +13,23 @@
 #include "reduce/problem.hpp"
 
 namespace kw::check {
+
+// Every operation and every type, in the order in which programs name them.
+inline constexpr std::array all_reduce_ops = {ReduceOp::sum,
+                                              ReduceOp::mean,
+                                              ReduceOp::min,
+                                              ReduceOp::max,
+                                              ReduceOp::argmin,
+                                              ReduceOp::argmax,
+                                              ReduceOp::sum_of_squares,
+                                              ReduceOp::l1_norm,
+                                              ReduceOp::l2_norm,
+                                              ReduceOp::max_norm,
+                                              ReduceOp::variance,
+                                              ReduceOp::min_max};
+inline constexpr std::array all_data_types = {
+    DataType::float32, DataType::float64, DataType::float16, DataType::bfloat16,
+    DataType::int8,    DataType::int32,   DataType::int64};
 
 // Lengths of segments, derived from the case's seed. All but the last cover the array without gaps.
 enum class SegmentLengths {

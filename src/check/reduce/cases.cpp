@@ -9,32 +9,24 @@
 namespace kw::check {
 namespace {
 
-constexpr std::array<ReduceOp, 12> ops = {ReduceOp::sum,
-                                          ReduceOp::mean,
-                                          ReduceOp::min,
-                                          ReduceOp::max,
-                                          ReduceOp::argmin,
-                                          ReduceOp::argmax,
-                                          ReduceOp::sum_of_squares,
-                                          ReduceOp::l1_norm,
-                                          ReduceOp::l2_norm,
-                                          ReduceOp::max_norm,
-                                          ReduceOp::variance,
-                                          ReduceOp::min_max};
-constexpr std::array<DataType, 7> types = {DataType::float32,  DataType::float64, DataType::float16,
-                                           DataType::bfloat16, DataType::int8,    DataType::int32,
-                                           DataType::int64};
+constexpr auto ops = all_reduce_ops;
+constexpr auto types = all_data_types;
 constexpr std::array<Input, 5> reduce_inputs = {Input::uniform, Input::unit, Input::normal,
                                                 Input::integers, Input::constant};
 constexpr std::array<std::int64_t, 2> reduce_guards = {1024, 0};
 constexpr std::array<std::int64_t, 3> reduce_pads = {0, 3, 16};
 constexpr std::array<std::int64_t, 12> misalignments = {0, 0, 0, 1, 2, 3, 4, 5, 7, 8, 11, 15};
 
+// Elements of a chunk that is as small as they come.
+std::int64_t small_chunk(DataType type) {
+  return with_type(type, []<class T>() { return smallest_chunk<T>; });
+}
+
 // One below, at, and one above what a warp, a block and a block's vectors take, and what a chunk of
 // the documented order takes.
 std::vector<std::int64_t> whole_lengths(DataType type) {
   std::vector<std::int64_t> lengths = {0, 1, 2, 3, 5, 8, 16};
-  const std::int64_t chunk = with_type(type, []<class T>() { return chunk_elements<T>(1); });
+  const std::int64_t chunk = small_chunk(type);
   for (const std::int64_t edge : {std::int64_t{32}, std::int64_t{128}, std::int64_t{256},
                                   std::int64_t{1024}, std::int64_t{4096}, chunk, 2 * chunk}) {
     for (const std::int64_t off : {-1, 0, 1}) lengths.push_back(edge + off);
@@ -155,7 +147,7 @@ class Cases {
 
   // Sequences of more than one chunk.
   void large_shapes(DataType type) {
-    const std::int64_t chunk = with_type(type, []<class T>() { return chunk_elements<T>(1); });
+    const std::int64_t chunk = small_chunk(type);
     const auto op = [&](std::size_t i) { return ops[(i + list_.size()) % ops.size()]; };
     add_matrix(type, op(0), ReduceShape::rows, 3, chunk + 1);
     add_matrix(type, op(3), ReduceShape::rows, 2, 2 * chunk + 5);
@@ -175,7 +167,7 @@ class Cases {
 
   void add_special(DataType type, ReduceOp op, Sprinkle sprinkle) {
     constexpr std::array<std::int64_t, 6> shorts = {1, 2, 3, 7, 33, 300};
-    const std::int64_t chunk = with_type(type, []<class T>() { return chunk_elements<T>(1); });
+    const std::int64_t chunk = small_chunk(type);
     const std::size_t turn = special_++;
     const std::int64_t length = turn % 4 == 0   ? 2 * chunk + 3
                                 : turn % 4 == 1 ? 1000

@@ -11,13 +11,11 @@
 
 namespace KW_TARGET::stream_tile {
 
-// A tile's outputs are pieces of 32 vectors, one a lane. In each block the same warp holds the sums
-// of a piece, and in the piece's owner it adds them up.
 template <StreamTileConfig config>
-class ClusterFixup : ClusterPieces<Shape<config>::pieces> {
+class ClusterFixup : ClusterPieces<Shape<config>::pieces, Shape<config>::consumers / 32> {
   using S = Shape<config>;
-  using Pieces = ClusterPieces<S::pieces>;
-  using Pieces::owner, Pieces::slot;
+  using Pieces = ClusterPieces<S::pieces, S::consumers / 32>;
+  using Pieces::owner, Pieces::piece_bytes, Pieces::slot;
 
  public:
   // C's tile = alpha * (sum of `parts` parts) + beta * C. All consumers of the cluster's blocks
@@ -35,27 +33,15 @@ class ClusterFixup : ClusterPieces<Shape<config>::pieces> {
         mbarrier_arrive_expecting(&shared.received,
                                   static_cast<unsigned>(own * (parts - 1)) * piece_bytes);
     }
-    wait_for_cluster();
-#pragma unroll
-    for (int v = 0; v < S::outputs / 4; ++v) {
-      const float* o = &out[4 * v];
-      const float4 sums = make_float4(o[1], o[0], o[3], o[2]);  // swapped as in Fixup
-      const int piece = v * warps + warp, to = owner(piece, parts);
-      float4* const at = &shared.parts[slot(piece, parts) + rank][lane];
-      if (to == rank)
-        *at = sums;
-      else
-        send_to_block(to, at, sums, &shared.received);
-    }
-    mbarrier_wait(&shared.received, 0);
+    Pieces::exchange(shared, parts, rank, warp, lane, out);
     const std::int64_t row0 = tile.row * std::int64_t{S::BM}, col0 = tile.col * std::int64_t{S::BN};
     const bool in_fours = c16 && (p.n % 4 == 0 || col0 + S::BN <= p.n);
 #pragma unroll 1
     for (int piece = warp; piece < pieces; piece += warps) {
       if (owner(piece, parts) != rank) continue;
       float4* const first = shared.parts[slot(piece, parts)];
-      const float4 x = sum_of_parts(first + lane, parts);
-      const float sums[4] = {x.y, x.x, x.w, x.z};
+      float sums[4];
+      take_quad(sum_of_parts(first + lane, parts), sums);
       const int output = piece * piece_outputs;
       if (in_fours) {
         const std::int64_t row = row0 + (output + 4 * lane) / S::BN;
@@ -70,7 +56,6 @@ class ClusterFixup : ClusterPieces<Shape<config>::pieces> {
 
  private:
   static constexpr int warps = S::consumers / 32, pieces = S::pieces, piece_outputs = 128;
-  static constexpr unsigned piece_bytes = piece_outputs * sizeof(float);
   static_assert(pieces == S::outputs / 4 * warps);
 
   __device__ static __forceinline__ float4 sum_of_parts(const float4* at, int parts) {

@@ -21,7 +21,7 @@ struct Fragment {
 // acc += a b^T, row by row, back and forth. In this order an FFMA reads two registers, since the
 // reuse cache holds the row's element of a, and at a turn that of b. The two, b's element and the
 // accumulator, are read in one cycle if they lie in different banks (odd and even registers), which
-// TileSums::store arranges.
+// device/quad.hpp arranges.
 template <int TM, int TN>
 __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float (&a)[TM],
                                               const float (&b)[TN]) {

@@ -6,18 +6,16 @@
 
 namespace KW_TARGET::stream_tile {
 
-// A warp's lanes put their i-th rows into shared memory. (Swapped, as in Fixup.)
+// A warp's lanes put their i-th rows into shared memory, in quads.
 template <StreamTileConfig config, class Rows>
 __device__ __forceinline__ void put_rows(Rows& rows, int lane_row, int lane_col, int i,
                                          const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   __syncwarp();
 #pragma unroll
-  for (int j = 0; j < S::TN; j += 4) {
-    const float* o = &out[i * S::TN + j];
+  for (int j = 0; j < S::TN; j += 4)
     *reinterpret_cast<float4*>(&rows[lane_row][lane_col + j * S::lanes_n]) =
-        make_float4(o[1], o[0], o[3], o[2]);
-  }
+        quad_of(&out[i * S::TN + j]);
   __syncwarp();
 }
 

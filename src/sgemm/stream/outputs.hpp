@@ -2,6 +2,7 @@
 // along k add up theirs.
 #pragma once
 
+#include "device/quad.hpp"
 #include "sgemm/stream/stage.hpp"
 
 namespace KW_TARGET::stream_tile {
@@ -75,7 +76,7 @@ __device__ __forceinline__ float4 sum_of_warps(const Shared<config>& shared, int
 
 // Warps that share a tile store their sums of a work's first piece, and add those of further ones:
 // each thread at places of its own, or, where sums are folded, at those of a thread that adds its
-// own after it. Neighbours are swapped because of the register banks, as in TileSums.
+// own after it.
 template <StreamTileConfig config>
 __device__ __forceinline__ void gather_warps(
     Shared<config>& shared, bool is_first,
@@ -89,8 +90,7 @@ __device__ __forceinline__ void gather_warps(
 #pragma unroll
       for (int j = 0; j < S::TN; j += 4) {
         const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
-        take(mine[place_of_sums<config>((row * S::BN + col) / 4)],
-             make_float4(acc[i][j + 1], acc[i][j], acc[i][j + 3], acc[i][j + 2]));
+        take(mine[place_of_sums<config>((row * S::BN + col) / 4)], quad_of(&acc[i][j]));
       }
   };
   const auto put = [&] { each([](float4& at, const float4& sums) { at = sums; }); };
@@ -120,8 +120,7 @@ __device__ __forceinline__ void add_warps(const Shared<config>& shared,
   sync_consumers<config>();
 #pragma unroll
   for (int v = 0; v < S::outputs / 4; ++v) {
-    const float4 sum = sum_of_warps(shared, v * S::consumers + tid);
-    out[4 * v + 1] = sum.x, out[4 * v] = sum.y, out[4 * v + 3] = sum.z, out[4 * v + 2] = sum.w;
+    take_quad(sum_of_warps(shared, v * S::consumers + tid), &out[4 * v]);
   }
 }
 

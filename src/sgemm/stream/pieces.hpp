@@ -70,7 +70,8 @@ class Pieces {
       if (!is_first) totals(work).add_to(out);
     }
   }
-  __device__ __forceinline__ TileSums<config> totals(const StreamWork& work) const {
+  __device__ __forceinline__ TileSums<S::consumers, S::outputs> totals(
+      const StreamWork& work) const {
     return {workspace_, scheduler_.totals_slot(work), OwnOutputs<config>().tid};
   }
 

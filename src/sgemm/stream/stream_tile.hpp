@@ -87,9 +87,15 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Sgemm& p,
                                                    scheduler.blocks_of_cluster(), out);
       }
     }
-    if (!scheduler.is_whole(work) &&
-        !Fixup<config>::add_parts(shared, workspace, scheduler, work, out))
-      continue;
+    if (!scheduler.is_whole(work)) {
+      // In this order: read after the parts, the index takes other instructions.
+      const int tid = OwnOutputs<config>().tid;
+      const StreamParts parts = scheduler.parts(work);
+      if (!add_parts<Shape<config>::consumers, false>(
+              workspace, schedule, parts, tid, shared.is_last, [] { sync_consumers<config>(); },
+              out))
+        continue;
+    }
     const StreamTileIndex tile = scheduler.tile(work);
     if constexpr (Scheduler::shaped) {
       if (p.triangle != Triangle::none && tile.row == tile.col >> p.column_shift) {

@@ -2,41 +2,30 @@
 // theirs (fixup.hpp), or what it has summed up of its own so far (pieces.hpp).
 #pragma once
 
-#include "sgemm/stream/outputs.hpp"
+#include "device/quad.hpp"
+#include "kernel.hpp"
 
 namespace KW_TARGET::stream_tile {
 
-// They lie as [slot][vector][thread]. What a thread stores in 16 bytes comes from an aligned quad
-// of registers, and ptxas keeps the accumulators in these quads throughout. The threads therefore
-// swap neighbours: accumulator (i, j) then lies in the other register bank than b[j], which comes
-// by a 16-byte load and lies in the bank of j (see outer_product in consumer.hpp).
-template <StreamTileConfig config>
+// They lie as [slot][quad][consumer]. `outputs`: of a thread.
+template <int consumers, int outputs>
 class TileSums {
-  using S = Shape<config>;
-
  public:
   // Those of consumer `tid`.
   __device__ __forceinline__ TileSums(const Workspace& workspace, int slot, int tid)
-      : at_(static_cast<float4*>(workspace.data) + slot * std::int64_t{S::BM * S::BN / 4} + tid) {}
+      : at_(static_cast<float4*>(workspace.data) + slot * std::int64_t{consumers * quads} + tid) {}
 
-  __device__ __forceinline__ void store(const float (&out)[S::outputs]) const {
+  __device__ __forceinline__ void store(const float (&out)[outputs]) const {
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const float* o = &out[4 * v];
-      at_[v * S::consumers] = make_float4(o[1], o[0], o[3], o[2]);
-    }
+    for (int v = 0; v < quads; ++v) at_[v * consumers] = quad_of(&out[4 * v]);
   }
-  __device__ __forceinline__ void add_to(float (&out)[S::outputs]) const {
+  __device__ __forceinline__ void add_to(float (&out)[outputs]) const {
 #pragma unroll
-    for (int v = 0; v < vectors; ++v) {
-      const float4 sums = __ldcg(at_ + v * S::consumers);
-      float* o = &out[4 * v];
-      o[1] += sums.x, o[0] += sums.y, o[3] += sums.z, o[2] += sums.w;
-    }
+    for (int v = 0; v < quads; ++v) add_quad(__ldcg(at_ + v * consumers), &out[4 * v]);
   }
 
  private:
-  static constexpr int vectors = S::outputs / 4;
+  static constexpr int quads = outputs / 4;
   float4* at_;
 };
 

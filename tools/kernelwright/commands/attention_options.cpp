@@ -98,16 +98,9 @@ ChosenAttention drawn_attention(const AttentionChoice& choice, const Device& dev
                       : device.kind == DeviceKind::cpu ? 1 << 26
                                                        : 1 << 20;
   const auto all = random_attention(seed, choice.count.value_or(default_attention));
-  ChosenAttention chosen;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (attention_products(all[i]) > most) continue;
-    chosen.cases.push_back(all[i]);
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = choice.sweep;
-    label.seed = seed;
-    label.number = static_cast<std::int64_t>(i);
-    label.third = bench::to_string(third_of(all[i]));
-  }
+  ChosenAttention chosen = labelled(
+      all, seed, [&](const AttentionCase& c) { return attention_products(c) <= most; },
+      [](const AttentionCase& c) { return third_of(c); });
   if (chosen.cases.size() < all.size()) {
     chosen.left_out = fmt::format("{} of {} are left out: more than {:.0f} multiply-adds",
                                   all.size() - chosen.cases.size(), all.size(), most);

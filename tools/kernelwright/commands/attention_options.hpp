@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "bench/row.hpp"
 #include "check/input.hpp"
 #include "check/verify_attention.hpp"
+#include "commands/chosen.hpp"
 #include "gpu/device.hpp"
 
 namespace kw {
@@ -23,11 +22,7 @@ struct AttentionChoice {
   void add_options(CLI::App& to);
 };
 
-struct ChosenAttention {
-  std::vector<check::AttentionCase> cases;
-  std::vector<bench::SweepRow> labels;
-  std::string left_out;
-};
+using ChosenAttention = Chosen<check::AttentionCase>;
 
 // The data are uniform or normal.
 ChosenAttention chosen_attention(const AttentionChoice& choice, const Device& device,

@@ -16,7 +16,7 @@ struct CtrsmChoice : FormChoice {
   void add_options(CLI::App& to);
 };
 
-using ChosenCtrsm = ChosenForms<check::CtrsmCase>;
+using ChosenCtrsm = Chosen<check::CtrsmCase>;
 
 ChosenCtrsm chosen_ctrsm(const CtrsmChoice& choice, const Device& device, check::Input input,
                          std::uint64_t seed);

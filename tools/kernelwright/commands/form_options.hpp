@@ -13,6 +13,7 @@
 #include "bench/row.hpp"
 #include "commands/commands.hpp"
 #include "commands/product_options.hpp"
+#include "sweeps/draws.hpp"
 
 namespace kw {
 
@@ -31,13 +32,6 @@ struct FormChoice {
   std::vector<bool> unit_diagonals() const;
 };
 
-template <class Case>
-struct ChosenForms {
-  std::vector<Case> cases;
-  std::vector<bench::SweepRow> labels;  // of a sweep at random
-  std::string left_out;
-};
-
 // Draws until there are so many cases that are wanted(), each of the third that is its turn.
 // finish() adds what is not drawn; a case that takes the device too long is left out, and keeps its
 // number.
@@ -45,25 +39,16 @@ template <class Draw, class Wanted, class Finish>
 auto forms_at_random(std::uint64_t seed, std::int64_t count, const char* things,
                      const Device& device, const Draw& draw, const Wanted& wanted,
                      const Finish& finish) {
-  std::mt19937_64 engine(seed);
-  ChosenForms<decltype(draw(engine))> chosen;
-  for (std::int64_t number = 0; number < count;) {
-    auto c = draw(engine);
-    const bench::Third third = bench::third_of_us(bench::roofline_us(c));
-    if (!wanted(c) || static_cast<std::int64_t>(third) != number % bench::thirds) continue;
-    const std::int64_t own = number++;
-    if (bench::work(c) > default_max_work(device)) {
-      chosen.left_out = std::string(things) + " that take this device long are left out";
-      continue;
-    }
-    finish(c);
-    chosen.cases.push_back(c);
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = "random";
-    label.seed = seed;
-    label.number = own;
-    label.third = bench::to_string(third);
-  }
+  const auto third_of = [](const auto& c) { return bench::third_of_us(bench::roofline_us(c)); };
+  const auto drawn = drawn_cases(seed, count, draw, [&](const auto& c, std::size_t number) {
+    return wanted(c) && third_of(c) == static_cast<bench::Third>(number % bench::thirds);
+  });
+  auto chosen = labelled(
+      drawn, seed, [&](const auto& c) { return bench::work(c) <= default_max_work(device); },
+      third_of);
+  if (chosen.cases.size() < drawn.size())
+    chosen.left_out = std::string(things) + " that take this device long are left out";
+  for (auto& c : chosen.cases) finish(c);
   return chosen;
 }
 

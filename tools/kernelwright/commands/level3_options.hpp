@@ -21,7 +21,7 @@ struct Level3Choice : FormChoice {
 // "ssyrk,strsm" or "all"; throws UsageError naming what is unknown.
 std::vector<Routine> parse_routines(const std::string& text);
 
-using ChosenLevel3 = ChosenForms<check::Level3Case>;
+using ChosenLevel3 = Chosen<check::Level3Case>;
 
 ChosenLevel3 chosen_level3(const Level3Choice& choice, const Device& device, check::Input input,
                            std::uint64_t seed);

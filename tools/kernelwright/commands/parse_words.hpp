@@ -2,9 +2,11 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,38 @@ std::vector<T> parse_words(const char* option, const std::string& text,
     found.push_back(it->second);
   }
   return found;
+}
+
+// The names of values, as to_string has them: "sum, mean".
+template <class Values>
+std::string names_of(const Values& values) {
+  std::vector<std::string_view> names;
+  names.reserve(std::size(values));
+  for (const auto value : values) names.emplace_back(to_string(value));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The value of that name; throws UsageError naming the option and what there is.
+template <class Values>
+auto find_by_name(const Values& values, const std::string& name, const char* option) {
+  const auto found = std::find_if(values.begin(), values.end(), [&](const auto value) {
+    return std::string_view(to_string(value)) == name;
+  });
+  if (found == values.end()) {
+    throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, name, names_of(values)));
+  }
+  return *found;
+}
+
+// "sum,mean", or "all".
+template <class Values>
+auto parse_names(const Values& values, const std::string& text, const char* option) {
+  if (text == "all") return std::vector(values.begin(), values.end());
+  std::vector<typename Values::value_type> parsed;
+  for (const std::string& name : split(text, ',')) {
+    parsed.push_back(find_by_name(values, name, option));
+  }
+  return parsed;
 }
 
 }  // namespace kw

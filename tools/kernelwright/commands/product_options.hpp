@@ -10,6 +10,7 @@
 #include "bench/row.hpp"
 #include "check/verify.hpp"
 #include "check/verify_cgemm.hpp"
+#include "commands/chosen.hpp"
 #include "commands/commands.hpp"
 
 namespace kw {
@@ -37,12 +38,7 @@ struct ProductChoice {
   void add_sweep_limits(CLI::App& to, CLI::Option* sweep_option);
 };
 
-// Products, and what a sweep of products says of each; no labels for shapes and other sweeps.
-struct ChosenProducts {
-  std::vector<check::SgemmCase> cases;
-  std::vector<bench::SweepRow> labels;
-  std::string left_out;  // a line on those of more work than this device does in reasonable time
-};
+using ChosenProducts = Chosen<check::SgemmCase>;
 
 // What a sweep's product may cost at most on a device, where --max-work does not say.
 double default_max_work(const Device& device);
@@ -60,11 +56,7 @@ void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,
 
 // The same of complex products; of every two operands of a random sweep that are transposed, one is
 // conjugated too.
-struct ChosenComplexProducts {
-  std::vector<check::CgemmCase> cases;
-  std::vector<bench::SweepRow> labels;
-  std::string left_out;
-};
+using ChosenComplexProducts = Chosen<check::CgemmCase>;
 ChosenComplexProducts complex_products(const ProductChoice& choice, const Device& device,
                                        check::Input input, std::uint64_t seed);
 void label_rows(std::vector<bench::Row>& rows, const bench::SweepRow& label,

@@ -2,11 +2,11 @@
 #include "commands/reduce_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
+#include "commands/parse_words.hpp"
 #include "program.hpp"
 #include "shapes.hpp"
 #include "sweeps/random_reductions.hpp"
@@ -17,54 +17,12 @@ namespace {
 using check::ReduceCase;
 using check::SegmentLengths;
 
-constexpr std::array all_ops = {ReduceOp::sum,
-                                ReduceOp::mean,
-                                ReduceOp::min,
-                                ReduceOp::max,
-                                ReduceOp::argmin,
-                                ReduceOp::argmax,
-                                ReduceOp::sum_of_squares,
-                                ReduceOp::l1_norm,
-                                ReduceOp::l2_norm,
-                                ReduceOp::max_norm,
-                                ReduceOp::variance,
-                                ReduceOp::min_max};
-constexpr std::array all_types = {DataType::float32,  DataType::float64, DataType::float16,
-                                  DataType::bfloat16, DataType::int8,    DataType::int32,
-                                  DataType::int64};
+constexpr auto all_ops = check::all_reduce_ops;
+constexpr auto all_types = check::all_data_types;
 constexpr std::array all_lengths = {SegmentLengths::one_to_32, SegmentLengths::log_uniform,
                                     SegmentLengths::equal, SegmentLengths::uneven};
 
 constexpr const char* reduce_forms = "N or ROWSxCOLS";
-
-template <class Values>
-std::string names_of(const Values& values) {
-  std::vector<std::string_view> names;
-  names.reserve(std::size(values));
-  for (const auto value : values) names.emplace_back(to_string(value));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-template <class Values>
-auto find_by_name(const Values& values, const std::string& name, const char* option) {
-  const auto found = std::find_if(values.begin(), values.end(), [&](const auto value) {
-    return std::string_view(to_string(value)) == name;
-  });
-  if (found == values.end()) {
-    throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, name, names_of(values)));
-  }
-  return *found;
-}
-
-template <class Values>
-auto parse_names(const Values& values, const std::string& text, const char* option) {
-  if (text == "all") return std::vector(values.begin(), values.end());
-  std::vector<typename Values::value_type> parsed;
-  for (const std::string& name : split(text, ',')) {
-    parsed.push_back(find_by_name(values, name, option));
-  }
-  return parsed;
-}
 
 ReduceCase whole(std::int64_t n, std::int64_t misalign = 0) {
   ReduceCase c;
@@ -196,23 +154,17 @@ std::int64_t default_max_elements(const Device& device) {
   return device.kind == DeviceKind::cpu ? std::int64_t{1} << 24 : std::int64_t{1} << 14;
 }
 
-// A reduction keeps its number where others are left out.
 ChosenReductions drawn_reductions(const ReduceChoice& choice, const Device& device,
                                   check::Input input, std::uint64_t seed) {
   const std::int64_t most = choice.max_elements.value_or(default_max_elements(device));
   const std::vector<ReduceCase> all =
       random_reductions(seed, choice.count.value_or(default_reductions));
-  ChosenReductions chosen;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (expected_elements(all[i]) > most) continue;
-    ReduceCase& c = chosen.cases.emplace_back(all[i]);
+  ChosenReductions chosen = labelled(
+      all, seed, [&](const ReduceCase& c) { return expected_elements(c) <= most; },
+      [](const ReduceCase& c) { return third_of(c); });
+  for (ReduceCase& c : chosen.cases) {
     c.input = input;
     c.seed = seed;
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = choice.sweep;
-    label.seed = seed;
-    label.number = static_cast<std::int64_t>(i);
-    label.third = bench::to_string(third_of(c));
   }
   if (chosen.cases.size() < all.size()) {
     chosen.left_out = fmt::format(

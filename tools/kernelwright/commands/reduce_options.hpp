@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/row.hpp"
 #include "check/reduce/case.hpp"
+#include "commands/chosen.hpp"
 #include "gpu/device.hpp"
 
 namespace kw {
@@ -30,12 +30,7 @@ struct ReduceChoice {
   bool is_random() const { return sweep == "random"; }
 };
 
-// Reductions, and what a sweep at random says of each; no labels for shapes and other sweeps.
-struct ChosenReductions {
-  std::vector<check::ReduceCase> cases;
-  std::vector<bench::SweepRow> labels;
-  std::string left_out;  // a line on those of more elements than this device reads in short time
-};
+using ChosenReductions = Chosen<check::ReduceCase>;
 
 // Shapes times operations times types, or what --sweep random draws. Of `classic` lengths that the
 // device is slow at are left out where no sweep was named. Throws UsageError where options do not

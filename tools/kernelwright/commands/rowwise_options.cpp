@@ -7,6 +7,7 @@
 #include <array>
 
 #include "commands/commands.hpp"
+#include "commands/parse_words.hpp"
 #include "program.hpp"
 #include "shapes.hpp"
 #include "sweeps/random_rowwise.hpp"
@@ -18,30 +19,6 @@ constexpr std::array all_row_ops = {RowwiseOp::softmax, RowwiseOp::log_softmax,
                                     RowwiseOp::layer_norm, RowwiseOp::rms_norm, RowwiseOp::map};
 constexpr std::array all_row_types = {DataType::float32, DataType::float16, DataType::bfloat16};
 constexpr std::int64_t default_rowwise = 90;
-
-template <class Values>
-std::string row_names(const Values& values) {
-  std::string names;
-  for (const auto value : values)
-    names += (names.empty() ? "" : ", ") + std::string(to_string(value));
-  return names;
-}
-
-template <class Values>
-auto parse_row_names(const Values& values, const std::string& text, const char* option) {
-  std::vector<typename Values::value_type> found;
-  if (text == "all") return std::vector(values.begin(), values.end());
-  for (const std::string& name : split(text, ',')) {
-    const auto known = std::find_if(values.begin(), values.end(), [&](const auto value) {
-      return std::string_view(to_string(value)) == name;
-    });
-    if (known == values.end()) {
-      throw UsageError(fmt::format("{}: \"{}\" is not one of {}", option, name, row_names(values)));
-    }
-    found.push_back(*known);
-  }
-  return found;
-}
 
 const char* default_row_shapes(const Device& device) {
   if (device.kind == DeviceKind::host_simt) return "33x100,2x20000";
@@ -57,17 +34,13 @@ ChosenRowwise drawn_rowwise(const RowwiseChoice& choice, const Device& device, c
   constexpr double mebibyte = 1 << 20;
   const auto all =
       random_rowwise(seed, choice.count.value_or(default_rowwise), choice.least_mib * mebibyte);
-  ChosenRowwise chosen;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (static_cast<double>(all[i].rows * all[i].cols) > most) continue;
-    check::RowwiseCase& c = chosen.cases.emplace_back(all[i]);
+  ChosenRowwise chosen = labelled(
+      all, seed,
+      [&](const check::RowwiseCase& c) { return static_cast<double>(c.rows * c.cols) <= most; },
+      [](const check::RowwiseCase& c) { return third_of(c); });
+  for (check::RowwiseCase& c : chosen.cases) {
     c.input = input;
     c.seed = seed;
-    bench::SweepRow& label = chosen.labels.emplace_back();
-    label.sweep = choice.sweep;
-    label.seed = seed;
-    label.number = static_cast<std::int64_t>(i);
-    label.third = bench::to_string(third_of(c));
   }
   if (chosen.cases.size() < all.size()) {
     chosen.left_out = fmt::format("{} of {} are left out: more than {:.0f} elements",
@@ -80,8 +53,8 @@ std::vector<check::RowwiseCase> of_row_shapes(const std::string& shapes, const s
                                               const std::string& types, check::Input input,
                                               std::uint64_t seed, std::int64_t least) {
   std::vector<check::RowwiseCase> cases;
-  for (const RowwiseOp op : parse_row_names(all_row_ops, ops, "--op")) {
-    for (const DataType type : parse_row_names(all_row_types, types, "--dtype")) {
+  for (const RowwiseOp op : parse_names(all_row_ops, ops, "--op")) {
+    for (const DataType type : parse_names(all_row_types, types, "--dtype")) {
       for (const Shape& shape : parse_shapes(shapes, 2, least)) {
         check::RowwiseCase& c = cases.emplace_back();
         c.op = op;
@@ -100,13 +73,13 @@ std::vector<check::RowwiseCase> of_row_shapes(const std::string& shapes, const s
 
 }  // namespace
 
-std::string rowwise_op_names() { return row_names(all_row_ops); }
+std::string rowwise_op_names() { return names_of(all_row_ops); }
 
 void RowwiseChoice::add_options(CLI::App& to) {
   to.add_option("--op", ops, "all, or some of " + rowwise_op_names())
       ->type_name("LIST")
       ->capture_default_str();
-  to.add_option("--dtype", types, "all, or some of " + row_names(all_row_types))
+  to.add_option("--dtype", types, "all, or some of " + names_of(all_row_types))
       ->type_name("LIST")
       ->capture_default_str();
   CLI::Option* shape_option = to.add_option("--shape", shape, "ROWSxCOLS,... (N is a square)");
@@ -170,8 +143,8 @@ std::vector<check::RowwiseCase> rowwise_to_verify(const std::string& ops, const 
     }
     return cases;
   }
-  const auto row_ops = parse_row_names(all_row_ops, ops, "--op");
-  const auto row_types = parse_row_names(all_row_types, types, "--dtype");
+  const auto row_ops = parse_names(all_row_ops, ops, "--op");
+  const auto row_types = parse_names(all_row_types, types, "--dtype");
   cases = check::rowwise_edge_cases(seed);
   std::erase_if(cases, [&](const check::RowwiseCase& c) {
     return std::count(row_ops.begin(), row_ops.end(), c.op) == 0 ||

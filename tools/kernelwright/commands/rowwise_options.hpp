@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/row.hpp"
 #include "check/rowwise/case.hpp"
+#include "commands/chosen.hpp"
 #include "gpu/device.hpp"
 
 namespace kw {
@@ -25,11 +25,7 @@ struct RowwiseChoice {
   void add_options(CLI::App& to);
 };
 
-struct ChosenRowwise {
-  std::vector<check::RowwiseCase> cases;
-  std::vector<bench::SweepRow> labels;
-  std::string left_out;
-};
+using ChosenRowwise = Chosen<check::RowwiseCase>;
 
 ChosenRowwise chosen_rowwise(const RowwiseChoice& choice, const Device& device, check::Input input,
                              std::uint64_t seed);

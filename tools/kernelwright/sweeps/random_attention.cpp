@@ -12,20 +12,15 @@ namespace {
 
 using check::AttentionCase;
 
-template <std::size_t count>
-std::int64_t drawn_from(std::mt19937_64& engine, const std::array<std::int64_t, count>& values) {
-  return values[static_cast<std::size_t>(below(engine, static_cast<std::int64_t>(count)))];
-}
-
 AttentionCase draw_attention(std::mt19937_64& engine) {
   constexpr int query_octaves = 12, first_key_octave = 4, key_octaves = 13;
   AttentionCase c;
-  c.dim = drawn_from(engine, std::array<std::int64_t, 9>{32, 48, 64, 64, 80, 96, 128, 128, 256});
+  c.dim = one_of(engine, std::array<std::int64_t, 9>{32, 48, 64, 64, 80, 96, 128, 128, 256});
   c.queries = below(engine, 4) == 0 ? 1 : log_uniform(engine, 0, query_octaves);
   c.keys = log_uniform(engine, first_key_octave, key_octaves);
-  c.kv_heads = drawn_from(engine, std::array<std::int64_t, 5>{1, 2, 4, 8, 12});
-  c.heads = c.kv_heads * drawn_from(engine, std::array<std::int64_t, 4>{1, 1, 2, 4});
-  c.batch = drawn_from(engine, std::array<std::int64_t, 5>{1, 1, 2, 4, 8});
+  c.kv_heads = one_of(engine, std::array<std::int64_t, 5>{1, 2, 4, 8, 12});
+  c.heads = c.kv_heads * one_of(engine, std::array<std::int64_t, 4>{1, 1, 2, 4});
+  c.batch = one_of(engine, std::array<std::int64_t, 5>{1, 1, 2, 4, 8});
   const bool causal = below(engine, 3) == 0;
   if (causal && c.queries <= c.keys) c.causal = Causal::from_end;
   return c;
@@ -49,13 +44,9 @@ bench::Third third_of(const AttentionCase& c) {
 }
 
 std::vector<AttentionCase> random_attention(std::uint64_t seed, std::int64_t count) {
-  std::mt19937_64 engine(seed);
-  std::vector<AttentionCase> cases;
-  while (static_cast<std::int64_t>(cases.size()) < count) {
-    const AttentionCase c = draw_attention(engine);
-    if (attention_products(c) <= most_attention_products) cases.push_back(c);
-  }
-  return cases;
+  return drawn_cases(seed, count, draw_attention, [](const AttentionCase& c, std::size_t) {
+    return attention_products(c) <= most_attention_products;
+  });
 }
 
 }  // namespace kw

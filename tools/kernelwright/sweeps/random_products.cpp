@@ -35,10 +35,7 @@ check::SgemmCase draw(std::mt19937_64& engine) {
 
 }  // namespace
 
-std::int64_t random_padding(std::mt19937_64& engine) {
-  return leading_paddings[static_cast<std::size_t>(
-      below(engine, static_cast<std::int64_t>(leading_paddings.size())))];
-}
+std::int64_t random_padding(std::mt19937_64& engine) { return one_of(engine, leading_paddings); }
 
 std::int64_t random_extent(std::mt19937_64& engine) {
   constexpr int octaves = 14;
@@ -47,16 +44,12 @@ std::int64_t random_extent(std::mt19937_64& engine) {
 }
 
 std::vector<check::SgemmCase> random_products(std::uint64_t seed, std::int64_t count) {
-  std::mt19937_64 engine(seed);
   std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t, Op, Op>> seen;
-  std::vector<check::SgemmCase> products;
-  while (static_cast<std::int64_t>(products.size()) < count) {
-    const check::SgemmCase c = draw(engine);
-    const auto turn = static_cast<bench::Third>(products.size() % bench::thirds);
-    if (!within_bounds(c) || bench::third_of(c) != turn) continue;
-    if (seen.emplace(c.m, c.n, c.k, c.op_a, c.op_b).second) products.push_back(c);
-  }
-  return products;
+  return drawn_cases(seed, count, draw, [&](const check::SgemmCase& c, std::size_t number) {
+    const auto turn = static_cast<bench::Third>(number % bench::thirds);
+    return within_bounds(c) && bench::third_of(c) == turn &&
+           seen.emplace(c.m, c.n, c.k, c.op_a, c.op_b).second;
+  });
 }
 
 }  // namespace kw

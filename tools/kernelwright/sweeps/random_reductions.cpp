@@ -17,23 +17,12 @@ constexpr std::array<std::int64_t, 4> paddings = {1, 4, 5, 32};
 constexpr std::int64_t most_misaligned = 15;
 constexpr std::int64_t most_segments = 10'000'000;
 
-// Two extents of about `elements` in all, whose ratio is log-uniform as far as `elements` allows.
-std::array<std::int64_t, 2> extents_of(std::mt19937_64& engine, std::int64_t elements) {
-  const std::int64_t ratio = log_uniform(engine, 0, aspect_octaves);
-  std::int64_t least = 1;  // of both: the root of elements over ratio
-  while (least * least * ratio < elements) ++least;
-  const std::int64_t other = std::max<std::int64_t>(elements / least, 1);
-  if (below(engine, 2) == 0) return {least, other};
-  return {other, least};
-}
-
 void draw_segments(std::mt19937_64& engine, std::int64_t elements, ReduceCase& c) {
   constexpr std::array<SegmentLengths, 4> lengths = {
       SegmentLengths::equal, SegmentLengths::one_to_32, SegmentLengths::log_uniform,
       SegmentLengths::uneven};
-  const auto [count, length] = extents_of(engine, elements);
-  c.lengths =
-      lengths[static_cast<std::size_t>(below(engine, static_cast<std::int64_t>(lengths.size())))];
+  const auto [count, length] = extents_of(engine, elements, aspect_octaves);
+  c.lengths = one_of(engine, lengths);
   switch (c.lengths) {
     case SegmentLengths::one_to_32: c.segments = 2 * elements / 33; break;
     case SegmentLengths::log_uniform: c.segments = elements / 8686; break;  // 10^5 / ln 10^5
@@ -50,8 +39,7 @@ ReduceCase draw_reduction(std::mt19937_64& engine) {
   ReduceCase c;
   c.op = static_cast<ReduceOp>(below(engine, 12));
   c.type = static_cast<DataType>(below(engine, 7));
-  c.shape =
-      shapes[static_cast<std::size_t>(below(engine, static_cast<std::int64_t>(shapes.size())))];
+  c.shape = one_of(engine, shapes);
   std::int64_t elements = 0;
   while (elements < fewest_elements || elements > most_elements) {
     elements = log_uniform(engine, 9, 30);
@@ -61,13 +49,10 @@ ReduceCase draw_reduction(std::mt19937_64& engine) {
   } else if (c.shape == ReduceShape::segments) {
     draw_segments(engine, elements, c);
   } else {
-    const auto [rows, cols] = extents_of(engine, elements);
+    const auto [rows, cols] = extents_of(engine, elements, aspect_octaves);
     c.rows = rows;
     c.cols = cols;
-    if (below(engine, 2) == 1) {
-      c.ld_pad = paddings[static_cast<std::size_t>(
-          below(engine, static_cast<std::int64_t>(paddings.size())))];
-    }
+    if (below(engine, 2) == 1) c.ld_pad = one_of(engine, paddings);
   }
   if (below(engine, 2) == 1) c.misalign = 1 + below(engine, most_misaligned);
   if (c.op == ReduceOp::variance) c.correction = below(engine, 2);
@@ -93,14 +78,9 @@ bench::Third third_of(const ReduceCase& c) {
 }
 
 std::vector<ReduceCase> random_reductions(std::uint64_t seed, std::int64_t count) {
-  std::mt19937_64 engine(seed);
-  std::vector<ReduceCase> cases;
-  while (static_cast<std::int64_t>(cases.size()) < count) {
-    const ReduceCase c = draw_reduction(engine);
-    const auto turn = static_cast<bench::Third>(cases.size() % bench::thirds);
-    if (third_of(c) == turn) cases.push_back(c);
-  }
-  return cases;
+  return drawn_cases(seed, count, draw_reduction, [](const ReduceCase& c, std::size_t number) {
+    return third_of(c) == static_cast<bench::Third>(number % bench::thirds);
+  });
 }
 
 }  // namespace kw
