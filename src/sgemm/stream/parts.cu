@@ -192,7 +192,7 @@ struct PartsRow {
     const std::optional<PartsPlan> planned = plan_parts(tile, p, device);
     if (!planned) return std::nullopt;
     Plan<Sgemm> plan = {.time_us = planned->time_us,
-                        .cost = parts_cost * planned->time_us,
+                        .cost = planned->time_us,
                         .workspace_bytes = parts_workspace_bytes(config, planned->schedule)};
     plan.data.set(planned->schedule);
     return plan;

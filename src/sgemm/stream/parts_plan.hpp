@@ -69,9 +69,10 @@ inline double predict_parts_us(const PartsTile& tile, const PartsSchedule& s, co
   const int run = longest_run(s.stream);
   const bool is_crowded = s.stream.blocks > device.sm_count;
   const double iteration_us = is_crowded ? t.crowded_iteration_us : t.iteration_us;
-  return (is_crowded ? t.crowded_start_us : t.start_us) + t.exposed * memory_us(p, device) +
-         run * (iteration_us + copies_us) + (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
-         t.tile_us * s.stream.tiles / s.stream.blocks;
+  return parts_scale *
+         ((is_crowded ? t.crowded_start_us : t.start_us) + t.exposed * memory_us(p, device) +
+          run * (iteration_us + copies_us) + (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
+          t.tile_us * s.stream.tiles / s.stream.blocks);
 }
 
 }  // namespace detail
@@ -89,12 +90,15 @@ inline std::optional<PartsPlan> cut_parts(const PartsTile& tile, const Sgemm& p,
   if (!shape || shape->tiles == 0 || blocks <= shape->tiles) return std::nullopt;
   const auto cut = detail::cut_stream(*shape, blocks, shape->tiles);
   if (!cut) return std::nullopt;
+  const int sms = std::max(1, device.sm_count);
   PartsPlan plan;
   PartsSchedule& s = plan.schedule;
   s.stream = *cut;
-  StreamPlan sums{s.stream, detail::predict_parts_us(tile, s, p, device)};
-  detail::cut_sums(config, p, std::max(1, device.sm_count), &sums);
-  s.stream = sums.schedule;
+  const double us = detail::predict_parts_us(tile, s, p, device);
+  const std::int64_t longest = longest_sum(p, sms);
+  const int cuts = std::max(detail::quick_cuts(config, s.stream, us),
+                            static_cast<int>(parts_most_time * us / tile.times.piece_us));
+  detail::cut_sums(config, {longest, wanted_sum(p, longest, sms), cuts}, &s.stream);
   if (tile.stores_pieces) s.stored = ceil_div(detail::longest_run(s.stream), s.stream.piece);
   s.groups = detail::parts_groups(ceil_div(static_cast<int>(blocks), shape->tiles) * s.stored);
   plan.time_us = detail::predict_parts_us(tile, s, p, device);
