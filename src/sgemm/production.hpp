@@ -19,6 +19,8 @@ KernelList<Sgemm> ragged_rows();  // ragged.cu
 
 KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one per configuration
 
+KernelList<Sgemm> parts_rows();  // stream/parts.cu: one per tile
+
 KernelList<Sgemm> small_tile_rows();  // small_tile.cu: one per configuration
 
 KernelList<Sgemm> lean_tile_rows();  // lean_tile.cu: one per configuration

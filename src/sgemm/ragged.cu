@@ -19,7 +19,7 @@
 namespace KW_TARGET {
 namespace {
 
-// The parts: their kernels, their workspaces, and their times and costs together.
+// The parts: their kernels, their workspaces, and the sums of their times and costs.
 Plan<Sgemm> plan_cut(const Sgemm& p, const Device& device, RaggedCut cut) {
   const RaggedParts parts(p, cut);
   Plan<Sgemm> plan;
@@ -33,9 +33,6 @@ Plan<Sgemm> plan_cut(const Sgemm& p, const Device& device, RaggedCut cut) {
     plan.cost += part.plan.cost;
     plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
-  const double longer = ragged_longer(p, device);
-  plan.time_us *= longer;
-  plan.cost *= longer;
   return plan;
 }
 

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sgemm/memory_time.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw {
@@ -18,14 +17,9 @@ struct RaggedTuning {
   double min_flops;       // of smaller products the launches cost more than the tiles
   std::int64_t max_size;  // of rows and columns: `thin` has a block per 32 of them, and `tickets`
   int tickets;
-  double from_memory;  // by which parts take longer whose operands come from memory
 };
-inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
-                                               .max_left = 8,
-                                               .min_flops = 2e8,
-                                               .max_size = 1 << 17,
-                                               .tickets = 1 << 12,
-                                               .from_memory = 0.01};
+inline constexpr RaggedTuning ragged_tuning = {
+    .tile = 32, .max_left = 8, .min_flops = 2e8, .max_size = 1 << 17, .tickets = 1 << 12};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
@@ -43,15 +37,6 @@ inline bool is_ragged(const Sgemm& p) {
 struct RaggedCut {
   bool rows = true, columns = true;
 };
-
-// How much longer the parts take than each of them alone, which all read an operand, where that
-// comes from memory: measured beside the tiles of whole products
-// (results/h200/explored-sgemm-choice.txt and those after it).
-inline double ragged_longer(const Sgemm& p, const Device& device) {
-  constexpr MemoryTuning t = memory_tuning;
-  return 1 + ragged_tuning.from_memory *
-                 share_lost(operand_bytes(p), device, t.kept_share, t.lost_share);
-}
 
 // Calls consider(cut) for each way to cut a product that is ragged. Where both sides have something
 // left over, one of them may stay with the tiles: the other operand is not read once more then.

@@ -36,6 +36,10 @@ KernelList<Sgemm> sgemm_in_one_launch() {
 
 KernelList<Sgemm> sgemm_fp32() {
   KernelList<Sgemm> rows = sgemm_in_one_launch();
+  if constexpr (gpu::has_nvidia_kernels) {
+    const KernelList<Sgemm> parts = parts_rows();
+    rows.insert(rows.end(), parts.begin(), parts.end());
+  }
   const KernelList<Sgemm> ragged = ragged_rows();
   rows.insert(rows.end(), ragged.begin(), ragged.end());
   return rows;

@@ -12,8 +12,9 @@
 
 #include "select.hpp"
 #include "sgemm/kernels.hpp"
-#include "sgemm/stream/plan.hpp"
+#include "sgemm/stream/parts_plan.hpp"
 #include "support/h200.hpp"
+#include "tile_support.hpp"
 
 namespace kw {
 namespace {
@@ -51,8 +52,8 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{256, 256, 256, 1}, "small_32x32k128", "small_32x32k128"},
       {{384, 384, 384, 1}, "stream_32x64b2", "stream_32x64b2"},
       {{512, 512, 512, 1}, "stream_32x64", "stream_32x64"},
-      {{640, 640, 640, 1}, "stream_64x64", "hopper_bf16x6_64x64"},
-      {{768, 768, 768, 1}, "stream_48x128", "hopper_bf16x6_64x128"},
+      {{640, 640, 640, 1}, "parts_64x64", "hopper_bf16x6_64x64"},
+      {{768, 768, 768, 1}, "parts_128x96", "hopper_bf16x6_64x128"},
       {{1024, 1024, 1024, 1}, "stream_64x128w4", "hopper_fp16x3_64x128"},
       {{1536, 1536, 1536, 1}, "stream_128x96", "hopper_fp16x3_128x144"},
       {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},
@@ -62,9 +63,9 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{1, 8192, 8192, 1}, "thin", "thin"},
       {{8192, 4, 4096, 1}, "thin", "thin"},
       {{64, 8192, 8192, 1}, "stream_64x256", "stream_64x256"},
-      {{8192, 32, 8192, 1}, "stream_128x32b2", "stream_128x32b2"},
-      {{512, 512, 4096, 1}, "stream_64x128", "hopper_bf16x6_64x128"},
-      {{512, 512, 16384, 1}, "stream_128x128", "hopper_bf16x6_64x128"},
+      {{8192, 32, 8192, 1}, "parts_128x32b2", "parts_128x32b2"},
+      {{512, 512, 4096, 1}, "parts_128x128", "hopper_bf16x6_64x128"},
+      {{512, 512, 16384, 1}, "parts_128x128", "hopper_bf16x6_64x128"},
       {{16384, 16384, 64, 1}, "stream_128x128", "hopper_bf16x6_128x128"},
       {{300, 200, 70000, 1}, "ragged", "ragged"},
   };
@@ -175,15 +176,16 @@ TEST(SgemmChoice, SumsAreAboutAsShortAsTheVendors) {
     const auto choice =
         select_kernel(choice_product({row.m, row.n, row.k, 1}), test::h200(), kernels);
     ASSERT_TRUE(choice);
-    const auto tile = std::find_if(
-        std::begin(stream_tiles), std::end(stream_tiles),
-        [&](const StreamTile& each) { return choice->kernel->name == std::string(each.name); });
-    ASSERT_NE(tile, std::end(stream_tiles)) << choice->kernel->name;
-    const auto schedule = choice->plan.data.get<StreamSchedule>();
+    const std::string name = choice->kernel->name;
+    const bool in_parts = name.starts_with("parts_");
+    const auto config = in_parts ? test::tile_named(parts_tiles, name).config
+                                 : test::tile_named(stream_tiles, name).config;
+    const auto schedule = in_parts ? choice->plan.data.get<PartsSchedule>().stream
+                                   : choice->plan.data.get<StreamSchedule>();
     const int share = schedule.share + (schedule.longer > 0 ? 1 : 0);
     const int work = schedule.whole_tiles > 0 ? schedule.iterations : share;
-    const int sum = std::min(work, schedule.piece) * tile->config.bk / tile->config.warps_k;
-    EXPECT_LE(sum, 1.25 * static_cast<double>(row.k) / row.pieces + tile->config.bk);
+    const int sum = std::min(work, schedule.piece) * config.bk / config.warps_k;
+    EXPECT_LE(sum, 1.25 * static_cast<double>(row.k) / row.pieces + config.bk) << name;
   }
 }
 

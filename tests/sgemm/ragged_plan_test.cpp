@@ -88,17 +88,6 @@ TEST(RaggedPlan, PartsCoverCOnceAndReadTheirOperands) {
 
 // The tiles' kernel takes the first tickets, as many as the largest grid needs on all levels of
 // adding up; rows and columns take one for each of their blocks, from their own first one on.
-TEST(RaggedPlan, PartsThatReadFromMemoryTakeLonger) {
-  Device device = ragged_device();
-  device.l2_bytes = 60'000'000;
-  Sgemm p;
-  p.m = p.n = 1000;
-  p.k = 1500;
-  EXPECT_EQ(ragged_longer(p, device), 1) << "operands of a quarter of L2 stay there";
-  p.k = 8000;
-  EXPECT_DOUBLE_EQ(ragged_longer(p, device), 1 + ragged_tuning.from_memory);
-}
-
 TEST(RaggedPlan, TicketsAreApart) {
   std::int64_t of_tiles = 0;
   for (std::int64_t blocks = max_stream_blocks; blocks > 1; blocks = ceil_div(blocks, stream_fan))

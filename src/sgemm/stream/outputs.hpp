@@ -30,7 +30,9 @@ struct OwnOutputs {
   int row, col;  // of its first output in the tile
   int group;     // of the warps that share a tile along k, each a part of every stage
 
-  __device__ __forceinline__ OwnOutputs() : tid(reread_thread_index() - S::producers) {
+  __device__ __forceinline__ OwnOutputs() : OwnOutputs(reread_thread_index() - S::producers) {}
+  // Those of consumer `number`.
+  __device__ __forceinline__ explicit OwnOutputs(int number) : tid(number) {
     const int warp = tid / 32, lane = tid % 32;
     row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
     col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;

@@ -7,40 +7,18 @@
 #include <utility>
 
 #include "sgemm/production.hpp"
+#include "sgemm/stream/operands_of.hpp"
 #include "sgemm/stream/plan.hpp"
 
 namespace KW_TARGET {
 namespace {
-
-using stream_tile::AccessPattern;
-using stream_tile::Operands;
-
-Operands operands_of(const Sgemm& p) {
-  const auto pattern = [&](bool along_k, const float* x, std::int64_t ld, std::int64_t stride) {
-    if (along_k) return AccessPattern::along_k4;
-    return batch_aligned_16(p, x, ld, stride) ? AccessPattern::along_i16 : AccessPattern::along_i4;
-  };
-  return {pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
-          pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
-          batch_aligned_16(p, p.c, p.ldc, p.stride_c)};
-}
-
-bool has_instructions(const StreamTileConfig& config, const Device& device) {
-  switch (device.kind) {
-    case DeviceKind::host_simt: return device.warp_size == 32;
-    case DeviceKind::cuda:
-      return config.moves_registers() ? device.compute_capability == 90
-                                      : device.compute_capability >= 80;
-    default: return false;
-  }
-}
 
 template <int row>
 struct Row {
   static constexpr StreamTile tile = stream_tiles[row];
 
   static std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
-    if (!has_instructions(tile.config, device) ||
+    if (!stream_has_instructions(tile.config, device) ||
         device.shared_bytes_per_block_optin <
             stream_tile::shared_bytes<tile.config>(device_has_clusters(device)))
       return std::nullopt;
@@ -74,7 +52,7 @@ struct Row {
                         .stream = stream,
                         .overlap = true,
                         .cluster = std::max(1, schedule.cluster)},
-                       p, operands_of(p), schedule, workspace);
+                       p, stream_operands_of(p), schedule, workspace);
   }
   static Kernel<Sgemm> kernel() {
     return {.name = tile.name,
