@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cgemm/finish.hpp"
+#include "cgemm/line_columns.hpp"
 #include "cgemm/outer_tuning.hpp"
 #include "cgemm/production.hpp"
 #include "cgemm/tile_plan.hpp"
@@ -20,10 +21,6 @@
 
 namespace KW_TARGET {
 namespace {
-
-__device__ __forceinline__ float2 element_of(const Complex* from, bool inside) {
-  return inside ? __ldg(reinterpret_cast<const float2*>(from)) : make_float2(0, 0);
-}
 
 // This thread's part of C: rows that are neighbours, and every 32nd column.
 template <ComplexOuterConfig config>

@@ -7,12 +7,14 @@
 // Prediction  C at the speed of the L2 cache where it fits: 13764 x 299 in 8.8 us.
 // Limits      k of one or none; a B that lies along k comes a sector per element.
 // Order       One product an element.
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "cgemm/finish.hpp"
+#include "cgemm/line_columns.hpp"
 #include "cgemm/production.hpp"
 #include "cgemm/rank_one_tuning.hpp"
 #include "cgemm/tile_plan.hpp"
@@ -22,33 +24,22 @@
 namespace KW_TARGET {
 namespace {
 
-// A lane's part of a warp's rows: columns in pairs of neighbours where lines of C begin at 16
-// bytes, else 32 apart.
+// A lane's part of a warp's rows.
 template <ComplexRankOneConfig config>
 struct RankOnePart {
-  static constexpr int columns = 2 * config.pairs;
-  std::int64_t row, col;  // the first ones
-  int rows, left;         // of the matrix, from there on
-  bool in_pairs;
+  std::int64_t row;  // the first one
+  int rows;          // of the matrix, from there on
+  LineColumns<2 * config.pairs> columns;
 
-  __device__ __forceinline__ RankOnePart(const Cgemm& p, const Complex* c, unsigned tile,
-                                         unsigned tiles_n) {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const unsigned tile_row = tile / tiles_n;
-    in_pairs = p.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
-    row = tile_row * std::int64_t{config.block_rows()} + warp * config.rows;
-    col = (tile - tile_row * tiles_n) * std::int64_t{config.block_columns()} +
-          (in_pairs ? 2 * lane : lane);
-    const std::int64_t down = p.m - row, along = p.n - col;
-    rows = down < config.rows ? static_cast<int>(down) : config.rows;
-    left = along < config.block_columns() ? static_cast<int>(along) : config.block_columns();
+  __device__ __forceinline__ RankOnePart(const Cgemm& p, const Complex* c, unsigned tile_row,
+                                         unsigned tile_col)
+      : row(tile_row * std::int64_t{config.block_rows()} +
+            static_cast<int>(threadIdx.x) / 32 * config.rows),
+        rows(p.m - row < config.rows ? static_cast<int>(p.m - row) : config.rows),
+        columns(p, c, tile_col) {
+    static_assert(LineColumns<2 * config.pairs>::width == config.block_columns());
   }
-  __device__ __forceinline__ int at(int j) const { return in_pairs ? j / 2 * 64 + j % 2 : 32 * j; }
 };
-
-__device__ __forceinline__ float2 element_at(const Complex* from, bool inside) {
-  return inside ? __ldg(reinterpret_cast<const float2*>(from)) : make_float2(0, 0);
-}
 
 // The lane's row's element of A, and its elements of B.
 template <ComplexRankOneConfig config>
@@ -60,11 +51,11 @@ struct RankOneValues {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const std::int64_t a_row = p.op_a == Op::none ? p.lda : 1;
     const std::int64_t b_col = p.op_b == Op::none ? 1 : p.ldb;
-    const Complex* const b = b_of(p, entry) + part.col * b_col;
-    x = element_at(a_of(p, entry) + (part.row + lane) * a_row, reads && lane < part.rows);
+    const Complex* const b = b_of(p, entry) + part.columns.first * b_col;
+    x = element_of(a_of(p, entry) + (part.row + lane) * a_row, reads && lane < part.rows);
 #pragma unroll
-    for (int j = 0; j < part.columns; ++j)
-      y[j] = element_at(b + part.at(j) * b_col, reads && part.at(j) < part.left);
+    for (int j = 0; j < 2 * config.pairs; ++j)
+      y[j] = element_of(b + part.columns.at(j) * b_col, reads && part.columns.has(j));
     x.y = p.conj_a == p.conj_b ? x.y : -x.y;
   }
   // The sums of row i, of the conjugates where conj_b says so. All lanes take part.
@@ -76,26 +67,6 @@ struct RankOneValues {
   }
 };
 
-// Where Finish::is_plain.
-template <ComplexRankOneConfig config>
-__device__ __forceinline__ void store_plain(const float2 (&sums)[2 * config.pairs], Complex* c,
-                                            const RankOnePart<config>& part, float re, float im) {
-  if (part.in_pairs) {
-#pragma unroll
-    for (int j = 0; j < part.columns; j += 2) {
-      if (32 * j + 1 < part.left)
-        *reinterpret_cast<float4*>(c + 32 * j) =
-            make_float4(sums[j].x * re, sums[j].y * im, sums[j + 1].x * re, sums[j + 1].y * im);
-      else if (32 * j < part.left)
-        c[32 * j] = {sums[j].x * re, sums[j].y * im};
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < part.columns; ++j)
-      if (32 * j < part.left) c[32 * j] = {sums[j].x * re, sums[j].y * im};
-  }
-}
-
 template <int index>
 __global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
                                   complex_rank_ones[index].config.blocks_per_sm)
@@ -106,22 +77,24 @@ __global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
   const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
   if (p.c_array != nullptr) wait_for_previous_kernel();  // which may write the pointers
   Complex* c = c_of(p, entry);
-  RankOnePart<config> part(p, c, blockIdx.x - entry * tiles, tiles_n);
-  float* at = &c->re + 2 * (part.row * p.ldc + part.col);
-  compute_now(at), compute_now(part.row), compute_now(part.col);
+  const unsigned tile = blockIdx.x - entry * tiles, tile_row = tile / tiles_n;
+  RankOnePart<config> part(p, c, tile_row, tile - tile_row * tiles_n);
+  auto& columns = part.columns;
+  float* at = &c->re + 2 * (part.row * p.ldc + columns.first);
+  compute_now(at), compute_now(part.row), compute_now(columns.first);
   wait_for_previous_kernel();
   let_next_kernel_start();
   if (part.rows <= 0) return;
   auto* to = reinterpret_cast<Complex*>(at);
   const Finish finish(p);
   const RankOneValues<config> values(p, entry, part, finish.has_sum);
-  float2 sums[part.columns];
+  float2 sums[2 * config.pairs];
   if (finish.is_plain(p)) {
     const float re = finish.alpha.re, im = p.conj_b ? -re : re;
 #pragma unroll
     for (int i = 0; i < config.rows; ++i, to += p.ldc) {
       values.multiply(i, sums);
-      if (i < part.rows) store_plain<config>(sums, to, part, re, im);
+      if (i < part.rows) store_line(sums, to, columns, re, im);
     }
     return;
   }
@@ -129,9 +102,9 @@ __global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
   for (int i = 0; i < part.rows; ++i) {
     values.multiply(i, sums);
 #pragma unroll
-    for (int j = 0; j < part.columns; ++j)
-      if (part.at(j) < part.left)
-        finish.store(p, c, part.row + i, part.col + part.at(j), sums[j], p.conj_b);
+    for (int j = 0; j < 2 * config.pairs; ++j)
+      if (columns.has(j))
+        finish.store(p, c, part.row + i, columns.first + columns.at(j), sums[j], p.conj_b);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cgemm/finish.hpp"
+#include "cgemm/line_columns.hpp"
 #include "cgemm/production.hpp"
 #include "cgemm/strip_plan.hpp"
 #include "device/async_copy.hpp"
@@ -45,24 +46,8 @@ __device__ __forceinline__ void copy_rows(float2* to, const Cgemm& p, const Comp
   }
 }
 
-// A lane's columns of C, in pairs of neighbours where lines of C begin at 16 bytes.
 template <ComplexStripConfig config>
-struct StripColumns {
-  static constexpr int TN = config.columns;
-  bool in_pairs;
-  std::int64_t first;
-  int left;  // of the matrix, from the first one on
-
-  __device__ __forceinline__ StripColumns(const Cgemm& p, const Complex* c, std::int64_t strip) {
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    in_pairs = TN % 2 == 0 && p.ldc % 2 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
-    first = strip * config.width() + (in_pairs ? 2 * lane : lane);
-    const std::int64_t rest = p.n - first;
-    left = rest < config.width() ? static_cast<int>(rest) : config.width();
-  }
-  __device__ __forceinline__ int at(int j) const { return in_pairs ? j / 2 * 64 + j % 2 : 32 * j; }
-  __device__ __forceinline__ bool has(int j) const { return at(j) < left; }
-};
+using StripColumns = LineColumns<config.columns>;
 
 template <ComplexStripConfig config>
 using StripOfB = float2[config.k][config.columns];
@@ -107,26 +92,6 @@ __device__ __forceinline__ void multiply_row(float2 (&sums)[config.columns], con
   }
 }
 
-// `to`: the lane's first element of the row.
-template <ComplexStripConfig config>
-__device__ __forceinline__ void store_row(const float2 (&sums)[config.columns], Complex* to,
-                                          const StripColumns<config>& columns, float re, float im) {
-  constexpr int TN = config.columns;
-  if (TN % 2 == 0 && columns.in_pairs) {
-#pragma unroll
-    for (int j = 0; j + 1 < TN; j += 2) {
-      if (columns.has(j + 1))
-        *reinterpret_cast<float4*>(to + j * 32) =
-            make_float4(sums[j].x * re, sums[j].y * im, sums[j + 1].x * re, sums[j + 1].y * im);
-      else if (columns.has(j))
-        to[j * 32] = {sums[j].x * re, sums[j].y * im};
-    }
-  } else {
-#pragma unroll
-    for (int j = 0; j < TN; ++j)
-      if (32 * j < columns.left) to[32 * j] = {sums[j].x * re, sums[j].y * im};
-  }
-}
 // By all rules for scalars and triangles.
 template <ComplexStripConfig config>
 __device__ __forceinline__ void finish_row(const float2 (&sums)[config.columns], const Cgemm& p,
@@ -184,7 +149,7 @@ __global__ void __launch_bounds__(ComplexStripConfig::threads,
       float2 sums[config.columns] = {};
       if (finish.has_sum) multiply_row<config>(sums, from, y);
       if (is_plain)
-        store_row<config>(sums, to, columns, re, im);
+        store_line(sums, to, columns, re, im);
       else
         finish_row<config>(sums, p, c, row0 + row, columns, finish);
       to += warps_m * p.ldc;

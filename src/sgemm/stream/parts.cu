@@ -118,11 +118,6 @@ __global__ void __launch_bounds__(parts_tiles[row].config.threads(),
   }
 }
 
-// Where four outputs lie in C.
-struct Place {
-  std::int64_t row, col;
-};
-
 // C = alpha * (sum of all parts) + beta * C. A block has some vectors of a tile, and `groups`
 // threads have each.
 template <int row>
@@ -143,9 +138,9 @@ __global__ void __launch_bounds__(parts_adders)
   const int begin = group * count / s.groups, end = (group + 1) * count / s.groups;
   const float4* at = parts + s.slot(tile, all.first_block) * std::int64_t{vectors} + vector;
   const OwnOutputs<config> own(vector % S::consumers);
-  const StreamTileIndex index = s.stream.place(tile);
-  const Place place{index.row * std::int64_t{S::BM} + own.row_of(vector / S::consumers),
-                    index.col * std::int64_t{S::BN} + own.col_of(vector / S::consumers)};
+  const StreamTileIndex index = s.stream.place(tile);  // where the four outputs lie in C
+  const std::int64_t to_row = index.row * std::int64_t{S::BM} + own.row_of(vector / S::consumers);
+  const std::int64_t to_col = index.col * std::int64_t{S::BN} + own.col_of(vector / S::consumers);
 
   wait_for_previous_kernel();
   let_next_kernel_start();
@@ -169,10 +164,10 @@ __global__ void __launch_bounds__(parts_adders)
       sum[0] += more.x, sum[1] += more.y, sum[2] += more.z, sum[3] += more.w;
     }
   }
-  if (c16 && place.col + 3 < p.n) {
-    if (place.row < p.m) store_row<false, 4, true>(p, place.row, place.col, sum);
+  if (c16 && to_col + 3 < p.n) {
+    if (to_row < p.m) store_row<false, 4, true>(p, to_row, to_col, sum);
   } else {
-    store_row<true, 4, true>(p, place.row, place.col, sum);
+    store_row<true, 4, true>(p, to_row, to_col, sum);
   }
 }
 
