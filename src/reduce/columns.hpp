@@ -240,15 +240,6 @@ __device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A:
   return true;
 }
 
-// As begin_small_grid, of a matrix.
-template <class T>
-__device__ __forceinline__ void begin_small_columns(const T* data, std::int64_t elements) {
-  const auto most = static_cast<std::int64_t>(gridDim.x) * prefetched_bytes;
-  if (elements * static_cast<std::int64_t>(sizeof(T)) > most) return;
-  prefetch_share(data, elements);
-  start_next_of_small_grid();
-}
-
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
 template <ReduceKind kind, class T>
 constexpr int column_blocks_per_sm = (sizeof(typename Accumulator<kind, T>::Lane) < 16 ||
@@ -287,7 +278,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
   const int rounds =
       static_cast<int>(min(std::int64_t{plan.rounds}, column_chunk_count(plan.rows) - first_chunk));
 
-  if (thread == 0) begin_small_columns(data, plan.elements);
+  if (thread == 0) begin_small_grid(data, Sequences{1, 0, 0, nullptr, plan.elements});
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();

@@ -59,19 +59,13 @@ inline double predict_parts_us(const PartsTile& tile, const PartsSchedule& s, co
                                const Device& device) {
   const StreamTileConfig& config = tile.config;
   const PartsTileTimes& t = tile.times;
-  double copies_us = 0;
-  const auto add = [&](int extent, bool along_k, std::int64_t ld) {
-    copies_us += extent * (along_k ? t.along_k_us : rows_by_4(p, ld, 0) ? t.by_4_us : 0);
-  };
-  add(config.bm, p.op_a == Op::none, p.lda);
-  add(config.bn, p.op_b != Op::none, p.ldb);
-  copies_us /= config.bm + config.bn;
   const int run = longest_run(s.stream);
   const bool is_crowded = s.stream.blocks > device.sm_count;
   const double iteration_us = is_crowded ? t.crowded_iteration_us : t.iteration_us;
   return parts_scale *
          ((is_crowded ? t.crowded_start_us : t.start_us) + t.exposed * memory_us(p, device) +
-          run * (iteration_us + copies_us) + (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
+          run * (iteration_us + stream_copies_us(config, t, p)) +
+          (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
           t.tile_us * s.stream.tiles / s.stream.blocks);
 }
 

@@ -149,17 +149,24 @@ inline double last_iteration(const StreamTileConfig& config, const Sgemm& p) {
   return stream_short_stage + (1 - stream_short_stage) * multiplied_part(config, p.loop_k());
 }
 
-// As far as the product's shape tells, not its addresses: a workspace that was asked for without
-// them is then the right one with them.
-inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const Device& device) {
-  const StreamTileTimes& t = tile.times;
+// What an iteration takes longer by the way in which the operands lie. `Times`: StreamTileTimes, or
+// what has its along_k_us and by_4_us.
+template <class Times>
+double stream_copies_us(const StreamTileConfig& config, const Times& t, const Sgemm& p) {
   double copies_us = 0;
   const auto add = [&](int extent, bool along_k, std::int64_t ld, std::int64_t stride) {
     copies_us += extent * (along_k ? t.along_k_us : rows_by_4(p, ld, stride) ? t.by_4_us : 0);
   };
-  add(tile.config.bm, p.op_a == Op::none, p.lda, p.stride_a);
-  add(tile.config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
-  copies_us /= tile.config.bm + tile.config.bn;
+  add(config.bm, p.op_a == Op::none, p.lda, p.stride_a);
+  add(config.bn, p.op_b != Op::none, p.ldb, p.stride_b);
+  return copies_us / (config.bm + config.bn);
+}
+
+// As far as the product's shape tells, not its addresses: a workspace that was asked for without
+// them is then the right one with them.
+inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const Device& device) {
+  const StreamTileTimes& t = tile.times;
+  double copies_us = stream_copies_us(tile.config, t, p);
   if (!p.is_full()) {
     constexpr std::int64_t page = 1024;
     copies_us += t.shaped_page_us * ((p.op_a == Op::none && p.lda % page == 0 ? 1 : 0) +
