@@ -1,11 +1,11 @@
 // See fences.hpp.
 #include "host_simt/fences.hpp"
 
-#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
