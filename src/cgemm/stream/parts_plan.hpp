@@ -70,11 +70,14 @@ inline std::optional<ComplexPartsPlan> cut_complex_parts(const ComplexPartsTile&
   return plan;
 }
 
-// Nothing where the tile cannot compute the problem, or has as many tiles as blocks.
+// Nothing where the tile cannot compute the problem, or has more tiles than there are
+// multiprocessors: of those stream.cu leaves most whole.
 inline std::optional<ComplexPartsPlan> plan_complex_parts(const ComplexPartsTile& tile,
                                                           const Cgemm& p, const Device& device) {
   if (p.triangle != Triangle::none || p.loop_k() < complex_stream_least_k) return std::nullopt;
   const std::int64_t sms = std::max(1, device.sm_count);
+  const auto shape = detail::shape_of_tiles(tile.stream.config, p);
+  if (!shape || shape->tiles > sms) return std::nullopt;
   std::optional<ComplexPartsPlan> best;
   for (int per_sm = 1; per_sm <= tile.stream.config.blocks_per_sm; ++per_sm) {
     const auto plan = cut_complex_parts(tile, p, device, sms * per_sm);
