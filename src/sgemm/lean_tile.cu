@@ -15,7 +15,9 @@
 #include <utility>
 
 #include "device/overlap.hpp"
+#include "device/quad.hpp"
 #include "sgemm/finish.hpp"
+#include "sgemm/lanes.hpp"
 #include "sgemm/lean_copies.hpp"
 #include "sgemm/lean_plan.hpp"
 #include "sgemm/production.hpp"
@@ -30,6 +32,7 @@ struct LeanShape {
   static constexpr int bm = tile.bm(), bn = tile.bn(), bk = tile.bk, tm = tile.tm, tn = tile.tn;
   static constexpr int pitch_a = bm + lean_padding, pitch_b = bn + lean_padding;
   static constexpr int stage = bk * (pitch_a + pitch_b);  // floats; B behind A
+  using Lanes = kw::Lanes<tile.lanes_m, tile.lanes_n>;
   static constexpr int warp_m = tm * tile.lanes_m, warp_n = tn * tile.lanes_n;
   // Rows of its part of C that a warp puts into shared memory at a time.
   static constexpr int rows_at_once = 4 * tile.lanes_m, out_pitch = warp_n + lean_padding;
@@ -55,7 +58,7 @@ struct LeanPlace {
   using S = LeanShape<tile>;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int row0 = warp / tile.warps_n * S::warp_m, col0 = warp % tile.warps_n * S::warp_n;
-  const int m = row0 + lane / tile.lanes_n * 4, n = col0 + lane % tile.lanes_n * 4;
+  const int m = row0 + S::Lanes::row(lane) * 4, n = col0 + S::Lanes::col(lane) * 4;
 };
 
 // A thread's elements of one k, fours that lie `lanes` fours apart.
@@ -198,7 +201,6 @@ __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
   constexpr int across = S::warp_n % 32 == 0 ? 32 : 16, down = 32 / across;
   const LeanPlace<tile> place;
   float* const rows = shared + place.warp * S::rows_at_once * S::out_pitch;
-  const float scale = adds ? 1.0f : p.alpha;
   const int row0 = place.lane / across, col0 = place.lane % across;
   const int cols = out.cols - place.col0 - col0;
 #pragma unroll
@@ -207,22 +209,20 @@ __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
 #pragma unroll
     for (int i = 0; i < 4; ++i)
 #pragma unroll
-      for (int j = 0; j < tile.tn; j += 4) {
-        const float* const x = &acc[group + i][j];
+      for (int j = 0; j < tile.tn; j += 4)
         *reinterpret_cast<float4*>(rows + (place.m - place.row0 + i) * S::out_pitch + place.n -
-                                   place.col0 + j * tile.lanes_n) =
-            make_float4(scale * x[0], scale * x[1], scale * x[2], scale * x[3]);
-      }
+                                   place.col0 + j * tile.lanes_n) = quad_of(&acc[group + i][j]);
     __syncwarp();
     const int first = place.row0 + group * tile.lanes_m + row0;
     float* to = p.c + (out.row + first) * p.ldc + out.col + place.col0 + col0;
-    const float* from = rows + row0 * S::out_pitch + col0;
+    const float* from = rows + row0 * S::out_pitch + (col0 ^ 1);
 #pragma unroll 4
     for (int i = 0; i < S::rows_at_once; i += down, to += down * p.ldc, from += down * S::out_pitch)
       if (first + i < out.rows)
 #pragma unroll
         for (int j = 0; j < S::warp_n; j += across)
-          if (j < cols) to[j] = adds ? add_scaled(p.alpha, from[j], p.beta, to[j]) : from[j];
+          if (j < cols)
+            to[j] = adds ? add_scaled(p.alpha, from[j], p.beta, to[j]) : p.alpha * from[j];
   }
 }
 
