@@ -273,14 +273,19 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
       sizeof(T) == 4 ? plain_either_norm_bytes_of_4 : plain_either_norm_bytes_of_2;
   const bool either = !softmax && p.cols * static_cast<std::int64_t>(sizeof(T)) >= least;
   ClusterLaunch best = {};
-  Status considered = Status::success();
-  if (either)
-    considered = consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
-  if (considered.ok())
-    considered = consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
-  if (considered.ok() && best.step == 0 && !either)
-    considered = consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
-  if (!considered.ok()) return considered;
+  const auto consider_smaller = [&] {
+    return consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
+  };
+  if (either) {
+    if (Status status = consider_smaller(); !status.ok()) return status;
+  }
+  if (Status status = consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
+      !status.ok()) {
+    return status;
+  }
+  if (best.step == 0 && !either) {
+    if (Status status = consider_smaller(); !status.ok()) return status;
+  }
   if (best.step == 0)
     return Status::failure(StatusCode::device_error, "no cluster fits the device");
   rowwise::PlainLaunch plain = plain_launch<T>(p, best.cut);
