@@ -13,7 +13,7 @@
 
 #include "cgemm/scalars.hpp"
 #include "ctrsm/numbers.hpp"
-#include "ctrsm/strips.hpp"
+#include "ctrsm/ways.hpp"
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
@@ -330,20 +330,18 @@ __global__ void __launch_bounds__(block_threads) clear_complex_kernel(const Ctrs
 }  // namespace
 
 double complex_block_us(const ComplexBlock& block, const Device& device) {
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
-    return complex_chain_us(block.size);
-  return complex_solves_by_lines(block, device)
-             ? complex_lines_us(block, device)
-             : choose_complex_strip(block.size, lines_of_all, device).us;
+  return choose_complex_way(block, device).us;
 }
 
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream) {
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
-    return launch_complex_chain(block, stream);
-  if (complex_solves_by_lines(block, device)) return launch_complex_lines(block, device, stream);
-  const ComplexStrip strip = choose_complex_strip(block.size, lines_of_all, device).strip;
+  const ComplexWayChoice choice = choose_complex_way(block, device);
+  switch (choice.way) {
+    case ComplexWay::chain: return launch_complex_chain(block, stream);
+    case ComplexWay::lines: return launch_complex_lines(block, device, stream);
+    case ComplexWay::warps: return launch_complex_warps(block, choice.warps, device, stream);
+    case ComplexWay::strips: break;
+  }
+  const ComplexStrip strip = choice.strip;
   switch (strip.lines) {
     case 32: return launch_with<32, 2>(block, stream);
     case 16:
