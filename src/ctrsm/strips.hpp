@@ -128,10 +128,10 @@ struct ComplexWarpsTimes {
 constexpr double complex_unit_panel = 0.79;
 // Fitted to 8 to 128 unknowns with 100 to 100000 lines on an H200; off by a twentieth on average.
 constexpr ComplexWarpsTimes complex_warps_times[] = {
-    {{8, 2}, 1.43, 0.813, 0.1018, 0.0957, 0.0162, 3.73},
-    {{16, 4}, 1.43, 0.907, 0.1097, 0.1397, 0.0250, 0.81},
-    {{32, 2}, 1.46, 0.963, 0.0845, 0.2229, 0.0586, 1.46},
-    {{32, 4}, 1.44, 1.010, 0.1126, 0.2364, 0.0488, 0.57},
+    {{8, 2}, 1.42, 0.782, 0.1123, 0.0948, 0.0112, 3.71},
+    {{16, 4}, 1.46, 0.853, 0.1107, 0.1415, 0.0221, 0.79},
+    {{32, 2}, 1.43, 0.923, 0.1347, 0.2267, 0.0487, 1.38},
+    {{32, 4}, 1.45, 0.950, 0.1290, 0.2399, 0.0376, 0.70},
 };
 
 inline double complex_warps_us(const ComplexWarpsTimes& t, int size, std::int64_t lines,

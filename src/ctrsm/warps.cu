@@ -307,8 +307,9 @@ __global__ void __launch_bounds__(complex_most_warps* warp_lanes, 3)
   wait_for_previous_kernel();
   let_next_kernel_start();
   const Complex alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
-  if (is_zero(alpha)) return;  // someone else writes the zeros
-    // In the first turns copies are started, and no more.
+  if (is_zero(alpha))
+    return;  // someone else writes the zeros
+             // In the first turns copies are started, and no more.
 #pragma unroll 1
   for (int panel = -on_the_way; panel < panels; ++panel) {
     const int next = panel + on_the_way;

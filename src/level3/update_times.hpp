@@ -25,9 +25,9 @@ struct UpdateTimes {
   double together;  // small_rounds
 };
 
-// To what the times are fitted: some hundred random updates of 300 to 8100 rows with a k of 12 to
-// 800 on an NVIDIA H200; off by a twentieth on average.
-inline constexpr std::int64_t update_least_rows = 300, update_least_k = 12;
+// From where on they are those that choose best: fitted to some hundred random updates of 300 to
+// 8100 rows with a k of 12 to 800 on an NVIDIA H200; off by a twentieth on average.
+inline constexpr std::int64_t update_least_rows = 1000, update_least_k = 12;
 
 inline std::int64_t update_tiles(std::int64_t side, const Level3& p) {
   const std::int64_t tiles = ceil_div(p.m, side);
