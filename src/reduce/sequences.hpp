@@ -9,6 +9,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
+#include "reduce/segment_blocks.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
@@ -166,21 +167,44 @@ struct LaunchSequences {
             warps * bytes, stream, true};
   }
 
-  // As many stages as all blocks of an SM have room for.
+  // As many stages of chunks as all blocks of an SM have room for.
+  template <ReduceKind kind, class T>
+  std::size_t chunk_stages(std::size_t beside) const {
+    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
+    const std::size_t room =
+        std::min(device.shared_bytes_per_sm / chunk_blocks_per_sm<kind, T> - reserved,
+                 device.shared_bytes_per_block_optin);
+    return room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages)
+                         : 1;
+  }
+
+  template <ReduceKind kind, class T>
+  Status segment_blocks(const T* data, const Sequences& sequences, BlockPlan plan,
+                        const WorkLists& lists) const {
+    constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
+    const std::size_t stages = chunk_stages<kind, T>(beside);
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
+    if (windows > at_once) {
+      plan.window_ticket = workspace.tickets + 3;
+      plan.finished_blocks = workspace.tickets + 4;
+    }
+    return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
+                       {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
+                        beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
+                       data, sequences, plan, lists, static_cast<int>(stages), sink());
+  }
+
   template <ReduceKind kind, class T>
   Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    constexpr int blocks_per_sm = chunk_blocks_per_sm<kind, T>;
     constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
-    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
-    const std::size_t room = std::min(device.shared_bytes_per_sm / blocks_per_sm - reserved,
-                                      device.shared_bytes_per_block_optin);
-    const std::size_t stages =
-        room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages) : 1;
-    const std::int64_t at_once = std::int64_t{device.sm_count} * blocks_per_sm;
+    const std::size_t stages = chunk_stages<kind, T>(beside);
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     return gpu::launch(reduce_chunks_kernel<kind, T>,
                        {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
-                        dim3(order_threads), beside + stages * stage, stream, true},
+                        dim3(order_threads), beside + stages * ChunkRing<T, true>::stage_bytes,
+                        stream, true},
                        data, sequences, lists, totals, static_cast<int>(stages), sink());
   }
 
