@@ -10,18 +10,14 @@
 //             (work_lists.hpp).
 #pragma once
 
+#include "reduce/block_plan.hpp"
 #include "reduce/chunk_blocks.hpp"
 
 namespace KW_TARGET {
 
-constexpr int most_block_chunks = 64;  // of a segment
-
-// How a launch shares segments: windows of `each` of them, at most a warp's lanes; those of more
-// than `most` elements go on the lists.
-struct BlockPlan {
-  int each;
-  std::int64_t most;
-  unsigned* window_ticket;  // of windows after the first of each block
+// Of the windows after the first of each block; null where there are none.
+struct WindowTickets {
+  unsigned* next_window;
   unsigned* finished_blocks;
 };
 
@@ -52,9 +48,15 @@ template <class T, bool turns>
 class ChunkFinder {
  public:
   __device__ __forceinline__ ChunkFinder(const T* data, const Sequences& sequences,
-                                         const BlockPlan& plan, SegmentWindow& window,
-                                         ChunkRun& run, int lane)
-      : data_(data), sequences_(sequences), plan_(plan), window_(window), run_(run), lane_(lane) {}
+                                         const BlockPlan& plan, const WindowTickets& tickets,
+                                         SegmentWindow& window, ChunkRun& run, int lane)
+      : data_(data),
+        sequences_(sequences),
+        plan_(plan),
+        tickets_(tickets),
+        window_(window),
+        run_(run),
+        lane_(lane) {}
 
   // Asks for the first window.
   __device__ __forceinline__ void start() {
@@ -87,7 +89,7 @@ class ChunkFinder {
     return has_one ? sequences_.limits(first + lane_) : Limits64{0, -1};
   }
   __device__ __forceinline__ void ask_for_ticket() {
-    if (plan_.window_ticket != nullptr && lane_ == 0) ticket_ = atomicAdd(plan_.window_ticket, 1u);
+    if (tickets_.next_window != nullptr && lane_ == 0) ticket_ = atomicAdd(tickets_.next_window, 1u);
   }
   // False where there is none.
   __device__ __forceinline__ bool take_window(const WorkLists& lists) {
@@ -109,7 +111,7 @@ class ChunkFinder {
     of_window_ = static_cast<int>(from_lane(up_to, warp_lanes - 1)), taken_ = 0;
     __syncwarp(whole_warp());
     next_ = sequences_.count;
-    if (plan_.window_ticket != nullptr) {
+    if (tickets_.next_window != nullptr) {
       next_ = (std::int64_t{gridDim.x} + from_lane(ticket_, 0)) * plan_.each;
       limits_ = limits_of(next_);
       if (next_ < sequences_.count) ask_for_ticket();
@@ -120,6 +122,7 @@ class ChunkFinder {
   const T* data_;
   const Sequences& sequences_;
   const BlockPlan& plan_;
+  const WindowTickets& tickets_;
   SegmentWindow& window_;
   ChunkRun& run_;
   int lane_;
@@ -146,7 +149,7 @@ constexpr std::size_t segment_block_bytes =
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_segment_blocks_kernel(const T* data, Sequences sequences, BlockPlan plan,
-                                 WorkLists lists, int stages, ResultSink sink) {
+                                 WindowTickets tickets, WorkLists lists, int stages, ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
   constexpr int a_round = ChunkPartials<A, T>::chunks, kept_totals = 2 * most_block_chunks;
@@ -161,7 +164,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   const Extent array = extent_of(data, sequences.elements);
   if (thread == 0) begin_small_grid(data, sequences);
   wait_for_previous_kernel();
-  ChunkFinder<T, turns> finder(data, sequences, plan, memory.window, run, lane);
+  ChunkFinder<T, turns> finder(data, sequences, plan, tickets, memory.window, run, lane);
   if (warp == finder_warp) {
     finder.start();
     const int first_found = finder.find(ahead, lists);
@@ -258,9 +261,9 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   let_next_kernel_start();
   __syncthreads();
   merge_complete();
-  if (thread == 0 && plan.window_ticket != nullptr &&
-      take_ticket(plan.finished_blocks) == gridDim.x - 1) {
-    *plan.window_ticket = *plan.finished_blocks = 0;
+  if (thread == 0 && tickets.next_window != nullptr &&
+      take_ticket(tickets.finished_blocks) == gridDim.x - 1) {
+    *tickets.next_window = *tickets.finished_blocks = 0;
   }
 }
 

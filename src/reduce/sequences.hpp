@@ -107,18 +107,30 @@ StagedElement staged_element() {
           staged_from<A>, staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T))};
 }
 
-// The launch that looks at all segments: which kernel's, and the most elements that it reduces.
+// The launch that looks at all segments: which kernel's, and the most elements that it reduces;
+// chunks are counted where that is no launch of its own.
 struct FirstPass {
+  BlockPlan blocks;
   TilePlan tiles;
   StagedPlan staged;
-  std::int64_t most;
+  bool are_counted = false;
+  std::int64_t most = 0;
 };
 template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
-  const TilePlan tiles = tile_plan<kind, T>(p, device);
-  if (tiles.each > 0) return {tiles, {}, tiles.most_staged};
-  const StagedPlan staged = plan_staged(p, staged_element<kind, T>(), device);
-  return {tiles, staged, staged.warps > 0 ? staged.most : most_of_group<T>(warp_lanes)};
+  FirstPass pass;
+  pass.blocks =
+      plan_blocks(p, {sizeof(T), smallest_chunk<T>, chunk_blocks_per_sm<kind, T>}, device);
+  pass.most = pass.blocks.most;
+  if (pass.blocks.each > 0) return pass;
+  pass.are_counted = are_counted<T>(p, device);
+  if (pass.are_counted) return pass;
+  pass.tiles = tile_plan<kind, T>(p, device);
+  pass.most = pass.tiles.most_staged;
+  if (pass.tiles.each > 0) return pass;
+  pass.staged = plan_staged(p, staged_element<kind, T>(), device);
+  pass.most = pass.staged.warps > 0 ? pass.staged.most : most_of_group<T>(warp_lanes);
+  return pass;
 }
 
 struct LaunchSequences {
@@ -179,20 +191,18 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
-  Status segment_blocks(const T* data, const Sequences& sequences, BlockPlan plan,
+  Status segment_blocks(const T* data, const Sequences& sequences, const BlockPlan& plan,
                         const WorkLists& lists) const {
     constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
     const std::size_t stages = chunk_stages<kind, T>(beside);
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
-    if (windows > at_once) {
-      plan.window_ticket = workspace.tickets + 3;
-      plan.finished_blocks = workspace.tickets + 4;
-    }
+    WindowTickets tickets = {};
+    if (windows > at_once) tickets = {workspace.tickets + 3, workspace.tickets + 4};
     return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
                        {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
                         beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
-                       data, sequences, plan, lists, static_cast<int>(stages), sink());
+                       data, sequences, plan, tickets, lists, static_cast<int>(stages), sink());
   }
 
   template <ReduceKind kind, class T>
@@ -233,7 +243,8 @@ struct LaunchSequences {
   Status segments(const T* data) const {
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
     typename Accumulator<kind, T>::Total* totals = nullptr;
-    if (are_counted<T>(p, device)) {
+    const FirstPass pass = first_pass<kind, T>(p, device);
+    if (pass.are_counted) {
       WorkLists lists = {};
       lists.are_counted = true;
       lists.sequence_capacity = p.segments;
@@ -242,10 +253,12 @@ struct LaunchSequences {
       return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
     }
     std::size_t bytes = 0;
-    const FirstPass pass = first_pass<kind, T>(p, device);
-    const WorkLists lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
+    WorkLists lists = {};  // of none where no segment can be too long
+    if (p.cols > pass.most) lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
     const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
+    const Status first = pass.blocks.each > 0
+                             ? segment_blocks<kind>(data, segments, pass.blocks, lists)
+                         : pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
                          : pass.staged.warps > 0
                              ? gpu::launch(reduce_staged_segments_kernel<kind, T>,
                                            staged_config<kind, T>(pass.staged), data, segments,
@@ -273,11 +286,12 @@ struct WorkspaceBytes {
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }
-    if (are_counted<T>(p, device))
+    const FirstPass pass = first_pass<kind, T>(p, device);
+    if (pass.are_counted)
       return static_cast<std::size_t>(most_counted_chunks<T>(p)) * sizeof(Total);
     Total* totals = nullptr;
     std::size_t bytes = 0;
-    lists_for<T>(p, first_pass<kind, T>(p, device).most, {}, &totals, &bytes);
+    if (p.cols > pass.most) lists_for<T>(p, pass.most, {}, &totals, &bytes);
     return bytes;
   }
 };
