@@ -82,7 +82,7 @@ struct Sum {
   using Exact =
       std::conditional_t<wide, Int128, std::conditional_t<modulo, std::uint64_t, std::int64_t>>;
   using FloatLane = std::conditional_t<half && !square, float, double>;
-  // A lane of a warp may get 2^21 elements of a chunk (walk.hpp): 2^28 at most, their squares 2^35.
+  // A lane of a warp may get 2^23 elements of a chunk (walk.hpp): 2^30 at most, their squares 2^37.
   static constexpr bool small = std::is_same_v<T, std::int8_t>;
   using ExactLane = std::conditional_t<small && !square, std::int32_t, Exact>;
   using Lane = std::conditional_t<integral, ExactLane, FloatLane>;

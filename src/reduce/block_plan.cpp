@@ -10,37 +10,47 @@ namespace kw {
 namespace {
 
 struct BlockTuning {
-  std::int64_t least_mean_bytes = 12 << 10;  // of many segments
+  std::int64_t least_mean_bytes = 12 << 10;
   std::int64_t most_mean_chunks = 48;
-  // Of no more segments than blocks at once: of short ones, which may be one long one among them.
-  std::int64_t few_mean_bytes = 16 << 10;
-  std::int64_t few_chunks = 5;        // of the array
-  std::int64_t window_bytes = 64 << 10;  // in the mean
+  // No more segments than blocks at once, however unlike: where no block has much to do.
+  std::int64_t few_mean_bytes = 8 << 10;
+  std::int64_t few_bytes = 64 << 10;  // of the array
+  // Of so large arrays a block that has the longest segment is not late.
+  std::int64_t any_bytes = std::int64_t{1} << 30;
+  std::int64_t window_bytes = 48 << 10;  // in the mean
   std::int64_t least_most_chunks = 16;
-  std::int64_t shares_of_most = 4;  // a segment has at most this part of what an SM has
+  std::int64_t even_lengths = 2;  // the longest by the mean where segments are alike
 };
-constexpr BlockTuning tuning;
+constexpr BlockTuning block_tuning;
+
+constexpr std::int64_t most_window = 32;
 
 }  // namespace
 
 BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device& device) {
   if (p.shape != ReduceShape::segments || p.segments == 0) return {};
   const std::int64_t at_once = std::int64_t{device.sm_count} * element.blocks_an_sm;
-  const std::int64_t mean_bytes = p.cols * element.bytes / p.segments;
-  const std::int64_t chunks = ceil_div(p.cols, element.chunk);
-  const std::int64_t mean_chunks = ceil_div(chunks, p.segments);
-  const bool is_few = p.segments <= at_once && (chunks <= tuning.few_chunks ||
-                                                mean_bytes <= tuning.few_mean_bytes);
-  const bool is_long = p.segments >= device.sm_count && mean_bytes >= tuning.least_mean_bytes &&
-                       mean_chunks <= tuning.most_mean_chunks;
+  const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
+  const std::int64_t mean_chunks = ceil_div(ceil_div(p.cols, element.chunk), p.segments);
+  const bool is_few = p.segments <= at_once && (bytes <= block_tuning.few_bytes ||
+                                                mean_bytes <= block_tuning.few_mean_bytes);
+  const bool is_long = p.segments >= device.sm_count &&
+                       mean_bytes >= block_tuning.least_mean_bytes &&
+                       mean_chunks <= block_tuning.most_mean_chunks;
   if (!is_few && !is_long) return {};
-  const std::int64_t share = chunks / (device.sm_count * tuning.shares_of_most);
-  const std::int64_t most = std::clamp<std::int64_t>(std::max(share, mean_chunks + 1),
-                                                     tuning.least_most_chunks, most_block_chunks);
-  const std::int64_t by_bytes = tuning.window_bytes / std::max<std::int64_t>(mean_bytes, 1);
-  const std::int64_t each =
-      std::clamp<std::int64_t>(std::min(by_bytes, p.segments / at_once), 1, 32);
-  return {static_cast<int>(each), most * element.chunk};
+  BlockPlan plan;
+  const bool takes_any = is_few || bytes >= block_tuning.any_bytes;
+  const std::int64_t most = is_few ? block_tuning.least_most_chunks : most_block_chunks;
+  plan.most = most * element.chunk;
+  if (!takes_any) {
+    plan.most_of_even =
+        std::min(block_tuning.even_lengths * ceil_div(p.cols, p.segments), plan.most);
+  }
+  const std::int64_t of_window =
+      ceil_div(block_tuning.window_bytes, std::max<std::int64_t>(mean_bytes, 1));
+  plan.each = static_cast<int>(
+      std::clamp<std::int64_t>(std::min(of_window, p.segments / at_once), 1, most_window));
+  return plan;
 }
 
 }  // namespace kw

@@ -15,6 +15,9 @@ constexpr int most_block_chunks = 64;  // of a segment
 struct BlockPlan {
   int each = 0;  // 0: no blocks
   std::int64_t most = 0;
+  // Elements of the longest segment where all seem to be as long as each other: of others the
+  // launch leaves all to those after it. 0: it takes any.
+  std::int64_t most_of_even = 0;
 };
 
 // What a plan depends on besides the problem and the device.

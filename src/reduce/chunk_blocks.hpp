@@ -180,7 +180,10 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     if (lists.are_counted && thread == 0) begin_small_grid(data, sequences);
     wait_for_previous_kernel();
   }
-  if (lists.are_counted) memory.counted.template count<T>(sequences, thread);
+  if (lists.are_counted) {
+    if (lists.most_of_even > 0 && are_even(sequences, lists.most_of_even, thread)) return;
+    memory.counted.template count<T>(sequences, thread);
+  }
   const std::int64_t items =
       has_rows            ? sequences.count * lists.chunks_each
       : lists.are_counted ? std::int64_t{memory.counted.first[sequences.count]}

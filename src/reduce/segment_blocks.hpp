@@ -164,6 +164,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
   const Extent array = extent_of(data, sequences.elements);
   if (thread == 0) begin_small_grid(data, sequences);
   wait_for_previous_kernel();
+  if (plan.most_of_even > 0 && !are_even(sequences, plan.most_of_even, thread)) return;
   ChunkFinder<T, turns> finder(data, sequences, plan, tickets, memory.window, run, lane);
   if (warp == finder_warp) {
     finder.start();

@@ -108,13 +108,16 @@ StagedElement staged_element() {
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces;
-// chunks are counted where that is no launch of its own.
+// chunks are counted where that is no launch of its own. Before it a launch of blocks, which may
+// take all.
 struct FirstPass {
   BlockPlan blocks;
   TilePlan tiles;
   StagedPlan staged;
   bool are_counted = false;
   std::int64_t most = 0;
+
+  bool is_blocks_alone() const { return blocks.each > 0 && blocks.most_of_even == 0; }
 };
 template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
@@ -122,13 +125,13 @@ FirstPass first_pass(const Reduce& p, const Device& device) {
   pass.blocks =
       plan_blocks(p, {sizeof(T), smallest_chunk<T>, chunk_blocks_per_sm<kind, T>}, device);
   pass.most = pass.blocks.most;
-  if (pass.blocks.each > 0) return pass;
+  if (pass.is_blocks_alone()) return pass;
   pass.are_counted = are_counted<T>(p, device);
   if (pass.are_counted) return pass;
-  pass.tiles = tile_plan<kind, T>(p, device);
+  if (pass.blocks.each == 0) pass.tiles = tile_plan<kind, T>(p, device);
   pass.most = pass.tiles.most_staged;
   if (pass.tiles.each > 0) return pass;
-  pass.staged = plan_staged(p, staged_element<kind, T>(), device);
+  if (pass.blocks.each == 0) pass.staged = plan_staged(p, staged_element<kind, T>(), device);
   pass.most = pass.staged.warps > 0 ? pass.staged.most : most_of_group<T>(warp_lanes);
   return pass;
 }
@@ -241,31 +244,43 @@ struct LaunchSequences {
 
   template <ReduceKind kind, class T>
   Status segments(const T* data) const {
+    using Total = typename Accumulator<kind, T>::Total;
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
-    typename Accumulator<kind, T>::Total* totals = nullptr;
     const FirstPass pass = first_pass<kind, T>(p, device);
-    if (pass.are_counted) {
-      WorkLists lists = {};
-      lists.are_counted = true;
-      lists.sequence_capacity = p.segments;
-      lists.block_tickets = workspace.tickets + list_tickets;
-      totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
-      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
-    }
+    Total* totals = static_cast<Total*>(workspace.data);
     std::size_t bytes = 0;
     WorkLists lists = {};  // of none where no segment can be too long
-    if (p.cols > pass.most) lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
-    const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = pass.blocks.each > 0
-                             ? segment_blocks<kind>(data, segments, pass.blocks, lists)
-                         : pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
-                         : pass.staged.warps > 0
-                             ? gpu::launch(reduce_staged_segments_kernel<kind, T>,
-                                           staged_config<kind, T>(pass.staged), data, segments,
-                                           pass.staged, lists, sink())
-                             : short_ones<kind>(data, segments, group, lists);
-    if (!first.ok() || lists.item_capacity == 0) return first;
+    if (!pass.are_counted && p.cols > pass.most)
+      lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
+    if (pass.blocks.each > 0) {
+      const Status status = segment_blocks<kind>(data, segments, pass.blocks, lists);
+      if (!status.ok()) return status;
+    }
+    if (pass.are_counted) {
+      lists.are_counted = true;
+      lists.most_of_even = pass.blocks.most_of_even;
+      lists.sequence_capacity = p.segments;
+      lists.block_tickets = workspace.tickets + list_tickets;
+      return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
+    }
+    if (!pass.is_blocks_alone()) {
+      const Status status = first_launch<kind>(data, segments, pass, lists);
+      if (!status.ok()) return status;
+    }
+    if (lists.item_capacity == 0) return Status::success();
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
+  }
+  template <ReduceKind kind, class T>
+  Status first_launch(const T* data, const Sequences& segments, const FirstPass& pass,
+                      WorkLists lists) const {
+    if (pass.tiles.each > 0) return tiles<kind>(data, segments, pass.tiles, lists);
+    if (pass.staged.warps > 0) {
+      return gpu::launch(reduce_staged_segments_kernel<kind, T>,
+                         staged_config<kind, T>(pass.staged), data, segments, pass.staged, lists,
+                         sink());
+    }
+    lists.most_of_even = pass.blocks.most_of_even;
+    return short_ones<kind>(data, segments, group_of_segments<T>(p.cols, p.segments), lists);
   }
 
   template <ReduceKind kind, class T>
