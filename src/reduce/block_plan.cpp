@@ -9,17 +9,18 @@
 namespace kw {
 namespace {
 
+// Measured on an H200 (results/h200/explored-reduce-blocks.txt).
 struct BlockTuning {
   std::int64_t least_mean_bytes = 12 << 10;
   std::int64_t most_mean_chunks = 48;
-  // No more segments than blocks at once, however unlike: where no block has much to do.
-  std::int64_t few_mean_bytes = 8 << 10;
-  std::int64_t few_bytes = 64 << 10;  // of the array
+  // Of smaller arrays the launches that end at once weigh.
+  std::int64_t least_bytes_an_sm = 1 << 20;
   // Of so large arrays a block that has the longest segment is not late.
-  std::int64_t any_bytes = std::int64_t{1} << 30;
+  std::int64_t any_bytes_an_sm = 8 << 20;
+  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths.
+  std::int64_t few_bytes = 64 << 10;
   std::int64_t window_bytes = 48 << 10;  // in the mean
-  std::int64_t least_most_chunks = 16;
-  std::int64_t even_lengths = 2;  // the longest by the mean where segments are alike
+  std::int64_t even_lengths = 2;         // the longest by the mean where segments are alike
 };
 constexpr BlockTuning block_tuning;
 
@@ -32,16 +33,16 @@ BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device
   const std::int64_t at_once = std::int64_t{device.sm_count} * element.blocks_an_sm;
   const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
   const std::int64_t mean_chunks = ceil_div(ceil_div(p.cols, element.chunk), p.segments);
-  const bool is_few = p.segments <= at_once && (bytes <= block_tuning.few_bytes ||
-                                                mean_bytes <= block_tuning.few_mean_bytes);
-  const bool is_long = p.segments >= device.sm_count &&
-                       mean_bytes >= block_tuning.least_mean_bytes &&
-                       mean_chunks <= block_tuning.most_mean_chunks;
+  const bool is_few = p.segments <= at_once && bytes <= block_tuning.few_bytes;
+  const bool is_long =
+      p.segments >= device.sm_count && bytes >= block_tuning.least_bytes_an_sm * device.sm_count &&
+      mean_bytes >= block_tuning.least_mean_bytes && mean_chunks <= block_tuning.most_mean_chunks;
   if (!is_few && !is_long) return {};
   BlockPlan plan;
-  const bool takes_any = is_few || bytes >= block_tuning.any_bytes;
-  const std::int64_t most = is_few ? block_tuning.least_most_chunks : most_block_chunks;
-  plan.most = most * element.chunk;
+  plan.most = most_block_chunks * element.chunk;
+  const bool is_large = bytes >= block_tuning.any_bytes_an_sm * device.sm_count;
+  // Variances, of which an SM has few warps, do as well without.
+  const bool takes_any = is_few || (is_large && p.op != ReduceOp::variance);
   if (!takes_any) {
     plan.most_of_even =
         std::min(block_tuning.even_lengths * ceil_div(p.cols, p.segments), plan.most);

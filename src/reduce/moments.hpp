@@ -53,11 +53,7 @@ KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
 template <class V>
 KW_HOST_DEVICE inline double difference(V x, V y) {
   if constexpr (std::is_same_v<V, std::int64_t>) {
-    // One conversion, which a GPU has few units for, but where 64 bits do not hold the difference.
-    const auto apart = static_cast<std::int64_t>(static_cast<std::uint64_t>(x) -
-                                                 static_cast<std::uint64_t>(y));
-    const bool leaves = ((x ^ y) & (x ^ apart)) < 0;
-    if (__builtin_expect(!leaves, 1)) return static_cast<double>(apart);
+    if ((x >= 0) == (y >= 0)) return static_cast<double>(x - y);
   }
   return static_cast<double>(x) - static_cast<double>(y);
 }

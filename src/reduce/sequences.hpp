@@ -25,16 +25,18 @@ inline unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
   return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
 }
 
-// The lanes that the usual segment takes, by the mean length.
+// The lanes that the usual segment takes, by the mean length and somewhat more: where that is just
+// what they take, half of the segments would have a whole warp each, one after the other.
 template <class T>
 int group_of_segments(std::int64_t elements, std::int64_t segments) {
   int group = 1;
-  while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
+  while (group < warp_lanes && group_elements<T>(group) * segments < elements + elements / 8)
+    group *= 2;
   return group;
 }
 
-// Lists take the first tickets.
-constexpr std::size_t list_tickets = 64;
+// Lists take the first tickets, windows two of them.
+constexpr std::size_t list_tickets = 64, window_tickets = 3;
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
 class Parts {
@@ -201,7 +203,8 @@ struct LaunchSequences {
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
     WindowTickets tickets = {};
-    if (windows > at_once) tickets = {workspace.tickets + 3, workspace.tickets + 4};
+    if (windows > at_once) 
+      tickets = {workspace.tickets + window_tickets, workspace.tickets + window_tickets + 1};
     return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
                        {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
                         beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
