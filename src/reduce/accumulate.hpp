@@ -82,7 +82,7 @@ struct Sum {
   using Exact =
       std::conditional_t<wide, Int128, std::conditional_t<modulo, std::uint64_t, std::int64_t>>;
   using FloatLane = std::conditional_t<half && !square, float, double>;
-  // A lane of a warp may get 2^21 elements of a chunk (walk.hpp): 2^28 at most, their squares 2^35.
+  // A lane of a warp may get 2^23 elements of a chunk (walk.hpp): 2^30 at most, their squares 2^37.
   static constexpr bool small = std::is_same_v<T, std::int8_t>;
   using ExactLane = std::conditional_t<small && !square, std::int32_t, Exact>;
   using Lane = std::conditional_t<integral, ExactLane, FloatLane>;
@@ -108,16 +108,23 @@ struct Sum {
     } else if constexpr (kind == ReduceKind::sum_abs && integral) {
       lane += value < 0 ? 0 - x : x;
     } else if constexpr (kind == ReduceKind::sum_abs) {
-      lane += x < 0 ? -x : x;  // NaN stays NaN, -0 adds nothing
+      lane += static_cast<Lane>(fabs(x));
     } else {
       lane += x;
     }
+  }
+  // Four squares of up to 2^62, of which 64 bits hold three.
+  KW_HOST_DEVICE static void add_four(Lane& lane, Value<T> a, Value<T> b, Value<T> c,
+                                      Value<T> d) requires(wide && std::is_same_v<T, std::int32_t>) {
+    const auto squared = [](std::int64_t x) { return static_cast<std::uint64_t>(x * x); };
+    lane += static_cast<Lane>(squared(a) + squared(b) + squared(c));
+    lane += static_cast<Lane>(squared(d));
   }
   // A lane of one element, but for the sign of a zero, which goes as soon as nothing is added.
   KW_HOST_DEVICE static Lane only(Value<T> value, Value<T>) requires(!integral) {
     const Lane x = static_cast<Lane>(value);
     if constexpr (square) return fma(x, x, Lane{0});
-    if constexpr (kind == ReduceKind::sum_abs) return x < 0 ? -x : x;
+    if constexpr (kind == ReduceKind::sum_abs) return static_cast<Lane>(fabs(x));
     return x;
   }
   KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }

@@ -157,6 +157,39 @@ __device__ __forceinline__ void merge_across_blocks(
   if (merges) merge_sequence_by_block<kind, T>(found, totals, memory.warps, sink, thread);
 }
 
+// A thread's walk over its packs of a chunk, which the ring has, for place `slot` of the partials;
+// `ask` is called for each piece's stage as soon as that is free.
+template <class A, class T, bool turns, class Ask>
+__device__ __forceinline__ void walk_chunk(const ChunkRing<T, turns>& ring, const ChunkPlace& place,
+                                           ChunkPartials<A, T>& partials, ChunkEdges<A, T>& edges,
+                                           int slot, Value<T> first, int thread, const Ask& ask) {
+  Lanes<A, T> lanes;
+  lanes.clear();
+  const int pieces = place.pieces, skip = place.skip, turn = turns ? place.turn : 0;
+#pragma unroll 1
+  for (int piece = 0; piece < pieces; ++piece) {
+    ring.wait();
+    ring.add(lanes, place, piece, first, thread);
+    ask();
+  }
+  if constexpr (A::any_order) {
+    partials.put(slot, thread, tree_of_lanes(lanes));
+  } else {
+    partials.put(slot, member_of(thread, turn), edges.close(lanes, skip, turn, slot, thread));
+  }
+}
+
+// What a warp makes of place `slot` of the partials; the first lane has it.
+template <class A, class T>
+__device__ __forceinline__ typename A::Total total_of_chunk(const ChunkItem& item,
+                                                            ChunkPartials<A, T>& partials,
+                                                            ChunkEdges<A, T>& edges, int slot,
+                                                            int lane) {
+  if constexpr (!A::any_order) edges.join(partials, slot, lane);
+  const Chunk<T> chunk = {item.begin, item.count, partials.first[slot]};
+  return A::total(partials.tree(slot, lane), chunk);
+}
+
 // Chunks: a block takes a run of them, some a round. It walks one after the other; then a warp each
 // makes the total of one, while the other warps walk on.
 template <ReduceKind kind, class T>
@@ -180,7 +213,10 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     if (lists.are_counted && thread == 0) begin_small_grid(data, sequences);
     wait_for_previous_kernel();
   }
-  if (lists.are_counted) memory.counted.template count<T>(sequences, thread);
+  if (lists.are_counted) {
+    if (lists.most_of_even > 0 && are_even(sequences, lists.most_of_even, thread)) return;
+    memory.counted.template count<T>(sequences, thread);
+  }
   const std::int64_t items =
       has_rows            ? sequences.count * lists.chunks_each
       : lists.are_counted ? std::int64_t{memory.counted.first[sequences.count]}
@@ -242,31 +278,16 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
         if (round + i + 1 < count) next_first = first_of(round + i + 1);
         if (thread == 0) partials.first[slots + i] = first;
       }
-      Lanes<A, T> lanes;
-      lanes.clear();
-      const int pieces = place.pieces, skip = place.skip, turn = turns ? place.turn : 0;
-#pragma unroll 1
-      for (int piece = 0; piece < pieces; ++piece) {
-        ring.wait();
-        ring.add(lanes, place, piece, first, thread);
-        ask();
-      }
-      if constexpr (A::any_order) {
-        partials.put(slots + i, thread, tree_of_lanes(lanes));
-      } else {
-        partials.put(slots + i, member_of(thread, turn),
-                     memory.edges.close(lanes, skip, turn, slots + i, thread));
-      }
+      walk_chunk<A>(ring, place, partials, memory.edges, slots + i, first, thread, ask);
     }
     __syncthreads();
     merge_complete();
     // Each round's trees are for other warps than the last one's.
     if (warp >= slots && warp < slots + chunks) {
       const int of_run = round + warp - slots;
-      if constexpr (!A::any_order) memory.edges.join(partials, warp, lane);
       const ChunkItem& item = run[of_run];
-      const Chunk<T> chunk = {item.begin, item.count, partials.first[warp]};
-      const typename A::Total total = A::total(partials.tree(warp, lane), chunk);
+      const typename A::Total total =
+          total_of_chunk<A>(item, partials, memory.edges, warp, lane);
       if (item.of == ChunkOf::alone) {
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {

@@ -66,7 +66,8 @@ class ChunkRing {
   // that reach beyond the array are read element by element.
   __device__ __forceinline__ void ask(const ChunkPlace& place, int piece, const Extent& array,
                                       int thread) const {
-    unsigned char* to = stage() + thread * 16;  // no other thread's place, whatever the turn
+    unsigned char* own = stage() + thread * 16;  // no other thread's place, whatever the turn
+    const CopyPlace to = copy_place(own);
     const int member = member_in(place, thread);
     const int begin = piece * piece_packs, left = place.packs - begin - member;
     const char* from = place.begin + (begin + member) * std::int64_t{16};
@@ -87,7 +88,7 @@ class ChunkRing {
       if (packs.is_inside(pack)) {
         copy_pack(to + r * round_bytes, from + r * round_bytes);
       } else {
-        store_pack(to + r * round_bytes, packs.load_part(pack));
+        store_pack(own + r * round_bytes, packs.load_part(pack));
       }
     }
   }

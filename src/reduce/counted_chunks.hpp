@@ -6,8 +6,6 @@
 
 namespace KW_TARGET {
 
-constexpr int counted_a_thread = 4, most_counted_segments = counted_a_thread * order_threads;
-
 // In shared memory: which of all chunks is each segment's first one, and how many there are in all.
 struct CountedChunks {
   std::int32_t first[most_counted_segments + 1];

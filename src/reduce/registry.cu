@@ -1,5 +1,6 @@
 // The GPU kernels that compute Reduce: one a shape.
 #include "gpu/gpu.hpp"
+#include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
 #include "reduce/kernels.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 template <ReduceShape shape>
 bool has_shape(const Reduce& p, const Device&) {
-  return p.shape == shape;
+  return p.shape == shape && has_instance(p.op, p.type);
 }
 
 }  // namespace

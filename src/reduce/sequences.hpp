@@ -9,6 +9,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
+#include "reduce/segment_blocks.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
@@ -24,16 +25,18 @@ inline unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
   return static_cast<unsigned>(std::clamp<std::int64_t>(ceil_div(wanted, teams), 1, most));
 }
 
-// The lanes that the usual segment takes, by the mean length.
+// The lanes that the usual segment takes, by the mean length and somewhat more: where that is just
+// what they take, half of the segments would have a whole warp each, one after the other.
 template <class T>
 int group_of_segments(std::int64_t elements, std::int64_t segments) {
   int group = 1;
-  while (group < warp_lanes && group_elements<T>(group) * segments < elements) group *= 2;
+  while (group < warp_lanes && group_elements<T>(group) * segments < elements + elements / 8)
+    group *= 2;
   return group;
 }
 
-// Lists take the first tickets.
-constexpr std::size_t list_tickets = 64;
+// Lists take the first tickets, windows two of them.
+constexpr std::size_t list_tickets = 64, window_tickets = 3;
 
 // Parts of a workspace, one after the other, each aligned to 256 bytes.
 class Parts {
@@ -106,18 +109,33 @@ StagedElement staged_element() {
           staged_from<A>, staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T))};
 }
 
-// The launch that looks at all segments: which kernel's, and the most elements that it reduces.
+// The launch that looks at all segments: which kernel's, and the most elements that it reduces;
+// chunks are counted where that is no launch of its own. Before it a launch of blocks, which may
+// take all.
 struct FirstPass {
+  BlockPlan blocks;
   TilePlan tiles;
   StagedPlan staged;
-  std::int64_t most;
+  bool are_counted = false;
+  std::int64_t most = 0;
+
+  bool is_blocks_alone() const { return blocks.each > 0 && blocks.most_of_even == 0; }
 };
 template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
-  const TilePlan tiles = tile_plan<kind, T>(p, device);
-  if (tiles.each > 0) return {tiles, {}, tiles.most_staged};
-  const StagedPlan staged = plan_staged(p, staged_element<kind, T>(), device);
-  return {tiles, staged, staged.warps > 0 ? staged.most : most_of_group<T>(warp_lanes)};
+  FirstPass pass;
+  pass.blocks =
+      plan_blocks(p, {sizeof(T), smallest_chunk<T>, chunk_blocks_per_sm<kind, T>}, device);
+  pass.most = pass.blocks.most;
+  if (pass.is_blocks_alone()) return pass;
+  pass.are_counted = are_counted<T>(p, device);
+  if (pass.are_counted) return pass;
+  if (pass.blocks.each == 0) pass.tiles = tile_plan<kind, T>(p, device);
+  pass.most = pass.tiles.most_staged;
+  if (pass.tiles.each > 0) return pass;
+  if (pass.blocks.each == 0) pass.staged = plan_staged(p, staged_element<kind, T>(), device);
+  pass.most = pass.staged.warps > 0 ? pass.staged.most : most_of_group<T>(warp_lanes);
+  return pass;
 }
 
 struct LaunchSequences {
@@ -166,21 +184,43 @@ struct LaunchSequences {
             warps * bytes, stream, true};
   }
 
-  // As many stages as all blocks of an SM have room for.
+  // As many stages of chunks as all blocks of an SM have room for.
+  template <ReduceKind kind, class T>
+  std::size_t chunk_stages(std::size_t beside) const {
+    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
+    const std::size_t room =
+        std::min(device.shared_bytes_per_sm / chunk_blocks_per_sm<kind, T> - reserved,
+                 device.shared_bytes_per_block_optin);
+    return room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages)
+                         : 1;
+  }
+
+  template <ReduceKind kind, class T>
+  Status segment_blocks(const T* data, const Sequences& sequences, const BlockPlan& plan,
+                        const WorkLists& lists) const {
+    constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
+    const std::size_t stages = chunk_stages<kind, T>(beside);
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
+    WindowTickets tickets = {};
+    if (windows > at_once) 
+      tickets = {workspace.tickets + window_tickets, workspace.tickets + window_tickets + 1};
+    return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
+                       {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
+                        beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
+                       data, sequences, plan, tickets, lists, static_cast<int>(stages), sink());
+  }
+
   template <ReduceKind kind, class T>
   Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
-    constexpr int blocks_per_sm = chunk_blocks_per_sm<kind, T>;
     constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
-    constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
-    const std::size_t room = std::min(device.shared_bytes_per_sm / blocks_per_sm - reserved,
-                                      device.shared_bytes_per_block_optin);
-    const std::size_t stages =
-        room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages) : 1;
-    const std::int64_t at_once = std::int64_t{device.sm_count} * blocks_per_sm;
+    const std::size_t stages = chunk_stages<kind, T>(beside);
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     return gpu::launch(reduce_chunks_kernel<kind, T>,
                        {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
-                        dim3(order_threads), beside + stages * stage, stream, true},
+                        dim3(order_threads), beside + stages * ChunkRing<T, true>::stage_bytes,
+                        stream, true},
                        data, sequences, lists, totals, static_cast<int>(stages), sink());
   }
 
@@ -207,28 +247,43 @@ struct LaunchSequences {
 
   template <ReduceKind kind, class T>
   Status segments(const T* data) const {
+    using Total = typename Accumulator<kind, T>::Total;
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
-    typename Accumulator<kind, T>::Total* totals = nullptr;
-    if (are_counted<T>(p, device)) {
-      WorkLists lists = {};
+    const FirstPass pass = first_pass<kind, T>(p, device);
+    Total* totals = static_cast<Total*>(workspace.data);
+    std::size_t bytes = 0;
+    WorkLists lists = {};  // of none where no segment can be too long
+    if (!pass.are_counted && p.cols > pass.most)
+      lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
+    if (pass.blocks.each > 0) {
+      const Status status = segment_blocks<kind>(data, segments, pass.blocks, lists);
+      if (!status.ok()) return status;
+    }
+    if (pass.are_counted) {
       lists.are_counted = true;
+      lists.most_of_even = pass.blocks.most_of_even;
       lists.sequence_capacity = p.segments;
       lists.block_tickets = workspace.tickets + list_tickets;
-      totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);
       return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
     }
-    std::size_t bytes = 0;
-    const FirstPass pass = first_pass<kind, T>(p, device);
-    const WorkLists lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
-    const int group = group_of_segments<T>(p.cols, p.segments);
-    const Status first = pass.tiles.each > 0 ? tiles<kind>(data, segments, pass.tiles, lists)
-                         : pass.staged.warps > 0
-                             ? gpu::launch(reduce_staged_segments_kernel<kind, T>,
-                                           staged_config<kind, T>(pass.staged), data, segments,
-                                           pass.staged, lists, sink())
-                             : short_ones<kind>(data, segments, group, lists);
-    if (!first.ok() || lists.item_capacity == 0) return first;
+    if (!pass.is_blocks_alone()) {
+      const Status status = first_launch<kind>(data, segments, pass, lists);
+      if (!status.ok()) return status;
+    }
+    if (lists.item_capacity == 0) return Status::success();
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
+  }
+  template <ReduceKind kind, class T>
+  Status first_launch(const T* data, const Sequences& segments, const FirstPass& pass,
+                      WorkLists lists) const {
+    if (pass.tiles.each > 0) return tiles<kind>(data, segments, pass.tiles, lists);
+    if (pass.staged.warps > 0) {
+      return gpu::launch(reduce_staged_segments_kernel<kind, T>,
+                         staged_config<kind, T>(pass.staged), data, segments, pass.staged, lists,
+                         sink());
+    }
+    lists.most_of_even = pass.blocks.most_of_even;
+    return short_ones<kind>(data, segments, group_of_segments<T>(p.cols, p.segments), lists);
   }
 
   template <ReduceKind kind, class T>
@@ -249,11 +304,12 @@ struct WorkspaceBytes {
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }
-    if (are_counted<T>(p, device))
+    const FirstPass pass = first_pass<kind, T>(p, device);
+    if (pass.are_counted)
       return static_cast<std::size_t>(most_counted_chunks<T>(p)) * sizeof(Total);
     Total* totals = nullptr;
     std::size_t bytes = 0;
-    lists_for<T>(p, first_pass<kind, T>(p, device).most, {}, &totals, &bytes);
+    if (p.cols > pass.most) lists_for<T>(p, pass.most, {}, &totals, &bytes);
     return bytes;
   }
 };

@@ -335,6 +335,9 @@ __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
   const Extent array = extent_of(data, sequences.elements);
   std::int64_t first = this_warp() * each;
   Span next = span_of(first);
+  if (lists.most_of_even > 0 &&
+      are_even(sequences, lists.most_of_even, static_cast<int>(threadIdx.x)))
+    return;
 #pragma unroll 1
   for (; first < sequences.count; first += step) {
     const Batch batch(next);

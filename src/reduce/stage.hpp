@@ -17,13 +17,27 @@ constexpr int stage_alignment = 128;  // of a stage's beginning and size
 // What the lanes of a warp have side by side, and all of the order's threads.
 constexpr int strip_bytes = warp_lanes * 16, round_bytes = order_threads * 16;
 
+// Where copies of packs go in shared memory, found once for all of a thread's. It is kept in a
+// register of the thread's own: where part of it is the same in all threads, ptxas 13.0 makes
+// copies of it with a cache hint that the device takes for no instruction.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+using CopyPlace = unsigned;
+__device__ __forceinline__ CopyPlace copy_place(unsigned char* to) {
+  auto place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  compute_now(place);
+  return place;
+}
+#else
+using CopyPlace = unsigned char*;
+__device__ __forceinline__ CopyPlace copy_place(unsigned char* to) { return to; }
+#endif
+
 // Asks for the 16 bytes at a boundary, which nobody reads again: L2 gives their line up before all
 // others.
-__device__ __forceinline__ void copy_pack(unsigned char* to, const void* from) {
+__device__ __forceinline__ void copy_pack(CopyPlace to, const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
-                   static_cast<unsigned>(__cvta_generic_to_shared(to))),
-               "l"(from), "l"(evict_first())
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+               "l"(evict_first())
                : "memory");
 #else
   async_copy<16>(reinterpret_cast<float*>(to), static_cast<const float*>(from), 16);
@@ -77,23 +91,24 @@ __device__ __forceinline__ void ask_for_run(unsigned char* stage, const Packs<T>
   const int bytes = packs.count_of_packs() * 16;
   const char* begin = reinterpret_cast<const char*>(packs.boundary);
   int first = -past_line(begin);  // lane 0's
+  const CopyPlace place = copy_place(stage);
   if (packs.inside()) {
     const int own = first + lane * 16;
-    if (own >= 0 && own < bytes) copy_pack(stage + own, begin + own);
+    if (own >= 0 && own < bytes) copy_pack(place + own, begin + own);
     first += strip_bytes;
 #pragma unroll 1
     for (; first + at_once * strip_bytes <= bytes; first += at_once * strip_bytes) {
       const int at = first + lane * 16;
 #pragma unroll
       for (int i = 0; i < at_once; ++i) {
-        copy_pack(stage + at + i * strip_bytes, begin + at + i * strip_bytes);
+        copy_pack(place + at + i * strip_bytes, begin + at + i * strip_bytes);
       }
     }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const int at = first + lane * 16 + i * strip_bytes;
       if (at >= bytes) break;
-      copy_pack(stage + at, begin + at);
+      copy_pack(place + at, begin + at);
     }
     return;
   }
@@ -101,7 +116,7 @@ __device__ __forceinline__ void ask_for_run(unsigned char* stage, const Packs<T>
   for (int at = first + lane * 16; at < bytes; at += strip_bytes) {
     if (at < 0) continue;
     if (packs.is_inside(at / 16)) {
-      copy_pack(stage + at, begin + at);
+      copy_pack(place + at, begin + at);
     } else {
       store_pack(stage + at, packs.load_part(at / 16));
     }

@@ -25,8 +25,12 @@ constexpr int order_warps = order_threads / warp_lanes;
 template <class A, class T>
 struct Lanes {
   static constexpr int width = order_width<T>;
-  // Where order cannot show, four stand for all: fewer registers.
-  static constexpr int count = A::any_order && width > 4 ? 4 : width;
+  // Where order cannot show, one stands for all; where places are compared, four at most, since
+  // elements that change nothing must not come before others of their lane (neutral.hpp).
+  static constexpr bool has_places = requires {
+    A::nowhere;
+  };
+  static constexpr int count = !A::any_order ? width : !has_places ? 1 : width < 4 ? width : 4;
 
   typename A::Lane lane[count];
 
@@ -38,6 +42,8 @@ struct Lanes {
   __device__ __forceinline__ void add_pack(const Pack<T>& pack, int at, Value<T> first) {
     if constexpr (BytePacks<A>::value) {
       BytePacks<A>::add(lane, pack, first);
+    } else if constexpr (requires(Value<T> x) { A::add_four(lane[0], x, x, x, x); }) {
+      A::add_four(lane[0], pack.value(0), pack.value(1), pack.value(2), pack.value(3));
     } else {
 #pragma unroll
       for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);

@@ -4,9 +4,12 @@
 // them (src/reduce/chunk_ring.hpp).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string_view>
 #include <vector>
 
@@ -140,6 +143,83 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
     }
   }
   verify(cases);
+}
+
+// Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and in
+// several, of one chunk and of many; of lengths that differ, which are left to the launches after
+// it; and offsets that descend or leave the array.
+TEST(ReduceSequences, SegmentsByBlocks) {
+  const OneWorker one;
+  struct Equal {
+    std::int64_t segments, bytes;
+  };
+  constexpr Equal shapes[] = {{2, 5000}, {3, 21000}, {3, 60}, {85, 13000}, {30, 40008}, {8, 150000}};
+  std::vector<check::ReduceCase> cases;
+  std::size_t turn = run_seed() % 84;
+  const auto next_case = [&](check::SegmentLengths lengths) {
+    ++turn;
+    check::ReduceCase c = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(turn % 12),
+                                         static_cast<DataType>(turn % 7));
+    c.lengths = lengths;
+    c.misalign = static_cast<std::int64_t>(turn % 5);
+    return c;
+  };
+  for (const Equal& shape : shapes) {
+    for (int each = 0; each < 6; ++each) {
+      check::ReduceCase c = next_case(check::SegmentLengths::equal);
+      c.segments = shape.segments;
+      c.cols = c.segments * (shape.bytes / static_cast<std::int64_t>(size_of(c.type)));
+      cases.push_back(c);
+    }
+  }
+  for (const check::SegmentLengths lengths :
+       {check::SegmentLengths::log_uniform, check::SegmentLengths::out_of_range}) {
+    for (const std::int64_t segments : {3, 60}) {
+      for (int each = 0; each < 4; ++each) {
+        check::ReduceCase c = next_case(lengths);
+        c.segments = segments;
+        cases.push_back(c);
+      }
+    }
+  }
+  verify(cases);
+}
+
+// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for the
+// one on the lists; with many it is a small one. The bytes of the results are the same.
+TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
+  add_developer_backends();
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  constexpr std::int64_t segments = 40, length = 5003, longest = 2'100'000, long_one = 7;
+  std::vector<std::int64_t> offsets(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i)
+    offsets[i + 1] = offsets[i] + (i == long_one ? longest : length);
+  std::vector<float> data(static_cast<std::size_t>(offsets[segments]));
+  std::mt19937 engine(static_cast<unsigned>(run_seed()));
+  for (float& x : data) x = static_cast<float>(engine()) * 0x1p-32f - 0.5f;
+  std::vector<unsigned> tickets(ticket_count, 0);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::variance}) {
+    std::vector<std::int64_t> results[2];
+    for (const int sm_count : {1, 132}) {
+      std::vector<std::int64_t>& out = results[sm_count == 1];
+      out.assign(segments, 0);
+      Reduce p;
+      p.op = op, p.shape = ReduceShape::segments, p.data = data.data(), p.out = out.data();
+      p.cols = p.ld = offsets[segments], p.offsets = offsets.data(), p.segments = segments;
+      Device device = runtime->device();
+      device.sm_count = sm_count;
+      for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
+        if (std::string_view(kernel.name) != "reduce_segments") continue;
+        std::vector<std::byte> workspace(kernel.workspace_bytes(p, device) + 256);
+        void* aligned = workspace.data();
+        std::size_t room = workspace.size();
+        ASSERT_NE(std::align(256, room - 255, aligned, room), nullptr);
+        ASSERT_TRUE(kernel.launch(p, device, {aligned, room, tickets.data()}, {}).ok());
+      }
+    }
+    EXPECT_EQ(results[0], results[1]) << to_string(op);
+  }
+  EXPECT_EQ(std::count(tickets.begin(), tickets.end(), 0u), std::ptrdiff_t{ticket_count});
 }
 
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are

@@ -1,0 +1,57 @@
+// Which segments reduce_segment_blocks_kernel takes, by their number and mean length: the host sees
+// no more of them.
+#include "reduce/block_plan.hpp"
+
+#include <algorithm>
+
+#include "arithmetic.hpp"
+
+namespace kw {
+namespace {
+
+// Measured on an H200 (results/h200/explored-reduce-blocks.txt).
+struct BlockTuning {
+  std::int64_t least_mean_bytes = 12 << 10;
+  std::int64_t most_mean_chunks = 48;
+  // Of smaller arrays the launches that end at once weigh.
+  std::int64_t least_bytes_an_sm = 1 << 20;
+  // Of so large arrays a block that has the longest segment is not late.
+  std::int64_t any_bytes_an_sm = 8 << 20;
+  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths.
+  std::int64_t few_bytes = 64 << 10;
+  std::int64_t window_bytes = 48 << 10;  // in the mean
+  std::int64_t even_lengths = 2;         // the longest by the mean where segments are alike
+};
+constexpr BlockTuning block_tuning;
+
+constexpr std::int64_t most_window = 32;
+
+}  // namespace
+
+BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device& device) {
+  if (p.shape != ReduceShape::segments || p.segments == 0) return {};
+  const std::int64_t at_once = std::int64_t{device.sm_count} * element.blocks_an_sm;
+  const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
+  const std::int64_t mean_chunks = ceil_div(ceil_div(p.cols, element.chunk), p.segments);
+  const bool is_few = p.segments <= at_once && bytes <= block_tuning.few_bytes;
+  const bool is_long =
+      p.segments >= device.sm_count && bytes >= block_tuning.least_bytes_an_sm * device.sm_count &&
+      mean_bytes >= block_tuning.least_mean_bytes && mean_chunks <= block_tuning.most_mean_chunks;
+  if (!is_few && !is_long) return {};
+  BlockPlan plan;
+  plan.most = most_block_chunks * element.chunk;
+  const bool is_large = bytes >= block_tuning.any_bytes_an_sm * device.sm_count;
+  // Variances, of which an SM has few warps, do as well without.
+  const bool takes_any = is_few || (is_large && p.op != ReduceOp::variance);
+  if (!takes_any) {
+    plan.most_of_even =
+        std::min(block_tuning.even_lengths * ceil_div(p.cols, p.segments), plan.most);
+  }
+  const std::int64_t of_window =
+      ceil_div(block_tuning.window_bytes, std::max<std::int64_t>(mean_bytes, 1));
+  plan.each = static_cast<int>(
+      std::clamp<std::int64_t>(std::min(of_window, p.segments / at_once), 1, most_window));
+  return plan;
+}
+
+}  // namespace kw

@@ -1,0 +1,136 @@
+// Segments of some KB and more in one launch: a block takes them whole, some neighbouring ones at a
+// time, and comes back for more.
+//
+// Idea        The chunks of a block's segments are a run that it walks as chunk_blocks.hpp has it,
+//             but nobody cut it beforehand: a warp finds the next chunks while the others walk, from
+//             the next window of segments, which a ticket says. So nothing is put on a list or left
+//             for others, one segment's data are on their way while another is walked over, and
+//             blocks that are quicker take more.
+// Longer      A segment that would keep a block long after the others are done goes on the lists
+//             (work_lists.hpp).
+#pragma once
+
+#include "reduce/chunk_finder.hpp"
+
+namespace KW_TARGET {
+
+template <class A, class T>
+struct SegmentBlockMemory {
+  ChunkRun run;
+  SegmentWindow window;
+  ChunkPartials<A, T> partials;
+  ChunkEdges<A, T> edges;
+  typename A::Total totals[2 * most_block_chunks];  // by the chunk's number modulo this
+  int found[2];
+};
+template <class A, class T>
+constexpr std::size_t segment_block_bytes =
+    (sizeof(SegmentBlockMemory<A, T>) + stage_alignment - 1) / stage_alignment* stage_alignment;
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
+    reduce_segment_blocks_kernel(const T* data, Sequences sequences, BlockPlan plan,
+                                 WindowTickets tickets, WorkLists lists, int stages, ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  using Total = typename A::Total;
+  constexpr int a_round = ChunkPartials<A, T>::chunks, kept_totals = 2 * most_block_chunks;
+  constexpr bool needs_first = kind == ReduceKind::moments, turns = turns_chunks<A, T>;
+  constexpr int finder_warp = order_warps - 1, ahead = a_round + most_chunk_stages + 1;
+  auto* shared = gpu::dynamic_shared<unsigned char>();
+  SegmentBlockMemory<A, T>& memory = *reinterpret_cast<SegmentBlockMemory<A, T>*>(shared);
+  ChunkRun& run = memory.run;
+  ChunkPartials<A, T>& partials = memory.partials;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = thread % warp_lanes, warp = thread / warp_lanes;
+  const Extent array = extent_of(data, sequences.elements);
+  if (thread == 0) begin_small_grid(data, sequences);
+  wait_for_previous_kernel();
+  if (plan.most_of_even > 0 && !are_even(sequences, plan.most_of_even, thread)) return;
+  ChunkFinder<T, turns> finder(data, sequences, plan, tickets, memory.window, run, lane);
+  if (warp == finder_warp) {
+    finder.start();
+    const int first_found = finder.find(ahead, lists);
+    if (lane == 0) memory.found[0] = first_found;
+  }
+  __syncthreads();
+  int found = memory.found[0];
+  ChunkRing<T, turns> ring(shared + segment_block_bytes<A, T>, stages);
+  int ask_at = 0, ask_piece = 0;
+  const auto ask = [&] {  // for the next piece, into the stage that is free
+    if (ask_at < found) {
+      const ChunkPlace& place = run.place(ask_at);
+      ring.ask(place, ask_piece, array, thread);
+      if (++ask_piece == place.pieces) ask_piece = 0, ++ask_at;
+    }
+    async_commit();
+    ring.advance();
+  };
+  for (int stage = 0; stage < stages; ++stage) ask();
+  Value<T> first = {}, next_first = {};
+  const auto first_of = [&](int at) {
+    return run[at].count > 0 ? to_value(data[run[at].element]) : Value<T>{};
+  };
+  if (needs_first && found > 0) next_first = first_of(0);
+  int complete = -1;  // the last chunk of a sequence whose totals are all there
+  const auto merge_complete = [&] {
+    if (complete < 0) return;
+    const ChunkItem& last = run[complete];
+    const auto chunks = static_cast<int>(last.begin / smallest_chunk<T>) + 1;
+    const int first_chunk = complete + 1 - chunks;
+    Total kept = A::empty_total();  // lane i: the i-th eighth of the slots'
+#pragma unroll 1
+    for (int eighth = 0; eighth * warp_lanes < chunks; ++eighth) {
+      const int c = eighth * warp_lanes + lane;
+      const Total slot =
+          c < chunks ? memory.totals[(first_chunk + c) & (kept_totals - 1)] : A::empty_total();
+      const Total sum = from_lane(tree_of_warp<A, warp_lanes>(slot), 0);
+      if (lane == eighth) kept = sum;
+    }
+    kept = tree_of_warp<A, order_warps>(kept);
+    if (lane == 0) write_result<T, kind>(sink, last.sequence, kept, last.begin + last.count);
+    complete = -1;
+  };
+#pragma unroll 1
+  for (int round = 0; round < found; round += a_round) {
+    const int slots = round & a_round;
+    const int number = round / a_round & 1;
+    if (warp == finder_warp) {
+      const int now = finder.find(round + a_round + ahead, lists);
+      if (lane == 0) memory.found[number ^ 1] = now;
+    }
+    const int chunks = min(a_round, found - round);
+#pragma unroll 1
+    for (int i = 0; i < chunks; ++i) {
+      const ChunkPlace& place = run.place(round + i);
+      if constexpr (needs_first) {
+        first = next_first;
+        if (round + i + 1 < found) next_first = first_of(round + i + 1);
+        if (thread == 0) partials.first[slots + i] = first;
+      }
+      walk_chunk<A>(ring, place, partials, memory.edges, slots + i, first, thread, ask);
+    }
+    __syncthreads();
+    found = memory.found[number ^ 1];
+    merge_complete();
+    if (warp >= slots && warp < slots + chunks) {
+      const int of_run = round + warp - slots;
+      const ChunkItem& item = run[of_run];
+      const Total total = total_of_chunk<A>(item, partials, memory.edges, warp, lane);
+      if (item.of == ChunkOf::alone) {
+        if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
+      } else {
+        if (lane == 0) memory.totals[of_run & (kept_totals - 1)] = total;
+        if (item.of == ChunkOf::last) complete = of_run;
+      }
+    }
+  }
+  let_next_kernel_start();
+  __syncthreads();
+  merge_complete();
+  if (thread == 0 && tickets.next_window != nullptr &&
+      take_ticket(tickets.finished_blocks) == gridDim.x - 1) {
+    *tickets.next_window = *tickets.finished_blocks = 0;
+  }
+}
+
+}  // namespace KW_TARGET
