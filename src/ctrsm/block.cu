@@ -150,13 +150,14 @@ __device__ __forceinline__ void run_through(float2 (&x)[at_once], const ComplexR
 #pragma unroll
   for (int j = 0; j < at_once; ++j) {
     const SquareColumn column(panel + j * room.panel_pitch);
+    const float2 near = room.near[first + j];
+    const float2 rest = rounds_once ? room.rest[first + j] : make_float2(0, 0);
     const float2 now =
         all_taken<rounds_once>(left[j], sums[j], a, j > 0 ? x[j > 0 ? j - 1 : 0] : before);
     if constexpr (rounds_once) {
-      x[j] = quotient(now, room.near[first + j], room.rest[first + j]);
+      x[j] = quotient(now, near, rest);
     } else {  // what is left of a reciprocal may be 0, and no infinity times that is a number
-      x[j] = make_float2(0, 0);
-      add_product(x[j], now, room.near[first + j]);
+      x[j] = make_float2(now.x * near.x - now.y * near.y, now.y * near.x + now.x * near.y);
     }
 #pragma unroll
     for (int i = j + 2; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
