@@ -2,7 +2,11 @@
 // element against float64.
 #include <gtest/gtest.h>
 
+#include <string_view>
+#include <vector>
+
 #include "check/verify_cgemm.hpp"
+#include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -11,10 +15,17 @@ namespace {
 
 class CgemmKernels : public testing::TestWithParam<Subject<Cgemm>> {};
 
-TEST_P(CgemmKernels, EdgeCases) {
-  const std::unique_ptr<Runtime> runtime = open_device(GetParam().device);
+// Host SIMT's numbers of multiprocessors: this machine's, or, where they decide which products a
+// kernel cuts along k, several.
+std::vector<int> multiprocessors_for(const Kernel<Cgemm>& kernel) {
+  if (std::string_view(kernel.name).find("_parts_") == std::string_view::npos) return {0};
+  return {2, 3, 4, 5, 6, 8};
+}
+
+int count_verified(const Subject<Cgemm>& subject) {
+  const std::unique_ptr<Runtime> runtime = open_device(subject.device);
   check::Workbench bench(*runtime);
-  const Kernel<Cgemm>& kernel = GetParam().kernel;
+  const Kernel<Cgemm>& kernel = subject.kernel;
   int verified = 0;
   for (const check::CgemmCase& c : check::cgemm_edge_cases(run_seed())) {
     const check::VerifyResult result = check::CgemmTrial(bench, c).verify(kernel);
@@ -22,6 +33,16 @@ TEST_P(CgemmKernels, EdgeCases) {
       continue;
     EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
     ++verified;
+  }
+  return verified;
+}
+
+TEST_P(CgemmKernels, EdgeCases) {
+  const test::KeptOptions kept;
+  int verified = 0;
+  for (const int multiprocessors : multiprocessors_for(GetParam().kernel)) {
+    host_simt::options().multiprocessors = multiprocessors;
+    verified += count_verified(GetParam());
   }
   EXPECT_GT(verified, 20);
 }
