@@ -115,7 +115,7 @@ struct Sum {
   }
   // Four squares of up to 2^62, of which 64 bits hold three.
   KW_HOST_DEVICE static void add_four(Lane& lane, Value<T> a, Value<T> b, Value<T> c,
-                                      Value<T> d) requires(wide && std::is_same_v<T, std::int32_t>) {
+                                      Value<T> d) requires(wide&& std::is_same_v<T, std::int32_t>) {
     const auto squared = [](std::int64_t x) { return static_cast<std::uint64_t>(x * x); };
     lane += static_cast<Lane>(squared(a) + squared(b) + squared(c));
     lane += static_cast<Lane>(squared(d));

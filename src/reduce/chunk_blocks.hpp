@@ -286,8 +286,7 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     if (warp >= slots && warp < slots + chunks) {
       const int of_run = round + warp - slots;
       const ChunkItem& item = run[of_run];
-      const typename A::Total total =
-          total_of_chunk<A>(item, partials, memory.edges, warp, lane);
+      const typename A::Total total = total_of_chunk<A>(item, partials, memory.edges, warp, lane);
       if (item.of == ChunkOf::alone) {
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {

@@ -82,7 +82,8 @@ class ChunkFinder {
     return has_one ? sequences_.limits(first + lane_) : Limits64{0, -1};
   }
   __device__ __forceinline__ void ask_for_ticket() {
-    if (tickets_.next_window != nullptr && lane_ == 0) ticket_ = atomicAdd(tickets_.next_window, 1u);
+    if (tickets_.next_window != nullptr && lane_ == 0)
+      ticket_ = atomicAdd(tickets_.next_window, 1u);
   }
   // False where there is none.
   __device__ __forceinline__ bool take_window(const WorkLists& lists) {
@@ -95,7 +96,8 @@ class ChunkFinder {
       put_on_lists<T>(lists, first_ + lane_, own, plan_.most + 1, lane_);
     constexpr auto size = static_cast<std::uint32_t>(smallest_chunk<T>);
     const std::uint32_t chunks =
-        !has_one || is_long ? 0u : max((static_cast<std::uint32_t>(own.count) + size - 1) / size, 1u);
+        !has_one || is_long ? 0u
+                            : max((static_cast<std::uint32_t>(own.count) + size - 1) / size, 1u);
     const std::uint32_t up_to = sum_up_to_lane(chunks, lane_);
     __syncwarp(whole_warp());
     window_.begin[lane_] = own.begin;
@@ -121,9 +123,9 @@ class ChunkFinder {
   int lane_;
   std::int64_t first_ = 0, next_ = 0;  // of this window and of the next one
   Limits64 limits_ = {};               // of this lane's segment of the next window
-  unsigned ticket_ = 0;            // for the window after that
-  int of_window_ = 0, taken_ = 0;  // chunks
-  int found_ = 0;                  // in all
+  unsigned ticket_ = 0;                // for the window after that
+  int of_window_ = 0, taken_ = 0;      // chunks
+  int found_ = 0;                      // in all
 };
 
 }  // namespace KW_TARGET

@@ -21,9 +21,8 @@ constexpr bool has_all_instances = true;
 // Left out otherwise: max and argmin beside min and argmax, bfloat16 and int32 beside types that
 // are as wide.
 constexpr bool has_instance(ReduceOp op, DataType type) {
-  return has_all_instances ||
-         (op != ReduceOp::max && op != ReduceOp::argmin && type != DataType::bfloat16 &&
-          type != DataType::int32);
+  return has_all_instances || (op != ReduceOp::max && op != ReduceOp::argmin &&
+                               type != DataType::bfloat16 && type != DataType::int32);
 }
 
 namespace reduce_detail {

@@ -2,10 +2,10 @@
 // time, and comes back for more.
 //
 // Idea        The chunks of a block's segments are a run that it walks as chunk_blocks.hpp has it,
-//             but nobody cut it beforehand: a warp finds the next chunks while the others walk, from
-//             the next window of segments, which a ticket says. So nothing is put on a list or left
-//             for others, one segment's data are on their way while another is walked over, and
-//             blocks that are quicker take more.
+//             but nobody cut it beforehand: a warp finds the next chunks while the others walk,
+//             from the next window of segments, which a ticket says. So nothing is put on a list or
+//             left for others, one segment's data are on their way while another is walked over,
+//             and blocks that are quicker take more.
 // Longer      A segment that would keep a block long after the others are done goes on the lists
 //             (work_lists.hpp).
 #pragma once
@@ -30,7 +30,8 @@ constexpr std::size_t segment_block_bytes =
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     reduce_segment_blocks_kernel(const T* data, Sequences sequences, BlockPlan plan,
-                                 WindowTickets tickets, WorkLists lists, int stages, ResultSink sink) {
+                                 WindowTickets tickets, WorkLists lists, int stages,
+                                 ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
   constexpr int a_round = ChunkPartials<A, T>::chunks, kept_totals = 2 * most_block_chunks;

@@ -203,7 +203,7 @@ struct LaunchSequences {
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
     WindowTickets tickets = {};
-    if (windows > at_once) 
+    if (windows > at_once)
       tickets = {workspace.tickets + window_tickets, workspace.tickets + window_tickets + 1};
     return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
                        {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
@@ -217,11 +217,11 @@ struct LaunchSequences {
     constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
     const std::size_t stages = chunk_stages<kind, T>(beside);
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
-    return gpu::launch(reduce_chunks_kernel<kind, T>,
-                       {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
-                        dim3(order_threads), beside + stages * ChunkRing<T, true>::stage_bytes,
-                        stream, true},
-                       data, sequences, lists, totals, static_cast<int>(stages), sink());
+    return gpu::launch(
+        reduce_chunks_kernel<kind, T>,
+        {dim3(static_cast<unsigned>(std::clamp<std::int64_t>(most, 1, at_once))),
+         dim3(order_threads), beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
+        data, sequences, lists, totals, static_cast<int>(stages), sink());
   }
 
   template <ReduceKind kind, class T>

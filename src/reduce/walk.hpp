@@ -27,9 +27,7 @@ struct Lanes {
   static constexpr int width = order_width<T>;
   // Where order cannot show, one stands for all; where places are compared, four at most, since
   // elements that change nothing must not come before others of their lane (neutral.hpp).
-  static constexpr bool has_places = requires {
-    A::nowhere;
-  };
+  static constexpr bool has_places = requires { A::nowhere; };
   static constexpr int count = !A::any_order ? width : !has_places ? 1 : width < 4 ? width : 4;
 
   typename A::Lane lane[count];

@@ -145,15 +145,16 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
   verify(cases);
 }
 
-// Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and in
-// several, of one chunk and of many; of lengths that differ, which are left to the launches after
-// it; and offsets that descend or leave the array.
+// Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and
+// in several, of one chunk and of many; of lengths that differ, which are left to the launches
+// after it; and offsets that descend or leave the array.
 TEST(ReduceSequences, SegmentsByBlocks) {
   const OneWorker one;
   struct Equal {
     std::int64_t segments, bytes;
   };
-  constexpr Equal shapes[] = {{2, 5000}, {3, 21000}, {3, 60}, {85, 13000}, {30, 40008}, {8, 150000}};
+  constexpr Equal shapes[] = {{2, 5000},   {3, 21000},  {3, 60},
+                              {85, 13000}, {30, 40008}, {8, 150000}};
   std::vector<check::ReduceCase> cases;
   std::size_t turn = run_seed() % 84;
   const auto next_case = [&](check::SegmentLengths lengths) {
@@ -185,8 +186,8 @@ TEST(ReduceSequences, SegmentsByBlocks) {
   verify(cases);
 }
 
-// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for the
-// one on the lists; with many it is a small one. The bytes of the results are the same.
+// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for
+// the one on the lists; with many it is a small one. The bytes of the results are the same.
 TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
   add_developer_backends();
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
