@@ -3,7 +3,7 @@
 
 # What hipcc is not given: kernels that AMD's GPUs have no instructions or no shared memory for
 # (has_nvidia_kernels in src/gpu/gpu.hpp keeps their rows out of the registries).
-set(KW_NOT_FOR_HIP "/(attention/attention_(pair|tile|split)|attention/r0[45]_[a-z_]+|rowwise/rowwise_(plain|tile|shared|ring)|ctrsm/(block|blocks|chain|lines)|sgemm/lean_tile|level3/(copies|rank_update|solve_(block|chain)|cholesky[a-z_]*|triangle_[a-z]+)|stream/[a-z0-9_]+|hopper/[a-z0-9_]+|pieces|r1[4-9]_[a-z0-9_]+|r2[0-9]_[a-z0-9_]+)\\.cu$")
+set(KW_NOT_FOR_HIP "/(attention/attention_(pair|tile|split)|attention/r0[45]_[a-z_]+|rowwise/rowwise_(plain|tile|shared|ring)|ctrsm/(block|blocks|chain|lines|warps)|sgemm/lean_tile|level3/(copies|lean|rank_update|solve_(block|chain)|cholesky[a-z_]*|triangle_[a-z]+)|stream/[a-z0-9_]+|hopper/[a-z0-9_]+|pieces|r1[4-9]_[a-z0-9_]+|r2[0-9]_[a-z0-9_]+)\\.cu$")
 
 # kw_hip_kernels(<target> FILES...): compiles those of the files that are for HIP. <target>_objects are
 # their objects, which become sources of a library of the same folder.

@@ -92,8 +92,8 @@ class Ring {
 
  private:
   float* const shared_;
-  Copies<tile.threads(), tile.bm(), tile.bk, false, a_along_k> a_;
-  Copies<tile.threads(), tile.bn(), tile.bk, true, b_along_k> b_;
+  Copies<tile.threads(), tile.bm(), tile.bk, tile.k_multiple(), false, a_along_k> a_;
+  Copies<tile.threads(), tile.bn(), tile.bk, tile.k_multiple(), true, b_along_k> b_;
   int left_;  // k that are still to be copied
   int to_fill_ = 0;
 };
@@ -118,12 +118,61 @@ __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const C
 #pragma unroll 1
     for (int k = 0; k < depth; k += 2) {
       f[1].load(a + tile.pitch_a(), b + tile.pitch_b());
-      complex_stream::add_products<differ, false>(acc, f[0].a, f[0].b);
+      complex_stream::add_products<differ>(acc, f[0].a, f[0].b);
       if (k + 2 < depth) a += 2 * tile.pitch_a(), b += 2 * tile.pitch_b();
       f[0].load(a, b);
-      complex_stream::add_products<differ, false>(acc, f[1].a, f[1].b);
+      complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
     }
   }
+}
+
+// The same where a stage's steps lie side by side: a barrier, and the first fragments behind it,
+// come while the products of the step before are computed.
+template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
+__device__ __forceinline__ void multiply_whole(Sums<tile>& acc, float* shared, const Cgemm& p,
+                                               std::int64_t entry, const Outputs<tile>& out) {
+  const Place<tile> place;
+  Ring<tile, a_along_k, b_along_k> ring(shared, p, entry, out);
+  complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
+  const float *a, *b;
+  int stage = 0;
+  const auto enter = [&] {
+    async_wait<tile.stages - 2>();
+    __syncthreads();
+    a = shared + stage + 2 * place.row;
+    b = shared + stage + tile.bk * tile.pitch_a() + 2 * place.col;
+    f[0].load(a, b);
+  };
+  enter();
+#pragma unroll 1
+  for (int left = static_cast<int>(p.k); left > 0; left -= tile.bk) {
+    ring.fill();
+#pragma unroll
+    for (int k = 0; k < tile.bk; ++k) {
+      if (k + 1 < tile.bk) {
+        f[(k + 1) % 2].load(a + (k + 1) * tile.pitch_a(), b + (k + 1) * tile.pitch_b());
+      } else {
+        stage = ring.behind(stage);
+        enter();
+      }
+      complex_stream::add_products<differ>(acc, f[k % 2].a, f[k % 2].b);
+    }
+  }
+}
+
+template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
+__device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cgemm& p,
+                                        std::int64_t entry, const Outputs<tile>& out) {
+  const auto by = [&]<bool differ>() {
+    if constexpr (tile.whole_stages)
+      multiply_whole<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
+    else
+      multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
+  };
+  if (p.conj_a == p.conj_b)
+    by.template operator()<false>();
+  else
+    by.template operator()<true>();
 }
 
 // A warp puts pairs of its rows into shared memory, and its lanes store neighbours of a row.
@@ -184,12 +233,7 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   // An earlier kernel may write what this reads; all else waits only before the first copy.
   if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
   Sums<tile> acc = {};
-  if (Finish(p).has_sum) {
-    if (p.conj_a == p.conj_b)
-      multiply<tile, a_along_k, b_along_k, false>(acc, shared, p, entry, out);
-    else
-      multiply<tile, a_along_k, b_along_k, true>(acc, shared, p, entry, out);
-  }
+  if (Finish(p).has_sum) compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out);
   wait_for_previous_kernel();  // where there is no sum
   async_wait<0>();
   __syncthreads();  // nobody reads operands any more

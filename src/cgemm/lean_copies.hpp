@@ -40,11 +40,13 @@ class Place32 {
 // A thread's copies of one operand, stage after stage, to [bk][2 * extent + 4] floats. Elements of
 // a stay as they are; of two neighbours of b the real parts lie side by side, then the imaginary
 // parts, so b is copied by single floats. Of the last stage, with fewer than bk k, zeros follow up
-// to an even number. What lies beyond the last row is not written.
-template <int threads, int extent, int bk, bool is_b, bool along_k>
+// to a multiple. What lies beyond the last row is not written.
+template <int threads, int extent, int bk, int multiple, bool is_b, bool along_k>
 class Copies {
   static constexpr int pitch = 2 * extent + 4, per = is_b ? 2 : 1, bytes = is_b ? 4 : 8;
   static constexpr int floats = 2 / per;  // of a unit
+  // Whether copies at an edge lie side by side, too, as the steps of a stage do.
+  static constexpr bool side_by_side = multiple == bk;
   // Lines across k: so many units of a line at a time, and so many lines.
   static constexpr int line = extent * per, across = 32;
   static constexpr int down = threads / across;
@@ -79,7 +81,7 @@ class Copies {
       start_some<false>(Place32(tile + to_));
   }
   __device__ __forceinline__ void start_last(float* tile, int depth) const {
-    const int end = (depth + 1) / 2 * 2;
+    const int end = (depth + multiple - 1) / multiple * multiple;
     float* to = tile + to_;
     const float* from = from_;
     if constexpr (along_k) {
@@ -104,14 +106,14 @@ class Copies {
   __device__ __forceinline__ void start_some(const Place32& to) {
     const float* from = from_;
     if constexpr (along_k) {
-#pragma unroll(whole ? extent : 2)
+#pragma unroll(whole || side_by_side ? extent : 2)
       for (int i = 0; i < extent; i += turned_i, move_on(from, step_))
 #pragma unroll
         for (int k = 0; k < bk; k += 8)
           if (whole || i < left_) to.template copy<bytes>(k * pitch + 2 * i, from + 2 * k);
       from_ += 2 * bk;
     } else {
-#pragma unroll(whole ? bk : 1)
+#pragma unroll(whole || side_by_side ? bk : 1)
       for (int k = 0; k < bk; k += down, move_on(from, step_))
 #pragma unroll
         for (int u = 0; u < line; u += across)

@@ -12,12 +12,17 @@ struct ComplexLeanConfig {
   int bk;                // k of a stage
   int stages;            // of the ring
   int blocks_per_sm;
+  // Whether all steps of a stage lie side by side, the last one's too: the code waits for nothing
+  // between two stages, and multiplies zeros behind the end of k.
+  bool whole_stages = false;
 
   constexpr int warp_m() const { return tm * lanes_m; }
   constexpr int warp_n() const { return tn * lanes_n; }
   constexpr int bm() const { return warps_m * warp_m(); }
   constexpr int bn() const { return warps_n * warp_n(); }
   constexpr int threads() const { return 32 * warps_m * warps_n; }
+  // Of the last stage so many k are multiplied.
+  constexpr int k_multiple() const { return whole_stages ? bk : 2; }
   // Floats of a stage's line of each operand, padded so that copies that turn it meet all banks.
   constexpr int pitch_a() const { return 2 * bm() + 4; }
   constexpr int pitch_b() const { return 2 * bn() + 4; }
@@ -52,6 +57,8 @@ inline constexpr ComplexLean complex_leans[] = {
     {"cgemm_lean_64x64b", {4, 8, 8, 4, 2, 2, 8, 3, 4}, {1.69, 1.82, 1.37, 0.946, 0.476, 1.2}},
     {"cgemm_lean_64x32", {4, 4, 8, 4, 2, 2, 16, 3, 5}, {1.5, 0.998, 0.755, 0.463, 0.277, 1.2}},
     {"cgemm_lean_32x64", {4, 4, 4, 8, 2, 2, 16, 3, 5}, {1.67, 1.01, 0.769, 0.449, 0.168, 1.2}},
+    {"cgemm_lean_64x32s", {4, 4, 8, 4, 2, 2, 8, 3, 5, true}, {1.3, 0.87, 0.735, 0.4, 0.3, 1.2}},
+    {"cgemm_lean_32x64s", {4, 4, 4, 8, 2, 2, 8, 3, 5, true}, {1.3, 0.96, 0.75, 0.4, 0.3, 1.2}},
     {"cgemm_lean_32x32", {2, 4, 8, 4, 2, 2, 16, 3, 6}, {1.23, 0.681, 0.462, 0.262, 0.127, 1.2}},
 };
 

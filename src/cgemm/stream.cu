@@ -17,9 +17,9 @@
 
 #include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
-#include "cgemm/stream/cluster_sums.hpp"
+#include "cgemm/stream/operands_of.hpp"
 #include "cgemm/stream/plan.hpp"
-#include "cgemm/stream/producer.hpp"
+#include "cgemm/stream/work.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/fixup.hpp"
@@ -34,16 +34,6 @@ struct Params {
   StreamSchedule schedule;
   Workspace workspace;
 };
-
-// Whether this compilation's target can run the tiles; elsewhere the kernels are empty, and no plan
-// is made for them.
-constexpr bool runs_here() {
-#if defined(__CUDA_ARCH__) && !defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__HIP_DEVICE_COMPILE__)
-  return false;
-#else
-  return true;
-#endif
-}
 
 // How a thread leaves its pairs of a tile in C.
 template <ComplexStreamConfig config>
@@ -214,22 +204,6 @@ class Store {
 };
 
 template <ComplexStreamConfig config>
-__device__ __forceinline__ void produce(Shared<config>& shared, const Params& params) {
-  const Cgemm& p = params.problem;
-  // An earlier kernel may write what this reads; all else waits only before the first copy.
-  if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
-  if (!Finish(p).has_sum) return;
-  const Way way{params.schedule};
-  Producer<config> producer(shared);
-  for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
-    const StreamTileIndex tile = params.schedule.place(work.tile);
-    producer.copy(p, params.operands, tile.entry, tile.row * std::int64_t{config.bm},
-                  tile.col * std::int64_t{config.bn}, work.begin, work.end);
-  }
-  let_next_kernel_start();
-}
-
-template <ComplexStreamConfig config>
 __device__ __forceinline__ void consume(Shared<config>& shared, const Params& params) {
   const StreamSchedule& schedule = params.schedule;
   const Cgemm& p = params.problem;
@@ -239,21 +213,7 @@ __device__ __forceinline__ void consume(Shared<config>& shared, const Params& pa
   Consumer<config> consumer(shared);
   for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
     Pairs<config> out;
-    {
-      typename Consumer<config>::Sums acc = {};
-      const std::int64_t left = p.k - (work.end - 1) * std::int64_t{config.bk};
-      const int stages = work.end - work.begin,
-                last_k = left < config.bk ? static_cast<int>(left) : config.bk;
-      if (!reads) {
-        // The sums are 0.
-      } else if (p.conj_a == p.conj_b) {
-        consumer.template multiply<false>(stages, last_k, acc);
-      } else {
-        consumer.template multiply<true>(stages, last_k, acc);
-      }
-      wait_for_previous_kernel();  // which may use C and the workspace
-      gather<config>(shared, acc, out);
-    }
+    sum_of_work<config>(shared, consumer, p, work, reads, out);
     const Store<config> store(params, schedule.place(work.tile));
     if constexpr (config.clusters) {
       if (schedule.in_clusters())
@@ -286,7 +246,7 @@ __global__ void __launch_bounds__(complex_stream_tiles[row].config.threads(),
     __syncthreads();
     if (threadIdx.x < Shape<config>::producers) {
       setmaxnreg_dealloc<config.producer_registers>();
-      produce<config>(shared, params);
+      produce<config>(shared, params.problem, params.operands, params.schedule);
       if (in_clusters) wait_for_cluster();
     } else {
       setmaxnreg_alloc<config.consumer_registers>();
@@ -297,35 +257,13 @@ __global__ void __launch_bounds__(complex_stream_tiles[row].config.threads(),
 
 // --- the rows of the registry
 
-bool has_instructions(const Device& device) {
-  return device.kind == DeviceKind::host_simt
-             ? device.warp_size == 32
-             : device.kind == DeviceKind::cuda && device.compute_capability == 90;
-}
-
-bool begins_at_16(const Cgemm& p, const Complex* x, std::int64_t ld, std::int64_t stride) {
-  return !p.by_pointers() && reinterpret_cast<std::uintptr_t>(x) % 16 == 0 && ld % 2 == 0 &&
-         (p.batch == 1 || stride % 2 == 0);
-}
-
-Operands operands_of(const Cgemm& p) {
-  const auto pattern = [&](bool along_k, const Complex* x, std::int64_t ld, std::int64_t stride) {
-    return along_k                          ? AccessPattern::along_k
-           : begins_at_16(p, x, ld, stride) ? AccessPattern::along_i16
-                                            : AccessPattern::along_i;
-  };
-  return {pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
-          pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
-          begins_at_16(p, p.c, p.ldc, p.stride_c)};
-}
-
 template <int row>
 struct Row {
   static constexpr ComplexStreamTile tile = complex_stream_tiles[row];
   static constexpr ComplexStreamConfig config = tile.config;
 
   static std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
-    if (!has_instructions(device) ||
+    if (!has_stream_instructions(device) ||
         device.shared_bytes_per_block_optin < shared_bytes<config>(true))
       return std::nullopt;
     const std::optional<ComplexStreamPlan> planned = plan_complex_stream(tile, p, device);
@@ -351,7 +289,7 @@ struct Row {
                         .stream = stream,
                         .overlap = true,
                         .cluster = std::max(1, schedule.cluster)},
-                       Params{p, operands_of(p), schedule, workspace});
+                       Params{p, stream_operands_of(p), schedule, workspace});
   }
   static Kernel<Cgemm> kernel() {
     return {.name = tile.name,

@@ -7,6 +7,9 @@
 //             half of its sums away for half of another's, then through shared memory, warps in
 //             pairs. Where there are too few rows to fill the device blocks share them too, each
 //             with a part of k, and the last block to arrive adds up the parts.
+// L2          keeps of an operand that it cannot hold whole the steps that the plan names, and
+// gives
+//             up the others first: the next call finds these there.
 // Conjugates  cost a sign of each element of the wide operand, as in tile.cu.
 // Prediction  The device's memory bandwidth up to a width of 8; from there on the FFMAs.
 // Limits      Where all is in L2 and small, the latency of two or three accesses one after another.
@@ -260,10 +263,10 @@ __device__ __forceinline__ void compute(const Cgemm& p, const ComplexThinPlan& p
     const Complex* const b = b_of(p, share.entry);
     const std::int64_t k_left = p.k - k0;
     const int k = static_cast<int>(k_left < plan.k_per_part ? k_left : plan.k_per_part);
-    WideOperand<config> wide(at,
+    WideOperand<config> wide(at, plan,
                              (plan.wide_is_b ? b : a) + (config.along_k ? first_row * plan.ld + k0
                                                                         : k0 * plan.ld + first_row),
-                             plan.ld, rows, k);
+                             rows, k);
     accumulate<config>(acc, plan, at, wide, (plan.wide_is_b ? a : b) + k0 * plan.narrow_k, k,
                        p.conj_a == p.conj_b ? -1.0f : 1.0f);
   }

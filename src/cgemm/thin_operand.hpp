@@ -2,9 +2,12 @@
 // narrow one through shared memory.
 #pragma once
 
+#include <type_traits>
+
 #include "cgemm/thin_plan.hpp"
 #include "device/async_copy.hpp"
 #include "gpu/gpu.hpp"
+#include "sgemm/thin_reader.hpp"
 
 namespace KW_TARGET::complex_thin {
 
@@ -42,31 +45,36 @@ struct Position {
 template <ComplexThinConfig config>
 class WideOperand {
   using At = Position<config>;
+  using Reader = std::conditional_t<config.keeps_steps(), KW_TARGET::thin::StepReader,
+                                    KW_TARGET::thin::PlainReader>;
   static constexpr int R = config.rows, D = config.depth;
   static constexpr bool along_k = config.along_k;
 
  public:
   // `x`: the block's first row and k; `rows`, `k`: how many the block has from there on.
-  __device__ __forceinline__ WideOperand(const At& at, const Complex* x, std::int64_t ld, int rows,
-                                         int k)
-      : at_(at), x_(x), ld_(ld), rows_(rows), k_(k) {
+  __device__ __forceinline__ WideOperand(const At& at, const ComplexThinPlan& plan,
+                                         const Complex* x, int rows, int k)
+      : at_(at), reader_(plan.kept_steps), x_(x), ld_(plan.ld), rows_(rows), k_(k) {
+    const std::int64_t ld = ld_;
     is_full_ = at.row(R - 1) < rows;
     x_ += along_k ? at.row(0) * ld + at.k(0) : at.k(0) * ld + at.row(0);
   }
   __device__ __forceinline__ bool more() const { return k_ > 0; }
 
   __device__ __forceinline__ void next(float2 (&x)[R][D]) {
-    if (is_full_ && at_.k(D - 1) < k_)
-      load<false>(x);
-    else
-      load<true>(x);
+    reader_.template step<false>([&](const auto& by) {
+      if (is_full_ && at_.k(D - 1) < k_)
+        load<false>(by, x);
+      else
+        load<true>(by, x);
+    });
     k_ -= at_.step();
     x_ += along_k ? at_.step() : at_.step() * ld_;
   }
 
  private:
-  template <bool edges>
-  __device__ __forceinline__ void load(float2 (&x)[R][D]) const {
+  template <bool edges, class Loads>
+  __device__ __forceinline__ void load(const Loads& by, float2 (&x)[R][D]) const {
 #pragma unroll
     for (int i = 0; i < R; ++i) {
 #pragma unroll
@@ -74,7 +82,7 @@ class WideOperand {
         const int down = at_.row(i) - at_.row(0), deep = at_.k(e) - at_.k(0);
         const Complex* const from = x_ + (along_k ? down * ld_ + deep : deep * ld_ + down);
         if (!edges || (at_.row(i) < rows_ && at_.k(e) < k_))
-          x[i][e] = __ldg(reinterpret_cast<const float2*>(from));
+          x[i][e] = by.two(reinterpret_cast<const float2*>(from));
         else
           x[i][e] = make_float2(0, 0);
       }
@@ -82,6 +90,7 @@ class WideOperand {
   }
 
   const At& at_;
+  Reader reader_;
   const Complex* x_;
   std::int64_t ld_;
   int rows_, k_;

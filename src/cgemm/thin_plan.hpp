@@ -19,6 +19,7 @@
 #include "cgemm/thin_tuning.hpp"
 #include "gpu/device.hpp"
 #include "sgemm/memory_time.hpp"
+#include "sgemm/thin_plan.hpp"
 
 namespace kw {
 
@@ -34,6 +35,7 @@ struct ComplexThinPlan {
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
   // 2^gather_shift threads share an output in the sum over parts.
   int gather_shift = 0;
+  std::uint32_t kept_steps = ~0U;  // of 32 steps of a block, a bit each: those that L2 is to keep
 
   KW_HOST_DEVICE constexpr int outputs() const { return block_rows * width; }  // of a block
   std::int64_t blocks(std::int64_t batch) const { return batch * row_blocks * parts; }
@@ -97,6 +99,40 @@ inline double complex_thin_bytes(const ComplexThinPlan& plan, const Cgemm& p) {
          (shared ? 1.0 : static_cast<double>(p.batch));
 }
 
+// Whether L2 keeps all of the wide operand from call to call.
+inline bool is_kept_whole(double bytes, const Device& device) {
+  return bytes <= memory_tuning.kept_share * l2_bytes_of(device);
+}
+// The part of it that L2 is told to keep: 0 where nothing is told.
+inline double complex_thin_kept_share(const ComplexThinPlan& plan, double bytes,
+                                      const Device& device) {
+  if (!complex_thin_configs[plan.config].keeps_steps()) return 0;
+  return std::min(1.0, thin_tuning.steps_share * l2_bytes_of(device) / bytes);
+}
+
+// The bytes in whole sectors that a load of a warp brings beside those that it asks for, over
+// these: lines begin at any element.
+inline double complex_thin_sectors_cut(const ComplexThinConfig& config) {
+  constexpr double sector = 32;
+  const int lanes = config.along_k ? config.k_lanes : config.row_lanes();
+  return (sector - sizeof(Complex)) / static_cast<double>(sizeof(Complex) * lanes);
+}
+
+// How much longer memory takes than for long pieces of lines and little under way.
+inline double complex_thin_memory_factor(const ComplexThinPlan& plan, double blocks_of_sm) {
+  const ComplexThinTuning& t = complex_thin_tuning;
+  const ComplexThinConfig& config = complex_thin_configs[plan.config];
+  constexpr double few_bytes = 32 << 10;
+  // Of a multiprocessor: two steps of each thread.
+  const double under_way =
+      2.0 * sizeof(Complex) * blocks_of_sm * config.threads * config.rows * config.depth;
+  const double crowded =
+      config.along_k ? 0 : t.crowded_across * std::max(0.0, std::log2(under_way / few_bytes));
+  const double beyond = static_cast<double>(plan.row_blocks * plan.block_rows - plan.rows);
+  return (1 + crowded + t.cut_sectors_memory * complex_thin_sectors_cut(config)) *
+         (1 + t.beyond_rows * beyond / static_cast<double>(plan.rows));
+}
+
 inline double predict_complex_thin_us(const ComplexThinPlan& plan, const Cgemm& p,
                                       const Device& device) {
   const ComplexThinTuning& t = complex_thin_tuning;
@@ -112,13 +148,20 @@ inline double predict_complex_thin_us(const ComplexThinPlan& plan, const Cgemm& 
 
   const auto rows = static_cast<double>(std::min<std::int64_t>(plan.block_rows, plan.rows));
   const double of_block = sizeof(Complex) * k * (rows + plan.width);
-  const double of_l2 = std::max(blocks * of_block / t.l2_bytes, of_sm * of_block / t.sm_bytes);
+  const double of_l2 = std::max(blocks * of_block / t.l2_bytes, of_sm * of_block / t.sm_bytes) *
+                       (1 + t.cut_sectors * complex_thin_sectors_cut(config));
   const double bytes = complex_thin_bytes(plan, p);
   const double of_memory =
-      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes /
+      share_lost(bytes, device, memory_tuning.kept_share, memory_tuning.lost_share) * bytes *
+      (1 - complex_thin_kept_share(plan, bytes, device)) *
+      complex_thin_memory_factor(plan, std::min<double>(of_sm, config.blocks_per_sm)) /
       (t.share_of_bandwidth / memory_tuning.share_of_bandwidth * memory_bytes_per_us(device));
   const double fill = of_sm * sms / blocks;
-  const double delivered = std::max(of_l2, of_memory) * (1 + t.uneven * (fill - 1));
+  // Of a launch that has more blocks than multiprocessors, and not as many as they hold, some get
+  // all that they hold.
+  const bool is_loose = of_sm > 1 && of_sm < config.blocks_per_sm;
+  const double delivered =
+      std::max(of_l2, of_memory) * (1 + t.uneven * (fill - 1)) * (1 + (is_loose ? t.loose : 0));
 
   const double elements =
       of_sm * plan.block_rows * std::max(steps * config.step(plan.k_warps), 1.0);
@@ -143,28 +186,36 @@ inline double predict_complex_thin_us(const ComplexThinPlan& plan, const Cgemm& 
          (t.start + std::hypot(waits, delivered, instructions) + c_bytes / t.l2_bytes + end);
 }
 
+// Whether an instance computes a product whose wide operand has so many bytes.
+inline bool is_for_bytes(const ComplexThinConfig& config, double bytes, const Device& device) {
+  return config.from == ThinFrom::any ||
+         (config.from == ThinFrom::l2) == is_kept_whole(bytes, device);
+}
+
 // Calls visit(plan) with every cut that is considered, of a product that is thin.
 template <class Visit>
 void each_complex_thin_cut(const Cgemm& p, const Device& device, const Visit& visit) {
   const ComplexThinTuning& t = complex_thin_tuning;
   ComplexThinPlan plan = complex_thin_operands(p);
   const bool along_k = complex_thin_along_k(p, plan);
+  const double bytes = complex_thin_bytes(plan, p);
   int width = 1;
   while (width < plan.width) width *= 2;
   for (int i = 0; i < static_cast<int>(std::size(complex_thin_configs)); ++i) {
     const ComplexThinConfig& config = complex_thin_configs[i];
-    if (config.along_k != along_k || config.width != width) continue;
+    if (config.along_k != along_k || config.width != width || !is_for_bytes(config, bytes, device))
+      continue;
     for (int k_warps = 1; can_be_cut(config, k_warps); k_warps *= 2) {
       plan.config = i;
       plan.k_warps = k_warps;
       cut_complex_thin(plan, p, 1);
       const std::int64_t whole = std::max<std::int64_t>(plan.blocks(p.batch), 1);
-      const std::int64_t slots = std::int64_t{config.blocks_per_sm} * std::max(device.sm_count, 1);
+      const std::int64_t sms = std::max(device.sm_count, 1);
       const std::int64_t of_thread = std::int64_t{config.k_lanes} * k_warps * t.longest_sum;
       const std::int64_t fewest = ceil_div(std::max<std::int64_t>(p.loop_k(), 1), of_thread);
       std::int64_t before = 0;
-      for (const std::int64_t wanted : {std::int64_t{1}, std::int64_t{device.sm_count} / whole,
-                                        slots / 2 / whole, slots / whole}) {
+      for (int of_sm = 0; of_sm <= config.blocks_per_sm; ++of_sm) {
+        const std::int64_t wanted = of_sm == 0 ? 1 : of_sm * sms / whole;
         const std::int64_t parts =
             std::clamp<std::int64_t>(wanted, fewest, std::max<std::int64_t>(t.most_parts, fewest));
         if (parts == before) continue;
@@ -187,6 +238,8 @@ inline TimedComplexThin fastest_complex_thin(const Cgemm& p, const Device& devic
     const double us = predict_complex_thin_us(plan, p, device);
     if (us < best.us) best = {plan, us};
   });
+  const double kept = complex_thin_kept_share(best.plan, complex_thin_bytes(best.plan, p), device);
+  if (kept > 0) best.plan.kept_steps = spread_bits(kept);
   return best;
 }
 

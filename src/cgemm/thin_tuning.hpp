@@ -6,6 +6,10 @@
 
 namespace kw {
 
+// Where the wide operand of an instance's products comes from, call after call: L2, which keeps it,
+// or memory. The loads from memory tell L2 which steps to keep.
+enum class ThinFrom { any, l2, memory };
+
 // An instance, for products with up to `width` rows or columns. A thread has rows x depth elements
 // of the wide operand a step; `k_lanes` lanes of a warp lie along k, the others along rows.
 struct ComplexThinConfig {
@@ -14,8 +18,10 @@ struct ComplexThinConfig {
   int rows, depth;
   int k_lanes;
   int blocks_per_sm;
+  ThinFrom from = ThinFrom::any;
 
   static constexpr int threads = 256, warps = threads / 32;
+  constexpr bool keeps_steps() const { return from == ThinFrom::memory; }
   constexpr int row_lanes() const { return 32 / k_lanes; }
   // k of the narrow operand in one of the two buffers of shared memory.
   constexpr int chunk() const { return width <= 4 ? 1024 : 4096 / width; }
@@ -30,29 +36,38 @@ inline constexpr int complex_thin_max_width = 16;
 
 inline constexpr ComplexThinConfig complex_thin_configs[] = {
     // The wide operand along k: rows that many threads share, short rows, few rows.
-    {1, true, 4, 2, 32, 3},
+    {1, true, 4, 2, 32, 3, ThinFrom::l2},
+    {1, true, 4, 2, 32, 3, ThinFrom::memory},
     {1, true, 2, 4, 8, 3},
     {1, true, 1, 8, 32, 3},
-    {2, true, 4, 2, 32, 2},
+    {2, true, 4, 2, 32, 2, ThinFrom::l2},
+    {2, true, 4, 2, 32, 2, ThinFrom::memory},
     {2, true, 2, 4, 8, 3},
     {2, true, 1, 8, 32, 3},
-    {4, true, 4, 2, 32, 2},
+    {4, true, 4, 2, 32, 2, ThinFrom::l2},
+    {4, true, 4, 2, 32, 2, ThinFrom::memory},
     {4, true, 2, 4, 8, 2},
     {4, true, 1, 8, 32, 2},
-    {8, true, 4, 2, 32, 2},
+    {8, true, 4, 2, 32, 2, ThinFrom::l2},
+    {8, true, 4, 2, 32, 2, ThinFrom::memory},
     {8, true, 2, 2, 8, 2},
     {8, true, 1, 4, 32, 2},
     {16, true, 2, 2, 32, 2},
     {16, true, 1, 4, 8, 2},
     {16, true, 1, 4, 32, 2},
     // Along rows: the lanes of a warp have neighbouring rows, or few of them and many k.
-    {1, false, 2, 4, 1, 3},
+    {1, false, 2, 4, 1, 3, ThinFrom::l2},
+    {1, false, 2, 4, 1, 3, ThinFrom::memory},
+    {1, false, 1, 8, 1, 3, ThinFrom::memory},
     {1, false, 2, 4, 8, 3},
-    {2, false, 2, 4, 1, 3},
+    {2, false, 2, 4, 1, 3, ThinFrom::l2},
+    {2, false, 2, 4, 1, 3, ThinFrom::memory},
     {2, false, 2, 4, 8, 3},
-    {4, false, 2, 4, 1, 2},
+    {4, false, 2, 4, 1, 2, ThinFrom::l2},
+    {4, false, 2, 4, 1, 2, ThinFrom::memory},
     {4, false, 2, 4, 8, 2},
-    {8, false, 2, 2, 1, 2},
+    {8, false, 2, 2, 1, 2, ThinFrom::l2},
+    {8, false, 2, 2, 1, 2, ThinFrom::memory},
     {8, false, 2, 2, 8, 2},
     {16, false, 2, 2, 1, 2},
     {16, false, 2, 2, 8, 2},
@@ -76,29 +91,42 @@ struct ComplexThinTuning {
   double element_slots;       // of an element of the wide operand, beside 4 * width
   double narrow_slots;        // of a load of two elements of the narrow operand
   double share_of_bandwidth;  // of the one that the device states
-  double column;              // by which all of it takes longer for each column of an instance
+  double
+      cut_sectors;  // by how much sectors that runs have a part of count, from L2 and from memory
+  double cut_sectors_memory;
+  double crowded_across;  // by which memory takes longer each time that the bytes double for which
+                          // a multiprocessor waits, from 32 KiB on, where lines lie across k
+  double beyond_rows;     // the same for the rows of blocks that lie beyond the operand
+  double loose;           // by which bytes take longer where blocks do not lie evenly
+  double column;          // by which all of it takes longer for each column of an instance
 };
 
-// Fitted to every cut of 165 products on an NVIDIA H200: the cut of the least prediction takes 1.9
-// % longer than the quickest on average, and a seventh more or less than predicted. What a column
-// adds is from 186 other products.
+// Fitted to every cut of 36 products of which most come from memory, on an NVIDIA H200, with
+// cuBLAS's time as a part of what is lost (results/h200/explored-complex-thin.txt): the cut of the
+// least prediction takes 3 % longer than the quickest on average. The times of instructions and
+// what a column adds are from 351 earlier ones.
 inline constexpr ComplexThinTuning complex_thin_tuning = {.longest_sum = 2048,
                                                           .most_parts = 512,
                                                           .start = 1.29,
-                                                          .step = 0.367,
-                                                          .block = 0.873,
+                                                          .step = 0.275,
+                                                          .block = 0.619,
                                                           .chunk = 0.392,
-                                                          .lanes = 0.0108,
-                                                          .warps = 0.349,
-                                                          .gather = 0.636,
-                                                          .gather_loads = 0.575,
-                                                          .uneven = 0.139,
-                                                          .l2_bytes = 4.87e6,
-                                                          .sm_bytes = 8.9e5,
+                                                          .lanes = 0.0143,
+                                                          .warps = 0.294,
+                                                          .gather = 0.498,
+                                                          .gather_loads = 0.371,
+                                                          .uneven = 0.0827,
+                                                          .l2_bytes = 4.98e6,
+                                                          .sm_bytes = 1.52e6,
                                                           .slots_per_us = 2.87e5,
                                                           .element_slots = 5.16,
                                                           .narrow_slots = 9.61,
-                                                          .share_of_bandwidth = 0.9,
+                                                          .share_of_bandwidth = 0.889,
+                                                          .cut_sectors = 0.0203,
+                                                          .cut_sectors_memory = 0.171,
+                                                          .crowded_across = 0.0296,
+                                                          .beyond_rows = 0.0323,
+                                                          .loose = 0.224,
                                                           .column = 0.0135};
 
 }  // namespace kw

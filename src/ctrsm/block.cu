@@ -13,7 +13,7 @@
 
 #include "cgemm/scalars.hpp"
 #include "ctrsm/numbers.hpp"
-#include "ctrsm/strips.hpp"
+#include "ctrsm/ways.hpp"
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
@@ -154,7 +154,11 @@ __device__ __forceinline__ void run_through(float2 (&x)[at_once], const ComplexR
     const float2 rest = rounds_once ? room.rest[first + j] : make_float2(0, 0);
     const float2 now =
         all_taken<rounds_once>(left[j], sums[j], a, j > 0 ? x[j > 0 ? j - 1 : 0] : before);
-    x[j] = quotient(now, near, rest);
+    if constexpr (rounds_once) {
+      x[j] = quotient(now, near, rest);
+    } else {  // what is left of a reciprocal may be 0, and no infinity times that is a number
+      x[j] = make_float2(now.x * near.x - now.y * near.y, now.y * near.x + now.x * near.y);
+    }
 #pragma unroll
     for (int i = j + 2; i < at_once; ++i) add_product(sums[i], column.a[i], x[j]);
     if (j + 1 < at_once) a = column.a[j + 1];
@@ -330,20 +334,18 @@ __global__ void __launch_bounds__(block_threads) clear_complex_kernel(const Ctrs
 }  // namespace
 
 double complex_block_us(const ComplexBlock& block, const Device& device) {
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
-    return complex_chain_us(block.size);
-  return complex_solves_by_lines(block, device)
-             ? complex_lines_us(block, device)
-             : choose_complex_strip(block.size, lines_of_all, device).us;
+  return choose_complex_way(block, device).us;
 }
 
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream) {
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (complex_solves_by_chain(block.size, block.lines, block.batch, device))
-    return launch_complex_chain(block, stream);
-  if (complex_solves_by_lines(block, device)) return launch_complex_lines(block, device, stream);
-  const ComplexStrip strip = choose_complex_strip(block.size, lines_of_all, device).strip;
+  const ComplexWayChoice choice = choose_complex_way(block, device);
+  switch (choice.way) {
+    case ComplexWay::chain: return launch_complex_chain(block, stream);
+    case ComplexWay::lines: return launch_complex_lines(block, device, stream);
+    case ComplexWay::warps: return launch_complex_warps(block, choice.warps, device, stream);
+    case ComplexWay::strips: break;
+  }
+  const ComplexStrip strip = choice.strip;
   switch (strip.lines) {
     case 32: return launch_with<32, 2>(block, stream);
     case 16:

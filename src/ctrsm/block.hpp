@@ -35,6 +35,11 @@ bool complex_solves_by_lines(const ComplexBlock& block, const Device& device);
 double complex_lines_us(const ComplexBlock& block, const Device& device);
 Status launch_complex_lines(const ComplexBlock& block, const Device& device, Stream stream);
 
+// A warp its own lines: warps.cu.
+struct ComplexWarps;
+Status launch_complex_warps(const ComplexBlock& block, const ComplexWarps& with,
+                            const Device& device, Stream stream);
+
 // One line, of up to so many unknowns: chain.cu. Whether that is possible, and its time.
 constexpr int complex_chain_size = 1024;
 bool complex_solves_by_chain(int size, std::int64_t lines, std::int64_t batch,

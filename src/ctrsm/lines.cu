@@ -1,4 +1,4 @@
-// Systems of block.hpp of up to 24 unknowns, a line of the right-hand side a thread.
+// Systems of block.hpp of up to 16 unknowns, a line of the right-hand side a thread.
 //
 // Idea        As level3/solve_lines.cu: the triangle lies in shared memory, a line in the registers
 //             of a thread, which solves it by itself.
@@ -195,17 +195,13 @@ Status launch_lines(const ComplexBlock& block, bool turns, Stream stream) {
 }  // namespace
 
 bool complex_solves_by_lines(const ComplexBlock& block, const Device& device) {
-  // Fewer lines of 16 unknowns are as quick by block.cu, whose code for 8 comes again; lines across
-  // memory are read by threads that are far apart. 24 unknowns take 7 us with 5000 lines or 20000,
-  // by block.cu 7 and 23 (H200).
-  const std::int64_t lines_of_all = block.batch * block.lines;
+  // More unknowns are as quick by warps.cu, whose code for 8 comes again.
+  const bool are_many = block.batch * block.lines > 64 * device.sm_count;
   const bool along = block.line_step == 1;
-  return block.size <= 12 ||
-         (block.size <= 16 && lines_of_all > (along ? 16 : 32) * device.sm_count) ||
-         (block.size <= 24 && along && lines_of_all > 32 * device.sm_count);
+  return block.size <= (along || are_many ? 12 : 8) || (block.size <= 16 && along && are_many);
 }
 
-// On an H200 9, 16 and 24 unknowns of 4200 lines take 2.4, 3.3 and 7.2 us: the more, the more code.
+// On an H200 5, 9 and 12 unknowns of 4200 lines take 1.6, 2.5 and 2.8 us: the more, the more code.
 double complex_lines_us(const ComplexBlock& block, const Device& device) {
   constexpr double launch_us = 1.2, unknown_us = 0.05, product_us = 0.008;
   constexpr double of_line_us = 3e-4;  // of a multiprocessor
@@ -215,14 +211,13 @@ double complex_lines_us(const ComplexBlock& block, const Device& device) {
 }
 
 Status launch_complex_lines(const ComplexBlock& block, const Device& device, Stream stream) {
-  // Measured on an H200: 12 unknowns of 4200 lines across memory 3.5 us and turned 3.7, of 20000
-  // 6.4 and 4.1.
+  // Many lines across memory are quicker turned: on an H200 8 unknowns of 4200 take 2.7 us and of
+  // 20000 as many.
   const bool turns = block.line_step != 1 && block.batch * block.lines > 64 * device.sm_count;
   if (block.size <= 4) return launch_lines<4>(block, turns, stream);
   if (block.size <= 8) return launch_lines<8>(block, turns, stream);
-  if (block.size <= 12) return launch_lines<12>(block, turns, stream);
-  return block.size <= 16 ? launch_lines<16>(block, turns, stream)
-                          : launch_lines<24, false>(block, stream);
+  return block.size <= 12 ? launch_lines<12>(block, turns, stream)
+                          : launch_lines<16, false>(block, stream);
 }
 
 }  // namespace KW_TARGET

@@ -132,6 +132,7 @@ class BlockRunner {
 
   // --- for the running thread (execution.hpp)
 
+  const std::string& kernel_name() const { return *grid_->kernel_name; }
   ClusterRunner& cluster() { return cluster_; }
   // Lets all others run, of other blocks of the cluster too, before this thread looks again.
   void let_all_run(Thread& thread);

@@ -6,6 +6,8 @@
 //   KW_HOST_SIMT_POISON     1: shared memory is NaN when a block starts; 0: what was left there
 //   KW_HOST_SIMT_WORKERS    operating-system threads that run blocks; always 1 under
 //   AddressSanitizer
+//   KW_HOST_SIMT_FENCES     1: touching what lies 16 bytes behind an allocation ends the program;
+//   0: only writing there is found, when it is released
 #pragma once
 
 #include <cstddef>
@@ -37,6 +39,7 @@ struct Options {
   Order order = Order::random;
   std::uint64_t seed = 1;
   bool poison = true;
+  bool fences = false;                 // of later allocations; AddressSanitizer has its own
   int workers = 0;                     // 0: one a hardware thread, at most 16
   int multiprocessors = 0;             // that the device has; 0: one a worker
   std::size_t block_shared_bytes = 0;  // that a block can ask for; 0: max_shared_bytes

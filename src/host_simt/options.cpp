@@ -48,10 +48,14 @@ Settings from_environment() {
        [&](std::string_view text) { return parse_order(text, &o.order); });
   read(settings, "KW_HOST_SIMT_SEED", "a whole number from 0 on",
        [&](std::string_view text) { return parse_number(text, &o.seed); });
-  read(settings, "KW_HOST_SIMT_POISON", "0 or 1", [&](std::string_view text) {
-    o.poison = text == "1";
-    return text == "0" || text == "1";
-  });
+  const auto read_switch = [&](const char* name, bool* on) {
+    read(settings, name, "0 or 1", [&](std::string_view text) {
+      *on = text == "1";
+      return text == "0" || text == "1";
+    });
+  };
+  read_switch("KW_HOST_SIMT_POISON", &o.poison);
+  read_switch("KW_HOST_SIMT_FENCES", &o.fences);
   read(settings, "KW_HOST_SIMT_WORKERS", "a number from 1 to 1024", [&](std::string_view text) {
     return parse_number(text, &o.workers) && o.workers >= 1 && o.workers <= 1024;
   });

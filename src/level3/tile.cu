@@ -302,14 +302,14 @@ struct Row {
     plan.min_workspace_bytes = 0;
     return plan;
   }
-  static Status launch_plan(const Level3& p, const Device&, const Plan<Level3>&, Workspace,
+  static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>&, Workspace,
                             Stream stream) {
     if (p.m == 0 || p.n == 0) return Status::success();
     const auto blocks = static_cast<unsigned>(level3_tile_count(tile.config, p).all);
     return gpu::launch(level3_tile_kernel<index>,
                        {.grid = dim3(blocks),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
-                        .shared_bytes = static_cast<std::size_t>(tile.config.shared_bytes()),
+                        .shared_bytes = level3_tile_shared_bytes(tile.config, p, device),
                         .stream = stream,
                         .overlap = true},
                        operands_of(p));

@@ -10,6 +10,7 @@
 #include "level3/problem.hpp"
 #include "level3/tile_tuning.hpp"
 #include "sgemm/memory_time.hpp"
+#include "sgemm/spread_blocks.hpp"
 
 namespace kw {
 
@@ -19,6 +20,15 @@ struct Level3TileCount {
 inline Level3TileCount level3_tile_count(const Level3TileConfig& tile, const Level3& p) {
   const std::int64_t rows = ceil_div(p.m, tile.side), cols = ceil_div(p.n, tile.side);
   return {rows, cols, p.updates_triangle() ? rows * (rows + 1) / 2 : rows * cols};
+}
+
+// What a launch asks for: blocks of an update that all fit side by side are kept apart.
+inline std::size_t level3_tile_shared_bytes(const Level3TileConfig& tile, const Level3& p,
+                                            const Device& device) {
+  const auto needed = static_cast<std::size_t>(tile.shared_bytes());
+  const std::int64_t blocks = level3_tile_count(tile, p).all, sms = device.sm_count;
+  const bool fit = sms > 0 && ceil_div(blocks, sms) <= tile.blocks_per_sm;
+  return fit && p.updates_triangle() ? shared_bytes_that_spread(blocks, needed, device) : needed;
 }
 
 // k that a tile sums up, at the most.
@@ -54,6 +64,12 @@ inline double level3_operands_along_k(const Level3& p) {
 
 inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
                                      const Device& device) {
+  // Where C is read, products between which the choice is are not predicted as well.
+  const bool reads_c = p.beta_at != nullptr || p.beta != 0;
+  if (p.updates_triangle() && !reads_c && p.m >= update_least_rows &&
+      level3_longest_sum(p) >= update_least_k)
+    return predict_update_us(tile.update, tile.config.side, tile.config.bk,
+                             tile.config.blocks_per_sm, level3_operand_bytes(p), p, device);
   const Level3TileTimes& t = tile.times;
   const double sms = std::max(device.sm_count, 1);
   const auto blocks = static_cast<double>(level3_tile_count(tile.config, p).all);

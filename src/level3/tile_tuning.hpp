@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "level3/update_times.hpp"
+
 namespace kw {
 
 struct Level3TileConfig {
@@ -42,6 +44,7 @@ struct Level3Tile {
   const char* idea;
   Level3TileConfig config;
   Level3TileTimes times;
+  UpdateTimes update;  // of large updates of a triangle
 };
 
 // A sum has one accumulator, or one a part; longer ones go to the product's kernels, which cut
@@ -61,7 +64,19 @@ inline constexpr Level3Tile level3_tiles[] = {
                .block_us = 0.232,
                .diagonal_us = 0.396,
                .along_k_us = 0.009,
-               .in_step_us = 0.109}},
+               .in_step_us = 0.109},
+     .update = {.first_us = 1.735,
+                .alone_step_us = 0.317,
+                .block_us = 0.329,
+                .step_us = 0.201,
+                .c_by_4_us = 0,
+                .along_k_us = 0.021,
+                .by_4_us = 0.011,
+                .reads_first_us = 0.67,
+                .reads_block_us = 0.014,
+                .part_steps = 0.822,
+                .tail = 0,
+                .together = 0.401}},
     {.name = "level3_64x64",
      .idea = "a triangle read where it lies: 8 x 4 outputs a thread",
      .config =
@@ -72,7 +87,19 @@ inline constexpr Level3Tile level3_tiles[] = {
                .block_us = 0.314,
                .diagonal_us = 0.625,
                .along_k_us = 0.019,
-               .in_step_us = 0.432}},
+               .in_step_us = 0.432},
+     .update = {.first_us = 1.448,
+                .alone_step_us = 0.903,
+                .block_us = 0.511,
+                .step_us = 0.452,
+                .c_by_4_us = 0.029,
+                .along_k_us = 0.048,
+                .by_4_us = 0.021,
+                .reads_first_us = 2.05,
+                .reads_block_us = 0.73,
+                .part_steps = 0.18,
+                .tail = 0.564,
+                .together = 0.305}},
     {.name = "level3_64x64w",
      .idea = "a triangle read where it lies: 8 x 8 outputs a thread",
      .config =
@@ -83,7 +110,19 @@ inline constexpr Level3Tile level3_tiles[] = {
                .block_us = 0.439,
                .diagonal_us = 0.764,
                .along_k_us = 0.025,
-               .in_step_us = 0.598}},
+               .in_step_us = 0.598},
+     .update = {.first_us = 2.039,
+                .alone_step_us = 1.248,
+                .block_us = 0.475,
+                .step_us = 0.397,
+                .c_by_4_us = 0.054,
+                .along_k_us = 0.062,
+                .by_4_us = 0.027,
+                .reads_first_us = 3.56,
+                .reads_block_us = 1.02,
+                .part_steps = 0.188,
+                .tail = 0.578,
+                .together = 0.404}},
 };
 
 }  // namespace kw

@@ -27,8 +27,14 @@ template <class A, class T>
 constexpr std::size_t segment_block_bytes =
     (sizeof(SegmentBlockMemory<A, T>) + stage_alignment - 1) / stage_alignment* stage_alignment;
 
+// Three spill sums of squares of two-byte elements.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
+constexpr int segment_blocks_per_sm = kind == ReduceKind::sum_square && sizeof(T) == 2
+                                          ? 2
+                                          : chunk_blocks_per_sm<kind, T>;
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>))
     reduce_segment_blocks_kernel(const T* data, Sequences sequences, BlockPlan plan,
                                  WindowTickets tickets, WorkLists lists, int stages,
                                  ResultSink sink) {

@@ -125,7 +125,7 @@ template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
   FirstPass pass;
   pass.blocks =
-      plan_blocks(p, {sizeof(T), smallest_chunk<T>, chunk_blocks_per_sm<kind, T>}, device);
+      plan_blocks(p, {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>}, device);
   pass.most = pass.blocks.most;
   if (pass.is_blocks_alone()) return pass;
   pass.are_counted = are_counted<T>(p, device);
@@ -185,11 +185,11 @@ struct LaunchSequences {
   }
 
   // As many stages of chunks as all blocks of an SM have room for.
-  template <ReduceKind kind, class T>
-  std::size_t chunk_stages(std::size_t beside) const {
+  template <class T>
+  std::size_t chunk_stages(std::size_t beside, int blocks_per_sm) const {
     constexpr std::size_t stage = ChunkRing<T, true>::stage_bytes, reserved = 1 << 10;
     const std::size_t room =
-        std::min(device.shared_bytes_per_sm / chunk_blocks_per_sm<kind, T> - reserved,
+        std::min(device.shared_bytes_per_sm / static_cast<std::size_t>(blocks_per_sm) - reserved,
                  device.shared_bytes_per_block_optin);
     return room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages)
                          : 1;
@@ -199,8 +199,8 @@ struct LaunchSequences {
   Status segment_blocks(const T* data, const Sequences& sequences, const BlockPlan& plan,
                         const WorkLists& lists) const {
     constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
-    const std::size_t stages = chunk_stages<kind, T>(beside);
-    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    const std::size_t stages = chunk_stages<T>(beside, segment_blocks_per_sm<kind, T>);
+    const std::int64_t at_once = std::int64_t{device.sm_count} * segment_blocks_per_sm<kind, T>;
     const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
     WindowTickets tickets = {};
     if (windows > at_once)
@@ -215,7 +215,7 @@ struct LaunchSequences {
   Status chunks(const T* data, const Sequences& sequences, const WorkLists& lists,
                 typename Accumulator<kind, T>::Total* totals, std::int64_t most) const {
     constexpr std::size_t beside = chunk_memory_bytes<Accumulator<kind, T>, T>;
-    const std::size_t stages = chunk_stages<kind, T>(beside);
+    const std::size_t stages = chunk_stages<T>(beside, chunk_blocks_per_sm<kind, T>);
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
     return gpu::launch(
         reduce_chunks_kernel<kind, T>,

@@ -68,23 +68,23 @@ PlainCut plain_cut(const Rowwise& p, const Device& device) {
   for (const int share : {4, 2}) {
     for (int blocks = 2; blocks <= plain_most_blocks; blocks *= 2) {
       const PlainCut cut = cut_of_blocks(packs, is_wide, blocks);
-      if (cut.warps * warp_lanes <= most / share) return cut;
+      const bool has_fewer = share == 4 && blocks == 4 && is_wide && is_norm(p.op);
+      const int threads = has_fewer ? plain_norm_threads_of_four_blocks : most / share;
+      if (cut.warps * warp_lanes <= threads) return cut;
     }
   }
   const PlainCut cut = cut_of_blocks(packs, is_wide, plain_most_blocks);
   return cut.warps * warp_lanes <= most ? cut : PlainCut{};
 }
 
-// A cluster of many blocks, for a row of which others would have a multiprocessor to themselves, or
-// not hold it.
-PlainCut large_cut(const Rowwise& p, const Device& device, const PlainCut& cut) {
+// A cluster of many blocks, for long rows.
+PlainCut large_cut(const Rowwise& p, const Device& device) {
   if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
   // A small part of a device may have no cluster of so many, and a ring holds the row too.
   if (device.sm_count < plain_large_blocks) return {};
   const bool is_wide = p.type == DataType::float32;
-  const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
-  const bool is_single = cut.blocks == plain_most_blocks && cut.warps * warp_lanes > most / 2;
-  if (cut.lanes > 0 && !is_single) return {};
+  const auto size = static_cast<std::int64_t>(size_of(p.type));
+  if (p.cols * size < plain_large_bytes(is_softmax(p.op), size_of(p.type))) return {};
   const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
   const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
   return large.warps * warp_lanes <= threads ? large : PlainCut{};
@@ -263,17 +263,29 @@ Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut&
   return asked;
 }
 
-// By clusters of `cut` or of `large`, of which one may hold no row.
+// By clusters of `large`, where they hold a row and the device runs some, or of `cut`; of long rows
+// of norms by those of fewer rounds. One of them may hold no row.
 template <bool softmax, class T>
 Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
                        const PlainCut& large, Stream stream) {
   constexpr bool alike = !softmax;
+  constexpr int least =
+      sizeof(T) == 4 ? plain_either_norm_bytes_of_4 : plain_either_norm_bytes_of_2;
+  const bool either = !softmax && p.cols * static_cast<std::int64_t>(sizeof(T)) >= least;
   ClusterLaunch best = {};
-  const Status of_few = consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
-  if (!of_few.ok()) return of_few;
-  const Status of_many =
-      consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
-  if (!of_many.ok()) return of_many;
+  const auto consider_smaller = [&] {
+    return consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
+  };
+  if (either) {
+    if (Status status = consider_smaller(); !status.ok()) return status;
+  }
+  if (Status status = consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
+      !status.ok()) {
+    return status;
+  }
+  if (best.step == 0 && !either) {
+    if (Status status = consider_smaller(); !status.ok()) return status;
+  }
   if (best.step == 0)
     return Status::failure(StatusCode::device_error, "no cluster fits the device");
   rowwise::PlainLaunch plain = plain_launch<T>(p, best.cut);
@@ -287,7 +299,7 @@ template <bool softmax, class T>
 Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
   if constexpr (gpu::has_nvidia_kernels) {
-    const PlainCut large = large_cut(p, device, cut);
+    const PlainCut large = large_cut(p, device);
     if (cut.blocks > 1 || large.blocks > 1)
       return launch_clusters<softmax, T>(p, device, cut, large, stream);
   }
@@ -323,7 +335,7 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
-  const PlainCut cut = plain_cut(p, device), large = large_cut(p, device, cut);
+  const PlainCut cut = plain_cut(p, device), large = large_cut(p, device);
   return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
          (large.lanes > 0 && fits_shared(p, device, large));
 }

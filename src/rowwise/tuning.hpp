@@ -39,12 +39,14 @@ inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of 
 // of 5; 16-bit types from 5376 on 87.6 in place of 85.7. Of more bytes blocks may have 5 points
 // more.
 inline constexpr int plain_softmax_before_clusters_of_4 = 384;
-inline constexpr int plain_softmax_before_clusters_of_2 = 160;
+inline constexpr int plain_softmax_before_clusters_of_2 = 192;
 inline constexpr int plain_norm_before_clusters_of_4 = 128;
 inline constexpr int plain_norm_before_clusters_of_2 = 96;
 inline constexpr std::int64_t plain_norm_in_clusters_bytes = std::int64_t{300} << 20;
-// Of a cluster's block, at most: a quarter of them, half of them, or all.
+// Of a cluster's block, at most: a quarter of them, half of them, or all; of four blocks that have
+// a norm's row of float32 fewer than a quarter.
 inline constexpr int plain_cluster_threads_of_4 = 640, plain_cluster_threads_of_2 = 512;
+inline constexpr int plain_norm_threads_of_four_blocks = 128;
 // For which a multiprocessor has registers, by the packs of a thread.
 template <int packs>
 inline constexpr int plain_sm_threads = packs > plain_block_packs_of_2 ? 512
@@ -59,10 +61,23 @@ constexpr int plain_large_threads(bool softmax, std::size_t size) {
   if (size == 4) return softmax ? plain_large_softmax_of_4 : plain_large_norm_of_4;
   return softmax ? plain_large_softmax_of_2 : plain_large_norm_of_2;
 }
-// Gigabytes a second that clusters move, where multiprocessors have several blocks of them and so
+// Rows from so many bytes on are theirs, if they hold them (results/h200/
+// explored-rowwise-blocks.txt).
+inline constexpr int plain_large_softmax_bytes_of_4 = 144 << 10;
+inline constexpr int plain_large_softmax_bytes_of_2 = 160 << 10;
+inline constexpr int plain_large_norm_bytes_of_4 = 120 << 10;
+inline constexpr int plain_large_norm_bytes_of_2 = 200 << 10;
+constexpr int plain_large_bytes(bool softmax, std::size_t size) {
+  if (size == 4) return softmax ? plain_large_softmax_bytes_of_4 : plain_large_norm_bytes_of_4;
+  return softmax ? plain_large_softmax_bytes_of_2 : plain_large_norm_bytes_of_2;
+}
+// Norms' rows from so many bytes on are theirs or fewer blocks', by the number of rounds and this:
+// gigabytes a second that clusters move, where multiprocessors have several blocks of them and so
 // many warps on average, and where they do not.
 inline constexpr double plain_several_gbs = 4100, plain_single_gbs = 3500;
 inline constexpr double plain_several_warps = 12.5;
+inline constexpr int plain_either_norm_bytes_of_4 = 200 << 10;
+inline constexpr int plain_either_norm_bytes_of_2 = 325 << 10;
 // Clusters of which one may be left out.
 inline constexpr int plain_least_even_of_4 = 16, plain_least_even_of_2 = 3;
 inline constexpr int plain_least_lanes = 8;

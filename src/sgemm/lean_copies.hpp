@@ -103,8 +103,8 @@ class LeanCopies<threads, extent, bk, false> {
     from_[0] = even4 ? from : from_[0] + stage_;
   }
 
-  const bool by4_;
-  const std::int64_t stage_, step_;
+  bool by4_;
+  std::int64_t stage_, step_;
   const float* from_[places];
   int to_[places];
   bool has_[places];
@@ -149,7 +149,7 @@ class LeanCopies<threads, extent, bk, true> {
   }
 
  private:
-  const std::int64_t step_;
+  std::int64_t step_;
   const float* from_;
   int to_, left_;
 };

@@ -24,6 +24,7 @@
 
 #include "device/overlap.hpp"
 #include "sgemm/finish.hpp"
+#include "sgemm/lanes.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/small_operand.hpp"
 #include "sgemm/small_plan.hpp"
@@ -56,10 +57,15 @@ struct Stage {
 // Who a thread is: its part of k, and its place in the tile.
 template <SmallTileConfig tile>
 struct Place {
-  static constexpr int lanes_n = tile.bn / tile.tn;
+  static constexpr int lanes_n = tile.bn / tile.tn, warp_n = lanes_n < 32 ? lanes_n : 32;
+  static constexpr int warps_n = lanes_n / warp_n, warp_m = 32 / warp_n;
+  using OfWarp = Lanes<warp_m, warp_n>;
+  static_assert(tile.threads_of_part() % 32 == 0);
   const int of_part = static_cast<int>(threadIdx.x % tile.threads_of_part());
   const int part = static_cast<int>(threadIdx.x / tile.threads_of_part());
-  const int m = of_part / lanes_n, n = of_part % lanes_n;
+  const int warp = of_part / 32, lane = of_part % 32;
+  const int m = warp / warps_n * warp_m + OfWarp::row(lane);
+  const int n = warp % warps_n * warp_n + OfWarp::col(lane);
 };
 
 // The part of C that a block computes.

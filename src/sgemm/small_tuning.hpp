@@ -54,8 +54,8 @@ struct SmallTile {
 
 // Fitted to timings on an NVIDIA H200 (results/h200/explored-short-k.txt by
 // tools/fit_small_tiles.py, and then by what the choice among all kernels loses,
-// explored-sgemm-choice-3.txt); older timings of
-// batches, also of the slower tiles, are in results/h200/explored-small-tiles.txt.
+// explored-sgemm-choice-3.txt, explored-narrow.txt); older timings of batches, also of the slower
+// tiles, are in results/h200/explored-small-tiles.txt.
 inline constexpr double small_launch_us = 1.5;
 // Where operands and C are more than the first share of L2, the second share of what memory gives.
 inline constexpr double small_l2_share = 0.8;

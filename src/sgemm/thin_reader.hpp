@@ -7,9 +7,10 @@
 
 namespace KW_TARGET::thin {
 
-// A way to load: of loads of four floats L1 keeps none.
+// A way to load: of loads of four floats L1 keeps none. cgemm_thin loads two at a time.
 struct PlainLoads {
   __device__ __forceinline__ float one(const float* x) const { return __ldg(x); }
+  __device__ __forceinline__ float2 two(const float2* x) const { return __ldg(x); }
   __device__ __forceinline__ void four(float (&to)[4], const float* x) const {
 #if defined(__CUDA_ARCH__)
     asm("ld.global.nc.L1::no_allocate.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -24,6 +25,7 @@ struct PlainLoads {
 
 // L2 keeps what all steps read.
 struct PlainReader {
+  __device__ explicit PlainReader(std::uint32_t) {}
   __device__ explicit PlainReader(const ThinPlan&) {}
   template <bool branches, class Step>
   __device__ __forceinline__ void step(const Step& step) {
@@ -41,6 +43,13 @@ struct LoadsBy {
     asm("ld.global.nc.L2::cache_hint.f32 %0, [%1], %2;" : "=f"(read) : "l"(x), "l"(policy));
     return read;
   }
+  __device__ __forceinline__ float2 two(const float2* x) const {
+    float2 read;
+    asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v2.f32 {%0, %1}, [%2], %3;"
+        : "=f"(read.x), "=f"(read.y)
+        : "l"(x), "l"(policy));
+    return read;
+  }
   __device__ __forceinline__ void four(float (&to)[4], const float* x) const {
     asm("ld.global.nc.L1::no_allocate.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
         : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -53,8 +62,9 @@ struct LoadsBy {
 // at different bits, so that each multiprocessor reads from both.
 class StepReader {
  public:
-  __device__ explicit StepReader(const ThinPlan& plan)
-      : kept_(rotated(plan.kept_steps, blockIdx.x * 5 % 32)) {}
+  __device__ explicit StepReader(std::uint32_t kept_steps)
+      : kept_(rotated(kept_steps, blockIdx.x * 5 % 32)) {}
+  __device__ explicit StepReader(const ThinPlan& plan) : StepReader(plan.kept_steps) {}
   template <bool branches, class Step>
   __device__ __forceinline__ void step(const Step& step) {
     const bool keeps = (kept_ & 1) != 0;

@@ -301,7 +301,8 @@ TEST_P(ApiLevel3, MakesDoWithAnyWorkspace) {
   const LaidOut a(140, 140, Layout::row_major, 16, 0.05f), b(140, 66, Layout::row_major, 17);
   const DeviceFloats on_a(context, a.values);
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{256}, std::size_t{1} << 16}) {
-    const DeviceFloats scratch(context, std::vector<float>(bytes / sizeof(float) + 64, nan));
+    const DeviceFloats scratch(context,
+                               std::vector<float>(workspace_with_rest(bytes) / sizeof(float), nan));
     const DeviceFloats x(context, b.values), y(context, b.values);
     context.set_workspace(bytes == 0 ? nullptr : scratch.data(), bytes);
     for (const Math math : {Math::fp32, Math::fp32_split}) {

@@ -95,11 +95,11 @@ TEST_P(ApiReduceBits, InAWorkspaceOfTheCallers) {
       SCOPED_TRACE(testing::Message() << to_string(op) << ' ' << to_string(view.shape));
       const auto want = reduce_bytes(context, op, view);
       const std::size_t bytes = reduce_workspace_bytes(context, op, view);
-      const DeviceArray<unsigned char> scratch(context,
-                                               std::vector<unsigned char>(bytes + 1, 0xEE));
+      const DeviceArray<unsigned char> scratch(
+          context, std::vector<unsigned char>(workspace_with_rest(bytes), 0xEE));
       context.set_workspace(scratch.data(), bytes);
       EXPECT_EQ(reduce_bytes(context, op, view), want);
-      EXPECT_EQ(scratch.get().back(), 0xEE);
+      EXPECT_EQ(scratch.get()[bytes], 0xEE);
       context.set_workspace(nullptr, 0);
       if (bytes == 0) continue;
       const DataType type = reduce_result_type(op, view.type);

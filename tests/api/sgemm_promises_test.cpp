@@ -59,7 +59,8 @@ TEST_P(ApiSgemmPromises, TheQueriedWorkspaceIsEnough) {
 
     const std::size_t bytes = products.workspace_bytes(context);
     EXPECT_EQ(products.workspace_bytes(context), bytes) << "the same call, the same answer";
-    const DeviceFloats scratch(context, std::vector<float>(bytes / sizeof(float) + 1, nan));
+    const DeviceFloats scratch(context,
+                               std::vector<float>(workspace_with_rest(bytes) / sizeof(float), nan));
     const Products again(context, shape, batch);
     context.set_workspace(scratch.data(), bytes);
     again.run(context);
@@ -92,7 +93,8 @@ void expect_right_in_any_workspace(DeviceKind kind, Math math) {
   view_c.data = place.data();
   const std::size_t bytes =
       sgemm_workspace_bytes(context, 1.5f, view_a, view_b, -0.5f, view_c, options);
-  const DeviceFloats scratch(context, std::vector<float>(bytes / sizeof(float) + 64, nan));
+  const DeviceFloats scratch(context,
+                             std::vector<float>(workspace_with_rest(bytes) / sizeof(float), nan));
   std::vector<std::size_t> sizes = {bytes, bytes / 2 / 256 * 256, bytes / 4, 0};
   if (bytes > 0) sizes.push_back(bytes - 1);
   for (const std::size_t given : sizes) {

@@ -152,7 +152,8 @@ TEST_P(ApiSgemm, WorkspaceOfAnyKernelSuffices) {
   const auto view = row_major<const float>(a.data(), 8, 8);
   const std::size_t bytes =
       sgemm_workspace_bytes(context, 1, view, view, 0, row_major(c.data(), 8, 8));
-  const DeviceFloats workspace(context, std::vector<float>(bytes / sizeof(float) + 1));
+  const DeviceFloats workspace(context,
+                               std::vector<float>(workspace_with_rest(bytes) / sizeof(float)));
   context.set_workspace(workspace.data(), bytes);
   EXPECT_NO_THROW(sgemm(context, 1, view, view, 0, row_major(c.data(), 8, 8)));
   context.synchronize();

@@ -46,6 +46,10 @@ inline std::string device_test_name(const testing::TestParamInfo<DeviceKind>& in
   return name;
 }
 
+// Bytes of an array with a workspace of `bytes` and something behind it, so many that it begins as
+// a workspace must where the array is fenced (host_simt/fences.hpp), too.
+constexpr std::size_t workspace_with_rest(std::size_t bytes) { return (bytes / 256 + 1) * 256; }
+
 // An array on a context's device, with a copy of what was last put there.
 template <class T>
 class DeviceArray {

@@ -1,4 +1,5 @@
 // Host SIMT itself: order, launches, shared and device memory, options.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -308,8 +309,8 @@ void expect_with_environment(const char* name, const char* value, const char* ou
         const Options& o = host_simt::options();
         const Status status = host_simt::launch(nullptr, {1, 1, 0}, [] {});
         std::cerr << "warp_size=" << o.warp_size << " order=" << to_string(o.order)
-                  << " seed=" << o.seed << " poison=" << o.poison << " workers=" << o.workers
-                  << "; " << status.message << std::endl;
+                  << " seed=" << o.seed << " poison=" << o.poison << " fences=" << o.fences
+                  << " workers=" << o.workers << "; " << status.message << std::endl;
         std::_Exit(status.ok() ? 0 : 3);
       },
       [](int) { return true; }, output);
@@ -321,6 +322,7 @@ TEST(HostSimtEnvironment, SetsTheOptions) {
   expect_with_environment("KW_HOST_SIMT_ORDER", "reverse", "order=reverse .*; *\n");
   expect_with_environment("KW_HOST_SIMT_SEED", "77", "seed=77 .*; *\n");
   expect_with_environment("KW_HOST_SIMT_POISON", "0", "poison=0 .*; *\n");
+  expect_with_environment("KW_HOST_SIMT_FENCES", "1", "fences=1 .*; *\n");
   expect_with_environment("KW_HOST_SIMT_WORKERS", "3", "workers=3; *\n");
 }
 
@@ -331,6 +333,7 @@ TEST(HostSimtEnvironment, RefusesWhatMeansNothing) {
   expect_with_environment("KW_HOST_SIMT_WARP_SIZE", "48", "KW_HOST_SIMT_WARP_SIZE.*32 or 64");
   expect_with_environment("KW_HOST_SIMT_SEED", "1x", "KW_HOST_SIMT_SEED is \"1x\"");
   expect_with_environment("KW_HOST_SIMT_POISON", "yes", "KW_HOST_SIMT_POISON.*0 or 1");
+  expect_with_environment("KW_HOST_SIMT_FENCES", "2", "KW_HOST_SIMT_FENCES.*0 or 1");
   expect_with_environment("KW_HOST_SIMT_WORKERS", "0", "KW_HOST_SIMT_WORKERS.*1 to 1024");
 }
 
@@ -365,6 +368,55 @@ TEST_F(HostSimt, WritingBesideDeviceMemoryIsFound) {
       EXPECT_EQ(host_simt::DeviceMemory::damaged(), before + 1);
     }
   }
+}
+
+__global__ void read_word(const float* data, int word, float* to) { *to = data[word]; }
+
+// A fence begins at the end of what is a multiple of 16 bytes long, and less than 16 behind it
+// otherwise.
+TEST_F(HostSimt, ReadingBeyondFencedMemoryEndsTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  options().fences = true;
+  for (const auto& [words, word] : {std::pair{12, 12}, {4096, 4096}, {9, 12}, {1, 40}}) {
+    host_simt::DeviceMemory memory;
+    const auto bytes = static_cast<std::size_t>(words) * sizeof(float);
+    auto* data = static_cast<float*>(memory.allocate(bytes));
+    ASSERT_NE(data, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 16, 0u);
+    auto* to = static_cast<float*>(memory.allocate(sizeof(float)));
+    const auto launch = [&](int at) { return gpu::launch(read_word, {1, 1}, data, at, to); };
+    expect_ok(launch(words - 1));
+    EXPECT_TRUE(std::isnan(*to));
+    const std::string found = host_simt::address_sanitizer
+                                  ? "heap-buffer-overflow"
+                                  : fmt::format(
+                                        "read_word.* touches byte {} of an allocation of {} bytes, "
+                                        "block .0,0,0., thread .0,0,0.",
+                                        word * 4, bytes);
+    EXPECT_DEATH((void)launch(word), found);
+    memory.release(to);
+    memory.release(data);
+  }
+}
+
+// Less than 16 bytes lie between its end and its fence: what is written there is found as
+// elsewhere.
+TEST_F(HostSimt, WritingBesideFencedMemoryIsFound) {
+  if constexpr (host_simt::address_sanitizer) return;
+  options().fences = true;
+  host_simt::DeviceMemory memory;
+  for (const int word : {-1, -64, 9, 11}) {
+    auto* data = static_cast<float*>(memory.allocate(36));
+    const std::int64_t before = host_simt::DeviceMemory::damaged();
+    expect_ok(gpu::launch(write_word, {1, 1}, data, word));
+    memory.release(data);
+    EXPECT_EQ(host_simt::DeviceMemory::damaged(), before + 1) << word;
+  }
+  auto* data = static_cast<float*>(memory.allocate(36));
+  const std::int64_t before = host_simt::DeviceMemory::damaged();
+  expect_ok(gpu::launch(write_word, {1, 1}, data, 8));
+  memory.release(data);
+  EXPECT_EQ(host_simt::DeviceMemory::damaged(), before);
 }
 
 }  // namespace

@@ -29,12 +29,14 @@ MAY_INCLUDE = {
     # Made of products, which it calls through their list of kernels; a split one says whether plain FP32 follows it.
     "level3": BASE
     | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"}
-    | {"sgemm/hopper/control.hpp"},
+    | {"sgemm/hopper/control.hpp", "sgemm/spread_blocks.hpp"}
+    # Tiles of triangles are made as lean_tile's are.
+    | {"sgemm/lean_block.hpp", "sgemm/lean_tuning.hpp", "sgemm/small_plan.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # A complex system is made of complex products, by the halves of a real one.
     "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/system_by_halves.hpp"}
-    | {"level3/substitution.hpp"},
+    | {"level3/substitution.hpp", "sgemm/spread_blocks.hpp"},
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.

@@ -7,6 +7,7 @@
 
 #include "level3/few_plan.hpp"
 #include "level3/kernels.hpp"
+#include "level3/lean_plan.hpp"
 #include "select.hpp"
 #include "support/h200.hpp"
 
@@ -49,6 +50,37 @@ TEST(Level3TilePlan, TakesSumsOfOneAccumulatorAndWhatNoOtherBlockOverwrites) {
   EXPECT_FALSE(level3_tile_supports(tile, p));
 }
 
+TEST(Level3LeanPlan, TakesUpdatesWhoseOperandsLieAlike) {
+  const LeanTileConfig& tile = level3_leans[0].config;
+  EXPECT_EQ(tile.bm(), tile.bn()) << "tiles of a triangle are squares";
+  EXPECT_EQ(level3_lean_tiles(tile, level3_problem(Routine::syrk, 129, 129, 5)), 6);
+  Level3 p = level3_problem(Routine::syr2k, 500, 500, 100);
+  EXPECT_TRUE(level3_lean_supports(tile, p));
+  p.op_b = Op::transpose;
+  EXPECT_FALSE(level3_lean_supports(tile, p));
+  p.routine = Routine::syrk;
+  EXPECT_TRUE(level3_lean_supports(tile, p)) << "which has no B";
+  EXPECT_FALSE(level3_lean_supports(tile, level3_problem(Routine::trmm, 500, 500, 500)));
+  EXPECT_FALSE(level3_lean_supports(
+      tile, level3_problem(Routine::syr2k, 500, 500, level3_tile_longest_sum / 2 + 1)));
+}
+
+// Blocks that fit side by side lie evenly.
+TEST(Level3LeanPlan, FewBlocksAreSpreadEvenly) {
+  Device device = test::h200();
+  device.shared_bytes_per_sm = 228 << 10;
+  const LeanTileConfig& tile = level3_leans[0].config;
+  const auto fit_on_sm = [&](std::int64_t m) {
+    constexpr std::size_t reserved = 1024;  // by the driver, a block
+    const Level3 p = level3_problem(Routine::syrk, m, m, 100);
+    return device.shared_bytes_per_sm / (level3_lean_shared_bytes(tile, p, device) + reserved);
+  };
+  EXPECT_EQ(fit_on_sm(27 * 64), 3u) << "378 blocks";
+  EXPECT_EQ(level3_lean_shared_bytes(tile, level3_problem(Routine::syrk, 2560, 2560, 9), device),
+            tile.shared_bytes())
+      << "820 blocks, of which no more than five a multiprocessor fit";
+}
+
 TEST(Level3TilePlan, CountsOperandsAlongK) {
   Level3 p = level3_problem(Routine::syrkx, 9, 9, 9);
   EXPECT_EQ(level3_operands_along_k(p), 2);
@@ -77,6 +109,11 @@ std::string chosen(const Level3& p) {
   device.kind = DeviceKind::host_simt;
   static const KernelList<Level3> kernels = on_host::level3_production();
   return select_kernel(p, device, kernels, Math::fp32)->kernel->name;
+}
+
+TEST(Level3LeanPlan, UpdatesWithAKOfDozensAreLean) {
+  EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 3677, 3677, 64)), "level3_lean");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrkx, 5444, 5444, 32)), "level3_lean");
 }
 
 TEST(Level3TilePlan, ShortUpdatesAndSmallTrianglesAreTiles) {

@@ -1,6 +1,7 @@
 // The entry of the test program: gives the run its seed, and prints it with every failure in a
 // command that repeats it. The seed decides the order of the tests, host SIMT's order (unless
-// KW_HOST_SIMT_SEED is set) and the data that tests draw. Programs that tests start inherit it.
+// KW_HOST_SIMT_SEED is set) and the data that tests draw. Memory of kernels is fenced (unless
+// KW_HOST_SIMT_FENCES is set). Programs that tests start inherit both.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -120,6 +121,7 @@ int main(int argc, char** argv) {
   const std::uint64_t seed = kw::run_seed();
   setenv(kw::variable, std::to_string(seed).c_str(), 1);
   setenv("KW_HOST_SIMT_SEED", std::to_string(seed).c_str(), 0);
+  setenv("KW_HOST_SIMT_FENCES", "1", 0);
   GTEST_FLAG_SET(shuffle, true);
   GTEST_FLAG_SET(random_seed, static_cast<int>(seed % 99999) + 1);
 

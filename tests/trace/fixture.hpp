@@ -17,6 +17,7 @@ class TraceTest : public testing::Test {
  protected:
   TraceTest() : before_(host_simt::options()) {
     host_simt::options().order = host_simt::Order::forward;
+    host_simt::options().fences = false;  // sectors are counted from where a GPU's memory begins
     host_simt::options().multiprocessors = 4;
     EXPECT_TRUE(host_simt::open(0, &runtime_).ok());
   }

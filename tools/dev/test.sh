@@ -1,10 +1,10 @@
 # Part of ./dev: the tests, and all that a change must pass.
 # shellcheck shell=bash disable=SC2030,SC2031,SC2034,SC2154
 
-run_tests() { # run_tests PRESET [TEST_PRESET [TARGET]]: a skipped test counts as failed
+run_tests() { # run_tests PRESET: a skipped test counts as failed
   local log=build/tests-$1.log code=0
-  build "$1" "${3:-}"
-  ctest --preset "${2:-$1}" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
+  build "$1"
+  ctest --preset "$1" -j "$jobs" --no-tests=error 2>&1 | tee "$log" || code=1
   if grep -q -e '\*\*\*Skipped' -e '\*\*\*Not Run' "$log"; then
     warn "skipped tests count as failed"
     code=1
@@ -116,18 +116,20 @@ stage_style() {
   stage "documents" docs --check
 }
 stage_tests() {
-  stage "tests, preset $main" run_tests "$main" "$main$beside"
-  if [[ -z $beside && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
+  stage "tests, preset $main" run_tests "$main"
+  if [[ -n $all && $main != hip ]]; then stage "every rung traced" trace_rungs "$main"; fi
 }
-stage_sanitized() { stage "tests under AddressSanitizer and UBSan, preset $asan" run_tests asan "$asan" "$sanitized"; }
+stage_sanitized() {
+  if [[ -n $all ]]; then stage "tests under AddressSanitizer and UBSan, preset asan" run_tests asan; fi
+}
 stage_lint() { stage "lint" lint "${quick[@]}"; }
 stage_archs() { if find_nvcc; then stage "kernels for other architectures" check_archs "${quick[@]}"; fi; }
 stage_amd() { if [[ ${CI:-} == true ]] || have hipcc; then stage "kernels for AMD GPUs" check_amd "${amd[@]}"; fi; }
 
-# run_all_tests [--all]: what CI runs, where two presets would run a kernel on the same data in one of them; with --all
-# also what takes long, every test under sanitizers and every kernel for every architecture.
+# run_all_tests [--all]: what CI runs; with --all also what takes long, every test under sanitizers and every kernel for
+# every architecture.
 run_all_tests() {
-  local main=cuda beside=-beside-asan asan=asan sanitized=kw_tests quick=(--quick) amd=()
+  local main=cuda all='' quick=(--quick) amd=()
   case ${1:-} in
     "")
       local architectures
@@ -137,7 +139,7 @@ run_all_tests() {
       configure_options+=("-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG") # of host code; nvcc optimises kernels as ever
       ;;
     --all)
-      beside='' asan=asan-all sanitized='' quick=() amd=(--all)
+      all=yes quick=() amd=(--all)
       configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
       ;;
     *) die "test: unknown argument '$1'; there is --all" ;;
@@ -161,7 +163,7 @@ set_up_for_tests() {
     if [[ ${CI:-} == true ]]; then die "no nvcc, and CI needs it: $get_cuda"; fi
     say "no nvcc: GPU code is tested through host SIMT only. To compile it too: $get_cuda"
     main=cpu
-    if have hipcc && [[ -e /dev/kfd ]]; then main=hip beside=''; fi # AMD's driver is here
+    if have hipcc && [[ -e /dev/kfd ]]; then main=hip; fi # AMD's driver is here
   fi
   find_python || true
   set_up_clang clang-format || true

@@ -24,43 +24,29 @@ struct Fragments {
 };
 
 // acc += a b, or, where they differ in their conjugates, acc += conj(a) b. A row's sums lie as b
-// does: two real parts, then their two imaginary parts. Each part of a row's element of a goes
-// along b and back: an FFMA reads two registers, since the reuse cache holds the part of a, and at
-// a turn that of b. The two, b's part and the accumulator, lie in different banks
-// (device/quad.hpp). `real_first`: all rows' real parts come first, then their imaginary ones.
-template <bool differ, bool real_first, int TM, int TN2>
+// does: two real parts, then their two imaginary parts. An FFMA can read a register of each of two
+// banks a cycle, and one more of each may wait; what the last instruction marked for reuse counts
+// not. So a part of an element of a goes along all of b, whose parts lie in the other bank than
+// their sums (device/quad.hpp), and the next one comes back, so that b's part at the turn is
+// reused. All rows' first parts come first, as ptxas would have it, and by turns they are real and
+// imaginary: parts of a lie in both banks by turns, too.
+template <bool differ, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
                                              const float (&b)[TN2]) {
-  constexpr int half = TN2 / 2;
-  // Where the parts of neighbour j lie.
-  const auto re_of = [](int j) { return j / 2 * 4 + j % 2; };
-  const auto im_of = [](int j) { return j / 2 * 4 + j % 2 + 2; };
-  const auto add = [&](int i, float of_a, int b_at, int at) {
-    acc[i][at] = fmaf(of_a, b[b_at], acc[i][at]);
-  };
-  const auto add_real = [&](int i) {
-    const float re = a[2 * i];
+  const auto go = [&](int i, bool imaginary) {
+    const float part = a[2 * i + (imaginary ? 1 : 0)];
 #pragma unroll
-    for (int j = 0; j < half; ++j) add(i, re, re_of(j), re_of(j));
-#pragma unroll
-    for (int j = half - 1; j >= 0; --j) add(i, re, im_of(j), im_of(j));
-  };
-  const auto add_imaginary = [&](int i) {
-    const float im = a[2 * i + 1], to_re = differ ? im : -im, to_im = -to_re;
-#pragma unroll
-    for (int j = 0; j < half; ++j) add(i, to_re, im_of(j), re_of(j));
-#pragma unroll
-    for (int j = half - 1; j >= 0; --j) add(i, to_im, re_of(j), im_of(j));
+    for (int n = 0; n < TN2; ++n) {
+      const int at = i % 2 == 0 ? n : TN2 - 1 - n;
+      const bool takes = imaginary && (at % 4 >= 2) != differ;  // i times i, or a conjugate's
+      float& sum = acc[i][imaginary ? at ^ 2 : at];
+      sum = fmaf(takes ? -part : part, b[at], sum);
+    }
   };
 #pragma unroll
-  for (int i = 0; i < TM; ++i) {
-    add_real(i);
-    if constexpr (!real_first) add_imaginary(i);
-  }
-  if constexpr (real_first) {
+  for (int i = 0; i < TM; ++i) go(i, i % 2 != 0);
 #pragma unroll
-    for (int i = TM - 1; i >= 0; --i) add_imaginary(i);
-  }
+  for (int i = 0; i < TM; ++i) go(i, i % 2 == 0);
 }
 
 // The consumers of a block, and their position in the ring.
@@ -91,13 +77,13 @@ class Consumer {
     };
     const auto first_of_two = [&] {
       f[1].load(as + S::pitch_a, bs + S::pitch_b);
-      add_products<differ, config.real_first>(acc, f[0].a, f[0].b);
+      add_products<differ>(acc, f[0].a, f[0].b);
       as += 2 * S::pitch_a;
       bs += 2 * S::pitch_b;
     };
     const auto second_of_two = [&] {
       f[0].load(as, bs);
-      add_products<differ, config.real_first>(acc, f[1].a, f[1].b);
+      add_products<differ>(acc, f[1].a, f[1].b);
     };
     enter_stage(stages == 1);
     f[0].load(as, bs);

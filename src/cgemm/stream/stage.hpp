@@ -102,7 +102,8 @@ struct OwnOutputs {
   int row, col;  // of its first output in the tile
   int group;     // along k
 
-  __device__ __forceinline__ OwnOutputs() : tid(reread_thread_index() - S::producers) {
+  __device__ __forceinline__ OwnOutputs() : OwnOutputs(reread_thread_index() - S::producers) {}
+  __device__ __forceinline__ explicit OwnOutputs(int consumer) : tid(consumer) {
     const int warp = tid / 32;
     const LanePlace<S::lanes_m, S::lanes_n> lane(tid % 32);
     row = warp / S::warps_n % S::warps_m * S::WM + lane.m * 2;

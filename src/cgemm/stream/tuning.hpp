@@ -22,9 +22,6 @@ struct ComplexStreamConfig {
   // of the smaller tiles each thread stores for itself, which is quicker where three blocks take
   // turns.
   bool staged = false;
-  // The order of a step's products (consumer.hpp), of which ptxas makes code with more or fewer
-  // register bank conflicts.
-  bool real_first = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -93,8 +90,7 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 40,
                 .consumer_registers = 216,
-                .staged = true,
-                .real_first = true},
+                .staged = true},
      .times = {.start_us = 5.04,
                .tile_us = 2.12,
                .alone_us = 5.32,
@@ -159,8 +155,7 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 40,
                 .consumer_registers = 216,
-                .clusters = true,
-                .real_first = true},
+                .clusters = true},
      .times = {.start_us = 4.50,
                .tile_us = 1.78,
                .alone_us = 1.45,
@@ -204,8 +199,7 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true,
-                .real_first = true},
+                .clusters = true},
      .times = {.start_us = 3.08,
                .tile_us = 1.11,
                .alone_us = 1.53,
@@ -227,8 +221,7 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 2,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true,
-                .real_first = true},
+                .clusters = true},
      .times = {.start_us = 2.98,
                .tile_us = 1.18,
                .alone_us = 1.50,
@@ -250,8 +243,7 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .blocks_per_sm = 3,
                 .producer_registers = 24,
                 .consumer_registers = 136,
-                .clusters = true,
-                .real_first = true},
+                .clusters = true},
      .times = {.start_us = 2.83,
                .tile_us = 0.74,
                .alone_us = 0.86,

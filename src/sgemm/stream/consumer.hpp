@@ -55,7 +55,7 @@ class Consumer {
  private:
   // In the last stage, if it is not a whole one, the warps along k take equal parts of its k.
   __device__ __forceinline__ void accumulate(int stages, int last_k, float (&acc)[S::TM][S::TN]) {
-    constexpr int pitch_a = S::BM + 4, pitch_b = S::BN + 4;
+    constexpr int pitch_a = S::copied_m + 4, pitch_b = S::copied_n + 4;
     const OwnOutputs<config> own;
     Fragment<S::TM, S::lanes_m> a[2];  // of this step along k and of the next
     Fragment<S::TN, S::lanes_n> b[2];

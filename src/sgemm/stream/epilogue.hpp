@@ -30,7 +30,7 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
   constexpr int across = S::WN / 32;
   const OwnOutputs<config> own;
   const int warp = own.tid / 32, lane = own.tid % 32;
-  const int lane_row = lane / S::lanes_n, lane_col = lane % S::lanes_n * 4;
+  const int lane_row = S::Lanes::row(lane), lane_col = S::Lanes::col(lane) * 4;
   auto& rows = shared.rows[warp];
   const std::int64_t row0 = tile.row * std::int64_t{S::BM} + own.row - 4 * lane_row;
   const std::int64_t col0 = tile.col * std::int64_t{S::BN} + own.col - lane_col + lane;

@@ -49,7 +49,7 @@ __device__ __forceinline__ void store_triangle_by_rows(Shared<config>& shared, c
                                                        const float (&out)[Shape<config>::outputs]) {
   using S = Shape<config>;
   const OwnOutputs<config> own;
-  const int lane = own.tid % 32, lane_row = lane / S::lanes_n, lane_col = lane % S::lanes_n * 4;
+  const int lane = own.tid % 32, lane_row = S::Lanes::row(lane), lane_col = S::Lanes::col(lane) * 4;
   auto& rows = shared.rows[own.tid / 32];
   const int row0 = own.row - 4 * lane_row, col = own.col - lane_col + lane;  // in the tile
   const WantedElements<config> wanted(p, tile);

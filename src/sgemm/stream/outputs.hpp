@@ -34,8 +34,8 @@ struct OwnOutputs {
   // Those of consumer `number`.
   __device__ __forceinline__ explicit OwnOutputs(int number) : tid(number) {
     const int warp = tid / 32, lane = tid % 32;
-    row = warp / S::warps_n % S::warps_m * S::WM + lane / S::lanes_n * 4;
-    col = warp % S::warps_n * S::WN + lane % S::lanes_n * 4;
+    row = warp / S::warps_n % S::warps_m * S::WM + S::Lanes::row(lane) * 4;
+    col = warp % S::warps_n * S::WN + S::Lanes::col(lane) * 4;
     group = S::warps_k == 1 ? 0 : warp / (S::warps_n * S::warps_m);
   }
 
@@ -62,8 +62,8 @@ __device__ __forceinline__ void sync_consumers() {
 template <StreamTileConfig config>
 __device__ __forceinline__ int place_of_sums(int at) {
   using S = Shape<config>;
-  constexpr int side_by_side = S::lanes_n < 8 ? S::lanes_n : 8;
-  if constexpr (side_by_side == 8 || S::BN % 32 != 0) return at;
+  constexpr int side_by_side = S::Lanes::side_by_side;
+  if constexpr (side_by_side == 8 || S::BN % 8 != 0) return at;
   return at ^ at / S::BN % (8 / side_by_side) * side_by_side;  // a row has BN / 4 vectors
 }
 

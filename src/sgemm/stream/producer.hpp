@@ -18,7 +18,7 @@ enum class Guard { none, i, i_and_k };
 //   along_k4    8 along k, 16 along i; 4 bytes each, 8 further along k and 16 further along i
 //   along_i16   across<4> along i, down<4> along k; 16 bytes each
 //   along_i4    across<1> along i, down<1> along k; 4 bytes each
-template <int BK, int Extent>
+template <int BK, int Extent, int of_tile>
 class OperandCopy {
   static_assert(Extent <= 128 || Extent % 128 == 0, "128 producers side by side");
 
@@ -26,7 +26,7 @@ class OperandCopy {
   // From element (i0, k0) of x on; i runs along m or n and ends at `extent`.
   __device__ OperandCopy(const float* x, std::int64_t ld, AccessPattern pattern,
                          std::int64_t extent, std::int64_t i0, std::int64_t k0) {
-    i_here_ = extent - i0 < Extent ? static_cast<int>(extent - i0) : Extent;
+    i_here_ = extent - i0 < of_tile ? static_cast<int>(extent - i0) : of_tile;
     const Offset first = offset(pattern_here(pattern));
     to_ = first.k * pitch + first.i;
     from_ = x + (pattern == AccessPattern::along_k4 ? (i0 + first.i) * ld + k0 + first.k
@@ -144,10 +144,10 @@ class Producer {
   __device__ __forceinline__ void copy(const Sgemm& p, const Operands& operands,
                                        const StreamTileIndex& tile, const StreamWork& work) {
     const std::int64_t k0 = work.begin * std::int64_t{S::BK};
-    OperandCopy<S::BK, S::BM> a(a_of(p, tile.entry), p.lda, operands.a, p.m,
-                                tile.row * std::int64_t{S::BM}, k0);
-    OperandCopy<S::BK, S::BN> b(b_of(p, tile.entry), p.ldb, operands.b, p.n,
-                                tile.col * std::int64_t{S::BN}, k0);
+    OperandCopy<S::BK, S::copied_m, S::BM> a(a_of(p, tile.entry), p.lda, operands.a, p.m,
+                                             tile.row * std::int64_t{S::BM}, k0);
+    OperandCopy<S::BK, S::copied_n, S::BN> b(b_of(p, tile.entry), p.ldb, operands.b, p.n,
+                                             tile.col * std::int64_t{S::BN}, k0);
     std::int64_t k_end = work.end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {

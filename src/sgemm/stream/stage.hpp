@@ -7,6 +7,7 @@
 #include "device/async_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "device/thread_index.hpp"
+#include "sgemm/lanes.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
 #include "sgemm/tile.hpp"
@@ -28,9 +29,12 @@ struct Operands {
 template <StreamTileConfig config>
 struct Shape {
   static constexpr int BM = config.bm, BN = config.bn, BK = config.bk;
+  // Of a stage; copies go by sixteens. What lies beyond the tile are zeros that nobody reads.
+  static constexpr int copied_m = (BM + 15) / 16 * 16, copied_n = (BN + 15) / 16 * 16;
   static constexpr int WM = config.wm, WN = config.wn, TM = config.tm, TN = config.tn;
   static constexpr int warps_m = BM / WM, warps_n = BN / WN, warps_k = config.warps_k;
   static constexpr int lanes_n = WN / TN, lanes_m = WM / TM;
+  using Lanes = kw::Lanes<lanes_m, lanes_n, config.lanes_in_pairs>;
   static constexpr int consumers = warps_m * warps_n * warps_k * 32;
   static constexpr int producers = 128;
   static constexpr int stages = config.stages;
@@ -60,8 +64,8 @@ using OperandTile = float[BK][Extent + 4];
 
 template <StreamTileConfig config>
 struct Stage {
-  OperandTile<config.bk, config.bm> as;  // [k][m]
-  OperandTile<config.bk, config.bn> bs;  // [k][n]
+  OperandTile<config.bk, Shape<config>::copied_m> as;  // [k][m]
+  OperandTile<config.bk, Shape<config>::copied_n> bs;  // [k][n]
 };
 
 template <StreamTileConfig config>

@@ -1,0 +1,360 @@
+// Systems of block.hpp of up to 128 unknowns, a warp its own lines.
+//
+// Idea        A lane has a line, its unknowns in shared memory. 8 unknowns at a time: what all
+//             before take is summed up in registers, square after square of the triangle, and then
+//             the lane solves the 8 by itself. Nobody waits for another lane's unknowns, and a
+//             block meets only where the next rows of the triangle have come. Where lines are few,
+//             two or four lanes share a line's sums.
+// Prediction  64 unknowns of 20 000 lines: 8100 FFMAs a line of a lane, five warps a
+//             multiprocessor, 10 us; a block of block.cu takes 45, in which most warps wait.
+// Limits      One or two warps a scheduler, which issues in half of the cycles.
+#include <algorithm>
+
+#include "arithmetic.hpp"
+#include "cgemm/scalars.hpp"
+#include "ctrsm/block.hpp"
+#include "ctrsm/numbers.hpp"
+#include "ctrsm/strips.hpp"
+#include "device/async_copy.hpp"
+#include "device/load_floats.hpp"
+#include "device/overlap.hpp"
+#include "device/warp.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+constexpr int at_once = complex_at_once, of_square = at_once * at_once;
+// Rows of squares, and the right-hand side of their unknowns, that are on their way.
+constexpr int on_the_way = 4;
+
+// How the lanes of a warp share its lines.
+template <int lines>
+struct Lanes {
+  static_assert(warp_lanes % lines == 0 && lines >= warp_lanes / 4);
+  static constexpr int sharing = warp_lanes / lines;  // a line
+  static constexpr int rows = at_once / sharing;      // of a square, that a lane sums up
+  static constexpr int pitch = complex_pitch(lines);
+};
+
+// Shared memory: the squares of the triangle, row after row of them, each as [column][row]; the
+// reciprocals of its diagonal; and of each warp its lines as [unknown][line].
+template <int lines>
+struct WarpRoom {
+  float2 *squares, *near, *rest, *x;
+
+  __device__ __forceinline__ WarpRoom(float2* shared, int rows, int warp)
+      : squares(shared),
+        near(shared + complex_squares(rows / at_once) * of_square),
+        rest(near + rows),
+        x(rest + rows + warp * rows * Lanes<lines>::pitch) {}
+  __device__ __forceinline__ float2* unknown(int i) const { return x + i * Lanes<lines>::pitch; }
+  __device__ __forceinline__ float2* square(int row, int col) const {
+    return squares + (complex_squares(row) + col) * of_square;
+  }
+};
+
+__device__ __forceinline__ void copy_element(float2* to, const Complex* from, bool is_there) {
+  async_copy<8>(&to->x, &from->re, is_there ? 8 : 0);
+}
+
+// Starts the copies of a row of squares, by all warps. Neighbouring lanes read neighbours in
+// memory, whichever way the triangle lies. What is not of the triangle is not read, and 0.
+template <int lines>
+__device__ __forceinline__ void copy_squares(const WarpRoom<lines>& room, const ComplexBlock& b,
+                                             const Complex* a, int row, int warp, int lane) {
+  constexpr int half = warp_lanes / at_once;
+  const int warps = static_cast<int>(blockDim.x) / warp_lanes;
+  const bool by_rows = b.a_row == 1 || b.a_row == -1;
+  const int r = by_rows ? lane % at_once : lane / at_once;
+  const int c = by_rows ? lane / at_once : lane % at_once;
+  const int r_on = by_rows ? 0 : half, c_on = by_rows ? half : 0;
+  const int own = row * at_once + r;
+  const std::int64_t on = r_on * b.a_row + c_on * b.a_col;
+  int other = warp * at_once + c;
+  const Complex* from = a + own * b.a_row + other * b.a_col;
+  float2* to = room.square(row, warp) + c * at_once + r;
+#pragma unroll 1
+  for (int col = warp; col <= row; col += warps) {
+    copy_element(to, from, own < b.size && own > other);
+    copy_element(to + c_on * at_once + r_on, from + on,
+                 own + r_on < b.size && own + r_on > other + c_on);
+    other += warps * at_once;
+    from += warps * at_once * b.a_col;
+    to += warps * of_square;
+  }
+}
+
+// The elements of 8 unknowns that a lane brings and stores: neighbouring lanes meet neighbours in
+// memory, whichever way lines lie.
+template <int lines>
+class LaneElements {
+  static constexpr int pitch = Lanes<lines>::pitch;
+
+ public:
+  __device__ __forceinline__ LaneElements(const ComplexBlock& b, std::int64_t count, int lane)
+      : left_(count < lines ? static_cast<int>(count) : lines) {
+    const bool along_lines = b.line_step == 1;
+    unknown_ = along_lines ? lane / lines : lane % at_once;
+    line_ = along_lines ? lane % lines : lane / at_once;
+    unknown_on_ = along_lines ? warp_lanes / lines : 0;
+    line_on_ = along_lines ? 0 : warp_lanes / at_once;
+    on_ = unknown_on_ * b.x_step + line_on_ * b.line_step;
+  }
+  // act(shared, memory, is_there) of each, from unknown `first` on.
+  template <class Act>
+  __device__ __forceinline__ void each(float2* shared, const ComplexBlock& b, Complex* x, int first,
+                                       const Act& act) const {
+    int i = first + unknown_, line = line_;
+    float2* own = shared + i * pitch + line;
+    Complex* memory = x + i * b.x_step + line * b.line_step;
+#pragma unroll 4
+    for (int step = 0; step < at_once * lines / warp_lanes; ++step) {
+      act(own, memory, i < b.size && line < left_);
+      i += unknown_on_, line += line_on_;
+      own += unknown_on_ * pitch + line_on_;
+      memory += on_;
+    }
+  }
+
+ private:
+  const int left_;
+  int unknown_, line_, unknown_on_, line_on_;  // the first, and on to the next
+  std::int64_t on_;
+};
+
+template <int lines>
+__device__ __forceinline__ void invert_diagonal(const WarpRoom<lines>& room, const ComplexBlock& b,
+                                                const Complex* a, int rows) {
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < rows; i += static_cast<int>(blockDim.x)) {
+    Complex diagonal{1, 0};
+    if (!b.unit_diagonal && i < b.size) diagonal = a[i * (b.a_row + b.a_col)];
+    const ComplexReciprocal reciprocal(diagonal);
+    room.near[i] = reciprocal.near;
+    room.rest[i] = reciprocal.rest;
+  }
+}
+
+// What a lane reads of a column of squares: its rows of that, and the unknown of its line.
+template <int rows>
+struct LaneColumn {
+  float a[2 * rows];
+  float2 x;
+
+  __device__ __forceinline__ void load(const float2* column, const float2* unknown) {
+    load_floats(a, &column->x);
+    x = *unknown;
+  }
+};
+
+// All 8 rows of a lane's line, of which the lanes of a line have a part each.
+template <int lines>
+__device__ __forceinline__ void share(float2 (&all)[at_once],
+                                      const float2 (&own)[Lanes<lines>::rows], int lane) {
+  constexpr int rows = Lanes<lines>::rows;
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) {
+    if constexpr (rows == at_once)
+      all[i] = own[i];
+    else
+      all[i] = from_lane(own[i % rows], lane % lines + i / rows * lines);
+  }
+}
+
+// What the unknowns before a panel take from its rows: the last 8, which where unknowns grow take
+// most, and all others. Sums of 8 products are added to sums of sums. Columns of a row of squares
+// follow each other; what is read behind the last one is not used.
+template <int lines>
+__device__ __forceinline__ void sum_before(float2 (&sums)[at_once], float2 (&last)[at_once],
+                                           const WarpRoom<lines>& room, int panel, int lane) {
+  using L = Lanes<lines>;
+  const float2* column = room.square(panel, 0) + lane / lines * L::rows;
+  const float2* unknown = room.x + lane % lines;
+  float2 all[L::rows] = {}, taken[L::rows] = {};
+  LaneColumn<L::rows> at[2];
+  at[0].load(column, unknown);
+#pragma unroll 1
+  for (int before = 0; before < panel; ++before) {
+#pragma unroll
+    for (int i = 0; i < L::rows; ++i) {
+      all[i].x += taken[i].x, all[i].y += taken[i].y;
+      taken[i] = make_float2(0, 0);
+    }
+#pragma unroll
+    for (int j = 0; j < at_once; ++j) {
+      column += at_once, unknown += L::pitch;
+      at[(j + 1) % 2].load(column, unknown);
+      const LaneColumn<L::rows>& now = at[j % 2];
+#pragma unroll
+      for (int i = 0; i < L::rows; ++i)
+        add_product(taken[i], make_float2(now.a[2 * i], now.a[2 * i + 1]), now.x);
+    }
+  }
+  share<lines>(sums, all, lane);
+  share<lines>(last, taken, lane);
+}
+
+// left - taken = right - (sum + last), in the places of right and last, where there is no infinity;
+// of that sum, as where `last` is the larger part.
+__device__ __forceinline__ void take(float& right, float sum, float& last) {
+  const float all = sum + last, rounded = (all - last) - sum;
+  float off;
+  two_difference(right, all, right, off);
+  last = off - rounded;
+}
+
+// The 8 unknowns of a line, one after the other, in place of their right-hand side; `sums` and
+// `last` are what those before take. Whether all are numbers.
+template <bool unit>
+__device__ __forceinline__ bool solve_panel(float2 (&x)[at_once], const float2 (&sums)[at_once],
+                                            float2 (&last)[at_once], const float2* square,
+                                            const float2* near, const float2* rest) {
+#pragma unroll
+  for (int i = 0; i < at_once; ++i)
+    take(x[i].x, sums[i].x, last[i].x), take(x[i].y, sums[i].y, last[i].y);
+  const float2 none = make_float2(0, 0);
+  float2 a = none;  // the element beside the diagonal
+  bool are_numbers = true;
+#pragma unroll
+  for (int j = 0; j < at_once; ++j) {
+    float column[2 * at_once];
+    load_floats(column, &square[j * at_once].x);
+    const float2 now = all_taken<true>(x[j], last[j], a, j > 0 ? x[j > 0 ? j - 1 : 0] : none);
+    x[j] = unit ? now : quotient(now, near[j], rest[j]);
+    are_numbers = are_numbers && is_a_number(x[j]);
+#pragma unroll
+    for (int i = j + 2; i < at_once; ++i)
+      add_product(last[i], make_float2(column[2 * i], column[2 * i + 1]), x[j]);
+    if (j + 1 < at_once) a = make_float2(column[2 * j + 2], column[2 * j + 3]);
+  }
+  return are_numbers;
+}
+
+// The same in shared memory, without what is left of the reciprocals: where an element is infinite,
+// that times 0 is no number.
+template <int lines>
+__device__ __forceinline__ void solve_plainly(const WarpRoom<lines>& room, const ComplexBlock& b,
+                                              const Complex& alpha, int panel, int line) {
+#pragma unroll 1
+  for (int r = 0; r < at_once; ++r) {
+    const int i = panel * at_once + r;
+    float2& own = room.unknown(i)[line];
+    const Complex right = conjugate(times(alpha, {own.x, own.y}), b.conj);
+    float2 left = make_float2(right.re, right.im), x = make_float2(0, 0);
+#pragma unroll 1
+    for (int j = 0; j < i; ++j) {
+      const float2 a = room.square(panel, j / at_once)[j % at_once * at_once + r];
+      const float2 known = room.unknown(j)[line];
+      add_product(left, a, make_float2(-known.x, -known.y));
+    }
+    add_product(x, left, room.near[i]);
+    own = x;
+  }
+}
+
+// alpha times each, or the conjugate of that. What alpha is like is asked once for all.
+__device__ __forceinline__ void scale(float2 (&x)[at_once], const Complex& alpha, bool conj) {
+  const auto each = [&](const auto& act) {
+#pragma unroll
+    for (float2& z : x) act(z);
+  };
+  if (alpha.im == 0)
+    each([&](float2& z) { z.x *= alpha.re, z.y *= alpha.re; });
+  else
+    each([&](float2& z) {
+      const Complex product = times(alpha, {z.x, z.y});
+      z.x = product.re, z.y = product.im;
+    });
+  if (conj) each([](float2& z) { z.y = -z.y; });
+}
+
+template <int lines>
+__device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const ComplexBlock& b,
+                                          const Complex& alpha, int panel, int lane) {
+  const int line = lane % lines, first = panel * at_once;
+  float2 sums[at_once], last[at_once], x[at_once];
+  sum_before<lines>(sums, last, room, panel, lane);
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) x[i] = room.unknown(first + i)[line];
+  scale(x, alpha, b.conj);
+  const float2 *const square = room.square(panel, panel), *const near = room.near + first,
+                      *const rest = room.rest + first;
+  const bool are_numbers = b.unit_diagonal ? solve_panel<true>(x, sums, last, square, near, rest)
+                                           : solve_panel<false>(x, sums, last, square, near, rest);
+  if constexpr (Lanes<lines>::sharing > 1) {
+    __syncwarp();  // all lanes of a line have read it
+    if (lane >= lines) return;
+  }
+  if (!are_numbers) return solve_plainly(room, b, alpha, panel, line);
+#pragma unroll
+  for (int i = 0; i < at_once; ++i) room.unknown(first + i)[line] = x[i];
+}
+
+template <int lines>
+__global__ void __launch_bounds__(complex_most_warps* warp_lanes, 3)
+    complex_warps_kernel(const ComplexBlock b) {
+  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes, warp = tid / warp_lanes;
+  const int rows = complex_rows(b.size), panels = rows / at_once;
+  const WarpRoom<lines> room(gpu::dynamic_shared<float2>(), rows, warp);
+  const int of_block = static_cast<int>(blockDim.x) / warp_lanes * lines;
+  const std::int64_t strips = ceil_div(b.lines, std::int64_t{of_block});
+  const std::int64_t entry = blockIdx.x / strips;
+  const std::int64_t line = (blockIdx.x - entry * strips) * of_block + warp * lines;
+  const std::int64_t count = b.lines - line;
+  const Complex* const a = b.a + entry * b.stride_a;
+  Complex* const x = b.x + entry * b.stride_x + (count > 0 ? line * b.line_step : 0);
+  const LaneElements<lines> elements(b, count, lane);
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const Complex alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
+  if (is_zero(alpha))
+    return;  // someone else writes the zeros
+             // In the first turns copies are started, and no more.
+#pragma unroll 1
+  for (int panel = -on_the_way; panel < panels; ++panel) {
+    const int next = panel + on_the_way;
+    if (next < panels) {
+      elements.each(
+          room.x, b, x, next * at_once,
+          [](float2* to, const Complex* from, bool is_there) { copy_element(to, from, is_there); });
+      copy_squares(room, b, a, next, warp, lane);
+    }
+    async_commit();
+    if (panel == -1) invert_diagonal(room, b, a, rows);
+    if (panel < 0) continue;
+    async_wait<on_the_way>();
+    __syncthreads();
+    if (count > 0) solve_own(room, b, alpha, panel, lane);
+    __syncwarp();
+    elements.each(room.x, b, x, panel * at_once,
+                  [&](const float2* from, Complex* to, bool is_there) {
+                    if (is_there) *to = conjugate({from->x, from->y}, b.conj);
+                  });
+  }
+}
+
+template <int lines>
+Status launch_warps(const ComplexBlock& block, const ComplexWarps& with, const Device& device,
+                    Stream stream) {
+  const std::int64_t blocks = with.blocks(block.lines, block.batch);
+  return gpu::launch(complex_warps_kernel<lines>,
+                     {.grid = dim3(static_cast<unsigned>(blocks)),
+                      .block = dim3(static_cast<unsigned>(with.warps * warp_lanes)),
+                      .shared_bytes = with.shared_bytes_asked(block.size, blocks, device),
+                      .stream = stream,
+                      .overlap = true},
+                     block);
+}
+
+}  // namespace
+
+Status launch_complex_warps(const ComplexBlock& block, const ComplexWarps& with,
+                            const Device& device, Stream stream) {
+  switch (with.lines) {
+    case 8: return launch_warps<8>(block, with, device, stream);
+    case 16: return launch_warps<16>(block, with, device, stream);
+    default: return launch_warps<32>(block, with, device, stream);
+  }
+}
+
+}  // namespace KW_TARGET

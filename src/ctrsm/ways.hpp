@@ -1,0 +1,29 @@
+// Which kernel solves a block, and how it is launched. Made on the host.
+#pragma once
+
+#include "ctrsm/block.hpp"
+#include "ctrsm/strips.hpp"
+
+namespace KW_TARGET {
+
+enum class ComplexWay { chain, lines, warps, strips };
+
+struct ComplexWayChoice {
+  ComplexWay way;
+  double us;
+  ComplexStrip strip = {};
+  ComplexWarps warps = {};
+};
+
+inline ComplexWayChoice choose_complex_way(const ComplexBlock& b, const Device& device) {
+  if (complex_solves_by_chain(b.size, b.lines, b.batch, device))
+    return {ComplexWay::chain, complex_chain_us(b.size)};
+  if (complex_solves_by_lines(b, device)) return {ComplexWay::lines, complex_lines_us(b, device)};
+  const ComplexStripChoice strips = choose_complex_strip(b.size, b.batch * b.lines, device);
+  const ComplexWarpsChoice warps =
+      choose_complex_warps(b.size, b.lines, b.batch, b.unit_diagonal, device);
+  if (warps.us < strips.us) return {ComplexWay::warps, warps.us, {}, warps.warps};
+  return {ComplexWay::strips, strips.us, strips.strip, {}};
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,219 @@
+// The parts of lean_tile's blocks, of which level 3 makes blocks of its own: a block's part of C,
+// its ring of stages, the products of a stage, and the ways to store.
+#pragma once
+
+#include "device/overlap.hpp"
+#include "device/quad.hpp"
+#include "sgemm/finish.hpp"
+#include "sgemm/lanes.hpp"
+#include "sgemm/lean_copies.hpp"
+#include "sgemm/lean_tuning.hpp"
+#include "sgemm/tile.hpp"
+
+namespace KW_TARGET {
+
+template <LeanTileConfig tile>
+struct LeanShape {
+  static constexpr int bm = tile.bm(), bn = tile.bn(), bk = tile.bk, tm = tile.tm, tn = tile.tn;
+  static constexpr int pitch_a = bm + lean_padding, pitch_b = bn + lean_padding;
+  static constexpr int stage = bk * (pitch_a + pitch_b);  // floats; B behind A
+  using Lanes = kw::Lanes<tile.lanes_m, tile.lanes_n>;
+  static constexpr int warp_m = tm * tile.lanes_m, warp_n = tn * tile.lanes_n;
+  // Rows of its part of C that a warp puts into shared memory at a time.
+  static constexpr int rows_at_once = 4 * tile.lanes_m, out_pitch = warp_n + lean_padding;
+  static_assert(tile.lanes_m * tile.lanes_n == 32 && tm % 4 == 0 && tn % 4 == 0);
+  static_assert(tile.stages * stage >= tile.warps() * rows_at_once * out_pitch);
+};
+
+// The part of C that a block computes, and a thread's place in it.
+template <LeanTileConfig tile>
+struct LeanOutputs {
+  using S = LeanShape<tile>;
+  std::int64_t row, col;
+  int rows, cols;
+
+  __device__ __forceinline__ LeanOutputs(const Sgemm& p, unsigned tile_row, unsigned tile_col)
+      : row(tile_row * std::int64_t{S::bm}),
+        col(tile_col * std::int64_t{S::bn}),
+        rows(static_cast<int>(p.m - row < S::bm ? p.m - row : S::bm)),
+        cols(static_cast<int>(p.n - col < S::bn ? p.n - col : S::bn)) {}
+};
+template <LeanTileConfig tile>
+struct LeanPlace {
+  using S = LeanShape<tile>;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int row0 = warp / tile.warps_n * S::warp_m, col0 = warp % tile.warps_n * S::warp_n;
+  const int m = row0 + S::Lanes::row(lane) * 4, n = col0 + S::Lanes::col(lane) * 4;
+};
+
+// A thread's elements of one k, fours that lie `lanes` fours apart.
+template <int count, int lanes>
+struct LeanFragment {
+  alignas(16) float x[count];
+
+  __device__ __forceinline__ void load(const float* from) {
+#pragma unroll
+    for (int i = 0; i < count; i += 4)
+      *reinterpret_cast<float4*>(&x[i]) = *reinterpret_cast<const float4*>(from + i * lanes);
+  }
+};
+
+// The ring of stages: all but one are filled ahead.
+template <LeanTileConfig tile, Op op_a, Op op_b>
+class LeanRing {
+  using S = LeanShape<tile>;
+
+ public:
+  __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out)
+      : shared_(shared),
+        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda, rows_aligned_16(p.a, p.lda),
+           out.rows, 0),
+        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb, rows_aligned_16(p.b, p.ldb),
+           out.cols, S::bk * S::pitch_a),
+        left_(p.k) {
+#pragma unroll 1
+    for (int stage = 1; stage < tile.stages; ++stage) fill();
+  }
+  // Starts the copies of the next stage, if there is one.
+  __device__ __forceinline__ void fill() {
+    if (left_ >= S::bk) {
+      a_.start(shared_, to_fill_);
+      b_.start(shared_, to_fill_);
+    } else if (left_ > 0) {
+      a_.start_last(shared_, to_fill_, static_cast<int>(left_));
+      b_.start_last(shared_, to_fill_, static_cast<int>(left_));
+    }
+    async_commit();
+    left_ -= S::bk;
+    to_fill_ = behind(to_fill_);
+  }
+  // The place of the stage behind the one at `offset`.
+  __device__ static int behind(int offset) {
+    return offset + S::stage < tile.stages * S::stage ? offset + S::stage : 0;
+  }
+
+ private:
+  float* const shared_;
+  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none> a_;
+  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none> b_;
+  std::int64_t left_;  // k that are still to be copied
+  int to_fill_ = 0;
+};
+
+template <LeanTileConfig tile>
+using LeanSums = float[tile.tm][tile.tn];
+
+// Adds the products of a stage whose elements start at a and b, `depth` of k and zeros behind. A
+// whole stage is a straight line of instructions.
+template <LeanTileConfig tile, class Fill>
+__device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float* a, const float* b,
+                                               int depth, const Fill& fill) {
+  using S = LeanShape<tile>;
+  LeanFragment<S::tm, tile.lanes_m> x[2];  // of this k and of the next
+  LeanFragment<S::tn, tile.lanes_n> y[2];
+  const auto load = [&](int k) {
+    x[k % 2].load(a + k * S::pitch_a);
+    y[k % 2].load(b + k * S::pitch_b);
+  };
+  const auto multiply = [&](int k) {
+#pragma unroll
+    for (int i = 0; i < S::tm; ++i)
+#pragma unroll
+      for (int j = 0; j < S::tn; ++j) {
+        // Row by row, back and forth: two neighbouring FFMAs share an element of a or of b.
+        const int col = i % 2 == 0 ? j : S::tn - 1 - j;
+        acc[i][col] = fmaf(x[k % 2].x[i], y[k % 2].x[col], acc[i][col]);
+      }
+  };
+  load(0);
+  fill();
+  if (depth == S::bk) {
+#pragma unroll
+    for (int k = 0; k < S::bk; ++k) {
+      if (k + 1 < S::bk) load(k + 1);
+      multiply(k);
+    }
+    return;
+  }
+#pragma unroll 1
+  for (; depth > 0; depth -= 2, a += 2 * S::pitch_a, b += 2 * S::pitch_b) {
+    load(0), load(1);
+    multiply(0), multiply(1);
+  }
+}
+
+template <LeanTileConfig tile, Op op_a, Op op_b>
+__device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
+                                             const LeanOutputs<tile>& out) {
+  using S = LeanShape<tile>;
+  const LeanPlace<tile> place;
+  int a = place.m, b = S::bk * S::pitch_a + place.n, stage = 0;
+  compute_now(a), compute_now(b);  // kept in registers, not found anew for each stage
+  LeanRing<tile, op_a, op_b> ring(shared, p, out);
+#pragma unroll 1
+  for (int left = static_cast<int>(p.k); left > 0; left -= S::bk, stage = ring.behind(stage)) {
+    async_wait<tile.stages - 2>();
+    __syncthreads();  // this stage is here, and nobody reads the last one any more
+    multiply_stage<tile>(acc, shared + a + stage, shared + b + stage, left < S::bk ? left : S::bk,
+                         [&] { ring.fill(); });
+  }
+}
+
+// Stores the sums where rows of C are aligned.
+template <LeanTileConfig tile>
+__device__ __forceinline__ void store_fours(const Sgemm& p, const LeanOutputs<tile>& out,
+                                            const LeanSums<tile>& acc) {
+  const LeanPlace<tile> place;
+#pragma unroll
+  for (int i = 0; i < tile.tm; ++i) {
+    const int row = place.m + i % 4 + i / 4 * 4 * tile.lanes_m;
+    if (row >= out.rows) break;
+#pragma unroll
+    for (int j = 0; j < tile.tn; j += 4) {
+      const int col = place.n + j * tile.lanes_n;
+      if (col < out.cols) store_row<false, 4, true>(p, out.row + row, out.col + col, &acc[i][j]);
+    }
+  }
+}
+
+// All columns of a row of the block's part of C.
+struct AllColumns {
+  __device__ __forceinline__ bool operator()(int, int) const { return true; }
+};
+
+// The same wherever rows of C start: a warp puts some rows of its part into shared memory, and its
+// lanes store neighbours of a row, those which `is_wanted`(row, column) of the block's part.
+template <LeanTileConfig tile, bool adds, class Wanted = AllColumns>
+__device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
+                                           const LeanOutputs<tile>& out, const LeanSums<tile>& acc,
+                                           const Wanted& is_wanted = {}) {
+  using S = LeanShape<tile>;
+  constexpr int across = S::warp_n % 32 == 0 ? 32 : 16, down = 32 / across;
+  const LeanPlace<tile> place;
+  float* const rows = shared + place.warp * S::rows_at_once * S::out_pitch;
+  const int row0 = place.lane / across, col0 = place.lane % across;
+  const int cols = out.cols - place.col0 - col0;
+#pragma unroll
+  for (int group = 0; group < tile.tm; group += 4) {
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < tile.tn; j += 4)
+        *reinterpret_cast<float4*>(rows + (place.m - place.row0 + i) * S::out_pitch + place.n -
+                                   place.col0 + j * tile.lanes_n) = quad_of(&acc[group + i][j]);
+    __syncwarp();
+    const int first = place.row0 + group * tile.lanes_m + row0;
+    float* to = p.c + (out.row + first) * p.ldc + out.col + place.col0 + col0;
+    const float* from = rows + row0 * S::out_pitch + (col0 ^ 1);
+#pragma unroll 4
+    for (int i = 0; i < S::rows_at_once; i += down, to += down * p.ldc, from += down * S::out_pitch)
+      if (first + i < out.rows)
+#pragma unroll
+        for (int j = 0; j < S::warp_n; j += across)
+          if (j < cols && is_wanted(first + i, place.col0 + col0 + j))
+            to[j] = adds ? add_scaled(p.alpha, from[j], p.beta, to[j]) : p.alpha * from[j];
+  }
+}
+
+}  // namespace KW_TARGET
