@@ -78,7 +78,8 @@ TEST_P(ComplexPartsCuts, GiveTheProduct) {
     check::CgemmTrial trial(bench, c);
     const int tiles = detail::shape_of_tiles(tile.stream.config, trial.problem())->tiles;
     // So that blocks have parts of two tiles, where there are two.
-    const auto cut = cut_complex_parts(tile, trial.problem(), test::h200(), tiles * parts - 1);
+    const int blocks = tiles * parts - (tiles > 1 ? 1 : 0);
+    const auto cut = cut_complex_parts(tile, trial.problem(), test::h200(), blocks);
     ASSERT_TRUE(cut) << describe(c);
     forced.schedule = cut->schedule;
     for (const int groups : {cut->schedule.groups, 4}) {
