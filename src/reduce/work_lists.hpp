@@ -101,7 +101,18 @@ __device__ __forceinline__ bool are_even(const Sequences& segments, std::int64_t
   } else {
     is_even = segments.at(thread * (segments.count - 1) / (order_threads - 1)).count <= most;
   }
+#if defined(__HIP__)  // whose __syncthreads_and needs the optimiser
+  __shared__ bool is_uneven;
+  if (thread == 0) is_uneven = false;
+  __syncthreads();
+  if (!is_even) is_uneven = true;
+  __syncthreads();
+  is_even = !is_uneven;
+  __syncthreads();
+  return is_even;
+#else
   return __syncthreads_and(is_even ? 1 : 0) != 0;
+#endif
 }
 
 // The sum of `value` over this lane and those below it.
