@@ -41,9 +41,8 @@ inline std::int64_t level3_lean_tiles(const LeanTileConfig& tile, const Level3& 
 // Few blocks on a multiprocessor are kept apart.
 inline std::size_t level3_lean_shared_bytes(const LeanTileConfig& tile, const Level3& p,
                                             const Device& device) {
-  const std::int64_t blocks = level3_lean_tiles(tile, p), sms = device.sm_count;
-  if (sms <= 0 || ceil_div(blocks, sms) > tile.blocks_per_sm) return tile.shared_bytes();
-  return shared_bytes_that_spread(blocks, tile.shared_bytes(), device);
+  return shared_bytes_where_all_fit(level3_lean_tiles(tile, p), tile.blocks_per_sm,
+                                    tile.shared_bytes(), device);
 }
 
 // Both operands lie alike.

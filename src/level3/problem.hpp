@@ -60,6 +60,7 @@ struct Level3 {
   KW_HOST_DEVICE constexpr bool reads_b() const {
     return routine != Routine::syrk && routine != Routine::trsm && !factors();
   }
+  bool reads_c() const { return routine != Routine::trmm && (beta_at != nullptr || beta != 0); }
   bool in_place() const { return routine == Routine::trmm && b == c; }
   // Whether op_a(A) has zeros above its diagonal.
   KW_HOST_DEVICE constexpr bool is_lower() const {

@@ -26,9 +26,9 @@ inline Level3TileCount level3_tile_count(const Level3TileConfig& tile, const Lev
 inline std::size_t level3_tile_shared_bytes(const Level3TileConfig& tile, const Level3& p,
                                             const Device& device) {
   const auto needed = static_cast<std::size_t>(tile.shared_bytes());
-  const std::int64_t blocks = level3_tile_count(tile, p).all, sms = device.sm_count;
-  const bool fit = sms > 0 && ceil_div(blocks, sms) <= tile.blocks_per_sm;
-  return fit && p.updates_triangle() ? shared_bytes_that_spread(blocks, needed, device) : needed;
+  if (!p.updates_triangle()) return needed;
+  return shared_bytes_where_all_fit(level3_tile_count(tile, p).all, tile.blocks_per_sm, needed,
+                                    device);
 }
 
 // k that a tile sums up, at the most.
@@ -49,10 +49,9 @@ inline double level3_operand_bytes(const Level3& p) {
   const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n),
              k = static_cast<double>(p.k);
   const double c = p.updates_triangle() ? m * (m + 1) / 2 : m * n;
-  const bool reads_c = p.routine != Routine::trmm && (p.beta_at != nullptr || p.beta != 0);
   const double a = p.updates_triangle() ? m * k : k * (k + 1) / 2;
   const double b = !p.reads_b() ? 0 : p.updates_triangle() ? m * k : m * n;
-  return 4 * (a + b + (reads_c ? 2 : 1) * c);
+  return 4 * (a + b + (p.reads_c() ? 2 : 1) * c);
 }
 
 // Operands that lie along k in memory; of a symmetric one as much lies across.
@@ -65,8 +64,7 @@ inline double level3_operands_along_k(const Level3& p) {
 inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
                                      const Device& device) {
   // Where C is read, products between which the choice is are not predicted as well.
-  const bool reads_c = p.beta_at != nullptr || p.beta != 0;
-  if (p.updates_triangle() && !reads_c && p.m >= update_least_rows &&
+  if (p.updates_triangle() && !p.reads_c() && p.m >= update_least_rows &&
       level3_longest_sum(p) >= update_least_k)
     return predict_update_us(tile.update, tile.config.side, tile.config.bk,
                              tile.config.blocks_per_sm, level3_operand_bytes(p), p, device);

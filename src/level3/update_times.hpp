@@ -40,10 +40,9 @@ inline double predict_update_us(const UpdateTimes& t, int side, int bk, int bloc
   const double steps = (p.routine == Routine::syr2k ? 2 : 1) *
                        (static_cast<double>(p.k) / 16 + (p.k % bk != 0 ? t.part_steps : 0));
   const double blocks = static_cast<double>(update_tiles(side, p)) / std::max(1, device.sm_count);
-  const bool reads_c = p.beta_at != nullptr || p.beta != 0;
-  const double first_us = t.first_us + (reads_c ? t.reads_first_us : 0);
+  const double first_us = t.first_us + (p.reads_c() ? t.reads_first_us : 0);
   const double block_us =
-      t.block_us + (p.ldc % 4 != 0 ? t.c_by_4_us : 0) + (reads_c ? t.reads_block_us : 0);
+      t.block_us + (p.ldc % 4 != 0 ? t.c_by_4_us : 0) + (p.reads_c() ? t.reads_block_us : 0);
   const double step_us = t.step_us + (p.op_a == Op::none ? t.along_k_us
                                       : p.lda % 4 != 0   ? t.by_4_us
                                                          : 0);

@@ -11,20 +11,6 @@
 
 namespace kw {
 
-// Kernels that sanitizers watch take long to compile: of instances whose text is the same such a
-// build has one.
-#if defined(KW_ONE_INSTANCE_OF_A_TEXT)
-constexpr bool has_all_instances = false;
-#else
-constexpr bool has_all_instances = true;
-#endif
-// Left out otherwise: max and argmin beside min and argmax, bfloat16 and int32 beside types that
-// are as wide.
-constexpr bool has_instance(ReduceOp op, DataType type) {
-  return has_all_instances || (op != ReduceOp::max && op != ReduceOp::argmin &&
-                               type != DataType::bfloat16 && type != DataType::int32);
-}
-
 namespace reduce_detail {
 
 // norm_square and wide_sum are for the types whose squares or sums leave what others are held in,
@@ -47,18 +33,14 @@ decltype(auto) dispatch_kind(ReduceKind kind, const Visitor& visitor) {
       }
       break;
     case ReduceKind::min: return visitor.template operator()<ReduceKind::min, T>();
-    case ReduceKind::max:
-      if constexpr (has_all_instances) return visitor.template operator()<ReduceKind::max, T>();
-      break;
+    case ReduceKind::max: return visitor.template operator()<ReduceKind::max, T>();
     case ReduceKind::min_max: return visitor.template operator()<ReduceKind::min_max, T>();
     case ReduceKind::max_abs:
       if constexpr (std::is_same_v<T, double>) {
         return visitor.template operator()<ReduceKind::max_abs, T>();
       }
       break;
-    case ReduceKind::arg_min:
-      if constexpr (has_all_instances) return visitor.template operator()<ReduceKind::arg_min, T>();
-      break;
+    case ReduceKind::arg_min: return visitor.template operator()<ReduceKind::arg_min, T>();
     case ReduceKind::arg_max: return visitor.template operator()<ReduceKind::arg_max, T>();
     case ReduceKind::moments: return visitor.template operator()<ReduceKind::moments, T>();
   }
@@ -75,9 +57,7 @@ decltype(auto) dispatch_floating(ReduceOp op, DataType type, const Visitor& visi
   const ReduceKind kind = kind_of(op, type);
   if (type == DataType::float64) return dispatch_kind<double>(kind, visitor);
   if (type == DataType::float16) return dispatch_kind<float16>(kind, visitor);
-  if constexpr (has_all_instances) {
-    if (type == DataType::bfloat16) return dispatch_kind<bfloat16>(kind, visitor);
-  }
+  if (type == DataType::bfloat16) return dispatch_kind<bfloat16>(kind, visitor);
   return dispatch_kind<float>(kind, visitor);
 }
 // One of integers alone.
@@ -86,9 +66,7 @@ decltype(auto) dispatch_integral(ReduceOp op, DataType type, const Visitor& visi
   using reduce_detail::dispatch_kind;
   const ReduceKind kind = kind_of(op, type);
   if (type == DataType::int8) return dispatch_kind<std::int8_t>(kind, visitor);
-  if constexpr (has_all_instances) {
-    if (type == DataType::int32) return dispatch_kind<std::int32_t>(kind, visitor);
-  }
+  if (type == DataType::int32) return dispatch_kind<std::int32_t>(kind, visitor);
   return dispatch_kind<std::int64_t>(kind, visitor);
 }
 template <class Visitor>

@@ -24,9 +24,8 @@ inline std::int64_t lean_tile_count(const LeanTileConfig& tile, const Sgemm& p) 
 // Few blocks on an SM are kept apart.
 inline std::size_t lean_shared_bytes_asked(const LeanTileConfig& tile, const Sgemm& p,
                                            const Device& device) {
-  const std::int64_t blocks = lean_tile_count(tile, p) * p.batch, sms = device.sm_count;
-  if (sms <= 0 || ceil_div(blocks, sms) > tile.blocks_per_sm) return tile.shared_bytes();
-  return shared_bytes_that_spread(blocks, tile.shared_bytes(), device);
+  return shared_bytes_where_all_fit(lean_tile_count(tile, p) * p.batch, tile.blocks_per_sm,
+                                    tile.shared_bytes(), device);
 }
 
 inline bool lean_tile_supports(const LeanTileConfig& tile, const Sgemm& p, const Device& device) {

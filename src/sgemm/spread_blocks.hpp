@@ -23,4 +23,12 @@ inline std::size_t shared_bytes_that_spread(std::int64_t blocks, std::size_t nee
       needed, std::min(device.shared_bytes_per_sm / one_more, device.shared_bytes_per_block_optin));
 }
 
+// The same where an SM has room for all blocks that come to it at once, `blocks_per_sm`.
+inline std::size_t shared_bytes_where_all_fit(std::int64_t blocks, int blocks_per_sm,
+                                              std::size_t needed, const Device& device) {
+  const std::int64_t sms = device.sm_count;
+  if (sms <= 0 || ceil_div(blocks, sms) > blocks_per_sm) return needed;
+  return shared_bytes_that_spread(blocks, needed, device);
+}
+
 }  // namespace kw

@@ -4,7 +4,6 @@
 // have places of their own, side by side.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -13,9 +12,8 @@
 #include <set>
 #include <string>
 
-#include "cgemm/kernels.hpp"
 #include "cgemm/stream/parts_plan.hpp"
-#include "check/verify_cgemm.hpp"
+#include "complex_cuts.hpp"
 #include "support/h200.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
@@ -36,31 +34,15 @@ std::optional<Plan<Cgemm>> plan_of_forced_cut(const Cgemm&, const Device&) {
   return plan;
 }
 
-Kernel<Cgemm> row_with_forced_cut() {
-  const KernelList<Cgemm> kernels = on_host::cgemm_production();
-  Kernel<Cgemm> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
-    return row.name == std::string(complex_parts_tiles[forced.tile].name);
-  });
-  kernel.make_plan = plan_of_forced_cut;
-  return kernel;
-}
-
 // Some tiles with edges, and a k that ends within a stage and has one for each part.
 check::CgemmCase product_of_cut(const ComplexStreamConfig& config, std::mt19937& engine,
                                 int parts) {
   const auto draw = [&](int sides) { return static_cast<std::int64_t>(engine()) % sides; };
-  const auto op = [&] { return draw(2) == 0 ? Op::none : Op::transpose; };
   check::CgemmCase c;
   c.m = draw(2 * config.bm) + 1;
   c.n = draw(2 * config.bn) + 1;
   c.k = (parts + draw(3)) * config.bk + draw(config.bk) + 1;
-  c.op_a = op(), c.op_b = op();
-  c.conj_a = draw(2) == 0, c.conj_b = draw(2) == 0;
-  c.lda_pad = draw(4), c.ldb_pad = draw(4), c.ldc_pad = draw(2);
-  c.alpha = -1.5f, c.alpha_im = draw(2) == 0 ? 0.25f : 0;
-  c.beta = draw(2) == 0 ? 0.5f : 0;
-  c.batch = draw(4) == 0 ? 2 : 1;
-  c.seed = seed_of(static_cast<unsigned>(parts));
+  test::draw_call(c, engine, static_cast<unsigned>(parts));
   return c;
 }
 
@@ -70,7 +52,8 @@ TEST_P(ComplexPartsCuts, GiveTheProduct) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
   forced.tile = GetParam();
-  const Kernel<Cgemm> kernel = row_with_forced_cut();
+  const Kernel<Cgemm> kernel =
+      test::row_with_plan(complex_parts_tiles[forced.tile].name, plan_of_forced_cut);
   const ComplexPartsTile& tile = complex_parts_tiles[GetParam()];
   std::mt19937 engine(seed_of(static_cast<unsigned>(GetParam())));
   for (const int parts : {2, 3, 9}) {

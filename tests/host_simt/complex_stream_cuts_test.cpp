@@ -2,17 +2,14 @@
 // chooses: whole tiles in turns, shares of k among blocks, and clusters.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
-#include <string>
 #include <vector>
 
-#include "cgemm/kernels.hpp"
 #include "cgemm/stream/plan.hpp"
-#include "check/verify_cgemm.hpp"
+#include "complex_cuts.hpp"
 #include "support/h200.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
@@ -33,32 +30,16 @@ std::optional<Plan<Cgemm>> plan_of_forced_cut(const Cgemm&, const Device&) {
   return plan;
 }
 
-Kernel<Cgemm> tile_with_forced_cut() {
-  const KernelList<Cgemm> kernels = on_host::cgemm_production();
-  Kernel<Cgemm> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
-    return row.name == std::string(complex_stream_tiles[forced.tile].name);
-  });
-  kernel.make_plan = plan_of_forced_cut;
-  return kernel;
-}
-
 // Some tiles with edges, and a k that ends within a stage; of the first one k has stages enough to
 // be shared.
 check::CgemmCase product_of_cut(const ComplexStreamConfig& config, std::mt19937& engine,
                                 unsigned number) {
   const auto draw = [&](int sides) { return static_cast<std::int64_t>(engine()) % sides; };
-  const auto op = [&] { return draw(2) == 0 ? Op::none : Op::transpose; };
   check::CgemmCase c;
   c.m = config.bm + draw(config.bm) + 1;
   c.n = config.bn + draw(config.bn) + 1;
   c.k = (number == 0 ? 5 : draw(6)) * config.bk + draw(config.bk) + 1;
-  c.op_a = op(), c.op_b = op();
-  c.conj_a = draw(2) == 0, c.conj_b = draw(2) == 0;
-  c.lda_pad = draw(4), c.ldb_pad = draw(4), c.ldc_pad = draw(2);
-  c.alpha = -1.5f, c.alpha_im = draw(2) == 0 ? 0.25f : 0;
-  c.beta = draw(2) == 0 ? 0.5f : 0;
-  c.batch = draw(4) == 0 ? 2 : 1;
-  c.seed = seed_of(number);
+  test::draw_call(c, engine, number);
   return c;
 }
 
@@ -80,7 +61,8 @@ TEST_P(ComplexStreamCuts, GiveTheProduct) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
   forced.tile = GetParam();
-  const Kernel<Cgemm> kernel = tile_with_forced_cut();
+  const Kernel<Cgemm> kernel =
+      test::row_with_plan(complex_stream_tiles[forced.tile].name, plan_of_forced_cut);
   const ComplexStreamConfig& config = complex_stream_tiles[GetParam()].config;
   std::mt19937 engine(seed_of(static_cast<unsigned>(GetParam())));
   int whole = 0, shared = 0, clusters = 0;

@@ -13,16 +13,10 @@ namespace {
 
 // An address sanitizer makes everything some fifteen times slower: it gets every eighth case, of
 // each run others.
-// Its build leaves out instances whose text others have (src/reduce/dispatch.hpp).
 #if defined(__SANITIZE_ADDRESS__)
 constexpr std::size_t every_case = 8;
-bool is_left_out(const check::ReduceCase& c) {
-  return c.op == ReduceOp::max || c.op == ReduceOp::argmin || c.type == DataType::bfloat16 ||
-         c.type == DataType::int32;
-}
 #else
 constexpr std::size_t every_case = 1;
-bool is_left_out(const check::ReduceCase&) { return false; }
 #endif
 
 class ReduceKernels : public testing::TestWithParam<Subject<Reduce>> {};
@@ -108,7 +102,6 @@ TEST(ReduceRegistry, ProductionKernelsTakeEveryCase) {
     check::Workbench bench(*runtime);
     const KernelList<Reduce> kernels = backend.reduce();
     for (const check::ReduceCase& c : check::reduce_edge_cases()) {
-      if (backend.kind == DeviceKind::host_simt && is_left_out(c)) continue;
       const check::ReduceTrial trial(bench, c);
       EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
                               [&](const Kernel<Reduce>& kernel) {

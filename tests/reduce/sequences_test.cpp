@@ -104,45 +104,55 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
   verify(cases);
 }
 
+struct EqualSegments {
+  std::int64_t segments, bytes;
+};
+
+// Cases that take operations, types and alignments by turns, from where the run's seed says.
+class SegmentCases {
+ public:
+  void add(int count, const EqualSegments& shape) {
+    for (int i = 0; i < count; ++i) {
+      check::ReduceCase& c = next(check::SegmentLengths::equal, shape.segments);
+      c.cols = c.segments * (shape.bytes / static_cast<std::int64_t>(size_of(c.type)));
+    }
+  }
+  void add(int count, check::SegmentLengths lengths, std::int64_t segments) {
+    for (int i = 0; i < count; ++i) next(lengths, segments);
+  }
+  const std::vector<check::ReduceCase>& all() const { return all_; }
+
+ private:
+  check::ReduceCase& next(check::SegmentLengths lengths, std::int64_t segments) {
+    ++turn_;
+    check::ReduceCase c = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(turn_ % 12),
+                                         static_cast<DataType>(turn_ % 7));
+    c.lengths = lengths;
+    c.segments = segments;
+    c.misalign = static_cast<std::int64_t>(turn_ % 5);
+    return all_.emplace_back(c);
+  }
+
+  std::size_t turn_ = run_seed() % 84;
+  std::vector<check::ReduceCase> all_;
+};
+
 // Few segments, whose chunks each block counts for itself (src/reduce/counted_chunks.hpp): one and
 // several chunks each, in the runs of one block and of several; lengths that differ, none at all,
 // and offsets that descend or leave the array.
 TEST(ReduceSequences, FewSegmentsAreCounted) {
   const OneWorker one(48 << 10);
-  struct Equal {
-    std::int64_t segments, bytes;
-  };
-  constexpr Equal shapes[] = {{1, 20000}, {2, 300016}, {5, 40008}, {40, 5008}, {300, 2104}};
-  std::vector<check::ReduceCase> cases;
-  std::size_t turn = run_seed() % 84;
-  const auto next_case = [&](check::SegmentLengths lengths) {
-    ++turn;
-    check::ReduceCase c = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(turn % 12),
-                                         static_cast<DataType>(turn % 7));
-    c.lengths = lengths;
-    c.misalign = static_cast<std::int64_t>(turn % 5);
-    return c;
-  };
-  for (const Equal& shape : shapes) {
-    for (int each = 0; each < 4; ++each) {
-      check::ReduceCase c = next_case(check::SegmentLengths::equal);
-      c.segments = shape.segments;
-      c.cols = c.segments * (shape.bytes / static_cast<std::int64_t>(size_of(c.type)));
-      cases.push_back(c);
-    }
-  }
+  constexpr EqualSegments shapes[] = {{1, 20000}, {2, 300016}, {5, 40008}, {40, 5008}, {300, 2104}};
+  SegmentCases cases;
+  for (const EqualSegments& shape : shapes) cases.add(4, shape);
   for (const check::SegmentLengths lengths :
        {check::SegmentLengths::uneven, check::SegmentLengths::log_uniform,
         check::SegmentLengths::out_of_range}) {
     for (const std::int64_t segments : {1, 2, 9}) {
-      for (int each = 0; each < 3; ++each) {
-        check::ReduceCase c = next_case(lengths);
-        c.segments = segments;
-        cases.push_back(c);
-      }
+      cases.add(3, lengths, segments);
     }
   }
-  verify(cases);
+  verify(cases.all());
 }
 
 // Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and
@@ -150,40 +160,17 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
 // after it; and offsets that descend or leave the array.
 TEST(ReduceSequences, SegmentsByBlocks) {
   const OneWorker one;
-  struct Equal {
-    std::int64_t segments, bytes;
-  };
-  constexpr Equal shapes[] = {{2, 5000},   {3, 21000},  {3, 60},
-                              {85, 13000}, {30, 40008}, {8, 150000}};
-  std::vector<check::ReduceCase> cases;
-  std::size_t turn = run_seed() % 84;
-  const auto next_case = [&](check::SegmentLengths lengths) {
-    ++turn;
-    check::ReduceCase c = sequences_case(ReduceShape::segments, static_cast<ReduceOp>(turn % 12),
-                                         static_cast<DataType>(turn % 7));
-    c.lengths = lengths;
-    c.misalign = static_cast<std::int64_t>(turn % 5);
-    return c;
-  };
-  for (const Equal& shape : shapes) {
-    for (int each = 0; each < 6; ++each) {
-      check::ReduceCase c = next_case(check::SegmentLengths::equal);
-      c.segments = shape.segments;
-      c.cols = c.segments * (shape.bytes / static_cast<std::int64_t>(size_of(c.type)));
-      cases.push_back(c);
-    }
-  }
+  constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},
+                                      {85, 13000}, {30, 40008}, {8, 150000}};
+  SegmentCases cases;
+  for (const EqualSegments& shape : shapes) cases.add(6, shape);
   for (const check::SegmentLengths lengths :
        {check::SegmentLengths::log_uniform, check::SegmentLengths::out_of_range}) {
     for (const std::int64_t segments : {3, 60}) {
-      for (int each = 0; each < 4; ++each) {
-        check::ReduceCase c = next_case(lengths);
-        c.segments = segments;
-        cases.push_back(c);
-      }
+      cases.add(4, lengths, segments);
     }
   }
-  verify(cases);
+  verify(cases.all());
 }
 
 // Of a device with one multiprocessor this is a large array, whose segments are blocks', but for
