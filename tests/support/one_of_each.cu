@@ -4,6 +4,8 @@
 #include "reduce/array.hpp"
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
+#include "reduce/segment_blocks.hpp"
+#include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
 #include "reduce/staged_segments.hpp"
@@ -45,6 +47,8 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_staged_segments_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_segment_blocks_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_tiles_kernel<sum, float>),
       reinterpret_cast<const void*>(
           rowwise::plain_rows_of_lanes<false, float16, 8, rowwise::plain_packs<float16>>),
       reinterpret_cast<const void*>(rowwise::rows_of_lanes<true, 8>),

@@ -48,21 +48,22 @@ check_archs() { # check_archs [--quick]
   local files=(src/{attention,cgemm,ctrsm,level3,reduce,rowwise,scale_add,sgemm,sgemm/stream,sgemm/hopper}/*.cu) targets=(75 80 86 89 90a 100 120) options=()
   local ends_only=() here with architecture bad=0
   [[ $# == 0 || $1 == --quick ]] || die "check-archs: unknown argument '$1'; there is --quick"
+  find_nvcc || die "check-archs: no nvcc: $get_cuda"
   if (($#)); then
     targets=(75 80 86 89 90a 100 120) # and a build, the library for 90a or the GPU that is here
     files=(tests/support/one_of_each.cu src/scale_add/scale_add_stream.cu)
     ends_only=(src/sgemm/{async_tile,thin}.cu) # all of their instances, for the oldest and the newest
     options=(-Xcicc -O0 -Xptxas -O0)
+    if nvcc --help | grep -q -e --Ofast-compile; then options=(--Ofast-compile=max); fi # a third of that time
   fi
-  find_nvcc || die "check-archs: no nvcc: $get_cuda"
   rm -rf build/architectures
   export -f compile_for
   for architecture in "${targets[@]}"; do
     mkdir -p "build/architectures/$architecture"
     here=("${files[@]}") with=("${options[@]}")
     if [[ $architecture == 75 || $architecture == 120 ]]; then here+=("${ends_only[@]}"); fi
-    if (($#)) && [[ $architecture == 90a ]]; then # the rungs as they are built, without their host code
-      here=(ladder/*/*.cu) with=(-Xptxas "-warn-spills,-Werror")
+    if (($#)) && [[ $architecture == 90a ]]; then # as they are built, without their host code
+      here=(tests/support/one_of_each.cu ladder/*/*.cu) with=(-Xptxas "-warn-spills,-Werror")
     fi
     printf '%s\0' "${here[@]}" |
       xargs -0 -P "$jobs" -I '{}' bash -c 'compile_for "$@"' _ "$architecture" '{}' "${with[@]}"
