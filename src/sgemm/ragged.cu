@@ -1,30 +1,36 @@
-// ragged: a product a few rows or columns larger than tiles are, in two or three launches.
+// ragged: a product a few rows or columns larger than tiles are, in one launch or in one for each
+// part.
 //
 // Idea        1537 rows are 24 tiles of 64 and one row, for which a kernel of tiles computes a 25th
 //             that costs as much as the others, and with larger tiles more. Those few rows and
 //             columns are products of their own, and `thin` computes them in the time that it
-//             takes to read the other operand once. The launches do not wait for each other.
+//             takes to read the other operand once. Its blocks come behind those of the tiles in
+//             one launch (stream/beside.cu), or in launches that do not wait for each other.
 // Prediction  1537 cubed: 1536 cubed takes 148 us, a row and a column 5 us each; as one product it
 //             takes 187.
-// Limits      A launch for each part: small products are better off with the 25th tile. Where tiles
-//             are many, 4097 rows are only 1.5 % more work than 4096.
+// Limits      Small products are better off with the 25th tile. Where tiles are many, 4097 rows are
+//             only 1.5 % more work than 4096. Several launches take the host 3 us each, and the
+//             device a hundredth less than one.
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "sgemm/one_launch.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/ragged_plan.hpp"
+#include "sgemm/stream/beside.hpp"
 #include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-// The parts: their kernels, their workspaces, and the sums of their times and costs.
-Plan<Sgemm> plan_cut(const Sgemm& p, const Device& device, RaggedCut cut) {
+// A launch for each part: their kernels, their workspaces, and the sums of their times and costs.
+Plan<Sgemm> plan_several(const Sgemm& p, const Device& device, RaggedCut cut) {
   const RaggedParts parts(p, cut);
   Plan<Sgemm> plan;
   plan.time_us = plan.cost = 0;
-  plan.data.set(cut);
+  plan.data.set(RaggedData{cut});
   plan.parts.reserve(static_cast<std::size_t>(parts.count));
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part =
@@ -36,13 +42,59 @@ Plan<Sgemm> plan_cut(const Sgemm& p, const Device& device, RaggedCut cut) {
   return plan;
 }
 
+// The tiles that cost least among those of beside_tiles; `tile` is the number there.
+Choice<Sgemm> select_tiles(const Sgemm& tiles, const Device& device, int* tile) {
+  static const KernelList<Sgemm> rows = stream_tile_rows();
+  Choice<Sgemm> best;
+  for (std::size_t i = 0; i < std::size(beside_tiles); ++i) {
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const auto& r) { return r.name == beside_tiles[i]; });
+    std::optional<Plan<Sgemm>> plan = candidate_plan(*row, tiles, device);
+    if (!plan || !(plan->cost < best.plan.cost)) continue;
+    best = {&*row, std::move(*plan)};
+    *tile = static_cast<int>(i);
+  }
+  return best;
+}
+
+// One launch for all parts, where there are such tiles.
+[[maybe_unused]] std::optional<Plan<Sgemm>> plan_one(const Sgemm& p, const Device& device,
+                                                     RaggedCut cut) {
+  const RaggedParts parts(p, cut);
+  RaggedData data = {cut};
+  std::optional<Plan<Sgemm>> plan(std::in_place);
+  plan->parts.push_back(select_tiles(parts.alone(0), device, &data.tile));
+  if (data.tile < 0) return std::nullopt;
+  for (int i = 1; i < parts.count; ++i) {
+    const BesidePlan own = plan_beside(parts.alone(i), device);
+    Plan<Sgemm>& part = plan->parts.emplace_back().plan;
+    part.time_us = part.cost = own.time_us;
+    part.workspace_bytes = own.plan.workspace_bytes(1);
+    part.data.set(own.plan);
+  }
+  plan->time_us = plan->cost = ragged_tuning.behind_us;
+  for (const Choice<Sgemm>& part : plan->parts) {
+    plan->time_us += part.plan.time_us;
+    plan->cost += part.plan.cost;
+    plan->workspace_bytes += whole_part(part.plan.workspace_bytes);
+  }
+  plan->data.set(data);
+  return plan;
+}
+
 // That of the cut that costs least.
 void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
   if (!plan.parts.empty()) return;
+  std::optional<Plan<Sgemm>> one;
   each_ragged_cut(p, [&](RaggedCut cut) {
-    Plan<Sgemm> other = plan_cut(p, device, cut);
+    Plan<Sgemm> other = plan_several(p, device, cut);
     if (plan.parts.empty() || other.cost < plan.cost) plan = std::move(other);
+    if constexpr (gpu::has_nvidia_kernels) {
+      auto together = plan_one(p, device, cut);
+      if (together && (!one || together->cost < one->cost)) one = std::move(together);
+    }
   });
+  if (one && plan.cost >= ragged_tuning.several_share * one->cost) plan = std::move(*one);
 }
 
 std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
@@ -54,19 +106,60 @@ std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
   return plan;
 }
 
-Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
-                   Workspace workspace, Stream stream) {
-  const RaggedParts parts(p, plan.data.get<RaggedCut>());
-  char* data = static_cast<char*>(workspace.data);
+// The workspaces of the parts, one behind the other, and their tickets.
+class PartWorkspaces {
+ public:
+  explicit PartWorkspaces(const Workspace& all)
+      : data_(static_cast<char*>(all.data)), tickets_(all.tickets) {}
+  Workspace next(const Plan<Sgemm>& part) {
+    const std::size_t bytes = whole_part(part.workspace_bytes);
+    const Workspace own{data_, bytes, tickets_ + RaggedParts::first_ticket(number_++)};
+    data_ += bytes;
+    return own;
+  }
+
+ private:
+  char* data_;
+  unsigned* tickets_;
+  int number_ = 0;
+};
+
+Status launch_several(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                      PartWorkspaces workspaces, Stream stream) {
+  const RaggedParts parts(p, plan.data.get<RaggedData>().cut);
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];
-    const std::size_t bytes = whole_part(part.plan.workspace_bytes);
-    const Workspace own{data, bytes, workspace.tickets + parts.first_ticket(i)};
-    const Status status = launch_planned(part, parts.part[i], device, own, stream);
+    const Status status =
+        launch_planned(part, parts.part[i], device, workspaces.next(part.plan), stream);
     if (!status.ok()) return status;
-    data += bytes;
   }
   return Status::success();
+}
+
+[[maybe_unused]] Status launch_one(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                                   PartWorkspaces workspaces, Stream stream) {
+  const auto data = plan.data.get<RaggedData>();
+  const RaggedParts parts(p, data.cut);
+  const Plan<Sgemm>& tiles = plan.parts[0].plan;
+  const Workspace own = workspaces.next(tiles);
+  Beside beside;
+  for (int i = 1; i < parts.count; ++i) {
+    const Plan<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)].plan;
+    beside.part[i - 1] = parts.alone(i);
+    beside.plan[i - 1] = part.data.get<ThinPlan>();
+    beside.workspace[i - 1] = workspaces.next(part);
+    beside.blocks[i - 1] = static_cast<int>(beside.plan[i - 1].blocks(1));
+  }
+  return launch_beside(data.tile, parts.alone(0), device, tiles, own, stream, beside);
+}
+
+Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                   Workspace workspace, Stream stream) {
+  const PartWorkspaces workspaces(workspace);
+  if constexpr (gpu::has_nvidia_kernels)
+    if (plan.data.get<RaggedData>().tile >= 0)
+      return launch_one(p, device, plan, workspaces, stream);
+  return launch_several(p, device, plan, workspaces, stream);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
+#include "sgemm/beside.hpp"
 #include "sgemm/problem.hpp"
 
 namespace kw {
@@ -17,9 +19,18 @@ struct RaggedTuning {
   double min_flops;       // of smaller products the launches cost more than the tiles
   std::int64_t max_size;  // of rows and columns: `thin` has a block per 32 of them, and `tickets`
   int tickets;
+  // One launch is taken where several are not predicted to take less than this share of its time,
+  // which is longer by so much than the tiles' and the others' together.
+  double several_share;
+  double behind_us;
 };
-inline constexpr RaggedTuning ragged_tuning = {
-    .tile = 32, .max_left = 8, .min_flops = 2e8, .max_size = 1 << 17, .tickets = 1 << 12};
+inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
+                                               .max_left = 8,
+                                               .min_flops = 2e8,
+                                               .max_size = 1 << 17,
+                                               .tickets = 1 << 12,
+                                               .several_share = 0.95,
+                                               .behind_us = 1.5};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
@@ -36,6 +47,12 @@ inline bool is_ragged(const Sgemm& p) {
 // Whether rows and columns beyond the tiles are cut off.
 struct RaggedCut {
   bool rows = true, columns = true;
+};
+
+// A plan's data.
+struct RaggedData {
+  RaggedCut cut;
+  int tile = -1;  // of beside_tiles, whose kernel computes all; less than 0: a launch for each part
 };
 
 // Calls consider(cut) for each way to cut a product that is ragged. Where both sides have something
@@ -68,10 +85,47 @@ struct RaggedParts {
     }
   }
 
+  // One that is no launch of its own.
+  Sgemm alone(int i) const {
+    Sgemm one = part[i];
+    one.overlaps_previous = one.next_overlaps = false;
+    return one;
+  }
   // The tiles' part has the tickets from the first one on, the other parts have the last ones.
   static std::size_t first_ticket(int i) {
     return i == 0 ? 0 : ticket_count - static_cast<std::size_t>(i * ragged_tuning.tickets);
   }
 };
+
+// How blocks behind the tiles' compute rows or columns, and how long that takes beside a launch:
+// the cut of the least prediction for blocks that have a multiprocessor each.
+struct BesidePlan {
+  ThinPlan plan;
+  double time_us = std::numeric_limits<double>::infinity();
+};
+inline BesidePlan plan_beside(const Sgemm& p, const Device& device) {
+  ThinPlan operands = thin_operands(p);
+  operands.aligned = false;  // one way of loads for lines that start anywhere
+  BesidePlan best;
+  for (const ThinBlock& block : thin_blocks) {
+    ThinCut cut = {beside_config, block.threads_shift, block.row_shift, 1, ThinLoads::shifted};
+    if (block.rows != thin_configs[beside_config].rows ||
+        1 << block.threads_shift != beside_threads)
+      continue;
+    if (!is_cut(cut)) continue;
+    for (const bool fills : {false, true}) {
+      BesidePlan other{operands};
+      cut_thin(other.plan, p, cut);
+      if (fills) {
+        cut.parts = device.sm_count / std::max<std::int64_t>(1, other.plan.row_blocks);
+        if (cut.parts < 2) continue;
+        cut_thin(other.plan, p, cut);
+      }
+      other.time_us = std::max(0.0, predict_us(other.plan, p, device) - thin_tuning.start);
+      if (other.time_us < best.time_us) best = other;
+    }
+  }
+  return best;
+}
 
 }  // namespace kw

@@ -12,13 +12,13 @@ template <int row_stride>
 struct BlockShare {
   unsigned entry = 0, row_block, part = 0;
 
-  // Neighbouring blocks read neighbouring memory.
-  __device__ BlockShare(const ThinPlan& plan, bool along_k) : row_block(blockIdx.x) {
+  // That of a block by its number. Neighbouring blocks read neighbouring memory.
+  __device__ BlockShare(const ThinPlan& plan, bool along_k, unsigned block) : row_block(block) {
     const auto parts = static_cast<unsigned>(plan.parts);
     const auto row_blocks = static_cast<unsigned>(plan.row_blocks);
-    if (parts > 1 || blockIdx.x >= row_blocks) {
-      const unsigned in_entry = blockIdx.x % (parts * row_blocks);
-      entry = blockIdx.x / (parts * row_blocks);
+    if (parts > 1 || block >= row_blocks) {
+      const unsigned in_entry = block % (parts * row_blocks);
+      entry = block / (parts * row_blocks);
       row_block = along_k ? in_entry / parts : in_entry % row_blocks;
       part = along_k ? in_entry % parts : in_entry / row_blocks;
     }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,30 @@ TEST(RaggedPlan, TicketsAreApart) {
       }
     }
   }
+}
+
+// Blocks beside tiles have one instance of `thin`, one number of threads and one way of loads for
+// each order of memory, and tickets within their part's.
+TEST(RaggedPlan, BlocksBesideTilesHaveTheOneInstance) {
+  int in_parts = 0;
+  for (const std::int64_t size : {33, 1000, 4096, 131072}) {
+    for (const std::int64_t k : {1, 40, 777, 20000}) {
+      for (const Op op : {Op::none, Op::transpose}) {
+        for (const Sgemm& p : {ragged_product(8, size, k, op), ragged_product(size, 1, k, op)}) {
+          const BesidePlan beside = plan_beside(p, ragged_device());
+          const ThinPlan& plan = beside.plan;
+          EXPECT_EQ(plan.config, beside_config);
+          EXPECT_EQ(plan.threads(), beside_threads);
+          EXPECT_EQ(plan.loads, plan.along_k ? ThinLoads::shifted : ThinLoads::single);
+          EXPECT_LE(plan.width, thin_configs[beside_config].width);
+          EXPECT_TRUE(std::isfinite(beside.time_us));
+          EXPECT_TRUE(plan.parts == 1 || plan.row_blocks <= ragged_tuning.tickets);
+          in_parts += plan.parts > 1;
+        }
+      }
+    }
+  }
+  EXPECT_GT(in_parts, 0);
 }
 
 }  // namespace
