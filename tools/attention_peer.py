@@ -329,7 +329,7 @@ def main() -> int:
         if arguments.first:
             shapes = shapes[: arguments.first]
         if not arguments.sweep:
-            rows += accuracy(library, (64, 128), 1024)
+            rows += accuracy(library, (64, 128, 256), 1024)
             failed = any(not made["verified"] for made in rows)
         for number, shape in enumerate(shapes):
             extra = {"sweep": "random", "seed": arguments.seed, "number": number} if arguments.sweep else {}

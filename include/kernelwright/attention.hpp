@@ -16,7 +16,7 @@
 //            FP32. Math::fp32_split: an RMS error no larger than that of two FP32 products with a
 //            softmax between them, or than 2^-25 of sum P |V| where theirs is less (one weight is 1
 //            and all others are next to nothing); the data decide on the device, as math.hpp has
-//            it. It serves D of 17 to 128 on Hopper; others take fp32.
+//            it. It serves D of 17 to 256 on Hopper; others take fp32.
 // Method     Online softmax (Milakov and Gimelshein 2018), in tiles (Dao et al. 2022): the T x S
 //            weights are never in memory. With few queries S is cut over the device, and the parts
 //            are merged.

@@ -20,7 +20,7 @@
 
 #include "attention/configurations.hpp"
 #include "attention/production.hpp"
-#include "attention/split_consumer.hpp"
+#include "attention/split_wide.hpp"
 #include "device/overlap.hpp"
 #include "select.hpp"
 
@@ -41,9 +41,13 @@ __global__ void __launch_bounds__(clear_threads) clear_workspace(uint4* data, st
 
 // Registers a thread of the warps that fetch and make pieces, and of those that multiply.
 template <int dim>
-constexpr int side_registers = dim <= 64 ? 72 : 40;
+constexpr int side_registers = dim <= 64    ? 72
+                               : dim <= 128 ? 40
+                                            : 24;
 template <int dim>
-constexpr int consumer_registers = dim <= 64 ? 216 : 232;
+constexpr int consumer_registers = dim <= 64    ? 216
+                                   : dim <= 128 ? 232
+                                                : 240;
 
 // Splits all blocks of the list.
 template <int dim>
@@ -53,7 +57,7 @@ __global__ void __launch_bounds__(maker_threads)
   auto& shared = *gpu::dynamic_shared<MakerShared<dim>>();
   wait_for_previous_kernel();
   let_next_kernel_start();
-  SplitMaker<dim, true>(shared, params, static_cast<int>(threadIdx.x)).run();
+  SplitMaker<dim, true>(shared, params).run();
 #endif
 }
 
@@ -72,18 +76,25 @@ __global__ void __launch_bounds__(split_threads, 1)
     wait_for_previous_kernel();
     if (threadIdx.x < warp_lanes)
       SplitProducer<dim>(shared, params).run();
-    else
-      SplitMaker<dim, false>(shared.makers, params, static_cast<int>(threadIdx.x) - warp_lanes)
-          .run();
+    else if constexpr (dim < wide_dim)
+      SplitMaker<dim, false>(shared.makers, params).run();
   } else {
     setmaxnreg_alloc<consumer_registers<dim>>();
-    SplitConsumer<dim>(shared, params, any_of_warp(group == 2) ? 1 : 0).run();
+    using Consumer = std::conditional_t<dim == wide_dim, WideConsumer, SplitConsumer<dim>>;
+    Consumer(shared, params, any_of_warp(group == 2) ? 1 : 0).run();
   }
 #endif
 }
 
-constexpr int least_dim = 17, most_dim = 128;
-constexpr int split_dim(std::int64_t dim) { return dim <= 64 ? 64 : 128; }
+constexpr int least_dim = 17, most_dim = wide_dim;
+constexpr int split_dim(std::int64_t dim) { return dim <= 64 ? 64 : dim <= 128 ? 128 : wide_dim; }
+// Calls visit(std::integral_constant<int, dim>) of the instance for this head size.
+template <class Visit>
+auto with_split_dim(std::int64_t dim, const Visit& visit) {
+  if (dim <= 64) return visit(std::integral_constant<int, 64>());
+  if (dim <= 128) return visit(std::integral_constant<int, 128>());
+  return visit(std::integral_constant<int, wide_dim>());
+}
 
 // Microseconds on an H200, of one multiprocessor: a tile of keys; what a tile of queries takes
 // beside its tiles of keys; a block of K or V that is split beside products, and by how much that
@@ -91,25 +102,32 @@ constexpr int split_dim(std::int64_t dim) { return dim <= 64 ? 64 : 128; }
 struct SplitTimes {
   double tile_us, begin_us, block_us, delay_us, first_us;
 };
-constexpr SplitTimes times_of_64{1.35, 4.5, 2.2, 0.8, 1.3}, times_of_128{2.7, 5.0, 9.2, 1.4, 2.6};
+constexpr SplitTimes times_of_64{1.35, 4.5, 2.8, 0.6, 1.0}, times_of_128{2.7, 5.0, 7.5, 1.4, 2.0},
+    times_of_256{4.6, 10.0, 0.0, 0.0, 4.0};
 constexpr double launches_us = 9, launch_in_front_us = 3;
 
 // What a multiprocessor has of it.
 struct SplitWork {
   double tiles, blocks;  // of queries; of K and V
+  double beside;         // blocks of K and V, if those split them that have tiles of queries
   double key_tiles;      // that a tile of queries has on average
 };
 SplitWork work_of(const Attention& p, const Layout& layout, const Device& device) {
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const double share = p.pairs() / (number(p.queries) * number(p.keys)),
                key_tiles = number(layout.k_blocks) * share + (share < 1 ? 1.0 : 0.0);
-  return {number(p.batch * p.heads * layout.q_tiles) / device.sm_count,
-          2 * number(p.batch * p.kv_heads * layout.k_blocks) / device.sm_count,
+  const double tiles = number(p.batch * p.heads * layout.q_tiles),
+               blocks = 2 * number(p.batch * p.kv_heads * layout.k_blocks);
+  return {tiles / device.sm_count, blocks / device.sm_count,
+          blocks / std::min(tiles, number(device.sm_count)),
           std::min(key_tiles, number(layout.k_blocks))};
 }
 
 Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& device) {
-  const SplitTimes& times = split_dim(p.dim) == 64 ? times_of_64 : times_of_128;
+  const int padded = split_dim(p.dim);
+  const SplitTimes& times = padded == 64    ? times_of_64
+                            : padded == 128 ? times_of_128
+                                            : times_of_256;
   const SplitWork work = work_of(p, layout, device);
   const double all_keys = static_cast<double>(layout.k_blocks),
                longest_us = times.begin_us + times.tile_us * all_keys;
@@ -119,22 +137,25 @@ Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& 
           : longest_us * std::ceil(work.tiles);
   const double products_us = std::max(longest_us, tiles_us),
                first_us = products_us + times.first_us * work.blocks + launch_in_front_us,
-               beside_us = std::max(products_us + times.delay_us * work.blocks,
-                                    times.block_us * work.blocks);
+               beside_us = std::max(products_us + times.delay_us * work.beside,
+                                    times.begin_us + times.block_us * work.beside);
   Plan<Attention> plan;
-  plan.time_us = plan.cost = launches_us + std::min(first_us, beside_us);
-  plan.data.set(SplitSchedule{first_us < beside_us});
+  const bool is_first = padded == wide_dim || first_us < beside_us;
+  plan.time_us = plan.cost = launches_us + (is_first ? first_us : beside_us);
+  plan.data.set(SplitSchedule{is_first});
   return plan;
 }
 
 std::size_t split_shared_bytes(std::int64_t dim) {
-  return split_dim(dim) == 64 ? sizeof(SplitShared<64>) : sizeof(SplitShared<128>);
+  return with_split_dim(dim, [](auto padded) { return sizeof(SplitShared<padded>); });
 }
 
 template <int dim>
 Status launch_kernel(const SplitParams& params, std::int64_t blocks, int sm_count, Stream stream) {
   if (params.splits_first) {
-    constexpr unsigned teams = MakerShared<dim>::teams, at_once = dim <= 64 ? 4 : 6;
+    constexpr unsigned teams = MakerShared<dim>::teams, at_once = dim <= 64    ? 4
+                                                                  : dim <= 128 ? 6
+                                                                               : 3;
     const unsigned grid = std::min(ceil_div(static_cast<unsigned>(2 * params.k_blocks), teams),
                                    static_cast<unsigned>(sm_count) * at_once);
     const Status split = gpu::launch(
@@ -156,13 +177,16 @@ Status clear(const SplitParams& params, Stream stream) {
       reinterpret_cast<uint4*>(params.workspace), count);
 }
 
-// Heads of K and V whose blocks take turns: those of the first tiles of queries that a device
-// takes.
-unsigned heads_ahead(const Attention& p, const Layout& layout, TileOrder order, int sm_count) {
-  const std::int64_t heads =
-      std::max<std::int64_t>(order.heads_at_once, ceil_div(sm_count, layout.q_tiles));
-  return static_cast<unsigned>(
-      std::min(ceil_div(std::min(heads, std::int64_t{sm_count}), p.group()), p.batch * p.kv_heads));
+// So many heads at a time: their tiles of queries fill the device about twice, and turns are of
+// about as many heads; but the cache holds their pieces.
+std::int64_t heads_at_once(const Attention& p, const Layout& layout, int sm_count) {
+  constexpr std::int64_t cached = std::int64_t{48} << 20;
+  const std::int64_t heads = p.batch * p.heads,
+                     bytes = 2 * layout.k_blocks * block_bytes(split_dim(p.dim)) / p.group(),
+                     filling = 2 * ceil_div(sm_count, layout.q_tiles),
+                     turns = std::max<std::int64_t>(1, (heads + filling / 2) / filling),
+                     most = std::max<std::int64_t>(1, cached / std::max<std::int64_t>(1, bytes));
+  return std::min(ceil_div(heads, turns), most);
 }
 
 }  // namespace
@@ -196,20 +220,23 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                      static_cast<char*>(workspace.data),
                      0,
                      0,
-                     tile_order(p, p.keys * padded * 8),
-                     1,
+                     {},
+                     {},
                      plan.data.get<SplitSchedule>().splits_first,
                      rows_aligned_16(p.k, p.k_strides, p.dim),
                      rows_aligned_16(p.v, p.v_strides, p.dim)};
   params.q_tiles = p.batch * p.heads * params.layout.q_tiles;
   params.k_blocks = p.batch * p.kv_heads * params.layout.k_blocks;
-  params.heads_ahead = heads_ahead(p, params.layout, params.order, device.sm_count);
+  const std::int64_t heads = heads_at_once(p, params.layout, device.sm_count);
+  if (p.causal != Causal::none) params.order = {static_cast<unsigned>(heads), true};
+  params.turns = {p, params.layout.k_blocks, ceil_div(heads, p.group())};
   const Status cleared = clear(params, stream);
   if (!cleared.ok()) return cleared;
-  const auto launch = padded == 64 ? launch_kernel<64> : launch_kernel<128>;
   // Blocks stay and take one tile after the other.
-  const Status computed = launch(params, std::min<std::int64_t>(params.q_tiles, device.sm_count),
-                                 device.sm_count, stream);
+  const Status computed = with_split_dim(p.dim, [&](auto dim) {
+    return launch_kernel<dim>(params, std::min<std::int64_t>(params.q_tiles, device.sm_count),
+                              device.sm_count, stream);
+  });
   if (!computed.ok()) return computed;
   Attention fallback = p;
   fallback.only_if = &static_cast<Control*>(workspace.data)->takes_fp32;

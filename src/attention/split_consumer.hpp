@@ -11,6 +11,7 @@ namespace KW_TARGET::attention_split {
 
 template <int dim>
 class SplitConsumer {
+ protected:
   using Shared = SplitShared<dim>;
   static constexpr int scores = block_rows / 2, outputs = dim / 2;  // a thread's
   // Whether Q's pieces stay in registers: shared memory gives 128 bytes a cycle, which is what
@@ -47,7 +48,7 @@ class SplitConsumer {
     }
   }
 
- private:
+ protected:
   __device__ __forceinline__ const SplitTile& tile() const { return shared_.tiles[tiles_.stage()]; }
   __device__ __forceinline__ void begin() {
 #pragma unroll
@@ -125,12 +126,7 @@ class SplitConsumer {
     if constexpr (!keeps_queries) sync_group();
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      std::uint32_t largest = largest_of(x[r]);
-#pragma unroll
-      for (int delta = 1; delta < 4; delta *= 2) {
-        const std::uint32_t other = __shfl_xor_sync(whole_warp(), largest, delta);
-        if (other > largest) largest = other;
-      }
+      const std::uint32_t largest = __float_as_uint(largest_of_lanes<1, 4>(larger_size(0, x[r])));
       if (largest > of_both) of_both = largest;
       const int scale = kw::split::fp16_scale(largest);
       const bool holds = scale_holds(scale);
@@ -335,7 +331,7 @@ class SplitConsumer {
   const SplitParams& params_;
   int group_, lane_;
   Turn<2> tiles_;
-  Turn<Shared::stages> ring_;  // where K of the next tile of keys is
+  typename Shared::Place ring_;  // where K of the next tile of keys is
   float x_[scores], window_[outputs], o_[outputs];
   std::uint32_t high_[4][4], low_[4][4];
   std::uint32_t q_[2][keeps_queries ? dim / 16 : 1][4];

@@ -11,12 +11,38 @@
 #include "device/load_floats.hpp"
 #include "device/mbarrier.hpp"
 #include "device/published.hpp"
+#include "device/thread_index.hpp"
 #include "device/warp.hpp"
+#include "sgemm/hopper/tile_grid.hpp"
 #include "sgemm/split_arithmetic.hpp"
 
 namespace KW_TARGET::attention_split {
 
 using namespace kw::attention_split;
+
+// In which order blocks of K and V are split: heads take turns, so many at a time, whose first
+// tiles of queries start together: the first blocks of K and V of all of them, then the second
+// ones.
+struct BlockTurns {
+  unsigned heads = 1, last_heads = 1;  // of a turn, and of the last one
+  unsigned blocks = 1;                 // of K and V in a turn
+  unsigned kv_heads = 1, group = 1;    // of an entry; heads of queries for one of K and V
+  kw::hopper::Divider by_blocks, by_heads, by_last_heads, by_kv_heads;
+
+  BlockTurns() = default;
+  BlockTurns(const Attention& p, std::int64_t k_blocks, std::int64_t heads_ahead) {
+    const std::int64_t all = p.batch * p.kv_heads;
+    heads = static_cast<unsigned>(heads_ahead);
+    last_heads = static_cast<unsigned>((all - 1) % heads_ahead + 1);
+    blocks = static_cast<unsigned>(2 * k_blocks * heads_ahead);
+    kv_heads = static_cast<unsigned>(p.kv_heads);
+    group = static_cast<unsigned>(p.group());
+    by_blocks = kw::hopper::Divider(blocks);
+    by_heads = kw::hopper::Divider(heads);
+    by_last_heads = kw::hopper::Divider(last_heads);
+    by_kv_heads = kw::hopper::Divider(kv_heads);
+  }
+};
 
 struct SplitParams {
   Attention p;
@@ -24,9 +50,9 @@ struct SplitParams {
   char* workspace;
   std::int64_t q_tiles, k_blocks;  // of all heads; as many blocks of V
   TileOrder order;
-  unsigned heads_ahead;  // of K and V: so many take turns in the list of blocks
-  bool splits_first;     // a launch of its own, in front, makes all pieces
-  bool k16, v16;         // rows on 16-byte boundaries
+  BlockTurns turns;   // of the list of blocks
+  bool splits_first;  // a launch of its own, in front, makes all pieces
+  bool k16, v16;      // rows on 16-byte boundaries
 
   __device__ __forceinline__ Control& control() const {
     return *reinterpret_cast<Control*>(workspace);
@@ -41,16 +67,30 @@ struct SplitParams {
   }
 };
 
-// The bits of the largest size.
+// The larger size; NaN where one of the two is.
+__device__ __forceinline__ float larger_size(float most, float x) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  float larger;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(most), "f"(fabsf(x)));
+  return larger;
+#else
+  const std::uint32_t size = __float_as_uint(x) & ~kw::split::sign_bit;
+  return size > __float_as_uint(most) ? __uint_as_float(size) : most;
+#endif
+}
 template <int count>
-__device__ __forceinline__ std::uint32_t largest_of(const float (&x)[count]) {
-  std::uint32_t largest = 0;
+__device__ __forceinline__ float larger_size(float most, const float (&x)[count]) {
 #pragma unroll
-  for (int e = 0; e < count; ++e) {
-    const std::uint32_t size = __float_as_uint(x[e]) & ~kw::split::sign_bit;
-    if (size > largest) largest = size;
-  }
-  return largest;
+  for (int e = 0; e < count; ++e) most = larger_size(most, x[e]);
+  return most;
+}
+// The larger size of this lane's and of those that differ from it in these bits of their number.
+template <int from, int to>
+__device__ __forceinline__ float largest_of_lanes(float own) {
+#pragma unroll
+  for (int delta = from; delta < to; delta *= 2)
+    own = larger_size(own, __shfl_xor_sync(whole_warp(), own, delta));
+  return own;
 }
 
 // Where the 64 rows of a block of K or V lie, and which of them there are.
@@ -66,50 +106,69 @@ struct BlockRows {
 constexpr int maker_warps = 3, maker_threads = maker_warps * warp_lanes;
 template <int dim>
 struct MakerShared {
-  static constexpr int teams = dim <= 64 ? maker_warps : 1, team = maker_threads / teams;
+  static constexpr int teams = dim <= 64 ? maker_warps : 1;
   // Eight rows lie in different banks.
   static constexpr int stride = dim + 4;
   using Raw = float[block_rows * stride];
 
   alignas(16) Raw raw[teams];
   BlockRows rows[teams][2];
-  std::uint32_t of_keys[teams][block_rows], of_columns[teams][dim], of_warps[teams][4];
+  // Of teams of several warps: the largest element of each, and of each column of V.
+  std::uint32_t of_warps[4], of_columns[dim];
   bool list_ends;  // no tile of queries is left
 };
 
 // In front each team of the launch splits every so many of the list; beside products it takes the
-// next one as it comes to it.
+// next one as it comes to it. A warp has eight rows of a block at a time, or as many keys' columns.
 template <int dim, bool in_front>
 class SplitMaker {
   using Shared = MakerShared<dim>;
   using Raw = typename Shared::Raw;
-  static constexpr int team = Shared::team, chunks = block_rows * dim / 8,
-                       unrolled = dim <= 64 ? 2 : 1;
+  static constexpr int teams = Shared::teams, team = maker_threads / teams,
+                       warps = team / warp_lanes, groups = block_rows / 8,
+                       of_lane = dim / warp_lanes;  // eights of elements of a group
+  // How many of these are under way, and how many copies are asked for in a row.
+  static constexpr int at_a_time = dim <= 64 ? 2 : 1, load_unrolled = dim <= 64 ? 8 : 2;
 
  public:
-  // `tid` is among the maker_threads of the block.
-  __device__ __forceinline__ SplitMaker(Shared& shared, const SplitParams& params, int tid)
-      : shared_(shared), params_(params), team_(from_lane(tid / team, 0)), tid_(tid % team) {}
+  __device__ __forceinline__ SplitMaker(Shared& shared, const SplitParams& params)
+      : shared_(shared), params_(params), team_(from_lane(thread() / team, 0)) {}
 
-  // A block is split, the next one's rows are on their way, and the one behind that is taken.
+  // A block is split, the next one's rows are on their way, and the one behind that is taken. The
+  // note that pieces are there waits for their writes: it comes when the next copies are under way.
   __device__ __forceinline__ void run() {
-    if (tid_ == 0)
-      taken_ = in_front ? blockIdx.x * Shared::teams + static_cast<unsigned>(own_team()) : take();
+    if (tid() == 0)
+      taken_ = in_front ? blockIdx.x * teams + static_cast<unsigned>(own_team()) : take();
     next(0);
-    load(0);
-    for (int i = 0; shared_.rows[own_team()][i].count >= 0; i ^= 1) {
+    load(rows(0));
+    for (int i = 0; rows(i).count >= 0; i ^= 1) {
       next(i ^ 1);
       async_wait<0>();
       sync();
-      split(shared_.rows[own_team()][i], shared_.raw[own_team()]);
-      load(i ^ 1);
+      std::uint32_t note = 0;
+      if (rows(i).count > 0)
+        note = rows(i).of_v ? split<true>(rows(i).index) : split<false>(rows(i).index);
+      sync();
+      load(rows(i ^ 1));
+      if (tid() == 0 && note != 0) publish_note(params_.note(rows(i).of_v, rows(i).index), note);
     }
   }
 
  private:
-  __device__ __forceinline__ int own_team() const { return Shared::teams == 1 ? 0 : team_; }
+  // Among the maker_threads of the block; those of a launch beside products follow another warp.
+  __device__ __forceinline__ static int thread() {
+    return reread_thread_index() - (in_front ? 0 : warp_lanes);
+  }
+  __device__ __forceinline__ static int tid() { return thread() % team; }  // of the team
+  __device__ __forceinline__ int own_team() const { return teams == 1 ? 0 : team_; }
+  __device__ __forceinline__ int own_warp() const { return warps == 1 ? 0 : tid() / warp_lanes; }
+  __device__ __forceinline__ static int lane() { return reread_thread_index() % warp_lanes; }
+  __device__ __forceinline__ BlockRows& rows(int place) const {
+    return shared_.rows[own_team()][place];
+  }
+  __device__ __forceinline__ Raw& raw() const { return shared_.raw[own_team()]; }
   __device__ __forceinline__ static void sync() {
-    if constexpr (team == warp_lanes)
+    if constexpr (warps == 1)
       __syncwarp();
     else
       sync_some_threads<3, maker_threads>();
@@ -119,40 +178,40 @@ class SplitMaker {
   }
   // One thread's; what a list that is not needed any more holds, nobody takes.
   __device__ __forceinline__ unsigned take() const {
-    if constexpr (in_front) return taken_ + gridDim.x * Shared::teams;
+    if constexpr (in_front) return taken_ + gridDim.x * teams;
     return params_.splits_first || *static_cast<volatile bool*>(&shared_.list_ends)
                ? count()
                : atomicAdd(&params_.control().next_block, 1u);
   }
   // Where the block lies that was taken last; and the next is asked for.
   __device__ __forceinline__ void next(int place) {
-    if (tid_ == 0) {
+    if (tid() == 0) {
       const unsigned block = taken_;
       if (block < count()) taken_ = take();
-      find_rows(shared_.rows[own_team()][place], block);
+      find_rows(rows(place), block);
     }
     sync();
   }
 
-  // Heads take turns, so many at a time, whose first tiles of queries start together: the first
-  // blocks of K and V of all of them, then the second ones.
   __device__ __forceinline__ void find_rows(BlockRows& rows, unsigned block) const {
     const Attention& p = params_.p;
+    const BlockTurns& turns = params_.turns;
     rows.count = -1;
     if (block >= count()) return;
     const unsigned k_blocks = static_cast<unsigned>(params_.layout.k_blocks),
-                   all_heads = static_cast<unsigned>(p.batch * p.kv_heads),
-                   ahead = params_.heads_ahead, of_turn = 2 * k_blocks * ahead,
-                   first = block / of_turn * ahead, within = block % of_turn,
-                   heads = all_heads - first < ahead ? all_heads - first : ahead,
-                   of_head = first + within % heads, k_block = within / heads / 2,
-                   kv_heads = static_cast<unsigned>(p.kv_heads), kv_head = of_head % kv_heads;
-    const AttentionHead head = head_of(
-        p, of_head / kv_heads, kv_head * (static_cast<unsigned>(p.heads) / kv_heads), kv_head);
-    const bool of_v = within / heads % 2 != 0;
+                   turn = turns.by_blocks.quotient(block), first = turn * turns.heads,
+                   within = block - turn * turns.blocks;
+    const bool is_last = first + turns.last_heads == static_cast<unsigned>(p.batch * p.kv_heads);
+    const unsigned heads = is_last ? turns.last_heads : turns.heads,
+                   of_all = (is_last ? turns.by_last_heads : turns.by_heads).quotient(within),
+                   of_head = first + within - of_all * heads, k_block = of_all / 2,
+                   entry = turns.by_kv_heads.quotient(of_head),
+                   kv_head = of_head - entry * turns.kv_heads;
+    const AttentionHead head = head_of(p, entry, kv_head * turns.group, kv_head);
+    const bool of_v = of_all % 2 != 0;
     rows.of_v = of_v;
     rows.aligned = of_v ? params_.v16 : params_.k16;
-    rows.index = of_head * params_.layout.k_blocks + k_block;
+    rows.index = of_head * k_blocks + k_block;
     const std::int64_t first_key = std::int64_t{k_block} * block_rows,
                        row_stride = of_v ? p.v_strides.row : p.k_strides.row;
     rows.row_stride = row_stride;
@@ -164,127 +223,145 @@ class SplitMaker {
     rows.count = static_cast<int>(count < block_rows ? count : block_rows);
   }
 
-  __device__ __forceinline__ void load(int place) {
-    const BlockRows& rows = shared_.rows[own_team()][place];
-    Raw& raw = shared_.raw[own_team()];
+  __device__ __forceinline__ void load(const BlockRows& rows) const {
     if (rows.count > 0) {
       if (rows.aligned)
-        load<4>(rows, raw);
+        load<4>(rows);
       else
-        load<1>(rows, raw);
+        load<1>(rows);
     }
     async_commit();
   }
   // Copies of so many elements; zeros where there is nothing.
   template <int width>
-  __device__ __forceinline__ void load(const BlockRows& rows, Raw& raw) const {
-    const int count = rows.count, columns = static_cast<int>(params_.p.dim);
-    const std::int64_t row_stride = rows.row_stride;
-    const float* const first = rows.first;
-#pragma unroll unrolled
-    for (int i = tid_; i < block_rows * dim / width; i += team) {
-      const int row = i / (dim / width), d = i % (dim / width) * width;
-      const bool there = row < count && d < columns;
-      async_copy<4 * width>(raw + row * Shared::stride + d,
-                            there ? first + row * row_stride + d : first, there ? 4 * width : 0);
+  __device__ __forceinline__ void load(const BlockRows& rows) const {
+    const int own = tid();
+    constexpr int vectors = dim / width, across = vectors < team ? vectors : team,
+                  at_once = team / across, steps = ceil_div(block_rows, at_once);
+    const int first = own / across, columns = static_cast<int>(params_.p.dim), count = rows.count;
+    if (at_once * across < team && first >= at_once) return;
+    const std::int64_t step = at_once * rows.row_stride;
+    for (int d = own % across * width; d < dim; d += across * width) {
+      const int seen = d < columns ? count - first : 0;
+      const float* from = rows.first + first * rows.row_stride + d;
+      float* to = raw() + first * Shared::stride + d;
+#pragma unroll load_unrolled
+      for (int i = 0; i < steps; ++i, from += step, to += at_once * Shared::stride)
+        if (block_rows % at_once == 0 || first + i * at_once < block_rows)
+          async_copy<4 * width>(to, from, i * at_once < seen ? 4 * width : 0);
     }
   }
 
-  // 8 elements of a row; a warp has 8 rows of 32 elements.
-  __device__ __forceinline__ static int row_of(int chunk) { return chunk / dim * 8 + chunk % 8; }
-  __device__ __forceinline__ static int k8_of(int chunk) { return chunk / 8 % (dim / 8); }
-  __device__ __forceinline__ static void read_row(const Raw& raw, int chunk, float (&x)[8]) {
-    load_floats(x, raw + row_of(chunk) * Shared::stride + k8_of(chunk) * 8);
+  // Where this lane's first elements of a group's rows lie; the next ones are 32 further on.
+  __device__ __forceinline__ const float* own_row() const {
+    return raw() + lane() % 8 * Shared::stride + lane() / 8 * 8;
   }
-  // An element of 8 keys; a warp has neighbours along the head.
-  __device__ __forceinline__ static void read_column(const Raw& raw, int chunk, float (&x)[8]) {
-    const float* const from = raw + chunk / dim * 8 * Shared::stride + chunk % dim;
+  static constexpr int group_stride = 8 * Shared::stride;
+  // An element of each of V's eight keys of a group.
+  __device__ __forceinline__ static void read_column(const float* from, float (&x)[8]) {
 #pragma unroll
     for (int e = 0; e < 8; ++e) x[e] = from[e * Shared::stride];
   }
+  template <class Visit>
+  __device__ __forceinline__ void for_groups(const Visit& visit) const {
+#pragma unroll 1
+    for (int group = own_warp(); group < groups; group += warps)
+#pragma unroll at_a_time
+      for (int i = 0; i < of_lane; ++i) visit(group, i);
+  }
 
-  // The bits of the block's largest element, in all threads; and of V that of each key.
-  __device__ __forceinline__ std::uint32_t find_largest(const Raw& raw, bool of_v) {
-    if (of_v) {
-      for (int i = tid_; i < block_rows; i += team) shared_.of_keys[own_team()][i] = 0;
-      for (int i = tid_; i < dim; i += team) shared_.of_columns[own_team()][i] = 0;
-      sync();
-    }
-    std::uint32_t most = 0;
-#pragma unroll unrolled
-    for (int chunk = tid_; chunk < chunks; chunk += team) {
+  // The bits of the block's largest element, in all threads. Of V `least` becomes that of the least
+  // key that has an element other than 0, less 1.
+  template <bool of_v>
+  __device__ __forceinline__ std::uint32_t find_largest(std::uint32_t& least) const {
+    if (warps > 1 && of_v)
+      for (int i = tid(); i < dim; i += team) shared_.of_columns[i] = 0;
+    float most = 0, of_key = 0;
+    const float* const from = own_row();
+    for_groups([&](int group, int i) {
       float x[8];
-      read_row(raw, chunk, x);
-      const std::uint32_t own = largest_of(x);
-      if (of_v) atomicMax(&shared_.of_keys[own_team()][row_of(chunk)], own);
-      if (own > most) most = own;
-    }
-    most = largest_of_warp(most);
-    if constexpr (team > warp_lanes) {
-      if (tid_ % warp_lanes == 0) shared_.of_warps[own_team()][tid_ / warp_lanes] = most;
+      load_floats(x, from + group * group_stride + i * warp_lanes);
+      of_key = larger_size(i == 0 ? 0 : of_key, x);
+      if (i + 1 < of_lane) return;
+      most = larger_size(most, of_key);
+      if (of_v) least = lesser(least, __float_as_uint(largest_of_lanes<8, 32>(of_key)) - 1);
+    });
+    std::uint32_t largest = largest_of_warp(__float_as_uint(most));
+    if constexpr (warps > 1) {
+      if (lane() == 0) shared_.of_warps[own_warp()] = largest;
       sync();
 #pragma unroll
-      for (int i = 0; i < team / warp_lanes; ++i)
-        if (shared_.of_warps[own_team()][i] > most) most = shared_.of_warps[own_team()][i];
+      for (int i = 0; i < warps; ++i)
+        if (shared_.of_warps[i] > largest) largest = shared_.of_warps[i];
     }
-    return most;
+    return largest;
   }
-  // Whether each of V's keys and each of its columns has an element that is not small beside the
-  // block's largest, or has none at all: only then may small ones lose bits. Each thread answers
-  // for some.
-  __device__ __forceinline__ bool is_even(std::uint32_t largest) const {
-    const std::uint32_t least = largest > (15u << 23) ? largest - (15u << 23) : 0;
-    bool even = true;
-    const auto look = [&](std::uint32_t size) { even &= size == 0 || size >= least; };
-    for (int i = tid_; i < block_rows; i += team) look(shared_.of_keys[own_team()][i]);
-    for (int i = tid_; i < dim; i += team) look(shared_.of_columns[own_team()][i]);
-    return even;
+  __device__ __forceinline__ static std::uint32_t lesser(std::uint32_t a, std::uint32_t b) {
+    return a < b ? a : b;
   }
 
-  // `rows` may be another block's once all threads have met.
-  __device__ __forceinline__ void split(const BlockRows& rows, const Raw& raw) {
-    const bool of_v = rows.of_v;
-    const std::int64_t index = rows.index;
-    if (rows.count == 0) return sync();
-    const std::uint32_t largest = find_largest(raw, of_v);
+  // Leaves the pieces of the block's rows in the workspace; what its note says.
+  template <bool of_v>
+  __device__ __forceinline__ std::uint32_t split(std::int64_t index) const {
+    std::uint32_t least = ~0u;
+    const std::uint32_t largest = find_largest<of_v>(least);
     const int scale = kw::split::fp16_scale(largest);
     const bool holds = scale_holds(scale);
     char* const to =
         params_.workspace + (of_v ? params_.layout.v : params_.layout.k) + index * block_bytes(dim);
     const float factor = kw::split::power_of_two(holds ? scale : 0);
-    if (of_v)
-      write_columns(raw, to, factor);
+    if constexpr (of_v)
+      write_columns(to, factor, least);
     else
-      write_rows(raw, to, factor);
+      write_rows(to, factor);
     global_writes_before_copies();
-    sync();
-    if (!holds || (of_v && !is_even(largest))) params_.take_fp32();
-    if (tid_ == 0) publish_note(params_.note(of_v, index), largest | is_split);
-    if (of_v) sync();
+    if (!holds || (of_v && !is_even(largest, least))) params_.take_fp32();
+    return largest | is_split;
   }
-  __device__ __forceinline__ void write_rows(const Raw& raw, char* to, float factor) const {
-#pragma unroll unrolled
-    for (int chunk = tid_; chunk < chunks; chunk += team) {
-      float x[8];
-      read_row(raw, chunk, x);
-      write(to + chunk_at(block_rows, row_of(chunk), k8_of(chunk), 0), x, factor);
-    }
+  // Whether each of V's keys and each of its columns has an element that is not small beside the
+  // block's largest, or has none at all: only then may small ones lose bits. `least` is that of the
+  // least of those that the thread answers for, less 1.
+  __device__ __forceinline__ static bool is_even(std::uint32_t largest, std::uint32_t least) {
+    return largest <= (15u << 23) || least >= largest - (15u << 23) - 1;
   }
-  __device__ __forceinline__ void write_columns(const Raw& raw, char* to, float factor) const {
-#pragma unroll unrolled
-    for (int chunk = tid_; chunk < chunks; chunk += team) {
+  __device__ __forceinline__ void write_rows(char* to, float factor) const {
+    to += chunk_at(block_rows, lane() % 8, lane() / 8, 0);
+    const float* const from = own_row();
+    for_groups([&](int group, int i) {
       float x[8];
-      read_column(raw, chunk, x);
-      atomicMax(&shared_.of_columns[own_team()][chunk % dim], largest_of(x));
-      write(to + chunk_at(dim, chunk % dim, chunk / dim, 0), x, factor);
+      load_floats(x, from + group * group_stride + i * warp_lanes);
+      write(to + chunk_at(block_rows, group * 8, 4 * i, 0), x, factor);
+    });
+  }
+  __device__ __forceinline__ void write_columns(char* to, float factor,
+                                                std::uint32_t& least) const {
+    to += chunk_at(dim, lane(), 0, 0);
+    // Of a lane's columns, where no other warp has rows of the block.
+    float of_columns[warps == 1 ? of_lane : 1] = {};
+    const float* const from = raw() + lane();
+    std::uint32_t* const of_column = shared_.of_columns + lane();
+    for_groups([&](int group, int i) {
+      float x[8];
+      read_column(from + group * group_stride + i * warp_lanes, x);
+      if constexpr (warps == 1)
+        of_columns[i] = larger_size(of_columns[i], x);
+      else
+        atomicMax(of_column + warp_lanes * i, __float_as_uint(larger_size(0, x)));
+      write(to + chunk_at(dim, warp_lanes * i, group, 0), x, factor);
+    });
+    if constexpr (warps == 1) {
+#pragma unroll
+      for (const float largest : of_columns) least = lesser(least, __float_as_uint(largest) - 1);
+    } else {
+      sync();
+      for (int i = tid(); i < dim; i += team) least = lesser(least, shared_.of_columns[i] - 1);
     }
   }
   __device__ __forceinline__ static void write(char* to, const float (&x)[8], float factor) {
     std::uint32_t high[4], low[4];
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
+    for (int e = 0; e < 4; ++e)
       kw::split::split_fp16_as_it_is(x[2 * e] * factor, x[2 * e + 1] * factor, high[e], low[e]);
-    }
     *reinterpret_cast<uint4*>(to) = make_uint4(high[0], high[1], high[2], high[3]);
     *reinterpret_cast<uint4*>(to + chunk_at(block_rows, 0, 0, 1)) =
         make_uint4(low[0], low[1], low[2], low[3]);
@@ -292,7 +369,7 @@ class SplitMaker {
 
   Shared& shared_;
   const SplitParams& params_;
-  int team_, tid_;
+  int team_;
   unsigned taken_ = 0;
 };
 

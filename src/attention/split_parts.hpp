@@ -74,9 +74,11 @@ struct Turn {
   __device__ __forceinline__ void advance() { ++count; }
 };
 
+// At head sizes up to 128; split_wide.hpp has the others.
 template <int dim>
 struct SplitShared {
   static constexpr bool keeps_queries = dim <= 64;  // split_consumer.hpp
+  static constexpr bool has_parts = false;
 #if defined(__CUDACC__)
   static constexpr int stages = dim <= 64 ? 4 : 2;
 #else
@@ -112,7 +114,20 @@ struct SplitShared {
     makers.list_ends = false;
     mbarrier_init_is_done();
   }
+  using Place = Turn<stages>;
+
+  // No tile of queries is left.
+  __device__ __forceinline__ void end_list() {
+    *static_cast<volatile bool*>(&makers.list_ends) = true;
+  }
 };
+
+// The power of two by which products with a block are multiplied whose largest element has these
+// bits.
+__device__ __forceinline__ float unscale_of(std::uint32_t largest) {
+  const int scale = kw::split::fp16_scale(largest);
+  return kw::split::power_of_two(scale_holds(scale) ? -scale : 0);
+}
 
 // One warp takes tiles of queries from the list, tells the others, and brings K and V tile by tile,
 // once their pieces are there. Each tile is one block's, whichever that is, so results do not
@@ -138,7 +153,7 @@ class SplitProducer {
       bring(tile.k_block, tile.key_tiles);
       tiles_.advance();
     }
-    if (lane_ == 0) *static_cast<volatile bool*>(&shared_.makers.list_ends) = true;
+    if (lane_ == 0) shared_.end_list();
     wait_for_place();
     if (lane_ == 0) shared_.tiles[tiles_.stage()].key_tiles = -1;
     tell();
@@ -187,30 +202,48 @@ class SplitProducer {
     constexpr unsigned bytes = block_bytes(dim);
     mbarrier_wait(&empty, ring_.round() ^ 1);
     if (elect_one()) {
-      const int scale = kw::split::fp16_scale(largest);
-      unscale = kw::split::power_of_two(scale_holds(scale) ? -scale : 0);
+      unscale = unscale_of(largest);
       shared_.largest_key[tiles_.stage()] = largest_key_;
       mbarrier_arrive_expecting(&full, bytes);
       bulk_copy(to, pieces + block * bytes, bytes, &full);
     }
     __syncwarp();
   }
+  __device__ __forceinline__ void bring_k(std::int64_t block, std::uint32_t largest) {
+    const char* const pieces = params_.workspace + params_.layout.k;
+    if constexpr (Shared::has_parts) {
+      shared_.bring_k(ring_, pieces + block * block_bytes(dim), unscale_of(largest), tiles_.stage(),
+                      largest_key_);
+    } else {
+      const unsigned s = ring_.stage();
+      bring(shared_.k[s], pieces, block, shared_.k_unscale[ring_.count % (2 * Shared::stages)],
+            largest, shared_.k_empty[s], shared_.k_full[s]);
+    }
+  }
+  __device__ __forceinline__ void bring_v(std::int64_t block, std::uint32_t largest) {
+    const char* const pieces = params_.workspace + params_.layout.v;
+    if constexpr (Shared::has_parts) {
+      shared_.bring_v(ring_, pieces + block * block_bytes(dim), unscale_of(largest), tiles_.stage(),
+                      largest_key_);
+    } else {
+      const unsigned s = ring_.stage();
+      bring(shared_.v[s], pieces, block, shared_.v_unscale[s], largest, shared_.v_empty[s],
+            shared_.v_full[s]);
+      ring_.advance();
+    }
+  }
   __device__ __forceinline__ void bring(std::int64_t first, int count) {
     std::uint32_t most = 0, least = ~0u;  // of V
     largest_key_ = 0;
-    for (int i = 0; i < count; ++i, ring_.advance()) {
-      const unsigned s = ring_.stage();
+    for (int i = 0; i < count; ++i) {
       const std::int64_t group = first + i / lookahead * lookahead;
       const int seen = count - i / lookahead * lookahead;
       if (i % lookahead == 0) notes_ = look(group, seen);
       const std::uint32_t of_k = wait_for(false, group, i, seen);
       if (of_k > largest_key_) largest_key_ = of_k;
-      bring(shared_.k[s], params_.workspace + params_.layout.k, first + i,
-            shared_.k_unscale[ring_.count % (2 * Shared::stages)], of_k, shared_.k_empty[s],
-            shared_.k_full[s]);
+      bring_k(first + i, of_k);
       const std::uint32_t of_v = wait_for(true, group, i, seen);
-      bring(shared_.v[s], params_.workspace + params_.layout.v, first + i, shared_.v_unscale[s],
-            of_v, shared_.v_empty[s], shared_.v_full[s]);
+      bring_v(first + i, of_v);
       if (of_v > most) most = of_v;
       if (of_v != 0 && of_v < least) least = of_v;
     }
@@ -221,7 +254,7 @@ class SplitProducer {
   const SplitParams& params_;
   int lane_;
   Turn<2> tiles_;
-  Turn<Shared::stages> ring_;
+  typename Shared::Place ring_;
   std::uint32_t notes_ = 0, largest_key_ = 0;
 };
 

@@ -112,10 +112,12 @@ TEST_P(AttentionSplits, SeveralTilesABlock) {
     if (plan) plan->data.set(attention_split::SplitSchedule{forced_split_first});
     return plan;
   };
-  for (const std::int64_t dim : {20, 64, 100}) {
-    check::AttentionCase c{1, dim < 64 ? 6 : 2, 1, 330, dim > 64 ? 70 : 200, dim};
+  for (const std::int64_t dim : {20, 48, 64, 100, 136, 230}) {
+    const bool is_wide = dim > 128;  // always by a launch in front
+    if (is_wide && !forced_split_first) continue;
+    check::AttentionCase c{1, dim < 64 ? 6 : 2, 1, is_wide ? 190 : 330, dim > 64 ? 70 : 200, dim};
     c.causal = Causal::from_end;
-    c.layout = dim == 64 ? check::AttentionLayout::dense : check::AttentionLayout::odd;
+    c.layout = dim % 8 == 4 ? check::AttentionLayout::odd : check::AttentionLayout::dense;
     c.data = check::AttentionData::normal;
     c.seed = run_seed();
     const check::VerifyResult result = check::verify_attention(*runtime, kernel, c);

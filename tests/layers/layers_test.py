@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.
-    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp"},
+    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp", "sgemm/hopper/tile_grid.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},
