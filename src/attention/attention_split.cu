@@ -138,7 +138,7 @@ Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& 
   const double products_us = std::max(longest_us, tiles_us),
                first_us = products_us + times.first_us * work.blocks + launch_in_front_us,
                beside_us = std::max(products_us + times.delay_us * work.beside,
-                                    times.begin_us + times.block_us * work.beside);
+                                    times.block_us * work.beside);
   Plan<Attention> plan;
   const bool is_first = padded == wide_dim || first_us < beside_us;
   plan.time_us = plan.cost = launches_us + (is_first ? first_us : beside_us);
@@ -177,13 +177,14 @@ Status clear(const SplitParams& params, Stream stream) {
       reinterpret_cast<uint4*>(params.workspace), count);
 }
 
-// So many heads at a time: their tiles of queries fill the device about twice, and turns are of
-// about as many heads; but the cache holds their pieces.
+// So many heads at a time: their tiles of queries fill the device, about twice where tiles differ,
+// and turns are of about as many heads; but the cache holds their pieces.
 std::int64_t heads_at_once(const Attention& p, const Layout& layout, int sm_count) {
   constexpr std::int64_t cached = std::int64_t{48} << 20;
   const std::int64_t heads = p.batch * p.heads,
                      bytes = 2 * layout.k_blocks * block_bytes(split_dim(p.dim)) / p.group(),
-                     filling = 2 * ceil_div(sm_count, layout.q_tiles),
+                     filling =
+                         (p.causal == Causal::none ? 1 : 2) * ceil_div(sm_count, layout.q_tiles),
                      turns = std::max<std::int64_t>(1, (heads + filling / 2) / filling),
                      most = std::max<std::int64_t>(1, cached / std::max<std::int64_t>(1, bytes));
   return std::min(ceil_div(heads, turns), most);
