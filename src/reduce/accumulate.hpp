@@ -16,6 +16,7 @@
 
 #include "reduce/element.hpp"
 #include "reduce/moments.hpp"
+#include "reduce/scaled_squares.hpp"
 
 namespace kw {
 
@@ -132,31 +133,6 @@ struct Sum {
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) { into += later; }
 };
 
-// Squares of float64 in three ranges, so that none of them leaves the format (Blue, "A portable
-// Fortran program to find the Euclidean norm of a vector", ACM TOMS 4, 1978).
-struct ScaledSquares {
-  double big, middle, small;  // of x 2^-600, x, x 2^600
-
-  static constexpr double above = 0x1p500, below = 0x1p-500;
-  KW_HOST_DEVICE void add(double x) {
-    const double a = fabs(x);
-    if (!(a <= above)) {
-      const double s = a * 0x1p-600;
-      big = fma(s, s, big);
-    } else if (a < below) {
-      const double s = a * 0x1p600;
-      small = fma(s, s, small);
-    } else {
-      middle = fma(a, a, middle);
-    }
-  }
-  KW_HOST_DEVICE double root() const {
-    if (!(big == 0)) return sqrt(fma(middle * 0x1p-600, 0x1p-600, big)) * 0x1p600;
-    if (middle > 0) return sqrt(fma(small * 0x1p-600, 0x1p-600, middle));
-    return sqrt(small) * 0x1p-600;
-  }
-};
-
 template <class T>
 struct NormSquare {
   using Lane = ScaledSquares;
@@ -174,6 +150,13 @@ struct NormSquare {
     } else {
       lane.add(x);
     }
+  }
+  // Numbers that no other sum than the middle one takes.
+  KW_HOST_DEVICE static bool is_middle(Value<T> x) requires(!std::is_integral_v<T>) {
+    return ScaledSquares::is_middle(x);
+  }
+  KW_HOST_DEVICE static void add_middle(Lane& lane, Value<T> x) {
+    lane.middle = fma(x, x, lane.middle);
   }
   KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
   KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }

@@ -8,9 +8,10 @@
 //             no barrier in the walk. After some chunks a warp each makes the total of one, while
 //             others walk on.
 // Merging     Sequences of several chunks of which all are in the run are merged by the block
-//             alone, a round later. Of one that others have a part of, its totals are left, and who
-//             arrives last at the ticket of the block where it begins merges them: two tickets a
-//             block at most, after its run, so nobody waits for a fence.
+//             alone, a round later, where they are few from totals that it keeps in shared memory.
+//             Of one that others have a part of, its totals are left, and who arrives last at the
+//             ticket of the block where it begins merges them: two tickets a block at most, after
+//             its run, so nobody waits for a fence.
 #pragma once
 
 #include "device/arrival.hpp"
@@ -87,9 +88,36 @@ struct RunCut {
   }
 };
 
+// The totals of the last chunks of a block's run in shared memory: number `at` of the run.
+template <class A, int kept>
+struct KeptTotals {
+  static_assert((kept & (kept - 1)) == 0);
+  typename A::Total of[kept];
+
+  __device__ __forceinline__ typename A::Total& operator[](int at) { return of[at & (kept - 1)]; }
+  // A warp merges `chunks` of them from `first` on; the first lane has the result.
+  __device__ __forceinline__ typename A::Total merge(int first, int chunks, int lane) {
+    typename A::Total merged = A::empty_total();  // lane i: the i-th eighth of the slots'
+#pragma unroll 1
+    for (int eighth = 0; eighth * warp_lanes < chunks; ++eighth) {
+      const int c = eighth * warp_lanes + lane;
+      const typename A::Total slot = c < chunks ? (*this)[first + c] : A::empty_total();
+      const typename A::Total sum = from_lane(tree_of_warp<A, warp_lanes>(slot), 0);
+      if (lane == eighth) merged = sum;
+    }
+    return chunks > warp_lanes ? tree_of_warp<A, order_warps>(merged) : merged;
+  }
+};
+
+// A sequence of so many chunks at most is merged from totals that its block has kept: a power of
+// two, and no less than the chunks of two rounds, which follow before it is.
+constexpr int most_kept_chunks = 16;
+static_assert(most_kept_chunks >= 2 * order_warps / 2);
+
 template <class A, class T>
 struct ChunkMemory {
   ChunkRun run;
+  KeptTotals<A, 2 * most_kept_chunks> totals;
   CountedChunks counted;
   ChunkPartials<A, T> partials;
   ChunkEdges<A, T> edges;
@@ -253,11 +281,21 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     return run[at].count > 0 ? to_value(data[run[at].element]) : Value<T>{};
   };
   if (needs_first && count > 0) next_first = first_of(0);
-  std::int64_t complete = -1;  // the place of a sequence whose totals are all there
+  int complete = -1;  // the last chunk of a sequence whose totals are all there
   const auto merge_complete = [&] {
-    if (complete < 0 || complete >= lists.sequence_capacity) return;
-    const LongSequence found = find_sequence(sequences, lists, memory.counted, complete);
-    if (found.first_total >= begin) merge_sequence<kind, T>(found, totals, sink, lane);
+    if (complete < 0) return;
+    const ChunkItem& last = run[complete];
+    const std::int64_t elements = last.begin + last.count;
+    if (elements <= most_kept_chunks * smallest_chunk<T>) {
+      const int chunks = static_cast<int>(last.begin / smallest_chunk<T>) + 1;
+      if (const int first_chunk = complete + 1 - chunks; first_chunk >= 0) {
+        const typename A::Total total = memory.totals.merge(first_chunk, chunks, lane);
+        if (lane == 0) write_result<T, kind>(sink, last.sequence, total, elements);
+      }
+    } else if (last.place < lists.sequence_capacity) {
+      const LongSequence found = find_sequence(sequences, lists, memory.counted, last.place);
+      if (found.first_total >= begin) merge_sequence<kind, T>(found, totals, sink, lane);
+    }
     complete = -1;
   };
 #pragma unroll 1
@@ -290,8 +328,8 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
       if (item.of == ChunkOf::alone) {
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {
-        if (lane == 0) totals[begin + of_run] = total;
-        if (item.of == ChunkOf::last) complete = item.place;
+        if (lane == 0) memory.totals[of_run] = totals[begin + of_run] = total;
+        if (item.of == ChunkOf::last) complete = of_run;
       }
     }
   }

@@ -20,7 +20,7 @@ struct SegmentBlockMemory {
   SegmentWindow window;
   ChunkPartials<A, T> partials;
   ChunkEdges<A, T> edges;
-  typename A::Total totals[2 * most_block_chunks];  // by the chunk's number modulo this
+  KeptTotals<A, 2 * most_block_chunks> totals;
   int found[2];
 };
 template <class A, class T>
@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>
                                  ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
-  constexpr int a_round = ChunkPartials<A, T>::chunks, kept_totals = 2 * most_block_chunks;
+  constexpr int a_round = ChunkPartials<A, T>::chunks;
   constexpr bool needs_first = kind == ReduceKind::moments, turns = turns_chunks<A, T>;
   constexpr int finder_warp = order_warps - 1, ahead = a_round + most_chunk_stages + 1;
   auto* shared = gpu::dynamic_shared<unsigned char>();
@@ -82,19 +82,9 @@ __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>
   const auto merge_complete = [&] {
     if (complete < 0) return;
     const ChunkItem& last = run[complete];
-    const auto chunks = static_cast<int>(last.begin / smallest_chunk<T>) + 1;
-    const int first_chunk = complete + 1 - chunks;
-    Total kept = A::empty_total();  // lane i: the i-th eighth of the slots'
-#pragma unroll 1
-    for (int eighth = 0; eighth * warp_lanes < chunks; ++eighth) {
-      const int c = eighth * warp_lanes + lane;
-      const Total slot =
-          c < chunks ? memory.totals[(first_chunk + c) & (kept_totals - 1)] : A::empty_total();
-      const Total sum = from_lane(tree_of_warp<A, warp_lanes>(slot), 0);
-      if (lane == eighth) kept = sum;
-    }
-    kept = tree_of_warp<A, order_warps>(kept);
-    if (lane == 0) write_result<T, kind>(sink, last.sequence, kept, last.begin + last.count);
+    const int chunks = static_cast<int>(last.begin / smallest_chunk<T>) + 1;
+    const Total total = memory.totals.merge(complete + 1 - chunks, chunks, lane);
+    if (lane == 0) write_result<T, kind>(sink, last.sequence, total, last.begin + last.count);
     complete = -1;
   };
 #pragma unroll 1
@@ -126,7 +116,7 @@ __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>
       if (item.of == ChunkOf::alone) {
         if (lane == 0) write_result<T, kind>(sink, item.sequence, total, item.count);
       } else {
-        if (lane == 0) memory.totals[of_run & (kept_totals - 1)] = total;
+        if (lane == 0) memory.totals[of_run] = total;
         if (item.of == ChunkOf::last) complete = of_run;
       }
     }

@@ -48,7 +48,10 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   plan.stages = std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
   const auto room = static_cast<std::int64_t>(device.shared_bytes_per_block_optin);
   const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.beside_bytes;
-  plan.warps = static_cast<int>(std::min<std::int64_t>(room / of_warp, element.most_warps));
+  const std::int64_t most = std::min<std::int64_t>(room / of_warp, element.most_warps);
+  // As many as take all sequences in as few rounds: more would leave some without one in the last.
+  const std::int64_t each = ceil_div(problem.sequences(), std::int64_t{device.sm_count});
+  if (most > 0) plan.warps = static_cast<int>(ceil_div(each, ceil_div(each, most)));
   return plan;
 }
 

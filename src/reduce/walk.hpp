@@ -42,6 +42,17 @@ struct Lanes {
       BytePacks<A>::add(lane, pack, first);
     } else if constexpr (requires(Value<T> x) { A::add_four(lane[0], x, x, x, x); }) {
       A::add_four(lane[0], pack.value(0), pack.value(1), pack.value(2), pack.value(3));
+    } else if constexpr (requires(Value<T> x) { A::is_middle(x); }) {
+      bool are_middle = true;
+#pragma unroll
+      for (int j = 0; j < width; ++j) are_middle &= A::is_middle(pack.value(j));
+      if (are_middle) {
+#pragma unroll
+        for (int j = 0; j < width; ++j) A::add_middle(lane[j % count], pack.value(j));
+        return;
+      }
+#pragma unroll
+      for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);
     } else {
 #pragma unroll
       for (int j = 0; j < width; ++j) A::add(lane[j % count], pack.value(j), at + j, first);

@@ -2,6 +2,7 @@
 // gets and when, and which sums meet in which order. Real sums of short formats hide most of that:
 // they are exact.
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -112,6 +113,26 @@ TYPED_TEST(ReduceWalk, AddsInTheOrderOfTheDocument) {
                                    3 * width + 1, lanes / 8, lanes / 8 + width + 1, lanes - 1,
                                    lanes, lanes + 1, 5 * lanes / 2 + 3, 4 * lanes, 9 * lanes + 1}) {
     this->expect_order(count);
+  }
+}
+
+// Squares of float64 have a shorter way where all of a pack's are of the middle range
+// (src/reduce/accumulate.hpp): the bits are those of one element after the other.
+TEST(ReduceWalkOfSquares, PacksAddAsTheirElements) {
+  using A = Accumulator<ReduceKind::norm_square, double>;
+  constexpr double elements[] = {1.7,      0.0,    -0.0,    -0x1.8p499, 0x1p500,  0x1.1p500, -1e200,
+                                 0x1p-500, 1e-151, -1e-200, 5e-324,     INFINITY, NAN};
+  for (const double one : elements) {
+    for (const double two : elements) {
+      Lanes<A, double> packs, singles;
+      for (int j = 0; j < 2; ++j) packs.lane[j] = singles.lane[j] = {1e-3, 0.1 + j, 1e3};
+      Pack<double> pack;
+      const double both[] = {one, two};
+      std::memcpy(pack.words, both, sizeof both);
+      packs.add_pack(pack, 0, 0);
+      for (int j = 0; j < 2; ++j) A::add(singles.lane[j], both[j], j, 0);
+      EXPECT_EQ(std::memcmp(&packs, &singles, sizeof packs), 0) << one << " " << two;
+    }
   }
 }
 

@@ -22,6 +22,7 @@
 #ifdef KW_HAVE_HOST_SIMT
 #include "host_simt/host_simt.hpp"
 #include "reduce/kernels.hpp"
+#include "reduce/staged_plan.hpp"
 
 namespace kw {
 namespace {
@@ -268,6 +269,19 @@ TEST(ReduceSequences, WarpsWithStages) {
     }
   }
   verify(cases);
+}
+
+// Warps that have stages are as many as take all sequences in as few rounds.
+TEST(ReduceSequences, WarpsWithStagesShareRounds) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 227 << 10;
+  Reduce p;
+  p.type = DataType::float64, p.shape = ReduceShape::rows, p.rows = 13224, p.cols = p.ld = 882;
+  const StagedElement element = {8, 2432, 20, 2048, 10 << 10};
+  EXPECT_EQ(plan_staged(p, element, device).warps, 17);  // six rounds of 101, where 20 take six
+  p.rows = 132 * 20;
+  EXPECT_EQ(plan_staged(p, element, device).warps, 20);
 }
 
 // Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
