@@ -58,8 +58,8 @@ struct Place {
 template <ComplexLeanConfig tile>
 using Sums = float[tile.tm][2 * tile.tn];
 
-// Two stages lie in shared memory: while one is multiplied, the next one is loaded to registers, and
-// left in the other's place at the end.
+// Two stages lie in shared memory: while one is multiplied, the next one is loaded to registers,
+// and left in the other's place at the end.
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
 __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const Cgemm& p,
                                          std::int64_t entry, const Outputs<tile>& out) {
@@ -181,10 +181,9 @@ __device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* share
   for (int i = 0; i < tile.tm; ++i)
 #pragma unroll
     for (int j = 0; j < tile.tn; j += 2)
-      *reinterpret_cast<float4*>(
-          shared + place.group * of_group +
-          (place.row + i / 2 * 2 * tile.lanes_m + i % 2) * pitch + 2 * place.col +
-          2 * j * tile.lanes_n) = quad_of(&acc[i][2 * j]);
+      *reinterpret_cast<float4*>(shared + place.group * of_group +
+                                 (place.row + i / 2 * 2 * tile.lanes_m + i % 2) * pitch +
+                                 2 * place.col + 2 * j * tile.lanes_n) = quad_of(&acc[i][2 * j]);
   __syncthreads();
   const Finish finish(p);
   const bool is_plain = finish.is_plain(p);
@@ -227,7 +226,7 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   Sums<tile> acc = {};
   if (Finish(p).has_sum) compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out);
   wait_for_previous_kernel();  // where there is no sum
-  __syncthreads();  // nobody reads operands any more
+  __syncthreads();             // nobody reads operands any more
   if constexpr (tile.groups > 1)
     store_groups<tile>(acc, shared, p, entry, out);
   else

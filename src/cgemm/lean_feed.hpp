@@ -12,8 +12,8 @@
 
 namespace KW_TARGET::complex_lean {
 
-// The element `further` floats behind `from` where `rows` are more than `above`; else re and im stay
-// as they are.
+// The element `further` floats behind `from` where `rows` are more than `above`; else re and im
+// stay as they are.
 template <int above, int further>
 __device__ __forceinline__ void load_if(float& re, float& im, const float* from, int rows) {
 #if defined(__CUDA_ARCH__)
@@ -33,10 +33,10 @@ __device__ __forceinline__ void each_of(std::integer_sequence<int, i...>, const 
   (take(std::integral_constant<int, i>{}), ...);
 }
 
-// A thread's share of one operand: elements of two neighbouring lines at one k, 16 bytes of a stage,
-// which is float[bk][2 * extent + 4]. Those of a stay as they are; of b the two real parts lie side
-// by side, then the imaginary parts. Lines beyond the last one are zeros. The first stage has what k
-// is beyond a multiple of bk, so no other one ends early.
+// A thread's share of one operand: elements of two neighbouring lines at one k, 16 bytes of a
+// stage, which is float[bk][2 * extent + 4]. Those of a stay as they are; of b the two real parts
+// lie side by side, then the imaginary parts. Lines beyond the last one are zeros. The first stage
+// has what k is beyond a multiple of bk, so no other one ends early.
 template <int threads, int extent, int bk, bool is_b, bool along_k>
 class Feed {
   static constexpr int pitch = 2 * extent + 4, units = extent / 2 * bk;
@@ -49,7 +49,8 @@ class Feed {
  public:
   // Of `rows` lines from x on.
   __device__ __forceinline__ Feed(const Complex* x, std::int64_t ld, int rows) {
-    const int thread = static_cast<int>(threadIdx.x), unit = thread % across, line = thread / across;
+    const int thread = static_cast<int>(threadIdx.x), unit = thread % across,
+              line = thread / across;
     const int pair = along_k ? line : unit;
     k_ = along_k ? unit : line;
     left_ = rows - 2 * pair;
@@ -63,8 +64,8 @@ class Feed {
     compute_now(to_);
     compute_now(left_);
   }
-  // Loads the next stage of lines `ld` elements apart: the first one, of `depth` k, or another. leave
-  // puts it into shared memory.
+  // Loads the next stage of lines `ld` elements apart: the first one, of `depth` k, or another.
+  // leave puts it into shared memory.
   __device__ __forceinline__ void load_first(std::int64_t ld, int depth) {
     load_some<true>(2 * ld, depth);
   }

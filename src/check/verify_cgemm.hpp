@@ -59,8 +59,8 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed = 1);
 // Whether a kernel's plan takes one of them on a device.
 bool computes_one_of(const Kernel<Cgemm>& kernel, const std::vector<CgemmCase>& cases,
                      const Device& device);
-// More of them, for those production kernels that compute none of `cases` on a device: drawn until a
-// kernel's plan takes some.
+// More of them, for those production kernels that compute none of `cases` on a device: drawn until
+// a kernel's plan takes some.
 std::vector<CgemmCase> cgemm_cases_of_kernels(const KernelList<Cgemm>& kernels,
                                               const std::vector<CgemmCase>& cases,
                                               const Device& device, std::uint64_t seed);

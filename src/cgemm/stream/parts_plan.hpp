@@ -45,8 +45,8 @@ inline double predict_complex_parts_us(const ComplexPartsTile& tile, const Cgemm
       static_cast<double>(ceil_div(s.stream.blocks, std::max(1, device.sm_count)));
   const double stages = complex_stream_stages(tile.stream.config, p, s.stream);
   const double further = std::max(0.0, on_an_sm - tile.stream.config.blocks_per_sm);
-  const double us = t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us) +
-                    further * t.tile_us;
+  const double us =
+      t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us) + further * t.tile_us;
   const double megabytes =
       1e-6 * static_cast<double>(tile.stream.config.tile_bytes()) * s.stream.blocks;
   return tile.times.share * std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device)) +

@@ -52,8 +52,8 @@ struct ComplexStreamTile {
   ComplexStreamTimes times;
 };
 
-// Fitted to all cuts of 430 products on an NVIDIA H200, together with the times of the other kernels
-// then; those of five tiles are longer by what 470 more products took beyond it
+// Fitted to all cuts of 430 products on an NVIDIA H200, together with the times of the other
+// kernels then; those of five tiles are longer by what 470 more products took beyond it
 // (results/h200/explored-complex-registers.txt). Off by a twentieth on average where a tile is near
 // the fastest.
 inline constexpr ComplexStreamTile complex_stream_tiles[] = {

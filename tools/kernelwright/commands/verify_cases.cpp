@@ -88,8 +88,8 @@ std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool inp
   }
   std::vector<check::CgemmCase> cases = check::cgemm_edge_cases(options.seed);
   if (device.is_gpu()) {
-    const auto more = check::cgemm_cases_of_kernels(all_kernels<Cgemm>(device.kind), cases, device,
-                                                    options.seed);
+    const auto more =
+        check::cgemm_cases_of_kernels(all_kernels<Cgemm>(device.kind), cases, device, options.seed);
     cases.insert(cases.end(), more.begin(), more.end());
   }
   if (input_given) set_input(cases, options.parsed_input());
