@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "cgemm/finish.hpp"
-#include "cgemm/lean_copies.hpp"
+#include "cgemm/lean_feed.hpp"
 #include "cgemm/lean_plan.hpp"
 #include "cgemm/production.hpp"
 #include "cgemm/stream/sums.hpp"
@@ -42,12 +42,14 @@ struct Outputs {
 // A thread's place in it: pairs of rows lanes_m pairs apart, and so of columns.
 template <ComplexLeanConfig tile>
 struct Place {
-  int warp, lane, row0, col0, row, col;
+  int warp, lane, row0, col0, row, col, group;
 
   __device__ __forceinline__ Place() {
     const int thread = reread_thread_index();
     warp = thread / 32, lane = thread % 32;
-    row0 = warp / tile.warps_n * tile.warp_m(), col0 = warp % tile.warps_n * tile.warp_n();
+    group = tile.groups == 1 ? 0 : warp / (tile.warps_m * tile.warps_n);
+    row0 = warp / tile.warps_n % tile.warps_m * tile.warp_m();
+    col0 = warp % tile.warps_n * tile.warp_n();
     const complex_stream::LanePlace<tile.lanes_m, tile.lanes_n> at(lane);
     row = row0 + 2 * at.m, col = col0 + 2 * at.n;
   }
@@ -56,118 +58,64 @@ struct Place {
 template <ComplexLeanConfig tile>
 using Sums = float[tile.tm][2 * tile.tn];
 
-// The ring of stages: all but one are filled ahead.
-template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
-class Ring {
- public:
-  __device__ __forceinline__ Ring(float* shared, const Cgemm& p, std::int64_t entry,
-                                  const Outputs<tile>& out)
-      : shared_(shared),
-        a_(a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows),
-        b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols),
-        left_(static_cast<int>(p.k)) {
-    a_.compute_now(), b_.compute_now();
-    wait_for_previous_kernel();
-    let_next_kernel_start();
-#pragma unroll 1
-    for (int stage = 1; stage < tile.stages; ++stage) fill();
-  }
-  // Starts the copies of the next stage, if there is one.
-  __device__ __forceinline__ void fill() {
-    float* const a = shared_ + to_fill_;
-    float* const b = a + tile.bk * tile.pitch_a();
-    if (left_ >= tile.bk) {
-      a_.start(a), b_.start(b);
-    } else if (left_ > 0) {
-      a_.start_last(a, left_), b_.start_last(b, left_);
-    }
-    async_commit();
-    left_ -= tile.bk;
-    to_fill_ = behind(to_fill_);
-  }
-  // The place of the stage behind the one at `offset`.
-  __device__ static int behind(int offset) {
-    return offset + tile.stage() < tile.stages * tile.stage() ? offset + tile.stage() : 0;
-  }
-
- private:
-  float* const shared_;
-  Copies<tile.threads(), tile.bm(), tile.bk, tile.k_multiple(), false, a_along_k> a_;
-  Copies<tile.threads(), tile.bn(), tile.bk, tile.k_multiple(), true, b_along_k> b_;
-  int left_;  // k that are still to be copied
-  int to_fill_ = 0;
-};
-
+// Two stages lie in shared memory: while one is multiplied, the next one is loaded to registers,
+// and left in the other's place at the end.
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
 __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const Cgemm& p,
                                          std::int64_t entry, const Outputs<tile>& out) {
+  constexpr int b_at = tile.bk() * tile.pitch_a(), together = tile.steps;
   const Place<tile> place;
-  Ring<tile, a_along_k, b_along_k> ring(shared, p, entry, out);
-  int stage = 0;
-#pragma unroll 1
-  for (int left = static_cast<int>(p.k); left > 0; left -= tile.bk, stage = ring.behind(stage)) {
-    async_wait<tile.stages - 2>();
-    __syncthreads();  // this stage is here, and nobody reads the last one any more
-    const float* a = shared + stage + 2 * place.row;
-    const float* b = shared + stage + tile.bk * tile.pitch_a() + 2 * place.col;
-    // Of this k and of the next.
-    complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
-    f[0].load(a, b);
-    ring.fill();
-    const int depth = left < tile.bk ? left : tile.bk;
-#pragma unroll 1
-    for (int k = 0; k < depth; k += 2) {
-      f[1].load(a + tile.pitch_a(), b + tile.pitch_b());
-      complex_stream::add_products<differ>(acc, f[0].a, f[0].b);
-      if (k + 2 < depth) a += 2 * tile.pitch_a(), b += 2 * tile.pitch_b();
-      f[0].load(a, b);
-      complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
-    }
-  }
-}
-
-// The same where a stage's steps lie side by side: a barrier, and the first fragments behind it,
-// come while the products of the step before are computed.
-template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
-__device__ __forceinline__ void multiply_whole(Sums<tile>& acc, float* shared, const Cgemm& p,
-                                               std::int64_t entry, const Outputs<tile>& out) {
-  const Place<tile> place;
-  Ring<tile, a_along_k, b_along_k> ring(shared, p, entry, out);
-  complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
+  const int k = static_cast<int>(p.k), first = (k - 1) % tile.bk() + 1;
+  Feed<tile.threads(), tile.bm(), tile.bk(), false, a_along_k> feed_a(
+      a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows);
+  Feed<tile.threads(), tile.bn(), tile.bk(), true, b_along_k> feed_b(
+      b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols);
+  feed_a.find_now(), feed_b.find_now();
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  feed_a.load_first(p.lda, first), feed_b.load_first(p.ldb, first);
+  feed_a.leave(shared), feed_b.leave(shared + b_at);
+  __syncthreads();
+  // Iterations of a stage: of the first one the groups take equal parts.
+  int stages = ceil_div(k, tile.bk()), left = ceil_div(first, together * tile.groups);
+  if (stages > 1) feed_a.load(p.lda), feed_b.load(p.ldb);
   const float *a, *b;
-  int stage = 0;
-  const auto enter = [&] {
-    async_wait<tile.stages - 2>();
-    __syncthreads();
-    a = shared + stage + 2 * place.row;
-    b = shared + stage + tile.bk * tile.pitch_a() + 2 * place.col;
-    f[0].load(a, b);
+  const auto enter = [&](const float* stage) {
+    const int k0 = place.group * (left * together);
+    a = stage + k0 * tile.pitch_a() + 2 * place.row;
+    b = stage + b_at + k0 * tile.pitch_b() + 2 * place.col;
   };
-  enter();
+  enter(shared);
+  float* next = shared + tile.stage();
+  int step = -tile.stage();  // from there to the other place
+  complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
+  f[0].load(a, b);
 #pragma unroll 1
-  for (int left = static_cast<int>(p.k); left > 0; left -= tile.bk) {
-    ring.fill();
+  do {
 #pragma unroll
-    for (int k = 0; k < tile.bk; ++k) {
-      if (k + 1 < tile.bk) {
-        f[(k + 1) % 2].load(a + (k + 1) * tile.pitch_a(), b + (k + 1) * tile.pitch_b());
-      } else {
-        stage = ring.behind(stage);
-        enter();
-      }
-      complex_stream::add_products<differ>(acc, f[k % 2].a, f[k % 2].b);
+    for (int s = 1; s < together; ++s) {
+      f[s % 2].load(a + s * tile.pitch_a(), b + s * tile.pitch_b());
+      complex_stream::add_products<differ>(acc, f[1 - s % 2].a, f[1 - s % 2].b);
     }
-  }
+    a += together * tile.pitch_a(), b += together * tile.pitch_b();
+    if (--left == 0) {
+      if (--stages > 0) feed_a.leave(next), feed_b.leave(next + b_at);
+      __syncthreads();  // the next stage is here, and nobody reads this one any more
+      left = tile.group_k / together;
+      enter(next);
+      next += step, step = -step;
+      if (stages > 1) feed_a.load(p.lda), feed_b.load(p.ldb);
+    }
+    f[0].load(a, b);  // behind the last stage what lies there
+    complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
+  } while (stages > 0);
 }
 
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
 __device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cgemm& p,
                                         std::int64_t entry, const Outputs<tile>& out) {
   const auto by = [&]<bool differ>() {
-    if constexpr (tile.whole_stages)
-      multiply_whole<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
-    else
-      multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
+    multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
   };
   if (p.conj_a == p.conj_b)
     by.template operator()<false>();
@@ -179,10 +127,9 @@ __device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cg
 template <ComplexLeanConfig tile>
 __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, const Cgemm& p,
                                       std::int64_t entry, const Outputs<tile>& out) {
-  constexpr int across = tile.warp_n(), down = 32 / across;
-  constexpr int pitch = 2 * across + 4, rows = 2 * tile.lanes_m;
-  static_assert(across == 16 || across == 32);
-  static_assert(tile.threads() / 32 * rows * pitch <= tile.stages * tile.stage());
+  constexpr int width = tile.warp_n(), across = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8;
+  constexpr int down = 32 / across, pitch = tile.staged_pitch(), rows = 2 * tile.lanes_m;
+  static_assert(width % across == 0);
   const Place<tile> place;
   const Finish finish(p);
   const bool is_plain = finish.is_plain(p);
@@ -190,9 +137,11 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
   float* const staged = shared + place.warp * (rows * pitch);
   const int lane_n = place.lane % across, lane_m = place.lane / across;
   const int col = place.col0 + lane_n;
-  Complex* to = c_of(p, entry) + (out.row + place.row0 + lane_m) * p.ldc + out.col + col;
+  // A pair as it lies there: real parts, then imaginary ones, of the second neighbour first.
+  const float* const own = staged + lane_m * pitch + lane_n / 2 * 4 + (1 - lane_n % 2);
+  Complex* line = c_of(p, entry) + (out.row + place.row0 + lane_m) * p.ldc + out.col + col;
 #pragma unroll
-  for (int group = 0; group < tile.tm; group += 2) {
+  for (int group = 0; group < tile.tm; group += 2, line += rows * p.ldc) {
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -203,9 +152,11 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
             quad_of(&acc[group + i][2 * j]);
     __syncwarp();
     const int here = out.rows - (place.row0 + group * tile.lanes_m + lane_m);
-    // A pair as it lies there: real parts, then imaginary ones, of the second neighbour first.
-    const float* from = staged + lane_m * pitch + lane_n / 2 * 4 + (1 - lane_n % 2);
-    if (col < out.cols) {
+#pragma unroll
+    for (int at = 0; at < width; at += across) {
+      if (col + at >= out.cols) break;
+      const float* from = own + 2 * at;
+      Complex* to = line + at;
 #pragma unroll 4
       for (int i = 0; i < rows; i += down, from += down * pitch, to += down * p.ldc)
         if (i < here) {
@@ -215,6 +166,46 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
           else
             *to = finish.element(to, sum, p.conj_b);
         }
+    }
+  }
+}
+
+// The sums of the groups come together: each leaves its own in shared memory, and a warp adds up
+// and stores rows of C.
+template <ComplexLeanConfig tile>
+__device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* shared, const Cgemm& p,
+                                             std::int64_t entry, const Outputs<tile>& out) {
+  constexpr int pitch = tile.staged_pitch(), of_group = tile.bm() * pitch;
+  const Place<tile> place;
+#pragma unroll
+  for (int i = 0; i < tile.tm; ++i)
+#pragma unroll
+    for (int j = 0; j < tile.tn; j += 2)
+      *reinterpret_cast<float4*>(shared + place.group * of_group +
+                                 (place.row + i / 2 * 2 * tile.lanes_m + i % 2) * pitch +
+                                 2 * place.col + 2 * j * tile.lanes_n) = quad_of(&acc[i][2 * j]);
+  __syncthreads();
+  const Finish finish(p);
+  const bool is_plain = finish.is_plain(p);
+  const float re = finish.alpha.re, im = p.conj_b ? -re : re;
+#pragma unroll
+  for (int at = 0; at < tile.bn(); at += 32) {
+    const int col = at + place.lane;
+    if (col >= out.cols) break;
+    // A pair as it lies there: real parts, then imaginary ones, of the second neighbour first.
+    const float* from = shared + place.warp * pitch + col / 2 * 4 + (1 - col % 2);
+    Complex* to = c_of(p, entry) + (out.row + place.warp) * p.ldc + out.col + col;
+#pragma unroll 2
+    for (int row = place.warp; row < out.rows; row += tile.warps()) {
+      float2 sum = make_float2(from[0], from[2]);
+#pragma unroll
+      for (int group = 1; group < tile.groups; ++group)
+        sum.x += from[group * of_group], sum.y += from[group * of_group + 2];
+      if (is_plain)
+        *to = {sum.x * re, sum.y * im};
+      else
+        *to = finish.element(to, sum, p.conj_b);
+      from += tile.warps() * pitch, to += tile.warps() * p.ldc;
     }
   }
 }
@@ -235,9 +226,11 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   Sums<tile> acc = {};
   if (Finish(p).has_sum) compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out);
   wait_for_previous_kernel();  // where there is no sum
-  async_wait<0>();
-  __syncthreads();  // nobody reads operands any more
-  store<tile>(acc, shared, p, entry, out);
+  __syncthreads();             // nobody reads operands any more
+  if constexpr (tile.groups > 1)
+    store_groups<tile>(acc, shared, p, entry, out);
+  else
+    store<tile>(acc, shared, p, entry, out);
 }
 
 // --- the rows of the registry

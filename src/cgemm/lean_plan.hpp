@@ -26,9 +26,7 @@ inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p,
   const ComplexLeanTimes& t = lean.times;
   const std::int64_t of_sm = ceil_div(complex_lean_tiles(lean.config, p) * p.batch,
                                       std::int64_t{std::max(device.sm_count, 1)});
-  const int multiple = lean.config.k_multiple();
-  const double steps =
-      static_cast<double>(ceil_div<std::int64_t>(p.loop_k(), multiple) * multiple) / 16;
+  const double steps = static_cast<double>(p.loop_k()) / 16;
   const auto round_us = [&](std::int64_t blocks) {
     const auto count = static_cast<double>(blocks);
     return blocks == 0

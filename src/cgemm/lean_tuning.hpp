@@ -1,6 +1,7 @@
 // The configurations of cgemm_lean and the constants of its cost model, as data.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace kw {
@@ -9,26 +10,31 @@ struct ComplexLeanConfig {
   int tm, tn;            // outputs per thread
   int lanes_m, lanes_n;  // threads of a warp
   int warps_m, warps_n;  // of a block
-  int bk;                // k of a stage
-  int stages;            // of the ring
   int blocks_per_sm;
-  // Whether all steps of a stage lie side by side, the last one's too: the code waits for nothing
-  // between two stages, and multiplies zeros behind the end of k.
-  bool whole_stages = false;
+  int steps = 2;   // of k in an iteration
+  int groups = 1;  // of warps that share the block's tile, each a part of every stage's k
+
+  // k of a stage, and of a group's part; two stages lie in shared memory.
+  static constexpr int group_k = 8;
+  constexpr int bk() const { return groups * group_k; }
 
   constexpr int warp_m() const { return tm * lanes_m; }
   constexpr int warp_n() const { return tn * lanes_n; }
   constexpr int bm() const { return warps_m * warp_m(); }
   constexpr int bn() const { return warps_n * warp_n(); }
-  constexpr int threads() const { return 32 * warps_m * warps_n; }
-  // Of the last stage so many k are multiplied.
-  constexpr int k_multiple() const { return whole_stages ? bk : 2; }
+  constexpr int warps() const { return warps_m * warps_n * groups; }
+  constexpr int threads() const { return 32 * warps(); }
   // Floats of a stage's line of each operand, padded so that copies that turn it meet all banks.
   constexpr int pitch_a() const { return 2 * bm() + 4; }
   constexpr int pitch_b() const { return 2 * bn() + 4; }
-  constexpr int stage() const { return bk * (pitch_a() + pitch_b()); }
+  constexpr int stage() const { return bk() * (pitch_a() + pitch_b()); }
+  // What is left there on the way to C: by each warp some of its rows, or by each group its sums.
+  constexpr int staged_pitch() const { return 2 * (groups > 1 ? bn() : warp_n()) + 4; }
+  constexpr int staged() const {
+    return (groups > 1 ? groups * bm() : warps() * 2 * lanes_m) * staged_pitch();
+  }
   constexpr std::size_t shared_bytes() const {
-    return sizeof(float) * static_cast<std::size_t>(stages * stage());
+    return sizeof(float) * static_cast<std::size_t>(std::max(2 * stage(), staged()));
   }
 };
 
@@ -53,13 +59,13 @@ struct ComplexLean {
 // FP32 are fitted together: to what the kernel of the least prediction takes longer than the
 // quickest, and a little to the measured times themselves.
 inline constexpr ComplexLean complex_leans[] = {
-    {"cgemm_lean_64x64", {4, 8, 8, 4, 2, 2, 16, 3, 3}, {0.93, 1.65, 1.35, 0.955, 0.96, 1.2}},
-    {"cgemm_lean_64x64b", {4, 8, 8, 4, 2, 2, 8, 3, 4}, {1.69, 1.82, 1.37, 0.946, 0.476, 1.2}},
-    {"cgemm_lean_64x32", {4, 4, 8, 4, 2, 2, 16, 3, 5}, {1.5, 0.998, 0.755, 0.463, 0.277, 1.2}},
-    {"cgemm_lean_32x64", {4, 4, 4, 8, 2, 2, 16, 3, 5}, {1.67, 1.01, 0.769, 0.449, 0.168, 1.2}},
-    {"cgemm_lean_64x32s", {4, 4, 8, 4, 2, 2, 8, 3, 5, true}, {1.3, 0.87, 0.735, 0.4, 0.3, 1.2}},
-    {"cgemm_lean_32x64s", {4, 4, 4, 8, 2, 2, 8, 3, 5, true}, {1.3, 0.96, 0.75, 0.4, 0.3, 1.2}},
-    {"cgemm_lean_32x32", {2, 4, 8, 4, 2, 2, 16, 3, 6}, {1.23, 0.681, 0.462, 0.262, 0.127, 1.2}},
+    {"cgemm_lean_64x64", {4, 8, 8, 4, 2, 2, 3}, {0.43, 1.598, 1.374, 0.601, 2.246, 1.87}},
+    {"cgemm_lean_64x48", {4, 6, 8, 4, 2, 2, 4, 4}, {1.565, 1.264, 1.053, 0.678, 0.786, 3.31}},
+    {"cgemm_lean_48x64", {6, 4, 4, 8, 2, 2, 4, 4}, {0.598, 1.249, 1.04, 0.563, 1.376, 1.19}},
+    {"cgemm_lean_64x32", {4, 4, 8, 4, 2, 2, 5}, {1.601, 0.935, 0.729, 0.474, 0, 3.09}},
+    {"cgemm_lean_32x64", {4, 4, 4, 8, 2, 2, 5}, {1.341, 0.925, 0.725, 0.503, 0.189, 1.72}},
+    {"cgemm_lean_64x32k4", {4, 8, 8, 4, 2, 1, 1, 2, 4}, {0.037, 0.726, 0.67, 0, 2.445, 1.2}},
+    {"cgemm_lean_32x32k4", {4, 8, 8, 4, 1, 1, 3, 2, 4}, {0.79, 0.412, 0.365, 0.692, 0.361, 3.9}},
 };
 
 }  // namespace kw

@@ -94,6 +94,21 @@ Complex* complex_at(const GuardedMatrix& matrix, std::int64_t entry = 0) {
   return reinterpret_cast<Complex*>(matrix.data(entry));
 }
 
+// What a case asks for, but for where its matrices lie.
+Cgemm without_matrices(const CgemmCase& c) {
+  Cgemm p;
+  p.m = c.m, p.n = c.n, p.k = c.k;
+  p.op_a = c.op_a, p.op_b = c.op_b;
+  p.conj_a = c.conj_a, p.conj_b = c.conj_b;
+  p.alpha = {c.alpha, c.alpha_im}, p.beta = {c.beta, c.beta_im};
+  p.triangle = c.triangle;
+  p.hermitian = c.hermitian;
+  p.lda = place_a(c).ld / 2, p.ldc = place_c(c).ld / 2;
+  p.ldb = c.triangle == Triangle::none ? place_b(c).ld / 2 : p.lda;
+  p.batch = c.batch;
+  return p;
+}
+
 }  // namespace
 
 double CgemmTrial::bytes(const CgemmCase& c, const Device& device) {
@@ -127,20 +142,9 @@ void CgemmTrial::make_problem() {
   const auto stride = [](const GuardedMatrix& matrix) {
     return matrix.entries() > 1 ? matrix.stride() / 2 : 0;
   };
+  problem_ = without_matrices(c);
   Cgemm& p = problem_;
-  p.m = c.m, p.n = c.n, p.k = c.k;
-  p.op_a = c.op_a, p.op_b = c.op_b;
-  p.conj_a = c.conj_a, p.conj_b = c.conj_b;
-  p.alpha = {c.alpha, c.alpha_im}, p.beta = {c.beta, c.beta_im};
-  p.a = complex_at(a_), p.b = complex_at(b_), p.c = complex_at(c_);
-  p.lda = a_.ld() / 2, p.ldb = b_.ld() / 2, p.ldc = c_.ld() / 2;
-  p.triangle = c.triangle;
-  p.hermitian = c.hermitian;
-  if (is_update()) {
-    p.b = p.a;
-    p.ldb = p.lda;
-  }
-  p.batch = c.batch;
+  p.a = complex_at(a_), p.b = is_update() ? p.a : complex_at(b_), p.c = complex_at(c_);
   p.stride_a = stride(a_), p.stride_b = stride(b_), p.stride_c = stride(c_);
   if (c.by_pointers) {
     std::vector<float*> pointers;
@@ -353,6 +357,37 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
       cases.push_back(
           as_update(make_complex_case({66, 66, 1}, cases.size(), seed), triangle, hermitian));
   return cases;
+}
+
+bool computes_one_of(const Kernel<Cgemm>& kernel, const std::vector<CgemmCase>& cases,
+                     const Device& device) {
+  return std::any_of(cases.begin(), cases.end(), [&](const CgemmCase& c) {
+    return kernel.make_plan(without_matrices(c), device).has_value();
+  });
+}
+
+std::vector<CgemmCase> cgemm_cases_of_kernels(const KernelList<Cgemm>& kernels,
+                                              const std::vector<CgemmCase>& cases,
+                                              const Device& device, std::uint64_t seed) {
+  constexpr std::array<std::int64_t, 8> sides = {1, 7, 20, 40, 65, 130, 200, 300};
+  constexpr std::array<std::int64_t, 7> depths = {1, 9, 33, 130, 500, 1100, 4300};
+  constexpr std::int64_t most_work = 20'000'000;  // m n k
+  constexpr std::size_t draws = 1000, of_each = 3;
+  std::vector<CgemmCase> found;
+  for (const Kernel<Cgemm>& kernel : kernels) {
+    if (kernel.role != Role::production || computes_one_of(kernel, cases, device)) continue;
+    std::size_t left = of_each;
+    for (std::size_t number = 0; number < draws && left > 0; ++number) {
+      Draw draw(cases.size() + found.size() + number);
+      const ComplexShape shape{draw.from(sides), draw.from(sides), draw.from(depths)};
+      if (shape.m * shape.n * shape.k > most_work) continue;
+      const CgemmCase c = make_complex_case(shape, cases.size() + number, seed);
+      if (!computes_one_of(kernel, {c}, device)) continue;
+      found.push_back(c);
+      --left;
+    }
+  }
+  return found;
 }
 
 std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,

@@ -56,6 +56,14 @@ VerifyResult verify_cgemm(Runtime& runtime, const Kernel<Cgemm>& kernel, const C
 // Edge shapes with op pairs, conjugates, paddings, scalars, batches by strides and by pointers, and
 // scalars on the device, mixed; and updates of either triangle, csyrk and cherk.
 std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed = 1);
+// Whether a kernel's plan takes one of them on a device.
+bool computes_one_of(const Kernel<Cgemm>& kernel, const std::vector<CgemmCase>& cases,
+                     const Device& device);
+// More of them, for those production kernels that compute none of `cases` on a device: drawn until
+// a kernel's plan takes some.
+std::vector<CgemmCase> cgemm_cases_of_kernels(const KernelList<Cgemm>& kernels,
+                                              const std::vector<CgemmCase>& cases,
+                                              const Device& device, std::uint64_t seed);
 // One shape with several paddings, op pairs and scalars; of a square one updates of a triangle too.
 std::vector<CgemmCase> cgemm_cases_of_shape(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Input input, std::uint64_t seed);

@@ -219,18 +219,30 @@ __device__ __forceinline__ void store_tile(const Level3& p, const Place& place, 
   const bool lower = p.triangle == Triangle::lower;
   float* to = p.c + (place.row0 + warp) * p.ldc + place.col0 + lane;
   const std::int64_t step = warps * p.ldc;
-#pragma unroll 4
-  for (int i = 0; i < T::side / warps; ++i, to += step) {
-    const int r = warp + i * warps;
-    // Of this row, columns from the first to before the last.
-    const int first = at_diagonal && !lower ? r : 0, last = at_diagonal && lower ? r + 1 : cols;
+  constexpr int together = 4;
+  static_assert(T::side / warps % together == 0);
+#pragma unroll 1
+  for (int i = 0; i < T::side / warps; i += together, to += together * step) {
+    const auto each = [&](const auto& take) {
 #pragma unroll
-    for (int j = 0; j < across; ++j) {
-      const int c = lane + j * 32;
-      if (r >= rows || c < first || c >= last) continue;
+      for (int q = 0; q < together; ++q) {
+        const int r = warp + (i + q) * warps;
+        // Of this row, columns from the first to before the last.
+        const int first = at_diagonal && !lower ? r : 0, last = at_diagonal && lower ? r + 1 : cols;
+#pragma unroll
+        for (int j = 0; j < across; ++j) {
+          const int c = lane + j * 32;
+          if (r < rows && c >= first && c < last) take(q, j, r, c, to[q * step + j * 32]);
+        }
+      }
+    };
+    // All that is read of C before any of it is written: else one load would wait for the next.
+    float before[together][across] = {};
+    if constexpr (adds) each([&](int q, int j, int, int, float c) { before[q][j] = c; });
+    each([&](int q, int j, int r, int c, float& at) {
       const float product = alpha * sum_at<T>(sums, r, c);
-      to[j * 32] = adds ? fmaf(beta, to[j * 32], product) : product;
-    }
+      at = adds ? fmaf(beta, before[q][j], product) : product;
+    });
   }
 }
 

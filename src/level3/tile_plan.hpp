@@ -63,9 +63,8 @@ inline double level3_operands_along_k(const Level3& p) {
 
 inline double predict_level3_tile_us(const Level3Tile& tile, const Level3& p,
                                      const Device& device) {
-  // Where C is read, products between which the choice is are not predicted as well.
-  if (p.updates_triangle() && !p.reads_c() && p.m >= update_least_rows &&
-      level3_longest_sum(p) >= update_least_k)
+  if (p.updates_triangle() && p.m >= update_least_rows &&
+      (p.reads_c() || level3_longest_sum(p) >= update_least_k))
     return predict_update_us(tile.update, tile.config.side, tile.config.bk,
                              tile.config.blocks_per_sm, level3_operand_bytes(p), p, device);
   const Level3TileTimes& t = tile.times;

@@ -203,16 +203,39 @@ __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
         *reinterpret_cast<float4*>(rows + (place.m - place.row0 + i) * S::out_pitch + place.n -
                                    place.col0 + j * tile.lanes_n) = quad_of(&acc[group + i][j]);
     __syncwarp();
-    const int first = place.row0 + group * tile.lanes_m + row0;
-    float* to = p.c + (out.row + first) * p.ldc + out.col + place.col0 + col0;
+    const int row = place.row0 + group * tile.lanes_m + row0;
+    float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col0;
     const float* from = rows + row0 * S::out_pitch + (col0 ^ 1);
+    const auto is_here = [&](int line, int j) {
+      return row + line * down < out.rows && j < cols &&
+             is_wanted(row + line * down, place.col0 + col0 + j);
+    };
+    constexpr int lines = S::rows_at_once / down;
+    if constexpr (!adds) {
 #pragma unroll 4
-    for (int i = 0; i < S::rows_at_once; i += down, to += down * p.ldc, from += down * S::out_pitch)
-      if (first + i < out.rows)
+      for (int i = 0; i < lines; ++i, to += down * p.ldc, from += down * S::out_pitch)
 #pragma unroll
         for (int j = 0; j < S::warp_n; j += across)
-          if (j < cols && is_wanted(first + i, place.col0 + col0 + j))
-            to[j] = adds ? add_scaled(p.alpha, from[j], p.beta, to[j]) : p.alpha * from[j];
+          if (is_here(i, j)) to[j] = p.alpha * from[j];
+    } else {
+      constexpr int together = lines % 4 == 0 ? 4 : lines;
+#pragma unroll 1
+      for (int i = 0; i < lines; i += together) {
+        // What is read of C before any of it is written: else one load would wait for the next.
+        float before[together][S::warp_n / across] = {};
+#pragma unroll
+        for (int q = 0; q < together; ++q)
+#pragma unroll
+          for (int j = 0; j < S::warp_n; j += across)
+            if (is_here(i + q, j)) before[q][j / across] = to[q * down * p.ldc + j];
+#pragma unroll
+        for (int q = 0; q < together; ++q, to += down * p.ldc, from += down * S::out_pitch)
+#pragma unroll
+          for (int j = 0; j < S::warp_n; j += across)
+            if (is_here(i + q, j))
+              to[j] = add_scaled(p.alpha, from[j], p.beta, before[q][j / across]);
+      }
+    }
   }
 }
 

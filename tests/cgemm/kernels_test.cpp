@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "check/verify_cgemm.hpp"
+#include "support/h200.hpp"
 #include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
@@ -45,6 +46,21 @@ TEST_P(CgemmKernels, EdgeCases) {
     verified += count_verified(GetParam());
   }
   EXPECT_GT(verified, 20);
+}
+
+// As an H200 is, whose multiprocessors decide which products a kernel takes.
+TEST(CgemmCases, EachProductionKernelComputesSome) {
+  Device device = test::h200();
+  device.kind = DeviceKind::host_simt;
+  const auto kernels = all_kernels<Cgemm>(device.kind);
+  std::vector<check::CgemmCase> cases = check::cgemm_edge_cases(run_seed());
+  const auto more = check::cgemm_cases_of_kernels(kernels, cases, device, run_seed());
+  EXPECT_FALSE(more.empty()) << "no edge case is one of cgemm_parts";
+  cases.insert(cases.end(), more.begin(), more.end());
+  for (const Kernel<Cgemm>& kernel : kernels)
+    if (kernel.role == Role::production && kernel.math == Math::fp32) {
+      EXPECT_TRUE(check::computes_one_of(kernel, cases, device)) << kernel.name;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, CgemmKernels, testing::ValuesIn(subjects<Cgemm>()),

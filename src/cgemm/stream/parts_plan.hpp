@@ -44,7 +44,9 @@ inline double predict_complex_parts_us(const ComplexPartsTile& tile, const Cgemm
   const auto on_an_sm =
       static_cast<double>(ceil_div(s.stream.blocks, std::max(1, device.sm_count)));
   const double stages = complex_stream_stages(tile.stream.config, p, s.stream);
-  const double us = t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us);
+  const double further = std::max(0.0, on_an_sm - tile.stream.config.blocks_per_sm);
+  const double us =
+      t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us) + further * t.tile_us;
   const double megabytes =
       1e-6 * static_cast<double>(tile.stream.config.tile_bytes()) * s.stream.blocks;
   return tile.times.share * std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device)) +
@@ -70,19 +72,27 @@ inline std::optional<ComplexPartsPlan> cut_complex_parts(const ComplexPartsTile&
   return plan;
 }
 
+// Of blocks that follow each other on a multiprocessor, so many for each that it holds.
+inline constexpr int complex_parts_most_rounds = 6;
+
 // Nothing where the tile cannot compute the problem, or has more tiles than there are
-// multiprocessors: of those stream.cu leaves most whole.
+// multiprocessors, of which stream.cu leaves most whole; but for sums that are too long for that,
+// which blocks that follow each other cut.
 inline std::optional<ComplexPartsPlan> plan_complex_parts(const ComplexPartsTile& tile,
                                                           const Cgemm& p, const Device& device) {
   if (p.triangle != Triangle::none || p.loop_k() < complex_stream_least_k) return std::nullopt;
   const std::int64_t sms = std::max(1, device.sm_count);
+  const int at_once = tile.stream.config.blocks_per_sm;
+  const int rounds = p.loop_k() > longest_complex_sum(p) ? complex_parts_most_rounds : 1;
   const auto shape = detail::shape_of_tiles(tile.stream.config, p);
-  if (!shape || shape->tiles > sms) return std::nullopt;
+  if (!shape || shape->tiles > (rounds > 1 ? sms * at_once : sms)) return std::nullopt;
   std::optional<ComplexPartsPlan> best;
-  for (int per_sm = 1; per_sm <= tile.stream.config.blocks_per_sm; ++per_sm) {
+  const auto consider = [&](int per_sm) {
     const auto plan = cut_complex_parts(tile, p, device, sms * per_sm);
     if (plan && (!best || plan->us < best->us)) best = plan;
-  }
+  };
+  for (int per_sm = 1; per_sm <= at_once; ++per_sm) consider(per_sm);
+  for (int round = 2; round <= rounds; ++round) consider(round * at_once);
   return best;
 }
 

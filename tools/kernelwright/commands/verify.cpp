@@ -231,7 +231,7 @@ int run(const VerifyOptions& options, bool input_given, const std::string& comma
     }
     if (is_meant("cgemm")) {
       all_verified &= verify_op<check::CgemmTrial, Cgemm>(
-          workbench, options, cgemm_cases(options, input_given), "cgemm", session);
+          workbench, options, cgemm_cases(options, input_given, device), "cgemm", session);
     }
     if (is_meant("ctrsm")) {
       all_verified &= verify_op<check::CtrsmTrial, Ctrsm>(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels.hpp"
 #include "shapes.hpp"
 
 namespace kw {
@@ -78,13 +79,19 @@ std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool i
   return cases;
 }
 
-std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given) {
+std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given,
+                                          const Device& device) {
   if (!options.shape.empty()) {
     return cases_of<check::CgemmCase>(options, 3, [&](const Shape& s, check::Input input) {
       return check::cgemm_cases_of_shape(s.m, s.n, s.k, input, options.seed);
     });
   }
   std::vector<check::CgemmCase> cases = check::cgemm_edge_cases(options.seed);
+  if (device.is_gpu()) {
+    const auto more =
+        check::cgemm_cases_of_kernels(all_kernels<Cgemm>(device.kind), cases, device, options.seed);
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
   if (input_given) set_input(cases, options.parsed_input());
   return cases;
 }

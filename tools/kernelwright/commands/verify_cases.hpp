@@ -34,7 +34,9 @@ struct VerifyOptions : CommonOptions {
 std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool input_given);
 std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, bool input_given);
 std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool input_given);
-std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given);
+// On a GPU edge cases go on until each production kernel computes some.
+std::vector<check::CgemmCase> cgemm_cases(const CommonOptions& options, bool input_given,
+                                          const Device& device);
 std::vector<check::CtrsmCase> ctrsm_cases(const CommonOptions& options, bool input_given);
 std::vector<check::ReduceCase> reduce_cases(const VerifyOptions& options, bool input_given);
 
