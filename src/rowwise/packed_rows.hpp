@@ -192,12 +192,11 @@ template <int lanes, class Row, class Output, class Planes, class Each>
 __device__ __forceinline__ void finish_packed(const Row& row, const Output& y, const Planes& planes,
                                               bool scales, const Each& each) {
   const int first = planes.first / Row::a_pack;
+  const auto places = planes.places(row.cut.head, row.pack_of(0) - first);
   row.each_pack([&](int k, float(&v)[Row::a_pack]) {
 #pragma unroll
     for (float& one : v) one = each(one);
-    if (scales)
-      planes.template scale<1, lanes>(
-          row.cut.head, row.pack_of(k) - first, [](int) { return true; }, v);
+    if (scales) planes.scale_pack(places, row.pack_of(k) - row.pack_of(0), v);
     y.store(row, k, v);
   });
   row.each_edge([&](int k, float v) {
@@ -217,7 +216,7 @@ __device__ __forceinline__ void normalise_packed(const Row& row, const Output& y
     all = centred_sums<lanes>(row);
   else
     all = {0, 0, row.template sums<false>().squares()};
-  const NormMeeting<float, centers> meeting = {count_inverse, epsilon};
+  const NormMeeting<float, centers, Team::looks_again> meeting = {count_inverse, epsilon};
   RowTotal total;
   if constexpr (Team::is_alone)
     total = meeting.of(all);

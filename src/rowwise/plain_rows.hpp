@@ -24,6 +24,7 @@
 #include "rowwise/plain_totals.hpp"
 #include "rowwise/plain_values.hpp"
 #include "rowwise/planes.hpp"
+#include "rowwise/team_planes.hpp"
 #include "rowwise/warp_teams.hpp"
 
 namespace KW_TARGET::rowwise {
@@ -122,7 +123,7 @@ __device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& ro
     sums = {0, combine_lanes(wide, lanes, TotalSum{})};
   }
 
-  const NormMeeting<Total, centers> meeting = {count_inverse, epsilon};
+  const NormMeeting<Total, centers, Team::looks_again> meeting = {count_inverse, epsilon};
   RowTotal total;
   if constexpr (Team::is_alone)
     total = meeting.of({near, sums.rest, sums.squares()});
@@ -310,12 +311,12 @@ __global__ void __launch_bounds__(plain_threads<T>, has_copy_engine ? 2 : 1)
 
 // The same of a block of a cluster: its part of the cluster's first row.
 __device__ __forceinline__ void ask_for_first_part(const Rowwise& p, const PlainLaunch& launch,
-                                                   int rank, int row) {
+                                                   int rank, int row, int thread) {
+  if (row >= launch.rows) return;
   const unsigned part = static_cast<unsigned>(launch.plane_packs) * pack_bytes;
   const unsigned skip = static_cast<unsigned>(rank) * part;
   if (skip >= launch.row_bytes) return;
   const unsigned bytes = min(part, launch.row_bytes - skip);
-  const auto thread = static_cast<int>(threadIdx.x);
   if (thread == 0)
     ask_for(static_cast<const char*>(p.x) + std::uint64_t{static_cast<unsigned>(row)} * launch.ldx +
                 skip,
@@ -323,43 +324,49 @@ __device__ __forceinline__ void ask_for_first_part(const Rowwise& p, const Plain
   if (launch.scales && row == 0) ask_for_scales(p, skip, bytes, thread);
 }
 
-// Gamma and beta of rows that lie anyhow. Of many blocks two share a multiprocessor's memory.
-template <class T, bool large>
-using ClusterPair = std::conditional_t<large && sizeof(T) == 2, NarrowPair<T>, WidePair<T>>;
-template <bool large>
-using ClusterTeam = std::conditional_t<large, BlocksTeam, ClusterWarpsTeam>;
+template <bool large, bool several>
+using ClusterTeam = std::conditional_t<large, BlocksTeam<several>, ClusterWarpsTeam<several>>;
 
-// A row is all warps' of a cluster, `large`: one of plain_large_blocks. `alike`: those of one
-// cluster begin alike past a boundary, which holds of no more clusters than a multiple of the ways
-// in which rows begin.
-template <bool softmax, class T, bool alike, bool large>
-__global__ void __launch_bounds__((large ? plain_large_threads(softmax, sizeof(T))
-                                         : plain_cluster_threads<softmax, T>),
-                                  large ? 2 : 1)
+// A row is all warps' of a cluster, `large`: one of plain_large_blocks. `several`: a block has some
+// teams, each with a row, which share gamma and beta. `alike`: rows of one cluster begin alike past
+// a boundary, which holds of no more clusters than a multiple of the ways in which rows begin.
+enum class ClusterForm { one_row, alike, several };
+template <bool softmax, class T, ClusterForm form, bool large>
+__global__ void __launch_bounds__(
+    (plain_cluster_threads<softmax, T, form == ClusterForm::several, large>),
+    large&& form != ClusterForm::several ? 2 : 1)
     plain_rows_of_clusters([[maybe_unused]] const __grid_constant__ Rowwise p,
                            [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine) {
-    using Team = ClusterTeam<large>;
-    auto& memory = *gpu::dynamic_shared<typename Team::Memory>();
-    if (threadIdx.x == 0) memory.init();
+    constexpr bool several = form == ClusterForm::several;
+    using Team = ClusterTeam<large, several>;
+    auto* const memory = gpu::dynamic_shared<typename Team::Memory>();
+    const int teams = several ? launch.at_once : 1;
+    if (threadIdx.x == 0)
+      for (int i = 0; i < teams; ++i) memory[i].init();
     arrive_at_cluster();
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    int which = 0, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    if constexpr (several) {
+      warp = from_lane(warp, 0);  // the compiler knows then that all lanes have the same
+      which = warp / launch.warps;
+      warp -= which * launch.warps;
+    }
     const int rank = rank_in_cluster();
-    const int place = rank * launch.warps + warp, row = cluster_index();
-    ask_for_first_part(p, launch, rank, row);
-    Team team = {&memory, &launch, rank, warp};
+    const int place = rank * launch.warps + warp, row = cluster_index() * teams + which;
+    if (warp == 0) ask_for_first_part(p, launch, rank, row, lane);
+    Team team = {&launch, which, warp};
     const auto compute = [&](const auto& planes) {
       compute_plain_rows<softmax, T, warp_lanes, plain_most_packs<T>>(
           p, launch, row, launch.rows, (launch.rows - row + launch.step - 1) / launch.step,
           {place * launch.part_packs, launch.part_packs, lane, place == 0}, planes, team);
     };
-    constexpr int begin = sizeof(typename Team::Memory);
+    const int begin = teams * static_cast<int>(sizeof(typename Team::Memory));
     const int first = rank * launch.plane_packs * a_pack_of<T>;
-    if constexpr (alike)
+    if constexpr (form == ClusterForm::alike)
       compute(AlikePlanes<T>(begin, launch.plane_packs, first, cut_of_row<T>(p, launch, row)));
     else
-      compute(Planes<T, ClusterPair<T, large>>(begin, launch.plane_packs, first));
+      compute(TeamPlanes<T>(begin, launch.plane_packs, first));
   }
 }
 

@@ -68,11 +68,11 @@ struct Merging {
   static constexpr int lanes = most <= 16 ? 16 : warp_lanes, each = (most + lanes - 1) / lanes;
 
   // Calls body(total) for those of this lane.
-  template <class Body>
+  template <int at_once = each, class Body>
   static __device__ __forceinline__ void each_total(const WarpFound* found, int warps,
                                                     const Body& body) {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-#pragma unroll
+#pragma unroll at_once
     for (int k = 0; k < each; ++k) {
       if (k > 0 && k * lanes >= warps) break;
       if (lane + k * lanes < warps) body(found[lane + k * lanes], k);
@@ -123,6 +123,31 @@ __device__ __forceinline__ FoundNorm<Total> merge_norm(const WarpFound* found, i
   return {near, all.rest, all.squares()};
 }
 
+// The same of totals in shared memory, which are looked up twice and not kept: where registers are
+// short.
+template <class Total, int most>
+__device__ __forceinline__ FoundNorm<Total> merge_norm_again(const WarpFound* found, int warps,
+                                                             bool centers, float count_inverse) {
+  using Of = Merging<most>;
+  constexpr int at_once = sizeof(Total) == sizeof(double) ? Of::each : 2;
+  float near = 0;
+  if (centers) {
+    Of::template each_total<at_once>(found, warps,
+                                     [&](const WarpFound& one, int) { near += one.w * one.x; });
+    near = combine_lanes(near, Of::lanes, TotalSum{}) * count_inverse;
+  }
+  float rest = 0;
+  Total squares = 0;
+  Of::template each_total<at_once>(found, warps, [&](const WarpFound& one, int) {
+    const float apart = one.w == 0 ? 0.0f : one.x - near, moved = one.w * apart;
+    rest += one.y + moved;
+    squares += static_cast<Total>(one.z) + static_cast<Total>(apart * (2 * one.y + moved));
+  });
+  const RestAndSquares<Total> all =
+      combine_lanes(RestAndSquares<Total>{rest, squares}, Of::lanes, SumOfRestAndSquares{});
+  return {near, all.rest, all.squares()};
+}
+
 // What a difference to `near` is multiplied by, and what is added then.
 struct NormScale {
   float by, shift;
@@ -151,7 +176,7 @@ struct SoftmaxMeeting {
     return {all.largest, softmax_by(logs, all.sum), 0, 0};
   }
 };
-template <class Sum, bool centers>
+template <class Sum, bool centers, bool again = false>
 struct NormMeeting {
   float count_inverse, epsilon;
 
@@ -166,7 +191,10 @@ struct NormMeeting {
   }
   template <int most>
   __device__ __forceinline__ RowTotal total(const WarpFound* found, int count) const {
-    return of(merge_norm<Sum, most>(found, count, centers, count_inverse));
+    if constexpr (again && most > warp_lanes)
+      return of(merge_norm_again<Sum, most>(found, count, centers, count_inverse));
+    else
+      return of(merge_norm<Sum, most>(found, count, centers, count_inverse));
   }
   __device__ __forceinline__ RowTotal of(const FoundNorm<Sum>& all) const {
     const NormScale scale = norm_scale(all, count_inverse, epsilon);

@@ -22,10 +22,13 @@ constexpr int plain_lane_blocks = sizeof(T) == 2 && !softmax && packs == plain_p
                                       : plain_sm_threads<packs> / plain_lane_threads;
 template <class T>
 constexpr int plain_threads = sizeof(T) == 4 ? plain_threads_of_4 : plain_threads_of_2;
-template <bool softmax, class T>
-constexpr int plain_cluster_threads = sizeof(T) == 2 ? plain_cluster_threads_of_2
-                                      : softmax      ? plain_sm_threads<plain_packs_of_4>
-                                                     : plain_cluster_threads_of_4;
+// Threads of a cluster's block, at most.
+template <bool softmax, class T, bool several, bool large>
+constexpr int plain_cluster_threads = several          ? plain_teams_threads(large, sizeof(T))
+                                      : large          ? plain_large_threads(softmax, sizeof(T))
+                                      : sizeof(T) == 2 ? plain_cluster_threads_of_2
+                                      : softmax        ? plain_sm_threads<plain_packs_of_4>
+                                                       : plain_cluster_threads_of_4;
 // Edges of a thread, where so many lanes have a row or the first part of one.
 template <class T>
 constexpr int plain_edges(int lanes) {

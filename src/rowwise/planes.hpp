@@ -60,6 +60,21 @@ __device__ __forceinline__ void load_vector(const void* from, int column, int co
   }
 }
 
+// The 16 bytes from `past` on, a multiple of an element.
+template <class T>
+__device__ __forceinline__ uint4 shifted(const uint4& low, const uint4& high, unsigned past) {
+  std::uint32_t word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+  for (int w = 0; w < 6; ++w) word[w] = (past & 8) != 0 ? word[w + 2] : word[w];
+#pragma unroll
+  for (int w = 0; w < 5; ++w) word[w] = (past & 4) != 0 ? word[w + 1] : word[w];
+  if (sizeof(T) == 2 && (past & 2) != 0) {
+#pragma unroll
+    for (int w = 0; w < 4; ++w) word[w] = word[w] >> 16 | word[w + 1] << 16;
+  }
+  return make_uint4(word[0], word[1], word[2], word[3]);
+}
+
 // Packs of both vectors on their way to a thread.
 constexpr int fill_at_once = 4;
 __device__ __forceinline__ bool is_at_boundary(const void* vector) {
@@ -210,6 +225,15 @@ struct AlikePlanes {
     async_wait<0>();
   }
 
+  // As TeamPlanes have it.
+  struct Places {
+    int index;
+  };
+  __device__ __forceinline__ Places places(int, int index) const { return {index}; }
+  __device__ __forceinline__ void scale_pack(const Places& places, int behind, float* v) const {
+    scale<1, 1>(
+        0, places.index + behind, [](int) { return true; }, v);
+  }
   // As above; `index` is from the first column on.
   template <int packs, int apart, class Has>
   __device__ __forceinline__ void scale(int, int index, const Has& has, float* v) const {
@@ -289,7 +313,7 @@ struct AlikePlanes {
         if (own >= packs) break;
         at<uint4>(to + own * pack_bytes) = own < least || own >= most
                                                ? pack_of(from + own * a_pack)
-                                               : shifted(low[k], high[k], past);
+                                               : shifted<T>(low[k], high[k], past);
       }
     }
   }
@@ -301,21 +325,7 @@ struct AlikePlanes {
         reinterpret_cast<const uint4*>(reinterpret_cast<const char*>(from) - past);
     if (static_cast<const void*>(both) < vector || static_cast<const void*>(both + 2) > end)
       return pack_of(from);
-    return shifted(both[0], both[1], past);
-  }
-  // The 16 bytes from `past` on, a multiple of an element.
-  static __device__ __forceinline__ uint4 shifted(const uint4& low, const uint4& high,
-                                                  unsigned past) {
-    std::uint32_t word[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-#pragma unroll
-    for (int w = 0; w < 6; ++w) word[w] = (past & 8) != 0 ? word[w + 2] : word[w];
-#pragma unroll
-    for (int w = 0; w < 5; ++w) word[w] = (past & 4) != 0 ? word[w + 1] : word[w];
-    if ((past & 2) != 0) {
-#pragma unroll
-      for (int w = 0; w < 4; ++w) word[w] = word[w] >> 16 | word[w + 1] << 16;
-    }
-    return make_uint4(word[0], word[1], word[2], word[3]);
+    return shifted<T>(both[0], both[1], past);
   }
   // Element by element.
   static __device__ __forceinline__ uint4 pack_of(const T* from) {

@@ -6,6 +6,7 @@
 
 #include "gpu/clusters_at_once.hpp"
 #include "rowwise/gpu_kernels.hpp"
+#include "rowwise/plain_cut.hpp"
 #include "rowwise/plain_rows.hpp"
 
 namespace KW_TARGET {
@@ -14,111 +15,35 @@ namespace {
 // Rows that are yet to come fit an int, what lies between two an unsigned.
 constexpr std::int64_t most_plain_rows = std::int64_t{1} << 30, most_plain_ld = most_plain_rows;
 
-// Who has a row: lanes of a warp, or warps of each of a cluster's blocks.
-struct PlainCut {
-  int lanes = 0;  // 0: nobody
-  int packs = 0;  // of a thread
-  int warps = 1, blocks = 1;
-  int part_packs = 0;  // of a warp
+using rowwise::PlainCut, rowwise::cut_of_blocks, rowwise::plain_cut, rowwise::large_cut,
+    rowwise::plane_packs;
 
-  bool is_large() const { return blocks > plain_most_blocks; }
-};
+// How a launch's blocks have rows, and gamma and beta: a row each, or some.
+using rowwise::ClusterForm;
 
-// So many blocks' warps, which have parts of one length, whole sectors of memory.
-PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
-  const int of_thread = is_wide       ? plain_packs_of_4
-                        : blocks == 1 ? plain_block_packs_of_2
-                                      : plain_most_packs_of_2;
-  // More than a warp's lanes hold: those would have a pack less where they begin with a sector.
-  const std::int64_t least = blocks == 1 ? 2 : 1;
-  const std::int64_t warps =
-      std::max(ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks), least);
-  const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
-  return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
-}
-
-// Of a block that has a row alone, where clusters have longer ones.
-int threads_before_clusters(const Rowwise& p) {
-  const bool is_wide = p.type == DataType::float32;
-  const std::int64_t bytes = 2 * p.rows * p.cols * static_cast<std::int64_t>(size_of(p.type));
-  if (is_norm(p.op) && bytes < plain_norm_in_clusters_bytes)
-    return is_wide ? plain_norm_before_clusters_of_4 : plain_norm_before_clusters_of_2;
-  return is_wide ? plain_softmax_before_clusters_of_4 : plain_softmax_before_clusters_of_2;
-}
-
-// The smallest team that holds a row.
-PlainCut plain_cut(const Rowwise& p, const Device& device) {
-  const bool is_wide = p.type == DataType::float32;
-  const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
-  // Of lanes the first may have a pack less.
-  const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
-  for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
-    if (packs < std::int64_t{lanes} * few) return {lanes, few};
-  if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
-    return {warp_lanes, plain_most_packs_of_2};
-  const bool has_clusters = device.compute_capability == 90 && gpu::has_nvidia_kernels;
-  const int block_threads = has_clusters ? threads_before_clusters(p)
-                            : is_wide    ? plain_threads_of_4
-                                         : plain_threads_of_2;
-  const PlainCut alone = cut_of_blocks(packs, is_wide, 1);
-  if (alone.warps * warp_lanes <= block_threads) return alone;
-  if (!has_clusters) return {};
-  // Blocks of which four share a multiprocessor, or two, else those that have one to themselves.
-  const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
-  for (const int share : {4, 2}) {
-    for (int blocks = 2; blocks <= plain_most_blocks; blocks *= 2) {
-      const PlainCut cut = cut_of_blocks(packs, is_wide, blocks);
-      const bool has_fewer = share == 4 && blocks == 4 && is_wide && is_norm(p.op);
-      const int threads = has_fewer ? plain_norm_threads_of_four_blocks : most / share;
-      if (cut.warps * warp_lanes <= threads) return cut;
-    }
-  }
-  const PlainCut cut = cut_of_blocks(packs, is_wide, plain_most_blocks);
-  return cut.warps * warp_lanes <= most ? cut : PlainCut{};
-}
-
-// A cluster of many blocks, for long rows.
-PlainCut large_cut(const Rowwise& p, const Device& device) {
-  if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
-  // A small part of a device may have no cluster of so many, and a ring holds the row too.
-  if (device.sm_count < plain_large_blocks) return {};
-  const bool is_wide = p.type == DataType::float32;
-  const auto size = static_cast<std::int64_t>(size_of(p.type));
-  if (p.cols * size < plain_large_bytes(is_softmax(p.op), size_of(p.type))) return {};
-  const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
-  const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
-  return large.warps * warp_lanes <= threads ? large : PlainCut{};
-}
-
-// Packs of a block's planes.
-int plane_packs(const Rowwise& p, const PlainCut& cut) {
-  return cut.blocks > 1 ? cut.warps * cut.part_packs
-                        : static_cast<int>(p.cols / (p.type == DataType::float32 ? 4 : 8));
-}
-
-// Of a block: its planes, and before them what a cluster's warps found.
+// Of a block: its planes, and before them what a cluster's warps found, of each of its teams.
 template <class T>
-std::size_t plain_planes_bytes(int packs, bool is_alike, bool is_large) {
-  if (is_alike) return rowwise::AlikePlanes<T>::bytes(packs);
-  return is_large ? rowwise::planes_bytes<T, rowwise::ClusterPair<T, true>>(packs)
-                  : rowwise::planes_bytes<T, rowwise::ClusterPair<T, false>>(packs);
+std::size_t plain_planes_bytes(int packs, ClusterForm form) {
+  return form == ClusterForm::alike ? rowwise::AlikePlanes<T>::bytes(packs)
+                                    : rowwise::team_planes_bytes<T>(packs);
 }
-std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, bool is_alike) {
+std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, ClusterForm form, int teams) {
   const std::size_t found = cut.blocks == 1  ? 0
                             : cut.is_large() ? sizeof(rowwise::FoundInBlocks)
                                              : sizeof(rowwise::FoundInCluster);
-  if (!p.scales()) return found;
+  const std::size_t of_teams = static_cast<std::size_t>(teams) * found;
+  if (!p.scales()) return of_teams;
   const int packs = plane_packs(p, cut);
-  return found + (p.type == DataType::float32
-                      ? plain_planes_bytes<float>(packs, is_alike, cut.is_large())
-                      : plain_planes_bytes<float16>(packs, is_alike, cut.is_large()));
+  return of_teams + (p.type == DataType::float32 ? plain_planes_bytes<float>(packs, form)
+                                                 : plain_planes_bytes<float16>(packs, form));
 }
 
 // In either form of planes that a cluster may have.
-bool fits_shared(const Rowwise& p, const Device& device, const PlainCut& cut) {
+bool fits_shared(const Rowwise& p, const Device& device, const PlainCut& cut, int teams = 1) {
   constexpr std::size_t reserved = 2048;
-  const std::size_t shared =
-      std::max(plain_shared_bytes(p, cut, true), plain_shared_bytes(p, cut, cut.blocks == 1));
+  const ClusterForm other = cut.blocks == 1 ? ClusterForm::alike : ClusterForm::several;
+  const std::size_t shared = std::max(plain_shared_bytes(p, cut, ClusterForm::alike, teams),
+                                      plain_shared_bytes(p, cut, other, teams));
   return shared + reserved <= device.shared_bytes_per_block_optin;
 }
 
@@ -166,6 +91,34 @@ int rows_alike(const Rowwise& p) {
   const std::int64_t past =
       p.ldx * static_cast<std::int64_t>(size_of(p.type)) % rowwise::pack_bytes;
   return static_cast<int>(rowwise::pack_bytes / std::gcd<std::int64_t>(rowwise::pack_bytes, past));
+}
+
+// Norms' rows that teams have, several to a block; nobody where others have them.
+struct TeamsCut {
+  PlainCut of_row = {};
+  int teams = 0;  // of a block
+};
+TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
+                   const PlainCut& large) {
+  const bool is_blocks = cut.lanes > 0 && cut.blocks == 1;
+  if (!is_norm(p.op) || (is_blocks && large.blocks == 1)) return {};
+  if (device.compute_capability != 90) return {};
+  const bool is_wide = p.type == DataType::float32;
+  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  const bool is_held = cut.lanes > 0 || large.lanes > 0;
+  const int blocks = is_wide || bytes >= plain_eight_blocks_bytes ? plain_large_blocks
+                     : bytes >= plain_two_blocks_bytes            ? plain_most_blocks
+                                                                  : 2;
+  const PlainCut own = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, blocks);
+  const bool wants = is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
+                             : rows_alike(p) == plain_teams_ways_of_2;
+  if (own.is_large() && device.sm_count < plain_large_blocks) return {};
+  const int threads = own.warps * warp_lanes;
+  if ((!wants && is_held) || threads > plain_team_threads(size_of(p.type))) return {};
+  // Of float32 two blocks share a multiprocessor.
+  const int most = plain_teams_threads(own.is_large(), size_of(p.type)) / (is_wide ? 2 : 1);
+  TeamsCut teams = {own, std::max(most / threads, 1)};
+  return fits_shared(p, device, own, teams.teams) ? teams : TeamsCut{};
 }
 
 // So many, but for a small part of a wave behind few whole ones.
@@ -223,42 +176,49 @@ struct ClusterLaunch {
   PlainCut cut;
   void (*kernel)(Rowwise, rowwise::PlainLaunch) = nullptr;
   gpu::LaunchConfig config;
+  int teams = 1;    // of a block
   int step = 0;     // clusters that have rows; 0: there is no launch
   double time = 0;  // in nanoseconds, without its beginning and its end
 };
 
 // Where clusters of `cut` hold a row and are no slower than `best`, they are it.
-template <bool softmax, class T, bool alike, bool large>
-Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut& cut, Stream stream,
-                         ClusterLaunch* best) {
-  if (cut.lanes == 0 || !fits_shared(p, device, cut)) return Status::success();
-  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, alike, large>;
+template <bool softmax, class T, ClusterForm form, bool large>
+Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut& cut, int teams,
+                         Stream stream, ClusterLaunch* best) {
+  if (cut.lanes == 0 || !fits_shared(p, device, cut, teams)) return Status::success();
+  const auto kernel = rowwise::plain_rows_of_clusters<softmax, T, form, large>;
+  const auto threads = static_cast<unsigned>(teams * cut.warps * warp_lanes);
   ClusterLaunch launch = {.cut = cut,
                           .kernel = kernel,
                           .config = {.grid = dim3(static_cast<unsigned>(cut.blocks)),
-                                     .block = dim3(static_cast<unsigned>(cut.warps * warp_lanes)),
-                                     .shared_bytes = plain_shared_bytes(p, cut, alike),
+                                     .block = dim3(threads),
+                                     .shared_bytes = plain_shared_bytes(p, cut, form, teams),
                                      .stream = stream,
                                      .overlap = true,
-                                     .cluster = cut.blocks}};
+                                     .cluster = cut.blocks},
+                          .teams = teams};
   Status asked =
       gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), launch.config, &launch.step);
   if (!asked.ok()) return asked;
-  if constexpr (alike) {
+  if constexpr (form == ClusterForm::alike) {
     // A few may have no row; where those would be many, rows lie anyhow.
     const int even = launch.step / rows_alike(p) * rows_alike(p);
     constexpr int least_even = sizeof(T) == 4 ? plain_least_even_of_4 : plain_least_even_of_2;
     if (launch.step - even > launch.step / least_even)
-      return consider_clusters<softmax, T, false, large>(p, device, cut, stream, best);
+      return consider_clusters<softmax, T, ClusterForm::several, large>(p, device, cut, 1, stream,
+                                                                        best);
     launch.step = even;
   }
   if (launch.step == 0) return Status::success();
   const int blocks = launch.step * cut.blocks;
-  const bool several =
-      blocks > device.sm_count && blocks * cut.warps > plain_several_warps * device.sm_count;
-  const auto turns = static_cast<double>(ceil_div(p.rows, std::int64_t{launch.step}));
-  launch.time = turns * launch.step * 2 * static_cast<double>(p.cols) * sizeof(T) /
+  const bool several = blocks > device.sm_count &&
+                       blocks * cut.warps * teams > plain_several_warps * device.sm_count;
+  const std::int64_t at_once = std::int64_t{launch.step} * teams;
+  const std::int64_t turns = ceil_div(p.rows, at_once);
+  launch.time = static_cast<double>(turns * at_once) * 2 * static_cast<double>(p.cols) * sizeof(T) /
                 (several ? plain_several_gbs : plain_single_gbs);
+  // No more than so many turns need: each fills its planes.
+  if (form == ClusterForm::several) launch.step = static_cast<int>(ceil_div(p.rows, turns * teams));
   if (best->step == 0 || launch.time <= best->time) *best = launch;
   return asked;
 }
@@ -266,32 +226,57 @@ Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut&
 // By clusters of `large`, where they hold a row and the device runs some, or of `cut`; of long rows
 // of norms by those of fewer rounds. One of them may hold no row.
 template <bool softmax, class T>
-Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
-                       const PlainCut& large, Stream stream) {
-  constexpr bool alike = !softmax;
+Status find_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
+                     const PlainCut& large, Stream stream, ClusterLaunch* best) {
+  constexpr ClusterForm form = softmax ? ClusterForm::one_row : ClusterForm::alike;
   constexpr int least =
       sizeof(T) == 4 ? plain_either_norm_bytes_of_4 : plain_either_norm_bytes_of_2;
   const bool either = !softmax && p.cols * static_cast<std::int64_t>(sizeof(T)) >= least;
-  ClusterLaunch best = {};
   const auto consider_smaller = [&] {
-    return consider_clusters<softmax, T, alike, false>(p, device, cut, stream, &best);
+    return consider_clusters<softmax, T, form, false>(p, device, cut, 1, stream, best);
   };
   if (either) {
     if (Status status = consider_smaller(); !status.ok()) return status;
   }
-  if (Status status = consider_clusters<softmax, T, alike, true>(p, device, large, stream, &best);
+  if (Status status = consider_clusters<softmax, T, form, true>(p, device, large, 1, stream, best);
       !status.ok()) {
     return status;
   }
-  if (best.step == 0 && !either) {
-    if (Status status = consider_smaller(); !status.ok()) return status;
+  return best->step == 0 && !either ? consider_smaller() : Status::success();
+}
+template <class T>
+Status find_teams(const Rowwise& p, const Device& device, const TeamsCut& teams, Stream stream,
+                  ClusterLaunch* best) {
+  return teams.of_row.is_large() ? consider_clusters<false, T, ClusterForm::several, true>(
+                                       p, device, teams.of_row, teams.teams, stream, best)
+                                 : consider_clusters<false, T, ClusterForm::several, false>(
+                                       p, device, teams.of_row, teams.teams, stream, best);
+}
+
+template <bool softmax, class T>
+Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
+                       const PlainCut& large, const TeamsCut& teams, Stream stream) {
+  ClusterLaunch best = {};
+  if constexpr (!softmax) {
+    if (teams.teams > 0) {
+      if (Status status = find_teams<T>(p, device, teams, stream, &best); !status.ok())
+        return status;
+    }
+  }
+  if (best.step == 0) {
+    if (Status status = find_clusters<softmax, T>(p, device, cut, large, stream, &best);
+        !status.ok()) {
+      return status;
+    }
   }
   if (best.step == 0)
     return Status::failure(StatusCode::device_error, "no cluster fits the device");
   rowwise::PlainLaunch plain = plain_launch<T>(p, best.cut);
-  plain.step = best.step;
-  best.config.grid = dim3(static_cast<unsigned>(std::min<std::int64_t>(best.step, p.rows)) *
-                          static_cast<unsigned>(best.cut.blocks));
+  plain.step = best.step * best.teams;
+  plain.at_once = best.teams;
+  const std::int64_t clusters =
+      std::min<std::int64_t>(best.step, ceil_div(p.rows, std::int64_t{best.teams}));
+  best.config.grid = dim3(static_cast<unsigned>(clusters) * static_cast<unsigned>(best.cut.blocks));
   return gpu::launch(best.kernel, best.config, p, plain);
 }
 
@@ -300,8 +285,9 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
   if constexpr (gpu::has_nvidia_kernels) {
     const PlainCut large = large_cut(p, device);
-    if (cut.blocks > 1 || large.blocks > 1)
-      return launch_clusters<softmax, T>(p, device, cut, large, stream);
+    const TeamsCut teams = teams_cut(p, device, cut, large);
+    if (cut.blocks > 1 || large.blocks > 1 || teams.teams > 0)
+      return launch_clusters<softmax, T>(p, device, cut, large, teams, stream);
   }
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
@@ -312,11 +298,12 @@ Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
                              ? rowwise::plain_lane_blocks<softmax, T, few> * plain_lane_threads
                              : plain_sm_threads<most>;
   cut_into_blocks(p, device, sm_threads, block, &plain, &blocks);
-  const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(blocks)),
-                                    .block = dim3(static_cast<unsigned>(block.threads)),
-                                    .shared_bytes = plain_shared_bytes(p, cut, true),
-                                    .stream = stream,
-                                    .overlap = true};
+  const gpu::LaunchConfig config = {
+      .grid = dim3(static_cast<unsigned>(blocks)),
+      .block = dim3(static_cast<unsigned>(block.threads)),
+      .shared_bytes = plain_shared_bytes(p, cut, ClusterForm::alike, 1),
+      .stream = stream,
+      .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
   const auto of_lanes = [&](auto lanes, auto packs) {
     return gpu::launch(
@@ -337,7 +324,8 @@ bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
   const PlainCut cut = plain_cut(p, device), large = large_cut(p, device);
   return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
-         (large.lanes > 0 && fits_shared(p, device, large));
+         (large.lanes > 0 && fits_shared(p, device, large)) ||
+         (gpu::has_nvidia_kernels && teams_cut(p, device, cut, large).teams > 0);
 }
 
 Status rowwise_plain(const Rowwise& p, const Device& device, Workspace, Stream stream) {

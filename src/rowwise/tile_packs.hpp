@@ -39,10 +39,13 @@ struct PlacedPlanes {
       tile_shared<uint4>((a_pack * pitch + i) * pack_bytes) = pack_at(p.beta, 0.0f, column, cols);
     }
   }
-  // As Planes have it, of one pack.
-  template <int packs, int apart, class Has>
-  __device__ __forceinline__ void scale(int head, int index, const Has&, float* v) const {
-    static_assert(packs == 1);
+  // As Planes have it.
+  struct Places {
+    int head, index;
+  };
+  __device__ __forceinline__ Places places(int head, int index) const { return {head, index}; }
+  __device__ __forceinline__ void scale_pack(const Places& places, int behind, float* v) const {
+    const int head = places.head, index = places.index + behind;
     const int past = head == 0 ? 0 : a_pack - head;
     const int at = (past * pitch + (head == 0 ? 0 : 1) + index) * pack_bytes;
     float gamma[a_pack], beta[a_pack];

@@ -78,6 +78,23 @@ inline constexpr double plain_several_gbs = 4100, plain_single_gbs = 3500;
 inline constexpr double plain_several_warps = 12.5;
 inline constexpr int plain_either_norm_bytes_of_4 = 200 << 10;
 inline constexpr int plain_either_norm_bytes_of_2 = 325 << 10;
+// Blocks of clusters that have several teams, each with a row of a norm, which share gamma and
+// beta: threads of a block and of a team, at most. A team's row may begin anywhere, so no cluster
+// is left out where rows of 16-bit types begin in eight ways; and threads have fewer registers, so
+// a multiprocessor has more of them. Where rows begin in fewer ways and the others fill all
+// multiprocessors as well, those have less to do (results/h200/explored-rowwise-teams.txt).
+constexpr int plain_teams_threads(bool large, std::size_t size) {
+  if (size == 4) return 896;
+  return large ? 640 : 512;
+}
+constexpr int plain_team_threads(std::size_t size) { return size == 4 ? 448 : 320; }
+inline constexpr int plain_teams_ways_of_2 = 8;
+inline constexpr int plain_teams_bytes_of_4 = 120 << 10;
+// Blocks of a cluster for rows of 16-bit types below so many bytes.
+inline constexpr int plain_two_blocks_bytes = 40 << 10, plain_eight_blocks_bytes = 200 << 10;
+// Warps of a block that has one row of float32, of which as many as there is room for fill a
+// multiprocessor.
+constexpr bool plain_fills_sm_of_4(int warps) { return warps == 5 || warps == 10; }
 // Clusters of which one may be left out.
 inline constexpr int plain_least_even_of_4 = 16, plain_least_even_of_2 = 3;
 inline constexpr int plain_least_lanes = 8;

@@ -58,7 +58,7 @@ __device__ __forceinline__ void sync_threads_at([[maybe_unused]] int id,
 
 // One row is one warp's, or some lanes' of it: nobody else is asked.
 struct AloneTeam {
-  static constexpr bool is_alone = true, stays = false;
+  static constexpr bool is_alone = true, stays = false, looks_again = false;
   __device__ __forceinline__ void begin() const {}
 };
 
@@ -68,7 +68,7 @@ struct FoundInBlock {
   WarpFound of[2][plain_most_warps];
 };
 struct WarpsTeam {
-  static constexpr bool is_alone = false, stays = false;
+  static constexpr bool is_alone = false, stays = false, looks_again = false;
   FoundInBlock* memory;
   const PlainLaunch* launch;
   int first_warp;  // of the team
@@ -103,31 +103,32 @@ struct alignas(16) MeetingHalves {
 struct FoundInCluster : MeetingHalves {
   WarpFound of[2][plain_most_blocks * plain_cluster_warps];
 };
+template <bool several>
 struct ClusterWarpsTeam {
   using Memory = FoundInCluster;
-  static constexpr bool is_alone = false, stays = true;
+  static constexpr bool is_alone = false, stays = true, looks_again = several;
   static constexpr int most_warps = plain_most_blocks * plain_cluster_warps;
-  Memory* memory;
   const PlainLaunch* launch;
-  int rank, warp;  // of the block in its cluster, and of this warp in the block
+  int which, warp;  // of the block's teams, and of this one's warps
   unsigned turn = 0;
 
   // The other blocks' barriers are there.
+  __device__ __forceinline__ Memory& memory() const { return gpu::dynamic_shared<Memory>()[which]; }
   __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
   __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     const unsigned half = turn % 2, parity = turn / 2 % 2;
     ++turn;
     const int warps = launch->warps * launch->blocks;
-    if (threadIdx.x == 0)
-      mbarrier_arrive_expecting(&memory->received[half],
-                                static_cast<unsigned>(warps) * sizeof(WarpFound));
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    if (warp == 0 && lane == 0)
+      mbarrier_arrive_expecting(&memory().received[half],
+                                static_cast<unsigned>(warps) * sizeof(WarpFound));
     if (lane < launch->blocks)
-      send_to_block(lane, &memory->of[half][rank * launch->warps + warp], own,
-                    &memory->received[half]);
-    mbarrier_wait(&memory->received[half], parity);
-    return meeting.template total<most_warps>(memory->of[half], warps);
+      send_to_block(lane, &memory().of[half][rank_in_cluster() * launch->warps + warp], own,
+                    &memory().received[half]);
+    mbarrier_wait(&memory().received[half], parity);
+    return meeting.template total<most_warps>(memory().of[half], warps);
   }
 };
 
@@ -141,23 +142,24 @@ struct FoundInBlocks : MeetingHalves {
   WarpFound of_warps[plain_large_warps];
   RowTotal total;
 };
+template <bool several>
 struct BlocksTeam {
   using Memory = FoundInBlocks;
-  static constexpr bool is_alone = false, stays = true;
-  Memory* memory;
+  static constexpr bool is_alone = false, stays = true, looks_again = false;
   const PlainLaunch* launch;
-  int rank, warp;
+  int which, warp;
   unsigned turn = 0;
 
+  __device__ __forceinline__ Memory& memory() const { return gpu::dynamic_shared<Memory>()[which]; }
   __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
   __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
-    if (threadIdx.x % warp_lanes == 0) memory->of_warps[warp] = own;
-    __syncthreads();
+    if (threadIdx.x % warp_lanes == 0) memory().of_warps[warp] = own;
+    sync_threads_at(1 + which, launch->warps * warp_lanes);
     if (warp == 0) meet_blocks(meeting);
     ++turn;
-    __syncthreads();
-    return memory->total;
+    sync_threads_at(1 + which, launch->warps * warp_lanes);
+    return memory().total;
   }
 
  private:
@@ -166,17 +168,18 @@ struct BlocksTeam {
     const unsigned half = turn % 2, parity = turn / 2 % 2;
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
     const WarpFound of_block =
-        meeting.template as_one<plain_large_warps>(memory->of_warps, launch->warps);
+        meeting.template as_one<plain_large_warps>(memory().of_warps, launch->warps);
     if (lane == 0)
-      mbarrier_arrive_expecting(&memory->received[half],
+      mbarrier_arrive_expecting(&memory().received[half],
                                 static_cast<unsigned>(launch->blocks) * sizeof(WarpFound));
     __syncwarp();
     if (lane < launch->blocks)
-      send_to_block(lane, &memory->of_blocks[half][rank], of_block, &memory->received[half]);
-    mbarrier_wait(&memory->received[half], parity);
+      send_to_block(lane, &memory().of_blocks[half][rank_in_cluster()], of_block,
+                    &memory().received[half]);
+    mbarrier_wait(&memory().received[half], parity);
     const RowTotal total =
-        meeting.template total<plain_large_blocks>(memory->of_blocks[half], launch->blocks);
-    if (lane == 0) memory->total = total;
+        meeting.template total<plain_large_blocks>(memory().of_blocks[half], launch->blocks);
+    if (lane == 0) memory().total = total;
   }
 };
 

@@ -1,0 +1,96 @@
+// Host: who has a plain row in registers (plain_rows.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "device/warp.hpp"
+#include "gpu/gpu.hpp"
+#include "rowwise/problem.hpp"
+#include "rowwise/tuning.hpp"
+
+namespace KW_TARGET::rowwise {
+
+// Who has a row: lanes of a warp, or warps of each of a cluster's blocks.
+struct PlainCut {
+  int lanes = 0;  // 0: nobody
+  int packs = 0;  // of a thread
+  int warps = 1, blocks = 1;
+  int part_packs = 0;  // of a warp
+
+  bool is_large() const { return blocks > plain_most_blocks; }
+};
+
+// So many blocks' warps, which have parts of one length, whole sectors of memory.
+inline PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
+  const int of_thread = is_wide       ? plain_packs_of_4
+                        : blocks == 1 ? plain_block_packs_of_2
+                                      : plain_most_packs_of_2;
+  // More than a warp's lanes hold: those would have a pack less where they begin with a sector.
+  const std::int64_t least = blocks == 1 ? 2 : 1;
+  const std::int64_t warps =
+      std::max(ceil_div(packs, std::int64_t{warp_lanes} * of_thread * blocks), least);
+  const std::int64_t part = ceil_div(ceil_div(packs, warps * blocks), std::int64_t{2}) * 2;
+  return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
+}
+
+// Of a block that has a row alone, where clusters have longer ones.
+inline int threads_before_clusters(const Rowwise& p) {
+  const bool is_wide = p.type == DataType::float32;
+  const std::int64_t bytes = 2 * p.rows * p.cols * static_cast<std::int64_t>(size_of(p.type));
+  if (is_norm(p.op) && bytes < plain_norm_in_clusters_bytes)
+    return is_wide ? plain_norm_before_clusters_of_4 : plain_norm_before_clusters_of_2;
+  return is_wide ? plain_softmax_before_clusters_of_4 : plain_softmax_before_clusters_of_2;
+}
+
+// The smallest team that holds a row.
+inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
+  const bool is_wide = p.type == DataType::float32;
+  const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
+  // Of lanes the first may have a pack less.
+  const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
+  for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
+    if (packs < std::int64_t{lanes} * few) return {lanes, few};
+  if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
+    return {warp_lanes, plain_most_packs_of_2};
+  const bool has_clusters = device.compute_capability == 90 && gpu::has_nvidia_kernels;
+  const int block_threads = has_clusters ? threads_before_clusters(p)
+                            : is_wide    ? plain_threads_of_4
+                                         : plain_threads_of_2;
+  const PlainCut alone = cut_of_blocks(packs, is_wide, 1);
+  if (alone.warps * warp_lanes <= block_threads) return alone;
+  if (!has_clusters) return {};
+  // Blocks of which four share a multiprocessor, or two, else those that have one to themselves.
+  const int most = is_wide ? plain_cluster_threads_of_4 : plain_cluster_threads_of_2;
+  for (const int share : {4, 2}) {
+    for (int blocks = 2; blocks <= plain_most_blocks; blocks *= 2) {
+      const PlainCut cut = cut_of_blocks(packs, is_wide, blocks);
+      const bool has_fewer = share == 4 && blocks == 4 && is_wide && is_norm(p.op);
+      const int threads = has_fewer ? plain_norm_threads_of_four_blocks : most / share;
+      if (cut.warps * warp_lanes <= threads) return cut;
+    }
+  }
+  const PlainCut cut = cut_of_blocks(packs, is_wide, plain_most_blocks);
+  return cut.warps * warp_lanes <= most ? cut : PlainCut{};
+}
+
+// A cluster of many blocks, for long rows.
+inline PlainCut large_cut(const Rowwise& p, const Device& device) {
+  if (device.compute_capability != 90 || !gpu::has_nvidia_kernels) return {};
+  // A small part of a device may have no cluster of so many, and a ring holds the row too.
+  if (device.sm_count < plain_large_blocks) return {};
+  const bool is_wide = p.type == DataType::float32;
+  const auto size = static_cast<std::int64_t>(size_of(p.type));
+  if (p.cols * size < plain_large_bytes(is_softmax(p.op), size_of(p.type))) return {};
+  const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
+  const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
+  return large.warps * warp_lanes <= threads ? large : PlainCut{};
+}
+
+// Packs of a block's planes.
+inline int plane_packs(const Rowwise& p, const PlainCut& cut) {
+  return cut.blocks > 1 ? cut.warps * cut.part_packs
+                        : static_cast<int>(p.cols / (p.type == DataType::float32 ? 4 : 8));
+}
+
+}  // namespace KW_TARGET::rowwise
