@@ -25,6 +25,9 @@ struct CgemmCase : SgemmCase {
 // op_a.
 CgemmCase as_update(CgemmCase c, Triangle triangle, bool hermitian);
 
+// What a case asks for, but for where its matrices lie.
+Cgemm without_matrices(const CgemmCase& c);
+
 // "129x65x33 NC lda+3 alpha=-1.5+0.5i ...". N, T and C as BLAS has them, J: conjugated as stored.
 std::string describe(const CgemmCase& c);
 char op_letter(Op op, bool conj);
