@@ -13,13 +13,13 @@ struct ComplexShape {
 };
 
 CgemmCase make_complex_case(const ComplexShape& shape, std::size_t number, std::uint64_t seed) {
-  constexpr std::array<std::int64_t, 3> pads = {0, 1, 4};
-  constexpr std::array<std::int64_t, 3> misalignments = {0, 0, 1};
-  constexpr std::array<std::array<float, 2>, 5> scalars = {
+  constexpr std::array<std::int64_t, 3> paddings = {0, 1, 4};
+  constexpr std::array<std::int64_t, 3> shifts = {0, 0, 1};
+  constexpr std::array<std::array<float, 2>, 5> factors = {
       {{1, 0}, {0, 0}, {-1.5f, 0}, {0, 0.75f}, {1.25f, -0.5f}}};
-  constexpr std::array<Input, 4> inputs = {Input::uniform, Input::normal, Input::unit,
-                                           Input::integers};
-  constexpr std::array<std::int64_t, 2> guards = {1024, 0};
+  constexpr std::array<Input, 4> kinds = {Input::uniform, Input::normal, Input::unit,
+                                          Input::integers};
+  constexpr std::array<std::int64_t, 2> fences = {1024, 0};
   constexpr std::array<bool, 2> either = {false, true};
   constexpr std::array<bool, 4> rarely = {false, false, false, true};
   constexpr std::array<std::int64_t, 4> batches = {1, 1, 1, 3};
@@ -29,13 +29,13 @@ CgemmCase make_complex_case(const ComplexShape& shape, std::size_t number, std::
   const auto op = [&] { return draw.from(either) ? Op::transpose : Op::none; };
   c.op_a = op(), c.op_b = op();
   c.conj_a = draw.from(either), c.conj_b = draw.from(either);
-  c.lda_pad = draw.from(pads), c.ldb_pad = draw.from(pads), c.ldc_pad = draw.from(pads);
-  c.misalign_a = draw.from(misalignments), c.misalign_b = draw.from(misalignments);
-  c.misalign_c = draw.from(misalignments);
-  const auto alpha = draw.from(scalars), beta = draw.from(scalars);
+  c.lda_pad = draw.from(paddings), c.ldb_pad = draw.from(paddings), c.ldc_pad = draw.from(paddings);
+  c.misalign_a = draw.from(shifts), c.misalign_b = draw.from(shifts);
+  c.misalign_c = draw.from(shifts);
+  const auto alpha = draw.from(factors), beta = draw.from(factors);
   c.alpha = alpha[0], c.alpha_im = alpha[1], c.beta = beta[0], c.beta_im = beta[1];
-  c.input = draw.from(inputs);
-  c.guard = draw.from(guards);
+  c.input = draw.from(kinds);
+  c.guard = draw.from(fences);
   c.batch = draw.from(batches);
   if (c.batch > 1) {
     c.gap = 3;
