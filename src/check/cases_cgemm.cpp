@@ -51,15 +51,15 @@ CgemmCase make_complex_case(const ComplexShape& shape, std::size_t number, std::
 }  // namespace
 
 std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
-  constexpr std::array<std::int64_t, 11> sizes = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65};
+  constexpr std::array<std::int64_t, 11> edges = {1, 2, 3, 7, 15, 16, 17, 31, 33, 64, 65};
   std::vector<CgemmCase> cases;
   const auto add = [&](const ComplexShape& shape) {
     cases.push_back(make_complex_case(shape, cases.size(), seed));
   };
   for (std::size_t pass = 0; pass < 3; ++pass) {
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      add({sizes[i], sizes[(3 * i + 2 + 4 * pass) % sizes.size()],
-           sizes[(7 * i + 5 * pass) % sizes.size()]});
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      add({edges[i], edges[(3 * i + 2 + 4 * pass) % edges.size()],
+           edges[(7 * i + 5 * pass) % edges.size()]});
   }
   for (const ComplexShape& shape : {ComplexShape{1, 1, 1},
                                     {0, 5, 3},
