@@ -103,7 +103,7 @@ struct Plan {
   // of workspace_bytes.
   std::optional<std::size_t> min_workspace_bytes = {};
   PlanData data = {};
-  // The kernels that this one calls, with their plans.
+  // The kernels that this one calls, with their plans; null: a part that this one computes itself.
   std::vector<Choice<typename PartsOf<Problem>::Type>> parts = {};
 
   std::size_t needed_workspace_bytes() const {

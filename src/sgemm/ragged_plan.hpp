@@ -30,7 +30,7 @@ inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
                                                .max_size = 1 << 17,
                                                .tickets = 1 << 12,
                                                .several_share = 0.95,
-                                               .behind_us = 1.5};
+                                               .behind_us = 2.5};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {
