@@ -42,6 +42,17 @@ function(kw_in_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
+# kw_precompiled(<target> HEADERS...): the headers, compiled once for all of its sources. ccache finds what it has by the
+# text without comments; a precompiled header that differs from its source in a comment does not count as included, and
+# is included again. So for these targets ccache compares the files themselves.
+function(kw_precompiled target)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_DEPEND=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
+endfunction()
+
 # kw_cuda_kernels(<object library> FILES...): the files, compiled by nvcc. A kernel that spills
 # registers fails the build; SPILLS_ON_PURPOSE names the files that may (say why beside the call).
 # MANY_INSTANCES names those that take minutes, which KW_OPTIMISE_INSTANCES=OFF leaves as they come.
@@ -105,7 +116,7 @@ function(kw_host_kernels name)
   target_compile_options(${name} PRIVATE $<$<BOOL:${KW_SANITIZE}>:-Og$<SEMICOLON>-fsanitize-undefined-trap-on-error>)
   list(LENGTH wrappers count)
   if(count GREATER 8)
-    target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src/gpu/gpu.hpp" <algorithm>)
+    kw_precompiled(${name} "${PROJECT_SOURCE_DIR}/src/gpu/gpu.hpp" <algorithm>)
   endif()
 endfunction()
 

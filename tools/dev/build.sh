@@ -7,7 +7,6 @@ configure() { # configure PRESET [OPTION...]
   local options=("${configure_options[@]}")
   if have ccache; then
     options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
-    export CCACHE_SLOPPINESS=pch_defines,time_macros # else nothing that uses a precompiled header is found again
   fi
   if [[ -n $python ]]; then options+=("-DKW_PYTHON=$(realpath -s "$(command -v "$python")")"); fi
   mkdir -p build

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# precompiled_test.sh ROOT CMAKE COMPILER: with ccache, a comment that changes in a precompiled header changes what is
+# built from it. (Found by its text without comments, the header of before would be taken, and then included again.)
+set -euo pipefail
+root=$1 cmake=$2 compiler=$3
+command -v ccache >/dev/null || { echo "precompiled_test: skipped, no ccache here"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export CCACHE_DIR=$work/cache
+
+cat >"$work/CMakeLists.txt" <<TEXT
+cmake_minimum_required(VERSION 3.24)
+project(precompiled LANGUAGES CXX)
+include("$root/cmake/KernelwrightTargets.cmake")
+add_executable(program program.cpp)
+kw_precompiled(program "\${PROJECT_SOURCE_DIR}/header.hpp")
+TEXT
+build_with() { # build_with COMMENT NUMBER: the same header but for its comment, another source
+  printf '#pragma once\n// %s\nstruct Value { int of; };\n' "$1" >"$work/header.hpp"
+  printf '#include "header.hpp"\nint main() { return Value{%s}.of; }\n' "$2" >"$work/program.cpp"
+  touch -d '1 minute ago' "$work/header.hpp" "$work/program.cpp" # ccache does not trust what is as young as the call
+  rm -rf "$work/build"
+  "$cmake" -G Ninja -S "$work" -B "$work/build" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache >"$work/log"
+  "$cmake" --build "$work/build" >>"$work/log" 2>&1 || {
+    cat "$work/log" >&2
+    echo "precompiled_test: the header with the comment '$1' does not build" >&2
+    exit 1
+  }
+}
+build_with "One." 0
+build_with "Another." 00
+build_with "Another." 00
+hits=$(ccache --print-stats | sed -n 's/^direct_cache_hit\t//p')
+[[ $hits -ge 2 ]] || { echo "precompiled_test: $hits direct hits for what was built before, at least 2 expected" >&2; exit 1; }
