@@ -39,15 +39,38 @@ __global__ void __launch_bounds__(clear_threads) clear_workspace(uint4* data, st
   if (i < count) data[i] = make_uint4(0, 0, 0, 0);
 }
 
-// Registers a thread of the warps that fetch and make pieces, and of those that multiply.
-template <int dim>
-constexpr int side_registers = dim <= 64    ? 72
-                               : dim <= 128 ? 40
-                                            : 24;
-template <int dim>
-constexpr int consumer_registers = dim <= 64    ? 216
-                                   : dim <= 128 ? 232
-                                                : 240;
+// Microseconds on an H200, of one multiprocessor: a tile of keys; what a tile of queries takes
+// beside its tiles of keys; a block of K or V that is split beside products, and by how much that
+// delays them; and such a block in a launch in front.
+struct SplitTimes {
+  double tile_us, begin_us, block_us, delay_us, first_us;
+};
+// An instance, for head sizes up to `dim`: registers a thread of the warps that fetch and make
+// pieces, and of those that multiply; blocks of a launch in front that a multiprocessor has.
+struct SplitConfig {
+  int dim, side_registers, consumer_registers;
+  unsigned in_front;
+  SplitTimes times;
+};
+constexpr SplitConfig split_configs[] = {
+    {64, 72, 216, 4, {1.35, 4.5, 2.8, 0.6, 1.0}},
+    {128, 40, 232, 6, {2.7, 5.0, 7.5, 1.4, 2.0}},
+    {wide_dim, 24, 240, 3, {4.6, 10.0, 0.0, 0.0, 4.0}},
+};
+constexpr int least_dim = 17, most_dim = wide_dim;
+constexpr const SplitConfig& split_config(std::int64_t dim) {
+  return split_configs[dim <= split_configs[0].dim ? 0 : dim <= split_configs[1].dim ? 1 : 2];
+}
+constexpr int split_dim(std::int64_t dim) { return split_config(dim).dim; }
+// Calls visit(std::integral_constant<int, dim>) of the instance for this head size.
+template <class Visit>
+auto with_split_dim(std::int64_t dim, const Visit& visit) {
+  switch (split_dim(dim)) {
+    case 64: return visit(std::integral_constant<int, 64>());
+    case 128: return visit(std::integral_constant<int, 128>());
+    default: return visit(std::integral_constant<int, wide_dim>());
+  }
+}
 
 // Splits all blocks of the list.
 template <int dim>
@@ -71,7 +94,7 @@ __global__ void __launch_bounds__(split_threads, 1)
   __syncthreads();
   const int group = static_cast<int>(threadIdx.x) / warpgroup_threads;
   if (group == 0) {
-    setmaxnreg_dealloc<side_registers<dim>>();
+    setmaxnreg_dealloc<split_config(dim).side_registers>();
     // Q, K and V were there before the workspace was cleared.
     wait_for_previous_kernel();
     if (threadIdx.x < warp_lanes)
@@ -79,31 +102,13 @@ __global__ void __launch_bounds__(split_threads, 1)
     else if constexpr (dim < wide_dim)
       SplitMaker<dim, false>(shared.makers, params).run();
   } else {
-    setmaxnreg_alloc<consumer_registers<dim>>();
+    setmaxnreg_alloc<split_config(dim).consumer_registers>();
     using Consumer = std::conditional_t<dim == wide_dim, WideConsumer, SplitConsumer<dim>>;
     Consumer(shared, params, any_of_warp(group == 2) ? 1 : 0).run();
   }
 #endif
 }
 
-constexpr int least_dim = 17, most_dim = wide_dim;
-constexpr int split_dim(std::int64_t dim) { return dim <= 64 ? 64 : dim <= 128 ? 128 : wide_dim; }
-// Calls visit(std::integral_constant<int, dim>) of the instance for this head size.
-template <class Visit>
-auto with_split_dim(std::int64_t dim, const Visit& visit) {
-  if (dim <= 64) return visit(std::integral_constant<int, 64>());
-  if (dim <= 128) return visit(std::integral_constant<int, 128>());
-  return visit(std::integral_constant<int, wide_dim>());
-}
-
-// Microseconds on an H200, of one multiprocessor: a tile of keys; what a tile of queries takes
-// beside its tiles of keys; a block of K or V that is split beside products, and by how much that
-// delays them; and such a block in a launch in front.
-struct SplitTimes {
-  double tile_us, begin_us, block_us, delay_us, first_us;
-};
-constexpr SplitTimes times_of_64{1.35, 4.5, 2.8, 0.6, 1.0}, times_of_128{2.7, 5.0, 7.5, 1.4, 2.0},
-    times_of_256{4.6, 10.0, 0.0, 0.0, 4.0};
 constexpr double launches_us = 9, launch_in_front_us = 3;
 
 // What a multiprocessor has of it.
@@ -124,10 +129,8 @@ SplitWork work_of(const Attention& p, const Layout& layout, const Device& device
 }
 
 Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& device) {
-  const int padded = split_dim(p.dim);
-  const SplitTimes& times = padded == 64    ? times_of_64
-                            : padded == 128 ? times_of_128
-                                            : times_of_256;
+  const SplitConfig& config = split_config(p.dim);
+  const SplitTimes& times = config.times;
   const SplitWork work = work_of(p, layout, device);
   const double all_keys = static_cast<double>(layout.k_blocks),
                longest_us = times.begin_us + times.tile_us * all_keys;
@@ -140,7 +143,7 @@ Plan<Attention> plan_of(const Attention& p, const Layout& layout, const Device& 
                beside_us = std::max(products_us + times.delay_us * work.beside,
                                     times.block_us * work.beside);
   Plan<Attention> plan;
-  const bool is_first = padded == wide_dim || first_us < beside_us;
+  const bool is_first = config.dim == wide_dim || first_us < beside_us;
   plan.time_us = plan.cost = launches_us + (is_first ? first_us : beside_us);
   plan.data.set(SplitSchedule{is_first});
   return plan;
@@ -153,9 +156,7 @@ std::size_t split_shared_bytes(std::int64_t dim) {
 template <int dim>
 Status launch_kernel(const SplitParams& params, std::int64_t blocks, int sm_count, Stream stream) {
   if (params.splits_first) {
-    constexpr unsigned teams = MakerShared<dim>::teams, at_once = dim <= 64    ? 4
-                                                                  : dim <= 128 ? 6
-                                                                               : 3;
+    constexpr unsigned teams = MakerShared<dim>::teams, at_once = split_config(dim).in_front;
     const unsigned grid = std::min(ceil_div(static_cast<unsigned>(2 * params.k_blocks), teams),
                                    static_cast<unsigned>(sm_count) * at_once);
     const Status split = gpu::launch(

@@ -201,17 +201,22 @@ class SplitConsumer {
   // window = P V of that tile of keys.
   __device__ __forceinline__ void issue_outputs(unsigned stage) {
     mbarrier_wait(&shared_.v_full[stage], turn_of_v().round());
+    issue_weighted<dim>(window_, shared_.v[stage]);
+  }
+  // to = P V of so many columns, whose pieces are there.
+  template <int columns>
+  __device__ __forceinline__ void issue_weighted(float (&to)[columns / 2], const char* pieces) {
     wgmma_fence();
-    const WgmmaOperand v = wgmma_operand(shared_.v[stage], 128, 1024);
+    const WgmmaOperand v = wgmma_operand(pieces, 128, 1024);
     const auto issue = [&](auto k16, const std::uint32_t(&a)[4], int piece, unsigned b, bool add) {
-      constexpr unsigned at = k16 / 2 * dim * 128 + k16 % 2 * 512;
+      constexpr unsigned at = k16 / 2 * columns * 128 + k16 % 2 * 512;
 #if defined(__CUDACC__)
       char* const staged = nullptr;
       static_cast<void>(piece);
 #else
       char* const staged = shared_.staged[group_][k16 * 2 + piece];
 #endif
-      wgmma_fp16<dim>(window_, a, staged, advance(v, at + b * 256), add);
+      wgmma_fp16<columns>(to, a, staged, advance(v, at + b * 256), add);
     };
     repeat<4>([&](auto k16) {
       issue(k16, low_[k16], 1, 0, k16 > 0);

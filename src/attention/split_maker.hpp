@@ -13,7 +13,7 @@
 #include "device/published.hpp"
 #include "device/thread_index.hpp"
 #include "device/warp.hpp"
-#include "sgemm/hopper/tile_grid.hpp"
+#include "divider.hpp"
 #include "sgemm/split_arithmetic.hpp"
 
 namespace KW_TARGET::attention_split {
@@ -27,7 +27,7 @@ struct BlockTurns {
   unsigned heads = 1, last_heads = 1;  // of a turn, and of the last one
   unsigned blocks = 1;                 // of K and V in a turn
   unsigned kv_heads = 1, group = 1;    // of an entry; heads of queries for one of K and V
-  kw::hopper::Divider by_blocks, by_heads, by_last_heads, by_kv_heads;
+  Divider by_blocks, by_heads, by_last_heads, by_kv_heads;
 
   BlockTurns() = default;
   BlockTurns(const Attention& p, std::int64_t k_blocks, std::int64_t heads_ahead) {
@@ -37,10 +37,10 @@ struct BlockTurns {
     blocks = static_cast<unsigned>(2 * k_blocks * heads_ahead);
     kv_heads = static_cast<unsigned>(p.kv_heads);
     group = static_cast<unsigned>(p.group());
-    by_blocks = kw::hopper::Divider(blocks);
-    by_heads = kw::hopper::Divider(heads);
-    by_last_heads = kw::hopper::Divider(last_heads);
-    by_kv_heads = kw::hopper::Divider(kv_heads);
+    by_blocks = Divider(blocks);
+    by_heads = Divider(heads);
+    by_last_heads = Divider(last_heads);
+    by_kv_heads = Divider(kv_heads);
   }
 };
 

@@ -169,25 +169,7 @@ class WideConsumer : SplitConsumer<wide_dim> {
     repeat<wide_parts>([&](auto part) {
       wait_for_part();
       const float unscale = shared_.v_unscale[turn_];
-      wgmma_fence();
-      const WgmmaOperand v = wgmma_operand(shared_.parts[parts_.stage], 128, 1024);
-      const auto issue = [&](auto k16, const std::uint32_t(&a)[4], int piece, unsigned b,
-                             bool add) {
-        constexpr unsigned at = k16 / 2 * part_columns * 128 + k16 % 2 * 512;
-#if defined(__CUDACC__)
-        char* const staged = nullptr;
-        static_cast<void>(piece);
-#else
-        char* const staged = shared_.staged[group_][k16 * 2 + piece];
-#endif
-        wgmma_fp16<part_columns>(x_, a, staged, advance(v, at + b * 256), add);
-      };
-      repeat<4>([&](auto k16) {
-        issue(k16, low_[k16], 1, 0, k16 > 0);
-        issue(k16, high_[k16], 0, 1, true);
-      });
-      repeat<4>([&](auto k16) { issue(k16, high_[k16], 0, 0, true); });
-      wgmma_commit();
+      issue_weighted<part_columns>(x_, shared_.parts[parts_.stage]);
       wgmma_wait<0>();
       wgmma_keep(x_);
       __syncwarp();

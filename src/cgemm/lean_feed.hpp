@@ -1,14 +1,13 @@
-// The copies of cgemm_lean: by way of registers, stage after stage. Whatever an
-// operand's layout in memory, a stage has it k after k.
+// The copies of cgemm_lean: by way of registers, stage after stage. Whatever an operand's layout in
+// memory, a stage has it k after k.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 #include "cgemm/problem.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
+#include "device/repeat.hpp"
 
 namespace KW_TARGET::complex_lean {
 
@@ -27,12 +26,6 @@ __device__ __forceinline__ void load_if(float& re, float& im, const float* from,
 #endif
 }
 
-// take(a constant) for each of 0 … count - 1.
-template <int... i, class Take>
-__device__ __forceinline__ void each_of(std::integer_sequence<int, i...>, const Take& take) {
-  (take(std::integral_constant<int, i>{}), ...);
-}
-
 // A thread's share of one operand: elements of two neighbouring lines at one k, 16 bytes of a
 // stage, which is float[bk][2 * extent + 4]. Those of a stay as they are; of b the two real parts
 // lie side by side, then the imaginary parts. Lines beyond the last one are zeros. The first stage
@@ -43,7 +36,6 @@ class Feed {
   static constexpr int across = along_k ? bk : extent / 2;  // units along a line of memory
   static constexpr int down = threads / across, together = down * across;
   static constexpr int each = (units + together - 1) / together;
-  static constexpr std::make_integer_sequence<int, each> all{};
   static_assert(extent % 2 == 0 && down > 0);
 
  public:
@@ -71,7 +63,7 @@ class Feed {
   }
   __device__ __forceinline__ void load(std::int64_t ld) { load_some<false>(2 * ld, bk); }
   __device__ __forceinline__ void leave(float* stage) const {
-    each_of(all, [&](auto at) {
+    repeat<each>([&](auto at) {
       if (!mine(at)) return;
       constexpr int further = at * (along_k ? 4 * down : down * pitch);
       const float4 x = loaded_[at];
@@ -91,7 +83,7 @@ class Feed {
   template <bool guards>
   __device__ __forceinline__ void load_some(std::int64_t step, int depth) {
     const float* from = from_;
-    each_of(all, [&](auto at) {
+    repeat<each>([&](auto at) {
       const bool inside = !guards || (along_k ? k_ : k_ + down * at) < depth;
       const int rows = mine(at) && inside ? left_ : -2 * extent;
       float4& x = loaded_[at];

@@ -77,8 +77,11 @@ __device__ __forceinline__ uint4 shifted(const uint4& low, const uint4& high, un
 
 // Packs of both vectors on their way to a thread.
 constexpr int fill_at_once = 4;
+__device__ __forceinline__ unsigned past_boundary(const void* vector) {
+  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(vector) % pack_bytes);
+}
 __device__ __forceinline__ bool is_at_boundary(const void* vector) {
-  return reinterpret_cast<std::uintptr_t>(vector) % pack_bytes == 0;
+  return past_boundary(vector) == 0;
 }
 template <class T>
 struct FillPacks {
@@ -161,6 +164,10 @@ struct Planes {
       load_vector<T>(p.beta, column, cols, 0.0f, beta);
       set_pack(i, gamma, beta);
     }
+    set_edges(p, thread, cols);
+  }
+  // A column of those that a row's edges may have, at either end, a thread.
+  __device__ __forceinline__ void set_edges(const Rowwise& p, int thread, int cols) const {
     if (thread >= 2 * a_pack) return;
     const int column = thread < a_pack ? thread : cols - 2 * a_pack + thread;
     if (column >= 0 && column < cols)
@@ -264,7 +271,7 @@ struct AlikePlanes {
   __device__ __forceinline__ void fill_one(const void* vector, float absent, int to, int packs,
                                            int thread, int threads) const {
     const auto* const from = static_cast<const T*>(vector) + (cut.head + first);
-    const auto past = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % pack_bytes);
+    const unsigned past = past_boundary(from);
     if (vector == nullptr) {
       float all[a_pack];
 #pragma unroll

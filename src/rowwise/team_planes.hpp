@@ -12,10 +12,6 @@
 
 namespace KW_TARGET::rowwise {
 
-__device__ __forceinline__ unsigned past_boundary(const void* vector) {
-  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(vector) % pack_bytes);
-}
-
 // Packs of a vector on their way to a thread.
 template <class T>
 struct TeamPacks {
@@ -51,8 +47,8 @@ using TeamPair = std::conditional_t<sizeof(T) == 2, NarrowPair<T>, WidePair<T>>;
 template <class T>
 struct TeamPlanes : Planes<T, TeamPair<T>> {
   using Base = Planes<T, TeamPair<T>>;
-  using Base::a_pack, Base::pair_bytes, Base::begin, Base::pitch, Base::wrap, Base::first;
-  using Base::pair, Base::set_pack, Base::first_plane;
+  using Base::a_pack, Base::pair_bytes, Base::pitch, Base::wrap, Base::first;
+  using Base::pair, Base::set_pack, Base::first_plane, Base::set_edges;
 
   __device__ __forceinline__ TeamPlanes(int begin_, int packs, int first_)
       : Base(begin_, packs, first_) {}
@@ -85,11 +81,7 @@ struct TeamPlanes : Planes<T, TeamPair<T>> {
       if (first + i * a_pack >= cols) break;
       fill_pack(p, i, cols);
     }
-    if (thread >= 2 * a_pack) return;
-    const int column = thread < a_pack ? thread : cols - 2 * a_pack + thread;
-    if (column >= 0 && column < cols)
-      pair(begin + thread * pair_bytes)
-          .set(vector_value<T>(p.gamma, column, 1), vector_value<T>(p.beta, column, 0));
+    set_edges(p, thread, cols);
   }
 
   // Where a row's pack has its columns: those of pack `index`, of which the first is `head`

@@ -25,20 +25,25 @@
 namespace KW_TARGET {
 namespace {
 
-// A launch for each part: their kernels, their workspaces, and the sums of their times and costs.
-Plan<Sgemm> plan_several(const Sgemm& p, const Device& device, RaggedCut cut) {
-  const RaggedParts parts(p, cut);
-  Plan<Sgemm> plan;
-  plan.time_us = plan.cost = 0;
-  plan.data.set(RaggedData{cut});
-  plan.parts.reserve(static_cast<std::size_t>(parts.count));
-  for (int i = 0; i < parts.count; ++i) {
-    const Choice<Sgemm>& part =
-        plan.parts.emplace_back(select_in_one_launch(parts.part[i], device));
+// A plan's time, cost and workspace: what its parts take together, and so much longer.
+void add_up_parts(Plan<Sgemm>& plan, double more_us) {
+  plan.time_us = plan.cost = more_us;
+  for (const Choice<Sgemm>& part : plan.parts) {
     plan.time_us += part.plan.time_us;
     plan.cost += part.plan.cost;
     plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
+}
+
+// A launch for each part, by its own kernel.
+Plan<Sgemm> plan_several(const Sgemm& p, const Device& device, RaggedCut cut) {
+  const RaggedParts parts(p, cut);
+  Plan<Sgemm> plan;
+  plan.data.set(RaggedData{cut});
+  plan.parts.reserve(static_cast<std::size_t>(parts.count));
+  for (int i = 0; i < parts.count; ++i)
+    plan.parts.push_back(select_in_one_launch(parts.part[i], device));
+  add_up_parts(plan, 0);
   return plan;
 }
 
@@ -72,12 +77,7 @@ Choice<Sgemm> select_tiles(const Sgemm& tiles, const Device& device, int* tile) 
     part.workspace_bytes = own.plan.workspace_bytes(1);
     part.data.set(own.plan);
   }
-  plan->time_us = plan->cost = ragged_tuning.behind_us;
-  for (const Choice<Sgemm>& part : plan->parts) {
-    plan->time_us += part.plan.time_us;
-    plan->cost += part.plan.cost;
-    plan->workspace_bytes += whole_part(part.plan.workspace_bytes);
-  }
+  add_up_parts(*plan, ragged_tuning.behind_us);
   plan->data.set(data);
   return plan;
 }

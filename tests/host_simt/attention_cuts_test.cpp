@@ -3,7 +3,6 @@
 // machine.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "attention/split_layout.hpp"
 #include "check/verify_attention.hpp"
 #include "host_simt/host_simt.hpp"
+#include "support/kernel_named.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -25,9 +25,7 @@ PairSchedule forced_pairs;
 RowsSchedule forced_rows;
 
 Kernel<Attention> kernel_named(const std::string& name) {
-  const KernelList<Attention> kernels = on_host::attention_production();
-  return *std::find_if(kernels.begin(), kernels.end(),
-                       [&](const auto& row) { return row.name == name; });
+  return test::kernel_named(on_host::attention_production(), name);
 }
 
 Kernel<Attention> tile_with_forced_cut() {

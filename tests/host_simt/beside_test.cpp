@@ -2,7 +2,6 @@
 // also where no prediction chooses them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <random>
@@ -12,6 +11,7 @@
 #include "host_simt/host_simt.hpp"
 #include "sgemm/kernels.hpp"
 #include "sgemm/ragged_plan.hpp"
+#include "support/kernel_named.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 #include "workspace_parts.hpp"
@@ -21,8 +21,7 @@ namespace {
 
 const Kernel<Sgemm>& row_named(std::string_view name) {
   static const KernelList<Sgemm> kernels = on_host::sgemm_production();
-  return *std::find_if(kernels.begin(), kernels.end(),
-                       [&](const auto& row) { return row.name == name; });
+  return test::kernel_named(kernels, name);
 }
 
 // A kernel's row has functions without a state.

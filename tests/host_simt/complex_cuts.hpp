@@ -2,7 +2,6 @@
 // a row of the registry with a plan of the test's own.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -10,6 +9,7 @@
 
 #include "cgemm/kernels.hpp"
 #include "check/verify_cgemm.hpp"
+#include "support/kernel_named.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw::test {
@@ -30,9 +30,7 @@ inline void draw_call(check::CgemmCase& c, std::mt19937& engine, unsigned number
 inline Kernel<Cgemm> row_with_plan(const std::string& name,
                                    std::optional<Plan<Cgemm>> (*make_plan)(const Cgemm&,
                                                                            const Device&)) {
-  const KernelList<Cgemm> kernels = on_host::cgemm_production();
-  Kernel<Cgemm> kernel = *std::find_if(kernels.begin(), kernels.end(),
-                                       [&](const auto& row) { return row.name == name; });
+  Kernel<Cgemm> kernel = kernel_named(on_host::cgemm_production(), name);
   kernel.make_plan = make_plan;
   return kernel;
 }

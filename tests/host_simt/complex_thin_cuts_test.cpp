@@ -8,9 +8,8 @@
 #include <random>
 #include <string>
 
-#include "cgemm/kernels.hpp"
 #include "cgemm/thin_plan.hpp"
-#include "check/verify_cgemm.hpp"
+#include "complex_cuts.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -31,15 +30,6 @@ std::optional<Plan<Cgemm>> plan_of_forced_cut(const Cgemm& p, const Device&) {
   Plan<Cgemm> plan = {.workspace_bytes = own.workspace_bytes(p.batch)};
   plan.data.set(own);
   return plan;
-}
-
-Kernel<Cgemm> thin_with_forced_cut() {
-  const KernelList<Cgemm> kernels = on_host::cgemm_production();
-  Kernel<Cgemm> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
-    return row.name == std::string("cgemm_thin");
-  });
-  kernel.make_plan = plan_of_forced_cut;
-  return kernel;
 }
 
 // Rows and k that end anywhere, with some chunks of the narrow operand, and a step for each part at
@@ -77,7 +67,7 @@ class ComplexThinCuts : public testing::TestWithParam<int> {};
 TEST_P(ComplexThinCuts, GiveTheProduct) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
-  const Kernel<Cgemm> kernel = thin_with_forced_cut();
+  const Kernel<Cgemm> kernel = test::row_with_plan("cgemm_thin", plan_of_forced_cut);
   const ComplexThinConfig& config = complex_thin_configs[GetParam()];
   std::mt19937 engine(seed_of(static_cast<unsigned>(GetParam())));
   unsigned number = 0;

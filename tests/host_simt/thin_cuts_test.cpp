@@ -8,12 +8,12 @@
 #include <iterator>
 #include <memory>
 #include <random>
-#include <string>
 
 #include "check/run_kernel.hpp"
 #include "host_simt/host_simt.hpp"
 #include "sgemm/kernels.hpp"
 #include "sgemm/thin_plan.hpp"
+#include "support/kernel_named.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
@@ -32,10 +32,7 @@ std::optional<Plan<Sgemm>> plan_of_forced_cut(const Sgemm& p, const Device&) {
 }
 
 Kernel<Sgemm> thin_with_forced_cut() {
-  const KernelList<Sgemm> kernels = on_host::sgemm_production();
-  Kernel<Sgemm> kernel = *std::find_if(kernels.begin(), kernels.end(), [](const auto& row) {
-    return row.name == std::string("thin");
-  });
+  Kernel<Sgemm> kernel = test::kernel_named(on_host::sgemm_production(), "thin");
   kernel.make_plan = plan_of_forced_cut;
   return kernel;
 }

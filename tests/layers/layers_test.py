@@ -11,12 +11,13 @@ ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = {"sgemm", "level3", "cgemm", "ctrsm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
-BASE = {"arithmetic.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp", "workspace_parts.hpp"}
+BASE = {"arithmetic.hpp", "divider.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp", "workspace_parts.hpp"}
 
 MAY_INCLUDE = {
     "kernel.hpp": {"gpu/device.hpp", "status.hpp"},
     "select.hpp": {"kernel.hpp"},
     "arithmetic.hpp": {"host_device.hpp"},
+    "divider.hpp": {"host_device.hpp"},
     "workspace_parts.hpp": {"arithmetic.hpp"},
     "host_device.hpp": set(),
     "status.hpp": set(),
@@ -40,7 +41,7 @@ MAY_INCLUDE = {
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.
-    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp", "sgemm/hopper/tile_grid.hpp"},
+    "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
     "tune_cache.hpp": BASE | {"sgemm/problem.hpp"},
     "tune_cache.cpp": BASE | {"tune_cache.hpp"},

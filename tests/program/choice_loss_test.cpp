@@ -10,6 +10,7 @@
 #include "program.hpp"
 #include "program_run.hpp"
 #include "sgemm/kernels.hpp"
+#include "support/kernel_named.hpp"
 
 namespace kw::bench {
 namespace {
@@ -52,7 +53,7 @@ ordered_json measured(const std::string& kernel, std::int64_t n, double us,
 
 const Kernel<Sgemm>& kernel_named(const std::string& name) {
   static const KernelList<Sgemm> all = on_host::sgemm_production();
-  return *std::find_if(all.begin(), all.end(), [&](const auto& k) { return k.name == name; });
+  return test::kernel_named(all, name);
 }
 
 // What a kernel plans for a square NT product on the file's device.

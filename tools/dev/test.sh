@@ -138,7 +138,7 @@ run_all_tests() {
         configure_options+=(-DKW_LADDER_CUDA=OFF -DKW_OPTIMISE_INSTANCES=OFF)
       fi
       configure_options+=("-DKW_CUDA_ARCHITECTURES=${architectures:-90a-real}")
-      configure_options+=("-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG") # of host code; nvcc optimises kernels as ever
+      configure_options+=("-DCMAKE_CUDA_FLAGS_RELEASE=-O1 -DNDEBUG") # of host code alone
       ;;
     --all)
       all=yes quick=() amd=(--all)
