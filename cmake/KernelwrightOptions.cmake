@@ -17,7 +17,7 @@ option(KW_NATIVE "Host SIMT may use every instruction of the machine that builds
 option(KW_TESTS "Tests (needs KW_DEVELOPER)" ${PROJECT_IS_TOP_LEVEL})
 option(KW_LINEINFO "Source lines in CUDA kernels, for profilers; the code is the same" ON)
 option(KW_COMPRESS "CUDA kernels as small as they get in the file; the driver unpacks them when they are first used" OFF)
-option(KW_OPTIMISE_INSTANCES "OFF: CUDA kernels of many instances slow, compiled in a quarter of the time, for a machine without a GPU" ON)
+option(KW_OPTIMISE_INSTANCES "OFF: CUDA kernels and CPU loops of many instances slow, compiled in a quarter of the time, for tests without a GPU" ON)
 option(KW_SANITIZE "AddressSanitizer and UBSan on all host code" OFF)
 option(KW_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
 
