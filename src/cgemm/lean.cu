@@ -12,7 +12,6 @@
 // Order       k ascending: the same bits for the same call.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/lean_feed.hpp"
@@ -21,6 +20,7 @@
 #include "cgemm/stream/sums.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/spread_blocks.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace complex_lean {
@@ -268,23 +268,22 @@ Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Wor
                             : start<row, false, true>(p, device, stream);
 }
 
-template <int... row>
-KernelList<Cgemm> rows(std::integer_sequence<int, row...>) {
-  return {{.name = complex_leans[row].name,
-           .parent = nullptr,
-           .idea = "complex tile with little code, one tile a block",
-           .role = Role::production,
-           .math = Math::fp32,
-           .make_plan = make_plan<row>,
-           .launch_plan = launch_plan<row>}...};
+template <int row>
+Kernel<Cgemm> kernel() {
+  return {.name = complex_leans[row].name,
+          .parent = nullptr,
+          .idea = "complex tile with little code, one tile a block",
+          .role = Role::production,
+          .math = Math::fp32,
+          .make_plan = make_plan<row>,
+          .launch_plan = launch_plan<row>};
 }
 
 }  // namespace
 }  // namespace complex_lean
 
 KernelList<Cgemm> cgemm_lean_rows() {
-  return complex_lean::rows(
-      std::make_integer_sequence<int, static_cast<int>(std::size(complex_leans))>());
+  return kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row>(); });
 }
 
 }  // namespace KW_TARGET

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/line_columns.hpp"
@@ -18,6 +17,7 @@
 #include "cgemm/production.hpp"
 #include "cgemm/tile_plan.hpp"
 #include "device/overlap.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -182,21 +182,21 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>&, Workspace,
   });
 }
 
-template <int... i>
-KernelList<Cgemm> rows(std::integer_sequence<int, i...>) {
-  return {{.name = complex_outers[i].name,
-           .parent = nullptr,
-           .idea = "complex products with a short k, straight from memory to C",
-           .role = Role::production,
-           .math = Math::fp32,
-           .make_plan = make_plan<i>,
-           .launch_plan = launch_plan<i>}...};
+template <int row>
+Kernel<Cgemm> kernel() {
+  return {.name = complex_outers[row].name,
+          .parent = nullptr,
+          .idea = "complex products with a short k, straight from memory to C",
+          .role = Role::production,
+          .math = Math::fp32,
+          .make_plan = make_plan<row>,
+          .launch_plan = launch_plan<row>};
 }
 
 }  // namespace
 
 KernelList<Cgemm> cgemm_outer_rows() {
-  return rows(std::make_integer_sequence<int, static_cast<int>(std::size(complex_outers))>());
+  return kernels_of<complex_outers>([](auto row) { return kernel<row>(); });
 }
 
 }  // namespace KW_TARGET

@@ -12,7 +12,6 @@
 //             threads' sums: the same bits for the same call.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cgemm/production.hpp"
 #include "cgemm/stream/operands_of.hpp"
@@ -20,6 +19,7 @@
 #include "cgemm/stream/work.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/tile_sums.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace complex_stream {
@@ -175,17 +175,12 @@ struct PartsRow {
   }
 };
 
-template <int... row>
-KernelList<Cgemm> parts_rows(std::integer_sequence<int, row...>) {
-  return {PartsRow<row>::kernel()...};
-}
-
 }  // namespace
 }  // namespace complex_stream
 
 KernelList<Cgemm> cgemm_parts_rows() {
-  return complex_stream::parts_rows(
-      std::make_integer_sequence<int, static_cast<int>(std::size(complex_parts_tiles))>());
+  return kernels_of<complex_parts_tiles>(
+      [](auto row) { return complex_stream::PartsRow<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

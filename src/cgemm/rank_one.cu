@@ -11,7 +11,6 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/line_columns.hpp"
@@ -20,6 +19,7 @@
 #include "cgemm/tile_plan.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -144,22 +144,21 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>&, Workspace,
   });
 }
 
-template <int... i>
-KernelList<Cgemm> rank_one_rows(std::integer_sequence<int, i...>) {
-  return {{.name = complex_rank_ones[i].name,
-           .parent = nullptr,
-           .idea = "complex products with a k of one, in which stores follow each other",
-           .role = Role::production,
-           .math = Math::fp32,
-           .make_plan = make_plan<i>,
-           .launch_plan = launch_plan<i>}...};
+template <int row>
+Kernel<Cgemm> kernel() {
+  return {.name = complex_rank_ones[row].name,
+          .parent = nullptr,
+          .idea = "complex products with a k of one, in which stores follow each other",
+          .role = Role::production,
+          .math = Math::fp32,
+          .make_plan = make_plan<row>,
+          .launch_plan = launch_plan<row>};
 }
 
 }  // namespace
 
 KernelList<Cgemm> cgemm_rank_one_rows() {
-  return rank_one_rows(
-      std::make_integer_sequence<int, static_cast<int>(std::size(complex_rank_ones))>());
+  return kernels_of<complex_rank_ones>([](auto row) { return kernel<row>(); });
 }
 
 }  // namespace KW_TARGET

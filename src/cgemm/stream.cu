@@ -13,7 +13,6 @@
 // Order       k ascending within a part, parts ascending: the same bits for the same call.
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
@@ -23,6 +22,7 @@
 #include "device/overlap.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/fixup.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace complex_stream {
@@ -306,10 +306,8 @@ struct Row {
 }  // namespace complex_stream
 
 KernelList<Cgemm> cgemm_stream_rows() {
-  return []<int... row>(std::integer_sequence<int, row...>) {
-    return KernelList<Cgemm>{complex_stream::Row<row>::kernel()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(complex_stream_tiles))>());
+  return kernels_of<complex_stream_tiles>(
+      [](auto row) { return complex_stream::Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

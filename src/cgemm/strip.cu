@@ -8,7 +8,6 @@
 // Limits      Up to k = 16; a B that lies along k comes a sector per element, once.
 // Order       k ascending: the same bits for the same call.
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/line_columns.hpp"
@@ -16,6 +15,7 @@
 #include "cgemm/strip_plan.hpp"
 #include "device/async_copy.hpp"
 #include "device/overlap.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -181,17 +181,11 @@ Status launch(const Cgemm& p, const ComplexStripCut& cut, Stream stream) {
   });
 }
 
-template <int... i>
-Status launch_one(const Cgemm& p, const ComplexStripCut& cut, Stream stream,
-                  std::integer_sequence<int, i...>) {
-  constexpr Status (*launches[])(const Cgemm&, const ComplexStripCut&, Stream) = {launch<i>...};
-  return launches[cut.config](p, cut, stream);
-}
-
 Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Workspace,
                    Stream stream) {
-  return launch_one(p, plan.data.get<ComplexStripCut>(), stream,
-                    std::make_integer_sequence<int, complex_strip_count>());
+  constexpr auto launches = of_each_row<complex_strips>([](auto row) { return &launch<row>; });
+  const auto cut = plan.data.get<ComplexStripCut>();
+  return launches[static_cast<std::size_t>(cut.config)](p, cut, stream);
 }
 
 }  // namespace

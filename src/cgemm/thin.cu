@@ -17,7 +17,6 @@
 //             follows from the plan: the same bits for the same call.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
@@ -26,6 +25,7 @@
 #include "device/arrival.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace complex_thin {
@@ -316,14 +316,6 @@ __global__ void __launch_bounds__(ComplexThinConfig::threads,
 
 namespace {
 
-using ThinKernel = void (*)(Cgemm, ComplexThinPlan, float2*, unsigned*);
-
-template <int... i>
-ThinKernel instance_of(const ComplexThinPlan& plan, std::integer_sequence<int, i...>) {
-  constexpr ThinKernel instances[] = {complex_thin::complex_thin<i>...};
-  return instances[plan.config];
-}
-
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   if (!is_complex_thin(p)) return std::nullopt;
   const TimedComplexThin fastest = fastest_complex_thin(p, device);
@@ -343,8 +335,9 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& planned, Wo
   if (p.m == 0 || p.n == 0) return Status::success();
   auto plan = planned.data.get<ComplexThinPlan>();
   while (plan.workspace_bytes(p.batch) > workspace.bytes) cut_complex_thin(plan, p, plan.parts / 2);
-  const ThinKernel kernel = instance_of(
-      plan, std::make_integer_sequence<int, static_cast<int>(std::size(complex_thin_configs))>());
+  constexpr auto kernels =
+      of_each_row<complex_thin_configs>([](auto row) { return &complex_thin::complex_thin<row>; });
+  const auto kernel = kernels[static_cast<std::size_t>(plan.config)];
   const auto shared = static_cast<std::size_t>(complex_thin_configs[plan.config].shared_bytes());
   // A batch of more blocks than a launch has is one without parts, and goes in several.
   return launch_entries(p, plan.row_blocks * plan.parts, [&](const Cgemm& part, unsigned blocks) {

@@ -15,7 +15,6 @@
 //             through real_product.cu, are faster where the product is large.
 // Order       k ascending within a part, parts ascending: the same bits for the same call.
 #include <optional>
-#include <utility>
 
 #include "cgemm/finish.hpp"
 #include "cgemm/production.hpp"
@@ -23,6 +22,7 @@
 #include "cgemm/tile_plan.hpp"
 #include "device/arrival.hpp"
 #include "device/overlap.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -375,21 +375,21 @@ Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Works
   });
 }
 
-template <int... i>
-KernelList<Cgemm> rows(std::integer_sequence<int, i...>) {
-  return {{.name = complex_tiles[i].name,
-           .parent = nullptr,
-           .idea = complex_tiles[i].idea,
-           .role = Role::production,
-           .math = Math::fp32,
-           .make_plan = make_plan<i>,
-           .launch_plan = launch_plan<i>}...};
+template <int row>
+Kernel<Cgemm> kernel() {
+  return {.name = complex_tiles[row].name,
+          .parent = nullptr,
+          .idea = complex_tiles[row].idea,
+          .role = Role::production,
+          .math = Math::fp32,
+          .make_plan = make_plan<row>,
+          .launch_plan = launch_plan<row>};
 }
 
 }  // namespace
 
 KernelList<Cgemm> cgemm_tile_rows() {
-  return rows(std::make_integer_sequence<int, static_cast<int>(std::size(complex_tiles))>());
+  return kernels_of<complex_tiles>([](auto row) { return kernel<row>(); });
 }
 
 }  // namespace KW_TARGET

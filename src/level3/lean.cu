@@ -9,13 +9,13 @@
 // Order       k ascending, one accumulator an output.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "level3/lean_plan.hpp"
 #include "level3/production.hpp"
 #include "level3/updates.hpp"
 #include "sgemm/lean_block.hpp"
 #include "sgemm/shape.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -196,7 +196,7 @@ struct Row {
     return p.op_a == Op::none ? gpu::launch(level3_lean_kernel<index, true>, launch, params)
                               : gpu::launch(level3_lean_kernel<index, false>, launch, params);
   }
-  static Kernel<Level3> row() {
+  static Kernel<Level3> kernel() {
     return {.name = tile.name,
             .parent = nullptr,
             .idea = tile.idea,
@@ -211,10 +211,7 @@ struct Row {
 }  // namespace
 
 KernelList<Level3> level3_lean_rows() {
-  return []<int... index>(std::integer_sequence<int, index...>) {
-    return KernelList<Level3>{level3_lean::Row<index>::row()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(level3_leans))>());
+  return kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

@@ -14,7 +14,6 @@
 // Order       k ascending, the parts of a block in their order: the same bits for the same call.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "device/overlap.hpp"
 #include "device/quad.hpp"
@@ -22,6 +21,7 @@
 #include "level3/tile_operand.hpp"
 #include "level3/tile_plan.hpp"
 #include "sgemm/shape.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -326,7 +326,7 @@ struct Row {
                         .overlap = true},
                        operands_of(p));
   }
-  static Kernel<Level3> row() {
+  static Kernel<Level3> kernel() {
     return {.name = tile.name,
             .parent = nullptr,
             .idea = tile.idea,
@@ -337,17 +337,11 @@ struct Row {
   }
 };
 
-template <int... i>
-KernelList<Level3> all_rows(std::integer_sequence<int, i...>) {
-  return {Row<i>::row()...};
-}
-
 }  // namespace level3_tile
 }  // namespace
 
 KernelList<Level3> level3_tile_rows() {
-  return level3_tile::all_rows(
-      std::make_integer_sequence<int, static_cast<int>(std::size(level3_tiles))>());
+  return kernels_of<level3_tiles>([](auto row) { return level3_tile::Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

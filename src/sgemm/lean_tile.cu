@@ -12,12 +12,12 @@
 // Order   One accumulator per output, k ascending.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "sgemm/lean_block.hpp"
 #include "sgemm/lean_plan.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/start_by_ops.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -99,10 +99,7 @@ struct Row {
 }  // namespace
 
 KernelList<Sgemm> lean_tile_rows() {
-  return []<int... row>(std::integer_sequence<int, row...>) {
-    return KernelList<Sgemm>{Row<row>::kernel()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(lean_tiles))>());
+  return kernels_of<lean_tiles>([](auto row) { return Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

@@ -20,7 +20,6 @@
 //         the same inputs and sizes.
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "device/overlap.hpp"
 #include "sgemm/finish.hpp"
@@ -30,6 +29,7 @@
 #include "sgemm/small_plan.hpp"
 #include "sgemm/start_by_ops.hpp"
 #include "sgemm/tile.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -351,10 +351,7 @@ struct Row {
 }  // namespace
 
 KernelList<Sgemm> small_tile_rows() {
-  return []<int... row>(std::integer_sequence<int, row...>) {
-    return KernelList<Sgemm>{Row<row>::kernel()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(small_tiles))>());
+  return kernels_of<small_tiles>([](auto row) { return Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

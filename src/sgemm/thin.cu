@@ -21,11 +21,11 @@
 //         time; then over the lanes, the threads along k and the parts, each in an order that
 //         follows from the plan. The same bits for the same inputs on the same kind of device.
 #include <iterator>
-#include <utility>
 
 #include "device/overlap.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/thin_block.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace thin {
@@ -59,12 +59,11 @@ ThinKernel instance(const ThinPlan& plan) {
     return nullptr;
 }
 
-template <std::size_t... row>
-ThinKernel instance_of(const ThinPlan& plan, std::index_sequence<row...>) {
-  constexpr ThinKernel (*along_k[])(const ThinPlan&) = {instance<static_cast<int>(row), true>...};
-  constexpr ThinKernel (*along_rows[])(const ThinPlan&) = {
-      instance<static_cast<int>(row), false>...};
-  return (plan.along_k ? along_k : along_rows)[plan.config](plan);
+ThinKernel instance_of(const ThinPlan& plan) {
+  constexpr auto along_k = of_each_row<thin_configs>([](auto row) { return &instance<row, true>; });
+  constexpr auto along_rows =
+      of_each_row<thin_configs>([](auto row) { return &instance<row, false>; });
+  return (plan.along_k ? along_k : along_rows)[static_cast<std::size_t>(plan.config)](plan);
 }
 
 }  // namespace
@@ -84,7 +83,7 @@ Status thin_launch_plan(const Sgemm& problem, const Device&, const Plan<Sgemm>& 
                         Workspace workspace, Stream stream) {
   if (problem.m == 0 || problem.n == 0) return Status::success();
   const auto plan = planned.data.get<ThinPlan>();
-  const ThinKernel kernel = instance_of(plan, std::make_index_sequence<std::size(thin_configs)>());
+  const ThinKernel kernel = instance_of(plan);
   const auto blocks = static_cast<unsigned>(plan.blocks(problem.batch));
   return gpu::launch(kernel,
                      {.grid = dim3(blocks),

@@ -11,11 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 OPERATIONS = {"sgemm", "level3", "cgemm", "ctrsm", "reduce", "rowwise", "scale_add", "attention"}
 
 # What every folder may use: devices, status, kernels as rows, small arithmetic.
-BASE = {"arithmetic.hpp", "divider.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "text.hpp", "workspace_parts.hpp"}
+BASE = {"arithmetic.hpp", "divider.hpp", "host_device.hpp", "kernel.hpp", "select.hpp", "status.hpp", "table_rows.hpp", "text.hpp", "workspace_parts.hpp"}
 
 MAY_INCLUDE = {
     "kernel.hpp": {"gpu/device.hpp", "status.hpp"},
     "select.hpp": {"kernel.hpp"},
+    "table_rows.hpp": {"kernel.hpp"},
     "arithmetic.hpp": {"host_device.hpp"},
     "divider.hpp": {"host_device.hpp"},
     "workspace_parts.hpp": {"arithmetic.hpp"},

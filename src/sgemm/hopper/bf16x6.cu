@@ -27,10 +27,8 @@ Status launch_bf16x6(int tile, const ProductParams& params, Stream stream) {
 }  // namespace hopper
 
 KernelList<Sgemm> hopper_bf16x6_rows() {
-  KernelList<Sgemm> rows;
-  hopper::each_row<hopper::bf16x6_tiles>(
-      [&](auto index) { rows.push_back(hopper::HopperKernel<false, index>::kernel()); });
-  return rows;
+  return kernels_of<hopper::bf16x6_tiles>(
+      [](auto row) { return hopper::HopperKernel<false, row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

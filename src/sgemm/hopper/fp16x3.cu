@@ -5,10 +5,8 @@
 namespace KW_TARGET {
 
 KernelList<Sgemm> hopper_fp16x3_rows() {
-  KernelList<Sgemm> rows;
-  hopper::each_row<hopper::fp16x3_tiles>(
-      [&](auto index) { rows.push_back(hopper::HopperKernel<true, index>::kernel()); });
-  return rows;
+  return kernels_of<hopper::fp16x3_tiles>(
+      [](auto row) { return hopper::HopperKernel<true, row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

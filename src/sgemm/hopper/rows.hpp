@@ -12,6 +12,7 @@
 #include "sgemm/hopper/hopper_tile.hpp"
 #include "sgemm/hopper/plan.hpp"
 #include "sgemm/production.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET::hopper {
 
@@ -92,12 +93,5 @@ struct HopperKernel {
             .path_taken = path_taken};
   }
 };
-
-// Calls body(index) for each row of a table.
-template <const auto& rows, class Body>
-void each_row(Body body) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (body(std::integral_constant<int, i>()), ...); }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(rows))>());
-}
 
 }  // namespace KW_TARGET::hopper

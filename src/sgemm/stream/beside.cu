@@ -7,15 +7,14 @@
 // Prediction  4097 cubed takes the host 4 us in place of 11, and the device as long as before.
 // Limits      A multiprocessor has one of these blocks at a time, or two, where `thin` has two to
 //             four: as much is under way as memory needs, but latencies show more.
-#include <array>
 #include <iterator>
-#include <utility>
 
 #include "sgemm/beside_block.hpp"
 #include "sgemm/stream/beside.hpp"
 #include "sgemm/stream/operands_of.hpp"
 #include "sgemm/stream/plan.hpp"
 #include "sgemm/stream/stream_tile.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace stream_tile {
@@ -41,9 +40,6 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
 
 namespace {
 
-using Launch = Status(const Sgemm&, const Device&, const StreamSchedule&, Workspace, Stream,
-                      const Beside&);
-
 template <int row>
 Status launch_row(const Sgemm& p, const Device& device, const StreamSchedule& schedule,
                   Workspace workspace, Stream stream, const Beside& beside) {
@@ -62,10 +58,8 @@ Status launch_row(const Sgemm& p, const Device& device, const StreamSchedule& sc
 
 Status launch_beside(int tile, const Sgemm& tiles, const Device& device, const Plan<Sgemm>& plan,
                      Workspace workspace, Stream stream, const Beside& beside) {
-  constexpr auto launches = []<int... i>(std::integer_sequence<int, i...>) {
-    return std::array<Launch*, sizeof...(i)>{launch_row<row_of_tile(beside_tiles[i])>...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(beside_tiles))>());
+  constexpr auto launches = of_each_row<beside_tiles>(
+      [](auto row) { return &launch_row<row_of_tile(beside_tiles[row])>; });
   return launches[static_cast<std::size_t>(tile)](tiles, device, plan.data.get<StreamSchedule>(),
                                                   workspace, stream, beside);
 }

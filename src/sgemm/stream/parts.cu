@@ -15,13 +15,13 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "sgemm/production.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/stream/operands_of.hpp"
 #include "sgemm/stream/parts_plan.hpp"
 #include "sgemm/stream/stream_tile.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace stream_tile {
@@ -231,10 +231,7 @@ struct PartsRow {
 }  // namespace
 
 KernelList<Sgemm> parts_rows() {
-  return []<int... row>(std::integer_sequence<int, row...>) {
-    return KernelList<Sgemm>{PartsRow<row>::kernel()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(parts_tiles))>());
+  return kernels_of<parts_tiles>([](auto row) { return PartsRow<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "sgemm/production.hpp"
 #include "sgemm/stream/operands_of.hpp"
 #include "sgemm/stream/plan.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -68,10 +68,7 @@ struct Row {
 }  // namespace
 
 KernelList<Sgemm> stream_tile_rows() {
-  return []<int... row>(std::integer_sequence<int, row...>) {
-    return KernelList<Sgemm>{Row<row>::kernel()...};
-  }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(stream_tiles))>());
+  return kernels_of<stream_tiles>([](auto row) { return Row<row>::kernel(); });
 }
 
 }  // namespace KW_TARGET
