@@ -6,7 +6,9 @@ root=$1 cmake=$2 compiler=$3
 command -v ccache >/dev/null || { echo "precompiled_test: skipped, no ccache here"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export CCACHE_DIR=$work/cache
+# A cache of its own, whatever the caller's is told to do.
+for name in "${!CCACHE_@}"; do unset "$name"; done
+export CCACHE_DIR=$work/cache CCACHE_CONFIGPATH=$work/none
 
 cat >"$work/CMakeLists.txt" <<TEXT
 cmake_minimum_required(VERSION 3.24)
