@@ -31,11 +31,4 @@ auto kernels_of(const KernelOf& kernel_of) {
   return std::vector(all.begin(), all.end());
 }
 
-// Calls visit(RowNumber<0>()), visit(RowNumber<1>()), ....
-template <const auto& table, class Visit>
-constexpr void each_row(const Visit& visit) {
-  [&]<int... row>(std::integer_sequence<int, row...>) { (visit(RowNumber<row>()), ...); }
-  (std::make_integer_sequence<int, static_cast<int>(std::size(table))>());
-}
-
 }  // namespace kw

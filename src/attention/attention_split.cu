@@ -58,18 +58,21 @@ constexpr SplitConfig split_configs[] = {
     {wide_dim, 24, 240, 3, {4.6, 10.0, 0.0, 0.0, 4.0}},
 };
 constexpr int least_dim = 17, most_dim = wide_dim;
+// The first that holds a head size; the last one where none does.
 constexpr const SplitConfig& split_config(std::int64_t dim) {
-  return split_configs[dim <= split_configs[0].dim ? 0 : dim <= split_configs[1].dim ? 1 : 2];
+  const SplitConfig* config = split_configs;
+  while (config->dim < dim && config->dim < most_dim) ++config;
+  return *config;
 }
 constexpr int split_dim(std::int64_t dim) { return split_config(dim).dim; }
 // Calls visit(std::integral_constant<int, dim>) of the instance for this head size.
-template <class Visit>
+template <int row = 0, class Visit>
 auto with_split_dim(std::int64_t dim, const Visit& visit) {
-  switch (split_dim(dim)) {
-    case 64: return visit(std::integral_constant<int, 64>());
-    case 128: return visit(std::integral_constant<int, 128>());
-    default: return visit(std::integral_constant<int, wide_dim>());
+  constexpr int own = split_configs[row].dim;
+  if constexpr (own < most_dim) {
+    if (dim > own) return with_split_dim<row + 1>(dim, visit);
   }
+  return visit(std::integral_constant<int, own>());
 }
 
 // Splits all blocks of the list.

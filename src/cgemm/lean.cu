@@ -10,7 +10,6 @@
 //             some 150 a stage. With a k below 80 it is the quickest in most cases.
 // Limits      Whole matrices; one sum per output.
 // Order       k ascending: the same bits for the same call.
-#include <iterator>
 #include <optional>
 
 #include "cgemm/finish.hpp"

@@ -8,7 +8,6 @@
 // Limits      Up to k = 16; a B that lies along k comes a sector per element.
 // Order       k ascending: the same bits for the same call.
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "cgemm/finish.hpp"

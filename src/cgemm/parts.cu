@@ -10,7 +10,6 @@
 // Limits      The second launch, 2 to 3 us: tiles whose parts are few are better off in one.
 // Order       k ascending within a part; parts likewise by each thread that has some, then the
 //             threads' sums: the same bits for the same call.
-#include <iterator>
 #include <optional>
 
 #include "cgemm/production.hpp"

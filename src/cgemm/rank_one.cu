@@ -9,7 +9,6 @@
 // Order       One product an element.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <optional>
 
 #include "cgemm/finish.hpp"

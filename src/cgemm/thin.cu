@@ -15,7 +15,6 @@
 // Limits      Where all is in L2 and small, the latency of two or three accesses one after another.
 // Order       In a thread k ascending; then over lanes, warps and parts, each in an order that
 //             follows from the plan: the same bits for the same call.
-#include <iterator>
 #include <optional>
 
 #include "cgemm/finish.hpp"

@@ -7,7 +7,6 @@
 // Prediction  ssyr2k of 3677 with a k of 64, rows not aligned: 52 us, where level3_64x64w takes 72.
 // Limits      Loads from shared memory for 8 x 4 outputs; where C is read too, the way to it.
 // Order       k ascending, one accumulator an output.
-#include <iterator>
 #include <optional>
 
 #include "level3/lean_plan.hpp"

@@ -12,7 +12,6 @@
 // Limits      4-byte copies where an operand lies along k, and one block a tile: the product's
 //             kernels are faster where there is much to multiply. Sums of up to 2048.
 // Order       k ascending, the parts of a block in their order: the same bits for the same call.
-#include <iterator>
 #include <optional>
 
 #include "device/overlap.hpp"

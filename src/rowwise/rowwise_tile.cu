@@ -1,11 +1,11 @@
 // rowwise_tile: the launches of tile_rows.hpp.
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 
 #include "rowwise/gpu_kernels.hpp"
 #include "rowwise/tile_packs.hpp"
 #include "rowwise/tile_rows.hpp"
+#include "table_rows.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -67,22 +67,16 @@ Status launch_kernel(void (*kernel)(Rowwise, rowwise::TileLaunch), const Rowwise
       p, launch);
 }
 
-template <bool softmax, class T, std::size_t... which>
-Status launch_team(const Rowwise& p, const Device& device, Stream stream,
-                   std::index_sequence<which...>) {
+template <bool softmax, class T>
+Status launch_team(const Rowwise& p, const Device& device, Stream stream) {
+  constexpr auto kernels = of_each_row<tile_teams>([](auto row) {
+    return &rowwise::tile_rows<softmax, T, tile_teams[row].lanes, tile_teams[row].values>;
+  });
   const std::size_t chosen = team_of(p);
   rowwise::TileLaunch launch =
       tile_launch(p, device, tile_threads, tile_teams[chosen].lanes, tile_bytes);
   launch.ahead = device.sm_count * (tile_sm_threads / warp_lanes);
-  Status status = Status::success();
-  ((which == chosen
-        ? void(
-              status = launch_kernel(
-                  rowwise::tile_rows<softmax, T, tile_teams[which].lanes, tile_teams[which].values>,
-                  p, launch, tile_threads, stream))
-        : void()),
-   ...);
-  return status;
+  return launch_kernel(kernels[chosen], p, launch, tile_threads, stream);
 }
 
 template <bool softmax, class T>
@@ -109,7 +103,6 @@ bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
 
 Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
   if (p.rows == 0 || p.cols == 0) return Status::success();
-  constexpr auto all = std::make_index_sequence<tile_teams.size()>();
   const auto run = [&](auto element) {
     using T = decltype(element);
     if constexpr (sizeof(T) == 2) {
@@ -117,8 +110,8 @@ Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream st
         return is_softmax(p.op) ? launch_packs<true, T>(p, device, stream)
                                 : launch_packs<false, T>(p, device, stream);
     }
-    return is_softmax(p.op) ? launch_team<true, T>(p, device, stream, all)
-                            : launch_team<false, T>(p, device, stream, all);
+    return is_softmax(p.op) ? launch_team<true, T>(p, device, stream)
+                            : launch_team<false, T>(p, device, stream);
   };
   if (p.type == DataType::float32) return run(float{});
   return p.type == DataType::float16 ? run(float16{}) : run(bfloat16{});

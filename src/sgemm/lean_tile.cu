@@ -10,7 +10,6 @@
 // Limits  Loads from shared memory for 8 x 4 outputs, and the FFMAs' register banks for 8 x 8: one
 //         of seven waits a cycle. The beginning and the end of blocks that all lie in one round.
 // Order   One accumulator per output, k ascending.
-#include <iterator>
 #include <optional>
 
 #include "sgemm/lean_block.hpp"

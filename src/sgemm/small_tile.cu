@@ -18,7 +18,6 @@
 //         arrive.
 // Order   One accumulator per output and part of k, k ascending, then the parts: the same bits for
 //         the same inputs and sizes.
-#include <iterator>
 #include <optional>
 
 #include "device/overlap.hpp"

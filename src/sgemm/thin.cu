@@ -20,7 +20,6 @@
 // Order   In a thread k ascending, the products of a step or of some apart where that costs no
 //         time; then over the lanes, the threads along k and the parts, each in an order that
 //         follows from the plan. The same bits for the same inputs on the same kind of device.
-#include <iterator>
 
 #include "device/overlap.hpp"
 #include "sgemm/production.hpp"

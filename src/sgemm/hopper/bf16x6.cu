@@ -5,23 +5,22 @@ namespace KW_TARGET {
 namespace hopper {
 
 int select_bf16x6_tile(const Sgemm& problem, const Device& device) {
+  constexpr auto supports =
+      of_each_row<bf16x6_tiles>([](auto row) { return &HopperKernel<false, row>::supports; });
   int best = -1;
-  each_row<bf16x6_tiles>([&](auto index) {
-    if (HopperKernel<false, index>::supports(problem, device) &&
-        (best < 0 || predicted_cost(bf16x6_tiles[index], problem, device) <
+  for (int tile = 0; tile < static_cast<int>(supports.size()); ++tile) {
+    if (supports[static_cast<std::size_t>(tile)](problem, device) &&
+        (best < 0 || predicted_cost(bf16x6_tiles[tile], problem, device) <
                          predicted_cost(bf16x6_tiles[best], problem, device)))
-      best = index;
-  });
+      best = tile;
+  }
   return best;
 }
 
 Status launch_bf16x6(int tile, const ProductParams& params, Stream stream) {
-  Status status;
-  each_row<bf16x6_tiles>([&](auto index) {
-    if (tile != index) return;
-    static_cast<void>(status = HopperKernel<false, index>::launch_product(params, stream));
-  });
-  return status;
+  constexpr auto launches =
+      of_each_row<bf16x6_tiles>([](auto row) { return &HopperKernel<false, row>::launch_product; });
+  return launches[static_cast<std::size_t>(tile)](params, stream);
 }
 
 }  // namespace hopper

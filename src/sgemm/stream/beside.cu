@@ -7,7 +7,6 @@
 // Prediction  4097 cubed takes the host 4 us in place of 11, and the device as long as before.
 // Limits      A multiprocessor has one of these blocks at a time, or two, where `thin` has two to
 //             four: as much is under way as memory needs, but latencies show more.
-#include <iterator>
 
 #include "sgemm/beside_block.hpp"
 #include "sgemm/stream/beside.hpp"

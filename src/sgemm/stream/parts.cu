@@ -13,7 +13,6 @@
 //             parts likewise by each thread that has some, then the threads' sums. Their numbers
 //             follow from the shape, the configuration and the number of SMs.
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "sgemm/production.hpp"

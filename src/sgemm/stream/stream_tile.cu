@@ -2,7 +2,6 @@
 #include "sgemm/stream/stream_tile.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "sgemm/production.hpp"
