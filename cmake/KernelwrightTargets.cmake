@@ -44,12 +44,13 @@ endfunction()
 
 # kw_precompiled(<target> HEADERS...): the headers, compiled once for all of its sources. ccache finds what it has by the
 # text without comments; a precompiled header that differs from its source in a comment does not count as included, and
-# is included again. So for these targets ccache compares the files themselves.
+# is included again. So for these targets ccache compares the files themselves, and in a namespace of its own: what it
+# noted of these headers when it still went by their text is not asked.
 function(kw_precompiled target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_DEPEND=1;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_DEPEND=1;CCACHE_NAMESPACE=files;CCACHE_SLOPPINESS=pch_defines,time_macros;${CMAKE_CXX_COMPILER_LAUNCHER}")
   endif()
 endfunction()
 
