@@ -6,7 +6,7 @@
 //
 // A row of Q, and a block of K or V, has one scale, a power of two that brings its largest element
 // to 2^14 or more. Pieces are x * 2^scale = hi + lo, both fp16: exact to 2^-23 of x down to 2^-17
-// of the largest element, to 2^-40 of the largest below that. Q's pieces never leave a block of
+// of the largest element, to 2^-39 of the largest below that. Q's pieces never leave a block of
 // threads.
 #pragma once
 

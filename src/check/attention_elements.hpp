@@ -180,20 +180,45 @@ struct AttentionWeights {
   }
 };
 
-// O's element in float64, the unit of its error and how many of these it may err; negative where it
-// may be NaN too.
+// The largest of an operand's numbers, as the findings' `max`.
+struct LargestOfHeads {
+  const float* data;
+  std::int64_t batch, heads, rows, cols;
+  HeadStrides strides;
+  const std::int64_t* offsets;
+
+  KW_HOST_DEVICE std::int64_t size() const { return batch * heads * rows * cols; }
+  KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
+    const std::int64_t col = element % cols, row = element / cols % rows,
+                       head = element / cols / rows, entry = head / heads;
+    const EntryRows of_entry = entry_rows(offsets, entry, rows);
+    if (row >= of_entry.count) return;
+    const double x = static_cast<double>(data[entry * strides.batch + head % heads * strides.head +
+                                              (of_entry.first + row) * strides.row + col]);
+    if (is_finite_number(x)) add_error(found, x);
+  }
+};
+
+// Of what lies far below the largest element beside it, a sum of two fp16 pieces lacks up to this
+// share of the largest (attention/split_layout.hpp).
+constexpr double lost_in_pieces = 0x1p-39;
+
+// O's element in float64, the unit of its error and how much it may err; negative where it may be
+// NaN too. `of_pieces` is added where the kernel multiplied pieces: what V's lack, what those of
+// weights lack, and what those of Q and K move a weight.
 struct AttentionSums {
   AttentionPart part;
   const double *weights, *sizes, *size_of_line;
-  double *want, *unit, *tolerance;  // [batch * heads][queries][dim], all heads
+  double *want, *unit, *tolerance, *of_pieces;  // [batch * heads][queries][dim], all heads
   double score_factor, sum_factor;
+  double largest_score, largest_value;  // that Q and K could have, and of V
 
   KW_HOST_DEVICE std::int64_t size() const { return part.lines() * part.p.dim; }
   KW_HOST_DEVICE void operator()(std::int64_t element) const {
     const Attention& p = part.p;
     const std::int64_t d = element % p.dim, line = element / p.dim, query = line % p.queries;
     const AttentionHead head = part.head(line / p.queries);
-    double sum = 0, magnitude = 0, of_scores = 0;
+    double sum = 0, magnitude = 0, of_scores = 0, of_values = 0;
     bool may_be_nan = false;
     if (query < head.queries) {
       for (std::int64_t s = 0; s < head.keys; ++s) {
@@ -206,6 +231,7 @@ struct AttentionSums {
         sum += weight * v;
         magnitude += fabs(weight * v);
         of_scores += fabs(weight * v) * sizes[line * p.keys + s];
+        if (weight > 0) of_values += fabs(v);
       }
     }
     const std::int64_t at = part.first * p.queries * p.dim + element;
@@ -216,12 +242,14 @@ struct AttentionSums {
             (score_factor * (of_scores + size_of_line[line] * magnitude) + sum_factor * magnitude) +
         1e-37 * magnitude + smallest_subnormal;
     tolerance[at] = may_be_nan ? -bound : bound;
+    of_pieces[at] = lost_in_pieces * (largest_value + of_values + 4 * largest_score * magnitude);
   }
 };
 
 struct JudgeAttention {
   Attention p;
   const double *want, *unit, *tolerance;
+  const double* of_pieces;  // null: the kernel had none
 
   KW_HOST_DEVICE std::int64_t size() const { return p.batch * p.heads * p.queries * p.dim; }
   KW_HOST_DEVICE const float* at(std::int64_t element) const {
@@ -230,11 +258,14 @@ struct JudgeAttention {
     const AttentionHead head = head_of(p, of_head / p.heads, of_head % p.heads);
     return query < head.queries ? head.o + query * p.o_strides.row + d : nullptr;
   }
+  KW_HOST_DEVICE double most(std::int64_t element) const {
+    return fabs(tolerance[element]) + (of_pieces != nullptr ? of_pieces[element] : 0.0);
+  }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
     const float* place = at(element);
     if (place == nullptr) return;
     const float got = *place;
-    const double wanted = want[element], most = fabs(tolerance[element]);
+    const double wanted = want[element];
     if (tolerance[element] < 0 && is_computed_nan(got)) return;
     if (is_not_a_number(wanted)) {
       if (!is_computed_nan(got)) add_failure(found, element);
@@ -246,7 +277,7 @@ struct JudgeAttention {
     }
     const double error = static_cast<double>(got) - wanted;
     add_error(found, error == 0 ? 0.0 : error / unit[element]);
-    if (!(fabs(error) <= most)) add_failure(found, element);
+    if (!(fabs(error) <= most(element))) add_failure(found, element);
   }
 };
 

@@ -59,13 +59,14 @@ VerifyResult run_kernel(Workbench& bench, const Kernel<Problem>& kernel, const P
   return result;
 }
 
-// The same, judged where the launch went well: judge() makes the result, which keeps how it ran.
+// The same, judged where the launch went well: judge(how it ran) makes the result, which keeps
+// that.
 template <class Problem, class Judge>
 VerifyResult run_and_judge(Workbench& bench, const Kernel<Problem>& kernel, const Problem& problem,
                            std::int64_t guard, const Judge& judge) {
   VerifyResult run = run_kernel(bench, kernel, problem, guard);
   if (!run.ok()) return run;
-  VerifyResult result = judge();
+  VerifyResult result = judge(run);
   result.first_call_us = run.first_call_us;
   result.path = run.path;
   result.launch = run.launch;

@@ -134,6 +134,7 @@ const Tools& cpu_tools() {
                               run_judge<JudgeCgemm>,
                               run_judge<JudgeComplexSolve>,
                               run_each<FillHeads>,
+                              run_judge<LargestOfHeads>,
                               run_each<AttentionScores>,
                               run_each<AttentionWeights>,
                               run_each<AttentionSums>,

@@ -100,6 +100,7 @@ const kw::check::Tools& tools() {
                                          run_judge<kw::check::JudgeCgemm>,
                                          run_judge<kw::check::JudgeComplexSolve>,
                                          run_each<kw::check::FillHeads>,
+                                         run_judge<kw::check::LargestOfHeads>,
                                          run_each<kw::check::AttentionScores>,
                                          run_each<kw::check::AttentionWeights>,
                                          run_each<kw::check::AttentionSums>,

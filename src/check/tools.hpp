@@ -50,6 +50,7 @@ struct Tools {
   Status (*judge_cgemm)(const JudgeCgemm&, Partial* partials, Stream);
   Status (*judge_complex_solve)(const JudgeComplexSolve&, Partial* partials, Stream);
   Status (*fill_heads)(const FillHeads&, Stream);
+  Status (*largest_of_heads)(const LargestOfHeads&, Partial* partials, Stream);
   Status (*attention_scores)(const AttentionScores&, Stream);
   Status (*attention_weights)(const AttentionWeights&, Stream);
   Status (*attention_sums)(const AttentionSums&, Stream);

@@ -43,15 +43,16 @@ class AttentionTrial {
 
   const Attention& problem() const { return problem_; }
   VerifyResult verify(const Kernel<Attention>& kernel);
-  // The result that is in O now.
-  VerifyResult judge();
   static double bytes(const AttentionCase& c, const Device& device);
 
  private:
   struct Tensor;
+  // The result that is in O now; `of_pieces`: of a kernel that multiplied fp16 pieces.
+  VerifyResult judge(bool of_pieces);
   void make_offsets();
   void fill(const Tensor& tensor, HeadsOperand operand, bool canary);
-  void make_oracle_result();
+  double largest(const Tensor& tensor);
+  void make_oracle_result(double largest_score, double largest_value);
   std::string find_stray_write();
 
   Workbench& bench_;
@@ -59,7 +60,7 @@ class AttentionTrial {
   Attention problem_;
   GuardedMatrix q_, k_, v_, o_, mask_;
   DeviceBuffer query_offsets_, key_offsets_;
-  DeviceBuffer want_, unit_, tolerance_;
+  DeviceBuffer want_, unit_, tolerance_, of_pieces_;
 };
 
 VerifyResult verify_attention(Runtime& runtime, const Kernel<Attention>& kernel,

@@ -198,7 +198,8 @@ VerifyResult CgemmTrial::verify(const Kernel<Cgemm>& kernel) {
       return not_had_by(kernel.name);
     }
     c_.fill({case_.input, case_.seed, Operand::c}, reads_c(case_), region_of_c(case_));
-    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
+    return run_and_judge(bench_, kernel, problem_, case_.guard,
+                         [&](const VerifyResult&) { return judge(); });
   });
 }
 

@@ -152,7 +152,8 @@ VerifyResult CtrsmTrial::verify(const Kernel<Ctrsm>& kernel) {
       return not_had_by(kernel.name);
     }
     fill_c();
-    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
+    return run_and_judge(bench_, kernel, problem_, case_.guard,
+                         [&](const VerifyResult&) { return judge(); });
   });
 }
 

@@ -281,7 +281,8 @@ void Level3Trial::multiply_solution(std::int64_t entry) {
 VerifyResult Level3Trial::verify(const Kernel<Level3>& kernel) {
   return guarded([&] {
     fill_c();
-    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(); });
+    return run_and_judge(bench_, kernel, problem_, case_.guard,
+                         [&](const VerifyResult&) { return judge(); });
   });
 }
 

@@ -203,7 +203,8 @@ void SgemmTrial::make_oracle_product() {
 VerifyResult SgemmTrial::verify(const Kernel<Sgemm>& kernel) {
   return guarded([&] {
     c_.fill({case_.input, case_.seed, Operand::c}, case_.beta != 0 && !case_.epilogue.source);
-    return run_and_judge(bench_, kernel, problem_, case_.guard, [&] { return judge(kernel); });
+    return run_and_judge(bench_, kernel, problem_, case_.guard,
+                         [&](const VerifyResult&) { return judge(kernel); });
   });
 }
 
