@@ -15,8 +15,10 @@
 // Accuracy   Math::fp32: products and sums as in an FP32 product, weights by an exponential of
 //            FP32. Math::fp32_split: an RMS error no larger than that of two FP32 products with a
 //            softmax between them, or than 2^-25 of sum P |V| where theirs is less (one weight is 1
-//            and all others are next to nothing); the data decide on the device, as math.hpp has
-//            it. It serves D of 17 to 256 on Hopper; others take fp32.
+//            and all others are next to nothing), but for up to 2^-39 of the largest |V|, which an
+//            element of V can lack (to be seen where all keys that count have a V 2^20 below it);
+//            the data decide on the device, as math.hpp has it. It serves D of 17 to 256 on Hopper;
+//            others take fp32.
 // Method     Online softmax (Milakov and Gimelshein 2018), in tiles (Dao et al. 2022): the T x S
 //            weights are never in memory. With few queries S is cut over the device, and the parts
 //            are merged.
