@@ -118,7 +118,10 @@ void BlockRunner::begin(const Grid& grid, std::uint64_t cluster, int rank) {
     thread.wgmma = {};
   }
   warps_.resize(static_cast<std::size_t>(ceil_div(size_, warp_size)));
-  for (auto& warp : warps_) warp.clear();
+  for (Warp& warp : warps_) {
+    warp.pending.clear();
+    warp.left = 0;
+  }
   named_barriers_.fill({});
   mbarriers_.clear();
   bulk_copies_.clear();
@@ -168,6 +171,7 @@ void BlockRunner::execute(Thread& thread) {
 // Goes on with another thread, and returns when this one's fiber is started anew.
 void BlockRunner::exit(Thread& thread) {
   thread.state = Thread::State::exited;
+  warps_[warp_of(thread)].left |= lane_bit(thread.lane);
   ++exited_;
   if (observer_) observer_->left_kernel(thread.index);
   cluster_.count_leaving();
@@ -196,7 +200,7 @@ void BlockRunner::check_leaving(Thread& thread) {
     return;
   }
   check_products_left(thread);
-  for (const Exchange& pending : warp_of(thread)) {
+  for (const Exchange& pending : warps_[warp_of(thread)].pending) {
     if ((pending.mask >> thread.lane & 1) == 0) continue;
     record_fault(thread, nullptr,
                  fmt::format("it left the kernel while lanes of its warp wait for it at {} ({}): "

@@ -100,6 +100,13 @@ struct Grid {
   const std::vector<SharedSymbol>* arrays = nullptr;
 };
 
+constexpr std::uint64_t lane_bit(int lane) { return std::uint64_t{1} << lane; }
+
+struct Warp {
+  std::vector<Exchange> pending;  // disjoint masks may coexist
+  std::uint64_t left = 0;         // lanes that have left the kernel
+};
+
 class BlockRunner {
  public:
   explicit BlockRunner(ClusterRunner& cluster) : cluster_(cluster) {}
@@ -162,7 +169,7 @@ class BlockRunner {
  private:
   Thread& thread_at(int index) const { return *threads_[static_cast<std::size_t>(index)]; }
   Thread& lane_of(const Thread& thread, int lane) const;
-  std::vector<Exchange>& warp_of(const Thread& thread);
+  std::size_t warp_of(const Thread& thread) const;
   void complete(const Thread& thread, const Exchange& done);
   void execute(Thread& thread);
   void exit(Thread& thread);
@@ -229,7 +236,7 @@ class BlockRunner {
   int predicates_ = 0;      // of those at the barrier
   int barrier_result_ = 0;  // of the last one that was complete
   const Thread* first_at_barrier_ = nullptr;
-  std::vector<std::vector<Exchange>> warps_;  // pending exchanges; disjoint masks may coexist
+  std::vector<Warp> warps_;
   std::unique_ptr<BlockObserver> observer_;
   std::array<NamedBarrier, 16> named_barriers_;
   std::vector<std::uint64_t*> mbarriers_;  // that this block has initialised

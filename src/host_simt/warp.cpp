@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::uint64_t poison_value = ~std::uint64_t{0};
 
-std::uint64_t lane_bit(int lane) { return std::uint64_t{1} << lane; }
-
 template <class Visit>
 void for_each_lane(std::uint64_t lanes, Visit visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(std::countr_zero(lanes));
@@ -26,8 +24,8 @@ bool meet(const Exchange& a, const Exchange& b) {
 
 }  // namespace
 
-std::vector<Exchange>& BlockRunner::warp_of(const Thread& thread) {
-  return warps_[static_cast<std::size_t>(thread.index) / static_cast<unsigned>(thread.warp_size)];
+std::size_t BlockRunner::warp_of(const Thread& thread) const {
+  return static_cast<std::size_t>(thread.index) / static_cast<unsigned>(thread.warp_size);
 }
 
 Thread& BlockRunner::lane_of(const Thread& thread, int lane) const {
@@ -40,11 +38,7 @@ std::uint64_t BlockRunner::existing_lanes(const Thread& thread) const {
 }
 
 std::uint64_t BlockRunner::running_lanes(const Thread& thread) const {
-  std::uint64_t running = 0;
-  for_each_lane(existing_lanes(thread), [&](int lane) {
-    if (lane_of(thread, lane).state != Thread::State::exited) running |= lane_bit(lane);
-  });
-  return running;
+  return existing_lanes(thread) & ~warps_[warp_of(thread)].left;
 }
 
 std::uint64_t BlockRunner::exchange(Thread& thread, std::uint64_t mask, Exchange what) {
@@ -68,7 +62,7 @@ std::uint64_t BlockRunner::exchange(Thread& thread, std::uint64_t mask, Exchange
   thread.function = what.function;
   thread.site = what.site;
   thread.state = Thread::State::waiting;
-  auto& pending = warp_of(thread);
+  std::vector<Exchange>& pending = warps_[warp_of(thread)].pending;
   auto group = std::find_if(pending.begin(), pending.end(),
                             [&](const Exchange& other) { return meet(other, what); });
   if (group == pending.end()) group = pending.insert(pending.end(), what);

@@ -37,13 +37,18 @@ Row load_row(const WgmmaOperand& operand, int row) {
   return elements;
 }
 
+// Of exponents that a normal double has.
+double power_of_2(int exponent) {
+  return std::bit_cast<double>(static_cast<std::int64_t>(exponent + 1023) << 52);
+}
+
 double to_double(std::uint16_t bits, Format format) {
   const int field = bits >> format.fraction & format.top;
   const int fraction = bits & ((1 << format.fraction) - 1);
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
   if (field == format.top) return fraction != 0 ? std::nan("") : sign * HUGE_VAL;
   const int significand = fraction | (field != 0 ? 1 << format.fraction : 0);
-  return sign * std::ldexp(significand, std::max(field, 1) - format.bias - format.fraction);
+  return sign * significand * power_of_2(std::max(field, 1) - format.bias - format.fraction);
 }
 
 // significand * 2^(exponent - fraction bits) each.
@@ -136,8 +141,7 @@ void add_row(const Decoded<wgmma_depth>& a, const Columns& b, Format format, flo
     const int own =
         aligned(own_significand[j] * (1 << (fraction_bits - 23)), most[j] - own_exponent[j]);
     const double sum = static_cast<double>(low[j]) + high[j] + own;  // exact
-    const auto unit = static_cast<std::int64_t>(most[j] - fraction_bits + 1023) << 52;
-    acc[j] = cut_to_float(sum * std::bit_cast<double>(unit));
+    acc[j] = cut_to_float(sum * power_of_2(most[j] - fraction_bits));
   }
 }
 

@@ -58,12 +58,12 @@ TEST_P(SgemmWavefronts, EdgeCases) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   for (std::size_t i = 0; i < cases.size(); i += every_case) {
-    const check::SgemmTrial trial(bench, cases[i]);
+    check::SgemmTrial trial(bench, cases[i]);
     if (!supports(kernel, trial.problem(), bench.device())) {
       only_in_warps += supports(kernel, trial.problem(), with_warps) ? 1 : 0;
       continue;
     }
-    const check::VerifyResult result = check::verify_sgemm(*runtime, kernel, cases[i]);
+    const check::VerifyResult result = trial.verify(kernel);
     EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(cases[i]) << ": " << result.message;
     ++computed;
   }

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "check/cases.hpp"
 #include "select.hpp"
@@ -23,10 +26,29 @@ constexpr std::size_t case_step = 8;
 constexpr std::size_t case_step = 1;
 #endif
 
-// Tensor cores are slow in host SIMT: a sixth of the cases there, others each run.
+// Of how many rows the table is that a kernel is a row of: rows are called after it and their
+// sizes.
+std::size_t rows_of_table(const Subject<Sgemm>& subject) {
+  const auto table = [](std::string_view name) {
+    return name.substr(0, name.find_first_of("0123456789"));
+  };
+  const std::vector<Subject<Sgemm>> all = subjects<Sgemm>();
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const Subject<Sgemm>& other) {
+        return std::string_view(other.device) == subject.device &&
+               table(other.kernel.name) == table(subject.kernel.name);
+      }));
+}
+
+// Host SIMT takes its time. Tensor cores are the slowest there: a sixth of the cases, others each
+// run. Of a table whose rows share one text a row gets a third, and each case ten rows; with
+// KW_TEST_EVERY_CASE all.
 std::size_t step_of(const Subject<Sgemm>& subject) {
-  const bool has_tensor_cores = subject.kernel.math == Math::fp32_split;
-  return has_tensor_cores && subject.device == std::string("host-simt") ? 6 * case_step : case_step;
+  if (subject.device != std::string("host-simt")) return case_step;
+  if (subject.kernel.math == Math::fp32_split) return 6 * case_step;
+  const bool is_one_of_many =
+      subject.kernel.role == Role::production && rows_of_table(subject) >= 10;
+  return is_one_of_many && std::getenv("KW_TEST_EVERY_CASE") == nullptr ? 3 * case_step : case_step;
 }
 
 class SgemmKernels : public testing::TestWithParam<Subject<Sgemm>> {

@@ -142,6 +142,7 @@ run_all_tests() {
       ;;
     --all)
       all=yes quick=() amd=(--all)
+      export KW_TEST_EVERY_CASE=1
       configure_options+=(-DKW_LADDER_CUDA_ARCHITECTURES=) # the ladder for all that the library is for
       ;;
     *) die "test: unknown argument '$1'; there is --all" ;;
