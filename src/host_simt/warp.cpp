@@ -18,7 +18,8 @@ void for_each_lane(std::uint64_t lanes, Visit visit) {
 }
 
 bool meet(const Exchange& a, const Exchange& b) {
-  return a.mask == b.mask && std::strcmp(a.function, b.function) == 0 &&
+  return a.mask == b.mask &&
+         (a.function == b.function || std::strcmp(a.function, b.function) == 0) &&
          (!a.at_one_place || same_place(a.site, b.site));
 }
 
