@@ -13,12 +13,13 @@
 //            includes keys that the causal rule hides, and excludes keys beyond an entry's length,
 //            which are never read.
 // Accuracy   Math::fp32: products and sums as in an FP32 product, weights by an exponential of
-//            FP32. Math::fp32_split: an RMS error no larger than that of two FP32 products with a
-//            softmax between them, or than 2^-25 of sum P |V| where theirs is less (one weight is 1
-//            and all others are next to nothing), but for up to 2^-39 of the largest |V|, which an
-//            element of V can lack (to be seen where all keys that count have a V 2^20 below it);
-//            the data decide on the device, as math.hpp has it. It serves D of 17 to 256 on Hopper;
-//            others take fp32.
+//            FP32. Math::fp32_split: an element may lack up to 2^-39 of the largest |V|, and of the
+//            |V| of each key that has a weight; beyond that the RMS error is with hundreds of keys
+//            at most that of two FP32 products with a softmax between them, or 2^-25 of sum P |V|
+//            where theirs is less (one weight is 1 and all others are next to nothing), and can be
+//            some times theirs with a few keys (docs/accuracy.md has what was measured). The data
+//            decide on the device, as math.hpp has it. It serves D of 17 to 256 on Hopper; others
+//            take fp32.
 // Method     Online softmax (Milakov and Gimelshein 2018), in tiles (Dao et al. 2022): the T x S
 //            weights are never in memory. With few queries S is cut over the device, and the parts
 //            are merged.

@@ -7,8 +7,8 @@
 //            the vendor's where it cuts them; where a caller's workspace has no room for
 //            that, they are not. fp32_split: no worse than an FP32 product's, whatever the
 //            data. Where the pieces don't hold the data, the call computes in plain FP32:
-//            infinities, NaN, subnormals and overflows come out as there. docs/accuracy.md
-//            has the rules and what was measured.
+//            infinities, NaN, subnormals and overflows come out as there. Attention promises
+//            less, as attention.hpp has it. docs/accuracy.md has the rules and what was measured.
 // Choice     By the data, on the device: asynchronous, nothing waits for the host, and a captured
 //            call chooses anew in each replay.
 // Same bits  as context.hpp has it: same data, same choice.
