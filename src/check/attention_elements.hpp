@@ -34,12 +34,28 @@ enum class HeadsOperand : std::uint32_t { q = 11, k = 12, v = 13, mask = 14 };
 
 KW_HOST_DEVICE inline bool is_finite_number(double x) { return fabs(x) <= 1.7976931348623157e308; }
 
-// Writes the elements of an operand that the call may read; of O canaries over those it may write.
-struct FillHeads {
-  float* data;
+// The elements of an operand: of entries with offsets those that their entry has.
+struct HeadsElements {
   std::int64_t batch, heads, rows, cols;
   HeadStrides strides;
   const std::int64_t* offsets;
+
+  KW_HOST_DEVICE std::int64_t size() const { return batch * heads * rows * cols; }
+  // Where an element lies; -1 where there is none.
+  KW_HOST_DEVICE std::int64_t at(std::int64_t element) const {
+    const std::int64_t col = element % cols, row = element / cols % rows,
+                       head = element / cols / rows, entry = head / heads;
+    const EntryRows of_entry = entry_rows(offsets, entry, rows);
+    if (row >= of_entry.count) return -1;
+    return entry * strides.batch + head % heads * strides.head +
+           (of_entry.first + row) * strides.row + col;
+  }
+};
+
+// Writes the elements of an operand that the call may read; of O canaries over those it may write.
+struct FillHeads {
+  float* data;
+  HeadsElements elements;
   HeadsOperand operand;
   AttentionData class_of_data;
   AttentionMask mask;
@@ -47,7 +63,7 @@ struct FillHeads {
   bool canary;
   float large_factor;
 
-  KW_HOST_DEVICE std::int64_t size() const { return batch * heads * rows * cols; }
+  KW_HOST_DEVICE std::int64_t size() const { return elements.size(); }
 
   KW_HOST_DEVICE float drawn(std::int64_t index, std::uint64_t more = 0) const {
     const Input input =
@@ -63,9 +79,9 @@ struct FillHeads {
   }
   KW_HOST_DEVICE float special(std::int64_t head, std::int64_t row, std::int64_t col,
                                float x) const {
-    const std::uint64_t bits = word(head * rows + row);
+    const std::uint64_t bits = word(head * elements.rows + row);
     const unsigned rarity = operand == HeadsOperand::q ? 6 : operand == HeadsOperand::v ? 40 : 200;
-    if (bits % rarity != 0 || static_cast<std::int64_t>((bits >> 16) % 4096) % cols != col)
+    if (bits % rarity != 0 || static_cast<std::int64_t>((bits >> 16) % 4096) % elements.cols != col)
       return x;
     const unsigned kind = static_cast<unsigned>(bits >> 40) % 3;
     return kind == 0   ? std::bit_cast<float>(0x7FC00000u)
@@ -78,7 +94,8 @@ struct FillHeads {
     return hides ? std::bit_cast<float>(0xFF800000u) : drawn(index);
   }
   KW_HOST_DEVICE float value(std::int64_t head, std::int64_t row, std::int64_t col) const {
-    const std::int64_t index = (head * rows + row) * cols + col;
+    const std::int64_t rows = elements.rows, cols = elements.cols,
+                       index = (head * rows + row) * cols + col;
     if (operand == HeadsOperand::mask) return mask_value(row, index);
     const float x = drawn(index);
     const bool is_k = operand == HeadsOperand::k, is_v = operand == HeadsOperand::v;
@@ -100,14 +117,12 @@ struct FillHeads {
     }
   }
   KW_HOST_DEVICE void operator()(std::int64_t element) const {
-    const std::int64_t col = element % cols, row = element / cols % rows,
-                       head = element / cols / rows, entry = head / heads;
-    const EntryRows of_entry = entry_rows(offsets, entry, rows);
-    if (row >= of_entry.count) return;
-    const std::int64_t at = entry * strides.batch + head % heads * strides.head +
-                            (of_entry.first + row) * strides.row + col;
+    const std::int64_t rows = elements.rows, cols = elements.cols, at = elements.at(element);
+    if (at < 0) return;
     reinterpret_cast<std::uint32_t*>(data)[at] =
-        canary ? canary_word : std::bit_cast<std::uint32_t>(value(head, row, col));
+        canary ? canary_word
+               : std::bit_cast<std::uint32_t>(
+                     value(element / cols / rows, element / cols % rows, element % cols));
   }
 };
 
@@ -183,18 +198,13 @@ struct AttentionWeights {
 // The largest of an operand's numbers, as the findings' `max`.
 struct LargestOfHeads {
   const float* data;
-  std::int64_t batch, heads, rows, cols;
-  HeadStrides strides;
-  const std::int64_t* offsets;
+  HeadsElements elements;
 
-  KW_HOST_DEVICE std::int64_t size() const { return batch * heads * rows * cols; }
+  KW_HOST_DEVICE std::int64_t size() const { return elements.size(); }
   KW_HOST_DEVICE void operator()(std::int64_t element, Partial& found) const {
-    const std::int64_t col = element % cols, row = element / cols % rows,
-                       head = element / cols / rows, entry = head / heads;
-    const EntryRows of_entry = entry_rows(offsets, entry, rows);
-    if (row >= of_entry.count) return;
-    const double x = static_cast<double>(data[entry * strides.batch + head % heads * strides.head +
-                                              (of_entry.first + row) * strides.row + col]);
+    const std::int64_t at = elements.at(element);
+    if (at < 0) return;
+    const double x = static_cast<double>(data[at]);
     if (is_finite_number(x)) add_error(found, x);
   }
 };

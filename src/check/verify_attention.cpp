@@ -100,9 +100,7 @@ double AttentionTrial::bytes(const AttentionCase& c, const Device&) {
 
 struct AttentionTrial::Tensor {
   const GuardedMatrix& memory;
-  std::int64_t heads, rows, cols;
-  HeadStrides strides;
-  const std::int64_t* offsets;
+  HeadsElements elements;
 };
 
 AttentionTrial::AttentionTrial(Workbench& bench, const AttentionCase& c)
@@ -133,9 +131,9 @@ AttentionTrial::AttentionTrial(Workbench& bench, const AttentionCase& c)
   }
   if (c.offsets) make_offsets();
   for (GuardedMatrix* memory : {&q_, &k_, &v_, &o_, &mask_}) memory->fill({}, false);
-  const Tensor q = {q_, c.heads, c.queries, c.dim, of_q, p.query_offsets},
-               k = {k_, c.kv_heads, c.keys, c.dim, of_k, p.key_offsets},
-               v = {v_, c.kv_heads, c.keys, c.dim, of_k, p.key_offsets};
+  const Tensor q = {q_, {c.batch, c.heads, c.queries, c.dim, of_q, p.query_offsets}},
+               k = {k_, {c.batch, c.kv_heads, c.keys, c.dim, of_k, p.key_offsets}},
+               v = {v_, k.elements};
   fill(q, HeadsOperand::q, false);
   fill(k, HeadsOperand::k, false);
   fill(v, HeadsOperand::v, false);
@@ -143,12 +141,8 @@ AttentionTrial::AttentionTrial(Workbench& bench, const AttentionCase& c)
     // Where all share it, all write the same.
     const HeadStrides of_mask = mask_shape(c).strides;
     FillHeads filled{mask_.data(),
-                     of_mask.batch != 0 ? c.batch : 1,
-                     of_mask.head != 0 ? c.heads : 1,
-                     of_mask.row != 0 ? c.queries : 1,
-                     c.keys,
-                     of_mask,
-                     nullptr,
+                     {of_mask.batch != 0 ? c.batch : 1, of_mask.head != 0 ? c.heads : 1,
+                      of_mask.row != 0 ? c.queries : 1, c.keys, of_mask, nullptr},
                      HeadsOperand::mask,
                      c.data,
                      c.mask,
@@ -179,15 +173,13 @@ void AttentionTrial::make_offsets() {
 
 void AttentionTrial::fill(const Tensor& tensor, HeadsOperand operand, bool canary) {
   const float large = 3e4f / (problem_.scale * std::sqrt(static_cast<float>(case_.dim)));
-  require(bench_.tools().fill_heads(
-      {tensor.memory.data(), case_.batch, tensor.heads, tensor.rows, tensor.cols, tensor.strides,
-       tensor.offsets, operand, case_.data, case_.mask, case_.seed, canary, large},
-      bench_.stream()));
+  require(bench_.tools().fill_heads({tensor.memory.data(), tensor.elements, operand, case_.data,
+                                     case_.mask, case_.seed, canary, large},
+                                    bench_.stream()));
 }
 
 double AttentionTrial::largest(const Tensor& tensor) {
-  const LargestOfHeads of{tensor.memory.data(), case_.batch,    tensor.heads,  tensor.rows,
-                          tensor.cols,          tensor.strides, tensor.offsets};
+  const LargestOfHeads of{tensor.memory.data(), tensor.elements};
   return bench_.find(bench_.tools().largest_of_heads, of).max;
 }
 
@@ -253,8 +245,9 @@ VerifyResult AttentionTrial::judge(bool of_pieces) {
 
 // Once canaries lie over all that the call may write, every word must be one.
 std::string AttentionTrial::find_stray_write() {
-  fill({o_, case_.heads, case_.queries, case_.dim, problem_.o_strides, problem_.query_offsets},
-       HeadsOperand::q, true);
+  const HeadsElements elements{case_.batch, case_.heads,        case_.queries,
+                               case_.dim,   problem_.o_strides, problem_.query_offsets};
+  fill({o_, elements}, HeadsOperand::q, true);
   return o_.find_change("O", false);
 }
 
