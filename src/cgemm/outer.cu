@@ -15,6 +15,7 @@
 #include "cgemm/outer_tuning.hpp"
 #include "cgemm/production.hpp"
 #include "cgemm/tile_plan.hpp"
+#include "device/blocks_per_sm.hpp"
 #include "device/overlap.hpp"
 #include "table_rows.hpp"
 
@@ -121,7 +122,8 @@ __device__ __forceinline__ void store(const float2 (&acc)[config.rows][config.co
 
 template <int index>
 __global__ void __launch_bounds__(ComplexOuterConfig::threads,
-                                  complex_outers[index].config.blocks_per_sm)
+                                  blocks_per_sm_within(ComplexOuterConfig::threads,
+                                                       complex_outers[index].config.blocks_per_sm))
     complex_outer(__grid_constant__ const Cgemm p) {
   constexpr ComplexOuterConfig config = complex_outers[index].config;
   const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, config.block_columns()));

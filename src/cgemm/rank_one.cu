@@ -16,6 +16,7 @@
 #include "cgemm/production.hpp"
 #include "cgemm/rank_one_tuning.hpp"
 #include "cgemm/tile_plan.hpp"
+#include "device/blocks_per_sm.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "table_rows.hpp"
@@ -67,8 +68,10 @@ struct RankOneValues {
 };
 
 template <int index>
-__global__ void __launch_bounds__(complex_rank_ones[index].config.threads(),
-                                  complex_rank_ones[index].config.blocks_per_sm)
+__global__ void __launch_bounds__(
+    complex_rank_ones[index].config.threads(),
+    blocks_per_sm_within(complex_rank_ones[index].config.threads(),
+                         complex_rank_ones[index].config.blocks_per_sm))
     complex_rank_one(__grid_constant__ const Cgemm p) {
   constexpr ComplexRankOneConfig config = complex_rank_ones[index].config;
   const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, config.block_columns()));

@@ -14,6 +14,7 @@
 #include "cgemm/production.hpp"
 #include "cgemm/strip_plan.hpp"
 #include "device/async_copy.hpp"
+#include "device/blocks_per_sm.hpp"
 #include "device/overlap.hpp"
 #include "table_rows.hpp"
 
@@ -105,7 +106,8 @@ __device__ __forceinline__ void finish_row(const float2 (&sums)[config.columns],
 
 template <int index>
 __global__ void __launch_bounds__(ComplexStripConfig::threads,
-                                  complex_strips[index].config.blocks_per_sm)
+                                  blocks_per_sm_within(ComplexStripConfig::threads,
+                                                       complex_strips[index].config.blocks_per_sm))
     complex_strip(__grid_constant__ const StripParams params) {
   constexpr ComplexStripConfig config = complex_strips[index].config;
   __shared__ StripShared<config> shared;

@@ -46,8 +46,9 @@ struct ChainMemory {
 
 // Starts the copy of a warp's rows from `row` on of 32 columns, as [row][column]. Neighbouring
 // lanes read neighbours in memory; what is not of the triangle is not read, and 0.
-__device__ __forceinline__ void copy_tile(float* tile, const SolveBlock& b, const float* a, int row,
-                                          int col, int lane) {
+[[maybe_unused]] __device__ __forceinline__ void copy_tile(float* tile, const SolveBlock& b,
+                                                           const float* a, int row, int col,
+                                                           int lane) {
   const int diagonal = b.unit_diagonal ? 1 : 0;
   const bool by_rows = b.a_row == 1 || b.a_row == -1;  // lanes along them
 #pragma unroll 8

@@ -20,6 +20,7 @@
 //         the same inputs and sizes.
 #include <optional>
 
+#include "device/blocks_per_sm.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/finish.hpp"
 #include "sgemm/lanes.hpp"
@@ -275,7 +276,8 @@ __device__ __forceinline__ void store(const Sgemm& p, const Outputs& out,
 
 template <int row, Op op_a, Op op_b>
 __global__ void __launch_bounds__(small_tiles[row].config.threads(),
-                                  small_tiles[row].config.blocks_per_sm)
+                                  blocks_per_sm_within(small_tiles[row].config.threads(),
+                                                       small_tiles[row].config.blocks_per_sm))
     small_tile(__grid_constant__ const Sgemm all) {
   constexpr SmallTileConfig tile = small_tiles[row].config;
   auto* const shared = gpu::dynamic_shared<Stage<tile, op_a, op_b>>();
