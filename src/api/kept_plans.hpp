@@ -4,18 +4,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
+#include "gpu/runtime.hpp"
 #include "kernel.hpp"
 
 namespace kw::detail {
 
-// How a call is computed: by which kernel and plan, in how much workspace.
+// How a call is computed: by which kernel and plan, in how much workspace. And what the device
+// keeps of its launches for the next call, which changes nothing of that.
 template <class Problem>
 struct Planned {
   Choice<Problem> choice;
   std::size_t workspace_bytes = 0;
+  mutable std::unique_ptr<Runtime::KeptLaunches> launches = nullptr;
 };
 
 // A key has hash() and ==.

@@ -65,7 +65,10 @@ Status launch_call(ContextState& state, const Problem& problem, Math math, PlanO
     // The context's own workspace may have grown in earlier calls. Sub-problems, and with them the
     // bits of the result, must not depend on that.
     workspace.bytes = planned->workspace_bytes;
-    return launch_planned(planned->choice, problem, state.device(), workspace, state.stream());
+    const auto launch = [&](Stream stream) {
+      return launch_planned(planned->choice, problem, state.device(), workspace, stream);
+    };
+    return state.runtime().launch_again(std::ref(launch), state.stream(), &planned->launches);
   };
   return state.runtime().with_device(std::ref(work));  // by reference, so that nothing is allocated
 }

@@ -8,10 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <type_traits>
 
 #include "arithmetic.hpp"
 #include "gpu/launch_record.hpp"
+#include "gpu/launch_taker.hpp"
 #include "kernel.hpp"
 
 #if defined(__CUDACC__)
@@ -109,6 +112,19 @@ inline Status raw_launch(const void* kernel, const LaunchConfig& config, void** 
                          std::string("kernel launch: ") + hipGetErrorString(error));
 }
 #endif
+
+#if defined(__CUDACC__) || defined(__HIP__)
+// To the driver, or to whoever takes this thread's launches.
+inline Status launch_or_hand_over(const void* kernel, const LaunchConfig& config,
+                                  const kw::gpu::LaunchShape& shape, void** args,
+                                  std::span<const std::size_t> bytes) {
+  const auto make = [&] { return raw_launch(kernel, config, args); };
+  kw::gpu::LaunchTaker* const taker = kw::gpu::launch_taker;
+  if (taker == nullptr) return make();
+  return taker->take({kernel, shape, config.overlap, config.cluster, config.together, args, bytes},
+                     std::ref(make));
+}
+#endif
 }  // namespace detail
 
 // Starts `kernel` over the grid. A grid without blocks is no work and succeeds. Arguments are
@@ -117,16 +133,22 @@ template <class... Params>
 Status launch(void (*kernel)(Params...), const LaunchConfig& config,
               std::type_identity_t<Params>... args) {
   if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return Status::success();
+  const kw::gpu::LaunchShape shape{
+      {config.grid.x, config.grid.y, config.grid.z},
+      {static_cast<int>(config.block.x), static_cast<int>(config.block.y),
+       static_cast<int>(config.block.z)},
+      config.shared_bytes,
+      1};
   if (kw::gpu::LaunchShape* record = kw::gpu::launch_recorder) {
-    *record = {{config.grid.x, config.grid.y, config.grid.z},
-               {static_cast<int>(config.block.x), static_cast<int>(config.block.y),
-                static_cast<int>(config.block.z)},
-               config.shared_bytes,
-               record->launches + 1};
+    const int launches = record->launches + 1;
+    *record = shape;
+    record->launches = launches;
   }
 #if defined(__CUDACC__) || defined(__HIP__)
   void* pointers[] = {static_cast<void*>(&args)..., nullptr};
-  return detail::raw_launch(reinterpret_cast<const void*>(kernel), config, pointers);
+  static constexpr std::size_t bytes[] = {sizeof(Params)..., 0};
+  return detail::launch_or_hand_over(reinterpret_cast<const void*>(kernel), config, shape, pointers,
+                                     {bytes, sizeof...(Params)});
 #else
   const int cluster = config.together ? static_cast<int>(config.grid.x) : config.cluster;
   return kw::host_simt::launch(reinterpret_cast<const void*>(kernel),

@@ -10,4 +10,9 @@ Status Runtime::capture(const std::function<Status(Stream)>&, Stream, std::uniqu
                          std::string("graphs do not exist on ") + to_string(device().kind));
 }
 
+Status Runtime::launch_again(const std::function<Status(Stream)>& work, Stream stream,
+                             std::unique_ptr<KeptLaunches>*) {
+  return work(stream);
+}
+
 }  // namespace kw

@@ -48,6 +48,16 @@ class Runtime {
   virtual Status capture(const std::function<Status(Stream)>& work, Stream stream,
                          std::unique_ptr<Graph>* graph);
 
+  // Makes the launches of `work`, of a call that comes again with other arguments. `kept`, empty at
+  // first, stays with the caller between such calls: a device on which many launches take the host
+  // longer than one keeps them there as one. `work` may be called again, and on another stream.
+  class KeptLaunches {
+   public:
+    virtual ~KeptLaunches() = default;
+  };
+  virtual Status launch_again(const std::function<Status(Stream)>& work, Stream stream,
+                              std::unique_ptr<KeptLaunches>* kept);
+
   // Copies beside the products, of and to this device.
   virtual std::unique_ptr<Transfer> open_transfer() { return host_transfer(); }
 };

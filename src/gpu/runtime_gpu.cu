@@ -7,6 +7,7 @@
 
 #if defined(__CUDACC__)
 #pragma nv_diag_suppress 2810  // nvcc takes `status = f()` for a Status thrown away
+#include "gpu/call_graph.hpp"
 #endif
 
 namespace KW_TARGET {
@@ -204,6 +205,15 @@ class GpuRuntime final : public Runtime {
     });
   }
 
+#if defined(__CUDACC__)
+  Status launch_again(const std::function<Status(Stream)>& work, Stream stream,
+                      std::unique_ptr<KeptLaunches>* kept) override {
+    using Kept = kw::gpu::LaunchesAsOne<CallGraph>;
+    if (*kept == nullptr) *kept = std::make_unique<Kept>(CallGraph(recorder_));
+    return static_cast<Kept&>(**kept).launch(work, stream);
+  }
+#endif
+
   std::unique_ptr<Transfer> open_transfer() override { return gpu_transfer(device_.ordinal); }
 
  private:
@@ -214,6 +224,9 @@ class GpuRuntime final : public Runtime {
   }
 
   Device device_;
+#if defined(__CUDACC__)
+  GraphRecorder recorder_;
+#endif
 };
 
 // Why no device can be counted. Without a driver the runtime calls it too old.
