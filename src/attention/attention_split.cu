@@ -98,8 +98,6 @@ __global__ void __launch_bounds__(split_threads, 1)
   const int group = static_cast<int>(threadIdx.x) / warpgroup_threads;
   if (group == 0) {
     setmaxnreg_dealloc<split_config(dim).side_registers>();
-    // Q, K and V were there before the workspace was cleared.
-    wait_for_previous_kernel();
     if (threadIdx.x < warp_lanes)
       SplitProducer<dim>(shared, params).run();
     else if constexpr (dim < wide_dim)
@@ -228,6 +226,7 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
                      {},
                      {},
                      plan.data.get<SplitSchedule>().splits_first,
+                     rows_aligned_16(p.q, p.q_strides, p.dim),
                      rows_aligned_16(p.k, p.k_strides, p.dim),
                      rows_aligned_16(p.v, p.v_strides, p.dim)};
   params.q_tiles = p.batch * p.heads * params.layout.q_tiles;

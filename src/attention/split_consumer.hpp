@@ -3,7 +3,7 @@
 // with values.
 #pragma once
 
-#include "attention/split_parts.hpp"
+#include "attention/split_queries.hpp"
 #include "device/repeat.hpp"
 #include "device/wgmma.hpp"
 
@@ -13,6 +13,7 @@ template <int dim>
 class SplitConsumer {
  protected:
   using Shared = SplitShared<dim>;
+  static constexpr float most_above = 1.875f;                       // weights stay below 2^16
   static constexpr int scores = block_rows / 2, outputs = dim / 2;  // a thread's
   // Whether Q's pieces stay in registers: shared memory gives 128 bytes a cycle, which is what
   // products of 64 rows by 64 keys take with both operands there.
@@ -38,6 +39,9 @@ class SplitConsumer {
 #pragma unroll 1
         for (; i + 1 < tile().own_tiles[group_]; ++i) step(i);
         last_step(i);
+      } else {
+        async_wait<0>();
+        fetch_next_queries();
       }
       pass_keys(tile().own_tiles[group_]);
       if (tile().own_tiles[group_] > 0) check_scores();
@@ -80,7 +84,7 @@ class SplitConsumer {
   // This thread's first query of a tile; its other one is 8 further on.
   __device__ __forceinline__ int own_row() const { return warp_of_queries() * 16 + lane_ / 4; }
   __device__ __forceinline__ std::int64_t own_query() const {
-    return tile().first_query + own_row();
+    return tile().own_queries[group_] + own_row() % block_rows;
   }
 
   __device__ __forceinline__ int warp_of_queries() const {
@@ -94,26 +98,22 @@ class SplitConsumer {
       sync_some_threads<2, warpgroup_threads>();
   }
 
-  // Two neighbours of each 8 elements of this thread's query r, as an operand has them.
-  __device__ __forceinline__ void load_query(int r, float (&x)[dim / 4]) const {
-    const Attention& p = params_.p;
-    const AttentionHead& head = tile().head;
-    const std::int64_t query = own_query() + 8 * r;
-    const float* const from = head.q + query * p.q_strides.row;
-    const bool there = query < head.queries,
-               aligned = reinterpret_cast<std::uintptr_t>(from) % 8 == 0;
-#pragma unroll
-    for (int i = 0; i < dim / 8; ++i) {
-      const int d = 8 * i + lane_ % 4 * 2;
-      float2 pair = make_float2(0, 0);
-      if (there && aligned && d + 1 < p.dim) {
-        pair = *reinterpret_cast<const float2*>(from + d);
-      } else if (there) {
-        if (d < p.dim) pair.x = from[d];
-        if (d + 1 < p.dim) pair.y = from[d + 1];
-      }
-      x[2 * i] = pair.x, x[2 * i + 1] = pair.y;
+  // The warp's queries of the next tile are on their way. A block's first ones are loaded when they
+  // are needed: with their copies in front of the loop ptxas no longer knows what is the same in
+  // all lanes, and each product's operands go the long way.
+  __device__ __forceinline__ void fetch_next_queries() const {
+    const Turn<2> turn = {tiles_.count + 1};
+    if constexpr (!keeps_queries) sync_group();
+    mbarrier_wait(&shared_.tile_full[turn.stage()], turn.round());
+    const SplitTile& next = shared_.tiles[turn.stage()];
+    if (next.key_tiles >= 0) {
+      const WarpQueries<dim> queries{group_, warp_of_queries() % 4 * 16, lane_};
+      if (params_.q16)
+        queries.template fetch<4>(shared_, params_.p, next);
+      else
+        queries.template fetch<1>(shared_, params_.p, next);
     }
+    async_commit();
   }
   // Splits this thread's queries, each scaled by its largest element. Pieces go to registers, or to
   // shared memory behind the products of the warpgroup's last tile.
@@ -121,8 +121,24 @@ class SplitConsumer {
     const Attention& p = params_.p;
     float x[2][dim / 4];
     std::uint32_t of_both = 0;
+    if constexpr (!Shared::has_parts) {
+      async_wait<0>();
+      __syncwarp();
+    }
+    const WarpQueries<dim> queries{group_, warp_of_queries() % 4 * 16, lane_};
 #pragma unroll
-    for (int r = 0; r < 2; ++r) load_query(r, x[r]);
+    for (int r = 0; r < 2; ++r) {
+      if constexpr (Shared::has_parts) {
+        queries.load(p, tile(), r, x[r]);
+      } else {
+        if (tiles_.count > 0)
+          queries.read(shared_, r, x[r]);
+        else
+          queries.load(p, tile(), r, x[r]);
+      }
+    }
+    // Nobody writes to the workspace before it is cleared.
+    if (tiles_.count == 0) wait_for_previous_kernel();
     if constexpr (!keeps_queries) sync_group();
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -226,14 +242,20 @@ class SplitConsumer {
     wgmma_commit();
   }
 
-  // x: from products to scores in powers of two; -Inf where the query does not see the key.
-  __device__ __forceinline__ void finish_scores(int key_tile) {
-    const float of_keys = shared_.k_unscale[turn_of_v().count % (2 * Shared::stages)];
+  // What makes scores in powers of two of a tile's products.
+  __device__ __forceinline__ void find_factors(float of_keys, float (&factor)[2]) const {
     const float* const of_queries = shared_.query_factor + own_row();
-    const float factor[2] = {of_queries[0] * of_keys, of_queries[8] * of_keys};
+    factor[0] = of_queries[0] * of_keys;
+    factor[1] = of_queries[8] * of_keys;
+  }
+  // Where keys are hidden or something is added: x becomes scores, -Inf where the query does not
+  // see the key, and factors 1.
+  __device__ __forceinline__ void finish_scores(int key_tile, float (&factor)[2]) {
+    if (key_tile < tile().plain_tiles[group_]) return;
 #pragma unroll
     for (int i = 0; i < scores; ++i) x_[i] *= factor[i / 2 % 2];
-    if (key_tile >= tile().plain_tiles[group_]) hide_keys(key_tile);
+    factor[0] = factor[1] = 1;
+    hide_keys(key_tile);
   }
   __device__ __forceinline__ void hide_keys(int key_tile) {
     const Attention& p = params_.p;
@@ -252,35 +274,64 @@ class SplitConsumer {
     }
   }
 
-  // Weights times 2^14, in pieces; factor_ is what O's sums so far are scaled by.
-  __device__ __forceinline__ void weigh() {
+  // Takes the largest of x * factor in. What a query's scores are compared with stays while none of
+  // the warp's queries has one further above its own; only where one has do lanes ask each other,
+  // and sums are multiplied. There x becomes scores: a key that outweighs all others then has a
+  // weight of one piece, and the products lose nothing of it.
+  __device__ __forceinline__ void take_largest(float (&factor)[2]) {
+    float found[2];
+    bool rises = false;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float largest = largest_[r];
+      float largest = minus_infinity();
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i)
         largest = fmaxf(largest, fmaxf(x_[4 * i + 2 * r], x_[4 * i + 2 * r + 1]));
+      found[r] = largest * factor[r];
+      rises |= found[r] > largest_[r] + most_above;
+    }
+    if (!any_of_warp(rises)) return;
+#pragma unroll
+    for (int i = 0; i < scores; ++i) x_[i] *= factor[i / 2 % 2];
+    factor[0] = factor[1] = 1;
+    float rescales[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float largest = fmaxf(largest_[r], found[r]);
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp(), largest, 1));
       largest = fmaxf(largest, __shfl_xor_sync(whole_warp(), largest, 2));
-      const float reference = reference_of(largest);
-      factor_[r] = rescale(largest_[r], reference);
+      rescales[r] = rescale(largest_[r], reference_of(largest));
       largest_[r] = largest;
-      sum_[r] *= factor_[r];
-      const float shifted = reference - 14.0f;
+      sum_[r] *= rescales[r];
+    }
+#pragma unroll
+    for (int i = 0; i < outputs; ++i) o_[i] *= rescales[i / 2 % 2];
+  }
+  // Weights times 2^14, in pieces.
+  __device__ __forceinline__ void weigh(float (&factor)[2]) {
+    take_largest(factor);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const float shifted = reference_of(largest_[r]) - 14.0f;
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) {
-        const float first = power_of_2(x_[4 * i + 2 * r] - shifted),
-                    second = power_of_2(x_[4 * i + 2 * r + 1] - shifted);
+        const float first = power_of_2(fmaf(x_[4 * i + 2 * r], factor[r], -shifted)),
+                    second = power_of_2(fmaf(x_[4 * i + 2 * r + 1], factor[r], -shifted));
         sum_[r] += first + second;
         kw::split::split_fp16_as_it_is(first, second, high_[i / 2][i % 2 * 2 + r],
                                        low_[i / 2][i % 2 * 2 + r]);
       }
     }
   }
+  __device__ __forceinline__ void weigh_keys(int key_tile) {
+    float factor[2];
+    find_factors(shared_.k_unscale[turn_of_v().count % (2 * Shared::stages)], factor);
+    finish_scores(key_tile, factor);
+    weigh(factor);
+  }
 
   __device__ __forceinline__ void step(int key_tile) {
-    finish_scores(key_tile);
-    weigh();
+    weigh_keys(key_tile);
     const unsigned stage = turn_of_v().stage();
     issue_outputs(stage);
     issue_scores();
@@ -288,11 +339,14 @@ class SplitConsumer {
     take_scores();
   }
   __device__ __forceinline__ void last_step(int key_tile) {
-    finish_scores(key_tile);
-    weigh();
+    weigh_keys(key_tile);
     const unsigned stage = turn_of_v().stage();
     issue_outputs(stage);
+    // The other warpgroup may have one tile of keys more, which comes before the next queries are
+    // told of: there is a stage for it, or else this one's is to be given back first.
+    if constexpr (Shared::stages > 1) fetch_next_queries();
     take_outputs<0>(stage);
+    if constexpr (Shared::stages == 1) fetch_next_queries();
   }
   // With at most so many groups of products behind them still under way.
   template <int pending>
@@ -303,7 +357,7 @@ class SplitConsumer {
     __syncwarp();
     release(shared_.v_empty[stage]);
 #pragma unroll
-    for (int i = 0; i < outputs; ++i) o_[i] = fmaf(window_[i], unscale, o_[i] * factor_[i / 2 % 2]);
+    for (int i = 0; i < outputs; ++i) o_[i] = fmaf(window_[i], unscale, o_[i]);
   }
 
   __device__ __forceinline__ void store() {
@@ -340,7 +394,7 @@ class SplitConsumer {
   float x_[scores], window_[outputs], o_[outputs];
   std::uint32_t high_[4][4], low_[4][4];
   std::uint32_t q_[2][keeps_queries ? dim / 16 : 1][4];
-  float largest_[2], sum_[2], factor_[2];
+  float largest_[2], sum_[2];
 };
 
 }  // namespace KW_TARGET::attention_split

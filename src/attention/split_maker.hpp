@@ -10,6 +10,7 @@
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/mbarrier.hpp"
+#include "device/overlap.hpp"
 #include "device/published.hpp"
 #include "device/thread_index.hpp"
 #include "device/warp.hpp"
@@ -50,9 +51,9 @@ struct SplitParams {
   char* workspace;
   std::int64_t q_tiles, k_blocks;  // of all heads; as many blocks of V
   TileOrder order;
-  BlockTurns turns;   // of the list of blocks
-  bool splits_first;  // a launch of its own, in front, makes all pieces
-  bool k16, v16;      // rows on 16-byte boundaries
+  BlockTurns turns;    // of the list of blocks
+  bool splits_first;   // a launch of its own, in front, makes all pieces
+  bool q16, k16, v16;  // rows on 16-byte boundaries
 
   __device__ __forceinline__ Control& control() const {
     return *reinterpret_cast<Control*>(workspace);
@@ -136,11 +137,18 @@ class SplitMaker {
 
   // A block is split, the next one's rows are on their way, and the one behind that is taken. The
   // note that pieces are there waits for their writes: it comes when the next copies are under way.
+  // Each team has its first block without asking, so that its rows are on their way before the
+  // workspace is cleared.
   __device__ __forceinline__ void run() {
-    if (tid() == 0)
-      taken_ = in_front ? blockIdx.x * teams + static_cast<unsigned>(own_team()) : take();
-    next(0);
+    const unsigned first = blockIdx.x * teams + static_cast<unsigned>(own_team());
+    if (tid() == 0) find_rows(rows(0), !in_front && params_.splits_first ? count() : first);
+    sync();
     load(rows(0));
+    if constexpr (!in_front) wait_for_previous_kernel();
+    if (tid() == 0) {
+      taken_ = first;
+      taken_ = take();
+    }
     for (int i = 0; rows(i).count >= 0; i ^= 1) {
       next(i ^ 1);
       async_wait<0>();
@@ -181,7 +189,7 @@ class SplitMaker {
     if constexpr (in_front) return taken_ + gridDim.x * teams;
     return params_.splits_first || *static_cast<volatile bool*>(&shared_.list_ends)
                ? count()
-               : atomicAdd(&params_.control().next_block, 1u);
+               : atomicAdd(&params_.control().next_block, 1u) + gridDim.x * teams;
   }
   // Where the block lies that was taken last; and the next is asked for.
   __device__ __forceinline__ void next(int place) {

@@ -17,17 +17,21 @@ constexpr int warpgroup_threads = 128, split_threads = 3 * warpgroup_threads;
 
 // A tile of queries and the keys that they see, each warpgroup's 64 of them apart.
 struct SplitTile {
-  AttentionHead head;                 // less k and v
-  std::int64_t first_query, k_block;  // the first one of all
+  AttentionHead head;  // less k and v
+  std::int64_t first_query, own_queries[2];
+  std::int64_t k_block;  // the first one of all
   // Of keys: the block's, less than 0 where the list of tiles ends; those that each warpgroup's
   // queries see; and those of which nothing is hidden and nothing added to scores.
   int key_tiles, own_tiles[2], plain_tiles[2];
 };
 
 // One thread writes what it finds out, one thing after the other, so that it needs few registers.
+// Where causal, the later half of the queries sees more keys: every other tile of a block it is the
+// first warpgroup's, so that neither has more work than the other.
 __device__ __forceinline__ void find_tile(SplitTile& found, const SplitParams& params,
-                                          unsigned index) {
+                                          unsigned index, unsigned tiles_before) {
   const Attention& p = params.p;
+  const unsigned swaps = params.order.has_late_tiles ? tiles_before % 2 : 0;
   const auto [of_head, tile] =
       tile_position(index, static_cast<unsigned>(params.layout.q_tiles),
                     static_cast<unsigned>(p.batch * p.heads), params.order);
@@ -54,11 +58,13 @@ __device__ __forceinline__ void find_tile(SplitTile& found, const SplitParams& p
   found.key_tiles = tiles_seen_by(first_query + tile_queries - 1);
 #pragma unroll
   for (int group = 0; group < 2; ++group) {
-    const std::int64_t first = first_query + group * block_rows;
+    const std::int64_t first =
+        first_query + static_cast<int>(static_cast<unsigned>(group) ^ swaps) * block_rows;
+    found.own_queries[group] = first;
     // A warpgroup without queries goes along.
     found.own_tiles[group] = tiles_seen_by(first + block_rows - 1);
     found.plain_tiles[group] =
-        p.mask != nullptr ? 0 : static_cast<int>(seen_by(first) / block_rows);
+        p.mask != nullptr || !(p.scale > 0) ? 0 : static_cast<int>(seen_by(first) / block_rows);
   }
 }
 
@@ -89,6 +95,7 @@ struct SplitShared {
   alignas(128) char k[stages][block_bytes(dim)];
   alignas(128) char v[stages][block_bytes(dim)];
   alignas(128) char q[keeps_queries ? 1 : 2][keeps_queries ? 128 : block_bytes(dim)];
+  alignas(16) float queries[keeps_queries ? tile_queries * (dim + 8) : 1];
   MakerShared<dim> makers;
   Mbarrier k_full[stages], k_empty[stages], v_full[stages], v_empty[stages];
   // The tile that is computed, and the next.
@@ -116,6 +123,15 @@ struct SplitShared {
   }
   using Place = Turn<stages>;
 
+  // Where element d of a row of a warpgroup's next queries comes to lie, as it is: in a place of
+  // its own, or in that of the pieces whose last products are done. Four of a row stay together;
+  // those of four rows lie in different banks.
+  __device__ __forceinline__ float* next_query(int group, int row, int d) {
+    if constexpr (keeps_queries)
+      return queries + (group * block_rows + row) * (dim + 8) + d;
+    else
+      return reinterpret_cast<float*>(q[group]) + row * dim + (d ^ row % 4 * 8);
+  }
   // No tile of queries is left.
   __device__ __forceinline__ void end_list() {
     *static_cast<volatile bool*>(&makers.list_ends) = true;
@@ -146,10 +162,13 @@ class SplitProducer {
     for (unsigned index = blockIdx.x; index < count; index = next_index()) {
       wait_for_place();
       SplitTile& tile = shared_.tiles[tiles_.stage()];
-      if (lane_ == 0) find_tile(tile, params_, index);
+      if (lane_ == 0) find_tile(tile, params_, index, tiles_.count);
       __syncwarp();
-      if (tile.first_query >= tile.head.queries) continue;
-      tell();
+      const bool has_queries = tile.first_query < tile.head.queries;
+      if (has_queries) tell();
+      // Q, K and V were there before the workspace was cleared.
+      wait_for_previous_kernel();
+      if (!has_queries) continue;
       bring(tile.k_block, tile.key_tiles);
       tiles_.advance();
     }

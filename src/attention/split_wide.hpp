@@ -121,13 +121,10 @@ class WideConsumer : SplitConsumer<wide_dim> {
   }
   __device__ __forceinline__ void step(int key_tile) {
     multiply_keys();
-    const float of_keys = shared_.k_unscale[turn_];
-    const float* const of_queries = shared_.query_factor + own_row();
-    const float factor[2] = {of_queries[0] * of_keys, of_queries[8] * of_keys};
-#pragma unroll
-    for (int i = 0; i < scores; ++i) x_[i] *= factor[i / 2 % 2];
-    if (key_tile >= tile().plain_tiles[group_]) hide_keys(key_tile);
-    weigh();
+    float factor[2];
+    find_factors(shared_.k_unscale[turn_], factor);
+    finish_scores(key_tile, factor);
+    weigh(factor);
     multiply_values();
     turn_ ^= 1;
   }
@@ -177,7 +174,7 @@ class WideConsumer : SplitConsumer<wide_dim> {
 #pragma unroll
       for (int i = 0; i < scores; ++i) {
         float& o = o_[part * scores + i];
-        o = fmaf(x_[i], unscale, o * factor_[i / 2 % 2]);
+        o = fmaf(x_[i], unscale, o);
       }
     });
   }
