@@ -44,15 +44,23 @@ __device__ __forceinline__ typename A::Total collect_totals(Letter* box, int chu
 }
 
 // Four blocks of 64 registers per SM, with which the whole grid of an H200 is resident: with three,
-// a quarter of the blocks would come in a second wave. Instances that would spill have no such
-// bound.
+// a quarter of the blocks would come in a second wave, with five some SMs would have more of them
+// than others. Instances that have as many anyway have no such bound.
 template <ReduceKind kind, class T>
-constexpr int array_blocks_per_sm = kind == ReduceKind::moments || kind == ReduceKind::sum_square ||
-                                            kind == ReduceKind::min_max ||
-                                            (kind == ReduceKind::norm_square &&
-                                             std::is_same_v<T, std::int32_t>)
-                                        ? 0
-                                        : 4;
+constexpr bool has_half_squares = sizeof(T) == 2 &&
+                                  (kind == ReduceKind::moments || kind == ReduceKind::sum_square);
+template <ReduceKind kind, class T>
+constexpr int array_blocks_per_sm =
+    !has_half_squares<kind, T> &&
+            (kind == ReduceKind::moments || kind == ReduceKind::sum_square ||
+             (kind == ReduceKind::min_max && sizeof(T) == 8) ||
+             (kind == ReduceKind::norm_square && std::is_same_v<T, std::int32_t>))
+        ? 0
+        : 4;
+
+// Packs of a batch of the walk: fewer where sums take more registers.
+template <ReduceKind kind, class T>
+constexpr int array_packs = has_half_squares<kind, T> ? 2 : 4;
 
 constexpr std::int64_t least_turned_rounds = 8;
 
@@ -75,7 +83,7 @@ __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
   if (thread == 0) prefetch_chunk(packs);
   wait_for_previous_kernel();
   if (chunk.count > 0) chunk.first = to_value(*begin);
-  Walk<A, T> walk;
+  Walk<A, T, array_packs<kind, T>> walk;
   // Of small arrays it would be one more barrier for little.
   const int turn =
       A::any_order || chunk_size > least_turned_rounds * order_lanes<T> ? turn_of(packs) : 0;

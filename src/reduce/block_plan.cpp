@@ -3,6 +3,7 @@
 #include "reduce/block_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "arithmetic.hpp"
 
@@ -21,10 +22,22 @@ struct BlockTuning {
   std::int64_t few_bytes = 64 << 10;
   std::int64_t window_bytes = 48 << 10;  // in the mean
   std::int64_t even_lengths = 2;         // the longest by the mean where segments are alike
+  // Whole segments, where one of the mean length leaves so many parts of its chunks empty, or a
+  // block has so many: else what a block finds ahead makes others wait for it at the end.
+  double least_waste = 1.6;
+  std::int64_t least_a_block = 48, most_whole_chunks = 4;
 };
 constexpr BlockTuning block_tuning;
 
 constexpr std::int64_t most_window = 32;
+
+bool takes_whole_segments(const Reduce& p, const BlockElement& element, std::int64_t at_once) {
+  const double mean = static_cast<double>(p.cols) / static_cast<double>(p.segments);
+  const std::int64_t chunks = ceil_div(ceil_div(p.cols, p.segments), element.chunk);
+  const double waste = static_cast<double>(chunks * element.chunk) / mean;
+  return element.takes_whole && chunks <= block_tuning.most_whole_chunks &&
+         (waste >= block_tuning.least_waste || p.segments >= block_tuning.least_a_block * at_once);
+}
 
 }  // namespace
 
@@ -40,6 +53,9 @@ BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device
   if (!is_few && !is_long) return {};
   BlockPlan plan;
   plan.most = most_block_chunks * element.chunk;
+  const bool takes_whole = is_long && takes_whole_segments(p, element, at_once);
+  plan.chunk_shift =
+      std::countr_zero(static_cast<std::uint64_t>(takes_whole ? plan.most : element.chunk));
   const bool is_large = bytes >= block_tuning.any_bytes_an_sm * device.sm_count;
   // Variances, of which an SM has few warps, do as well without.
   const bool takes_any = is_few || (is_large && p.op != ReduceOp::variance);

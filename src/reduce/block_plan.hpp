@@ -15,6 +15,8 @@ constexpr int most_block_chunks = 64;  // of a segment
 struct BlockPlan {
   int each = 0;  // 0: no blocks
   std::int64_t most = 0;
+  // 2^chunk_shift elements are a chunk. Where that cannot show a segment may be one.
+  int chunk_shift = 0;
   // Elements of the longest segment where all seem to be as long as each other: of others the
   // launch leaves all to those after it. 0: it takes any.
   std::int64_t most_of_even = 0;
@@ -25,6 +27,7 @@ struct BlockElement {
   std::int64_t bytes;  // of an element
   std::int64_t chunk;  // elements of a chunk
   int blocks_an_sm;
+  bool takes_whole;  // a sequence may be one chunk, however long
 };
 
 BlockPlan plan_blocks(const Reduce& problem, const BlockElement& element, const Device& device);

@@ -27,6 +27,10 @@ namespace KW_TARGET {
 template <ReduceKind kind, class T>
 constexpr int chunk_blocks_per_sm = kind == ReduceKind::moments ? 2 : 3;
 
+// Whether a sequence may be one chunk, however long: where not even its totals show the order.
+template <class A, class T>
+constexpr bool takes_whole = A::any_order && !std::is_same_v<A, Variance<T>>;
+
 // The chunks of a block's run, in shared memory, where they take no registers: those on the list,
 // those of all rows, or of few segments. A warp finds 32 of them at a time, since a division takes
 // longer than the addition of a short chunk; those after them while the block is at these.
@@ -56,6 +60,9 @@ struct ChunkRun {
       item = chunk_of<T>(segment, sequences.at(segment), chunk - counted.first[segment], segment);
     } else if (each == 0) {
       item = lists.items[at];
+    } else if (each == 1) {
+      const Span own = sequences.at(at);
+      item = {at, own.begin, 0, at, static_cast<std::int32_t>(own.count), ChunkOf::alone};
     } else {
       const std::int64_t sequence = at / each;
       item = chunk_of<T>(sequence, sequences.at(sequence), at - sequence * each, sequence);

@@ -19,15 +19,15 @@ struct SegmentWindow {
   std::int64_t begin[warp_lanes], count[warp_lanes];
   std::int32_t first[warp_lanes];
 
-  template <class T>
-  __device__ __forceinline__ ChunkItem item(std::int64_t first_sequence, int chunk) const {
+  __device__ __forceinline__ ChunkItem item(std::int64_t first_sequence, int chunk,
+                                            int chunk_shift) const {
     int low = 0;
 #pragma unroll
     for (int step = warp_lanes / 2; step > 0; step /= 2) {
       if (first[low + step] <= chunk) low += step;
     }
-    constexpr auto size = static_cast<std::int32_t>(smallest_chunk<T>);
-    const std::int64_t at = std::int64_t{chunk - first[low]} * size;
+    const std::int32_t size = 1 << chunk_shift;
+    const std::int64_t at = std::int64_t{chunk - first[low]} << chunk_shift;
     const auto left = static_cast<std::int32_t>(count[low] - at);
     const ChunkOf of = count[low] <= size ? ChunkOf::alone
                        : left <= size     ? ChunkOf::last
@@ -65,7 +65,7 @@ class ChunkFinder {
       if (taken_ == of_window_ && !take_window(lists)) break;
       const int at = taken_ + lane_, to = found_ + lane_;
       if (at < of_window_) {
-        const ChunkItem item = window_.template item<T>(first_, at);
+        const ChunkItem item = window_.item(first_, at, plan_.chunk_shift);
         run_.items[to & (ChunkRun::kept - 1)] = item;
         run_.places[to & (ChunkRun::kept - 1)] = ChunkRing<T, turns>::place_of(
             Packs<T>(data_ + item.element, item.count, extent_of(data_, sequences_.elements)));
@@ -94,10 +94,10 @@ class ChunkFinder {
     const bool is_long = own.count > plan_.most;
     if (__any_sync(whole_warp(), is_long))
       put_on_lists<T>(lists, first_ + lane_, own, plan_.most + 1, lane_);
-    constexpr auto size = static_cast<std::uint32_t>(smallest_chunk<T>);
-    const std::uint32_t chunks =
-        !has_one || is_long ? 0u
-                            : max((static_cast<std::uint32_t>(own.count) + size - 1) / size, 1u);
+    const std::uint32_t size = 1u << plan_.chunk_shift;
+    const std::uint32_t needed =
+        (static_cast<std::uint32_t>(own.count) + size - 1) >> plan_.chunk_shift;
+    const std::uint32_t chunks = !has_one || is_long ? 0u : max(needed, 1u);
     const std::uint32_t up_to = sum_up_to_lane(chunks, lane_);
     __syncwarp(whole_warp());
     window_.begin[lane_] = own.begin;

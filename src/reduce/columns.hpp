@@ -5,11 +5,12 @@
 //             chunk, all eight loads under way at once; the eight lanes of a column meet in shared
 //             memory. Where rows are short and lie close together, eight of them are one row of
 //             eight times the length, so that threads read what is contiguous in memory, however
-//             narrow the matrix. A block's last round leaves one total a column; the last block of
-//             a group of neighbours merges theirs, and so on up.
+//             narrow the matrix. A block leaves a total a column, or one for each item of its run;
+//             the last block of a group of neighbours merges theirs, and so on up
+//             (columns_merge.hpp).
 // Order       That of order.hpp for columns: row r of a chunk belongs to lane r mod 8; chunks merge
-//             as a tree of neighbours. Runs of chunks are powers of two, so how rows are cut into
-//             blocks cannot show, and the cut follows from the device (columns_plan.hpp).
+//             as a tree of neighbours. Items are aligned and powers of two, so how rows are cut
+//             into blocks cannot show, and the cut follows from the device (columns_plan.hpp).
 // Alignment   Memory is read at its own boundaries. As a thread's rows lie eight apart, elements
 //             stand at the same position of their 16 bytes in all of them.
 #pragma once
@@ -17,7 +18,7 @@
 #include <algorithm>
 
 #include "device/overlap.hpp"
-#include "device/ticket.hpp"
+#include "reduce/columns_merge.hpp"
 #include "reduce/columns_plan.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
@@ -71,11 +72,19 @@ __device__ __forceinline__ void place_in_chunk([[maybe_unused]] Partial& partial
   }
 }
 
+// Where the lane of a slot lies in shared memory. After each `width` of them a place is left out,
+// so that threads write to different banks.
+template <int width>
+__device__ __forceinline__ int column_place(int slot) {
+  return slot + static_cast<int>(static_cast<unsigned>(slot) / width);
+}
+
 // What a thread takes of each chunk.
 struct ColumnThread {
   int group;          // which of the chunks side by side
   int position;       // of its first element in its row of the strip, or of eight rows that are one
-  int row_slot;       // where that row's lanes begin in shared memory
+  int slot;           // of that element's lane among all that lie in shared memory
+  int slot_shift;     // slots from there on that come before the next one left out
   int lane;           // of the row; 0 where eight are one
   std::int64_t from;  // its first element in the array, from the chunk's first on
 };
@@ -94,7 +103,8 @@ __device__ __forceinline__ ColumnThread column_thread(const T* data, const Colum
   const int skip = static_cast<int>((elements + static_cast<std::uintptr_t>(begin)) % width);
   own.position = pack * width - skip;
   own.from = begin + own.position;
-  own.row_slot = (own.group * rows + row) * plan.extent;
+  own.slot = (own.group * rows + row) * plan.extent + own.position;
+  own.slot_shift = -own.slot & (width - 1);
   return own;
 }
 
@@ -110,11 +120,7 @@ struct ColumnPacks {
   __device__ __forceinline__ void add(typename A::Lane (&lanes)[width],
                                       const ColumnThread& own) const {
     if (whole == column_chunk_lane_rows) {
-#pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i) {
-#pragma unroll
-        for (int e = 0; e < width; ++e) A::add(lanes[e], packs[i].value(e), i, first[e]);
-      }
+      add_whole<A>(lanes);
       return;
     }
 #pragma unroll
@@ -127,35 +133,61 @@ struct ColumnPacks {
     }
   }
 
+  // All eight: where that takes less, some elements of a column together.
+  template <class A>
+  __device__ __forceinline__ void add_whole(typename A::Lane (&lanes)[width]) const {
+    constexpr int rows = column_chunk_lane_rows;
+    if constexpr (requires(Value<T> x) { A::add_four(lanes[0], x, x, x, x); }) {
+#pragma unroll
+      for (int e = 0; e < width; ++e) {
+#pragma unroll
+        for (int i = 0; i < rows; i += 4) {
+          A::add_four(lanes[e], packs[i].value(e), packs[i + 1].value(e), packs[i + 2].value(e),
+                      packs[i + 3].value(e));
+        }
+      }
+      return;
+    }
+    if constexpr (requires(Value<T> x) { A::is_middle(x); }) {
+      bool are_middle = true;
+#pragma unroll
+      for (int at = 0; at < rows * width; ++at)
+        are_middle &= A::is_middle(packs[at / width].value(at % width));
+      if (are_middle) {
+#pragma unroll
+        for (int at = 0; at < rows * width; ++at)
+          A::add_middle(lanes[at % width], packs[at / width].value(at % width));
+        return;
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+#pragma unroll
+      for (int e = 0; e < width; ++e) A::add(lanes[e], packs[i].value(e), i, first[e]);
+    }
+  }
+
   template <bool needs_first>
   __device__ __forceinline__ void load(const T* data, const ColumnPlan& plan,
                                        const ColumnThread& own, std::int64_t first_column,
                                        std::int64_t chunk) {
     const std::int64_t top = chunk * column_chunk_rows;
     const std::int64_t left = plan.rows - top;
-    const int rows =
-        static_cast<int>(left < column_chunk_rows ? max(left, std::int64_t{0}) : column_chunk_rows);
-    whole = last_extent = 0;
-    if (rows == 0) return;
-    whole = rows / column_lanes;
-    const int more = rows % column_lanes;
-    last_extent = plan.rows_are_one ? more * static_cast<int>(plan.ld)
-                  : own.lane < more ? plan.extent
-                                    : 0;
-    const int steps = own.position < plan.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
+    const std::int64_t at = top * plan.ld + own.from, step = column_lanes * plan.ld;
     // All but a pack at each end of the array lie within it.
-    const std::int64_t step = column_lanes * plan.ld;
-    std::int64_t at = top * plan.ld + own.from;
-    if (at >= 0 && at + (steps - 1) * step + width <= plan.elements) {
+    if (left >= column_chunk_rows && at >= 0 &&
+        at + (column_chunk_lane_rows - 1) * step + width <= plan.elements) {
+      whole = column_chunk_lane_rows, last_extent = 0;
+      if (own.position < plan.extent) {
+        const T* from = data + at;
 #pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
-        if (i < steps) packs[i] = load_columns<T, width>(data + at);
+        for (int i = 0; i < column_chunk_lane_rows; ++i, from += step)
+          packs[i] = load_columns<T, width>(from);
       }
     } else {
-#pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
-        if (i < steps) packs[i] = load_columns_at_edge<T, width>(data, at, plan.elements);
-      }
+      whole = last_extent = 0;
+      if (left <= 0) return;
+      load_some(data, plan, own, at, static_cast<int>(min(left, column_chunk_rows)));
     }
     if constexpr (needs_first) {
 #pragma unroll
@@ -168,77 +200,31 @@ struct ColumnPacks {
       }
     }
   }
-};
 
-// Totals of `count` members side by side for each of `columns` columns, in shared memory, merged as
-// a tree of neighbours; member 0 has the result. All threads of the block call it. At each level
-// those write that others read at the next one, and nobody reads what they write at this one.
-template <class A>
-__device__ __forceinline__ typename A::Total tree_across(typename A::Total total,
-                                                         typename A::Total* shared, int member,
-                                                         int column, int count, int columns,
-                                                         bool present) {
-  if (count <= 1) return total;
-  typename A::Total* const own = shared + member * columns + column;
-  __syncthreads();
-  if (present) *own = total;
-  for (int step = 1; step < count; step *= 2) {
-    __syncthreads();
-    if (present && member % (2 * step) == 0 && member + step < count) {
-      A::merge(total, own[step * columns]);
-      *own = total;
-    }
-  }
-  return total;
-}
-
-// Merges what the blocks of a strip have left: groups of plan.merged neighbours, then groups of
-// those. True in the block that has the strip's totals at the end, in `total`.
-template <class A>
-__device__ __forceinline__ bool merge_blocks(const ColumnPlan& plan, typename A::Total& total,
-                                             typename A::Total* totals, unsigned* tickets,
-                                             typename A::Total* shared, std::int64_t strip,
-                                             std::int64_t block, int column, int columns) {
-  using Total = typename A::Total;
-  __shared__ unsigned arrived;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int member = thread / columns, of_column = thread % columns;
-  const std::int64_t first_column = strip * plan.strip_columns;
-  std::int64_t count = plan.blocks;
-  while (count > 1) {
-    const std::int64_t group = block / plan.merged, groups = ceil_div(count, plan.merged);
-    const std::int64_t begin = group * plan.merged;
-    const int members = static_cast<int>(min(std::int64_t{plan.merged}, count - begin));
-    if (column >= 0) totals[block * plan.cols + first_column + column] = total;
-    __syncthreads();
-    if (thread == 0) {
-      unsigned* ticket = tickets + strip * groups + group;
-      arrived = take_ticket(ticket);
-      if (arrived == static_cast<unsigned>(members) - 1) *ticket = 0;
-    }
-    __syncthreads();
-    if (arrived != static_cast<unsigned>(members) - 1) return false;
-    // merged_each of them a thread, then the threads of a column.
-    const bool present = member < plan.merged / merged_each;
-    Total parts[merged_each];
+ private:
+  // The same of a chunk that has `rows`, or at an end of the array.
+  __device__ __forceinline__ void load_some(const T* data, const ColumnPlan& plan,
+                                            const ColumnThread& own, std::int64_t at, int rows) {
+    const int more = rows % column_lanes;
+    whole = rows / column_lanes;
+    last_extent = plan.rows_are_one ? more * static_cast<int>(plan.ld)
+                  : own.lane < more ? plan.extent
+                                    : 0;
+    const int steps = own.position < plan.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
+    const std::int64_t step = column_lanes * plan.ld;
+    if (at >= 0 && at + (steps - 1) * step + width <= plan.elements) {
 #pragma unroll
-    for (int i = 0; i < merged_each; ++i) {
-      const int each = member * merged_each + i;
-      parts[i] = A::empty_total();
-      if (present && each < members) {
-        parts[i] = totals[(begin + each) * plan.cols + first_column + of_column];
+      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
+        if (i < steps) packs[i] = load_columns<T, width>(data + at);
       }
+      return;
     }
-    total = tree_across<A>(tree_of_array<A>(parts), shared, member, of_column,
-                           ceil_div(members, merged_each), columns, present);
-    column = member == 0 ? of_column : -1;
-    tickets += plan.strips * groups;
-    totals += count * plan.cols;
-    block = group;
-    count = groups;
+#pragma unroll
+    for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
+      if (i < steps) packs[i] = load_columns_at_edge<T, width>(data, at, plan.elements);
+    }
   }
-  return true;
-}
+};
 
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
 template <ReduceKind kind, class T>
@@ -273,12 +259,20 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
   const int task_group = thread / columns, column = thread % columns;
   const bool has_task = task_group < plan.side_by_side;
   const int task_slot = task_group * column_lanes * plan.pitch + column;
+  const int own_place = column_place<width>(own.slot + own.slot_shift) - own.slot_shift - 1;
   const std::int64_t first_chunk = block * plan.side_by_side * plan.rounds;
   // Chunks that are not there are empty, and merging them would change nothing.
   const int rounds =
       static_cast<int>(min(std::int64_t{plan.rounds}, column_chunk_count(plan.rows) - first_chunk));
 
-  if (thread == 0) begin_small_grid(data, Sequences{1, 0, 0, nullptr, plan.elements});
+  // Where the totals of this block's items go: in shared memory, as registers are taken.
+  __shared__ Total* waiting;
+  __shared__ int left_items;
+  if (thread == 0) {
+    waiting = totals + (first_chunk >> plan.item_shift) * plan.cols + first_column;
+    left_items = plan.item_count - static_cast<int>(first_chunk >> plan.item_shift);
+    begin_small_grid(data, Sequences{1, 0, 0, nullptr, plan.elements});
+  }
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();
@@ -298,7 +292,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
     for (int e = 0; e < width; ++e) {
       const int position = own.position + e;
       if (reads && position >= 0 && position < plan.extent) {
-        lanes_of_chunks[own.row_slot + position] = lanes[e];
+        lanes_of_chunks[e < own.slot_shift ? own_place + e : own_place + e + 1] = lanes[e];
       }
     }
     __syncthreads();
@@ -306,7 +300,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
       typename A::Partial partials[column_lanes];
 #pragma unroll
       for (int i = 0; i < column_lanes; ++i) {
-        partials[i] = A::close(lanes_of_chunks[task_slot + i * plan.pitch]);
+        partials[i] = A::close(lanes_of_chunks[column_place<width>(task_slot + i * plan.pitch)]);
         place_in_chunk<A>(partials[i], i);
       }
       Chunk<T> chunk;
@@ -318,12 +312,13 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
       }
       total = A::total(tree_of_array<A>(partials), chunk);
       // Neighbours that wait for this one: a level for each trailing one in the round's number;
-      // with the last round, which has no neighbour to wait for, all that wait.
-      const bool is_last = round + 1 == rounds;
+      // with the item's last round, which has no neighbour to wait for, all that wait.
+      const int of_item = round & (plan.item_rounds() - 1);
+      const bool is_last = round + 1 == rounds || of_item + 1 == plan.item_rounds();
       int level = 0;
 #pragma unroll 1
-      for (; round >> level != 0; ++level) {
-        if ((round >> level & 1) == 0) {
+      for (; of_item >> level != 0; ++level) {
+        if ((of_item >> level & 1) == 0) {
           if (is_last) continue;
           break;
         }
@@ -331,21 +326,32 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
         A::merge(before, total);
         total = before;
       }
-      if (!is_last) stack[level * plan.tasks + thread] = total;
+      if (!is_last) {
+        stack[level * plan.tasks + thread] = total;
+      } else if (!plan.has_one_item()) {
+        const int item = (task_group * plan.rounds + round) >> plan.item_shift;
+        if (item < left_items) waiting[item * plan.cols + column] = total;
+      }
     }
     __syncthreads();
   }
   let_next_kernel_start();
   Total* across = reinterpret_cast<Total*>(shared);
-  total = tree_across<A>(total, across, task_group, column, plan.side_by_side, columns, has_task);
-  const int result_column = task_group == 0 ? column : -1;
-  if (plan.blocks == 1) {
-    if (result_column >= 0) {
-      write_result<T, kind>(sink, first_column + result_column, total, plan.rows);
+  auto first_item = static_cast<int>(block);
+  int items = 1;
+  if (plan.has_one_item()) {
+    total = tree_across<A>(total, across, task_group, column, plan.side_by_side, columns, has_task);
+    if (plan.blocks == 1) {
+      if (task_group == 0) write_result<T, kind>(sink, first_column + column, total, plan.rows);
+      return;
     }
-    return;
+    if (task_group == 0) totals[block * plan.cols + first_column + column] = total;
+  } else {
+    first_item = static_cast<int>(first_chunk >> plan.item_shift);
+    items = min(plan.items_each(), plan.item_count - first_item);
   }
-  if (merge_blocks<A>(plan, total, totals, tickets, across, strip, block, result_column, columns) &&
+  if (merge_blocks<A>(plan, total, totals, tickets, across, static_cast<int>(strip), first_item,
+                      items, columns) &&
       thread < columns) {
     write_result<T, kind>(sink, first_column + thread, total, plan.rows);
   }

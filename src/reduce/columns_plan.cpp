@@ -12,15 +12,23 @@ namespace kw {
 
 namespace {
 
-// Fitted on an H200 to the times of all lengths of a run (results/h200/explored-reduce-first.txt).
+// Fitted on an H200 to the times of all lengths of a run and three widths of a strip
+// (results/h200/explored-reduce-strips.txt).
 struct ColumnTuning {
   double bytes_a_ns = 30;  // that an SM reads where all of them do
   double round_ns = 2000;  // of a round of a block that has its SM for itself
-  double block_ns = 1800;  // beginning and end of a block
-  double merge_ns = 1800;  // of a level of merging
+  double block_ns = 3000;  // beginning and end of a block
+  double merge_ns = 1400;  // of a level of merging
+  double again_ns = 400;   // of a level whose threads ask twice
+  double edge_bytes = 16;  // that a row of a strip costs besides its own
+  double odd_cost = 1.1;   // of rounds that are no power of two
   int blocks_per_sm = 3;   // of 256 threads
   int most_rounds = 64;
-  int widest_packs = 32;  // of a strip's row
+  int most_odd = 15;  // by which a power of two of rounds is multiplied
+  int most_odd_blocks_per_sm = 2;
+  std::int64_t most_item_bytes = 32 << 20;
+  int widest_packs[3] = {32, 24, 16};  // of a strip's row; the narrower ones of small matrices
+  std::int64_t most_narrow_bytes_an_sm = 512 << 10;
   std::size_t most_shared_bytes = 48 << 10;
   // Columns that are threads' (results/h200/explored-reduce-low.txt): of so many rows always; of up
   // to so many, where memory is the limit, from so many columns an SM on.
@@ -31,6 +39,9 @@ struct ColumnTuning {
   double least_use_of_rows = 0.7;  // of what is read where padding is read, too
 };
 constexpr ColumnTuning tuning;
+
+// More than tickets are enough for.
+constexpr std::int64_t most_items = std::int64_t{1} << 30;
 
 int power_of_two_below(std::int64_t x) {
   return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
@@ -50,7 +61,7 @@ bool has_wide_lanes(const Reduce& problem) {
 }
 
 // Strips, packs and chunks side by side.
-void cut_columns(const ColumnElement& element, ColumnPlan& plan) {
+void cut_columns(const ColumnElement& element, int widest_packs, ColumnPlan& plan) {
   const std::int64_t skip = element.off_boundary ? element.width - 1 : 0;
   const std::int64_t one_row = column_lanes * plan.ld;
   const std::int64_t packs_of_one = ceil_div(one_row + skip, element.width);
@@ -63,7 +74,7 @@ void cut_columns(const ColumnElement& element, ColumnPlan& plan) {
     plan.packs = static_cast<int>(packs_of_one);
   } else {
     const std::int64_t beside = element.off_boundary ? element.width : 0;
-    const std::int64_t widest = std::int64_t{tuning.widest_packs} * element.width - beside;
+    const std::int64_t widest = std::int64_t{widest_packs} * element.width - beside;
     const std::int64_t strips = ceil_div(plan.cols, widest);
     const std::int64_t packs = ceil_div(ceil_div(plan.cols, strips), element.width);
     plan.strip_columns = static_cast<int>(std::min(packs * element.width, plan.cols));
@@ -80,13 +91,19 @@ void cut_columns(const ColumnElement& element, ColumnPlan& plan) {
   plan.threads = static_cast<int>(ceil_div(of_a_chunk * plan.side_by_side, 32) * 32);
 }
 
+// Of an SM.
+std::int64_t blocks_at_once(const ColumnPlan& plan, const ColumnElement& element) {
+  return std::int64_t{element.blocks_per_sm} * column_threads / plan.threads;
+}
+
 double time_ns(const ColumnPlan& plan, const ColumnElement& element, int sm_count) {
   const std::int64_t grid = plan.strips * plan.blocks;
-  const std::int64_t at_once = std::int64_t{element.blocks_per_sm} * column_threads / plan.threads;
+  const std::int64_t at_once = blocks_at_once(plan, element);
   const std::int64_t full_waves = grid / (at_once * sm_count);
   const std::int64_t rest = grid - full_waves * at_once * sm_count;
-  const double bytes =
-      static_cast<double>(element.pack_bytes) * column_chunk_lane_rows * plan.threads;
+  const double row_bytes = plan.packs * element.pack_bytes;
+  const double edges = plan.rows_are_one ? 1 : 1 + tuning.edge_bytes / row_bytes;
+  const double bytes = edges * element.pack_bytes * column_chunk_lane_rows * plan.threads;
   const auto rounds =
       static_cast<double>(std::min<std::int64_t>(plan.rounds, column_chunk_count(plan.rows)));
   // A wave's blocks share the SM; what is left after whole waves is spread evenly.
@@ -98,28 +115,98 @@ double time_ns(const ColumnPlan& plan, const ColumnElement& element, int sm_coun
   };
   double ns = static_cast<double>(full_waves) * wave_ns(at_once);
   if (rest > 0) ns += wave_ns(ceil_div(rest, std::int64_t{sm_count}));
-  for (std::int64_t count = plan.blocks; count > 1;
-       count = ceil_div(count, std::int64_t{plan.merged})) {
-    ns += tuning.merge_ns;
+  const double level_ns =
+      tuning.merge_ns + (1 << plan.each_shift > merged_each ? tuning.again_ns : 0);
+  for (std::int64_t count = plan.item_count; count > 1;
+       count = ceil_div(count, std::int64_t{plan.merged()})) {
+    ns += level_ns;
   }
-  return ns;
+  if (plan.has_one_item()) return ns;
+  // What blocks leave is written and read.
+  const double left = 2.0 * static_cast<double>(plan.item_count * plan.cols) *
+                      static_cast<double>(element.total_bytes);
+  return tuning.odd_cost * (ns + left / (tuning.bytes_a_ns * sm_count));
 }
 
 void share_memory(const ColumnElement& element, ColumnPlan& plan) {
   const std::size_t slots = static_cast<std::size_t>(plan.side_by_side) * column_lanes *
                             static_cast<std::size_t>(plan.pitch);
-  plan.lane_bytes = (slots * element.lane_bytes + 15) / 16 * 16;
-  const int levels = std::countr_zero(static_cast<unsigned>(plan.rounds));
-  const std::size_t stack = static_cast<std::size_t>(levels * plan.tasks) * element.total_bytes;
+  const std::size_t places = slots + slots / static_cast<std::size_t>(element.width);
+  plan.lane_bytes = (places * element.lane_bytes + 15) / 16 * 16;
+  const std::size_t stack =
+      static_cast<std::size_t>(plan.item_shift * plan.tasks) * element.total_bytes;
   const std::size_t across = static_cast<std::size_t>(plan.threads) * element.total_bytes;
   plan.shared_bytes = std::max(plan.lane_bytes + stack, across);
 }
+
+// Whether there is room for what its blocks leave, and in a block's shared memory.
+bool fits(const ColumnPlan& plan, const ColumnElement& element) {
+  const std::int64_t left = plan.waiting_totals() * static_cast<std::int64_t>(element.total_bytes);
+  const bool has_room = plan.has_one_item() || (plan.blocks > 1 && left <= tuning.most_item_bytes);
+  return has_room && plan.tickets() <= static_cast<std::int64_t>(ticket_count) &&
+         plan.shared_bytes <= tuning.most_shared_bytes;
+}
+
+// The quickest of all widths of a strip and lengths of a run.
+class QuickestPlan {
+ public:
+  QuickestPlan(const ColumnElement& element, int sm_count, const ColumnPlan& matrix)
+      : element_(element), sm_count_(sm_count), best_(matrix) {}
+  const ColumnPlan& best() const { return best_; }
+
+  // All lengths for a width.
+  void consider_lengths(const ColumnPlan& plan) {
+    const std::int64_t all =
+        ceil_div(column_chunk_count(plan.rows), std::int64_t{plan.side_by_side});
+    for (int rounds = 1;; rounds *= 2) {
+      consider(plan, rounds, all);
+      if (rounds >= all || (rounds >= tuning.most_rounds && best_ns_ < 1e300)) break;
+    }
+    // As few rounds as leave all blocks resident, and somewhat more of them in larger items: where
+    // an SM has few blocks.
+    const std::int64_t of_strip = blocks_at_once(plan, element_) * sm_count_ / plan.strips;
+    if (of_strip < 2 || element_.blocks_per_sm > tuning.most_odd_blocks_per_sm) return;
+    const auto least =
+        static_cast<int>(std::min(ceil_div(all, of_strip), std::int64_t{tuning.most_rounds} * 2));
+    for (int step = 1; step < least; step *= 2) {
+      const int rounds = ceil_div(least, step) * step;
+      const int odd = rounds >> std::countr_zero(static_cast<unsigned>(rounds));
+      if (odd > 1 && odd <= tuning.most_odd) consider(plan, rounds, all);
+    }
+  }
+
+ private:
+  void consider(ColumnPlan plan, int rounds, std::int64_t all) {
+    plan.rounds = rounds;
+    plan.item_shift = std::countr_zero(static_cast<unsigned>(rounds));
+    plan.blocks = ceil_div(all, std::int64_t{rounds});
+    const std::int64_t items = plan.has_one_item() ? plan.blocks
+                                                   : ceil_div(column_chunk_count(plan.rows),
+                                                              std::int64_t{plan.item_rounds()});
+    plan.item_count = static_cast<int>(std::min(items, most_items));
+    share_memory(element_, plan);
+    const int beside = power_of_two_below(plan.threads / plan.strip_columns);
+    for (int each = merged_each; each <= most_merged_each; each *= 2) {
+      plan.each_shift = std::countr_zero(static_cast<unsigned>(each));
+      plan.merge_shift = std::countr_zero(static_cast<unsigned>(each * beside));
+      const double ns = time_ns(plan, element_, sm_count_);
+      if (ns < best_ns_ && fits(plan, element_)) best_ = plan, best_ns_ = ns;
+      if (plan.item_count <= plan.merged()) break;  // one level as it is
+    }
+  }
+
+  const ColumnElement& element_;
+  int sm_count_;
+  ColumnPlan best_;
+  double best_ns_ = std::numeric_limits<double>::infinity();
+};
 
 }  // namespace
 
 std::int64_t ColumnPlan::waiting_totals() const {
   std::int64_t totals = 0;
-  for (std::int64_t count = blocks; count > 1; count = ceil_div(count, std::int64_t{merged})) {
+  for (std::int64_t count = item_count; count > 1;
+       count = ceil_div(count, std::int64_t{merged()})) {
     totals += count * cols;
   }
   return totals;
@@ -127,8 +214,8 @@ std::int64_t ColumnPlan::waiting_totals() const {
 
 std::int64_t ColumnPlan::tickets() const {
   std::int64_t groups = 0;
-  for (std::int64_t count = blocks; count > 1;) {
-    count = ceil_div(count, std::int64_t{merged});
+  for (std::int64_t count = item_count; count > 1;) {
+    count = ceil_div(count, std::int64_t{merged()});
     groups += count;
   }
   return groups * strips;
@@ -140,25 +227,16 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
   plan.cols = problem.cols;
   plan.ld = problem.ld;
   plan.elements = plan.rows > 0 ? (plan.rows - 1) * plan.ld + plan.cols : 0;
-  cut_columns(element, plan);
-  plan.merged = merged_each * power_of_two_below(plan.threads / plan.strip_columns);
-  const std::int64_t chunks = column_chunk_count(plan.rows);
-  ColumnPlan best = plan;
-  double best_ns = std::numeric_limits<double>::infinity();
-  for (plan.rounds = 1;; plan.rounds *= 2) {
-    plan.blocks = ceil_div(chunks, std::int64_t{plan.side_by_side} * plan.rounds);
-    share_memory(element, plan);
-    const bool fits = plan.tickets() <= static_cast<std::int64_t>(ticket_count) &&
-                      plan.shared_bytes <= tuning.most_shared_bytes;
-    const double ns = time_ns(plan, element, sm_count);
-    if (fits && ns < best_ns) {
-      best = plan;
-      best_ns = ns;
-    }
-    const bool more = plan.blocks > 1 && (plan.rounds < tuning.most_rounds || best_ns > 1e300);
-    if (!more) break;
+  const std::int64_t bytes =
+      plan.rows * plan.cols * static_cast<std::int64_t>(size_of(problem.type));
+  const bool is_small = bytes <= tuning.most_narrow_bytes_an_sm * sm_count;
+  QuickestPlan quickest(element, sm_count, plan);
+  for (const int packs : tuning.widest_packs) {
+    cut_columns(element, packs, plan);
+    quickest.consider_lengths(plan);
+    if (plan.rows_are_one || !is_small) break;
   }
-  return best;
+  return quickest.best();
 }
 
 bool are_low_columns(const Reduce& problem, int sm_count) {

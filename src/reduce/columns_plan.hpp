@@ -5,13 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "arithmetic.hpp"
+#include "host_device.hpp"
 #include "reduce/order.hpp"
 #include "reduce/problem.hpp"
 
 namespace kw {
 
 constexpr int column_threads = 256;
-constexpr int merged_each = 8;      // totals of blocks that one thread merges
+constexpr int merged_each = 8;  // totals that one thread asks for at a time
+constexpr int most_merged_each = 16;
 constexpr int most_low_chunks = 4;  // of a column that is a thread's
 
 struct ColumnPlan {
@@ -22,8 +25,11 @@ struct ColumnPlan {
   int packs;          // of a row of a strip, or of eight rows that are one
   bool rows_are_one;  // eight rows are one, padding included
   int side_by_side;   // chunks that a block walks at a time; a power of two
-  int rounds;         // chunks one after the other; a power of two
-  int merged;         // blocks whose totals one of them merges; a power of two
+  int rounds;         // chunks one after the other
+  int item_shift;     // 2^item_shift of these are an item, as many as divide them
+  int item_count;     // items of a strip
+  int each_shift;     // 2^each_shift totals are what a thread merges
+  int merge_shift;    // 2^merge_shift a block
   int threads;
   // What follows from these, for the kernel: from the array's first element to its last; positions
   // of a row of a strip, or of eight that are one; places in shared memory from row to row; totals
@@ -32,6 +38,14 @@ struct ColumnPlan {
   int extent, pitch, tasks;
   std::size_t lane_bytes, shared_bytes;
 
+  // A block whose rounds are a power of two makes one total a column. Another makes one for each
+  // item of each of its chunks side by side: what is aligned is a subtree of the order.
+  KW_HOST_DEVICE constexpr int item_rounds() const { return 1 << item_shift; }
+  KW_HOST_DEVICE constexpr int merged() const { return 1 << merge_shift; }
+  KW_HOST_DEVICE constexpr bool has_one_item() const { return item_rounds() == rounds; }
+  KW_HOST_DEVICE constexpr int items_each() const {
+    return has_one_item() ? 1 : side_by_side * (rounds >> item_shift);
+  }
   // Totals that blocks leave for each other, for all levels of their merging.
   std::int64_t waiting_totals() const;
   std::int64_t tickets() const;

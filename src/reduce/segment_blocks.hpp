@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>
   const auto merge_complete = [&] {
     if (complete < 0) return;
     const ChunkItem& last = run[complete];
-    const int chunks = static_cast<int>(last.begin / smallest_chunk<T>) + 1;
+    const int chunks = static_cast<int>(last.begin >> plan.chunk_shift) + 1;
     const Total total = memory.totals.merge(complete + 1 - chunks, chunks, lane);
     if (lane == 0) write_result<T, kind>(sink, last.sequence, total, last.begin + last.count);
     complete = -1;

@@ -19,6 +19,11 @@ namespace KW_TARGET {
 
 constexpr int batches_a_warp = 8;
 
+// So many rows a block, each of at most so many elements, are not cut into chunks.
+constexpr int whole_rows_a_block = 8;
+template <class T>
+constexpr std::int64_t most_whole = most_block_chunks* smallest_chunk<T>;
+
 // Blocks that hold so many teams, of which a block has `teams`.
 inline unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
                            std::int64_t most = std::int64_t{1} << 30) {
@@ -124,8 +129,10 @@ struct FirstPass {
 template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
   FirstPass pass;
-  pass.blocks =
-      plan_blocks(p, {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>}, device);
+  pass.blocks = plan_blocks(p,
+                            {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>,
+                             takes_whole<Accumulator<kind, T>, T>},
+                            device);
   pass.most = pass.blocks.most;
   if (pass.is_blocks_alone()) return pass;
   pass.are_counted = are_counted<T>(p, device);
@@ -234,11 +241,17 @@ struct LaunchSequences {
       return gpu::launch(reduce_staged_kernel<kind, T>, staged_config<kind, T>(staged_plan), data,
                          rows, staged_plan, sink());
     }
-    for (int group = 1; group <= warp_lanes; group *= 2) {
+    // Few rows that take a warp several steps have a block each.
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    const bool are_few = p.rows <= at_once && p.cols > group_elements<T>(warp_lanes);
+    for (int group = 1; group <= warp_lanes && !are_few; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
     WorkLists lists = {};
-    lists.chunks_each = chunk_count<T>(p.cols);
+    // Of many rows each is one where that cannot show.
+    const bool are_whole = takes_whole<Accumulator<kind, T>, T> &&
+                           p.rows >= whole_rows_a_block * at_once && p.cols <= most_whole<T>;
+    lists.chunks_each = are_whole ? 1 : chunk_count<T>(p.cols);
     lists.sequence_capacity = p.rows;
     lists.block_tickets = workspace.tickets + list_tickets;
     auto* totals = static_cast<typename Accumulator<kind, T>::Total*>(workspace.data);

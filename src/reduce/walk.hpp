@@ -21,6 +21,25 @@ namespace KW_TARGET {
 
 constexpr int order_warps = order_threads / warp_lanes;
 
+// Numbers of 128 bits by halves: as words of an array (device/warp.hpp) nvcc 13.0 sends each one
+// through memory.
+template <class Exchange>
+__device__ __forceinline__ Int128 exchange_halves(const Int128& value, const Exchange& exchange) {
+  const auto low = exchange(static_cast<std::uint64_t>(value));
+  const auto high = exchange(static_cast<std::uint64_t>(value >> 64));
+  return static_cast<Int128>(static_cast<unsigned __int128>(high) << 64 | low);
+}
+__device__ __forceinline__ Int128 from_lane_above(const Int128& value, int delta,
+                                                  int width = warp_lanes) {
+  return exchange_halves(value, [=](std::uint64_t half) {
+    return from_lane_above<std::uint64_t>(half, delta, width);
+  });
+}
+__device__ __forceinline__ Int128 from_lane(const Int128& value, int lane) {
+  return exchange_halves(value,
+                         [=](std::uint64_t half) { return from_lane<std::uint64_t>(half, lane); });
+}
+
 // One set of lanes.
 template <class A, class T>
 struct Lanes {

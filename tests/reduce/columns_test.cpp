@@ -36,12 +36,18 @@ void expect_sound(const ColumnPlan& plan, const ColumnElement& element) {
   // A thread for each pack and for each total.
   EXPECT_LE(plan.packs * (plan.rows_are_one ? 1 : column_lanes) * plan.side_by_side, plan.threads);
   EXPECT_LE(plan.strip_columns * plan.side_by_side, plan.threads);
-  EXPECT_LE(plan.strip_columns * (plan.merged / merged_each), plan.threads);
+  EXPECT_LE(plan.strip_columns << (plan.merge_shift - plan.each_shift), plan.threads);
   EXPECT_LE(plan.threads, column_threads);
   EXPECT_EQ(plan.threads % 32, 0);
-  for (const int power : {plan.side_by_side, plan.rounds, plan.merged}) {
-    EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(power))) << power;
-  }
+  EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.side_by_side)));
+  // Items are subtrees of the order, all of a strip's chunks, each a block's alone.
+  EXPECT_EQ(plan.rounds % plan.item_rounds(), 0);
+  EXPECT_EQ(plan.rounds / plan.item_rounds() % 2, 1);
+  const std::int64_t of_item =
+      plan.has_one_item() ? plan.side_by_side * plan.rounds : std::int64_t{plan.item_rounds()};
+  EXPECT_EQ(plan.item_count, ceil_div(column_chunk_count(plan.rows), of_item));
+  EXPECT_GT(plan.item_count, (plan.blocks - 1) * plan.items_each());
+  EXPECT_LE(plan.item_count, plan.blocks * plan.items_each());
   EXPECT_LE(plan.tickets(), static_cast<std::int64_t>(ticket_count));
   EXPECT_LE(plan.shared_bytes, std::size_t{48} << 10);
 }
@@ -151,8 +157,11 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
         const check::VerifyResult verified = trial.verify(subject.kernel);
         ASSERT_TRUE(verified.ok()) << describe(c) << ": " << verified.message;
         const auto few = results_of(bench, subject.kernel, trial.problem(), 1);
-        const auto many = results_of(bench, subject.kernel, trial.problem(), 1000);
-        EXPECT_EQ(std::memcmp(few.data(), many.data(), few.size()), 0) << describe(c);
+        for (const int sm_count : {2, 3, 5, 1000}) {  // with two and more, also odd runs of chunks
+          const auto many = results_of(bench, subject.kernel, trial.problem(), sm_count);
+          EXPECT_EQ(std::memcmp(few.data(), many.data(), few.size()), 0)
+              << describe(c) << " on " << sm_count;
+        }
       }
     }
   }

@@ -77,6 +77,12 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
     rows.rows = 100, rows.cols = 2050, rows.ld_pad = 1;
     cases.push_back(rows);
   }
+  // Several chunks, which are one where that cannot show.
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min_max, ReduceOp::argmax}) {
+    check::ReduceCase rows = sequences_case(ReduceShape::rows, op, DataType::int32);
+    rows.rows = 30, rows.cols = 9003, rows.misalign = 1;
+    cases.push_back(rows);
+  }
   // A few long rows: each in the runs of several blocks, which begin in the middle of one.
   for (const std::int64_t count : {1, 2, 5}) {
     check::ReduceCase rows =
@@ -161,8 +167,8 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
 // after it; and offsets that descend or leave the array.
 TEST(ReduceSequences, SegmentsByBlocks) {
   const OneWorker one;
-  constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},
-                                      {85, 13000}, {30, 40008}, {8, 150000}};
+  constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},    {85, 13000},
+                                      {30, 40008}, {8, 150000}, {70, 17600}};
   SegmentCases cases;
   for (const EqualSegments& shape : shapes) cases.add(6, shape);
   for (const check::SegmentLengths lengths :
