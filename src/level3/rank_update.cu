@@ -17,6 +17,19 @@ namespace {
 // plain FP32 know it themselves (results/h200/level3-syrk.json).
 constexpr double triangle_share(Math math) { return math == Math::fp32 ? 1.0 : 1.15; }
 
+// What a product in plain FP32 takes longer than its kernel predicts where it reads C, in
+// microseconds: so much, and so much for each 128 x 128 of the triangle a multiprocessor has. In
+// the tiles' epilogues one load of C waits for the next
+// (results/h200/explored-level3-update-choice.txt).
+constexpr double reads_c_us = 1, reads_c_tile_us = 12;
+
+double reading_c_us(const Sgemm& product, const Device& device) {
+  if (product.beta == 0 && product.beta_at == nullptr) return 0;
+  const auto m = static_cast<double>(product.m);
+  const double tiles = m * (m + 1) / 2 / (128 * 128) / std::max(1, device.sm_count);
+  return reads_c_us + reads_c_tile_us * tiles;
+}
+
 // Where the one product is planned, its part comes before the two's, which need less workspace.
 struct UpdatePlan {
   bool joined = false;
@@ -31,8 +44,9 @@ struct RankUpdate {
     auto part = choose_product(product, device, math);
     if (!part) return false;
     const double share = triangle_share(part->kernel->math);
-    part->plan.time_us *= share;
-    part->plan.cost *= share;
+    const double more_us = part->kernel->math == Math::fp32 ? reading_c_us(product, device) : 0;
+    part->plan.time_us = part->plan.time_us * share + more_us;
+    part->plan.cost = part->plan.cost * share + more_us;
     add_part(std::move(*part), plan);
     return true;
   }

@@ -116,6 +116,17 @@ TEST(Level3LeanPlan, UpdatesWithAKOfDozensAreLean) {
   EXPECT_EQ(chosen(level3_problem(Routine::syrkx, 5444, 5444, 32)), "level3_lean");
 }
 
+// The products of rank_update wait for what they read of C.
+TEST(Level3LeanPlan, UpdatesThatReadCAreLeanWhereProductsWouldWaitForIt) {
+  Level3 p = level3_problem(Routine::syr2k, 5370, 5370, 203);
+  EXPECT_EQ(chosen(p), "rank_update");
+  p.beta = 0.5F;
+  EXPECT_EQ(chosen(p), "level3_lean");
+  p = level3_problem(Routine::syrk, 4363, 4363, 88);
+  p.beta = 0.5F;
+  EXPECT_EQ(chosen(p), "level3_lean");
+}
+
 TEST(Level3TilePlan, ShortUpdatesAndSmallTrianglesAreTiles) {
   EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 5681, 5681, 15)).substr(0, 12), "level3_64x64");
   EXPECT_EQ(chosen(level3_problem(Routine::syrk, 118, 118, 1)), "level3_few");
