@@ -340,7 +340,7 @@ double complex_block_us(const ComplexBlock& block, const Device& device) {
 Status launch_complex_block(const ComplexBlock& block, const Device& device, Stream stream) {
   const ComplexWayChoice choice = choose_complex_way(block, device);
   switch (choice.way) {
-    case ComplexWay::chain: return launch_complex_chain(block, stream);
+    case ComplexWay::chain: return launch_complex_chain(block, choice.chain_lines, stream);
     case ComplexWay::lines: return launch_complex_lines(block, device, stream);
     case ComplexWay::warps: return launch_complex_warps(block, choice.warps, device, stream);
     case ComplexWay::strips: break;

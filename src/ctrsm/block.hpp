@@ -40,12 +40,8 @@ struct ComplexWarps;
 Status launch_complex_warps(const ComplexBlock& block, const ComplexWarps& with,
                             const Device& device, Stream stream);
 
-// One line, of up to so many unknowns: chain.cu. Whether that is possible, and its time.
-constexpr int complex_chain_size = 1024;
-bool complex_solves_by_chain(int size, std::int64_t lines, std::int64_t batch,
-                             const Device& device);
-double complex_chain_us(int size);
-Status launch_complex_chain(const ComplexBlock& block, Stream stream);
+// Few lines, one or two a cluster: chain.cu.
+Status launch_complex_chain(const ComplexBlock& block, int lines_of_cluster, Stream stream);
 
 // The time of a launch, predicted.
 double complex_block_us(const ComplexBlock& block, const Device& device);

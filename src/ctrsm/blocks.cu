@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cgemm/kernels.hpp"
+#include "ctrsm/chain_plan.hpp"
 #include "ctrsm/production.hpp"
 #include "ctrsm/steps.hpp"
 #include "ctrsm/strips.hpp"
@@ -87,7 +88,7 @@ struct ComplexBlocks {
   static std::optional<Plan<Ctrsm>> make_plan(const Ctrsm& p, const Device& device) {
     std::optional<Plan<Ctrsm>> best;
     ChosenProducts chosen;
-    if (complex_solves_by_chain(complex_chain_size, p.lines(), p.batch, device))
+    if (choose_complex_chain(complex_chain_size, p.lines(), p.batch, device).is_possible())
       return plan_with(p, device, complex_chain_size, chosen);
     for (const int size : complex_sizes) {
       if (device.shared_bytes_per_block_optin < complex_shared_bytes(size, complex_most_lines))

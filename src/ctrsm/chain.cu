@@ -1,4 +1,4 @@
-// Systems of block.hpp with one line: nothing to compute, and a chain of unknowns that wait for
+// Systems of block.hpp with few lines: nothing to compute, and a chain of unknowns that wait for
 // each other, as level3/solve_chain.cu has real ones.
 //
 // Idea        A cluster of eight blocks has the triangle, 32 rows a warp, dealt out in turn. A warp
@@ -7,12 +7,15 @@
 //             shared memory.
 // Prediction  32 unknowns: 0.9 us of one warp, four times what a real one takes, and 0.2 until the
 //             next one has them. 1000 unknowns: 32 times 1.1 us and a launch, 38 us, where blocks
-//             of 128 take 131 and cuBLAS 68.
+//             of 128 take 131 and cuBLAS 68. Clusters with lines of their own side by side take no
+//             longer than one: 3 lines of 2686 unknowns 165 us, where blocks of 256 take 406.
+// Measured    H200: 32 unknowns 1.7 us with a line a cluster, 2.3 with two, 4.6 with four.
 // Limits      1024 unknowns, a warp of which has 34 KB of the triangle in shared memory; larger
-//             systems go by halves.
+//             systems go by halves. As many lines as run side by side, one or two a cluster.
 #include "arithmetic.hpp"
 #include "cgemm/scalars.hpp"
 #include "ctrsm/block.hpp"
+#include "ctrsm/chain_plan.hpp"
 #include "ctrsm/numbers.hpp"
 #include "device/async_copy.hpp"
 #include "device/bulk_copy.hpp"
@@ -23,17 +26,19 @@
 namespace KW_TARGET {
 namespace {
 
-constexpr int chain_blocks = 8, chain_warps = 4, chain_threads = chain_warps * warp_lanes;
-constexpr int of_warp = warp_lanes;  // unknowns of a warp
+constexpr int chain_blocks = complex_chain_blocks;
+constexpr int chain_warps = 4, chain_threads = chain_warps * warp_lanes;
+constexpr int of_warp = complex_chain_link;
 constexpr int chain_links = chain_blocks * chain_warps;
 constexpr int of_group = 8;  // unknowns that are sent together
 constexpr int groups = of_warp / of_group;
 constexpr int chain_ring = 3;            // tiles of a warp: one is used, two are on their way
 constexpr int tile_pitch = of_warp + 1;  // neighbours along both directions lie in other banks
-static_assert(chain_links * of_warp == complex_chain_size);
+static_assert(of_warp == warp_lanes && chain_links * of_warp == complex_chain_size);
 
+template <int lines>
 struct ChainMemory {
-  alignas(16) float2 x[chain_links][of_warp];
+  alignas(16) float2 x[chain_links][lines][of_warp];
   Mbarrier solved[chain_links * groups];
   float2 diagonal[chain_warps][of_warp * tile_pitch];
   float2 tiles[chain_warps][chain_ring][of_warp * tile_pitch];
@@ -42,8 +47,9 @@ static_assert(chain_links * groups == chain_threads);
 
 // Starts the copy of a warp's rows from `row` on of 32 columns, as [row][column]. Neighbouring
 // lanes read neighbours in memory; what is not of the triangle is not read, and 0.
-__device__ __forceinline__ void copy_tile(float2* tile, const ComplexBlock& b, const Complex* a,
-                                          int row, int col, int lane) {
+[[maybe_unused]] __device__ __forceinline__ void copy_tile(float2* tile, const ComplexBlock& b,
+                                                           const Complex* a, int row, int col,
+                                                           int lane) {
   const int diagonal = b.unit_diagonal ? 1 : 0;
   const bool by_rows = b.a_row == 1 || b.a_row == -1;  // lanes along them
 #pragma unroll 8
@@ -62,7 +68,8 @@ __device__ __forceinline__ void add(float2& sum, const float2& more) {
 }
 
 // What eight known unknowns take from a row.
-__device__ __forceinline__ void add_known(float2& sum, const float2* a, const float2* x) {
+[[maybe_unused]] __device__ __forceinline__ void add_known(float2& sum, const float2* a,
+                                                           const float2* x) {
   float2 parts[2] = {};
 #pragma unroll
   for (int j = 0; j < of_group; j += 2) {
@@ -84,7 +91,11 @@ struct OwnUnknown {
   template <bool rounds_once>
   __device__ __forceinline__ float2 next(int lane, const float2& element) {
     const float2 now = all_taken<rounds_once>(left, sum, a, before);
-    const float2 x = quotient(now, near, rounds_once ? rest : make_float2(0, 0));
+    float2 x;
+    if constexpr (rounds_once)
+      x = quotient(now, near, rest);
+    else
+      x = quotient(now, near);
     add_product(sum, a, before);
     a = element;
     before = from_lane(x, lane);
@@ -92,48 +103,57 @@ struct OwnUnknown {
   }
 };
 
-// Eight unknowns from the first-th lane's on, from a lane's row of the triangle; whether all are
-// numbers.
-template <bool rounds_once>
-__device__ __forceinline__ bool solve_group(float2 (&x)[of_group], OwnUnknown& own,
+// Eight unknowns of each line from the first-th lane's on, from a lane's row of the triangle;
+// whether all are numbers.
+template <bool rounds_once, int lines>
+__device__ __forceinline__ bool solve_group(float2 (&x)[lines][of_group], OwnUnknown (&own)[lines],
                                             const float2* row, int first) {
   bool are_numbers = true;
 #pragma unroll
   for (int j = 0; j < of_group; ++j) {
-    x[j] = own.next<rounds_once>(first + j, row[first + j]);
-    are_numbers = are_numbers && is_a_number(x[j]);
+    const float2 element = row[first + j];
+#pragma unroll
+    for (int l = 0; l < lines; ++l) {
+      x[l][j] = own[l].template next<rounds_once>(first + j, element);
+      are_numbers = are_numbers && is_a_number(x[l][j]);
+    }
   }
   return are_numbers;
 }
 
-// A warp's unknowns, from a lane's row of the triangle: this lane's. give(first, unknowns) is
-// called with each eight.
-template <class Give>
-__device__ __forceinline__ float2 solve_own(OwnUnknown own, const float2* row, int lane,
-                                            const Give& give) {
-  float2 solved = make_float2(0, 0);
+// A warp's unknowns, from a lane's row of the triangle: this lane's of each line. give(first,
+// unknowns) is called with each eight.
+template <int lines, class Give>
+__device__ __forceinline__ void solve_own(float2 (&solved)[lines], OwnUnknown (&own)[lines],
+                                          const float2* row, int lane, const Give& give) {
 #pragma unroll 1
   for (int first = 0; first < of_warp; first += of_group) {
-    float2 known[of_group];
-    const OwnUnknown before = own;
+    float2 known[lines][of_group];
+    OwnUnknown before[lines];
+#pragma unroll
+    for (int l = 0; l < lines; ++l) before[l] = own[l];
     // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
     if (!solve_group<true>(known, own, row, first)) {
-      own = before;
-      solve_group<false>(known, own, row, first);
+      solve_group<false>(known, before, row, first);
+#pragma unroll
+      for (int l = 0; l < lines; ++l) own[l] = before[l];
     }
     give(first, known);
 #pragma unroll
-    for (int i = 0; i < of_group; ++i)
-      if (lane == first + i) solved = known[i];
+    for (int l = 0; l < lines; ++l) {
+#pragma unroll
+      for (int i = 0; i < of_group; ++i)
+        if (lane == first + i) solved[l] = known[l][i];
+    }
   }
-  return solved;
 }
 
 // The work of a warp that has unknowns, those of link `own`. Where the triangle is a conjugate, the
 // conjugate system is solved.
-__device__ __forceinline__ void run_link(ChainMemory& memory, const ComplexBlock& b,
-                                         const Complex* a, Complex* x, const Complex& alpha,
-                                         int own, int warp, int lane) {
+template <int lines>
+__device__ __forceinline__ void run_link(ChainMemory<lines>& memory, const ComplexBlock& b,
+                                         const Complex* a, Complex* x, int count,
+                                         const Complex& alpha, int own, int warp, int lane) {
   float2(&tiles)[chain_ring][of_warp * tile_pitch] = memory.tiles[warp];
   const int row = own * of_warp, unknown = row + lane;
   const auto start_tile = [&](int link) {
@@ -143,15 +163,17 @@ __device__ __forceinline__ void run_link(ChainMemory& memory, const ComplexBlock
   copy_tile(memory.diagonal[warp], b, a, row, row, lane);
   start_tile(0);
   start_tile(1);
-  Complex right{0, 0};
-  if (unknown < b.size) right = x[unknown * b.x_step];
+  Complex right[lines] = {};
+#pragma unroll
+  for (int l = 0; l < lines; ++l)
+    if (unknown < b.size && l < count) right[l] = x[unknown * b.x_step + l * b.line_step];
   async_wait<1>();
   __syncwarp();
   const float2* const own_row = memory.diagonal[warp] + lane * tile_pitch;
   const bool is_one = b.unit_diagonal || unknown >= b.size;
   const ComplexReciprocal reciprocal(is_one ? Complex{1, 0}
                                             : Complex{own_row[lane].x, own_row[lane].y});
-  float2 sum = make_float2(0, 0);
+  float2 sums[lines] = {};
 #pragma unroll 1
   for (int link = 0; link < own; ++link) {
     async_wait<1>();
@@ -163,31 +185,47 @@ __device__ __forceinline__ void run_link(ChainMemory& memory, const ComplexBlock
 #pragma unroll
     for (int group = 0; group < groups; ++group) {
       mbarrier_wait(&memory.solved[link * groups + group], 0);
-      add_known(sum, known_by + group * of_group, memory.x[link] + group * of_group);
+#pragma unroll
+      for (int l = 0; l < lines; ++l)
+        add_known(sums[l], known_by + group * of_group, memory.x[link][l] + group * of_group);
     }
   }
   __syncwarp();
-  const Complex scaled = conjugate(times(alpha, right), b.conj);
   const float2 none = make_float2(0, 0);
-  OwnUnknown mine = {none, none, none, none, reciprocal.near, reciprocal.rest};
-  take_sums(scaled.re, sum.x, 0, mine.left.x, mine.sum.x);
-  take_sums(scaled.im, sum.y, 0, mine.left.y, mine.sum.y);
-  const auto send = [&](int first, const float2(&known)[of_group]) {
-    const int pair = lane / chain_blocks;
-    float4 both = make_float4(0, 0, 0, 0);
+  OwnUnknown mine[lines];
 #pragma unroll
-    for (int i = 0; i < of_group; i += 2)
-      if (i / 2 == pair) both = make_float4(known[i].x, known[i].y, known[i + 1].x, known[i + 1].y);
-    send_to_block(lane % chain_blocks, reinterpret_cast<float4*>(&memory.x[own][first + 2 * pair]),
-                  both, &memory.solved[own * groups + first / of_group]);
+  for (int l = 0; l < lines; ++l) {
+    const Complex scaled = conjugate(times(alpha, right[l]), b.conj);
+    mine[l] = {none, none, none, none, reciprocal.near, reciprocal.rest};
+    take_sums(scaled.re, sums[l].x, 0, mine[l].left.x, mine[l].sum.x);
+    take_sums(scaled.im, sums[l].y, 0, mine[l].left.y, mine[l].sum.y);
+  }
+  const auto send = [&](int first, const float2(&known)[lines][of_group]) {
+    const int pair = lane / chain_blocks;
+#pragma unroll
+    for (int l = 0; l < lines; ++l) {
+      float4 both = make_float4(0, 0, 0, 0);
+#pragma unroll
+      for (int i = 0; i < of_group; i += 2)
+        if (i / 2 == pair)
+          both = make_float4(known[l][i].x, known[l][i].y, known[l][i + 1].x, known[l][i + 1].y);
+      send_to_block(lane % chain_blocks,
+                    reinterpret_cast<float4*>(&memory.x[own][l][first + 2 * pair]), both,
+                    &memory.solved[own * groups + first / of_group]);
+    }
   };
-  const float2 solved = solve_own(mine, own_row, lane, send);
-  if (unknown < b.size) x[unknown * b.x_step] = conjugate({solved.x, solved.y}, b.conj);
+  float2 solved[lines] = {};
+  solve_own(solved, mine, own_row, lane, send);
+#pragma unroll
+  for (int l = 0; l < lines; ++l)
+    if (unknown < b.size && l < count)
+      x[unknown * b.x_step + l * b.line_step] = conjugate({solved[l].x, solved[l].y}, b.conj);
 }
 
+template <int lines>
 __global__ void __launch_bounds__(chain_threads) complex_chain_kernel(const ComplexBlock b) {
   if constexpr (has_clusters) {
-    ChainMemory& memory = *gpu::dynamic_shared<ChainMemory>();
+    ChainMemory<lines>& memory = *gpu::dynamic_shared<ChainMemory<lines>>();
     const int tid = static_cast<int>(threadIdx.x), warp = tid / warp_lanes, lane = tid % warp_lanes;
     const int links = ceil_div(b.size, of_warp);
     const bool has_barrier = tid < links * groups;
@@ -201,43 +239,39 @@ __global__ void __launch_bounds__(chain_threads) complex_chain_kernel(const Comp
     let_next_kernel_start();
     const Complex alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
     if (!is_zero(alpha) && has_barrier)
-      mbarrier_arrive_expecting(&memory.solved[tid], of_group * sizeof(float2));
+      mbarrier_arrive_expecting(&memory.solved[tid], lines * of_group * sizeof(float2));
     wait_for_cluster();
     if (is_zero(alpha)) return;  // someone else writes the zeros
-    const int entry = cluster_index(), own = warp * chain_blocks + rank_in_cluster();
+    const int strips = ceil_div(static_cast<int>(b.lines), lines);
+    const int entry = b.batch == 1 ? 0 : cluster_index() / strips;
+    const int line = (cluster_index() - entry * strips) * lines;
+    const int own = warp * chain_blocks + rank_in_cluster();
     if (own < links)
-      run_link(memory, b, b.a + entry * b.stride_a, b.x + entry * b.stride_x, alpha, own, warp,
-               lane);
+      run_link(memory, b, b.a + entry * b.stride_a, b.x + entry * b.stride_x + line * b.line_step,
+               static_cast<int>(b.lines) - line, alpha, own, warp, lane);
     // What others send here comes before this block is gone.
     if (warp == 0)
       for (int i = 0; i < links * groups; ++i) mbarrier_wait(&memory.solved[i], 0);
   }
 }
 
-}  // namespace
-
-bool complex_solves_by_chain(int size, std::int64_t lines, std::int64_t batch,
-                             const Device& device) {
-  constexpr std::int64_t most_clusters = 16;  // side by side
-  constexpr int least = 64;                   // a block of block.cu is as quick
-  return device.compute_capability == 90 && lines == 1 && size > least &&
-         size <= complex_chain_size && batch <= most_clusters;
-}
-
-double complex_chain_us(int size) {
-  constexpr double launch_us = 2.5, link_us = 1.6;
-  return launch_us + ceil_div(size, of_warp) * link_us;
-}
-
-Status launch_complex_chain(const ComplexBlock& block, Stream stream) {
-  return gpu::launch(complex_chain_kernel,
-                     {.grid = dim3(static_cast<unsigned>(block.batch * chain_blocks)),
+template <int lines>
+Status launch_with(const ComplexBlock& block, Stream stream) {
+  const std::int64_t clusters = block.batch * ceil_div(block.lines, std::int64_t{lines});
+  return gpu::launch(complex_chain_kernel<lines>,
+                     {.grid = dim3(static_cast<unsigned>(clusters * chain_blocks)),
                       .block = dim3(chain_threads),
-                      .shared_bytes = sizeof(ChainMemory),
+                      .shared_bytes = sizeof(ChainMemory<lines>),
                       .stream = stream,
                       .overlap = true,
                       .cluster = chain_blocks},
                      block);
+}
+
+}  // namespace
+
+Status launch_complex_chain(const ComplexBlock& block, int lines_of_cluster, Stream stream) {
+  return lines_of_cluster == 1 ? launch_with<1>(block, stream) : launch_with<2>(block, stream);
 }
 
 }  // namespace KW_TARGET

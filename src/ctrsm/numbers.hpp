@@ -48,6 +48,11 @@ __device__ __forceinline__ float2 quotient(const float2& z, const float2& near,
   return x;
 }
 
+// Without what is left of the reciprocal: that may be 0, and no infinity times 0 is a number.
+__device__ __forceinline__ float2 quotient(const float2& z, const float2& near) {
+  return make_float2(z.x * near.x - z.y * near.y, z.y * near.x + z.x * near.y);
+}
+
 // An unknown's right-hand side less what the others take: `sum`, and last what the unknown before
 // does, which where unknowns grow is the largest. Where that `rounds_once`, the sum's own rounding
 // is not the result's; of infinite elements the result is then no number.

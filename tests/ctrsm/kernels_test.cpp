@@ -143,24 +143,36 @@ TEST(CtrsmBlocks, FewUnknowns) {
   }
 }
 
-// One line of many unknowns: chains of links of 32 over the blocks of a cluster, several links a
-// block, the last one not whole; more unknowns than a chain.
-TEST(CtrsmBlocks, ChainsOfOneLine) {
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+// Few lines of many unknowns: chains of links of 32 over the blocks of a cluster, several links a
+// block, the last one not whole; more unknowns than a chain; a line a cluster and two, the last one
+// alone.
+TEST(CtrsmBlocks, ChainsOfFewLines) {
   const auto kernels = select_kernels(all_kernels<Ctrsm>(DeviceKind::host_simt), "ctrsm_blocks");
   ASSERT_EQ(kernels.size(), 1u);
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 36;  // four clusters side by side
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   std::uint64_t number = 0;
   for (const std::int64_t unknowns : {65, 96, 301, 550, 1040}) {
-    for (int side = 0; side < 4; ++side) {
-      check::CtrsmCase c = numbered_case(unknowns, 1, ++number);
-      c.batch = unknowns < 100 ? 2 : 1;
-      c.shared_a = number % 2 == 0 && c.batch > 1;
-      c.condition = number % 2 == 0 ? check::Condition::ill : check::Condition::graded;
-      ASSERT_TRUE(on_host::complex_solves_by_chain(65, 1, c.batch, runtime->device()));
-      const check::VerifyResult result = check::verify_ctrsm(*runtime, kernels[0], c);
-      EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+    for (const std::int64_t lines : {1, 3, 5}) {
+      if (unknowns > 500 && lines == (unknowns < 1024 ? 3 : 5)) continue;
+      for (int side = 0; side < 4; ++side) {
+        check::CtrsmCase c = numbered_case(unknowns, lines, ++number);
+        c.batch = unknowns < 100 && lines < 5 ? 2 : 1;
+        c.shared_a = number % 2 == 0 && c.batch > 1;
+        c.condition = number % 2 == 0 ? check::Condition::ill : check::Condition::graded;
+        const auto choice = on_host::choose_complex_chain(33, lines, c.batch, runtime->device());
+        ASSERT_TRUE(choice.is_possible());
+        ASSERT_EQ(choice.lines, c.batch * lines > 4 ? 2 : 1);
+        if (unknowns > 72 && unknowns <= on_host::complex_chain_size) {
+          ASSERT_EQ(way_of(c, runtime->device()).way, on_host::ComplexWay::chain) << describe(c);
+        }
+        const check::VerifyResult result = check::verify_ctrsm(*runtime, kernels[0], c);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      }
     }
   }
+  EXPECT_FALSE(on_host::choose_complex_chain(33, 9, 1, runtime->device()).is_possible());
 }
 
 // Where unknowns grow, what the one before takes is most of a sum, and not rounded with it.
@@ -222,13 +234,16 @@ TEST(CtrsmBlocks, KeepsInfinities) {
   const auto kernels = select_kernels(all_kernels<Ctrsm>(DeviceKind::host_simt), "ctrsm_blocks");
   ASSERT_EQ(kernels.size(), 1u);
   const test::KeptOptions kept;
-  host_simt::options().multiprocessors = 1;
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
   const float infinity = std::numeric_limits<float>::infinity();
   constexpr std::size_t lines = 40;
   std::set<on_host::ComplexWay> ways;
-  for (const std::size_t unknowns : {3u, 30u, 150u}) {
+  // Of so many multiprocessors that all lines are solved side by side, by chains.
+  constexpr int many = 200;
+  for (const auto& [unknowns, multiprocessors] :
+       {std::pair{3u, 1}, std::pair{30u, 1}, std::pair{150u, 1}, std::pair{150u, many}}) {
+    host_simt::options().multiprocessors = multiprocessors;
+    const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+    check::Workbench bench(*runtime);
     check::CtrsmCase c;
     c.m = unknowns, c.n = lines;
     ways.insert(way_of(c, runtime->device()).way);
@@ -258,7 +273,7 @@ TEST(CtrsmBlocks, KeepsInfinities) {
       EXPECT_EQ(x[i * lines + 1].im, 0.5f) << unknowns << ", unknown " << i;
     }
   }
-  EXPECT_EQ(ways.size(), 3u);
+  EXPECT_EQ(ways.size(), 4u);
 }
 
 }  // namespace
