@@ -15,6 +15,10 @@
 //         boundaries lie alike, and the narrow operand in shared memory begins as far before.
 // L2      keeps of an operand that it cannot hold whole the steps that the plan names, and gives up
 //         the others first: the next call finds these there (all but the widest instances).
+// Placing Blocks begin while the previous kernel ends. Where there is room for some of them beside
+//         that kernel's, shared memory keeps a multiprocessor from taking more than lie on it
+//         evenly. Of operands that L2 holds in part blocks begin after it: they lie as in the call
+//         before, and find in their half of L2 what they left there.
 // Limits  The device's memory bandwidth; where all is in L2 and small, the latency of two or three
 //         accesses one after the other.
 // Order   In a thread k ascending, the products of a step or of some apart where that costs no
@@ -24,6 +28,7 @@
 #include "device/overlap.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/thin_block.hpp"
+#include "sgemm/thin_choice.hpp"
 #include "table_rows.hpp"
 
 namespace KW_TARGET {
@@ -78,17 +83,19 @@ std::optional<Plan<Sgemm>> thin_make_plan(const Sgemm& problem, const Device& de
   return plan;
 }
 
-Status thin_launch_plan(const Sgemm& problem, const Device&, const Plan<Sgemm>& planned,
+Status thin_launch_plan(const Sgemm& problem, const Device& device, const Plan<Sgemm>& planned,
                         Workspace workspace, Stream stream) {
   if (problem.m == 0 || problem.n == 0) return Status::success();
   const auto plan = planned.data.get<ThinPlan>();
   const ThinKernel kernel = instance_of(plan);
   const auto blocks = static_cast<unsigned>(plan.blocks(problem.batch));
+  const bool is_alone = !problem.overlaps_previous && !problem.next_overlaps;
   return gpu::launch(kernel,
                      {.grid = dim3(blocks),
                       .block = dim3(static_cast<unsigned>(plan.threads())),
+                      .shared_bytes = is_alone ? thin_apart_bytes(plan, problem, device) : 0,
                       .stream = stream,
-                      .overlap = true},
+                      .overlap = plan.begins_early || problem.overlaps_previous},
                      problem, plan, workspace);
 }
 

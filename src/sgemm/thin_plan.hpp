@@ -50,6 +50,9 @@ struct ThinPlan {
   int block_rows = 0;
   std::int64_t row_blocks = 0, parts = 1, k_per_part = 0;
   std::uint32_t kept_steps = ~0U;  // of 32 steps of a block, a bit each: those that L2 is to keep
+  // Whether it begins while the stream's previous kernel ends. Where it does not, its blocks come
+  // to lie as in the call before, and find in their half of L2 what they left there.
+  bool begins_early = true;
 
   KW_HOST_DEVICE constexpr int threads() const { return 1 << (row_shift + k_shift); }
   // Between neighbouring rows of a block. Where it is not 1, so many blocks share their rows' span.
@@ -184,7 +187,8 @@ inline double thin_bytes(const ThinPlan& plan, const Sgemm& p) {
 // The part of the wide operand that L2 is told to keep: 0 where nothing is told.
 inline double thin_kept_share(const ThinPlan& plan, const Sgemm& p, const Device& device) {
   if (!thin_configs[plan.config].keeps_steps()) return 0;
-  return std::min(1.0, thin_tuning.steps_share * l2_bytes_of(device) / thin_bytes(plan, p));
+  const double share = plan.begins_early ? thin_tuning.steps_share : thin_tuning.steps_share_apart;
+  return std::min(1.0, share * l2_bytes_of(device) / thin_bytes(plan, p));
 }
 
 // So large a share of 32 bits, spread evenly.
@@ -341,60 +345,6 @@ inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& dev
   return t.start + t.start_twice_threads * (plan.row_shift + plan.k_shift - 8) +
          detail::thin_main_us(plan, p, device, blocks_of_sm) +
          detail::thin_end_us(plan, blocks_of_sm);
-}
-
-// Of a thin product that is not empty: the cut of the least prediction. k is whole, or in as many
-// parts as fill the device once, half of it, or give each multiprocessor a block.
-inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
-  const ThinPlan operands = thin_operands(p);
-  ThinPlan best;
-  double best_us = std::numeric_limits<double>::infinity();
-  const auto consider = [&](const ThinCut& cut) {
-    ThinPlan plan = operands;
-    cut_thin(plan, p, cut);
-    const double us = predict_us(plan, p, device);
-    if (us < best_us || best.row_blocks == 0) best = plan, best_us = us;
-    return plan;
-  };
-  const bool is_long =
-      static_cast<double>(operands.rows) * static_cast<double>(p.k) >= thin_tuning.shifted_floats &&
-      p.k >= thin_tuning.shifted_k;
-  const ThinLoads unaligned = is_long ? ThinLoads::shifted : ThinLoads::single;
-  for (const ThinBlock& block : thin_blocks) {
-    int config = 0;
-    while (thin_configs[config].rows != block.rows || thin_configs[config].width < operands.width)
-      ++config;
-    const ThinConfig& instance = thin_configs[config];
-    const int k_shift = block.threads_shift - block.row_shift;
-    // Not with most of its threads beyond the operand.
-    if (block.row_shift > 0 && instance.rows << block.row_shift >= 2 * operands.rows) continue;
-    if (k_shift > 0 && instance.depth << k_shift >= 4 * p.k) continue;
-    // Nor each thread along a line of its own, but where lines are short.
-    if (operands.along_k && k_shift == 0 && p.k > thin_tuning.short_k) continue;
-    ThinCut cut = {config, block.threads_shift, block.row_shift, 1, unaligned};
-    if (!is_cut(cut)) continue;
-    const ThinPlan whole = consider(cut);
-    const std::int64_t blocks = std::max<std::int64_t>(1, whole.blocks(p.batch));
-    const std::int64_t slots = thin_slots(whole, device);
-    for (const std::int64_t wanted : {slots, slots / 2, std::int64_t{device.sm_count}}) {
-      cut.parts = wanted / blocks;
-      if (cut.parts > 1) consider(cut);
-    }
-  }
-  if (best.row_blocks > 0) {
-    const double kept = thin_kept_share(best, p, device);
-    if (kept > 0) best.kept_steps = spread_bits(kept);
-    return best;
-  }
-  // Next to nothing to read.
-  consider({.config = 5, .threads_shift = 7, .row_shift = 7, .parts = 1});
-  return best;
-}
-
-// Whether the largest grid has so many blocks, and a block can count its k in 32 bits.
-inline bool thin_counts(const Sgemm& p, const ThinPlan& plan) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  return plan.blocks(p.batch) <= most && plan.k_per_part <= most / 2;
 }
 
 }  // namespace kw

@@ -83,7 +83,14 @@ struct ThinTuning {
   // wide operand has so many floats and a line so many: their ends then count little.
   double shifted_floats;
   std::int64_t shifted_k;
-  double steps_share;    // of L2's size: so much of an operand that it cannot hold is to stay there
+  // Of L2's size: so much of an operand that it cannot hold is to stay there, where kernels begin
+  // early and where they do not.
+  double steps_share, steps_share_apart;
+  // Kernels that do not begin early: of operands from the first share of L2's size on, up to the
+  // second where blocks lie evenly in any case; with so many columns at most.
+  double apart_from, apart_to;
+  int apart_width;
+  double even_share;     // of what is resident at a time: so many blocks lie evenly in any case
   std::int64_t short_k;  // that one thread may have of a line along k
 
   // For the prediction, in microseconds, where nothing else is said. `start` is of 256 threads.
@@ -129,6 +136,11 @@ inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .shifted_floats = 2 << 20,
                                            .shifted_k = 256,
                                            .steps_share = 0.375,
+                                           .steps_share_apart = 0.5,
+                                           .apart_from = 0.6,
+                                           .apart_to = 1.15,
+                                           .apart_width = 4,
+                                           .even_share = 0.93,
                                            .short_k = 128,
                                            .start = 1.094,
                                            .start_twice_threads = 0.1413,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "sgemm/stream/plan.hpp"
-#include "sgemm/thin_plan.hpp"
+#include "sgemm/thin_choice.hpp"
 
 namespace kw {
 namespace {

@@ -1,5 +1,5 @@
 // Who reads what in a launch of `thin`: every element of the wide operand once, by enough blocks.
-#include "sgemm/thin_plan.hpp"
+#include "sgemm/thin_choice.hpp"
 
 #include <gtest/gtest.h>
 
@@ -160,17 +160,20 @@ TEST(ThinPlan, ShortLinesAreSpreadOverMultiprocessors) {
 
 // L2 keeps by itself what fits; of more it is told a part, in equal portions.
 TEST(ThinPlan, LargeOperandsStayInL2InPart) {
-  const double told = thin_tuning.steps_share * l2_bytes_of(h200());
-  const auto kept = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return thin_plan(product(m, n, k, Op::none, Op::none), h200()).kept_steps;
+  const auto planned = [](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return thin_plan(product(m, n, k, Op::none, Op::none), h200());
   };
-  EXPECT_EQ(kept(1, 2000, 2000), ~0U);
-  EXPECT_EQ(kept(16, 8192, 8192), ~0U) << "its instances tell nothing";
+  EXPECT_EQ(planned(1, 2000, 2000).kept_steps, ~0U);
+  EXPECT_EQ(planned(16, 8192, 8192).kept_steps, ~0U) << "its instances tell nothing";
   for (const std::int64_t width : {1, 2, 4}) {
     for (const std::int64_t rows : {3000, 6769, 8192, 30000}) {
-      for (const std::uint32_t steps : {kept(width, rows, 4000), kept(rows, width, 4000)}) {
+      for (const ThinPlan& plan : {planned(width, rows, 4000), planned(rows, width, 4000)}) {
+        const std::uint32_t steps = plan.kept_steps;
         const double bytes = 4.0 * static_cast<double>(rows) * 4000;
-        EXPECT_NEAR(std::popcount(steps), 32 * told / bytes, 0.51) << rows;
+        const double share =
+            plan.begins_early ? thin_tuning.steps_share : thin_tuning.steps_share_apart;
+        const double kept = std::min(1.0, share * l2_bytes_of(h200()) / bytes);
+        EXPECT_NEAR(std::popcount(steps), 32 * kept, 0.51) << rows;
         for (int first = 0; first < 32; ++first) {
           const int of_eight = std::popcount(std::rotr(steps, first) & 0xffU);
           EXPECT_NEAR(of_eight, std::popcount(steps) / 4.0, 1.01) << rows << " from " << first;
@@ -178,6 +181,46 @@ TEST(ThinPlan, LargeOperandsStayInL2InPart) {
       }
     }
   }
+}
+
+// Beside the blocks of the previous kernel there may be room for some of a launch that begins
+// early. Then a multiprocessor has shared memory for as many as lie on it evenly, and for no more.
+TEST(ThinPlan, BlocksThatBeginEarlyLieEvenly) {
+  Device device = h200();
+  device.shared_bytes_per_sm = 228 << 10;
+  int kept_apart = 0, early = 0;
+  for (const std::int64_t rows : {1000, 2000, 4500, 6500, 9000, 14000}) {
+    for (const std::int64_t k : {100, 500, 1000, 1900}) {
+      for (const Op op : {Op::none, Op::transpose}) {
+        const Sgemm p = product(rows, 1, k, op, Op::none);
+        const ThinPlan plan = thin_plan(p, device);
+        const std::size_t bytes = thin_apart_bytes(plan, p, device);
+        early += plan.begins_early;
+        if (bytes == 0) continue;
+        ++kept_apart;
+        EXPECT_TRUE(plan.begins_early);
+        EXPECT_GT(2 * plan.blocks(1), thin_slots(plan, device));
+        const auto floats = static_cast<std::size_t>(thin_configs[plan.config].shared_floats());
+        const std::size_t of_block = sizeof(float) * floats + bytes + 1024;
+        const auto of_sm = static_cast<std::size_t>(ceil_div(plan.blocks(1), 132));
+        EXPECT_LE(of_sm * of_block, device.shared_bytes_per_sm) << rows << " x " << k;
+        EXPECT_GT((of_sm + 1) * of_block, device.shared_bytes_per_sm) << rows << " x " << k;
+        // A launch asks for more than 48 KiB by its dynamic part.
+        EXPECT_TRUE(sizeof(float) * floats + bytes <= 48 << 10 || bytes > 48 << 10);
+      }
+    }
+  }
+  EXPECT_GT(kept_apart, 2);
+  EXPECT_GT(early, 10);
+  device.compute_capability = 80;
+  const Sgemm p = product(6500, 1, 1000, Op::none, Op::none);
+  EXPECT_EQ(thin_apart_bytes(thin_plan(p, device), p, device), 0U) << "kernels do not overlap";
+}
+
+// What L2 does not hold all of is read by the same multiprocessors in each call.
+TEST(ThinPlan, OperandsThatL2HoldsInPartDoNotBeginEarly) {
+  EXPECT_FALSE(thin_plan(product(7000, 1, 1900, Op::none, Op::none), h200()).begins_early);
+  EXPECT_TRUE(thin_plan(product(1000, 1, 1000, Op::none, Op::none), h200()).begins_early);
 }
 
 TEST(ThinPlan, PredictsTheWayThroughTheMemory) {
