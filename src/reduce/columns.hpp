@@ -136,35 +136,41 @@ struct ColumnPacks {
   // All eight: where that takes less, some elements of a column together.
   template <class A>
   __device__ __forceinline__ void add_whole(typename A::Lane (&lanes)[width]) const {
-    constexpr int rows = column_chunk_lane_rows;
     if constexpr (requires(Value<T> x) { A::add_four(lanes[0], x, x, x, x); }) {
 #pragma unroll
       for (int e = 0; e < width; ++e) {
 #pragma unroll
-        for (int i = 0; i < rows; i += 4) {
+        for (int i = 0; i < column_chunk_lane_rows; i += 4) {
           A::add_four(lanes[e], packs[i].value(e), packs[i + 1].value(e), packs[i + 2].value(e),
                       packs[i + 3].value(e));
         }
       }
-      return;
-    }
-    if constexpr (requires(Value<T> x) { A::is_middle(x); }) {
-      bool are_middle = true;
+    } else if (!add_middle<A>(lanes)) {
 #pragma unroll
-      for (int at = 0; at < rows * width; ++at)
+      for (int i = 0; i < column_chunk_lane_rows; ++i) {
+#pragma unroll
+        for (int e = 0; e < width; ++e) A::add(lanes[e], packs[i].value(e), i, first[e]);
+      }
+    }
+  }
+
+  // Whether all eight are numbers of middle size, which take less to add: then they are added.
+  template <class A>
+  __device__ __forceinline__ bool add_middle([[maybe_unused]]
+                                             typename A::Lane (&lanes)[width]) const {
+    bool are_middle = false;
+    if constexpr (requires(Value<T> x) { A::is_middle(x); }) {
+      are_middle = true;
+#pragma unroll
+      for (int at = 0; at < column_chunk_lane_rows * width; ++at)
         are_middle &= A::is_middle(packs[at / width].value(at % width));
       if (are_middle) {
 #pragma unroll
-        for (int at = 0; at < rows * width; ++at)
+        for (int at = 0; at < column_chunk_lane_rows * width; ++at)
           A::add_middle(lanes[at % width], packs[at / width].value(at % width));
-        return;
       }
     }
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-#pragma unroll
-      for (int e = 0; e < width; ++e) A::add(lanes[e], packs[i].value(e), i, first[e]);
-    }
+    return are_middle;
   }
 
   template <bool needs_first>
