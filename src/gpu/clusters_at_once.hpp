@@ -13,7 +13,8 @@ namespace KW_TARGET::gpu {
 #if defined(__CUDACC__)
 namespace detail {
 
-inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* clusters) {
+inline Status ask_clusters(const void* kernel, const LaunchConfig& config, bool close_together,
+                           int* clusters) {
   const LaunchFacts* facts = nullptr;
   Status prepared = prepare_launch(kernel, config.shared_bytes, &facts);
   if (!prepared.ok()) return prepared;
@@ -23,6 +24,13 @@ inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* 
         check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
               "clusters of more than eight blocks");
     if (!allowed.ok()) return allowed;
+  }
+  if (close_together) {
+    const Status told =
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeClusterSchedulingPolicyPreference,
+                                   cudaClusterSchedulingPolicyLoadBalancing),
+              "where blocks of clusters go");
+    if (!told.ok()) return told;
   }
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeClusterDimension;
@@ -43,9 +51,12 @@ inline Status ask_clusters(const void* kernel, const LaunchConfig& config, int* 
 // With the current device otherwise idle. The driver is asked once by each thread after a device
 // was opened; works while a stream is captured. Without a GPU one cluster runs after the other.
 // Clusters of more than eight blocks have the driver's leave from here on; on a device that runs
-// none it is 0.
+// none it is 0. `close_together`, the same in all calls of a kernel: several of a cluster's blocks
+// may share a multiprocessor from here on, so that none is left without blocks where those come to
+// no whole number of clusters; else each goes to one of its own.
 inline Status clusters_at_once([[maybe_unused]] const void* kernel,
-                               [[maybe_unused]] const LaunchConfig& config, int* clusters) {
+                               [[maybe_unused]] const LaunchConfig& config,
+                               [[maybe_unused]] bool close_together, int* clusters) {
   *clusters = 1;
 #if defined(__CUDACC__)
   using Question = std::tuple<const void*, int, unsigned, std::size_t, int>;
@@ -63,7 +74,7 @@ inline Status clusters_at_once([[maybe_unused]] const void* kernel,
     *clusters = found->second;
     return Status::success();
   }
-  Status asked = detail::ask_clusters(kernel, config, clusters);
+  Status asked = detail::ask_clusters(kernel, config, close_together, clusters);
   if (asked.ok()) known.emplace(question, *clusters);
   return asked;
 #else

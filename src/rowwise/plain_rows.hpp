@@ -6,9 +6,8 @@
 //             likes better by a tenth than blocks that stay and drift apart. Of several rows a
 //             thread's part of the next one is on its way while it computes one. The warps of a
 //             row meet once for each row, and a block's teams meet apart.
-// Clusters    Stay. Each warp sends what it found to all blocks of the cluster, or of sixteen
-// blocks
-//             one of each block does, and all wait for what all found: one meeting too.
+// Clusters    Stay, and draw rows. Each warp sends what it found to all blocks of the cluster, or
+//             of sixteen blocks one of each does, and all wait for what all found: one meeting too.
 // Norms       Gamma and beta are in shared memory (planes.hpp), for all rows of a block: of rows
 //             that lie anyhow every eighth or fourth one, so that all of them begin alike past a
 //             boundary.
@@ -19,11 +18,11 @@
 #pragma once
 
 #include "device/overlap.hpp"
+#include "rowwise/alike_planes.hpp"
 #include "rowwise/early.hpp"
 #include "rowwise/packed_rows.hpp"
 #include "rowwise/plain_totals.hpp"
 #include "rowwise/plain_values.hpp"
-#include "rowwise/planes.hpp"
 #include "rowwise/team_planes.hpp"
 #include "rowwise/warp_teams.hpp"
 
@@ -123,7 +122,7 @@ __device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& ro
     sums = {0, combine_lanes(wide, lanes, TotalSum{})};
   }
 
-  const NormMeeting<Total, centers, Team::looks_again> meeting = {count_inverse, epsilon};
+  const NormMeeting<Total, centers, Team::stays> meeting = {count_inverse, epsilon};
   RowTotal total;
   if constexpr (Team::is_alone)
     total = meeting.of({near, sums.rest, sums.squares()});
@@ -178,9 +177,25 @@ __device__ __forceinline__ void ask_for_end(const Rowwise& p, const PlainLaunch&
 template <bool softmax, class T, int packs>
 constexpr bool is_packed = sizeof(T) == 2 && (!softmax || packs > plain_packs<T>);
 
-// Rows of one team from `row` on, launch.step apart, before `end`: lanes of a warp go on together,
-// so some of the `turns` may have none.
+// The first row, and gamma and beta: those come on their way before it where a block stays, for all
+// such blocks begin at the same time.
+template <bool stays, class Planes, class Load>
+__device__ __forceinline__ void begin_rows(const Rowwise& p, const PlainLaunch& launch,
+                                           const Planes& planes, bool scales, const Load& load) {
+  const auto thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  if constexpr (stays)
+    if (scales) planes.ask(p, launch.plane_packs, thread, threads);
+  load();
+  if (!scales) return;
+  if constexpr (stays)
+    planes.finish(p, launch.plane_packs, thread, threads);
+  else
+    planes.fill(p, launch.plane_packs, thread, threads);
+  __syncthreads();
+}
 
+// Rows of one team from `row` on, before `end`: those that it draws, or `turns`, launch.step apart.
+// Lanes of a warp go on together, so some of these may have none.
 template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
 __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const PlainLaunch& launch,
                                                    int row, int end, int turns,
@@ -201,31 +216,36 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   };
   wait_for_previous_kernel();
   if constexpr (!Team::stays) let_next_kernel_start();
-  load(row);
   const bool scales = !softmax && launch.scales;
-  if (scales) {
-    planes.template fill<Team::stays>(p, launch.plane_packs, static_cast<int>(threadIdx.x),
-                                      static_cast<int>(blockDim.x));
-    __syncthreads();
-  }
+  begin_rows<Team::stays>(p, launch, planes, scales, [&] { load(row); });
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
-#pragma unroll 1
-  for (int turn = 0; turn < turns; ++turn, row += launch.step) {
-    if constexpr (Team::stays) {
-      if (turn + 1 == turns) let_next_kernel_start();
-    }
+  const auto compute = [&](int next) {
     if constexpr (is_packed<softmax, T, packs>) {
       PackedValues<softmax, T, lanes, packs> values(loads, part);
-      load(row + launch.step);
+      load(next);
       compute_packed<softmax, lanes>(p, PlainOutput<T, lanes>(p, launch, values, row), values,
                                      planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes> values(loads, part);
-      load(row + launch.step);
+      load(next);
       compute_plain(p, values, planes, scales, count_inverse, team);
-      values.store(p, launch, row);
+      if constexpr (Team::stays)
+        values.store(p, launch, team.row_met_for());
+      else
+        values.store(p, launch, row);
     }
+  };
+  if constexpr (Team::stays) {
+#pragma unroll 1
+    while ((row = team.row()) < end) {
+      const int next = team.next_row();
+      if (next >= end) let_next_kernel_start();
+      compute(next);
+    }
+  } else {
+#pragma unroll 1
+    for (int turn = 0; turn < turns; ++turn, row += launch.step) compute(row + launch.step);
   }
 }
 
@@ -342,8 +362,10 @@ __global__ void __launch_bounds__(
     using Team = ClusterTeam<large, several>;
     auto* const memory = gpu::dynamic_shared<typename Team::Memory>();
     const int teams = several ? launch.at_once : 1;
+    const int first_row = cluster_index() * teams;
     if (threadIdx.x == 0)
-      for (int i = 0; i < teams; ++i) memory[i].init();
+      for (int i = 0; i < teams; ++i) memory[i].init(first_row + i, first_row + i + launch.step);
+    __syncthreads();
     arrive_at_cluster();
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     int which = 0, warp = static_cast<int>(threadIdx.x) / warp_lanes;
@@ -353,12 +375,12 @@ __global__ void __launch_bounds__(
       warp -= which * launch.warps;
     }
     const int rank = rank_in_cluster();
-    const int place = rank * launch.warps + warp, row = cluster_index() * teams + which;
+    const int place = rank * launch.warps + warp, row = first_row + which;
     if (warp == 0) ask_for_first_part(p, launch, rank, row, lane);
-    Team team = {&launch, which, warp};
+    Team team(&launch, which, warp);
     const auto compute = [&](const auto& planes) {
       compute_plain_rows<softmax, T, warp_lanes, plain_most_packs<T>>(
-          p, launch, row, launch.rows, (launch.rows - row + launch.step - 1) / launch.step,
+          p, launch, row, launch.rows, 0,
           {place * launch.part_packs, launch.part_packs, lane, place == 0}, planes, team);
     };
     const int begin = teams * static_cast<int>(sizeof(typename Team::Memory));

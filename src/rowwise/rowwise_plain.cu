@@ -1,6 +1,7 @@
 // rowwise_plain: the launches of plain_rows.hpp.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <numeric>
 
@@ -110,8 +111,9 @@ TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                      : bytes >= plain_two_blocks_bytes            ? plain_most_blocks
                                                                   : 2;
   const PlainCut own = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, blocks);
+  const bool is_long = own.is_large() && own.warps >= plain_long_teams_warps_of_2;
   const bool wants = is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
-                             : rows_alike(p) == plain_teams_ways_of_2;
+                             : rows_alike(p) >= plain_teams_ways_of_2(is_long);
   if (own.is_large() && device.sm_count < plain_large_blocks) return {};
   const int threads = own.warps * warp_lanes;
   if ((!wants && is_held) || threads > plain_team_threads(size_of(p.type))) return {};
@@ -177,6 +179,7 @@ struct ClusterLaunch {
   void (*kernel)(Rowwise, rowwise::PlainLaunch) = nullptr;
   gpu::LaunchConfig config;
   int teams = 1;    // of a block
+  int alike = 1;    // a cluster's rows are so many apart, but for its first two
   int step = 0;     // clusters that have rows; 0: there is no launch
   double time = 0;  // in nanoseconds, without its beginning and its end
 };
@@ -196,9 +199,12 @@ Status consider_clusters(const Rowwise& p, const Device& device, const PlainCut&
                                      .stream = stream,
                                      .overlap = true,
                                      .cluster = cut.blocks},
-                          .teams = teams};
-  Status asked =
-      gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), launch.config, &launch.step);
+                          .teams = teams,
+                          .alike = form == ClusterForm::alike ? rows_alike(p) : 1};
+  // Of sixteen blocks those that share a multiprocessor wait for each other (results/h200/
+  // explored-rowwise-draws.txt).
+  Status asked = gpu::clusters_at_once(reinterpret_cast<const void*>(kernel), launch.config, !large,
+                                       &launch.step);
   if (!asked.ok()) return asked;
   if constexpr (form == ClusterForm::alike) {
     // A few may have no row; where those would be many, rows lie anyhow.
@@ -255,7 +261,8 @@ Status find_teams(const Rowwise& p, const Device& device, const TeamsCut& teams,
 
 template <bool softmax, class T>
 Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& cut,
-                       const PlainCut& large, const TeamsCut& teams, Stream stream) {
+                       const PlainCut& large, const TeamsCut& teams, unsigned* tickets,
+                       Stream stream) {
   ClusterLaunch best = {};
   if constexpr (!softmax) {
     if (teams.teams > 0) {
@@ -274,6 +281,9 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
   rowwise::PlainLaunch plain = plain_launch<T>(p, best.cut);
   plain.step = best.step * best.teams;
   plain.at_once = best.teams;
+  plain.alike = best.alike;
+  plain.alike_bits = std::countr_zero(static_cast<unsigned>(best.alike));
+  plain.tickets = tickets;
   const std::int64_t clusters =
       std::min<std::int64_t>(best.step, ceil_div(p.rows, std::int64_t{best.teams}));
   best.config.grid = dim3(static_cast<unsigned>(clusters) * static_cast<unsigned>(best.cut.blocks));
@@ -281,13 +291,13 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
 }
 
 template <bool softmax, class T>
-Status launch_plain(const Rowwise& p, const Device& device, Stream stream) {
+Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
   if constexpr (gpu::has_nvidia_kernels) {
     const PlainCut large = large_cut(p, device);
     const TeamsCut teams = teams_cut(p, device, cut, large);
     if (cut.blocks > 1 || large.blocks > 1 || teams.teams > 0)
-      return launch_clusters<softmax, T>(p, device, cut, large, teams, stream);
+      return launch_clusters<softmax, T>(p, device, cut, large, teams, tickets, stream);
   }
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
@@ -328,12 +338,12 @@ bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
          (gpu::has_nvidia_kernels && teams_cut(p, device, cut, large).teams > 0);
 }
 
-Status rowwise_plain(const Rowwise& p, const Device& device, Workspace, Stream stream) {
+Status rowwise_plain(const Rowwise& p, const Device& device, Workspace workspace, Stream stream) {
   if (p.rows == 0 || p.cols == 0) return Status::success();
   const auto run = [&](auto element) {
     using T = decltype(element);
-    return is_softmax(p.op) ? launch_plain<true, T>(p, device, stream)
-                            : launch_plain<false, T>(p, device, stream);
+    return is_softmax(p.op) ? launch_plain<true, T>(p, device, workspace.tickets, stream)
+                            : launch_plain<false, T>(p, device, workspace.tickets, stream);
   };
   if (p.type == DataType::float32) return run(float{});
   return p.type == DataType::float16 ? run(float16{}) : run(bfloat16{});

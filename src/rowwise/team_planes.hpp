@@ -54,8 +54,7 @@ struct TeamPlanes : Planes<T, TeamPair<T>> {
       : Base(begin_, packs, first_) {}
 
   // Of so many packs from the first column on, by so many threads.
-  template <bool = true>
-  __device__ __forceinline__ void fill(const Rowwise& p, int packs, int thread, int threads) const {
+  __device__ __forceinline__ void ask(const Rowwise& p, int packs, int thread, int threads) const {
     constexpr int at_once = TeamPacks<T>::count;
     const auto cols = static_cast<int>(p.cols);
     const int begin_whole = max(first_whole(p.gamma), first_whole(p.beta));

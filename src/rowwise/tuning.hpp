@@ -88,7 +88,10 @@ constexpr int plain_teams_threads(bool large, std::size_t size) {
   return large ? 640 : 512;
 }
 constexpr int plain_team_threads(std::size_t size) { return size == 4 ? 448 : 320; }
-inline constexpr int plain_teams_ways_of_2 = 8;
+// Of 16-bit types where rows begin in so many ways; long ones are sixteen blocks' with so many
+// warps (results/h200/explored-rowwise-draws.txt).
+constexpr int plain_teams_ways_of_2(bool is_long) { return is_long ? 4 : 8; }
+inline constexpr int plain_long_teams_warps_of_2 = 5;
 inline constexpr int plain_teams_bytes_of_4 = 120 << 10;
 // Blocks of a cluster for rows of 16-bit types below so many bytes.
 inline constexpr int plain_two_blocks_bytes = 40 << 10, plain_eight_blocks_bytes = 200 << 10;

@@ -4,6 +4,7 @@
 
 #include "device/bulk_copy.hpp"
 #include "device/cluster.hpp"
+#include "device/draw.hpp"
 #include "device/warp.hpp"
 #include "rowwise/tuning.hpp"
 
@@ -40,6 +41,9 @@ struct PlainLaunch {
   int plane_packs;  // of a block's planes
   int part_packs;   // of a warp's part of a row
   int early = 0;    // blocks that may be placed while the launch before ends
+  // Of clusters, which stay: by these they draw rows, one for each way in which rows begin.
+  unsigned* tickets = nullptr;
+  int alike_bits = 0;  // alike is 1 << alike_bits
 };
 
 constexpr int plain_most_warps = plain_threads_of_4 / warp_lanes;
@@ -87,14 +91,90 @@ struct WarpsTeam {
   }
 };
 
-// Where what blocks of a cluster send each other comes in, by halves as above.
+// Which rows a team of a cluster has: two to begin with, and then those that it draws, so that all
+// come to an end together. Where its warps meet for a row they hear which one comes after the next
+// row. One thread, of a warp that leads, draws it; it asked where they met for the row before.
+struct RowDraw {
+  const PlainLaunch* launch;
+  unsigned ticket = 0;
+
+  // Of rows that begin like this one, the first that is the second one of a team.
+  __device__ __forceinline__ int first_like(int row) const {
+    return launch->step + (row & (launch->alike - 1));
+  }
+  // By that thread; past the last row there is none to draw. As many are drawn as there are rows
+  // from a team's second one on, since each team draws once in vain.
+  __device__ __forceinline__ void ask(int next) {
+    if (next >= launch->rows || launch->tickets == nullptr) return;
+    const int all_but_one = (launch->rows - 1 - first_like(next)) >> launch->alike_bits;
+    ticket = draw_ticket(launch->tickets + (next & (launch->alike - 1)),
+                         static_cast<unsigned>(all_but_one));
+  }
+  // By that thread: the row after `next`.
+  __device__ __forceinline__ int drawn(int next) const {
+    if (next >= launch->rows) return next;
+    if (launch->tickets == nullptr) return next + launch->step;
+    return first_like(next) + launch->step + (static_cast<int>(ticket) << launch->alike_bits);
+  }
+};
+
+// Where what blocks of a cluster send each other comes in, by halves as above; and rows that they
+// heard of, {row, -, -, -}, in the last turns: who leads may be in the next turn already.
 struct alignas(16) MeetingHalves {
   Mbarrier received[2];
+  WarpFound rows[4];
 
   // By one thread, before any warp meets another.
-  __device__ __forceinline__ void init() {
+  __device__ __forceinline__ void init(int row, int next) {
     for (Mbarrier& half : received) mbarrier_init(&half, 1);
     mbarrier_init_is_done();
+    rows[2].x = __int_as_float(row);
+    rows[3].x = __int_as_float(next);
+  }
+  __device__ __forceinline__ int heard(unsigned turn) const {
+    return __float_as_int(rows[turn % 4].x);
+  }
+};
+
+// What teams of a cluster have in common.
+template <class TeamMemory>
+struct ClusterTeamBase {
+  using Memory = TeamMemory;
+  static constexpr bool is_alone = false, stays = true;
+  const PlainLaunch* launch;
+  int which, warp;  // of the block's teams, and of this one's warps
+  unsigned turn = 0;
+  RowDraw draw = {launch};
+
+  __device__ __forceinline__ ClusterTeamBase(const PlainLaunch* launch_, int which_, int warp_)
+      : launch(launch_), which(which_), warp(warp_) {}
+
+  __device__ __forceinline__ Memory& memory() const { return gpu::dynamic_shared<Memory>()[which]; }
+  __device__ __forceinline__ bool leads() const {
+    return warp == launch->warps - 1 && rank_in_cluster() == 0;
+  }
+  // Behind it the other blocks' barriers are there.
+  __device__ __forceinline__ void begin() {
+    wait_for_cluster();
+    if (leads() && threadIdx.x % warp_lanes == 0) draw.ask(next_row());
+  }
+  // Of this turn, until its warps have met; and of the next turn.
+  __device__ __forceinline__ int row() const { return memory().heard(turn + 2); }
+  __device__ __forceinline__ int next_row() const { return memory().heard(turn + 3); }
+  // When they have met.
+  __device__ __forceinline__ int row_met_for() const { return memory().heard(turn + 1); }
+
+ protected:
+  // By a warp that leads: the row after the next one, to all blocks. It asks for that after it.
+  __device__ __forceinline__ void lead() {
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    int row = next_row();
+    if (lane == 0) row = draw.drawn(row);
+    row = from_lane(row, 0);
+    if (lane < launch->blocks)
+      send_to_block(lane, &memory().rows[turn % 4], WarpFound{__int_as_float(row), 0, 0, 0},
+                    &memory().received[turn % 2]);
+    if (lane == 0) draw.ask(row);
   }
 };
 
@@ -104,30 +184,26 @@ struct FoundInCluster : MeetingHalves {
   WarpFound of[2][plain_most_blocks * plain_cluster_warps];
 };
 template <bool several>
-struct ClusterWarpsTeam {
-  using Memory = FoundInCluster;
-  static constexpr bool is_alone = false, stays = true, looks_again = several;
+struct ClusterWarpsTeam : ClusterTeamBase<FoundInCluster> {
+  using Base = ClusterTeamBase<FoundInCluster>;
+  using Base::Base;
+  static constexpr bool looks_again = several;
   static constexpr int most_warps = plain_most_blocks * plain_cluster_warps;
-  const PlainLaunch* launch;
-  int which, warp;  // of the block's teams, and of this one's warps
-  unsigned turn = 0;
 
-  // The other blocks' barriers are there.
-  __device__ __forceinline__ Memory& memory() const { return gpu::dynamic_shared<Memory>()[which]; }
-  __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
   __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     const unsigned half = turn % 2, parity = turn / 2 % 2;
-    ++turn;
     const int warps = launch->warps * launch->blocks;
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
     if (warp == 0 && lane == 0)
       mbarrier_arrive_expecting(&memory().received[half],
-                                static_cast<unsigned>(warps) * sizeof(WarpFound));
+                                static_cast<unsigned>(warps + 1) * sizeof(WarpFound));
     if (lane < launch->blocks)
       send_to_block(lane, &memory().of[half][rank_in_cluster() * launch->warps + warp], own,
                     &memory().received[half]);
+    if (leads()) this->lead();
     mbarrier_wait(&memory().received[half], parity);
+    ++turn;
     return meeting.template total<most_warps>(memory().of[half], warps);
   }
 };
@@ -143,19 +219,16 @@ struct FoundInBlocks : MeetingHalves {
   RowTotal total;
 };
 template <bool several>
-struct BlocksTeam {
-  using Memory = FoundInBlocks;
-  static constexpr bool is_alone = false, stays = true, looks_again = false;
-  const PlainLaunch* launch;
-  int which, warp;
-  unsigned turn = 0;
+struct BlocksTeam : ClusterTeamBase<FoundInBlocks> {
+  using Base = ClusterTeamBase<FoundInBlocks>;
+  using Base::Base;
+  static constexpr bool looks_again = false;
 
-  __device__ __forceinline__ Memory& memory() const { return gpu::dynamic_shared<Memory>()[which]; }
-  __device__ __forceinline__ void begin() const { wait_for_cluster(); }
   template <class Meeting>
   __device__ __forceinline__ RowTotal meet(const WarpFound& own, const Meeting& meeting) {
     if (threadIdx.x % warp_lanes == 0) memory().of_warps[warp] = own;
     sync_threads_at(1 + which, launch->warps * warp_lanes);
+    if (leads()) this->lead();  // while another warp merges
     if (warp == 0) meet_blocks(meeting);
     ++turn;
     sync_threads_at(1 + which, launch->warps * warp_lanes);
@@ -171,7 +244,7 @@ struct BlocksTeam {
         meeting.template as_one<plain_large_warps>(memory().of_warps, launch->warps);
     if (lane == 0)
       mbarrier_arrive_expecting(&memory().received[half],
-                                static_cast<unsigned>(launch->blocks) * sizeof(WarpFound));
+                                static_cast<unsigned>(launch->blocks + 1) * sizeof(WarpFound));
     __syncwarp();
     if (lane < launch->blocks)
       send_to_block(lane, &memory().of_blocks[half][rank_in_cluster()], of_block,
