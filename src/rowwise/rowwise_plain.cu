@@ -1,7 +1,6 @@
 // rowwise_plain: the launches of plain_rows.hpp.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <numeric>
 
@@ -282,7 +281,8 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
   plain.step = best.step * best.teams;
   plain.at_once = best.teams;
   plain.alike = best.alike;
-  plain.alike_bits = std::countr_zero(static_cast<unsigned>(best.alike));
+  plain.alike_bits = 0;  // of a power of two
+  while (1 << plain.alike_bits < best.alike) ++plain.alike_bits;
   plain.tickets = tickets;
   const std::int64_t clusters =
       std::min<std::int64_t>(best.step, ceil_div(p.rows, std::int64_t{best.teams}));

@@ -90,7 +90,9 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
   }
   if (best.row_blocks > 0) {
     best.begins_early = thin_begins_early(best, p, device);
-    const double kept = thin_kept_share(best, p, device);
+    const double share =
+        best.begins_early ? thin_tuning.steps_share : thin_tuning.steps_share_apart;
+    const double kept = thin_kept_share(best, p, device, share);
     if (kept > 0) best.kept_steps = spread_bits(kept);
     return best;
   }

@@ -184,10 +184,11 @@ inline double thin_bytes(const ThinPlan& plan, const Sgemm& p) {
   return sizeof(float) * operands * static_cast<double>(plan.rows) * static_cast<double>(p.k);
 }
 
-// The part of the wide operand that L2 is told to keep: 0 where nothing is told.
-inline double thin_kept_share(const ThinPlan& plan, const Sgemm& p, const Device& device) {
+// The part of the wide operand that L2 is told to keep, where so large a share of L2 is for that; 0
+// where nothing is told.
+inline double thin_kept_share(const ThinPlan& plan, const Sgemm& p, const Device& device,
+                              double share) {
   if (!thin_configs[plan.config].keeps_steps()) return 0;
-  const double share = plan.begins_early ? thin_tuning.steps_share : thin_tuning.steps_share_apart;
   return std::min(1.0, share * l2_bytes_of(device) / thin_bytes(plan, p));
 }
 
@@ -290,7 +291,8 @@ inline double thin_main_us(const ThinPlan& plan, const Sgemm& p, const Device& d
                 elements * thin_touches(plan) / t.touches});
 
   const double bytes = thin_bytes(plan, p);
-  const double missing = bytes * (1 - thin_kept_share(plan, p, device));
+  // As of a kernel that begins early: the times are fitted to such.
+  const double missing = bytes * (1 - thin_kept_share(plan, p, device, t.steps_share));
   const double stated = stated_bytes_per_us(device);
   const double lost = share_lost(bytes, device, t.kept_share, t.lost_share);
   const double of_memory = stated > 0 ? lost * missing * thin_memory_factor(plan, blocks_of_sm) /
