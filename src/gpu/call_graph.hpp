@@ -4,8 +4,8 @@
 #include <cuda_runtime.h>
 
 #include <functional>
-#include <utility>
 
+#include "gpu/captured_graph.hpp"
 #include "gpu/gpu_api.hpp"
 #include "gpu/kept_launches.hpp"
 
@@ -60,18 +60,11 @@ class CallGraph {
   using Node = cudaGraphNode_t;
 
   explicit CallGraph(GraphRecorder& recorder) : recorder_(&recorder) {}
-  CallGraph(CallGraph&& other) noexcept
-      : recorder_(other.recorder_),
-        graph_(std::exchange(other.graph_, nullptr)),
-        exec_(std::exchange(other.exec_, nullptr)) {}
+  CallGraph(CallGraph&&) noexcept = default;
   CallGraph(const CallGraph&) = delete;
   CallGraph& operator=(const CallGraph&) = delete;
   ~CallGraph() {
-    if (exec_ != nullptr) {
-      (void)cudaGraphExecDestroy(exec_);
-      recorder_->remove();
-    }
-    if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
+    if (graph_.exec() != nullptr) recorder_->remove();
   }
 
   // Yes too where it cannot be told: whoever launches then hears why.
@@ -87,14 +80,7 @@ class CallGraph {
     const RelaxedCapture relaxed;
     cudaStream_t stream = nullptr;
     Status status = recorder_->stream(&stream);
-    if (status.ok())
-      status = check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed),
-                     "begin of graph capture");
-    if (!status.ok()) return status;
-    const Status worked = work(Stream{stream});
-    status = check(cudaStreamEndCapture(stream, &graph_), "graph capture");
-    if (!worked.ok()) return worked;
-    if (status.ok()) status = check(instantiate(&exec_, graph_), "graph instantiation");
+    if (status.ok()) status = graph_.capture(work, Stream{stream}, cudaStreamCaptureModeRelaxed);
     if (status.ok()) recorder_->add();
     return status;
   }
@@ -132,17 +118,14 @@ class CallGraph {
     params.blockDim = dim(shape.block[0], shape.block[1], shape.block[2]);
     params.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
     params.kernelParams = launch.arguments;
-    return check(cudaGraphExecKernelNodeSetParams(exec_, node, &params), "graph update");
+    return check(cudaGraphExecKernelNodeSetParams(graph_.exec(), node, &params), "graph update");
   }
 
-  Status launch(Stream stream) {
-    return check(cudaGraphLaunch(exec_, native(stream)), "graph launch");
-  }
+  Status launch(Stream stream) { return graph_.launch(stream); }
 
  private:
   GraphRecorder* recorder_;
-  cudaGraph_t graph_ = nullptr;
-  cudaGraphExec_t exec_ = nullptr;
+  CapturedGraph graph_;
 };
 
 }  // namespace KW_TARGET

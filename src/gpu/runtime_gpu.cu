@@ -9,6 +9,7 @@
 #pragma nv_diag_suppress 2810  // nvcc takes `status = f()` for a Status thrown away
 #include "gpu/call_graph.hpp"
 #endif
+#include "gpu/captured_graph.hpp"
 
 namespace KW_TARGET {
 
@@ -62,35 +63,20 @@ class GpuGraph final : public Runtime::Graph {
   explicit GpuGraph(int ordinal) : ordinal_(ordinal) {}
   GpuGraph(const GpuGraph&) = delete;
   GpuGraph& operator=(const GpuGraph&) = delete;
-  ~GpuGraph() override {
-    (void)KW_GPU_API(SetDevice)(ordinal_);
-    if (exec_ != nullptr) (void)KW_GPU_API(GraphExecDestroy)(exec_);
-    if (graph_ != nullptr) (void)KW_GPU_API(GraphDestroy)(graph_);
-  }
+  ~GpuGraph() override { (void)KW_GPU_API(SetDevice)(ordinal_); }
 
   Status capture(const std::function<Status(Stream)>& work, Stream stream) {
-    Status status = check(
-        KW_GPU_API(StreamBeginCapture)(native(stream), KW_GPU_API(StreamCaptureModeThreadLocal)),
-        "begin of graph capture");
-    if (!status.ok()) return status;
-    Status worked = work(stream);
-    // Ended in any case: a stream left capturing is of no use to anyone.
-    status = check(KW_GPU_API(StreamEndCapture)(native(stream), &graph_), "graph capture");
-    if (!worked.ok()) return worked;
-    if (!status.ok()) return status;
-    return check(instantiate(&exec_, graph_), "graph instantiation");
+    return graph_.capture(work, stream, KW_GPU_API(StreamCaptureModeThreadLocal));
   }
 
   Status replay(Stream stream) override {
     Status status = check(KW_GPU_API(SetDevice)(ordinal_), "device selection");
-    if (!status.ok()) return status;
-    return check(KW_GPU_API(GraphLaunch)(exec_, native(stream)), "graph launch");
+    return status.ok() ? graph_.launch(stream) : status;
   }
 
  private:
   int ordinal_;
-  KW_GPU_API(Graph_t) graph_ = nullptr;
-  KW_GPU_API(GraphExec_t) exec_ = nullptr;
+  CapturedGraph graph_;
 };
 
 class Event {
