@@ -23,7 +23,7 @@
 //            of exponentials and squares go on in double from eight elements on, of 16-bit types
 //            within a team's registers in float32, some dozen in a chain; the mean is corrected by
 //            the sum of the differences to it, squares are those of the differences, and E[v^2] -
-//            E[v]^2 only of 16-bit types where E[v]^2 is at most a sixteenth of the variance.
+//            E[v]^2 only of 16-bit types where E[v]^2 is at most a quarter of the variance.
 //            Errors for the v that there is, in u = 2^-24 and before y is rounded to its type, with
 //            d = max v - v[j] and z what gamma multiplies:
 //              softmax      (8 + 2 d) u of y[j], and what is below 2^-126 may become zero

@@ -159,14 +159,14 @@ __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& 
 }
 
 // Of a part of a layer norm's row. Sums about zero lose what the mean's square is beyond the
-// variance, so they do where it is no more than a sixteenth of that; else there are those about the
+// variance, so they do where it is no more than a quarter of that; else there are those about the
 // part's own mean.
 template <int lanes, class Row>
 __device__ __forceinline__ FoundNorm<float> centred_sums(const Row& row) {
   const RestAndSquares<float> about_zero = row.template sums<true>();
   const auto count = static_cast<float>(row.count());
   const bool is_good =
-      !(count > 0) || 17 * about_zero.rest * about_zero.rest <= count * about_zero.squares();
+      !(count > 0) || 5 * about_zero.rest * about_zero.rest <= count * about_zero.squares();
   if (!any_of_warp(!is_good)) return {0, about_zero.rest, about_zero.squares()};
   const float near = count > 0 ? about_zero.rest * about_reciprocal(count) : 0.0f;
   float rests[4] = {}, squares[4] = {};

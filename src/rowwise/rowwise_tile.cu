@@ -1,10 +1,12 @@
 // rowwise_tile: the launches of tile_rows.hpp.
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 
 #include "rowwise/gpu_kernels.hpp"
-#include "rowwise/tile_packs.hpp"
 #include "rowwise/tile_rows.hpp"
+#include "rowwise/tile_words.hpp"
 #include "table_rows.hpp"
 
 namespace KW_TARGET {
@@ -20,9 +22,12 @@ std::size_t team_of(const Rowwise& p) {
   return which;
 }
 
-// Whether four lanes hold a row of a 16-bit type as packs.
-bool fits_packs(const Rowwise& p) {
-  return p.type != DataType::float32 && p.cols / 8 <= tile_pack_lanes * tile_packs;
+// Whether four lanes take a row of a 16-bit type by words.
+bool has_words(const Rowwise& p) {
+  if (p.type == DataType::float32 || p.cols > tile_word_most_columns) return false;
+  const bool at_boundaries = reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes == 0 &&
+                             p.cols % rowwise::a_pack_of<float16> == 0;
+  return !at_boundaries || p.cols < tile_word_before_boundaries;
 }
 
 std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch, int threads) {
@@ -42,6 +47,7 @@ rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int thre
   const std::int64_t rows = std::max<std::int64_t>(wanted / at_once, 1) * at_once;
   rowwise::TileLaunch launch = {};
   launch.rows = static_cast<int>(p.rows);
+  launch.count_inverse = 1.0f / static_cast<float>(p.cols);
   launch.early = device.sm_count * (tile_sm_threads / threads);
   launch.cols = static_cast<int>(p.cols);
   launch.row_bytes = static_cast<int>(p.cols * size);
@@ -79,16 +85,69 @@ Status launch_team(const Rowwise& p, const Device& device, Stream stream) {
   return launch_kernel(kernels[chosen], p, launch, tile_threads, stream);
 }
 
-template <bool softmax, class T>
-Status launch_packs(const Rowwise& p, const Device& device, Stream stream) {
-  constexpr int threads = tile_pack_threads<softmax>;
-  rowwise::TileLaunch launch = tile_launch(p, device, threads, tile_pack_lanes, tile_pack_bytes);
-  if (p.scales()) {
-    using Planes = rowwise::PlacedPlanes<T>;
-    launch.plane_packs = Planes::pitch_of(launch.cols);
-    launch.pairs_bytes = Planes::bytes(launch.plane_packs);
+// How a warp's eight rows take their words, and how far apart the two forms of gamma and beta are.
+struct WordTurns {
+  unsigned turned;  // as TileLaunch has it
+  int apart;        // quads, beyond a multiple of all banks
+};
+// Of accesses to rows that are so far past a boundary and apart, how often shared memory answers.
+int answers_of(int past, int row_bytes, bool scales, const WordTurns& turns) {
+  constexpr int words = rowwise::group_words, lanes = tile_word_lanes, rows = warp_lanes / lanes;
+  int all = 0;
+  for (int step = 0; step < words; ++step) {
+    std::array<int, 32> of_bank = {};
+    // Of half a warp, by the quad of banks: which words of which form.
+    std::array<std::array<unsigned, words>, 2> of_quad = {};
+    for (int row = 0; row < rows; ++row) {
+      const int from = past + row * row_bytes, odd = from / 2 % 2;
+      const int quad = (step + static_cast<int>(turns.turned >> 2 * row & 3)) % words;
+      for (int lane = 0; lane < lanes; ++lane)
+        ++of_bank[static_cast<std::size_t>(((from + 2) / 4 + quad * lanes + lane) % 32)];
+      of_quad[static_cast<std::size_t>(row * 2 / rows)]
+             [static_cast<std::size_t>((quad + odd * turns.apart) % words)] |=
+          1u << (quad + odd * words);
+    }
+    constexpr int passes = 3;  // x twice, and y
+    all += passes * *std::max_element(of_bank.begin(), of_bank.end());
+    if (!scales) continue;
+    for (const auto& half : of_quad) {
+      int most = 0;
+      for (const unsigned which : half) most = std::max(most, std::popcount(which));
+      all += most;
+    }
   }
-  return launch_kernel(rowwise::tile_packs_of_rows<softmax, T>, p, launch, threads, stream);
+  return all;
+}
+// Rows in their order, by one, two or three words further each, or each second one.
+WordTurns turns_of(const Rowwise& p, int row_bytes) {
+  constexpr std::array<unsigned, 5> orders = {0x0000, 0xE4E4, 0x8888, 0x6C6C, 0xFA50};
+  const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes);
+  WordTurns best = {orders[0], 1};
+  if (p.rows < tile_word_least_rows) return best;  // the choice takes as long as they do
+  int least = answers_of(past, row_bytes, p.scales(), best);
+  for (const unsigned order : orders) {
+    for (const int apart : {0, 1}) {
+      const WordTurns turns = {order, apart};
+      const int answers = answers_of(past, row_bytes, p.scales(), turns);
+      if (answers < least) best = turns, least = answers;
+    }
+  }
+  return best;
+}
+
+template <bool softmax, class T>
+Status launch_words(const Rowwise& p, const Device& device, Stream stream) {
+  constexpr int threads = tile_word_threads;
+  using Planes = rowwise::WordPlanes;
+  rowwise::TileLaunch launch = tile_launch(p, device, threads, tile_word_lanes, tile_word_bytes);
+  launch.full_groups = (launch.cols - 1) / 2 / rowwise::all_group_words;
+  const WordTurns turns = turns_of(p, launch.row_bytes);
+  launch.turned = turns.turned;
+  if (p.scales()) {
+    launch.plane_pitch = Planes::pitch_of(launch.cols, turns.apart);
+    launch.pairs_bytes = 2 * launch.plane_pitch;
+  }
+  return launch_kernel(rowwise::tile_words_of_rows<softmax, T>, p, launch, threads, stream);
 }
 
 }  // namespace
@@ -98,7 +157,7 @@ bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
     return false;
   const bool is_one_piece = p.rows == 1 || (p.ldx == p.cols && p.ldy == p.cols);
   return is_one_piece && p.rows <= most_tile_rows &&
-         (team_of(p) < tile_teams.size() || fits_packs(p));
+         (team_of(p) < tile_teams.size() || has_words(p));
 }
 
 Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
@@ -107,8 +166,8 @@ Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream st
     using T = decltype(element);
     if constexpr (sizeof(T) == 2) {
       if (team_of(p) == tile_teams.size())
-        return is_softmax(p.op) ? launch_packs<true, T>(p, device, stream)
-                                : launch_packs<false, T>(p, device, stream);
+        return is_softmax(p.op) ? launch_words<true, T>(p, device, stream)
+                                : launch_words<false, T>(p, device, stream);
     }
     return is_softmax(p.op) ? launch_team<true, T>(p, device, stream)
                             : launch_team<false, T>(p, device, stream);

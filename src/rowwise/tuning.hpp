@@ -131,17 +131,18 @@ inline constexpr double plain_part_of_wave = 0.4;
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
 // what a lane has of it. Norms of packs fill more planes, for more tiles.
 inline constexpr int tile_threads = 128, tile_bytes = 2048;
-template <bool softmax>
-inline constexpr int tile_pack_threads = softmax ? 128 : 256;
 inline constexpr int tile_sm_threads = 1024;
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
 struct TileTeam {
   int lanes, values;
 };
 inline constexpr std::array<TileTeam, 2> tile_teams = {{{4, 8}, {4, 16}}};
-// Somewhat longer ones of 16-bit types (tile_packs.hpp): lanes of a row, whole packs of a lane, and
-// bytes of a tile.
-inline constexpr int tile_pack_lanes = 4, tile_packs = 4, tile_pack_bytes = 4352;
+// Somewhat longer ones of 16-bit types (tile_words.hpp): lanes of a row, bytes of a tile, and most
+// columns; of rows that all begin at a boundary rowwise_plain has those from some columns on.
+inline constexpr int tile_word_lanes = 4, tile_word_bytes = 4352;
+inline constexpr int tile_word_most_columns = 280, tile_word_before_boundaries = 136;
+inline constexpr int tile_word_threads = 128, tile_word_sm_threads = 1152;
+inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are looked at
 
 // Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
 // that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.
