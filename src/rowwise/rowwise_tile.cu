@@ -22,12 +22,16 @@ std::size_t team_of(const Rowwise& p) {
   return which;
 }
 
-// Whether four lanes take a row of a 16-bit type by words.
-bool has_words(const Rowwise& p) {
+// Whether four lanes take a row of a 16-bit type by words. They take their time for a row: norms
+// that are not very short and have few rows are quicker in registers.
+bool has_words(const Rowwise& p, const Device& device) {
   if (p.type == DataType::float32 || p.cols > tile_word_most_columns) return false;
+  if (p.cols < tile_word_before_registers) return true;
   const bool at_boundaries = reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes == 0 &&
                              p.cols % rowwise::a_pack_of<float16> == 0;
-  return !at_boundaries || p.cols < tile_word_before_boundaries;
+  const std::int64_t at_once =
+      std::int64_t{device.sm_count} * tile_word_sm_threads / tile_word_lanes;
+  return !at_boundaries && (is_softmax(p.op) || p.rows >= tile_word_norm_waves * at_once);
 }
 
 std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch, int threads) {
@@ -157,7 +161,7 @@ bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
     return false;
   const bool is_one_piece = p.rows == 1 || (p.ldx == p.cols && p.ldy == p.cols);
   return is_one_piece && p.rows <= most_tile_rows &&
-         (team_of(p) < tile_teams.size() || has_words(p));
+         (team_of(p) < tile_teams.size() || has_words(p, device));
 }
 
 Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
