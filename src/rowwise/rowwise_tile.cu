@@ -22,8 +22,8 @@ std::size_t team_of(const Rowwise& p) {
   return which;
 }
 
-// Whether four lanes take a row of a 16-bit type by words. They take their time for a row: norms
-// that are not very short and have few rows are quicker in registers.
+// Whether four lanes take a row of a 16-bit type by words. They take their time for a row: of those
+// that are not very short few are quicker in registers.
 bool has_words(const Rowwise& p, const Device& device) {
   if (p.type == DataType::float32 || p.cols > tile_word_most_columns) return false;
   if (p.cols < tile_word_before_registers) return true;
@@ -31,7 +31,7 @@ bool has_words(const Rowwise& p, const Device& device) {
                              p.cols % rowwise::a_pack_of<float16> == 0;
   const std::int64_t at_once =
       std::int64_t{device.sm_count} * tile_word_sm_threads / tile_word_lanes;
-  return !at_boundaries && (is_softmax(p.op) || p.rows >= tile_word_norm_waves * at_once);
+  return !at_boundaries && 2 * p.rows >= tile_word_half_waves * at_once;
 }
 
 std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch, int threads) {

@@ -138,11 +138,11 @@ struct TileTeam {
 };
 inline constexpr std::array<TileTeam, 2> tile_teams = {{{4, 8}, {4, 16}}};
 // Somewhat longer ones of 16-bit types (tile_words.hpp): lanes of a row, bytes of a tile, and most
-// columns. From some columns on rowwise_plain has rows that all begin at a boundary, and norms'
-// rows where there are fewer than so many times those that are computed at once.
+// columns. From some columns on rowwise_plain has rows that all begin at a boundary, and those that
+// are fewer than so many halves of what is computed at once.
 inline constexpr int tile_word_lanes = 4, tile_word_bytes = 4352;
 inline constexpr int tile_word_most_columns = 280, tile_word_before_registers = 136;
-inline constexpr int tile_word_norm_waves = 2;
+inline constexpr int tile_word_half_waves = 3;
 inline constexpr int tile_word_threads = 128, tile_word_sm_threads = 1152;
 inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are looked at
 
