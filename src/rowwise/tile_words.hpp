@@ -8,8 +8,7 @@
 // Groups      Four words of each lane: eight values, as compute_packed takes them. Those that all
 //             rows have are read without asking whether they exist.
 // Turned      A warp's eight rows take a group's words in orders that the host chose, so that few
-// of
-//             them are in the same bank.
+//             of them are in the same bank.
 // In place    x becomes y. Of a word that two rows share each writes its own element alone.
 #pragma once
 
