@@ -2,9 +2,11 @@
 // few times.
 //
 // Idea        A block computes one tile and is done: while some of an SM's blocks wait for operands
-//             or store, others multiply. One short loop does for every layout, a copy is an
-//             addition and a cp.async, and one way to store serves all calls, so that little code
-//             waits to be fetched.
+//             or store, others multiply. One short loop does for every layout, and one way to store
+//             serves all calls, so that little code waits to be fetched. In the largest tile the
+//             way to the next stage lies among the products of a stage's last steps; and where at
+//             most half of its rows or columns lie in C, a block computes half a tile. Those blocks
+//             are the last ones.
 // Prediction  477 x 5227 with a k of 165 in 75 us, where the stream tiles take 89: it takes 87, for
 //             beside 256 FFMAs there are 17 other instructions and 31 waits for register banks, and
 //             some 150 a stage. With a k below 80 it is the quickest in most cases.
@@ -13,6 +15,7 @@
 #include <optional>
 
 #include "cgemm/finish.hpp"
+#include "cgemm/halves.hpp"
 #include "cgemm/lean_feed.hpp"
 #include "cgemm/lean_plan.hpp"
 #include "cgemm/production.hpp"
@@ -26,15 +29,15 @@ namespace complex_lean {
 namespace {
 
 // The part of C that a block computes.
-template <ComplexLeanConfig tile>
 struct Outputs {
   std::int64_t row, col;
   int rows, cols;
 
-  __device__ __forceinline__ Outputs(const Cgemm& p, unsigned tile_row, unsigned tile_col)
-      : row(tile_row * std::int64_t{tile.bm()}), col(tile_col * std::int64_t{tile.bn()}) {
-    rows = static_cast<int>(p.m - row < tile.bm() ? p.m - row : tile.bm());
-    cols = static_cast<int>(p.n - col < tile.bn() ? p.n - col : tile.bn());
+  __device__ __forceinline__ Outputs(const Cgemm& p, int bm, int bn, unsigned tile_row,
+                                     unsigned tile_col)
+      : row(tile_row * std::int64_t{bm}), col(tile_col * std::int64_t{bn}) {
+    rows = static_cast<int>(p.m - row < bm ? p.m - row : bm);
+    cols = static_cast<int>(p.n - col < bn ? p.n - col : bn);
   }
 };
 
@@ -59,60 +62,105 @@ using Sums = float[tile.tm][2 * tile.tn];
 
 // Two stages lie in shared memory: while one is multiplied, the next one is loaded to registers,
 // and left in the other's place at the end.
+template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
+class Stages {
+  static constexpr int b_at = tile.bk() * tile.pitch_a();
+
+ public:
+  const float *a, *b;  // this thread's operands at the next steps along k
+  int stages;          // from this one on
+  int left;            // iterations of this one
+
+  // Of the first stage the groups take equal parts.
+  __device__ __forceinline__ Stages(float* shared, const Cgemm& p, std::int64_t entry,
+                                    const Outputs& out)
+      : feed_a_(a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows),
+        feed_b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols) {
+    const int k = static_cast<int>(p.k), first = (k - 1) % tile.bk() + 1;
+    feed_a_.find_now(), feed_b_.find_now();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    feed_a_.load_first(p.lda, first), feed_b_.load_first(p.ldb, first);
+    feed_a_.leave(shared), feed_b_.leave(shared + b_at);
+    __syncthreads();
+    stages = ceil_div(k, tile.bk()), left = ceil_div(first, tile.steps * tile.groups);
+    if (stages > 1) load(p);
+    enter(shared);
+    next_ = shared + tile.stage();
+  }
+  __device__ __forceinline__ void load(const Cgemm& p) { feed_a_.load(p.lda), feed_b_.load(p.ldb); }
+  // The same without a branch.
+  __device__ __forceinline__ void load_or_end(bool wanted, const Cgemm& p) {
+    feed_a_.load_or_end(wanted, p.lda), feed_b_.load_or_end(wanted, p.ldb);
+  }
+  __device__ __forceinline__ void leave() const {
+    feed_a_.leave(next_), feed_b_.leave(next_ + b_at);
+  }
+  // The next stage is here, and nobody reads this one any more.
+  __device__ __forceinline__ void go_to_next() {
+    __syncthreads();
+    left = tile.group_k / tile.steps;
+    enter(next_);
+    next_ += step_, step_ = -step_;
+  }
+
+ private:
+  __device__ __forceinline__ void enter(const float* stage) {
+    const int k0 = place_.group * (left * tile.steps);
+    a = stage + k0 * tile.pitch_a() + 2 * place_.row;
+    b = stage + b_at + k0 * tile.pitch_b() + 2 * place_.col;
+  }
+
+  const Place<tile> place_;
+  Feed<tile.threads(), tile.bm(), tile.bk(), false, a_along_k> feed_a_;
+  Feed<tile.threads(), tile.bn(), tile.bk(), true, b_along_k> feed_b_;
+  float* next_;
+  int step_ = -tile.stage();  // from there to the other place
+};
+
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
 __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const Cgemm& p,
-                                         std::int64_t entry, const Outputs<tile>& out) {
-  constexpr int b_at = tile.bk() * tile.pitch_a(), together = tile.steps;
-  const Place<tile> place;
-  const int k = static_cast<int>(p.k), first = (k - 1) % tile.bk() + 1;
-  Feed<tile.threads(), tile.bm(), tile.bk(), false, a_along_k> feed_a(
-      a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows);
-  Feed<tile.threads(), tile.bn(), tile.bk(), true, b_along_k> feed_b(
-      b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols);
-  feed_a.find_now(), feed_b.find_now();
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  feed_a.load_first(p.lda, first), feed_b.load_first(p.ldb, first);
-  feed_a.leave(shared), feed_b.leave(shared + b_at);
-  __syncthreads();
-  // Iterations of a stage: of the first one the groups take equal parts.
-  int stages = ceil_div(k, tile.bk()), left = ceil_div(first, together * tile.groups);
-  if (stages > 1) feed_a.load(p.lda), feed_b.load(p.ldb);
-  const float *a, *b;
-  const auto enter = [&](const float* stage) {
-    const int k0 = place.group * (left * together);
-    a = stage + k0 * tile.pitch_a() + 2 * place.row;
-    b = stage + b_at + k0 * tile.pitch_b() + 2 * place.col;
-  };
-  enter(shared);
-  float* next = shared + tile.stage();
-  int step = -tile.stage();  // from there to the other place
+                                         std::int64_t entry, const Outputs& out) {
+  Stages<tile, a_along_k, b_along_k> s(shared, p, entry, out);
   complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
-  f[0].load(a, b);
+  f[0].load(s.a, s.b);
+  const auto all_steps_but_last = [&] {
+#pragma unroll
+    for (int i = 1; i < tile.steps; ++i) {
+      f[i % 2].load(s.a + i * tile.pitch_a(), s.b + i * tile.pitch_b());
+      complex_stream::add_products<differ>(acc, f[1 - i % 2].a, f[1 - i % 2].b);
+    }
+    s.a += tile.steps * tile.pitch_a(), s.b += tile.steps * tile.pitch_b();
+  };
+  const auto last_step = [&] {
+    f[0].load(s.a, s.b);  // behind the last stage what lies there
+    complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
+  };
 #pragma unroll 1
   do {
-#pragma unroll
-    for (int s = 1; s < together; ++s) {
-      f[s % 2].load(a + s * tile.pitch_a(), b + s * tile.pitch_b());
-      complex_stream::add_products<differ>(acc, f[1 - s % 2].a, f[1 - s % 2].b);
+    if constexpr (tile.ends_apart) {
+#pragma unroll 1
+      for (; s.left > 1; --s.left) all_steps_but_last(), last_step();
+      all_steps_but_last();
+      if (s.stages > 1) s.leave();
+      s.go_to_next();
+      s.load_or_end(s.stages > 2, p);
+      --s.stages;
+    } else {
+      all_steps_but_last();
+      if (--s.left == 0) {
+        if (--s.stages > 0) s.leave();
+        s.go_to_next();
+        if (s.stages > 1) s.load(p);
+      }
     }
-    a += together * tile.pitch_a(), b += together * tile.pitch_b();
-    if (--left == 0) {
-      if (--stages > 0) feed_a.leave(next), feed_b.leave(next + b_at);
-      __syncthreads();  // the next stage is here, and nobody reads this one any more
-      left = tile.group_k / together;
-      enter(next);
-      next += step, step = -step;
-      if (stages > 1) feed_a.load(p.lda), feed_b.load(p.ldb);
-    }
-    f[0].load(a, b);  // behind the last stage what lies there
-    complex_stream::add_products<differ>(acc, f[1].a, f[1].b);
-  } while (stages > 0);
+    last_step();
+  } while (s.stages > 0);
 }
 
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
 __device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cgemm& p,
-                                        std::int64_t entry, const Outputs<tile>& out) {
+                                        std::int64_t entry, const Outputs& out) {
   const auto by = [&]<bool differ>() {
     multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
   };
@@ -125,7 +173,7 @@ __device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cg
 // A warp puts pairs of its rows into shared memory, and its lanes store neighbours of a row.
 template <ComplexLeanConfig tile>
 __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, const Cgemm& p,
-                                      std::int64_t entry, const Outputs<tile>& out) {
+                                      std::int64_t entry, const Outputs& out) {
   constexpr int width = tile.warp_n(), across = width % 32 == 0 ? 32 : width % 16 == 0 ? 16 : 8;
   constexpr int down = 32 / across, pitch = tile.staged_pitch(), rows = 2 * tile.lanes_m;
   static_assert(width % across == 0);
@@ -173,7 +221,7 @@ __device__ __forceinline__ void store(const Sums<tile>& acc, float* shared, cons
 // and stores rows of C.
 template <ComplexLeanConfig tile>
 __device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* shared, const Cgemm& p,
-                                             std::int64_t entry, const Outputs<tile>& out) {
+                                             std::int64_t entry, const Outputs& out) {
   constexpr int pitch = tile.staged_pitch(), of_group = tile.bm() * pitch;
   const Place<tile> place;
 #pragma unroll
@@ -209,19 +257,10 @@ __device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* share
   }
 }
 
-template <int row, bool a_along_k, bool b_along_k>
-__global__ void __launch_bounds__(complex_leans[row].config.threads(),
-                                  complex_leans[row].config.blocks_per_sm)
-    complex_lean(__grid_constant__ const Cgemm p) {
-  constexpr ComplexLeanConfig tile = complex_leans[row].config;
-  auto* const shared = gpu::dynamic_shared<float>();
-  const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, tile.bn()));
-  const unsigned tiles = tiles_n * static_cast<unsigned>(ceil_div(p.m, tile.bm()));
-  const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
-  const unsigned at = blockIdx.x - entry * tiles;
-  const Outputs<tile> out(p, at / tiles_n, at % tiles_n);
-  // An earlier kernel may write what this reads; all else waits only before the first copy.
-  if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
+// The products and stores of a block.
+template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
+__device__ __forceinline__ void compute_and_store(float* shared, const Cgemm& p, std::int64_t entry,
+                                                  const Outputs& out) {
   Sums<tile> acc = {};
   if (Finish(p).has_sum) compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out);
   wait_for_previous_kernel();  // where there is no sum
@@ -230,6 +269,33 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
     store_groups<tile>(acc, shared, p, entry, out);
   else
     store<tile>(acc, shared, p, entry, out);
+}
+
+template <int row, bool a_along_k, bool b_along_k>
+__global__ void __launch_bounds__(complex_leans[row].config.threads(),
+                                  complex_leans[row].config.blocks_per_sm)
+    complex_lean(__grid_constant__ const Cgemm p) {
+  constexpr ComplexLeanConfig tile = complex_leans[row].config;
+  auto* const shared = gpu::dynamic_shared<float>();
+  const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, tile.bn()));
+  const auto tiles_m = static_cast<unsigned>(ceil_div(p.m, tile.bm()));
+  const unsigned tiles = tiles_n * tiles_m;
+  const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
+  const unsigned at = blockIdx.x - entry * tiles;
+  unsigned tile_row = at / tiles_n, tile_col = at % tiles_n;
+  if constexpr (tile.halves)
+    if (TilesToHalves(p, tile.bm(), tile.bn()).by_columns())
+      tile_row = at % tiles_m, tile_col = at / tiles_m;
+  const Outputs out(p, tile.bm(), tile.bn(), tile_row, tile_col);
+  // An earlier kernel may write what this reads; all else waits only before the first copy.
+  if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
+  if constexpr (tile.halves) {
+    if (2 * out.rows <= tile.bm())
+      return compute_and_store<tile.half_rows(), a_along_k, b_along_k>(shared, p, entry, out);
+    if (2 * out.cols <= tile.bn())
+      return compute_and_store<tile.half_columns(), a_along_k, b_along_k>(shared, p, entry, out);
+  }
+  compute_and_store<tile, a_along_k, b_along_k>(shared, p, entry, out);
 }
 
 // --- the rows of the registry

@@ -62,6 +62,11 @@ class Feed {
     load_some<true>(2 * ld, depth);
   }
   __device__ __forceinline__ void load(std::int64_t ld) { load_some<false>(2 * ld, bk); }
+  // The same without a branch: where not `wanted`, there is nothing to load any more.
+  __device__ __forceinline__ void load_or_end(bool wanted, std::int64_t ld) {
+    if (!wanted) left_ = -2 * extent;
+    load(ld);
+  }
   __device__ __forceinline__ void leave(float* stage) const {
     repeat<each>([&](auto at) {
       if (!mine(at)) return;

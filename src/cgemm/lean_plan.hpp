@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "arithmetic.hpp"
+#include "cgemm/halves.hpp"
 #include "cgemm/lean_tuning.hpp"
 #include "cgemm/stream/plan.hpp"
 
@@ -12,6 +14,19 @@ namespace kw {
 
 inline std::int64_t complex_lean_tiles(const ComplexLeanConfig& tile, const Cgemm& p) {
   return ceil_div<std::int64_t>(p.m, tile.bm()) * ceil_div<std::int64_t>(p.n, tile.bn());
+}
+// The tiles of the SM that has the most of them, each half of one as what it takes: halves are the
+// last ones.
+inline double complex_lean_tiles_of_sm(const ComplexLeanConfig& tile, const Cgemm& p,
+                                       const Device& device) {
+  const std::int64_t sms = std::max(device.sm_count, 1);
+  const std::int64_t tiles = complex_lean_tiles(tile, p) * p.batch, all = ceil_div(tiles, sms);
+  if (!tile.halves) return static_cast<double>(all);
+  const std::int64_t halves = p.batch * TilesToHalves(p, tile.bm(), tile.bn())
+                                            .count(ceil_div<std::int64_t>(p.m, tile.bm()),
+                                                   ceil_div<std::int64_t>(p.n, tile.bn()));
+  const std::int64_t whole = ceil_div(tiles - halves, sms);
+  return static_cast<double>(whole) + half_tile_time * static_cast<double>(all - whole);
 }
 inline bool complex_lean_supports(const ComplexLeanConfig& tile, const Cgemm& p,
                                   const Device& device) {
@@ -24,18 +39,15 @@ inline bool complex_lean_supports(const ComplexLeanConfig& tile, const Cgemm& p,
 inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p,
                                       const Device& device) {
   const ComplexLeanTimes& t = lean.times;
-  const std::int64_t of_sm = ceil_div(complex_lean_tiles(lean.config, p) * p.batch,
-                                      std::int64_t{std::max(device.sm_count, 1)});
+  const double of_sm = complex_lean_tiles_of_sm(lean.config, p, device);
   const double steps = static_cast<double>(p.loop_k()) / 16;
-  const auto round_us = [&](std::int64_t blocks) {
-    const auto count = static_cast<double>(blocks);
-    return blocks == 0
-               ? 0
-               : t.round_us + count * t.block_us + steps * std::max(t.alone_us, count * t.busy_us);
+  const auto round_us = [&](double blocks) {
+    return blocks == 0 ? 0
+                       : t.round_us + blocks * t.block_us +
+                             steps * std::max(t.alone_us, blocks * t.busy_us);
   };
-  const std::int64_t at_once = lean.config.blocks_per_sm, rounds = of_sm / at_once;
-  const double us =
-      static_cast<double>(rounds) * round_us(at_once) + round_us(of_sm - rounds * at_once);
+  const double at_once = lean.config.blocks_per_sm, rounds = std::floor(of_sm / at_once);
+  const double us = rounds * round_us(at_once) + round_us(of_sm - rounds * at_once);
   return t.first_us + std::max(us, t.memory * memory_us(complex_operand_bytes(p), device));
 }
 

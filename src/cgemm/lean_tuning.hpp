@@ -13,10 +13,27 @@ struct ComplexLeanConfig {
   int blocks_per_sm;
   int steps = 2;   // of k in an iteration
   int groups = 1;  // of warps that share the block's tile, each a part of every stage's k
+  // Whether a stage's last steps are apart from the loop, with the way to the next stage among
+  // them.
+  bool ends_apart = false;
+  // Whether a tile of which at most half of the rows or columns lie in C is computed as half a
+  // tile.
+  bool halves = false;
 
   // k of a stage, and of a group's part; two stages lie in shared memory.
   static constexpr int group_k = 8;
   constexpr int bk() const { return groups * group_k; }
+
+  constexpr ComplexLeanConfig half_rows() const {
+    ComplexLeanConfig half = *this;
+    half.tm /= 2;
+    return half;
+  }
+  constexpr ComplexLeanConfig half_columns() const {
+    ComplexLeanConfig half = *this;
+    half.tn /= 2;
+    return half;
+  }
 
   constexpr int warp_m() const { return tm * lanes_m; }
   constexpr int warp_n() const { return tn * lanes_n; }
@@ -59,7 +76,9 @@ struct ComplexLean {
 // FP32 are fitted together: to what the kernel of the least prediction takes longer than the
 // quickest, and a little to the measured times themselves.
 inline constexpr ComplexLean complex_leans[] = {
-    {"cgemm_lean_64x64", {4, 8, 8, 4, 2, 2, 3}, {0.43, 1.598, 1.374, 0.601, 2.246, 1.87}},
+    {"cgemm_lean_64x64",
+     {4, 8, 8, 4, 2, 2, 3, 2, 1, true, true},
+     {0.42, 1.574, 1.353, 0.592, 2.212, 1.84}},
     {"cgemm_lean_64x48", {4, 6, 8, 4, 2, 2, 4, 4}, {1.565, 1.264, 1.053, 0.678, 0.786, 3.31}},
     {"cgemm_lean_48x64", {6, 4, 4, 8, 2, 2, 4, 4}, {0.598, 1.249, 1.04, 0.563, 1.376, 1.19}},
     {"cgemm_lean_64x32", {4, 4, 8, 4, 2, 2, 5}, {1.601, 0.935, 0.729, 0.474, 0, 3.09}},

@@ -70,7 +70,9 @@ std::vector<CgemmCase> cgemm_edge_cases(std::uint64_t seed) {
                                     {130, 3, 33},
                                     {8, 9, 300},
                                     {2, 3, 2100},
-                                    {64, 128, 32}})
+                                    {64, 128, 32},
+                                    {70, 100, 33},
+                                    {100, 70, 25}})
     add(shape);
   // Updates: every size with both operations, both triangles, csyrk and cherk by turns.
   for (const ComplexShape& shape : {ComplexShape{1, 1, 1},

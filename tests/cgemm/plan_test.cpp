@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cgemm/halves.hpp"
 #include "cgemm/lean_plan.hpp"
 #include "cgemm/real_product.hpp"
 #include "cgemm/strip_plan.hpp"
@@ -248,6 +249,30 @@ TEST(ComplexPlan, OneTileABlockIsForShortSumsAndWholeMatrices) {
     EXPECT_FALSE(complex_lean_supports(lean.config, p, device)) << lean.name;
     EXPECT_FALSE(complex_lean_supports(lean.config, complex_product(100, 100, 2), device));
     EXPECT_FALSE(complex_lean_supports(lean.config, complex_product(100, 100, 4000), device));
+  }
+}
+
+TEST(ComplexPlan, TilesThatAreHalvesComeLastAndTakeLess) {
+  const TilesToHalves columns(complex_product(640, 195, 64), 64, 64);
+  EXPECT_TRUE(columns.by_columns()) << "three tiles of 64 columns, and three columns more";
+  EXPECT_EQ(columns.count(10, 4), 10);
+  const TilesToHalves both(complex_product(70, 195, 64), 64, 64);
+  EXPECT_FALSE(both.by_columns());
+  EXPECT_EQ(both.count(2, 4), 4);
+  const TilesToHalves none(complex_product(104, 128, 64), 64, 64);
+  EXPECT_FALSE(none.by_columns());
+  EXPECT_EQ(none.count(2, 2), 0) << "more than half of the last row's tiles lies in C";
+  Device device;
+  device.sm_count = 132;
+  for (const ComplexLean& lean : complex_leans) {
+    const std::int64_t n = lean.config.bn();
+    const auto tiles = [&](std::int64_t width) {
+      return complex_lean_tiles_of_sm(lean.config, complex_product(12800, width, 400), device);
+    };
+    if (lean.config.halves)
+      EXPECT_LT(tiles(n + 1), tiles(2 * n)) << lean.name;
+    else
+      EXPECT_EQ(tiles(n + 1), tiles(2 * n)) << lean.name;
   }
 }
 
