@@ -58,9 +58,7 @@ class WarpCopies {
         ask_inside(stage, to, packs.boundary, bytes);
         return;
       }
-      copy_by_lanes(to, packs, lane);
-      shared_writes_before_copies();  // of the stage's next run
-      ask_for_none(stage);
+      ask_for_middle(stage, to, packs, lane);
     } else {
       ask_for_run(to, packs, lane);
       async_commit();
@@ -96,13 +94,21 @@ class WarpCopies {
   }
 
  private:
-  // At an end of the array, where packs reach beyond it.
+  // At an end of the array, where the first or the last pack reaches beyond it: lanes bring these.
   template <class T>
-  __device__ __forceinline__ static void copy_by_lanes(unsigned char* to, const Packs<T>& packs,
-                                                       int lane) {
-#pragma unroll 1
-    for (int pack = lane; pack < packs.count_of_packs(); pack += warp_lanes) {
+  __device__ __forceinline__ void ask_for_middle(int stage, unsigned char* to,
+                                                 const Packs<T>& packs, int lane) {
+    const int last = packs.count_of_packs() - 1;
+    if (lane <= min(last, 1)) {
+      const int pack = lane == 0 ? 0 : last;
       store_pack(to + pack * 16, packs.load_part(pack));
+    }
+    shared_writes_before_copies();  // of the stage's next run
+    __syncwarp(whole_warp());
+    if (elect_one()) {
+      const auto bytes = static_cast<unsigned>(max(last - 1, 0)) * 16;
+      mbarrier_arrive_expecting(&full_[stage], bytes);
+      if (bytes > 0) bulk_copy_once(to + 16, packs.boundary + order_width<T>, bytes, &full_[stage]);
     }
   }
 
