@@ -14,12 +14,16 @@ namespace {
 struct BlockTuning {
   std::int64_t least_mean_bytes = 12 << 10;
   std::int64_t most_mean_chunks = 48;
-  // Of smaller arrays the launches that end at once weigh.
+  // Of smaller arrays the launches that end at once weigh, and blocks have too few to be done
+  // together, unless there are some for each.
   std::int64_t least_bytes_an_sm = 1 << 20;
+  std::int64_t least_bytes_of_many_an_sm = 256 << 10, least_many_a_block = 3;
   // Of so large arrays a block that has the longest segment is not late.
   std::int64_t any_bytes_an_sm = 8 << 20;
-  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths.
+  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths:
+  // where one has most of them its block is late, but that of as many alike takes half the time.
   std::int64_t few_bytes = 64 << 10;
+  std::int64_t few_bytes_of_many = 192 << 10, least_few_many = 32;
   std::int64_t window_bytes = 48 << 10;  // in the mean
   std::int64_t even_lengths = 2;         // the longest by the mean where segments are alike
   // Whole segments, where one of the mean length leaves so many parts of its chunks empty, or a
@@ -46,10 +50,16 @@ BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device
   const std::int64_t at_once = std::int64_t{device.sm_count} * element.blocks_an_sm;
   const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
   const std::int64_t mean_chunks = ceil_div(ceil_div(p.cols, element.chunk), p.segments);
-  const bool is_few = p.segments <= at_once && bytes <= block_tuning.few_bytes;
-  const bool is_long =
-      p.segments >= device.sm_count && bytes >= block_tuning.least_bytes_an_sm * device.sm_count &&
-      mean_bytes >= block_tuning.least_mean_bytes && mean_chunks <= block_tuning.most_mean_chunks;
+  const std::int64_t few_bytes = p.segments >= block_tuning.least_few_many
+                                     ? block_tuning.few_bytes_of_many
+                                     : block_tuning.few_bytes;
+  const bool is_few = p.segments <= at_once && bytes <= few_bytes;
+  const std::int64_t least_an_sm = p.segments >= block_tuning.least_many_a_block * at_once
+                                       ? block_tuning.least_bytes_of_many_an_sm
+                                       : block_tuning.least_bytes_an_sm;
+  const bool is_long = p.segments >= device.sm_count && bytes >= least_an_sm * device.sm_count &&
+                       mean_bytes >= block_tuning.least_mean_bytes &&
+                       mean_chunks <= block_tuning.most_mean_chunks;
   if (!is_few && !is_long) return {};
   BlockPlan plan;
   plan.most = most_block_chunks * element.chunk;

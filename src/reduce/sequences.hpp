@@ -110,8 +110,14 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
 template <ReduceKind kind, class T>
 StagedElement staged_element() {
   using A = Accumulator<kind, T>;
-  return {sizeof(T), WarpStages<A>::beside_bytes, most_staged_threads(A::any_order) / warp_lanes,
-          staged_from<A>, staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T))};
+  return {sizeof(T),
+          WarpStages<A>::beside_bytes,
+          most_staged_threads(A::any_order) / warp_lanes,
+          staged_from<A>,
+          staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T)),
+          A::any_order,
+          compares_places<A>,
+          sizeof(typename A::Partial)};
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces;
@@ -234,9 +240,15 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
-    const TilePlan tile = tile_plan<kind, T>(p, device);
-    if (tile.each > 0) return tiles<kind>(data, rows, tile, {});
-    const StagedPlan staged_plan = plan_staged(p, staged_element<kind, T>(), device);
+    const StagedElement element = staged_element<kind, T>();
+    const int stages = stages_of_rows(p, element, device);
+    StagedPlan staged_plan;
+    if (stages > 0) staged_plan = plan_staged(p, element, device, stages);
+    if (staged_plan.warps == 0) {
+      const TilePlan tile = tile_plan<kind, T>(p, device);
+      if (tile.each > 0) return tiles<kind>(data, rows, tile, {});
+      staged_plan = plan_staged(p, element, device);
+    }
     if (staged_plan.warps > 0) {
       return gpu::launch(reduce_staged_kernel<kind, T>, staged_config<kind, T>(staged_plan), data,
                          rows, staged_plan, sink());

@@ -20,6 +20,23 @@ struct StagedTuning {
 };
 constexpr StagedTuning staged;
 
+// Rows that do better with stages than in tiles, though shorter than from_bytes: bytes of a row and
+// of an SM's share of the array (results/h200/explored-reduce-ways.txt).
+struct RowTuning {
+  std::int64_t least_element = 4;  // of rows that are not long
+  std::int64_t least_an_sm = 32 << 10;
+  // Where order cannot show: of long rows one stage is enough for as many warps as there can be;
+  // of shorter ones a small array has no time for a tile's batches.
+  std::int64_t long_from = 2000, long_to_an_sm = 5 << 19, always_from = 2700;
+  std::int64_t middle_from = 900, middle_to_an_sm = 600 << 10;
+  std::int64_t short_from = 560, small_to_an_sm = 80 << 10;
+  std::int64_t two_stages_below = 1250, two_stages_from_an_sm = 96 << 10;
+  // Sums of floating types.
+  std::int64_t sums_from = 2400, sums_to_an_sm = 680 << 10, one_stage_from = 3000;
+  std::int64_t small_sums_from = 800, narrow_sums_from = 1100;
+};
+constexpr RowTuning row_tuning;
+
 constexpr std::int64_t ends = 144;  // before a sequence and after it
 
 // Whole lines, with room for what lies beyond both ends of a sequence in its packs.
@@ -30,7 +47,8 @@ int stage_for(std::int64_t row_bytes, int head_bytes) {
 
 }  // namespace
 
-StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device) {
+StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device,
+                       int stages) {
   StagedPlan plan = {};
   const std::int64_t all_bytes = problem.elements() * element.bytes;
   const std::int64_t row_bytes =
@@ -38,14 +56,15 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
   const int most_bytes =
       problem.shape == ReduceShape::segments ? staged.most_segment_bytes : element.most_row_bytes;
-  const bool fits = row_bytes >= least_bytes && row_bytes <= most_bytes &&
+  const bool fits = (stages > 0 || row_bytes >= least_bytes) && row_bytes <= most_bytes &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     all_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;
   const int head_bytes = problem.shape == ReduceShape::segments ? staged_head_bytes : 0;
   plan.stage_bytes = stage_for(row_bytes, head_bytes);
   plan.most = (plan.stage_bytes - head_bytes - ends) / element.bytes;
-  plan.stages = std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
+  plan.stages =
+      stages > 0 ? stages : std::clamp(staged.ring_bytes / plan.stage_bytes, 1, most_staged);
   const auto room = static_cast<std::int64_t>(device.shared_bytes_per_block_optin);
   const std::int64_t of_warp = std::int64_t{plan.stages} * plan.stage_bytes + element.beside_bytes;
   const std::int64_t most = std::min<std::int64_t>(room / of_warp, element.most_warps);
@@ -53,6 +72,35 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t each = ceil_div(problem.sequences(), std::int64_t{device.sm_count});
   if (most > 0) plan.warps = static_cast<int>(ceil_div(each, ceil_div(each, most)));
   return plan;
+}
+
+int stages_of_rows(const Reduce& problem, const StagedElement& element, const Device& device) {
+  const RowTuning& of = row_tuning;
+  const std::int64_t row_bytes = problem.cols * element.bytes;
+  const std::int64_t an_sm = problem.rows * row_bytes / device.sm_count;
+  if (an_sm < of.least_an_sm) return 0;
+  const bool is_small = an_sm <= of.small_to_an_sm, is_narrow = element.bytes < of.least_element;
+  if (!element.any_order && is_narrow) {
+    const bool fits = row_bytes >= of.narrow_sums_from && row_bytes < staged.least_row_bytes &&
+                      an_sm <= of.sums_to_an_sm;
+    return fits ? 2 : 0;
+  }
+  if (!element.any_order) {
+    if (row_bytes >= of.sums_from && an_sm <= of.sums_to_an_sm)
+      return element.partial_bytes > 8 || row_bytes >= of.one_stage_from ? 1 : 2;
+    const bool is_sum_of_8 = element.bytes == 8 && element.partial_bytes == 8;
+    return is_small && is_sum_of_8 && row_bytes >= of.small_sums_from ? 2 : 0;
+  }
+  if (row_bytes >= of.always_from || (row_bytes >= of.long_from && an_sm <= of.long_to_an_sm))
+    return 1;
+  if (is_narrow) return 0;
+  // Places of short rows and sums of 128 bits take a warp longer than a tile's lanes.
+  const bool is_heavy =
+      (element.has_places && row_bytes < of.two_stages_below) || problem.op == ReduceOp::l2_norm;
+  const bool fits = (row_bytes >= of.middle_from && an_sm <= of.middle_to_an_sm && !is_heavy) ||
+                    (row_bytes >= of.short_from && is_small);
+  if (!fits) return 0;
+  return row_bytes < of.two_stages_below && an_sm > of.two_stages_from_an_sm ? 2 : 1;
 }
 
 }  // namespace kw

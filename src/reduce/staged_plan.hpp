@@ -43,10 +43,17 @@ struct StagedElement {
   int most_warps;
   int from_bytes;      // staged_from_bytes
   int most_row_bytes;  // staged_to_bytes
+  bool any_order, has_places;
+  int partial_bytes;
 };
 
 // Without warps where stages are of no use: of a small problem, of shorter and of longer sequences,
-// in the mean, on a device with little shared memory.
-StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device);
+// in the mean, on a device with little shared memory. `stages`: so many, whatever the length; 0: as
+// many as it leaves room for.
+StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device,
+                       int stages = 0);
+
+// The stages of a warp where rows do better with them than in tiles; 0: they do not.
+int stages_of_rows(const Reduce& problem, const StagedElement& element, const Device& device);
 
 }  // namespace kw

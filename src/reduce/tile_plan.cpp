@@ -15,7 +15,12 @@ struct TileTuning {
   double least_use_of_rows = 0.75;      // of what is read where padding is read, too
   double batch_bytes = 8192;            // in the mean, at most
   double units_a_warp = 8;              // so many leave larger ones evenly shared
-  double deviations = 1.3;              // by which a batch may be longer than the mean
+  // Rows of an array of so many bytes: each warp has two stages, if a batch is no smaller than this
+  // then. Of larger arrays warps have a batch often enough with one (explored-reduce-ways.txt).
+  double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
+  double least_batch_bytes = 2600;
+  std::size_t least_two_stages_element = 4;
+  double deviations = 1.3;  // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
 constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 144;
@@ -28,6 +33,21 @@ int stage_for(const Reduce& p, int each, double mean_bytes) {
                             ? 1.0
                             : std::min(1 + tile_tuning.deviations / std::sqrt(each), 2.0);
   return tile_batch_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
+}
+
+// Of rows, so many that a warp has two stages, and all warps as many batches; 0: these would be too
+// small.
+int each_of_two_stages(const Reduce& p, int each, double mean_bytes, double all_warps, int ring) {
+  const double a_warp = static_cast<double>(p.rows) / all_warps;
+  while (each > 0 && (each > std::ceil(a_warp) || 2 * stage_for(p, each, mean_bytes) > ring))
+    each /= 2;
+  if (each * mean_bytes < tile_tuning.least_batch_bytes) return 0;
+  // Fewer, with as many lanes each, where that is as many batches; but whole lines stay whole.
+  const bool has_whole_lines = static_cast<std::int64_t>(each * mean_bytes) % tile_line == 0;
+  const auto even = static_cast<int>(std::ceil(a_warp / std::ceil(a_warp / each)));
+  const bool is_even =
+      !has_whole_lines && even > each / 2 && even * mean_bytes >= tile_tuning.least_batch_bytes;
+  return is_even ? even : each;
 }
 
 }  // namespace
@@ -54,15 +74,23 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
                       stage_for(p, each, mean_bytes) > ring))
     each /= 2;
-  // Where warps would be left without a batch, more of them do better without tiles.
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
-  if (each == 0 || count < all_warps * each) return plan;
+  double fewest = all_warps * each;
+  if (is_rows && element.bytes >= tile_tuning.least_two_stages_element &&
+      bytes >= tile_tuning.two_stages_from_an_sm * device.sm_count &&
+      bytes <= tile_tuning.two_stages_to_an_sm * device.sm_count) {
+    const int less = each_of_two_stages(p, each, mean_bytes, all_warps, ring);
+    if (less > 0) each = less, fewest = 1;
+  }
+  // Where warps would be left without a batch, more of them do better without tiles.
+  if (each == 0 || count < fewest) return plan;
   // Larger units, which may be taken in several batches, where few segments have most of the bytes.
   plan.each = each;
   while (plan.each < tile_lanes && !is_rows &&
          count >= 2 * plan.each * tile_tuning.units_a_warp * all_warps)
     plan.each *= 2;
-  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes / plan.each));
+  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes) /
+                                      std::bit_ceil(static_cast<unsigned>(plan.each)));
   plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
   plan.stage_bytes = ring / plan.stages / tile_line * tile_line;
   plan.elements = (plan.stage_bytes - tile_batch_bytes - tile_ends) / static_cast<int>(size);

@@ -14,7 +14,7 @@ constexpr int most_tile_stages = 4;
 constexpr int tile_barrier_bytes = tile_warps * most_tile_stages * 8;  // of a block
 
 struct TilePlan {
-  int each = 0;                     // segments of a unit, a power of two; 0: no tiles
+  int each = 0;                     // sequences of a unit; 0: no tiles
   int group_shift = 0;              // each of them has 2^group_shift of the warp's lanes
   int stages = 0, stage_bytes = 0;  // of a warp
   int elements = 0;                 // of a stage, from its first segment on

@@ -23,6 +23,7 @@
 #include "host_simt/host_simt.hpp"
 #include "reduce/kernels.hpp"
 #include "reduce/staged_plan.hpp"
+#include "reduce/tile_plan.hpp"
 
 namespace kw {
 namespace {
@@ -284,10 +285,56 @@ TEST(ReduceSequences, WarpsWithStagesShareRounds) {
   device.shared_bytes_per_block_optin = 227 << 10;
   Reduce p;
   p.type = DataType::float64, p.shape = ReduceShape::rows, p.rows = 13224, p.cols = p.ld = 882;
-  const StagedElement element = {8, 2432, 20, 2048, 10 << 10};
+  const StagedElement element = {8, 2432, 20, 2048, 10 << 10, false, false, 8};
   EXPECT_EQ(plan_staged(p, element, device).warps, 17);  // six rounds of 101, where 20 take six
   p.rows = 132 * 20;
   EXPECT_EQ(plan_staged(p, element, device).warps, 20);
+}
+
+// Rows of a middling array: warps have two stages, and as many batches each; of a large one the
+// batches are as large as one stage can be.
+TEST(ReduceSequences, TilesOfRowsShareBatches) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 227 << 10, device.shared_bytes_per_sm = 228 << 10;
+  const TileElement element = {8, 512, 128, 5, 3584};
+  const std::int64_t warps = std::int64_t{132} * 5 * tile_warps;
+  const auto plan_of = [&](std::int64_t rows) {
+    Reduce p;
+    p.type = DataType::float64, p.shape = ReduceShape::rows, p.rows = rows, p.cols = p.ld = 59;
+    return plan_tiles(p, element, device);
+  };
+  for (const std::int64_t rows : {27'000, 40'000, 169'716}) {
+    const TilePlan plan = plan_of(rows);
+    ASSERT_GT(plan.each, 4);
+    EXPECT_LE(plan.each, 8);
+    EXPECT_EQ(plan.group_shift, 2);
+    EXPECT_GE(plan.stages, 2);
+    const std::int64_t rounds = (rows + warps * 8 - 1) / (warps * 8);
+    EXPECT_GE(warps * plan.each * rounds, rows);
+  }
+  EXPECT_EQ(plan_of(1'000'000).each, 16);
+}
+
+// Where rows go by their length and the size of the array.
+TEST(ReduceSequences, WaysOfRows) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 227 << 10;
+  const StagedElement minima = {4, 128, 32, 3584, 12 << 10, true, false, 4};
+  const StagedElement sums = {8, 2432, 20, 2048, 10 << 10, false, false, 8};
+  const auto rows = [](std::int64_t count, std::int64_t cols) {
+    Reduce p;
+    p.op = ReduceOp::min, p.shape = ReduceShape::rows;
+    p.rows = count, p.cols = p.ld = cols;
+    return p;
+  };
+  EXPECT_EQ(stages_of_rows(rows(26'539, 512), minima, device), 1);
+  EXPECT_EQ(stages_of_rows(rows(54'605, 255), minima, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(1'379'833, 350), minima, device), 0);  // tiles
+  EXPECT_EQ(stages_of_rows(rows(77'955, 85), minima, device), 0);
+  EXPECT_EQ(stages_of_rows(rows(5'526, 199), sums, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(299'376, 233), sums, device), 0);
 }
 
 // Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
