@@ -58,11 +58,11 @@ class UpdateRing {
   // is 0.
   __device__ __forceinline__ void fill(int offset, int here) {
     if (here == S::bk) {
-      rows_.start(shared_, offset);
-      cols_.start(shared_, offset);
+      start_all(rows_, shared_, offset);
+      start_all(cols_, shared_, offset);
     } else if (here > 0) {
-      rows_.start_last(shared_, offset, here);
-      cols_.start_last(shared_, offset, here);
+      rows_.start_some(shared_, offset, here);
+      cols_.start_some(shared_, offset, here);
     }
     async_commit();
   }
@@ -92,6 +92,26 @@ class UpdateRing {
   float* const shared_;
   Copies rows_, cols_;
 };
+
+// Adds the products of a stage whose elements start at a and b, `depth` of k and zeros behind. A
+// whole stage is a straight line of instructions.
+template <LeanTileConfig tile, class Fill>
+__device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float* a, const float* b,
+                                               int depth, const Fill& fill) {
+  using S = LeanShape<tile>;
+  if (depth < S::bk) {
+    fill();
+    return multiply_some<tile>(acc, a, b, depth);
+  }
+  LeanElements<tile> elements;
+  elements.load(a, b, 0);
+  fill();
+#pragma unroll
+  for (int k = 0; k < S::bk; ++k) {
+    if (k + 1 < S::bk) elements.load(a, b, k + 1);
+    elements.multiply(acc, k);
+  }
+}
 
 template <LeanTileConfig tile, bool along_k>
 __device__ __forceinline__ void multiply_update(LeanSums<tile>& acc, float* shared,

@@ -1,5 +1,5 @@
 // The parts of lean_tile's blocks, of which level 3 makes blocks of its own: a block's part of C,
-// its ring of stages, the products of a stage, and the ways to store.
+// the products of a stage, and the ways to store.
 #pragma once
 
 #include "device/overlap.hpp"
@@ -58,64 +58,22 @@ struct LeanFragment {
   }
 };
 
-// The ring of stages: all but one are filled ahead.
-template <LeanTileConfig tile, Op op_a, Op op_b>
-class LeanRing {
-  using S = LeanShape<tile>;
-
- public:
-  __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out)
-      : shared_(shared),
-        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda, rows_aligned_16(p.a, p.lda),
-           out.rows, 0),
-        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb, rows_aligned_16(p.b, p.ldb),
-           out.cols, S::bk * S::pitch_a),
-        left_(p.k) {
-#pragma unroll 1
-    for (int stage = 1; stage < tile.stages; ++stage) fill();
-  }
-  // Starts the copies of the next stage, if there is one.
-  __device__ __forceinline__ void fill() {
-    if (left_ >= S::bk) {
-      a_.start(shared_, to_fill_);
-      b_.start(shared_, to_fill_);
-    } else if (left_ > 0) {
-      a_.start_last(shared_, to_fill_, static_cast<int>(left_));
-      b_.start_last(shared_, to_fill_, static_cast<int>(left_));
-    }
-    async_commit();
-    left_ -= S::bk;
-    to_fill_ = behind(to_fill_);
-  }
-  // The place of the stage behind the one at `offset`.
-  __device__ static int behind(int offset) {
-    return offset + S::stage < tile.stages * S::stage ? offset + S::stage : 0;
-  }
-
- private:
-  float* const shared_;
-  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none> a_;
-  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none> b_;
-  std::int64_t left_;  // k that are still to be copied
-  int to_fill_ = 0;
-};
-
 template <LeanTileConfig tile>
 using LeanSums = float[tile.tm][tile.tn];
 
-// Adds the products of a stage whose elements start at a and b, `depth` of k and zeros behind. A
-// whole stage is a straight line of instructions.
-template <LeanTileConfig tile, class Fill>
-__device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float* a, const float* b,
-                                               int depth, const Fill& fill) {
+// A thread's elements of one k and of the next.
+template <LeanTileConfig tile>
+struct LeanElements {
   using S = LeanShape<tile>;
-  LeanFragment<S::tm, tile.lanes_m> x[2];  // of this k and of the next
+  LeanFragment<S::tm, tile.lanes_m> x[2];
   LeanFragment<S::tn, tile.lanes_n> y[2];
-  const auto load = [&](int k) {
+
+  // Those of `k`, in a stage whose elements start at a and b.
+  __device__ __forceinline__ void load(const float* a, const float* b, int k) {
     x[k % 2].load(a + k * S::pitch_a);
     y[k % 2].load(b + k * S::pitch_b);
-  };
-  const auto multiply = [&](int k) {
+  }
+  __device__ __forceinline__ void multiply(LeanSums<tile>& acc, int k) const {
 #pragma unroll
     for (int i = 0; i < S::tm; ++i)
 #pragma unroll
@@ -124,38 +82,19 @@ __device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float*
         const int col = i % 2 == 0 ? j : S::tn - 1 - j;
         acc[i][col] = fmaf(x[k % 2].x[i], y[k % 2].x[col], acc[i][col]);
       }
-  };
-  load(0);
-  fill();
-  if (depth == S::bk) {
-#pragma unroll
-    for (int k = 0; k < S::bk; ++k) {
-      if (k + 1 < S::bk) load(k + 1);
-      multiply(k);
-    }
-    return;
   }
+};
+
+// Adds the products of a part of a stage, `depth` of k and zeros behind.
+template <LeanTileConfig tile>
+__device__ __forceinline__ void multiply_some(LeanSums<tile>& acc, const float* a, const float* b,
+                                              int depth) {
+  using S = LeanShape<tile>;
+  LeanElements<tile> elements;
 #pragma unroll 1
   for (; depth > 0; depth -= 2, a += 2 * S::pitch_a, b += 2 * S::pitch_b) {
-    load(0), load(1);
-    multiply(0), multiply(1);
-  }
-}
-
-template <LeanTileConfig tile, Op op_a, Op op_b>
-__device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
-                                             const LeanOutputs<tile>& out) {
-  using S = LeanShape<tile>;
-  const LeanPlace<tile> place;
-  int a = place.m, b = S::bk * S::pitch_a + place.n, stage = 0;
-  compute_now(a), compute_now(b);  // kept in registers, not found anew for each stage
-  LeanRing<tile, op_a, op_b> ring(shared, p, out);
-#pragma unroll 1
-  for (int left = static_cast<int>(p.k); left > 0; left -= S::bk, stage = ring.behind(stage)) {
-    async_wait<tile.stages - 2>();
-    __syncthreads();  // this stage is here, and nobody reads the last one any more
-    multiply_stage<tile>(acc, shared + a + stage, shared + b + stage, left < S::bk ? left : S::bk,
-                         [&] { ring.fill(); });
+    elements.load(a, b, 0), elements.load(a, b, 1);
+    elements.multiply(acc, 0), elements.multiply(acc, 1);
   }
 }
 
@@ -189,10 +128,15 @@ __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
                                            const Wanted& is_wanted = {}) {
   using S = LeanShape<tile>;
   constexpr int across = S::warp_n % 32 == 0 ? 32 : 16, down = 32 / across;
+  constexpr int lines = S::rows_at_once / down, most = adds ? 4 : 8;
+  constexpr int together = lines % most == 0 ? most : lines;  // under way at a time
   const LeanPlace<tile> place;
   float* const rows = shared + place.warp * S::rows_at_once * S::out_pitch;
   const int row0 = place.lane / across, col0 = place.lane % across;
   const int cols = out.cols - place.col0 - col0;
+  int row = place.row0 + row0, left = out.rows - row;
+  float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col0;
+  const std::int64_t step = down * p.ldc;
 #pragma unroll
   for (int group = 0; group < tile.tm; group += 4) {
     __syncwarp();
@@ -203,38 +147,30 @@ __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
         *reinterpret_cast<float4*>(rows + (place.m - place.row0 + i) * S::out_pitch + place.n -
                                    place.col0 + j * tile.lanes_n) = quad_of(&acc[group + i][j]);
     __syncwarp();
-    const int row = place.row0 + group * tile.lanes_m + row0;
-    float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col0;
     const float* from = rows + row0 * S::out_pitch + (col0 ^ 1);
-    const auto is_here = [&](int line, int j) {
-      return row + line * down < out.rows && j < cols &&
-             is_wanted(row + line * down, place.col0 + col0 + j);
-    };
-    constexpr int lines = S::rows_at_once / down;
-    if constexpr (!adds) {
-#pragma unroll 4
-      for (int i = 0; i < lines; ++i, to += down * p.ldc, from += down * S::out_pitch)
+#pragma unroll 1
+    for (int i = 0; i < lines; i += together, from += together * down * S::out_pitch) {
+      const auto is_here = [&](int line, int j) {
+        return line * down < left && j < cols &&
+               is_wanted(row + line * down, place.col0 + col0 + j);
+      };
+      float sums[together][S::warp_n / across], before[together][S::warp_n / across] = {};
+#pragma unroll
+      for (int q = 0; q < together; ++q)
+#pragma unroll
+        for (int j = 0; j < S::warp_n; j += across) {
+          sums[q][j / across] = from[q * down * S::out_pitch + j];
+          // What is read of C before any of it is written: else one load would wait for the next.
+          if (adds && is_here(q, j)) before[q][j / across] = to[q * step + j];
+        }
+#pragma unroll
+      for (int q = 0; q < together; ++q, to += step, compute_now(to))
 #pragma unroll
         for (int j = 0; j < S::warp_n; j += across)
-          if (is_here(i, j)) to[j] = p.alpha * from[j];
-    } else {
-      constexpr int together = lines % 4 == 0 ? 4 : lines;
-#pragma unroll 1
-      for (int i = 0; i < lines; i += together) {
-        // What is read of C before any of it is written: else one load would wait for the next.
-        float before[together][S::warp_n / across] = {};
-#pragma unroll
-        for (int q = 0; q < together; ++q)
-#pragma unroll
-          for (int j = 0; j < S::warp_n; j += across)
-            if (is_here(i + q, j)) before[q][j / across] = to[q * down * p.ldc + j];
-#pragma unroll
-        for (int q = 0; q < together; ++q, to += down * p.ldc, from += down * S::out_pitch)
-#pragma unroll
-          for (int j = 0; j < S::warp_n; j += across)
-            if (is_here(i + q, j))
-              to[j] = add_scaled(p.alpha, from[j], p.beta, before[q][j / across]);
-      }
+          if (is_here(q, j))
+            to[j] = adds ? add_scaled(p.alpha, sums[q][j / across], p.beta, before[q][j / across])
+                         : p.alpha * sums[q][j / across];
+      row += together * down, left -= together * down;
     }
   }
 }

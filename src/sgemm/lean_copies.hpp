@@ -1,7 +1,7 @@
 // The copies of lean_tile: whatever an operand's layout in memory, a stage has it k after k.
 #pragma once
 
-#include <numeric>
+#include <utility>
 
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
@@ -13,17 +13,26 @@ namespace KW_TARGET {
 // Floats beyond a line of a stage: the eight k of four rows that a warp turns lie in 32 banks.
 constexpr int lean_padding = 4;
 
-// Where a thread is, found anew: what follows from it is cheap where it is rarely needed, and takes
-// no register where it is not.
-__device__ __forceinline__ int lean_thread() {
-  int thread = static_cast<int>(threadIdx.x);
-  compute_now(thread);
-  return thread;
+// The same place of shared memory, its address kept in one register. Where copies have a predicate
+// each, the compiler else adds it up for each of them.
+__device__ __forceinline__ float* kept_place(float* at) {
+#if defined(__CUDA_ARCH__)
+  auto address = static_cast<unsigned>(__cvta_generic_to_shared(at));
+  compute_now(address);
+  return static_cast<float*>(__cvta_shared_to_generic(address));
+#else
+  return at;
+#endif
 }
 
 // A thread's copies of one operand, stage after stage, to [bk][extent + lean_padding]; `to` is the
-// place of the first stage's tile among the floats of shared memory. Of the last stage, with fewer
-// than bk k, zeros follow up to a multiple of four. What lies beyond the last row is not written.
+// place of the first stage's tile among the floats of shared memory. What lies beyond the last row
+// is not written. A stage's copies are so many `steps`, which a kernel starts in this order, with
+// products in between if it likes:
+//   start<step>(shared, offset)          of the next whole stage, `offset` floats behind the first
+//   start_some(shared, offset, depth)    all of a stage of `depth` k, and zeros behind them
+//   move(depth)                          past those
+//   stop()                               nothing is copied any more
 template <int threads, int extent, int bk, bool along_k>
 class LeanCopies;
 
@@ -31,83 +40,63 @@ class LeanCopies;
 template <int threads, int extent, int bk>
 class LeanCopies<threads, extent, bk, false> {
   static constexpr int pitch = extent + lean_padding;
-  // By single floats: a thread's places in a line repeat after so many copies, so many lines on.
-  static constexpr int places = extent / std::gcd(extent, threads);
-  static constexpr int down = threads / std::gcd(extent, threads);
-  // By four: so many threads a line, of which so many are copied at a time.
-  static constexpr int lanes4 = extent / 4, down4 = threads / lanes4;
-  static constexpr int steps4 = (bk + down4 - 1) / down4;
-  static constexpr bool all_copy4 = threads % lanes4 == 0, even4 = all_copy4 && bk % down4 == 0;
-  static_assert(bk % down == 0);
+  // Of a line, copies that lie so far apart are one thread's; so many lines are copied at a time.
+  static constexpr int across = extent % 32 == 0 ? 32 : 16, down = threads / across;
+  static constexpr int lanes4 = across / 4, down4 = threads / lanes4;
+  static_assert(extent % across == 0 && threads % across == 0 && bk % down == 0);
+  static_assert(down4 % down == 0 && (bk % down4 == 0 || bk < down4));
 
  public:
+  static constexpr int steps = bk / down;
+
   __device__ __forceinline__ LeanCopies(const float* x, std::int64_t ld, bool aligned, int rows,
                                         int to)
-      : by4_(aligned && rows % 4 == 0), stage_(bk * ld), step_((by4_ ? down4 : down) * ld) {
+      : step_(down * ld) {
+    const bool by4 = aligned && rows % 4 == 0;
     const int thread = static_cast<int>(threadIdx.x);
-#pragma unroll
-    for (int p = 0; p < places; ++p) {
-      const int line = by4_ ? thread / lanes4 : (thread + p * threads) / extent;
-      const int row = by4_ ? thread % lanes4 * 4 : (thread + p * threads) % extent;
-      has_[p] = row < rows && (!by4_ || all_copy4 || line < down4);
-      from_[p] = x + line * ld + row;
-      to_[p] = to + line * pitch + row;
-    }
+    const int line = by4 ? thread / lanes4 : thread / across;
+    const int row = by4 ? thread % lanes4 * 4 : thread % across;
+    const int left = line < bk ? rows - row : 0;
+    left1_ = by4 ? 0 : left;
+    left4_ = by4 ? left : 0;
+    line_ = line;
+    from_ = x + line * ld + row;
+    to_ = to + line * pitch + row;
   }
 
-  // Starts the copy of the next stage, `offset` floats behind the first.
+  template <int step>
   __device__ __forceinline__ void start(float* shared, int offset) {
-    if (by4_) return start4(shared, offset);
+    constexpr int line = step * down;
+    if constexpr (step == 0) here_ = kept_place(shared + to_ + offset);
 #pragma unroll
-    for (int p = 0; p < places; ++p) {
-      float* const here = target(shared, p, offset);
-#pragma unroll
-      for (int k = 0; k < bk; k += down, move_on(from_[p], step_))
-        if (has_[p]) async_copy<4>(here + k * pitch, from_[p], 4);
+    for (int i = 0; i < extent; i += across) {
+      if (line % down4 == 0 && i < left4_) async_copy<16>(here_ + line * pitch + i, from_ + i, 16);
+      if (i < left1_) async_copy<4>(here_ + line * pitch + i, from_ + i, 4);
     }
+    move_on(from_, step_);
   }
-  __device__ __forceinline__ void start_last(float* shared, int offset, int depth) const {
-    const int end = (depth + 3) / 4 * 4, thread = lean_thread();
+  __device__ __forceinline__ void start_some(float* shared, int offset, int depth) const {
+    float* const here = kept_place(shared + to_ + offset);
+    const float* from = from_;
 #pragma unroll
-    for (int p = 0; p < places; ++p) {
-      if (!has_[p] || (by4_ && p > 0)) continue;
-      const int lines = by4_ ? down4 : down;
-      float* here = shared + to_[p] + offset;
-      const float* from = from_[p];
-#pragma unroll 1
-      for (int k = by4_ ? thread / lanes4 : (thread + p * threads) / extent; k < end; k += lines) {
-        if (by4_)
-          async_copy<16>(here, from, k < depth ? 16 : 0);
-        else
-          async_copy<4>(here, from, k < depth ? 4 : 0);
-        here += lines * pitch;
-        move_on(from, step_);
+    for (int line = 0; line < bk; line += down, move_on(from, step_)) {
+      const bool counts = line_ + line < depth;
+#pragma unroll
+      for (int i = 0; i < extent; i += across) {
+        float* const to = here + line * pitch + i;
+        if (line % down4 == 0 && i < left4_) async_copy<16>(to, from + i, counts ? 16 : 0);
+        if (i < left1_) async_copy<4>(to, from + i, counts ? 4 : 0);
       }
     }
   }
+  __device__ __forceinline__ void move(int depth) { from_ += depth * (step_ / down); }
+  __device__ __forceinline__ void stop() { left1_ = left4_ = 0; }
 
  private:
-  __device__ __forceinline__ float* target(float* shared, int p, int offset) const {
-    int at = to_[p] + offset;
-    compute_now(at);
-    return shared + at;
-  }
-  __device__ __forceinline__ void start4(float* shared, int offset) {
-    float* const here = target(shared, 0, offset);
-    const float* from = from_[0];
-#pragma unroll
-    for (int s = 0; s < steps4; ++s, move_on(from, step_))
-      if (has_[0] &&
-          ((s + 1) * down4 <= bk || static_cast<int>(threadIdx.x) / lanes4 + s * down4 < bk))
-        async_copy<16>(here + s * down4 * pitch, from, 16);
-    from_[0] = even4 ? from : from_[0] + stage_;
-  }
-
-  bool by4_;
-  std::int64_t stage_, step_;
-  const float* from_[places];
-  int to_[places];
-  bool has_[places];
+  const float* from_;
+  float* here_ = nullptr;
+  std::int64_t step_;
+  int to_, line_, left1_, left4_;
 };
 
 // Lines along k, turned: a warp copies eight k of four lines at a time, float by float.
@@ -117,6 +106,8 @@ class LeanCopies<threads, extent, bk, true> {
   static_assert(extent % down == 0 && bk % 8 == 0);
 
  public:
+  static constexpr int steps = extent / down;
+
   __device__ __forceinline__ LeanCopies(const float* x, std::int64_t ld, bool, int rows, int to)
       : step_(down * ld) {
     const int row = static_cast<int>(threadIdx.x) / 8, k = static_cast<int>(threadIdx.x) % 8;
@@ -125,33 +116,47 @@ class LeanCopies<threads, extent, bk, true> {
     to_ = to + k * pitch + row;
   }
 
+  template <int step>
   __device__ __forceinline__ void start(float* shared, int offset) {
-    int at = to_ + offset;
-    compute_now(at);
-    float* const here = shared + at;
-    const float* from = from_;
+    if constexpr (step == 0) {
+      here_ = kept_place(shared + to_ + offset);
+      line_ = from_;
+      from_ += bk;
+    } else {
+      move_on(line_, step_);
+    }
 #pragma unroll
-    for (int i = 0; i < extent; i += down, move_on(from, step_))
+    for (int k = 0; k < bk; k += 8)
+      if (step * down < left_) async_copy<4>(here_ + k * pitch + step * down, line_ + k, 4);
+  }
+  __device__ __forceinline__ void start_some(float* shared, int offset, int depth) const {
+    float* const here = kept_place(shared + to_ + offset);
+    const int first = static_cast<int>(threadIdx.x) % 8;
+    const float* line = from_;
+#pragma unroll
+    for (int i = 0; i < extent; i += down, move_on(line, step_))
 #pragma unroll
       for (int k = 0; k < bk; k += 8)
-        if (i < left_) async_copy<4>(here + k * pitch + i, from + k, 4);
-    from_ += bk;
+        if (i < left_)
+          async_copy<4>(here + k * pitch + i, line + k, first + k < depth ? 4 : 0);
   }
-  __device__ __forceinline__ void start_last(float* shared, int offset, int depth) const {
-    const int end = (depth + 3) / 4 * 4, k0 = lean_thread() % 8;
-    float* here = shared + to_ + offset;
-    const float* from = from_;
-#pragma unroll 1
-    for (int i = 0; i < extent && i < left_; i += down, here += down, move_on(from, step_))
-#pragma unroll
-      for (int k = 0; k < bk; k += 8)
-        if (k0 + k < end) async_copy<4>(here + k * pitch, from + k, k0 + k < depth ? 4 : 0);
-  }
+  __device__ __forceinline__ void move(int depth) { from_ += depth; }
+  __device__ __forceinline__ void stop() { left_ = 0; }
 
  private:
-  std::int64_t step_;
   const float* from_;
+  const float* line_ = nullptr;  // of the step before
+  float* here_ = nullptr;
+  std::int64_t step_;
   int to_, left_;
 };
+
+// Starts all copies of the next stage.
+template <class Copies>
+__device__ __forceinline__ void start_all(Copies& copies, float* shared, int offset) {
+  [&]<int... step>(std::integer_sequence<int, step...>) {
+    (copies.template start<step>(shared, offset), ...);
+  }(std::make_integer_sequence<int, Copies::steps>());
+}
 
 }  // namespace KW_TARGET

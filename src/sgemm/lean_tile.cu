@@ -12,7 +12,7 @@
 // Order   One accumulator per output, k ascending.
 #include <optional>
 
-#include "sgemm/lean_block.hpp"
+#include "sgemm/lean_loop.hpp"
 #include "sgemm/lean_plan.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/start_by_ops.hpp"

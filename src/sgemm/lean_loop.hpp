@@ -1,0 +1,124 @@
+// The loop of lean_tile. Nothing in it waits for what has just been asked for: the copies of a
+// stage go out beside the products of another, and the elements of its first k are loaded beside
+// the products of the last k before it.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "sgemm/lean_block.hpp"
+
+namespace KW_TARGET {
+
+// The ring of stages. The first one has what k is beyond whole stages, or all of one.
+template <LeanTileConfig tile, Op op_a, Op op_b>
+class LeanRing {
+  using S = LeanShape<tile>;
+  static constexpr int size = tile.stages * S::stage;
+
+ public:
+  // `left`: whole stages behind the first one.
+  __device__ __forceinline__ LeanRing(float* shared, const Sgemm& p, const LeanOutputs<tile>& out,
+                                      int left)
+      : shared_(shared),
+        a_(p.a + (op_a == Op::none ? out.row * p.lda : out.row), p.lda, rows_aligned_16(p.a, p.lda),
+           out.rows, 0),
+        b_(p.b + (op_b == Op::none ? out.col : out.col * p.ldb), p.ldb, rows_aligned_16(p.b, p.ldb),
+           out.cols, S::bk * S::pitch_a),
+        left_(left) {}
+
+  // Starts the copies of the first stage, of `depth` k.
+  __device__ __forceinline__ void fill_first(int depth) {
+    a_.start_some(shared_, 0, depth), a_.move(depth);
+    b_.start_some(shared_, 0, depth), b_.move(depth);
+    async_commit();
+    to_fill_ = S::stage;
+  }
+  // Starts those of the next stage, if there is one.
+  __device__ __forceinline__ void fill() {
+    begin_to_fill();
+    start_all(a_, shared_, to_fill_);
+    start_all(b_, shared_, to_fill_);
+    end_to_fill();
+  }
+  // The same in parts, beside the products of each k of a stage.
+  template <int k>
+  __device__ __forceinline__ void fill_beside() {
+    if constexpr (k == 0) {
+      begin_to_fill();
+      start_all(a_, shared_, to_fill_);
+    }
+    if constexpr (k == S::bk / 2) start_all(b_, shared_, to_fill_);
+    if constexpr (k == S::bk - 1) end_to_fill();
+  }
+
+  // The stage behind the one at `offset`.
+  __device__ static int behind(int offset) {
+    return offset + S::stage < size ? offset + S::stage : 0;
+  }
+
+ private:
+  __device__ __forceinline__ void begin_to_fill() {
+    if (left_ <= 0) a_.stop(), b_.stop();
+  }
+  __device__ __forceinline__ void end_to_fill() {
+    async_commit();
+    --left_;
+    to_fill_ = behind(to_fill_);
+  }
+
+  float* const shared_;
+  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none> a_;
+  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none> b_;
+  int left_, to_fill_ = 0;
+};
+
+template <LeanTileConfig tile, Op op_a, Op op_b>
+__device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
+                                             const LeanOutputs<tile>& out) {
+  using S = LeanShape<tile>;
+  const int k = static_cast<int>(p.k), depth = (k - 1) % S::bk + 1;
+  int left = (k - depth) / S::bk;
+  const LeanPlace<tile> place;
+  const float *const a = shared + place.m, *const b = shared + S::bk * S::pitch_a + place.n;
+  LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
+  const auto wait_for_next = [] {
+    async_wait<tile.stages - 2>();
+    __syncthreads();  // it is here, and nobody reads the stage before any more
+  };
+
+  ring.fill_first(depth);
+#pragma unroll 1
+  for (int stage = 2; stage < tile.stages; ++stage) ring.fill();
+  wait_for_next();
+  multiply_some<tile>(acc, a, b, depth);
+  if (left == 0) return;
+
+  ring.fill();
+  wait_for_next();
+  LeanElements<tile> elements;
+  int stage = S::stage;
+  elements.load(a + stage, b + stage, 0);
+#pragma unroll 1
+  for (; left > 0; --left) {
+    const int next = ring.behind(stage);
+    const auto multiply = [&](auto at) {
+      constexpr int q = decltype(at)::value;
+      if constexpr (q + 1 < S::bk) {
+        elements.load(a + stage, b + stage, q + 1);
+        ring.template fill_beside<q>();
+      } else {
+        ring.template fill_beside<q>();
+        wait_for_next();
+        elements.load(a + next, b + next, 0);
+      }
+      elements.multiply(acc, q);
+    };
+    [&]<int... q>(std::integer_sequence<int, q...>) {
+      (multiply(std::integral_constant<int, q>()), ...);
+    }(std::make_integer_sequence<int, S::bk>());
+    stage = next;
+  }
+}
+
+}  // namespace KW_TARGET
