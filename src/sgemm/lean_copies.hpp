@@ -33,6 +33,7 @@ __device__ __forceinline__ float* kept_place(float* at) {
 //   start_some(shared, offset, depth)    all of a stage of `depth` k, and zeros behind them
 //   move(depth)                          past those
 //   stop()                               nothing is copied any more
+//   compute()                            what they start from is computed here
 template <int threads, int extent, int bk, bool along_k>
 class LeanCopies;
 
@@ -91,6 +92,10 @@ class LeanCopies<threads, extent, bk, false> {
   }
   __device__ __forceinline__ void move(int depth) { from_ += depth * (step_ / down); }
   __device__ __forceinline__ void stop() { left1_ = left4_ = 0; }
+  __device__ __forceinline__ void compute() {
+    compute_now(from_), compute_now(step_), compute_now(to_), compute_now(line_);
+    compute_now(left1_), compute_now(left4_);
+  }
 
  private:
   const float* from_;
@@ -142,6 +147,9 @@ class LeanCopies<threads, extent, bk, true> {
   }
   __device__ __forceinline__ void move(int depth) { from_ += depth; }
   __device__ __forceinline__ void stop() { left_ = 0; }
+  __device__ __forceinline__ void compute() {
+    compute_now(from_), compute_now(step_), compute_now(to_), compute_now(left_);
+  }
 
  private:
   const float* from_;

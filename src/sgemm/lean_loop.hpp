@@ -27,6 +27,7 @@ class LeanRing {
            out.cols, S::bk * S::pitch_a),
         left_(left) {}
 
+  __device__ __forceinline__ void compute() { a_.compute(), b_.compute(); }
   // Starts the copies of the first stage, of `depth` k.
   __device__ __forceinline__ void fill_first(int depth) {
     a_.start_some(shared_, 0, depth), a_.move(depth);
@@ -73,15 +74,20 @@ class LeanRing {
   int left_, to_fill_ = 0;
 };
 
-template <LeanTileConfig tile, Op op_a, Op op_b>
-__device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
-                                             const LeanOutputs<tile>& out) {
+// Adds up all products of a block's part of C. `begin` waits for the kernel before, once all that
+// memory has no part in is computed, and says whether there is anything to do.
+template <LeanTileConfig tile, Op op_a, Op op_b, class Begin>
+__device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared, const Sgemm& p,
+                                             const LeanOutputs<tile>& out, const Begin& begin) {
   using S = LeanShape<tile>;
   const int k = static_cast<int>(p.k), depth = (k - 1) % S::bk + 1;
   int left = (k - depth) / S::bk;
   const LeanPlace<tile> place;
   const float *const a = shared + place.m, *const b = shared + S::bk * S::pitch_a + place.n;
   LeanRing<tile, op_a, op_b> ring(shared, p, out, left);
+  ring.compute();
+  if (!begin()) return false;
+  if (k == 0) return true;
   const auto wait_for_next = [] {
     async_wait<tile.stages - 2>();
     __syncthreads();  // it is here, and nobody reads the stage before any more
@@ -92,7 +98,7 @@ __device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared,
   for (int stage = 2; stage < tile.stages; ++stage) ring.fill();
   wait_for_next();
   multiply_some<tile>(acc, a, b, depth);
-  if (left == 0) return;
+  if (left == 0) return true;
 
   ring.fill();
   wait_for_next();
@@ -119,6 +125,7 @@ __device__ __forceinline__ void multiply_all(LeanSums<tile>& acc, float* shared,
     }(std::make_integer_sequence<int, S::bk>());
     stage = next;
   }
+  return true;
 }
 
 }  // namespace KW_TARGET

@@ -32,14 +32,19 @@ __global__ void __launch_bounds__(lean_tiles[row].config.threads(),
   unsigned entry = all.batch == 1 ? 0 : blockIdx.x / tiles;
   const unsigned at = blockIdx.x - entry * tiles;
   unsigned tile_row = at / tiles_n, tile_col = at % tiles_n;
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  if (exits_early(all)) return;
+  const auto begin = [&] {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    return !exits_early(all);
+  };
+  // What else a plan for this entry reads may be the kernel's before, too.
+  if (all.a_array != nullptr || all.alpha_at != nullptr || all.beta_at != nullptr)
+    wait_for_previous_kernel();
   LeanSums<tile> acc = {};
   {
     const Sgemm p = entry_of(all, entry);
-    if (p.k > 0)
-      multiply_all<tile, op_a, op_b>(acc, shared, p, LeanOutputs<tile>(p, tile_row, tile_col));
+    const LeanOutputs<tile> out(p, tile_row, tile_col);
+    if (!multiply_all<tile, op_a, op_b>(acc, shared, p, out, begin)) return;
   }
   compute_now(entry), compute_now(tile_row), compute_now(tile_col);
   const Sgemm p = stored_first(entry_of(all, entry));
