@@ -11,6 +11,7 @@
 
 #include "level3/lean_plan.hpp"
 #include "level3/production.hpp"
+#include "level3/update_copies.hpp"
 #include "level3/updates.hpp"
 #include "sgemm/lean_block.hpp"
 #include "sgemm/shape.hpp"
@@ -46,7 +47,7 @@ struct TileOfBlock {
 template <LeanTileConfig tile, bool along_k>
 class UpdateRing {
   using S = LeanShape<tile>;
-  using Copies = LeanCopies<tile.threads(), tile.bm(), tile.bk, along_k>;
+  using Copies = UpdateCopies<tile.threads(), tile.bm(), tile.bk, along_k>;
   static_assert(tile.bm() == tile.bn());
 
  public:
@@ -58,11 +59,11 @@ class UpdateRing {
   // is 0.
   __device__ __forceinline__ void fill(int offset, int here) {
     if (here == S::bk) {
-      start_all(rows_, shared_, offset);
-      start_all(cols_, shared_, offset);
+      rows_.start(shared_, offset);
+      cols_.start(shared_, offset);
     } else if (here > 0) {
-      rows_.start_some(shared_, offset, here);
-      cols_.start_some(shared_, offset, here);
+      rows_.start_last(shared_, offset, here);
+      cols_.start_last(shared_, offset, here);
     }
     async_commit();
   }
@@ -94,23 +95,23 @@ class UpdateRing {
 };
 
 // Adds the products of a stage whose elements start at a and b, `depth` of k and zeros behind. A
-// whole stage is a straight line of instructions.
+// whole stage is a straight line of instructions; `fill` is called once the first k is asked for.
 template <LeanTileConfig tile, class Fill>
 __device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float* a, const float* b,
                                                int depth, const Fill& fill) {
   using S = LeanShape<tile>;
-  if (depth < S::bk) {
-    fill();
-    return multiply_some<tile>(acc, a, b, depth);
-  }
   LeanElements<tile> elements;
   elements.load(a, b, 0);
   fill();
+  if (depth == S::bk) {
 #pragma unroll
-  for (int k = 0; k < S::bk; ++k) {
-    if (k + 1 < S::bk) elements.load(a, b, k + 1);
-    elements.multiply(acc, k);
+    for (int k = 0; k < S::bk; ++k) {
+      if (k + 1 < S::bk) elements.load(a, b, k + 1);
+      elements.multiply(acc, k);
+    }
+    return;
   }
+  elements.multiply_some(acc, a, b, depth);
 }
 
 template <LeanTileConfig tile, bool along_k>

@@ -6,11 +6,13 @@
 #include "device/quad.hpp"
 #include "sgemm/finish.hpp"
 #include "sgemm/lanes.hpp"
-#include "sgemm/lean_copies.hpp"
 #include "sgemm/lean_tuning.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET {
+
+// Floats beyond a line of a stage: the eight k of four rows that a warp turns lie in 32 banks.
+constexpr int lean_padding = 4;
 
 template <LeanTileConfig tile>
 struct LeanShape {
@@ -44,6 +46,16 @@ struct LeanPlace {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int row0 = warp / tile.warps_n * S::warp_m, col0 = warp % tile.warps_n * S::warp_n;
   const int m = row0 + S::Lanes::row(lane) * 4, n = col0 + S::Lanes::col(lane) * 4;
+
+  // Puts four rows of the thread's sums into the warp's rows in shared memory.
+  __device__ __forceinline__ void put_quads(float* rows, const float (*sums)[tile.tn]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < tile.tn; j += 4)
+        *reinterpret_cast<float4*>(rows + (m - row0 + i) * S::out_pitch + n - col0 +
+                                   j * tile.lanes_n) = quad_of(&sums[i][j]);
+  }
 };
 
 // A thread's elements of one k, fours that lie `lanes` fours apart.
@@ -83,20 +95,17 @@ struct LeanElements {
         acc[i][col] = fmaf(x[k % 2].x[i], y[k % 2].x[col], acc[i][col]);
       }
   }
+  // Adds the products of a part of a stage, `depth` of k and zeros behind.
+  __device__ __forceinline__ void multiply_some(LeanSums<tile>& acc, const float* a, const float* b,
+                                                int depth) {
+#pragma unroll 1
+    for (; depth > 0; depth -= 2, a += 2 * S::pitch_a, b += 2 * S::pitch_b) {
+      load(a, b, 0), load(a, b, 1);
+      multiply(acc, 0), multiply(acc, 1);
+    }
+  }
 };
 
-// Adds the products of a part of a stage, `depth` of k and zeros behind.
-template <LeanTileConfig tile>
-__device__ __forceinline__ void multiply_some(LeanSums<tile>& acc, const float* a, const float* b,
-                                              int depth) {
-  using S = LeanShape<tile>;
-  LeanElements<tile> elements;
-#pragma unroll 1
-  for (; depth > 0; depth -= 2, a += 2 * S::pitch_a, b += 2 * S::pitch_b) {
-    elements.load(a, b, 0), elements.load(a, b, 1);
-    elements.multiply(acc, 0), elements.multiply(acc, 1);
-  }
-}
 
 // Stores the sums where rows of C are aligned.
 template <LeanTileConfig tile>
@@ -115,62 +124,100 @@ __device__ __forceinline__ void store_fours(const Sgemm& p, const LeanOutputs<ti
   }
 }
 
+// The same where C is not read, wherever rows of C start: a warp puts some rows of its part into
+// shared memory, and its lanes store neighbours of a row, eight of which they load at a time.
+template <LeanTileConfig tile>
+__device__ __forceinline__ void store_neighbours(const Sgemm& p, float* shared,
+                                                 const LeanOutputs<tile>& out,
+                                                 const LeanSums<tile>& acc) {
+  using S = LeanShape<tile>;
+  constexpr int across = S::warp_n % 32 == 0 ? 32 : 16, down = 32 / across;
+  constexpr int lines = S::rows_at_once / down, together = lines % 8 == 0 ? 8 : lines;
+  const LeanPlace<tile> place;
+  float* const rows = shared + place.warp * S::rows_at_once * S::out_pitch;
+  const int row = place.row0 + place.lane / across, col = place.lane % across;
+  const int cols = out.cols - place.col0 - col;
+  int left = out.rows - row;
+  float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col;
+  const std::int64_t step = down * p.ldc;
+#pragma unroll
+  for (int group = 0; group < tile.tm; group += 4) {
+    __syncwarp();
+    place.put_quads(rows, &acc[group]);
+    __syncwarp();
+    const float* from = rows + place.lane / across * S::out_pitch + (col ^ 1);
+#pragma unroll 1
+    for (int i = 0; i < lines; i += together, from += together * down * S::out_pitch) {
+      float sums[together][S::warp_n / across];
+#pragma unroll
+      for (int q = 0; q < together; ++q)
+#pragma unroll
+        for (int j = 0; j < S::warp_n; j += across)
+          sums[q][j / across] = from[q * down * S::out_pitch + j];
+#pragma unroll
+      for (int q = 0; q < together; ++q, to += step, compute_now(to))
+#pragma unroll
+        for (int j = 0; j < S::warp_n; j += across)
+          if (q * down < left && j < cols) to[j] = p.alpha * sums[q][j / across];
+      left -= together * down;
+    }
+  }
+}
+
 // All columns of a row of the block's part of C.
 struct AllColumns {
   __device__ __forceinline__ bool operator()(int, int) const { return true; }
 };
 
-// The same wherever rows of C start: a warp puts some rows of its part into shared memory, and its
-// lanes store neighbours of a row, those which `is_wanted`(row, column) of the block's part.
+// The same where C may be read, of those elements which `is_wanted`(row, column) of the block's
+// part.
 template <LeanTileConfig tile, bool adds, class Wanted = AllColumns>
 __device__ __forceinline__ void store_rows(const Sgemm& p, float* shared,
                                            const LeanOutputs<tile>& out, const LeanSums<tile>& acc,
                                            const Wanted& is_wanted = {}) {
   using S = LeanShape<tile>;
   constexpr int across = S::warp_n % 32 == 0 ? 32 : 16, down = 32 / across;
-  constexpr int lines = S::rows_at_once / down, most = adds ? 4 : 8;
-  constexpr int together = lines % most == 0 ? most : lines;  // under way at a time
   const LeanPlace<tile> place;
   float* const rows = shared + place.warp * S::rows_at_once * S::out_pitch;
   const int row0 = place.lane / across, col0 = place.lane % across;
   const int cols = out.cols - place.col0 - col0;
-  int row = place.row0 + row0, left = out.rows - row;
-  float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col0;
-  const std::int64_t step = down * p.ldc;
 #pragma unroll
   for (int group = 0; group < tile.tm; group += 4) {
     __syncwarp();
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-#pragma unroll
-      for (int j = 0; j < tile.tn; j += 4)
-        *reinterpret_cast<float4*>(rows + (place.m - place.row0 + i) * S::out_pitch + place.n -
-                                   place.col0 + j * tile.lanes_n) = quad_of(&acc[group + i][j]);
+    place.put_quads(rows, &acc[group]);
     __syncwarp();
+    const int row = place.row0 + group * tile.lanes_m + row0;
+    float* to = p.c + (out.row + row) * p.ldc + out.col + place.col0 + col0;
     const float* from = rows + row0 * S::out_pitch + (col0 ^ 1);
-#pragma unroll 1
-    for (int i = 0; i < lines; i += together, from += together * down * S::out_pitch) {
-      const auto is_here = [&](int line, int j) {
-        return line * down < left && j < cols &&
-               is_wanted(row + line * down, place.col0 + col0 + j);
-      };
-      float sums[together][S::warp_n / across], before[together][S::warp_n / across] = {};
-#pragma unroll
-      for (int q = 0; q < together; ++q)
-#pragma unroll
-        for (int j = 0; j < S::warp_n; j += across) {
-          sums[q][j / across] = from[q * down * S::out_pitch + j];
-          // What is read of C before any of it is written: else one load would wait for the next.
-          if (adds && is_here(q, j)) before[q][j / across] = to[q * step + j];
-        }
-#pragma unroll
-      for (int q = 0; q < together; ++q, to += step, compute_now(to))
+    const auto is_here = [&](int line, int j) {
+      return row + line * down < out.rows && j < cols &&
+             is_wanted(row + line * down, place.col0 + col0 + j);
+    };
+    constexpr int lines = S::rows_at_once / down;
+    if constexpr (!adds) {
+#pragma unroll 4
+      for (int i = 0; i < lines; ++i, to += down * p.ldc, from += down * S::out_pitch)
 #pragma unroll
         for (int j = 0; j < S::warp_n; j += across)
-          if (is_here(q, j))
-            to[j] = adds ? add_scaled(p.alpha, sums[q][j / across], p.beta, before[q][j / across])
-                         : p.alpha * sums[q][j / across];
-      row += together * down, left -= together * down;
+          if (is_here(i, j)) to[j] = p.alpha * from[j];
+    } else {
+      constexpr int together = lines % 4 == 0 ? 4 : lines;
+#pragma unroll 1
+      for (int i = 0; i < lines; i += together) {
+        // What is read of C before any of it is written: else one load would wait for the next.
+        float before[together][S::warp_n / across] = {};
+#pragma unroll
+        for (int q = 0; q < together; ++q)
+#pragma unroll
+          for (int j = 0; j < S::warp_n; j += across)
+            if (is_here(i + q, j)) before[q][j / across] = to[q * down * p.ldc + j];
+#pragma unroll
+        for (int q = 0; q < together; ++q, to += down * p.ldc, from += down * S::out_pitch)
+#pragma unroll
+          for (int j = 0; j < S::warp_n; j += across)
+            if (is_here(i + q, j))
+              to[j] = add_scaled(p.alpha, from[j], p.beta, before[q][j / across]);
+      }
     }
   }
 }

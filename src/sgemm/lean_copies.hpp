@@ -6,12 +6,9 @@
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
-#include "sgemm/tile.hpp"
+#include "sgemm/lean_block.hpp"
 
 namespace KW_TARGET {
-
-// Floats beyond a line of a stage: the eight k of four rows that a warp turns lie in 32 banks.
-constexpr int lean_padding = 4;
 
 // The same place of shared memory, its address kept in one register. Where copies have a predicate
 // each, the compiler else adds it up for each of them.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sgemm/lean_block.hpp"
+#include "sgemm/lean_copies.hpp"
 
 namespace KW_TARGET {
 
@@ -97,12 +98,12 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
 #pragma unroll 1
   for (int stage = 2; stage < tile.stages; ++stage) ring.fill();
   wait_for_next();
-  multiply_some<tile>(acc, a, b, depth);
+  LeanElements<tile> elements;
+  elements.multiply_some(acc, a, b, depth);
   if (left == 0) return true;
 
   ring.fill();
   wait_for_next();
-  LeanElements<tile> elements;
   int stage = S::stage;
   elements.load(a + stage, b + stage, 0);
 #pragma unroll 1
