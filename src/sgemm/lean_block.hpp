@@ -106,7 +106,6 @@ struct LeanElements {
   }
 };
 
-
 // Stores the sums where rows of C are aligned.
 template <LeanTileConfig tile>
 __device__ __forceinline__ void store_fours(const Sgemm& p, const LeanOutputs<tile>& out,

@@ -139,8 +139,7 @@ class LeanCopies<threads, extent, bk, true> {
     for (int i = 0; i < extent; i += down, move_on(line, step_))
 #pragma unroll
       for (int k = 0; k < bk; k += 8)
-        if (i < left_)
-          async_copy<4>(here + k * pitch + i, line + k, first + k < depth ? 4 : 0);
+        if (i < left_) async_copy<4>(here + k * pitch + i, line + k, first + k < depth ? 4 : 0);
   }
   __device__ __forceinline__ void move(int depth) { from_ += depth; }
   __device__ __forceinline__ void stop() { left_ = 0; }
@@ -159,9 +158,10 @@ class LeanCopies<threads, extent, bk, true> {
 // Starts all copies of the next stage.
 template <class Copies>
 __device__ __forceinline__ void start_all(Copies& copies, float* shared, int offset) {
-  [&]<int... step>(std::integer_sequence<int, step...>) {
+  const auto start_each = [&]<int... step>(std::integer_sequence<int, step...>) {
     (copies.template start<step>(shared, offset), ...);
-  }(std::make_integer_sequence<int, Copies::steps>());
+  };
+  start_each(std::make_integer_sequence<int, Copies::steps>());
 }
 
 }  // namespace KW_TARGET

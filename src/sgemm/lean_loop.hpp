@@ -121,9 +121,10 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
       }
       elements.multiply(acc, q);
     };
-    [&]<int... q>(std::integer_sequence<int, q...>) {
+    const auto multiply_each = [&]<int... q>(std::integer_sequence<int, q...>) {
       (multiply(std::integral_constant<int, q>()), ...);
-    }(std::make_integer_sequence<int, S::bk>());
+    };
+    multiply_each(std::make_integer_sequence<int, S::bk>());
     stage = next;
   }
   return true;
