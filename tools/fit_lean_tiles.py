@@ -24,7 +24,7 @@ TIMES = ["first_us", "step_us", "block_us", "busy_step_us", "c_by_4_us", "copies
 def read_table(text):
     """The launch's constants, and {name: (shape, times)}"""
     constants, _ = smalls.read_table((ROOT / "src/sgemm/small_tuning.hpp").read_text())
-    for name in ("launch_us", "uneven", "fewer", "min_k", "max_k"):
+    for name in ("launch_us", "uneven", "fewer", "long", "long_from_us", "min_k", "max_k"):
         constants[name] = float(re.search(rf"lean_{name} = ([\d.]+)", text).group(1))
     tiles = {}
     for name, config, times in re.findall(r'\.name = "(lean_\w+)".*?\.config = \{([^}]*)\},\s*\.times = \{([^}]*)\}',
@@ -75,9 +75,10 @@ def predict(tile, times, product, constants, device):
     by_4 = (bm * bool(ops[0] == "N" or lda % 4) + bn * bool(ops[1] == "T" or ldb % 4)) / (bm + bn)
     busy *= 1 + few_blocks * smalls.missing_blocks(blocks, fit)
     busy += copies_by_4 * by_4 + along_k * ((bm * (ops[0] == "N") + bn * (ops[1] == "T")) / (bm + bn) - 0.5)
-    return max(first + steps * step,
-               constants["launch_us"] + (rounds + tail) * (block + c_by_4 * bool(n % 4 or ldc % 4) + steps * busy),
-               constants["launch_us"] + smalls.memory_us(product, memory, constants, device))
+    us = max(first + steps * step,
+             constants["launch_us"] + (rounds + tail) * (block + c_by_4 * bool(n % 4 or ldc % 4) + steps * busy),
+             constants["launch_us"] + smalls.memory_us(product, memory, constants, device))
+    return us * (1 + constants["long"] * min(1.0, max(0.0, math.log2(us / constants["long_from_us"]) / 2)))
 
 
 class Fit:

@@ -75,10 +75,11 @@ inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device
   const double step_us = t.busy_step_us * (1 + t.few_blocks * missing_blocks(blocks, most)) +
                          lean_share_by_4(tile.config, p) * t.copies_by_4_us +
                          lean_share_along_k(tile.config, p) * t.along_k_us;
-  return std::max(
+  const double us = std::max(
       {t.first_us + steps * t.step_us,
        lean_launch_us + (lean_rounds(tile, blocks) + t.tail) * (block_us + steps * step_us),
        lean_launch_us + small_memory_us(p, t.memory, device)});
+  return us * (1 + lean_long * std::clamp(std::log2(us / lean_long_from_us) / 2, 0.0, 1.0));
 }
 
 }  // namespace kw

@@ -55,6 +55,8 @@ inline constexpr double lean_uneven = 0.35;
 // Where so large a share of the multiprocessors has a block fewer, the others take so much of a
 // block less.
 inline constexpr double lean_fewer = 0.1;
+// So much longer than their blocks' times say take launches of four times as long as this and more.
+inline constexpr double lean_long = 0.03, lean_long_from_us = 64;
 inline constexpr std::int64_t lean_min_k = 24, lean_max_k = 1000;  // where the choice gains by them
 inline constexpr LeanTile lean_tiles[] = {
     {.name = "lean_64x64",
