@@ -8,8 +8,11 @@
 //         meanwhile, so exponentials run beside FFMAs. A third team of warps brings K, turned, and
 //         V. Both teams run one text of the loop: where the two had loops of their own, a warp
 //         waited for instructions in a sixth of its time.
-// Limits  Of the loop's instructions 92 % are FFMAs; a block's first tile of weights and its last
-//         of outputs have no other team beside them.
+//         Waits and branches around the loop are those of whole warps, and the compiler knows
+//         (device/warp_wait.hpp): a turn then ends with one branch.
+// Limits  Of the instructions 91 % are FFMAs; a block's first tile of weights and its last of
+//         outputs have no other team beside them, and while the first warp of a pair makes weights
+//         the second one has nothing left to multiply.
 // Order   Keys ascending, one accumulator an element.
 #include <algorithm>
 
@@ -36,17 +39,17 @@ __global__ void __launch_bounds__(pair_threads, 1)
                    [[maybe_unused]] __grid_constant__ const Workspace workspace) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
   wait_for_previous_kernel();
-  if (p.only_if != nullptr && *p.only_if == 0) return;
+  if (p.only_if != nullptr && any_of_warp(*p.only_if == 0)) return;
   auto& shared = *gpu::dynamic_shared<typename PairParts<index>::Shared>();
   if (threadIdx.x == 0) {
     shared.task = pair_task<index>(p, schedule, blockIdx.x);
     shared.init_barriers();
   }
   __syncthreads();
-  if (shared.task.first_query >= shared.task.head.queries) return;
+  if (any_of_warp(shared.task.first_query >= shared.task.head.queries)) return;
   const int thread = static_cast<int>(threadIdx.x) % pair_team;
   const int team = static_cast<int>(threadIdx.x) / pair_team;
-  if (team == 0) {
+  if (any_of_warp(team == 0)) {
     setmaxnreg_dealloc<56>();
     if (thread < pair_team / 2)
       bring_keys<index>(shared, p, thread);

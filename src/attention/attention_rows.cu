@@ -8,7 +8,9 @@
 //         of outputs a lane has some columns of all its warp's rows. Where blocks are few, keys are
 //         cut into parts, which the last block merges.
 // Limits  Loads from shared memory: 8 of 16 bytes for 64 FFMAs in the first product, 5 for 64 in
-//         the second, with 64 rows; and few warps to hide their latencies.
+//         the second, with 64 rows; few warps to hide latencies, so that for large heads elements
+//         are loaded a step ahead; and registers: in the first product both operands of an FFMA lie
+//         in one bank.
 // Order   Keys ascending, one accumulator an element; a part's follow in the order of parts.
 
 #include "attention/configurations.hpp"

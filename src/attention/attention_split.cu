@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(clear_threads) clear_workspace(uint4* data, st
   if (i < count) data[i] = make_uint4(0, 0, 0, 0);
 }
 
-// Microseconds on an H200, of one multiprocessor: a tile of keys; what a tile of queries takes
+// Microseconds on an H200, of one multiprocessor, fitted to random problems in both orders
+// (results/h200/explored-attention-uniform.txt): a tile of keys; what a tile of queries takes
 // beside its tiles of keys; a block of K or V that is split beside products, and by how much that
 // delays them; and such a block in a launch in front.
 struct SplitTimes {
@@ -53,9 +54,9 @@ struct SplitConfig {
   SplitTimes times;
 };
 constexpr SplitConfig split_configs[] = {
-    {64, 72, 216, 4, {1.35, 4.5, 2.8, 0.6, 1.0}},
-    {128, 40, 232, 6, {2.7, 5.0, 7.5, 1.4, 2.0}},
-    {wide_dim, 24, 240, 3, {4.6, 10.0, 0.0, 0.0, 4.0}},
+    {64, 72, 216, 4, {1.13, 3.91, 1.87, 0.57, 1.27}},
+    {128, 40, 232, 6, {2.32, 5.91, 5.5, 1.95, 3.11}},
+    {wide_dim, 24, 240, 3, {4.1, 10.0, 0.0, 0.0, 6.6}},
 };
 constexpr int least_dim = 17, most_dim = wide_dim;
 // The first that holds a head size; the last one where none does.
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(split_threads, 1)
 #endif
 }
 
-constexpr double launches_us = 9, launch_in_front_us = 3;
+constexpr double launches_us = 5.8, launch_in_front_us = 1;
 
 // What a multiprocessor has of it.
 struct SplitWork {

@@ -30,10 +30,10 @@ struct PairConfig {
 
 // By the head sizes up to which they serve.
 inline constexpr PairConfig pair_configs[] = {
-    {64, 8, 32, 3, 12.0, 13.0, 12.0},
-    {96, 4, 16, 4, 13.8, 10.0, 6.0},
-    {128, 4, 32, 2, 21.5, 15.0, 6.0},
-    {256, 2, 8, 3, 48.9, 25.0, 12.0},
+    {64, 8, 32, 3, 11.5, 12.5, 12.0},
+    {96, 4, 16, 4, 13.2, 10.0, 6.0},
+    {128, 4, 32, 2, 20.7, 14.0, 6.0},
+    {256, 2, 8, 3, 46.5, 24.5, 12.0},
 };
 constexpr int pair_config_count = sizeof(pair_configs) / sizeof(pair_configs[0]);
 

@@ -5,6 +5,7 @@
 #include "attention/pair_parts.hpp"
 #include "attention/pair_product.hpp"
 #include "attention/part_merge.hpp"
+#include "device/warp_wait.hpp"
 
 namespace KW_TARGET::attention {
 
@@ -77,7 +78,8 @@ class PairTeam {
     {
       const PairPlace<index> own;
       const PairTask& task = shared_.task;
-      tiles = task.own_tiles[own.warp];
+      // The same in all lanes, and the compiler knows: then it counts in registers of the warp.
+      tiles = from_lane(task.own_tiles[own.warp], 0);
       left = weighs_ ? tiles * d_stages
                      : static_cast<int>(ceil_div(task.own_keys[own.warp], S::steps));
       rest = (weighs_ ? task.tiles * d_stages : static_cast<int>(ceil_div(task.keys, S::steps))) -
@@ -110,11 +112,11 @@ class PairTeam {
       }
       int stage = 0;
       product.multiply(
-          acc_, count,
+          acc_, from_lane(count, 0),
           [&] {
-            mbarrier_wait(&full[ring_.stage], ring_.round);
+            mbarrier_wait_together(&full[ring_.stage], ring_.round);
             if (!weighs_)
-              mbarrier_wait(&shared_.w_full[own.warp][stage / S::group_stages], tile & 1);
+              mbarrier_wait_together(&shared_.w_full[own.warp][stage / S::group_stages], tile & 1);
             product.b = stages + ring_.stage * (S::steps * S::b_pitch) + own.lane_n * 4;
           },
           [&] {

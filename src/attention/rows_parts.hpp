@@ -25,7 +25,12 @@ struct RowsShape {
   static constexpr int TD = D / 32;                  // columns of O a lane
   static constexpr int blocks = rows == 64 ? 3 : 1;  // for which registers leave room
   static constexpr int pitch = D + 4;                // of rows that lanes read next to each other
+  // Whether elements of the next step are loaded while those of one are multiplied. Heads of 64 and
+  // less have more blocks on a multiprocessor, which hide what loads take.
+  static constexpr bool loads_ahead = D > 64;
 
+  // Which column of a part lies at a place: neighbours are swapped, where a lane has some.
+  static constexpr int column_in_part(int place) { return TD > 1 ? place ^ 1 : place; }
   // A part of the keys: as PartSums, but with outputs by rows, as lanes have them.
   struct Part {
     static constexpr int rows = RowsShape::c.rows;
@@ -35,8 +40,9 @@ struct RowsShape {
   };
   struct Shared {
     alignas(16) float q[rows][pitch];
-    alignas(16) float k[keys][pitch];
+    // Behind each of these there is room for what is loaded ahead.
     alignas(16) float v[keys][D];
+    alignas(16) float k[keys][pitch];
     alignas(16) float weights[rows_warps][keys][w_pitch];
     alignas(16) float factors[rows];  // of what was summed before
     PackedRow row[rows];
@@ -98,6 +104,28 @@ struct RowsPlace {
   }
 };
 
+// Adds the products of `count` elements, `step` at a time. Where loads are ahead, up to three steps
+// are loaded that are not multiplied, or whose weights are 0: they lie in shared memory too.
+template <int step, bool loads_ahead, int unrolled, class Load, class Add>
+__device__ __forceinline__ void multiply_steps(int count, const Load& load, const Add& add) {
+  if constexpr (loads_ahead) {
+    load(0, 0);
+#pragma unroll 1
+    for (int i = 0; i < count; i += 2 * step) {
+      load(1, i + step);
+      add(0);
+      load(0, i + 2 * step);
+      add(1);
+    }
+  } else {
+#pragma unroll unrolled
+    for (int i = 0; i < count; i += step) {
+      load(0, i);
+      add(0);
+    }
+  }
+}
+
 // Scores of the first `count` keys of each lane, or of `groups`, where these are fewer.
 template <int index, int count>
 __device__ __forceinline__ void multiply_some(
@@ -107,20 +135,22 @@ __device__ __forceinline__ void multiply_some(
   if constexpr (count > 1) {
     if (groups < count) return multiply_some<index, count - 1>(x, q, k, dim, groups);
   }
-#pragma unroll 2
-  for (int d = 0; d < dim; d += 4) {
-    float a[S::TQ][4], b[count][4];
+  float a[2][S::TQ][4], b[2][count][4];
+  const auto load = [&](int which, int d) {
 #pragma unroll
-    for (int t = 0; t < count; ++t) load_floats(b[t], k + t * S::key_lanes * S::pitch + d);
+    for (int t = 0; t < count; ++t) load_floats(b[which][t], k + t * S::key_lanes * S::pitch + d);
 #pragma unroll
-    for (int i = 0; i < S::TQ; ++i) load_floats(a[i], q + i * S::row_lanes * S::pitch + d);
+    for (int i = 0; i < S::TQ; ++i) load_floats(a[which][i], q + i * S::row_lanes * S::pitch + d);
+  };
+  const auto add = [&](int which) {
 #pragma unroll
     for (int e = 0; e < 4; ++e)
 #pragma unroll
       for (int i = 0; i < S::TQ; ++i)
 #pragma unroll
-        for (int t = 0; t < count; ++t) x[i][t] = fmaf(a[i][e], b[t][e], x[i][t]);
-  }
+        for (int t = 0; t < count; ++t) x[i][t] = fmaf(a[which][i][e], b[which][t][e], x[i][t]);
+  };
+  multiply_steps<4, S::loads_ahead, 2>(dim, load, add);
 }
 
 // Scores of a tile of which so many keys are there: whole groups of lanes that have none are left
@@ -202,23 +232,32 @@ __device__ __forceinline__ void multiply_w_v(RowsSums<index>& sums,
   for (int r = 0; r < S::warp_rows; ++r)
 #pragma unroll
     for (int j = 0; j < S::TD; ++j) sums.o[r][j] *= factors[r];
-#pragma unroll 4
-  for (int key = 0; key < count; ++key) {
-    float w[S::warp_rows], v[S::TD];
-    load_floats(w, shared.weights[own.warp][key]);
-    constexpr int together = RowsPlace<index>::together;
+  constexpr int together = RowsPlace<index>::together;
+  const float *const weights = shared.weights[own.warp][0], *const values = shared.v[0];
+  float w[2][S::warp_rows], v[2][S::TD];
+  const auto load = [&](int which, int key) {
+    load_floats(w[which], weights + key * S::w_pitch);
 #pragma unroll
     for (int j = 0; j < S::TD; j += together) {
       float some[together];
-      load_floats(some, &shared.v[key][own.column(j)]);
+      load_floats(some, values + key * S::D + own.column(j));
 #pragma unroll
-      for (int e = 0; e < together; ++e) v[j + e] = some[e];
+      for (int e = 0; e < together; ++e) v[which][j + e] = some[e];
     }
+  };
+  // Along a row and back along the next, so that an FFMA finds one operand in the reuse cache; sums
+  // lie in the other bank of registers than V's elements, as parts are stored with neighbours
+  // swapped.
+  const auto add = [&](int which) {
 #pragma unroll
     for (int r = 0; r < S::warp_rows; ++r)
 #pragma unroll
-      for (int j = 0; j < S::TD; ++j) sums.o[r][j] = fmaf(w[r], v[j], sums.o[r][j]);
-  }
+      for (int step = 0; step < S::TD; ++step) {
+        const int j = r % 2 == 0 ? step : S::TD - 1 - step;
+        sums.o[r][j] = fmaf(w[which][r], v[which][j], sums.o[r][j]);
+      }
+  };
+  multiply_steps<1, S::loads_ahead, 4>(count, load, add);
 }
 
 // Elements of a row's output next to each other from column `d` on.
@@ -284,7 +323,7 @@ __device__ __forceinline__ void store_part_of_rows(typename RowsShape<index>::Pa
     for (int j = 0; j < S::TD; j += together) {
       float x[together];
 #pragma unroll
-      for (int e = 0; e < together; ++e) x[e] = sums.o[r][j + e];
+      for (int e = 0; e < together; ++e) x[e] = sums.o[r][j + S::column_in_part(e)];
       store_outputs(to.o[own.warp * S::warp_rows + r], own.column(j), S::D, x, true);
     }
 }
@@ -312,9 +351,12 @@ __device__ __forceinline__ void merge_rows(typename RowsShape<index>::Shared& sh
         const int piece = first + i * rows_threads, row = piece / quads;
         const float4 own =
             __ldcg(reinterpret_cast<const float4*>(&all[part].o[row][piece % quads * 4]));
-        const float by = factors[part * S::rows + row];
-        x[i][0] = fmaf(own.x, by, x[i][0]), x[i][1] = fmaf(own.y, by, x[i][1]);
-        x[i][2] = fmaf(own.z, by, x[i][2]), x[i][3] = fmaf(own.w, by, x[i][3]);
+        const float by = factors[part * S::rows + row], elements[4] = {own.x, own.y, own.z, own.w};
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          float& sum = x[i][S::column_in_part(e)];
+          sum = fmaf(elements[e], by, sum);
+        }
       }
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
