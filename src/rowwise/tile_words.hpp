@@ -12,6 +12,7 @@
 // In place    x becomes y. Of a word that two rows share each writes its own element alone.
 #pragma once
 
+#include "device/blocks_per_sm.hpp"
 #include "rowwise/packed_rows.hpp"
 #include "rowwise/planes.hpp"
 #include "rowwise/tile_rows.hpp"
@@ -232,7 +233,9 @@ __device__ __forceinline__ void compute_tile_words(const Rowwise& p, const TileL
 }
 
 template <bool softmax, class T>
-__global__ void __launch_bounds__(tile_word_threads, tile_word_sm_threads / tile_word_threads)
+__global__ void __launch_bounds__(tile_word_threads,
+                                  blocks_per_sm_within(tile_word_threads,
+                                                       tile_word_sm_threads / tile_word_threads))
     tile_words_of_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
                        [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {

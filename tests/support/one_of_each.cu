@@ -16,6 +16,7 @@
 #if !defined(__HIP__)
 #include "rowwise/ring.hpp"
 #include "rowwise/shared_rows.hpp"
+#include "rowwise/tile_words.hpp"
 #include "sgemm/hopper/hopper_tile.hpp"
 #include "sgemm/hopper/split.hpp"
 #include "sgemm/stream/stream_tile.hpp"
@@ -58,6 +59,7 @@ constexpr int shaped = first_tile(
 #if !defined(__HIP__)
       reinterpret_cast<const void*>(rowwise::ring_rows<true, float>),
       reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
+      reinterpret_cast<const void*>(rowwise::tile_words_of_rows<true, float16>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),
       reinterpret_cast<const void*>(stream_tile::stream_shaped<shaped>),
