@@ -1,6 +1,7 @@
 // rowwise_tile: the launches of tile_rows.hpp.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 
@@ -122,21 +123,39 @@ int answers_of(int past, int row_bytes, bool scales, const WordTurns& turns) {
   }
   return all;
 }
-// Rows in their order, by one, two or three words further each, or each second one.
-WordTurns turns_of(const Rowwise& p, int row_bytes) {
-  constexpr std::array<unsigned, 5> orders = {0x0000, 0xE4E4, 0x8888, 0x6C6C, 0xFA50};
-  const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes);
-  WordTurns best = {orders[0], 1};
-  if (p.rows < tile_word_least_rows) return best;  // the choice takes as long as they do
-  int least = answers_of(past, row_bytes, p.scales(), best);
-  for (const unsigned order : orders) {
-    for (const int apart : {0, 1}) {
-      const WordTurns turns = {order, apart};
-      const int answers = answers_of(past, row_bytes, p.scales(), turns);
-      if (answers < least) best = turns, least = answers;
-    }
+// Rows in their order, by one, two or three words further each, or each second one; and the forms
+// of gamma and beta a quad apart, or none.
+constexpr std::array<unsigned, 5> word_orders = {0x0000, 0xE4E4, 0x8888, 0x6C6C, 0xFA50};
+constexpr WordTurns word_turns(std::size_t which) {
+  return {word_orders[which / 2], static_cast<int>(which % 2)};
+}
+constexpr std::size_t usual_turns = 1;  // rows in their order, a quad apart
+std::size_t best_turns(int past, int row_bytes, bool scales) {
+  std::size_t best = usual_turns;
+  int least = answers_of(past, row_bytes, scales, word_turns(best));
+  for (std::size_t which = 0; which < 2 * word_orders.size(); ++which) {
+    const int answers = answers_of(past, row_bytes, scales, word_turns(which));
+    if (answers < least) best = which, least = answers;
   }
   return best;
+}
+// To find them takes as long as a launch, so each case is looked at once: banks come again after
+// 128 bytes, and elements have two.
+WordTurns turns_of(const Rowwise& p, int row_bytes) {
+  constexpr int element = 2, pasts = rowwise::pack_bytes / element, lengths = 128 / element;
+  constexpr int cases = 2 * pasts * lengths;
+  static std::array<std::atomic<std::uint8_t>, cases> known = {};
+  // Few rows gain less than the first look takes.
+  if (p.rows < tile_word_least_rows) return word_turns(usual_turns);
+  const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes);
+  const int at = row_bytes / element % lengths * pasts + past / element;
+  std::atomic<std::uint8_t>& own = known[static_cast<std::size_t>(2 * at + (p.scales() ? 1 : 0))];
+  std::size_t which = own.load(std::memory_order_relaxed);  // 0: not looked at yet
+  if (which == 0) {
+    which = best_turns(past, row_bytes, p.scales()) + 1;
+    own.store(static_cast<std::uint8_t>(which), std::memory_order_relaxed);
+  }
+  return word_turns(which - 1);
 }
 
 template <bool softmax, class T>
