@@ -36,21 +36,22 @@ __global__ void __launch_bounds__(complex_parts_tiles[row].stream.config.threads
     constexpr ComplexStreamConfig config = complex_parts_tiles[row].stream.config;
     using S = Shape<config>;
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
-    init_ring(shared.full, shared.free, S::producers, S::consumers / 32);
+    const int block = static_cast<int>(blockIdx.x);
+    init_ring(shared.full, shared.free, S::arrivals, S::consumers / 32);
     __syncthreads();
     if (threadIdx.x < S::producers) {
       setmaxnreg_dealloc<config.producer_registers>();
-      produce<config>(shared, p, operands, schedule.stream);
+      produce<config>(shared, p, operands, schedule.stream, block);
     } else {
       setmaxnreg_alloc<config.consumer_registers>();
       if (p.alpha_at != nullptr) wait_for_previous_kernel();  // for the scalars
       const bool reads = Finish(p).has_sum;
-      const Way way{schedule.stream};
+      const Way way{schedule.stream, block};
       Consumer<config> consumer(shared);
       for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
         Pairs<config> out;
         sum_of_work<config>(shared, consumer, p, work, reads, out);
-        const int slot = schedule.slot(work.tile, static_cast<int>(blockIdx.x));
+        const int slot = schedule.slot(work.tile, block);
         stream_tile::TileSums<S::consumers, 4 * S::pairs>(workspace, slot,
                                                           reread_thread_index() - S::producers)
             .store(out);
@@ -68,8 +69,8 @@ __global__ void __launch_bounds__(parts_adders)
   constexpr ComplexStreamConfig config = complex_parts_tiles[row].stream.config;
   using S = Shape<config>;
   using Own = OwnOutputs<config>;
-  constexpr int vectors = S::BM * S::BN / 2, of_row = S::TN / 2;
-  static_assert(vectors % parts_adders == 0);
+  constexpr int vectors = S::BM * S::BN / 2, of_row = S::of_row;
+  static_assert(vectors % parts_adders == 0 && !S::by_columns);
   __shared__ float4 sums[parts_adders];
   const int tid = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
   const int across = parts_adders / s.groups, blocks_of_tile = vectors / across;

@@ -16,5 +16,6 @@ KernelList<Cgemm> cgemm_rank_one_rows();   // rank_one.cu: one per configuration
 KernelList<Cgemm> cgemm_lean_rows();       // lean.cu: one per configuration
 KernelList<Cgemm> cgemm_stream_rows();     // stream.cu: one per configuration
 KernelList<Cgemm> cgemm_parts_rows();      // parts.cu: one per configuration
+KernelList<Cgemm> cgemm_edge_rows();       // edge.cu: one per configuration
 
 }  // namespace KW_TARGET

@@ -8,8 +8,8 @@ KernelList<Cgemm> cgemm_production() {
   KernelList<Cgemm> rows = cgemm_real_rows();
   for (const KernelList<Cgemm>& more :
        {cgemm_assembled_rows(), cgemm_tile_rows(), cgemm_stream_rows(), cgemm_parts_rows(),
-        cgemm_thin_rows(), cgemm_outer_rows(), cgemm_strip_rows(), cgemm_rank_one_rows(),
-        cgemm_lean_rows()})
+        cgemm_edge_rows(), cgemm_thin_rows(), cgemm_outer_rows(), cgemm_strip_rows(),
+        cgemm_rank_one_rows(), cgemm_lean_rows()})
     rows.insert(rows.end(), more.begin(), more.end());
   return rows;
 }

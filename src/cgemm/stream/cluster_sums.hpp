@@ -49,17 +49,17 @@ class ClusterSums : ClusterPieces<Shape<config>::pieces, Shape<config>::consumer
   }
 };
 
-// A block's way through its share of the launch.
+// A block's way through its share of the schedule.
 struct Way {
   const StreamSchedule& schedule;
+  int block;
 
   __device__ __forceinline__ StreamWork first() const {
     return schedule.in_clusters() ? schedule.of_cluster(cluster_index(), rank_in_cluster())
-                                  : schedule.first(static_cast<int>(blockIdx.x));
+                                  : schedule.first(block);
   }
   __device__ __forceinline__ StreamWork next(const StreamWork& work) const {
-    return schedule.in_clusters() ? StreamWork{}
-                                  : schedule.next(work, static_cast<int>(blockIdx.x));
+    return schedule.in_clusters() ? StreamWork{} : schedule.next(work, block);
   }
 };
 

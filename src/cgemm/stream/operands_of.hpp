@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "cgemm/stream/producer.hpp"
+#include "cgemm/problem.hpp"
+#include "cgemm/stream/access.hpp"
 
 namespace KW_TARGET::complex_stream {
 

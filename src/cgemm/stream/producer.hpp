@@ -1,24 +1,16 @@
 // The producers of the complex stream tiles: they copy tiles of A and B into the ring.
 #pragma once
 
+#include <algorithm>
+
+#include "cgemm/stream/access.hpp"
+#include "cgemm/stream/pair_copy.hpp"
 #include "cgemm/stream/stage.hpp"
 #include "device/async_copy.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
 
 namespace KW_TARGET::complex_stream {
-
-// How an operand lies in memory, which decides how it is copied. `i` runs along m or n.
-enum class AccessPattern {
-  along_i16,  // x[k * ld + i], lines that begin at 16 bytes: two elements a copy
-  along_i,    // the same with any lines
-  along_k,    // x[i * ld + k]: turned on the way
-};
-
-struct Operands {
-  AccessPattern a, b;
-  bool c16;  // lines of C begin at 16 bytes
-};
 
 // One producer's copies of an operand's tiles, stage after stage. The 128 producers lie over a tile
 // as its pattern wants it:
@@ -33,12 +25,13 @@ struct Operands {
 template <int BK, int Extent, bool is_b>
 class OperandCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128;
-  // Of a copy, and of what lies along a line of memory: floats of b, else elements.
+  // Of a copy, and of what lies along a line of memory: floats of b, else elements. Producers lie
+  // across as much of it as divides it and them.
   static constexpr int per = is_b ? 2 : 1;  // units of an element
   static constexpr int line = Extent * per;
-  static constexpr int across = line < producers ? line : producers;
+  static constexpr int across = std::min(line & -line, producers);
   static constexpr int down = producers / across;
-  static constexpr int across2 = Extent / 2 < producers ? Extent / 2 : producers;
+  static constexpr int across2 = std::min(Extent / 2 & -(Extent / 2), producers);
   static constexpr int down2 = producers / across2;
   static constexpr int turned_k = is_b ? 16 : 8, turned_i = producers / turned_k;
   static_assert(producers % across == 0 && BK % down == 0 && BK % down2 == 0 && BK % 8 == 0 &&
@@ -72,6 +65,8 @@ class OperandCopy {
     KW_TARGET::compute_now(to_);
   }
 
+  // Here nothing is to be done before the tile's place is free.
+  __device__ __forceinline__ void load(int) {}
   // Starts the copies of the next tile, of which the matrix has k_here along k.
   __device__ __forceinline__ void next(float* tile, AccessPattern pattern, int k_here) {
     if (k_here == BK && i_here_ == Extent)
@@ -152,25 +147,46 @@ class Producer {
   __device__ __forceinline__ void copy(const Cgemm& p, const Operands& operands, std::int64_t entry,
                                        std::int64_t row0, std::int64_t col0, int begin, int end) {
     const std::int64_t k0 = begin * std::int64_t{S::BK};
-    OperandCopy<S::BK, S::BM, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0, k0);
-    OperandCopy<S::BK, S::BN, true> b(b_of(p, entry), p.ldb, operands.b, p.n, col0, k0);
     std::int64_t k_end = end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
-    a.compute_now();
-    b.compute_now();
-    wait_for_previous_kernel();  // returns at once from the second tile on
-    for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
-      const int k_here = k_left < S::BK ? k_left : S::BK;
+    const auto k = static_cast<int>(k_end - k0);
+    OperandCopy<S::BK, S::BM, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0, k0);
+    const auto with = [&](auto b) {
+      a.compute_now();
+      b.compute_now();
+      wait_for_previous_kernel();  // returns at once from the second tile on
+      fill_all(operands, k, a, b);
+    };
+    if constexpr (config.b_by_registers)
+      if (operands.b != AccessPattern::along_k)
+        return with(PairCopy<S::BK, S::BN, S::most_pairs>(
+            b_of(p, entry), p.ldb, operands.b == AccessPattern::along_i16, p.n, col0, k0));
+    with(OperandCopy<S::BK, S::BN, true>(b_of(p, entry), p.ldb, operands.b, p.n, col0, k0));
+  }
+
+ private:
+  // Stages of so much of k in all.
+  template <class CopyOfA, class CopyOfB>
+  __device__ __forceinline__ void fill_all(const Operands& operands, int k, CopyOfA& a,
+                                           CopyOfB& b) {
+    const auto of_stage = [](int left) { return left < S::BK ? left : S::BK; };
+    b.load(of_stage(k));
+    for (; k > 0; k -= S::BK) {
+      const int k_here = of_stage(k);
       mbarrier_wait(&shared_.free[ring_.stage], ring_.round ^ 1);
       Stage<config>& stage = shared_.stage[ring_.stage];
       a.next(&stage.a[0][0], operands.a, k_here);
       b.next(&stage.b[0][0], operands.b, k_here);
+      if constexpr (config.b_by_registers) {
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(&shared_.full[ring_.stage]);
+      }
       mbarrier_arrive_after_copies(&shared_.full[ring_.stage]);
       ring_.advance();
+      if (k > S::BK) b.load(of_stage(k - S::BK));
     }
   }
 
- private:
   Shared<config>& shared_;
   Ring<S::stages> ring_;
 };

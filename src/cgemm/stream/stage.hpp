@@ -21,15 +21,24 @@ struct Shape {
   static constexpr int warps_m = BM / WM, warps_n = BN / WN, warps_k = config.warps_k;
   static constexpr int lanes_m = WM / TM, lanes_n = WN / TN;
   static constexpr int consumers = config.consumers(), producers = 128;
+  // At a stage that is full: of each producer, when its copies have landed, and of each warp of
+  // them, for what it stored.
+  static constexpr int arrivals = producers + (config.b_by_registers ? producers / 32 : 0);
+  // Of b in a producer's registers (pair_copy.hpp).
+  static constexpr int most_pairs = config.producer_registers >= 56 ? 8 : 4;
   static constexpr int stages = config.stages, steps = config.steps();
   // The steps of a stage that has only so many of k: two at a time.
   __device__ static constexpr int steps_of(int k_here) {
     return (k_here + 2 * warps_k - 1) / (2 * warps_k) * 2;
   }
   static constexpr int pitch_a = 2 * BM + 4, pitch_b = 2 * BN + 4;  // floats
-  // Consumers of a group along k; rows of its outputs that a thread adds up over the groups and
-  // stores, and pairs of neighbours in them, 16 bytes each.
-  static constexpr int of_group = consumers / warps_k, rows = TM / warps_k, pairs = rows * TN / 2;
+  // Consumers of a group along k. Of its outputs a thread adds up some rows over the groups and
+  // stores them, or some columns where the rows are no even number for each group: so many rows,
+  // of each so many pairs of neighbours, 16 bytes each.
+  static constexpr int of_group = consumers / warps_k;
+  static constexpr bool by_columns = TM % (2 * warps_k) != 0 && TM > warps_k;
+  static constexpr int rows = by_columns ? TM : TM / warps_k;
+  static constexpr int of_row = by_columns ? TN / 2 / warps_k : TN / 2, pairs = rows * of_row;
   // Of a tile's pairs, 32 each (cluster_sums.hpp).
   static constexpr int pieces = BM * BN / 64;
   // What groups of warps that share a tile leave for one of them; or pairs that each warp leaves
@@ -40,8 +49,9 @@ struct Shape {
   static constexpr int staged = lanes_m * staged_pitch;  // of a warp
   static constexpr int scratch = std::max({1, sums, config.staged ? consumers / 32 * staged : 0});
   static_assert(lanes_m * lanes_n == 32 && lanes_m >= 4 && lanes_n >= 4);
-  static_assert(!config.staged || TN / 2 % staged_pairs == 0);
+  static_assert(!config.staged || of_row % staged_pairs == 0);
   static_assert((rows == 1 || rows % 2 == 0) && TN % 2 == 0 && steps % 2 == 0);
+  static_assert(pairs * warps_k == TM * TN / 2);
   static_assert(consumers % 128 == 0, "setmaxnreg waits for all four warps of a group");
 };
 
@@ -109,6 +119,13 @@ struct OwnOutputs {
     row = warp / S::warps_n % S::warps_m * S::WM + lane.m * 2;
     col = warp % S::warps_n * S::WN + lane.n * 2;
     group = S::warps_k == 1 ? 0 : warp / (S::warps_n * S::warps_m);
+  }
+  // Of the pairs that this thread stores, the first one's row and column.
+  __device__ __forceinline__ int first_row() const {
+    return S::by_columns ? row : row + row_step(group * S::rows);
+  }
+  __device__ __forceinline__ int first_col() const {
+    return S::by_columns ? col + col_step(2 * group * S::of_row) : col;
   }
   __device__ __forceinline__ static int row_step(int i) { return i / 2 * (2 * S::lanes_m) + i % 2; }
   __device__ __forceinline__ static int col_step(int j) { return j / 2 * (2 * S::lanes_n); }

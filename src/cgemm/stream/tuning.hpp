@@ -22,6 +22,9 @@ struct ComplexStreamConfig {
   // of the smaller tiles each thread stores for itself, which is quicker where three blocks take
   // turns.
   bool staged = false;
+  // Whether b, where neighbours lie so in memory, comes by way of the producers' registers, 16
+  // bytes at a time, and not 4 bytes a copy.
+  bool b_by_registers = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -199,9 +202,10 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .tn = 8,
                 .stages = 3,
                 .blocks_per_sm = 2,
-                .producer_registers = 24,
-                .consumer_registers = 136,
-                .clusters = true},
+                .producer_registers = 64,
+                .consumer_registers = 152,
+                .clusters = true,
+                .b_by_registers = true},
      .times = {.start_us = 3.17,
                .tile_us = 1.14,
                .alone_us = 1.58,
@@ -221,9 +225,10 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .tn = 8,
                 .stages = 3,
                 .blocks_per_sm = 2,
-                .producer_registers = 24,
-                .consumer_registers = 136,
-                .clusters = true},
+                .producer_registers = 48,
+                .consumer_registers = 152,
+                .clusters = true,
+                .b_by_registers = true},
      .times = {.start_us = 3.05,
                .tile_us = 1.21,
                .alone_us = 1.54,

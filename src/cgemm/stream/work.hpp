@@ -19,17 +19,19 @@ constexpr bool runs_here() {
 #endif
 }
 
+// Copies what `block` of the schedule multiplies, whose tiles begin `first_row` tiles down.
 template <ComplexStreamConfig config>
 __device__ __forceinline__ void produce(Shared<config>& shared, const Cgemm& p,
-                                        const Operands& operands, const StreamSchedule& schedule) {
+                                        const Operands& operands, const StreamSchedule& schedule,
+                                        int block, int first_row = 0) {
   // An earlier kernel may write what this reads; all else waits only before the first copy.
   if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
   if (!Finish(p).has_sum) return;
-  const Way way{schedule};
+  const Way way{schedule, block};
   Producer<config> producer(shared);
   for (StreamWork work = way.first(); work.valid(); work = way.next(work)) {
     const StreamTileIndex tile = schedule.place(work.tile);
-    producer.copy(p, operands, tile.entry, tile.row * std::int64_t{config.bm},
+    producer.copy(p, operands, tile.entry, (first_row + tile.row) * std::int64_t{config.bm},
                   tile.col * std::int64_t{config.bn}, work.begin, work.end);
   }
   let_next_kernel_start();

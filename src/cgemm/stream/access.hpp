@@ -1,0 +1,20 @@
+// How the operands of a complex stream tile lie in memory.
+#pragma once
+
+#include "gpu/gpu.hpp"
+
+namespace KW_TARGET::complex_stream {
+
+// How an operand lies in memory, which decides how it is copied. `i` runs along m or n.
+enum class AccessPattern {
+  along_i16,  // x[k * ld + i], lines that begin at 16 bytes: two elements a copy
+  along_i,    // the same with any lines
+  along_k,    // x[i * ld + k]: turned on the way
+};
+
+struct Operands {
+  AccessPattern a, b;
+  bool c16;  // lines of C begin at 16 bytes
+};
+
+}  // namespace KW_TARGET::complex_stream
