@@ -110,11 +110,12 @@ class RingChoice {
     const double packs = static_cast<double>(slice_packs(phase.blocks));
     const double bytes = 2 * packs * pack_bytes;
     const double active = static_cast<double>(phase.blocks) * phase.teams;
-    const double moved = bytes * std::max(active / ring_device_gbs, 1 / ring_sm_gbs);
+    const bool is_wide = p_.type == DataType::float32;
+    const double sm_gbs = is_wide ? ring_sm_gbs_of_4 : ring_sm_gbs_of_2;
+    const double moved = bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
-    const bool is_wide = p_.type == DataType::float32;
     const double row = is_norm(p_.op) ? is_wide ? ring_norm_row_of_4_ns : ring_norm_row_of_2_ns
                        : is_wide      ? ring_softmax_row_of_4_ns
                                       : ring_softmax_row_of_2_ns;

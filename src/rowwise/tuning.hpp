@@ -106,7 +106,7 @@ struct FewBlocks {
   int blocks, most_teams;
 };
 inline constexpr std::array<FewBlocks, 3> plain_few_blocks_of_4 = {
-    {{8 << 10, 12800, 2, 4}, {12800, 29 << 10, 4, 7}, {29 << 10, 44 << 10, 8, 4}}};
+    {{8 << 10, 12800, 2, 4}, {12800, 29 << 10, 4, 7}, {29 << 10, 39 << 10, 8, 4}}};
 inline constexpr std::array<FewBlocks, 1> plain_few_blocks_of_2 = {{{21 << 10, 32 << 10, 4, 4}}};
 inline constexpr std::int64_t plain_few_blocks_bytes = 496 << 10;
 // Blocks of a cluster for rows of 16-bit types below so many bytes.
@@ -186,7 +186,7 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // the way from its first byte to the room that its last one leaves, alone and in a team. And what
 // a phase costs, with gamma's and beta's planes more. Fitted to all teams of 76 problems on an
 // H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt).
-inline constexpr double ring_device_gbs = 3900, ring_sm_gbs = 32;
+inline constexpr double ring_device_gbs = 3900, ring_sm_gbs_of_4 = 32, ring_sm_gbs_of_2 = 30;
 inline constexpr double ring_softmax_row_of_4_ns = 500, ring_softmax_row_of_2_ns = 1000;
 inline constexpr double ring_norm_row_of_4_ns = 1000, ring_norm_row_of_2_ns = 2500;
 inline constexpr double ring_alone_ns = 4000, ring_team_ns = 12000;
