@@ -153,7 +153,7 @@ struct TileTeam {
   int lanes, values, most_columns;
 };
 inline constexpr std::array<TileTeam, 4> tile_teams = {
-    {{4, 8, 32}, {4, 16, 64}, {4, 20, 80}, {4, 24, 90}}};
+    {{4, 8, 32}, {4, 16, 64}, {4, 20, 80}, {4, 24, 89}}};
 // So many of these, the first ones: longer rows of 16-bit types are words, and a softmax's are
 // quicker in registers.
 constexpr std::size_t tile_team_count(bool softmax, std::size_t size) {

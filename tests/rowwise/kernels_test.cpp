@@ -230,7 +230,7 @@ TEST(RowwiseTile, TakesLongerRowsOfFloat) {
   };
   for (const RowwiseOp op :
        {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
-    for (const std::int64_t cols : {65, 71, 80, 81, 90}) {
+    for (const std::int64_t cols : {65, 71, 80, 81, 89}) {
       if (!is_norm(op) && cols > 80) continue;
       check::RowwiseCase c = case_of(op, 401, cols);
       c.misalign = kernel.computed() % 5;
@@ -242,7 +242,7 @@ TEST(RowwiseTile, TakesLongerRowsOfFloat) {
   EXPECT_EQ(kernel.computed(), 16);
   for (const check::RowwiseCase& other :
        {case_of(RowwiseOp::layer_norm, 300, 65), case_of(RowwiseOp::softmax, 401, 81),
-        case_of(RowwiseOp::layer_norm, 401, 91)})
+        case_of(RowwiseOp::layer_norm, 401, 90)})
     EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported);
 }
 
