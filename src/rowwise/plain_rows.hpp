@@ -28,9 +28,9 @@
 
 namespace KW_TARGET::rowwise {
 
-template <bool logs, class T, int lanes, class Team>
-__device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, Team& team) {
-  using Row = PlainValues<true, T, lanes>;
+template <bool logs, class T, int lanes, int packs, class Team>
+__device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes, packs>& row, Team& team) {
+  using Row = PlainValues<true, T, lanes, packs>;
   constexpr int a_pack = Row::a_pack;
   constexpr bool by_powers = sizeof(T) == 2;
   using Unit = SoftmaxUnit<by_powers>;
@@ -72,10 +72,10 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes>& row, 
 }
 
 // v becomes what gamma multiplies; `count_inverse` is 1 / p.cols.
-template <bool centers, class T, int lanes, class Team>
-__device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& row,
+template <bool centers, class T, int lanes, int packs, class Team>
+__device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes, packs>& row,
                                                 float count_inverse, float epsilon, Team& team) {
-  using Row = PlainValues<false, T, lanes>;
+  using Row = PlainValues<false, T, lanes, packs>;
   using Total = RowSum<T>;
   constexpr int a_pack = Row::a_pack;
   float near = 0;
@@ -135,12 +135,12 @@ __device__ __forceinline__ void normalise_plain(PlainValues<false, T, lanes>& ro
 }
 
 // What is in `values` becomes y.
-template <bool softmax, class T, int lanes, class Planes, class Team>
+template <bool softmax, class T, int lanes, int packs, class Planes, class Team>
 __device__ __forceinline__ void compute_plain(const Rowwise& p,
-                                              PlainValues<softmax, T, lanes>& values,
+                                              PlainValues<softmax, T, lanes, packs>& values,
                                               const Planes& planes, bool scales,
                                               float count_inverse, Team& team) {
-  using Values = PlainValues<softmax, T, lanes>;
+  using Values = PlainValues<softmax, T, lanes, packs>;
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax)
       softmax_plain<true>(values, team);
@@ -227,7 +227,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
       compute_packed<softmax, lanes>(p, PlainOutput<T, lanes>(p, launch, values, row), values,
                                      planes, scales, count_inverse, team);
     } else {
-      PlainValues<softmax, T, lanes> values(loads, part);
+      PlainValues<softmax, T, lanes, packs> values(loads, part);
       load(next);
       compute_plain(p, values, planes, scales, count_inverse, team);
       if constexpr (Team::stays)

@@ -13,6 +13,10 @@ template <class T>
 constexpr int plain_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_packs_of_2;
 template <class T>
 constexpr int plain_most_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_most_packs_of_2;
+// Where a warp is alone with a row.
+template <bool softmax, class T>
+constexpr int plain_alone_packs = sizeof(T) == 4 && !softmax ? plain_norm_alone_packs_of_4
+                                                             : plain_most_packs<T>;
 template <class T>
 constexpr int plain_block_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_block_packs_of_2;
 // Blocks of a multiprocessor whose rows are lanes': norms of few packs want fewer registers.
@@ -155,9 +159,9 @@ struct PlainOutput {
 };
 
 // A thread's part as values.
-template <bool softmax, class T, int lanes>
+template <bool softmax, class T, int lanes, int packs_>
 struct PlainValues : PlainPlaces<lanes> {
-  static constexpr int packs = plain_packs<T>;
+  static constexpr int packs = packs_;
   using Loads = PlainLoads<softmax, T, lanes, packs>;
   using Places = PlainPlaces<lanes>;
   using Places::cut, Places::edge_count, Places::has, Places::has_edge, Places::left, Places::part,

@@ -44,6 +44,8 @@ class RingChoice {
     if (room < pieces * plan.piece * pack_bytes) return std::nullopt;
     plan.slots = static_cast<int>(
         std::min<std::int64_t>(room / (std::int64_t{plan.piece} * pack_bytes), ring_most_slots));
+    const int piece_bytes = plan.piece * static_cast<int>(pack_bytes);
+    plan.on_way = std::clamp((ring_bytes_on_way + piece_bytes / 2) / piece_bytes, 1, plan.slots);
     return plan;
   }
 
@@ -55,7 +57,7 @@ class RingChoice {
       const std::int64_t rows = phase.end_row - phase.first_row;
       time +=
           static_cast<double>(ceil_div(rows, std::int64_t{phase.teams})) * turn_time(plan, phase);
-      if (scales_) time += ring_planes_ns;
+      time += scales_ ? ring_phase_ns + ring_planes_ns : ring_phase_ns;
     }
     return time;
   }
@@ -108,13 +110,15 @@ class RingChoice {
     const double packs = static_cast<double>(slice_packs(phase.blocks));
     const double bytes = 2 * packs * pack_bytes;
     const double active = static_cast<double>(phase.blocks) * phase.teams;
-    const double moved = bytes * std::max(active / ring_device_gbs, 1 / ring_sm_gbs);
+    const bool is_wide = p_.type == DataType::float32;
+    const double sm_gbs = is_wide ? ring_sm_gbs_of_4 : ring_sm_gbs_of_2;
+    const double moved = bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
-    const double row = !is_norm(p_.op) ? ring_softmax_row_ns
-                       : a_pack_ == 4  ? ring_norm_row_of_4_ns
-                                       : ring_norm_row_of_2_ns;
+    const double row = is_norm(p_.op) ? is_wide ? ring_norm_row_of_4_ns : ring_norm_row_of_2_ns
+                       : is_wide      ? ring_softmax_row_of_4_ns
+                                      : ring_softmax_row_of_2_ns;
     return moved + row + wait / std::max(held - 0.5, 0.1);
   }
 

@@ -103,11 +103,13 @@ struct RingPlace {
   }
 };
 
-// By one thread.
+// By one thread. What blocks give each other waits behind the pieces that are on their way to them,
+// so those are few.
 template <class T>
 __device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan,
                                           RingMemory& shared) {
-  RingPlace place;
+  RingPlace place, next_there;
+  int on_way = 0;
   bool was_filled = false;
   each_ring_turn(
       plan, [](const RingPhase&, const RingSeat&) {},
@@ -123,6 +125,12 @@ __device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan
           const auto bytes =
               static_cast<unsigned>(min(slice.packs - done, plan.piece) * pack_bytes);
           if (was_filled) mbarrier_wait(&shared.empty[place.slot], place.turn ^ 1);
+          if (on_way < plan.on_way) {
+            ++on_way;
+          } else {
+            mbarrier_wait(&shared.full[next_there.slot], next_there.turn);
+            next_there.advance(plan.slots);
+          }
           mbarrier_arrive_expecting(&shared.full[place.slot], bytes);
           bulk_copy(shared.pieces + place.slot * plan.piece, from, bytes, &shared.full[place.slot]);
           from += plan.piece * pack_bytes;

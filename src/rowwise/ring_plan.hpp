@@ -21,6 +21,7 @@ struct RingPlan {
   RingPhase phases[2];  // the second may have no rows
   int piece;            // packs, at most
   int slots;            // of pieces
+  int on_way;           // pieces that a block has asked for and that are not there, at most
   int plane_packs;      // of gamma's and beta's planes; 0: there are none
 };
 

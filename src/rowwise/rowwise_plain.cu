@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <numeric>
+#include <span>
 
 #include "gpu/clusters_at_once.hpp"
 #include "rowwise/gpu_kernels.hpp"
@@ -98,6 +99,18 @@ struct TeamsCut {
   PlainCut of_row = {};
   int teams = 0;  // of a block
 };
+const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
+  const bool is_wide = p.type == DataType::float32;
+  if (rowwise::bytes_moved(p) < device.sm_count * plain_few_blocks_bytes &&
+      (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
+    return nullptr;
+  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  const auto table = is_wide ? std::span<const FewBlocks>(plain_few_blocks_of_4)
+                             : std::span<const FewBlocks>(plain_few_blocks_of_2);
+  for (const FewBlocks& row : table)
+    if (bytes >= row.least_bytes && bytes < row.end_bytes) return &row;
+  return nullptr;
+}
 TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                    const PlainCut& large) {
   const bool is_blocks = cut.lanes > 0 && cut.blocks == 1;
@@ -106,19 +119,24 @@ TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
   const bool is_wide = p.type == DataType::float32;
   const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
   const bool is_held = cut.lanes > 0 || large.lanes > 0;
-  const int blocks = is_wide || bytes >= plain_eight_blocks_bytes ? plain_large_blocks
-                     : bytes >= plain_two_blocks_bytes            ? plain_most_blocks
-                                                                  : 2;
+  const FewBlocks* const few = few_blocks_of(p, device);
+  const int blocks = few != nullptr                                 ? few->blocks
+                     : is_wide || bytes >= plain_eight_blocks_bytes ? plain_large_blocks
+                     : bytes >= plain_two_blocks_bytes              ? plain_most_blocks
+                                                                    : 2;
   const PlainCut own = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, blocks);
   const bool is_long = own.is_large() && own.warps >= plain_long_teams_warps_of_2;
-  const bool wants = is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
-                             : rows_alike(p) >= plain_teams_ways_of_2(is_long);
+  const bool wants = few != nullptr ||
+                     (is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
+                              : rows_alike(p) >= plain_teams_ways_of_2(is_long));
   if (own.is_large() && device.sm_count < plain_large_blocks) return {};
   const int threads = own.warps * warp_lanes;
   if ((!wants && is_held) || threads > plain_team_threads(size_of(p.type))) return {};
   // Of float32 two blocks share a multiprocessor.
-  const int most = plain_teams_threads(own.is_large(), size_of(p.type)) / (is_wide ? 2 : 1);
+  const int most =
+      plain_teams_threads(own.is_large(), size_of(p.type)) / (is_wide || few != nullptr ? 2 : 1);
   TeamsCut teams = {own, std::max(most / threads, 1)};
+  if (few != nullptr) teams.teams = std::min(teams.teams, few->most_teams);
   return fits_shared(p, device, own, teams.teams) ? teams : TeamsCut{};
 }
 
@@ -302,7 +320,7 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
   std::int64_t blocks = 0;
-  constexpr int few = rowwise::plain_packs<T>, most = rowwise::plain_most_packs<T>;
+  constexpr int few = rowwise::plain_packs<T>, most = rowwise::plain_alone_packs<softmax, T>;
   const int sm_threads = cut.warps > 1 ? plain_sm_threads<rowwise::plain_block_packs<T>>
                          : cut.packs == few
                              ? rowwise::plain_lane_blocks<softmax, T, few> * plain_lane_threads

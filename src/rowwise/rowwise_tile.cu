@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "rowwise/gpu_kernels.hpp"
 #include "rowwise/tile_rows.hpp"
@@ -15,13 +16,24 @@ namespace {
 
 constexpr std::int64_t most_tile_rows = std::int64_t{1} << 30;
 
-// The first of tile_teams that holds a row; all of them where none does.
-std::size_t team_of(const Rowwise& p) {
-  std::size_t which = 0;
-  while (which < tile_teams.size() && p.cols > tile_teams[which].lanes * tile_teams[which].values)
-    ++which;
-  return which;
+// The first of tile_teams that holds a row, if any of its type's does.
+std::optional<std::size_t> team_of(const Rowwise& p, const Device& device) {
+  const std::size_t count = tile_team_count(is_softmax(p.op), size_of(p.type));
+  for (std::size_t which = 0; which < count; ++which) {
+    const TileTeam& team = tile_teams[which];
+    if (p.cols > team.most_columns) continue;
+    const std::int64_t at_once = std::int64_t{device.sm_count} * tile_sm_threads / team.lanes;
+    if (team.values > tile_few_values && 2 * p.rows < tile_half_waves * at_once) return {};
+    return which;
+  }
+  return {};
 }
+template <std::size_t count>
+constexpr auto first_teams = [] {
+  std::array<TileTeam, count> teams = {};
+  std::copy_n(tile_teams.begin(), count, teams.begin());
+  return teams;
+}();
 
 // Whether four lanes take a row of a 16-bit type by words. They take their time for a row: of those
 // that are not very short few are quicker in registers.
@@ -79,11 +91,11 @@ Status launch_kernel(void (*kernel)(Rowwise, rowwise::TileLaunch), const Rowwise
 }
 
 template <bool softmax, class T>
-Status launch_team(const Rowwise& p, const Device& device, Stream stream) {
-  constexpr auto kernels = of_each_row<tile_teams>([](auto row) {
+Status launch_team(const Rowwise& p, const Device& device, std::size_t chosen, Stream stream) {
+  constexpr std::size_t count = tile_team_count(softmax, sizeof(T));
+  constexpr auto kernels = of_each_row<first_teams<count>>([](auto row) {
     return &rowwise::tile_rows<softmax, T, tile_teams[row].lanes, tile_teams[row].values>;
   });
-  const std::size_t chosen = team_of(p);
   rowwise::TileLaunch launch =
       tile_launch(p, device, tile_threads, tile_teams[chosen].lanes, tile_bytes);
   launch.ahead = device.sm_count * (tile_sm_threads / warp_lanes);
@@ -179,21 +191,21 @@ bool rowwise_tile_supports(const Rowwise& p, const Device& device) {
   if (device.compute_capability != 90 || !rowwise::is_plain(p) || p.rows == 0 || p.cols == 0)
     return false;
   const bool is_one_piece = p.rows == 1 || (p.ldx == p.cols && p.ldy == p.cols);
-  return is_one_piece && p.rows <= most_tile_rows &&
-         (team_of(p) < tile_teams.size() || has_words(p, device));
+  return is_one_piece && p.rows <= most_tile_rows && (team_of(p, device) || has_words(p, device));
 }
 
 Status rowwise_tile(const Rowwise& p, const Device& device, Workspace, Stream stream) {
   if (p.rows == 0 || p.cols == 0) return Status::success();
+  const std::optional<std::size_t> team = team_of(p, device);
   const auto run = [&](auto element) {
     using T = decltype(element);
     if constexpr (sizeof(T) == 2) {
-      if (team_of(p) == tile_teams.size())
+      if (!team)
         return is_softmax(p.op) ? launch_words<true, T>(p, device, stream)
                                 : launch_words<false, T>(p, device, stream);
     }
-    return is_softmax(p.op) ? launch_team<true, T>(p, device, stream)
-                            : launch_team<false, T>(p, device, stream);
+    return is_softmax(p.op) ? launch_team<true, T>(p, device, *team, stream)
+                            : launch_team<false, T>(p, device, *team, stream);
   };
   if (p.type == DataType::float32) return run(float{});
   return p.type == DataType::float16 ? run(float16{}) : run(bfloat16{});

@@ -32,6 +32,10 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 // warps, and where a warp is alone or a cluster has a row.
 inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 4;
 inline constexpr int plain_block_packs_of_2 = 7, plain_most_packs_of_2 = 8;
+// Where a warp is alone with a norm's row of float32, of up to so many columns, of calls that move
+// so much a multiprocessor: of fewer rows two warps each end sooner.
+inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_of_4 = 960;
+inline constexpr std::int64_t plain_norm_alone_bytes_of_4 = 124 << 10;
 inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
 // Where clusters follow. Blocks that have a few rows each fill gamma and beta anew, clusters stay:
 // norms of less than 300 MiB (results/h200/explored-rowwise-norms.txt), of float32 from 2560
@@ -93,6 +97,18 @@ constexpr int plain_team_threads(std::size_t size) { return size == 4 ? 448 : 32
 constexpr int plain_teams_ways_of_2(bool is_long) { return is_long ? 4 : 8; }
 inline constexpr int plain_long_teams_warps_of_2 = 5;
 inline constexpr int plain_teams_bytes_of_4 = 120 << 10;
+// Rows from so many bytes to fewer than so many, where clusters have them, are such teams' of few
+// blocks with half of the threads: some blocks share a multiprocessor. Of calls that move so much a
+// multiprocessor, or where rows of 16-bit types begin in eight ways
+// (results/h200/explored-rowwise-paced.txt).
+struct FewBlocks {
+  int least_bytes, end_bytes;
+  int blocks, most_teams;
+};
+inline constexpr std::array<FewBlocks, 3> plain_few_blocks_of_4 = {
+    {{8 << 10, 12800, 2, 4}, {12800, 29 << 10, 4, 7}, {29 << 10, 39 << 10, 8, 4}}};
+inline constexpr std::array<FewBlocks, 1> plain_few_blocks_of_2 = {{{21 << 10, 32 << 10, 4, 4}}};
+inline constexpr std::int64_t plain_few_blocks_bytes = 496 << 10;
 // Blocks of a cluster for rows of 16-bit types below so many bytes.
 inline constexpr int plain_two_blocks_bytes = 40 << 10, plain_eight_blocks_bytes = 200 << 10;
 // Warps of a block that has one row of float32, of which as many as there is room for fill a
@@ -129,14 +145,24 @@ inline constexpr int plain_few_waves = 5;
 inline constexpr double plain_part_of_wave = 0.4;
 
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
-// what a lane has of it. Norms of packs fill more planes, for more tiles.
+// what a lane has of it, and most columns.
 inline constexpr int tile_threads = 128, tile_bytes = 2048;
 inline constexpr int tile_sm_threads = 1024;
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
 struct TileTeam {
-  int lanes, values;
+  int lanes, values, most_columns;
 };
-inline constexpr std::array<TileTeam, 2> tile_teams = {{{4, 8}, {4, 16}}};
+inline constexpr std::array<TileTeam, 4> tile_teams = {
+    {{4, 8, 32}, {4, 16, 64}, {4, 20, 80}, {4, 24, 89}}};
+// So many of these, the first ones: longer rows of 16-bit types are words, and a softmax's are
+// quicker in registers.
+constexpr std::size_t tile_team_count(bool softmax, std::size_t size) {
+  if (size == 2) return 2;
+  return softmax ? 3 : 4;
+}
+// Teams for rows that registers have too, with more values than so many, want so many halves of
+// the rows that are computed at once.
+inline constexpr int tile_few_values = 16, tile_half_waves = 3;
 // Somewhat longer ones of 16-bit types (tile_words.hpp): lanes of a row, bytes of a tile, and most
 // columns. From some columns on rowwise_plain has rows that all begin at a boundary, and those that
 // are fewer than so many halves of what is computed at once.
@@ -150,20 +176,21 @@ inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are l
 // that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.
 inline constexpr int ring_writers = 256, ring_finders = 256, ring_meeting_warps = 4;
 inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
+inline constexpr int ring_bytes_on_way = 36 << 10;          // to a block, at once
 inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
 inline constexpr std::int64_t ring_most_columns = 1 << 28;  // that fit an int, with slices added
 inline constexpr int ring_most_blocks = 160;                // of a team
 inline constexpr int ring_least_packs = 64;                 // of a slice, where a row is shared
 // What a row of a team costs: its bytes, at so many a nanosecond of the device or of a
 // multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
-// the way from its first byte to the room that its last one leaves, alone and in a team. And
-// gamma's and beta's planes. Fitted to all teams of 76 problems on an H100, the times of norms'
-// rows to those of 17 on an H200 that no cluster holds.
-inline constexpr double ring_device_gbs = 3900, ring_sm_gbs = 32;
-inline constexpr double ring_softmax_row_ns = 700;
-inline constexpr double ring_norm_row_of_4_ns = 1600, ring_norm_row_of_2_ns = 2000;
+// the way from its first byte to the room that its last one leaves, alone and in a team. And what
+// a phase costs, with gamma's and beta's planes more. Fitted to all teams of 76 problems on an
+// H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt).
+inline constexpr double ring_device_gbs = 3900, ring_sm_gbs_of_4 = 32, ring_sm_gbs_of_2 = 30;
+inline constexpr double ring_softmax_row_of_4_ns = 500, ring_softmax_row_of_2_ns = 1000;
+inline constexpr double ring_norm_row_of_4_ns = 1000, ring_norm_row_of_2_ns = 2500;
 inline constexpr double ring_alone_ns = 4000, ring_team_ns = 12000;
-inline constexpr double ring_planes_ns = 2000;
+inline constexpr double ring_phase_ns = 2000, ring_planes_ns = 3000;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;

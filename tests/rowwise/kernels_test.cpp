@@ -115,6 +115,26 @@ TEST(RowwisePlain, HasEveryRowOfBlocksThatHaveSeveral) {
   EXPECT_EQ(kernel.computed(), 60);
 }
 
+// Norms of float32 up to a warp's packs, where there are enough rows.
+TEST(RowwisePlain, HasLongerNormsOfFloatInOneWarp) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
+  KernelOnHost kernel("rowwise_plain");
+  for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
+    for (const std::int64_t cols : {641, 778, 895, 959, 960}) {
+      check::RowwiseCase c;
+      c.op = op;
+      c.rows = 35, c.cols = cols;
+      c.affine = kernel.computed() % 3 != 0;
+      c.misalign = kernel.computed() % 5;
+      c.in_place = kernel.computed() % 2 == 0;
+      c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+      kernel.verify(c);
+    }
+  }
+  EXPECT_EQ(kernel.computed(), 10);
+}
+
 // Long rows are sixteen blocks' where the device has so many multiprocessors.
 TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
   const test::KeptOptions kept;
@@ -140,19 +160,20 @@ TEST(RowwisePlain, HasLongRowsInClustersOfManyBlocks) {
   EXPECT_EQ(kernel.computed(), 60);
 }
 
-// Norms whose rows begin in eight ways are those of teams, of which a block has several: not each
-// of them has a row in each turn.
+// Norms whose rows begin in eight ways, and those of a few blocks, are those of teams, of which a
+// block has several: not each of them has a row in each turn.
 TEST(RowwisePlain, HasRowsOfSeveralTeamsInABlock) {
   const test::KeptOptions kept;
   host_simt::options().multiprocessors = 1;
   KernelOnHost kernel("rowwise_plain");
-  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
     for (const RowwiseOp op : {RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
-      for (const std::int64_t cols : {5377, 9001, 20003, 20480, 33335}) {
+      for (const std::int64_t cols : {2577, 5377, 9001, 12001, 20003, 20480, 33335}) {
         check::RowwiseCase c;
         c.op = op;
         c.type = type;
-        c.rows = 1 + kernel.computed() % 11, c.cols = cols;
+        const bool has_many = type == DataType::float32 && cols < 12000;
+        c.rows = (has_many ? 25 : 1) + kernel.computed() % 11, c.cols = cols;
         if (cols % 2 == 0) c.ldx_pad = c.ldy_pad = 1;
         c.affine = kernel.computed() % 4 != 0;
         c.misalign = kernel.computed() % 9;
@@ -162,7 +183,7 @@ TEST(RowwisePlain, HasRowsOfSeveralTeamsInABlock) {
       }
     }
   }
-  EXPECT_EQ(kernel.computed(), 20);
+  EXPECT_EQ(kernel.computed(), 42);
 }
 
 // Short rows of 16-bit types are words of a tile: wherever a row begins and ends, alone in a word
@@ -193,6 +214,36 @@ TEST(RowwiseTile, TakesRowsInWords) {
   longer.rows = 3, longer.cols = 281;
   EXPECT_EQ(kernel.result_of(longer).outcome, check::Outcome::unsupported);
   EXPECT_EQ(kernel.computed(), 64);
+}
+
+// Somewhat longer rows of float32 too, where there are enough of them.
+TEST(RowwiseTile, TakesLongerRowsOfFloat) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
+  KernelOnHost kernel("rowwise_tile");
+  const auto case_of = [](RowwiseOp op, std::int64_t rows, std::int64_t cols) {
+    check::RowwiseCase c;
+    c.op = op;
+    c.rows = rows, c.cols = cols;
+    c.affine = is_norm(op);
+    return c;
+  };
+  for (const RowwiseOp op :
+       {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
+    for (const std::int64_t cols : {65, 71, 80, 81, 89}) {
+      if (!is_norm(op) && cols > 80) continue;
+      check::RowwiseCase c = case_of(op, 401, cols);
+      c.misalign = kernel.computed() % 5;
+      c.in_place = kernel.computed() % 2 == 0;
+      c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+      kernel.verify(c);
+    }
+  }
+  EXPECT_EQ(kernel.computed(), 16);
+  for (const check::RowwiseCase& other :
+       {case_of(RowwiseOp::layer_norm, 300, 65), case_of(RowwiseOp::softmax, 401, 81),
+        case_of(RowwiseOp::layer_norm, 401, 90)})
+    EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported);
 }
 
 // Production kernels share the work, but each case has one, on each device.
