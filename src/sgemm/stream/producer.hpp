@@ -120,7 +120,7 @@ class OperandCopy {
   __device__ __forceinline__ void along_k_longer(OperandTile<BK, Extent>& tile, std::int64_t ld,
                                                  const Offset& first, int k_here, int k_read,
                                                  int k_each) const {
-    constexpr int down = 128 / Turned::along, copies = BK / Turned::along;
+    constexpr int lines = 128 / Turned::along, copies = BK / Turned::along;
     const int i_left = i_here_ - first.i, k_left = k_here - first.k, k_end = k_read - first.k;
     float* to[copies];
 #pragma unroll
@@ -131,8 +131,8 @@ class OperandCopy {
                      : &tile[0][0] + to_ + Turned::row(kk, BK) * pitch;
     }
     const float* row = from_;
-#pragma unroll(guard == Guard::i_and_k ? 2 : Extent / down)
-    for (int i = 0; i < Extent; i += down, move_on(row, down * ld))
+#pragma unroll(guard == Guard::i_and_k ? 2 : Extent / lines)
+    for (int i = 0; i < Extent; i += lines, move_on(row, lines * ld))
 #pragma unroll
       for (int copy = 0; copy < copies; ++copy) {
         const int kk = copy * Turned::along;
