@@ -14,6 +14,13 @@ namespace KW_TARGET {
 // Floats beyond a line of a stage: the eight k of four rows that a warp turns lie in 32 banks.
 constexpr int lean_padding = 4;
 
+// Where a warp copies sixteen k of two lines (LeanTileConfig::turned), the rows of every second
+// eight k lie swapped, the halves of each four, so that the copies lie in 32 banks. By the bits of
+// this they lie apart from their place.
+__device__ constexpr int lean_swapped(int turned, int k) {
+  return turned == 16 ? k / 8 % 2 * 2 : 0;
+}
+
 template <LeanTileConfig tile>
 struct LeanShape {
   static constexpr int bm = tile.bm(), bn = tile.bn(), bk = tile.bk, tm = tile.tm, tn = tile.tn;
@@ -73,10 +80,12 @@ struct LeanFragment {
 template <LeanTileConfig tile>
 using LeanSums = float[tile.tm][tile.tn];
 
-// A thread's elements of one k and of the next.
-template <LeanTileConfig tile>
+// A thread's elements of one k and of the next. `swapped_a`: the rows of A lie swapped
+// (lean_swapped).
+template <LeanTileConfig tile, bool swapped_a = false, bool swapped_b = false>
 struct LeanElements {
   using S = LeanShape<tile>;
+  static constexpr bool swaps = (swapped_a || swapped_b) && tile.turned == 16;
   LeanFragment<S::tm, tile.lanes_m> x[2];
   LeanFragment<S::tn, tile.lanes_n> y[2];
 
@@ -86,22 +95,33 @@ struct LeanElements {
     y[k % 2].load(b + k * S::pitch_b);
   }
   __device__ __forceinline__ void multiply(LeanSums<tile>& acc, int k) const {
+    const int swap_a = swapped_a ? lean_swapped(tile.turned, k) : 0;
+    const int swap_b = swapped_b ? lean_swapped(tile.turned, k) : 0;
 #pragma unroll
     for (int i = 0; i < S::tm; ++i)
 #pragma unroll
       for (int j = 0; j < S::tn; ++j) {
         // Row by row, back and forth: two neighbouring FFMAs share an element of a or of b.
         const int col = i % 2 == 0 ? j : S::tn - 1 - j;
-        acc[i][col] = fmaf(x[k % 2].x[i], y[k % 2].x[col], acc[i][col]);
+        acc[i][col] = fmaf(x[k % 2].x[i ^ swap_a], y[k % 2].x[col ^ swap_b], acc[i][col]);
       }
   }
   // Adds the products of a part of a stage, `depth` of k and zeros behind.
   __device__ __forceinline__ void multiply_some(LeanSums<tile>& acc, const float* a, const float* b,
                                                 int depth) {
+    multiply_pairs<0>(acc, a, b, swaps && depth > 8 ? 8 : depth);
+    if constexpr (swaps) multiply_pairs<8>(acc, a + 8 * S::pitch_a, b + 8 * S::pitch_b, depth - 8);
+  }
+
+ private:
+  // `depth` of k from `first` on.
+  template <int first>
+  __device__ __forceinline__ void multiply_pairs(LeanSums<tile>& acc, const float* a,
+                                                 const float* b, int depth) {
 #pragma unroll 1
     for (; depth > 0; depth -= 2, a += 2 * S::pitch_a, b += 2 * S::pitch_b) {
       load(a, b, 0), load(a, b, 1);
-      multiply(acc, 0), multiply(acc, 1);
+      multiply(acc, first), multiply(acc, first + 1);
     }
   }
 };

@@ -31,12 +31,67 @@ __device__ __forceinline__ float* kept_place(float* at) {
 //   move(depth)                          past those
 //   stop()                               nothing is copied any more
 //   compute()                            what they start from is computed here
-template <int threads, int extent, int bk, bool along_k>
-class LeanCopies;
+//
+// Where `turned` is not 0, lines lie along k, and a warp copies so many k of some lines at a time,
+// float by float. Sixteen of two ask for fewer sectors than eight of four, and for more additions
+// to addresses.
+template <int threads, int extent, int bk, int turned>
+class LeanCopies {
+  static constexpr int pitch = extent + lean_padding, down = threads / turned;
+  static_assert(extent % down == 0 && down % 4 == 0 && bk % turned == 0);
+
+ public:
+  static constexpr int steps = extent / down;
+
+  __device__ __forceinline__ LeanCopies(const float* x, std::int64_t ld, bool, int rows, int to)
+      : step_(down * ld) {
+    const int row = static_cast<int>(threadIdx.x) / turned;
+    const int k = static_cast<int>(threadIdx.x) % turned;
+    left_ = rows - row;
+    from_ = x + row * ld + k;
+    to_ = to + k * pitch + (row ^ lean_swapped(turned, k));
+  }
+
+  template <int step>
+  __device__ __forceinline__ void start(float* shared, int offset) {
+    if constexpr (step == 0) {
+      here_ = kept_place(shared + to_ + offset);
+      line_ = from_;
+      from_ += bk;
+    } else {
+      move_on(line_, step_);
+    }
+#pragma unroll
+    for (int k = 0; k < bk; k += turned)
+      if (step * down < left_) async_copy<4>(here_ + k * pitch + step * down, line_ + k, 4);
+  }
+  __device__ __forceinline__ void start_some(float* shared, int offset, int depth) const {
+    float* const here = kept_place(shared + to_ + offset);
+    const int first = static_cast<int>(threadIdx.x) % turned;
+    const float* line = from_;
+#pragma unroll
+    for (int i = 0; i < extent; i += down, move_on(line, step_))
+#pragma unroll
+      for (int k = 0; k < bk; k += turned)
+        if (i < left_) async_copy<4>(here + k * pitch + i, line + k, first + k < depth ? 4 : 0);
+  }
+  __device__ __forceinline__ void move(int depth) { from_ += depth; }
+  __device__ __forceinline__ void stop() { left_ = 0; }
+  __device__ __forceinline__ void compute() {
+    compute_now(from_), compute_now(step_), compute_now(to_), compute_now(left_);
+  }
+
+ private:
+  const float* from_;
+  const float* line_ = nullptr;  // of the step before
+  float* here_ = nullptr;
+  std::int64_t step_;
+  int to_, left_;
+};
 
 // Lines across k: neighbouring threads copy neighbours, single floats or four at a time.
 template <int threads, int extent, int bk>
-class LeanCopies<threads, extent, bk, false> {
+class LeanCopies<threads, extent, bk, 0> {
   static constexpr int pitch = extent + lean_padding;
   // Of a line, copies that lie so far apart are one thread's; so many lines are copied at a time.
   static constexpr int across = extent % 32 == 0 ? 32 : 16, down = threads / across;
@@ -99,60 +154,6 @@ class LeanCopies<threads, extent, bk, false> {
   float* here_ = nullptr;
   std::int64_t step_;
   int to_, line_, left1_, left4_;
-};
-
-// Lines along k, turned: a warp copies eight k of four lines at a time, float by float.
-template <int threads, int extent, int bk>
-class LeanCopies<threads, extent, bk, true> {
-  static constexpr int pitch = extent + lean_padding, down = threads / 8;
-  static_assert(extent % down == 0 && bk % 8 == 0);
-
- public:
-  static constexpr int steps = extent / down;
-
-  __device__ __forceinline__ LeanCopies(const float* x, std::int64_t ld, bool, int rows, int to)
-      : step_(down * ld) {
-    const int row = static_cast<int>(threadIdx.x) / 8, k = static_cast<int>(threadIdx.x) % 8;
-    left_ = rows - row;
-    from_ = x + row * ld + k;
-    to_ = to + k * pitch + row;
-  }
-
-  template <int step>
-  __device__ __forceinline__ void start(float* shared, int offset) {
-    if constexpr (step == 0) {
-      here_ = kept_place(shared + to_ + offset);
-      line_ = from_;
-      from_ += bk;
-    } else {
-      move_on(line_, step_);
-    }
-#pragma unroll
-    for (int k = 0; k < bk; k += 8)
-      if (step * down < left_) async_copy<4>(here_ + k * pitch + step * down, line_ + k, 4);
-  }
-  __device__ __forceinline__ void start_some(float* shared, int offset, int depth) const {
-    float* const here = kept_place(shared + to_ + offset);
-    const int first = static_cast<int>(threadIdx.x) % 8;
-    const float* line = from_;
-#pragma unroll
-    for (int i = 0; i < extent; i += down, move_on(line, step_))
-#pragma unroll
-      for (int k = 0; k < bk; k += 8)
-        if (i < left_) async_copy<4>(here + k * pitch + i, line + k, first + k < depth ? 4 : 0);
-  }
-  __device__ __forceinline__ void move(int depth) { from_ += depth; }
-  __device__ __forceinline__ void stop() { left_ = 0; }
-  __device__ __forceinline__ void compute() {
-    compute_now(from_), compute_now(step_), compute_now(to_), compute_now(left_);
-  }
-
- private:
-  const float* from_;
-  const float* line_ = nullptr;  // of the step before
-  float* here_ = nullptr;
-  std::int64_t step_;
-  int to_, left_;
 };
 
 // Starts all copies of the next stage.

@@ -70,8 +70,8 @@ class LeanRing {
   }
 
   float* const shared_;
-  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none> a_;
-  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none> b_;
+  LeanCopies<tile.threads(), S::bm, S::bk, op_a == Op::none ? tile.turned : 0> a_;
+  LeanCopies<tile.threads(), S::bn, S::bk, op_b != Op::none ? tile.turned : 0> b_;
   int left_, to_fill_ = 0;
 };
 
@@ -98,7 +98,7 @@ __device__ __forceinline__ bool multiply_all(LeanSums<tile>& acc, float* shared,
 #pragma unroll 1
   for (int stage = 2; stage < tile.stages; ++stage) ring.fill();
   wait_for_next();
-  LeanElements<tile> elements;
+  LeanElements<tile, op_a == Op::none, op_b != Op::none> elements;
   elements.multiply_some(acc, a, b, depth);
   if (left == 0) return true;
 

@@ -115,6 +115,7 @@ TEST(PartsPlan, EachRowHasTheConfigurationOfItsTile) {
     EXPECT_EQ(tile.config.bn, config.bn) << tile.name;
     EXPECT_EQ(tile.config.threads(), config.threads()) << tile.name;
     EXPECT_FALSE(tile.config.clusters || tile.config.shaped || tile.config.plain) << tile.name;
+    EXPECT_FALSE(tile.config.turns || tile.config.along_k) << "the row says so itself";
   }
 }
 

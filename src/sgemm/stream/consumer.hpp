@@ -1,6 +1,8 @@
 // The consumers of stream_tile: they multiply the stages of the ring.
 #pragma once
 
+#include <type_traits>
+
 #include "sgemm/stream/outputs.hpp"
 #include "sgemm/stream/pipeline.hpp"
 
@@ -22,7 +24,8 @@ struct Fragment {
 // reuse cache holds the row's element of a, and at a turn that of b. The two, b's element and the
 // accumulator, are read in one cycle if they lie in different banks (odd and even registers), which
 // device/quad.hpp arranges.
-template <int TM, int TN>
+// `swapped`: elements lie apart from their place by the bits of this.
+template <int swapped = 0, int TM, int TN>
 __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float (&a)[TM],
                                               const float (&b)[TN]) {
 #pragma unroll
@@ -30,7 +33,7 @@ __device__ __forceinline__ void outer_product(float (&acc)[TM][TN], const float 
 #pragma unroll
     for (int step = 0; step < TN; ++step) {
       const int j = i % 2 == 0 ? step : TN - 1 - step;
-      acc[i][j] = fmaf(a[i], b[j], acc[i][j]);
+      acc[i][j] = fmaf(a[i ^ swapped], b[j ^ swapped], acc[i][j]);
     }
 }
 
@@ -60,63 +63,64 @@ class Consumer {
     Fragment<S::TM, S::lanes_m> a[2];  // of this step along k and of the next
     Fragment<S::TN, S::lanes_n> b[2];
     const float *as, *bs;
-    const auto enter_stage = [&](int steps) {
+    const auto enter = [&](int first) {
       const Stage<config>& stage = pipeline_.wait();
-      as = &stage.as[own.group * steps][own.row];
-      bs = &stage.bs[own.group * steps][own.col];
+      as = &stage.as[first][own.row];
+      bs = &stage.bs[first][own.col];
     };
+    const auto enter_stage = [&] { enter(own.group * (S::swaps ? 8 : S::steps)); };
     const auto load = [&](int which, int step) {
       b[which].load(bs + step * pitch_b);
       a[which].load(as + step * pitch_a);
     };
-    const auto first_of_two = [&] {
-      load(1, 1);
+    const auto first_of_two = [&](auto whole) {
+      load(1, whole ? S::second_step : 1);
       outer_product(acc, a[0].x, b[0].x);
-      as += 2 * pitch_a;
-      bs += 2 * pitch_b;
+      as += (whole ? S::two_steps : 2) * pitch_a;
+      bs += (whole ? S::two_steps : 2) * pitch_b;
     };
-    const auto second_of_two = [&] {
+    const auto second_of_two = [&](auto whole) {
       load(0, 0);
-      outer_product(acc, a[1].x, b[1].x);
+      outer_product<whole && S::halves ? 2 : 0>(acc, a[1].x, b[1].x);
     };
     const int last_steps = S::steps_of(last_k);
-    const auto enter_last = [&] { enter_stage(last_steps); };
+    const auto enter_last = [&] { enter(own.group * last_steps); };
     // Two steps along k at a time. With more, ptxas moves accumulators from register to register,
     // and so from bank to bank. A stage's last two steps come after the loop: a test for them
     // inside it takes five more instructions in each iteration.
-    const auto multiply_stage = [&](int steps, const auto& go_on) {
+    const auto multiply_stage = [&](auto whole, int steps, const auto& go_on) {
 #pragma unroll 1
       for (int step = 2; step < steps; step += 2) {
-        first_of_two();
-        second_of_two();
+        first_of_two(whole);
+        second_of_two(whole);
       }
-      first_of_two();
+      first_of_two(whole);
       // All elements of this stage are in registers. The barrier also keeps the warps in step, so
       // that they share the fetched instructions of the loop.
       sync_consumers<config>();
       pipeline_.release(own.tid == 0);
       go_on();
-      second_of_two();
+      second_of_two(whole);
     };
     const auto stop = [&] { as = bs = shared_.idle; };
     const bool last_is_whole = last_steps == S::steps;
     const int whole = last_is_whole ? stages : stages - 1;
     if (whole > 0)
-      enter_stage(S::steps);
+      enter_stage();
     else
       enter_last();
     load(0, 0);
 #pragma unroll 1
     for (int left = whole; left > 0; --left)
-      multiply_stage(S::steps, [&] {
+      multiply_stage(std::true_type(), S::steps, [&] {
         if (left > 1)
-          enter_stage(S::steps);
+          enter_stage();
         else if (last_is_whole)
           stop();
         else
           enter_last();
       });
-    if (!last_is_whole) multiply_stage(last_steps, stop);
+    if (!last_is_whole) multiply_stage(std::false_type(), last_steps, stop);
   }
 
   Shared<config>& shared_;

@@ -67,12 +67,23 @@ __device__ __forceinline__ int place_of_sums(int at) {
   return at ^ at / S::BN % (8 / side_by_side) * side_by_side;  // a row has BN / 4 vectors
 }
 
+// The outputs of columns that lie apart from their place by the bits of `by`.
+__device__ __forceinline__ float4 swapped_quad(const float4& x, int by) {
+  switch (by) {
+    case 1: return make_float4(x.y, x.x, x.w, x.z);
+    case 2: return make_float4(x.z, x.w, x.x, x.y);
+    case 3: return make_float4(x.w, x.z, x.y, x.x);
+    default: return x;
+  }
+}
+
 template <StreamTileConfig config>
 __device__ __forceinline__ float4 sum_of_warps(const Shared<config>& shared, int at) {
-  float4 sum[Shape<config>::sum_places];
+  using S = Shape<config>;
+  float4 sum[S::sum_places];
 #pragma unroll
-  for (int w = 0; w < Shape<config>::sum_places; ++w)
-    sum[w] = shared.sums[w][place_of_sums<config>(at)];
+  for (int w = 0; w < S::sum_places; ++w)
+    sum[w] = swapped_quad(shared.sums[w][place_of_sums<config>(at)], S::Turned::swapped(w));
   return sum_as_tree(sum);
 }
 
@@ -86,12 +97,16 @@ __device__ __forceinline__ void gather_warps(
   using S = Shape<config>;
   const OwnOutputs<config> own;
   float4* const mine = shared.sums[own.group % S::sum_places];
+  // Two warps have their sums in one place only where both are swapped, or neither is.
+  static_assert(!S::swaps || !config.sums_folded || S::sum_places % (S::Turned::along / 8) == 0);
+  const int swapped = S::Turned::swapped(own.group);
   const auto each = [&](const auto& take) {
 #pragma unroll
     for (int i = 0; i < S::TM; ++i)
 #pragma unroll
       for (int j = 0; j < S::TN; j += 4) {
-        const int row = own.row + i / 4 * (4 * S::lanes_m) + i % 4, col = own.col + j * S::lanes_n;
+        const int row = (own.row + i / 4 * (4 * S::lanes_m) + i % 4) ^ swapped;
+        const int col = own.col + j * S::lanes_n;
         take(mine[place_of_sums<config>((row * S::BN + col) / 4)], quad_of(&acc[i][j]));
       }
   };

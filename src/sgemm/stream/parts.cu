@@ -91,14 +91,15 @@ __device__ __forceinline__ void store_pieces(Shared<config>& shared, const Sgemm
   }
 }
 
-// `row` of parts_tiles.
-template <int row>
+// `row` of parts_tiles; `along_k`: its instance for operands that both lie along k.
+template <int row, bool along_k>
 __global__ void __launch_bounds__(parts_tiles[row].config.threads(),
                                   parts_tiles[row].config.blocks_per_sm)
     multiply_parts(__grid_constant__ const Sgemm p, __grid_constant__ const Operands operands,
                    __grid_constant__ const PartsSchedule schedule,
                    __grid_constant__ const Workspace workspace) {
-  constexpr StreamTileConfig config = parts_tiles[row].config;
+  constexpr StreamTileConfig config =
+      along_k ? parts_tiles[row].config.turned_config() : parts_tiles[row].config;
   if constexpr (runs_here(config)) {
     auto& shared = *gpu::dynamic_shared<Shared<config>>();
     init_ring(shared.full, shared.free, Shape<config>::producers, 1);
@@ -197,8 +198,12 @@ struct PartsRow {
     const std::size_t needed = stream_tile::shared_bytes<config>(false);
     const auto blocks = schedule.stream.blocks;
     const stream_tile::Operands operands = stream_operands_of(p);
+    auto* kernel = stream_tile::multiply_parts<row, false>;
+    if constexpr (tile.turns) {
+      if (both_along_k(p)) kernel = stream_tile::multiply_parts<row, true>;
+    }
     const Status status = gpu::launch(
-        stream_tile::multiply_parts<row>,
+        kernel,
         {.grid = dim3(static_cast<unsigned>(blocks)),
          .block = dim3(static_cast<unsigned>(config.threads())),
          .shared_bytes =

@@ -64,7 +64,7 @@ inline double predict_parts_us(const PartsTile& tile, const PartsSchedule& s, co
   const double iteration_us = is_crowded ? t.crowded_iteration_us : t.iteration_us;
   return parts_scale *
          ((is_crowded ? t.crowded_start_us : t.start_us) + t.exposed * memory_us(p, device) +
-          run * (iteration_us + stream_copies_us(config, t, p)) +
+          run * (iteration_us + stream_copies_us(config, t, p)) * stream_turned(t, p) +
           (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
           t.tile_us * s.stream.tiles / s.stream.blocks);
 }

@@ -31,6 +31,9 @@ struct StreamPlan {
   double time_us = std::numeric_limits<double>::infinity();  // predicted
 };
 
+// Whether lines of both operands lie along k in memory.
+inline bool both_along_k(const Sgemm& p) { return p.op_a == Op::none && p.op_b != Op::none; }
+
 namespace detail {
 
 // A schedule's numbers are ints.
@@ -162,6 +165,12 @@ double stream_copies_us(const StreamTileConfig& config, const Times& t, const Sg
   return copies_us / (config.bm + config.bn);
 }
 
+// So much of an iteration's time it then takes.
+template <class Times>
+double stream_turned(const Times& t, const Sgemm& p) {
+  return both_along_k(p) ? t.both_along_k : 1;
+}
+
 // As far as the product's shape tells, not its addresses: a workspace that was asked for without
 // them is then the right one with them.
 inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const Device& device) {
@@ -174,12 +183,13 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
   }
   const double store_us =
       (is_c_by_4(p) ? t.store_by_4_us : 0) + (p.triangle == Triangle::none ? 0 : t.shaped_tile_us);
+  const double turned = stream_turned(t, p);
   const double of_memory_us = memory_us(p, device), exposed_us = t.exposed * of_memory_us;
   return {.start_us = t.start_us + exposed_us,
           .store_us = store_us,
           .tile_us = t.tile_us + store_us,
-          .iteration_us = t.iteration_us + copies_us,
-          .crowded_iteration_us = t.crowded_iteration_us + copies_us,
+          .iteration_us = (t.iteration_us + copies_us) * turned,
+          .crowded_iteration_us = (t.crowded_iteration_us + copies_us) * turned,
           .alone_us = tile.config.blocks_per_sm > 1 ? stream_alone_exposed * exposed_us : 0,
           .last_iteration = last_iteration(tile.config, p),
           .cut_us = p.is_full() ? 0 : t.shaped_cut_us,

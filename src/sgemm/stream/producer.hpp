@@ -15,10 +15,12 @@ enum class Guard { none, i, i_and_k };
 // pattern decides how the 128 producers lie over a tile, and with it each one's first element; from
 // there it copies at fixed distances:
 //
-//   along_k4    8 along k, 16 along i; 4 bytes each, 8 further along k and 16 further along i
+//   along_k4    Turned::along along k and the others along i; 4 bytes each
 //   along_i16   across<4> along i, down<4> along k; 16 bytes each
 //   along_i4    across<1> along i, down<1> along k; 4 bytes each
-template <int BK, int Extent, int of_tile>
+//
+// `Turned`: how lines along k are turned (turned_lines.hpp).
+template <int BK, int Extent, int of_tile, class Turned>
 class OperandCopy {
   static_assert(Extent <= 128 || Extent % 128 == 0, "128 producers side by side");
 
@@ -28,21 +30,21 @@ class OperandCopy {
                          std::int64_t extent, std::int64_t i0, std::int64_t k0) {
     i_here_ = extent - i0 < of_tile ? static_cast<int>(extent - i0) : of_tile;
     const Offset first = offset(pattern_here(pattern));
-    to_ = first.k * pitch + first.i;
+    to_ = Turned::row(first.k, BK) * pitch + (first.i ^ Turned::swapped(first.k / 8));
     from_ = x + (pattern == AccessPattern::along_k4 ? (i0 + first.i) * ld + k0 + first.k
                                                     : (k0 + first.k) * ld + i0 + first.i);
   }
 
   // Starts the copies of the next tile, of which the matrix has k_here along k and consumers read
-  // k_read.
+  // k_read, each of the warps that share it k_each (TurnedLines::place).
   __device__ __forceinline__ void next(OperandTile<BK, Extent>& tile, std::int64_t ld,
-                                       AccessPattern pattern, int k_here, int k_read) {
+                                       AccessPattern pattern, int k_here, int k_read, int k_each) {
     if (k_here < BK)
-      start<Guard::i_and_k>(tile, ld, pattern_here(pattern), k_here, k_read);
+      start<Guard::i_and_k>(tile, ld, pattern_here(pattern), k_here, k_read, k_each);
     else if (i_here_ < Extent)
-      start<Guard::i>(tile, ld, pattern_here(pattern), k_here, k_read);
+      start<Guard::i>(tile, ld, pattern_here(pattern), k_here, k_read, k_each);
     else
-      start<Guard::none>(tile, ld, pattern, k_here, k_read);
+      start<Guard::none>(tile, ld, pattern, k_here, k_read, k_each);
     from_ += pattern == AccessPattern::along_k4 ? BK : BK * ld;
   }
 
@@ -74,19 +76,24 @@ class OperandCopy {
   __device__ static Offset offset(AccessPattern pattern) {
     const int tid = reread_thread_index();
     // A warp reads sectors of 32 bytes and writes 32 banks.
-    if (pattern == AccessPattern::along_k4) return {tid / 8, tid % 8};
+    if (pattern == AccessPattern::along_k4) return {tid / Turned::along, tid % Turned::along};
     if (pattern == AccessPattern::along_i16) return {tid % across<4> * 4, tid / across<4>};
     return {tid % across<1>, tid / across<1>};
   }
 
   template <Guard guard>
   __device__ __forceinline__ void start(OperandTile<BK, Extent>& tile, std::int64_t ld,
-                                        AccessPattern pattern, int k_here, int k_read) const {
+                                        AccessPattern pattern, int k_here, int k_read,
+                                        int k_each) const {
     float* const to = &tile[0][0] + to_;
     const Offset first = guard == Guard::none && is_even ? Offset{} : offset(pattern);
     const int i_left = i_here_ - first.i, k_left = k_here - first.k, k_end = k_read - first.k;
     switch (pattern) {
-      case AccessPattern::along_k4: return along_k<guard>(to, ld, i_left, k_left, k_end);
+      case AccessPattern::along_k4:
+        if constexpr (Turned::along > 8)
+          return along_k_longer<guard>(tile, ld, first, k_here, k_read, k_each);
+        else
+          return along_k<guard>(to, ld, i_left, k_left, k_end);
       case AccessPattern::along_i16:
         return along_i<guard, 4>(to, ld, first.k, i_left, k_left, k_end);
       case AccessPattern::along_i4:
@@ -106,6 +113,33 @@ class OperandCopy {
             (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
         if (guard != Guard::i_and_k || kk < k_end)
           async_copy<4>(to + kk * pitch + i, row + kk, inside ? 4 : 0);
+      }
+  }
+
+  template <Guard guard>
+  __device__ __forceinline__ void along_k_longer(OperandTile<BK, Extent>& tile, std::int64_t ld,
+                                                 const Offset& first, int k_here, int k_read,
+                                                 int k_each) const {
+    constexpr int lines = 128 / Turned::along, copies = BK / Turned::along;
+    const int i_left = i_here_ - first.i, k_left = k_here - first.k, k_end = k_read - first.k;
+    float* to[copies];
+#pragma unroll
+    for (int copy = 0; copy < copies; ++copy) {
+      const int kk = copy * Turned::along;
+      to[copy] = guard == Guard::i_and_k
+                     ? &tile[0][0] + Turned::place(first.i, first.k + kk, k_each, BK, pitch)
+                     : &tile[0][0] + to_ + Turned::row(kk, BK) * pitch;
+    }
+    const float* row = from_;
+#pragma unroll(guard == Guard::i_and_k ? 2 : Extent / lines)
+    for (int i = 0; i < Extent; i += lines, move_on(row, lines * ld))
+#pragma unroll
+      for (int copy = 0; copy < copies; ++copy) {
+        const int kk = copy * Turned::along;
+        const bool inside =
+            (guard == Guard::none || i < i_left) && (guard != Guard::i_and_k || kk < k_left);
+        if (guard != Guard::i_and_k || kk < k_end)
+          async_copy<4>(to[copy] + i, row + kk, inside ? 4 : 0);
       }
   }
 
@@ -143,19 +177,23 @@ class Producer {
   // Starts the copies of all stages of a block's work on a tile.
   __device__ __forceinline__ void copy(const Sgemm& p, const Operands& operands,
                                        const StreamTileIndex& tile, const StreamWork& work) {
+    const auto pattern = [](AccessPattern of) {
+      return config.along_k ? AccessPattern::along_k4 : of;
+    };
     const std::int64_t k0 = work.begin * std::int64_t{S::BK};
-    OperandCopy<S::BK, S::copied_m, S::BM> a(a_of(p, tile.entry), p.lda, operands.a, p.m,
-                                             tile.row * std::int64_t{S::BM}, k0);
-    OperandCopy<S::BK, S::copied_n, S::BN> b(b_of(p, tile.entry), p.ldb, operands.b, p.n,
-                                             tile.col * std::int64_t{S::BN}, k0);
+    OperandCopy<S::BK, S::copied_m, S::BM, typename S::Turned> a(
+        a_of(p, tile.entry), p.lda, pattern(operands.a), p.m, tile.row * std::int64_t{S::BM}, k0);
+    OperandCopy<S::BK, S::copied_n, S::BN, typename S::Turned> b(
+        b_of(p, tile.entry), p.ldb, pattern(operands.b), p.n, tile.col * std::int64_t{S::BN}, k0);
     std::int64_t k_end = work.end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
       const int k_here = k_left < S::BK ? k_left : S::BK;
       Stage<config>& stage = pipeline_.acquire();
       const int k_read = S::read_of(k_here);
-      a.next(stage.as, p.lda, operands.a, k_here, k_read);
-      b.next(stage.bs, p.ldb, operands.b, k_here, k_read);
+      const int k_each = k_read == S::BK ? 0 : k_read / S::warps_k;
+      a.next(stage.as, p.lda, pattern(operands.a), k_here, k_read, k_each);
+      b.next(stage.bs, p.ldb, pattern(operands.b), k_here, k_read, k_each);
       pipeline_.commit();
     }
   }

@@ -10,6 +10,7 @@
 #include "sgemm/lanes.hpp"
 #include "sgemm/stream/schedule.hpp"
 #include "sgemm/stream/tuning.hpp"
+#include "sgemm/stream/turned_lines.hpp"
 #include "sgemm/tile.hpp"
 
 namespace KW_TARGET::stream_tile {
@@ -51,6 +52,16 @@ struct Shape {
     return config.whole_stages() ? steps : (k_here + 2 * warps_k - 1) / (2 * warps_k) * 2;
   }
   __device__ static constexpr int read_of(int k_here) { return steps_of(k_here) * warps_k; }
+  // Only where both operands lie along k in memory (turned_lines.hpp): warps that share a tile
+  // along k take eights of a whole stage's k by turns; or a stage has two halves.
+  static constexpr bool swaps = config.along_k && warps_k > 1 && (steps == 8 || steps == 16);
+  static constexpr bool halves = config.along_k && warps_k == 1;
+  static constexpr bool by_32 = swaps && warps_k % 4 == 0 && !config.sums_folded;
+  static constexpr int turned_along = by_32 ? 32 : swaps || halves ? 16 : 8;
+  using Turned = TurnedLines<turned_along, halves, warps_k>;
+  // Of a warp's two steps at a time, the second, and how far the next two are, in a whole stage.
+  static constexpr int second_step = halves ? BK / 2 : swaps && steps == 16 ? 8 * warps_k : 1;
+  static constexpr int two_steps = second_step > 1 ? 1 : 2;
   // Outputs of a thread once the warps along k have added theirs up.
   static constexpr int outputs = BM * BN / consumers;
   static_assert(outputs % 4 == 0);

@@ -41,6 +41,9 @@ struct Row {
     if constexpr (tile.config.plain) {
       if (is_plain(p, schedule)) kernel = stream_tile::stream_plain<row>;
     }
+    if constexpr (tile.config.turns) {
+      if (both_along_k(p)) kernel = stream_tile::stream_turned<row>;
+    }
     if constexpr (tile.config.shaped) {
       if (!p.is_full()) kernel = stream_tile::stream_shaped<row>;
     }

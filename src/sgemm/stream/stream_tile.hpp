@@ -163,6 +163,17 @@ __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
   multiply_tiles<config, Scheduler<config>, true>(p, operands, schedule, workspace);
 }
 
+// The same for operands that both lie along k.
+template <int row>
+__global__ void __launch_bounds__(stream_tiles[row].config.threads(),
+                                  stream_tiles[row].config.blocks_per_sm)
+    stream_turned(__grid_constant__ const Sgemm p, __grid_constant__ const Operands operands,
+                  __grid_constant__ const StreamSchedule schedule,
+                  __grid_constant__ const Workspace workspace) {
+  constexpr StreamTileConfig config = stream_tiles[row].config.turned_config();
+  multiply_tiles<config, Scheduler<config>>(p, operands, schedule, workspace);
+}
+
 // The same for problems that are not full.
 template <int row>
 __global__ void __launch_bounds__(stream_tiles[row].config.threads(),
