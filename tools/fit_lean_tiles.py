@@ -29,7 +29,7 @@ def read_table(text):
     tiles = {}
     for name, config, times in re.findall(r'\.name = "(lean_\w+)".*?\.config = \{([^}]*)\},\s*\.times = \{([^}]*)\}',
                                           text, re.S):
-        tm, tn, lanes_m, lanes_n, warps_m, warps_n, bk, _, most = map(int, config.split(","))
+        tm, tn, lanes_m, lanes_n, warps_m, warps_n, bk, _, most, *_ = map(int, config.split(","))
         shape = {"bm": tm * lanes_m * warps_m, "bn": tn * lanes_n * warps_n, "bk": bk, "blocks_per_sm": most,
                  "warps": warps_m * warps_n}
         values = {key: float(value) for key, value in re.findall(r"\.(\w+) = (-?[\d.]+)", times)}

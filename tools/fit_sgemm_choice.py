@@ -97,6 +97,7 @@ class Stream:
         keys = ("bm", "bn", "bk", "warps_k", "blocks_per_sm")
         self.bm, self.bn, self.bk, self.warps_k, self.blocks_per_sm = (int(number(key)) for key in keys)
         self.times = [number(key) for key in TIMES]
+        self.both_along_k = number("both_along_k") or 1
 
     def shape(self, p, device):
         tiles = up(p.m, self.bm) * up(p.n, self.bn) * p.batch
@@ -144,6 +145,8 @@ class Stream:
             steps += FEW_LONGER
         if cluster:
             steps, further, stores_by_4 = up(iterations, cluster), 0, 0
+        if p.op_a == "N" and p.op_b == "T":
+            steps *= self.both_along_k
         return [1, further, 0 if crowded else steps, steps if crowded else 0, steps * of_stage["along_k"],
                 steps * of_stage["by_4"], (1 + further) * stores_by_4, exposed, levels, read,
                 1 if cluster and not crowded else 0, 1 if cluster and crowded else 0]  # fmt: skip
