@@ -34,14 +34,10 @@ inline PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
 
-inline std::int64_t bytes_moved(const Rowwise& p) {
-  return 2 * p.rows * p.cols * static_cast<std::int64_t>(size_of(p.type));
-}
-
 // Of a block that has a row alone, where clusters have longer ones.
 inline int threads_before_clusters(const Rowwise& p) {
   const bool is_wide = p.type == DataType::float32;
-  if (is_norm(p.op) && bytes_moved(p) < plain_norm_in_clusters_bytes)
+  if (is_norm(p.op) && p.bytes() < plain_norm_in_clusters_bytes)
     return is_wide ? plain_norm_before_clusters_of_4 : plain_norm_before_clusters_of_2;
   return is_wide ? plain_softmax_before_clusters_of_4 : plain_softmax_before_clusters_of_2;
 }
@@ -57,7 +53,7 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
     return {warp_lanes, plain_most_packs_of_2};
   if (is_wide && is_norm(p.op) && p.cols <= plain_norm_alone_columns_of_4 &&
-      bytes_moved(p) >= device.sm_count * plain_norm_alone_bytes_of_4)
+      p.bytes() >= static_cast<double>(device.sm_count * plain_norm_alone_bytes_of_4))
     return {warp_lanes, plain_norm_alone_packs_of_4};
   const bool has_clusters = device.compute_capability == 90 && gpu::has_nvidia_kernels;
   const int block_threads = has_clusters ? threads_before_clusters(p)
@@ -86,8 +82,7 @@ inline PlainCut large_cut(const Rowwise& p, const Device& device) {
   // A small part of a device may have no cluster of so many, and a ring holds the row too.
   if (device.sm_count < plain_large_blocks) return {};
   const bool is_wide = p.type == DataType::float32;
-  const auto size = static_cast<std::int64_t>(size_of(p.type));
-  if (p.cols * size < plain_large_bytes(is_softmax(p.op), size_of(p.type))) return {};
+  if (p.row_bytes() < plain_large_bytes(is_softmax(p.op), size_of(p.type))) return {};
   const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
   const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
   return large.warps * warp_lanes <= threads ? large : PlainCut{};

@@ -47,6 +47,8 @@ struct Rowwise {
   // A norm with gamma or beta.
   bool scales() const { return is_norm(op) && (gamma != nullptr || beta != nullptr); }
   double elements() const { return static_cast<double>(rows) * static_cast<double>(cols); }
+  // Of a row's elements, wherever they lie.
+  std::int64_t row_bytes() const { return cols * static_cast<std::int64_t>(size_of(type)); }
   // One read of x and of the residual, one write of y and of the sum.
   double bytes() const {
     const double arrays = 2.0 + (residual != nullptr ? 1 : 0) + (sum != nullptr ? 1 : 0);

@@ -101,10 +101,10 @@ struct TeamsCut {
 };
 const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
-  if (rowwise::bytes_moved(p) < device.sm_count * plain_few_blocks_bytes &&
+  if (p.bytes() < static_cast<double>(device.sm_count * plain_few_blocks_bytes) &&
       (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
     return nullptr;
-  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t bytes = p.row_bytes();
   const auto table = is_wide ? std::span<const FewBlocks>(plain_few_blocks_of_4)
                              : std::span<const FewBlocks>(plain_few_blocks_of_2);
   for (const FewBlocks& row : table)
@@ -117,7 +117,7 @@ TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
   if (!is_norm(p.op) || (is_blocks && large.blocks == 1)) return {};
   if (device.compute_capability != 90) return {};
   const bool is_wide = p.type == DataType::float32;
-  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t bytes = p.row_bytes();
   const bool is_held = cut.lanes > 0 || large.lanes > 0;
   const FewBlocks* const few = few_blocks_of(p, device);
   const int blocks = few != nullptr                                 ? few->blocks

@@ -29,7 +29,7 @@ Status launch_ring(const Rowwise& p, const RingPlan& plan, Workspace workspace, 
 
 std::optional<Plan<Rowwise>> rowwise_ring_make_plan(const Rowwise& p, const Device& device) {
   if (device.compute_capability != 90 || !rowwise::is_plain(p) || p.rows == 0) return {};
-  const std::int64_t bytes = p.cols * static_cast<std::int64_t>(size_of(p.type));
+  const std::int64_t bytes = p.row_bytes();
   if (bytes < ring_least_bytes || p.cols > ring_most_columns) return {};
   const std::optional<RingPlan> ring = rowwise::RingChoice(p, device).best();
   if (!ring) return {};

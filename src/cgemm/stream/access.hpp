@@ -1,6 +1,8 @@
 // How the operands of a complex stream tile lie in memory.
 #pragma once
 
+#include <algorithm>
+
 #include "gpu/gpu.hpp"
 
 namespace KW_TARGET::complex_stream {
@@ -16,5 +18,9 @@ struct Operands {
   AccessPattern a, b;
   bool c16;  // lines of C begin at 16 bytes
 };
+
+// Of the 128 producers so many lie side by side on a line of so many units: the largest power of
+// two that divides both.
+constexpr int producers_across(int units) { return std::min(units & -units, 128); }
 
 }  // namespace KW_TARGET::complex_stream

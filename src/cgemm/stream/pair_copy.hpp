@@ -3,8 +3,6 @@
 // parts (stage.hpp), 16 bytes at a time. Copies that pass no register bring four bytes each.
 #pragma once
 
-#include <algorithm>
-
 #include "cgemm/problem.hpp"
 #include "cgemm/stream/access.hpp"
 #include "device/move_on.hpp"
@@ -13,12 +11,11 @@
 
 namespace KW_TARGET::complex_stream {
 
-// One producer's share of b's tiles, stage after stage: pairs of neighbours at one k each. The 128
-// producers lie across as many pairs of a line as divide it and them.
+// One producer's share of b's tiles, stage after stage: pairs of neighbours at one k each.
 template <int BK, int Extent, int most>
 class PairCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128, pairs = Extent / 2;
-  static constexpr int across = std::min(pairs & -pairs, producers), down = producers / across;
+  static constexpr int across = producers_across(pairs), down = producers / across;
   // Of a share no more than `most` pairs lie in registers, those of batch_k of k.
   static constexpr int batch_of(int k) { return pairs * k / producers; }
   static constexpr int batch_k = batch_of(BK) <= most       ? BK

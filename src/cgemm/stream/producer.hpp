@@ -1,8 +1,6 @@
 // The producers of the complex stream tiles: they copy tiles of A and B into the ring.
 #pragma once
 
-#include <algorithm>
-
 #include "cgemm/stream/access.hpp"
 #include "cgemm/stream/pair_copy.hpp"
 #include "cgemm/stream/stage.hpp"
@@ -25,13 +23,12 @@ namespace KW_TARGET::complex_stream {
 template <int BK, int Extent, bool is_b>
 class OperandCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128;
-  // Of a copy, and of what lies along a line of memory: floats of b, else elements. Producers lie
-  // across as much of it as divides it and them.
+  // Of a copy, and of what lies along a line of memory: floats of b, else elements.
   static constexpr int per = is_b ? 2 : 1;  // units of an element
   static constexpr int line = Extent * per;
-  static constexpr int across = std::min(line & -line, producers);
+  static constexpr int across = producers_across(line);
   static constexpr int down = producers / across;
-  static constexpr int across2 = std::min(Extent / 2 & -(Extent / 2), producers);
+  static constexpr int across2 = producers_across(Extent / 2);
   static constexpr int down2 = producers / across2;
   static constexpr int turned_k = is_b ? 16 : 8, turned_i = producers / turned_k;
   static_assert(producers % across == 0 && BK % down == 0 && BK % down2 == 0 && BK % 8 == 0 &&
