@@ -226,6 +226,10 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   EXPECT_FALSE(is_chosen(bf16x6("128x128"), shape(1408, 1408, longest + stage_k)));
   EXPECT_TRUE(is_chosen(bf16x6("64x64"), shape(1408, 1408, longest + stage_k)));
   EXPECT_TRUE(is_chosen(bf16x6("128x128"), shape(2048, 2048, longest + stage_k)));
+  // Each of its warpgroups has every other stage.
+  const std::int64_t longest_of_small = 2 * small.most_windows * stage_k;
+  EXPECT_TRUE(is_chosen(small, shape(1408, 1408, longest_of_small)));
+  EXPECT_FALSE(is_chosen(small, shape(1408, 1408, longest_of_small + 2 * stage_k)));
 }
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {

@@ -241,8 +241,9 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
   const std::int64_t least_mn = row.chosen_mn != 0 ? row.chosen_mn : scheme.chosen_mn;
   if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
+  const std::int64_t most = row.most_windows != 0 ? row.most_windows : max_windows_without_totals;
   return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
-         row.tile.windows(stages) <= max_windows_without_totals;
+         row.tile.windows(stages) <= most;
 }
 
 // The split pass reads A and B and writes their packed operands: in L2, or in memory, where what it
