@@ -97,8 +97,9 @@ Status launch_team(const Rowwise& p, const Device& device, std::size_t chosen, S
   constexpr auto kernels = of_each_row<first_teams<count>>([](auto row) {
     return &rowwise::tile_rows<softmax, T, tile_teams[row].lanes, tile_teams[row].values>;
   });
-  rowwise::TileLaunch launch = tile_launch(p, device, tile_threads, tile_teams[chosen].lanes,
-                                           tile_bytes(softmax, sizeof(T)));
+  rowwise::TileLaunch launch =
+      tile_launch(p, device, tile_threads, tile_teams[chosen].lanes,
+                  tile_bytes(softmax, sizeof(T), tile_teams[chosen].values));
   launch.ahead = device.sm_count * (tile_sm_threads / warp_lanes);
   return launch_kernel(kernels[chosen], p, launch, tile_threads, stream);
 }

@@ -113,8 +113,8 @@ inline constexpr std::array<FewBlocks, 4> plain_few_blocks_of_4 = {{{8 << 10, 12
                                                                     {84 << 10, 120 << 10, 16, 3}}};
 inline constexpr std::array<FewBlocks, 5> plain_few_blocks_of_2 = {
     {{21 << 10, 32 << 10, 4, 4},
-     {42 << 10, 45 << 10, 8, 4, 2, 4, false},
-     {45 << 10, 62 << 10, 8, 4, 2, 4},
+     {42 << 10, 50 << 10, 8, 4, 2, 4, false},
+     {50 << 10, 62 << 10, 8, 4, 2, 4},
      {86 << 10, 98 << 10, 8, 2, 2, 4, false},
      {172 << 10, 192 << 10, 16, 3, 8, 8}}};
 // Layer norms of 16-bit types, whose rows of so many bytes begin in eight ways: a block of a
@@ -160,8 +160,8 @@ struct LaneTurns {
   std::int64_t most_bytes;
   int of_softmax, of_norm;
 };
-inline constexpr std::array<LaneTurns, 4> plain_lane_turns_of_2 = {
-    {{5000, 4, 4}, {6200, 3, 3}, {8200, 2, 2}, {plain_any_bytes, 4, 3}}};
+inline constexpr std::array<LaneTurns, 5> plain_lane_turns_of_2 = {
+    {{5000, 4, 4}, {6200, 3, 3}, {8191, 2, 2}, {9500, 4, 4}, {plain_any_bytes, 4, 3}}};
 // The last blocks have a row each: so many as share the work of a quarter of those that run at
 // once.
 inline constexpr int plain_last_blocks = 4;
@@ -173,8 +173,9 @@ inline constexpr double plain_part_of_wave = 0.4;
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
 // what a lane has of it, and most columns.
 inline constexpr int tile_threads = 128;
-constexpr int tile_bytes(bool softmax, std::size_t size) {
-  return softmax && size == 4 ? 2048 : 3072;
+// More where a row has more than a lane's eight values and much to do: else a tile has eight rows.
+constexpr int tile_bytes(bool softmax, std::size_t size, int values) {
+  return (softmax && size == 4) || values <= 8 ? 2048 : 3072;
 }
 inline constexpr int tile_sm_threads = 1024;
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
@@ -223,11 +224,11 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt)
 // and 11 of 84 (explored-rowwise-turns.txt), the first slices of a phase among them, which nobody
 // writes yet.
-inline constexpr double ring_device_gbs = 4320, ring_sm_gbs_of_4 = 34, ring_sm_gbs_of_2 = 43;
-inline constexpr double ring_softmax_row_of_4_ns = 330, ring_softmax_row_of_2_ns = 1260;
-inline constexpr double ring_norm_row_of_4_ns = 810, ring_norm_row_of_2_ns = 2950;
-inline constexpr double ring_alone_ns = 4000, ring_team_ns = 11100;
-inline constexpr double ring_phase_ns = 390, ring_planes_ns = 3000, ring_first_slices = 0.72;
+inline constexpr double ring_device_gbs = 4182, ring_sm_gbs_of_4 = 33, ring_sm_gbs_of_2 = 36.6;
+inline constexpr double ring_softmax_row_of_4_ns = 411, ring_softmax_row_of_2_ns = 1310;
+inline constexpr double ring_norm_row_of_4_ns = 782, ring_norm_row_of_2_ns = 2859;
+inline constexpr double ring_alone_ns = 4000, ring_team_ns = 11080;
+inline constexpr double ring_phase_ns = 329, ring_planes_ns = 3000, ring_first_slices = 0.87;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
