@@ -222,8 +222,8 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // the way from its first byte to the room that its last one leaves, alone and in a team. And what
 // a phase costs, with gamma's and beta's planes more. Fitted to all teams of 76 problems on an
 // H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt)
-// and 11 of 84 (explored-rowwise-turns.txt), the first slices of a phase among them, which nobody
-// writes yet.
+// and 11 of 84, and to both choices of 64 where two fits differ (explored-rowwise-turns.txt). The
+// first slices of a phase, which nobody writes yet, are a part of its time.
 inline constexpr double ring_device_gbs = 4182, ring_sm_gbs_of_4 = 33, ring_sm_gbs_of_2 = 36.6;
 inline constexpr double ring_softmax_row_of_4_ns = 411, ring_softmax_row_of_2_ns = 1310;
 inline constexpr double ring_norm_row_of_4_ns = 782, ring_norm_row_of_2_ns = 2859;
