@@ -154,7 +154,7 @@ __device__ __forceinline__ void ask_for_first_slice(const Rowwise& p, const Ring
 }
 
 template <bool softmax, class T>
-__global__ void __launch_bounds__(ring_block_threads, 1)
+__global__ void __launch_bounds__(ring_block_threads<softmax>, 1)
     ring_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ RingPlan plan,
               [[maybe_unused]] unsigned* tickets, [[maybe_unused]] WarpFound* given) {
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(ring_block_threads, 1)
     auto& shared = *gpu::dynamic_shared<RingMemory>();
     const auto thread = static_cast<int>(threadIdx.x);
     constexpr int first_meeting = ring_writers + ring_finders;
-    constexpr int first_filling = first_meeting + ring_meeting_threads;
+    constexpr int first_filling = first_meeting + ring_meeting_threads<softmax>;
     if (thread == 0) {
       for (int slot = 0; slot < plan.slots; ++slot) {
         mbarrier_init(&shared.full[slot], 1);

@@ -58,6 +58,7 @@ class RingChoice {
       time +=
           static_cast<double>(ceil_div(rows, std::int64_t{phase.teams})) * turn_time(plan, phase);
       time += scales_ ? ring_phase_ns + ring_planes_ns : ring_phase_ns;
+      time += ring_first_slices * moving_time(phase);
     }
     return time;
   }
@@ -105,21 +106,24 @@ class RingChoice {
               ticket,
               found};
   }
+  // Of a slice of each block.
+  double moving_time(const RingPhase& phase) const {
+    const double bytes = 2 * static_cast<double>(slice_packs(phase.blocks)) * pack_bytes;
+    const double active = static_cast<double>(phase.blocks) * phase.teams;
+    const double sm_gbs = p_.type == DataType::float32 ? ring_sm_gbs_of_4 : ring_sm_gbs_of_2;
+    return bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
+  }
   // From one row of a team to its next.
   double turn_time(const RingPlan& plan, const RingPhase& phase) const {
     const double packs = static_cast<double>(slice_packs(phase.blocks));
-    const double bytes = 2 * packs * pack_bytes;
-    const double active = static_cast<double>(phase.blocks) * phase.teams;
     const bool is_wide = p_.type == DataType::float32;
-    const double sm_gbs = is_wide ? ring_sm_gbs_of_4 : ring_sm_gbs_of_2;
-    const double moved = bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
     const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
     const double row = is_norm(p_.op) ? is_wide ? ring_norm_row_of_4_ns : ring_norm_row_of_2_ns
                        : is_wide      ? ring_softmax_row_of_4_ns
                                       : ring_softmax_row_of_2_ns;
-    return moved + row + wait / std::max(held - 0.5, 0.1);
+    return moving_time(phase) + row + wait / std::max(held - 0.5, 0.1);
   }
 
   Rowwise p_;

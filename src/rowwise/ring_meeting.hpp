@@ -78,7 +78,7 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
   each_ring_turn(
       plan, [](const RingPhase&, const RingSeat&) {},
       [&](const RingTurn& turn) {
-        if (static_cast<int>(turn.turn % ring_meeting_warps) != which) return;
+        if (static_cast<int>(turn.turn % ring_meeting_warps(softmax)) != which) return;
         const unsigned held = turn.held();
         mbarrier_wait(&shared.found[held], turn.held_parity());
         const RowTotal total =
@@ -93,7 +93,7 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
   unsigned taken = 0;
   if (threadIdx.x % warp_lanes == 0) taken = take_ticket(tickets);
   taken = from_lane(taken, 0);
-  if (taken + 1 != gridDim.x * ring_meeting_warps) return;
+  if (taken + 1 != gridDim.x * ring_meeting_warps(softmax)) return;
   const int all = plan.phases[1].first_ticket + plan.phases[1].teams * ring_rows_given;
   for (int i = static_cast<int>(threadIdx.x) % warp_lanes; i < all; i += warp_lanes) tickets[i] = 0;
 }

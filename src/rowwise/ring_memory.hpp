@@ -13,8 +13,11 @@ namespace KW_TARGET::rowwise {
 
 // Threads of a block: those that write, those that find totals, the warps that meet the team's
 // other blocks, and one that fills the ring.
-constexpr int ring_meeting_threads = ring_meeting_warps * warp_lanes;
-constexpr int ring_block_threads = ring_writers + ring_finders + ring_meeting_threads + warp_lanes;
+template <bool softmax>
+constexpr int ring_meeting_threads = ring_meeting_warps(softmax) * warp_lanes;
+template <bool softmax>
+constexpr int ring_block_threads =
+    ring_writers + ring_finders + ring_meeting_threads<softmax> + warp_lanes;
 constexpr int ring_writing_warps = ring_writers / warp_lanes;
 constexpr int ring_finding_warps = ring_finders / warp_lanes;
 

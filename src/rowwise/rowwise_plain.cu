@@ -39,6 +39,13 @@ std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, ClusterFor
                                                  : plain_planes_bytes<float16>(packs, form));
 }
 
+// What a launch asks for: with a block's own memory beside it, more than a launch has without
+// asking may be needed where this alone is not.
+std::size_t plain_asked_bytes(std::size_t bytes) {
+  constexpr std::size_t without_asking = 48 << 10, own = sizeof(rowwise::FoundInBlock);
+  return bytes + own > without_asking ? std::max(bytes, without_asking + 16) : bytes;
+}
+
 // In either form of planes that a cluster may have.
 bool fits_shared(const Rowwise& p, const Device& device, const PlainCut& cut, int teams = 1) {
   constexpr std::size_t reserved = 2048;
@@ -67,6 +74,13 @@ const PlainRows& plain_rows_of(const Rowwise& p) {
     return size == 4 ? rows_of(plain_norm_of_4, bytes) : rows_of(plain_norm_of_2, bytes);
   return size == 4 ? rows_of(plain_softmax_of_4, bytes) : rows_of(plain_softmax_of_2, bytes);
 }
+int lane_turns(const Rowwise& p, const PlainRows& rows, std::int64_t rows_at_once) {
+  if (p.type == DataType::float32) return rows.of_lanes;
+  std::size_t i = 0;
+  while (rows_at_once * p.row_bytes() > plain_lane_turns_of_2[i].most_bytes) ++i;
+  const LaneTurns& turns = plain_lane_turns_of_2[i];
+  return is_softmax(p.op) ? turns.of_softmax : turns.of_norm;
+}
 PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& cut) {
   const std::int64_t enough = ceil_div(p.rows, std::int64_t{device.sm_count} * 2);
   const PlainRows& rows = plain_rows_of(p);
@@ -81,8 +95,8 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
     block.rows_at_once = std::min<std::int64_t>(enough, most);
     block.threads = static_cast<int>(block.rows_at_once) * cut.warps * warp_lanes;
   }
-  block.turns = std::clamp<std::int64_t>(enough / block.rows_at_once, 1,
-                                         cut.warps == 1 ? rows.of_lanes : rows.of_warps);
+  const int most_turns = cut.warps > 1 ? rows.of_warps : lane_turns(p, rows, block.rows_at_once);
+  block.turns = std::clamp<std::int64_t>(enough / block.rows_at_once, 1, most_turns);
   return block;
 }
 
@@ -107,9 +121,19 @@ const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
   const std::int64_t bytes = p.row_bytes();
   const auto table = is_wide ? std::span<const FewBlocks>(plain_few_blocks_of_4)
                              : std::span<const FewBlocks>(plain_few_blocks_of_2);
+  const int ways = rows_alike(p);
   for (const FewBlocks& row : table)
-    if (bytes >= row.least_bytes && bytes < row.end_bytes) return &row;
+    if (bytes >= row.least_bytes && bytes < row.end_bytes && ways >= row.least_ways &&
+        ways <= row.most_ways && (row.centres || p.op != RowwiseOp::layer_norm))
+      return &row;
   return nullptr;
+}
+bool is_layer_alone(const Rowwise& p) {
+  if (p.op != RowwiseOp::layer_norm || p.type == DataType::float32) return false;
+  const std::int64_t bytes = p.row_bytes();
+  return std::ranges::any_of(plain_layers_alone_of_2, [&](const BytesRange& range) {
+    return bytes >= range.least && bytes < range.end;
+  });
 }
 TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                    const PlainCut& large) {
@@ -126,9 +150,10 @@ TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                                                                     : 2;
   const PlainCut own = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, blocks);
   const bool is_long = own.is_large() && own.warps >= plain_long_teams_warps_of_2;
-  const bool wants = few != nullptr ||
-                     (is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
-                              : rows_alike(p) >= plain_teams_ways_of_2(is_long));
+  const bool wants =
+      few != nullptr ||
+      (is_wide ? bytes >= plain_teams_bytes_of_4 && !plain_fills_sm_of_4(own.warps)
+               : rows_alike(p) >= plain_teams_ways_of_2(is_long) && !is_layer_alone(p));
   if (own.is_large() && device.sm_count < plain_large_blocks) return {};
   const int threads = own.warps * warp_lanes;
   if ((!wants && is_held) || threads > plain_team_threads(size_of(p.type))) return {};
@@ -329,7 +354,7 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   const gpu::LaunchConfig config = {
       .grid = dim3(static_cast<unsigned>(blocks)),
       .block = dim3(static_cast<unsigned>(block.threads)),
-      .shared_bytes = plain_shared_bytes(p, cut, ClusterForm::alike, 1),
+      .shared_bytes = plain_asked_bytes(plain_shared_bytes(p, cut, ClusterForm::alike, 1)),
       .stream = stream,
       .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);

@@ -16,7 +16,7 @@ Plan<Rowwise> plan_with(const RingPlan& ring) {
 template <bool softmax, class T>
 Status launch_ring(const Rowwise& p, const RingPlan& plan, Workspace workspace, Stream stream) {
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(rowwise::grid_of(plan))),
-                                    .block = dim3(rowwise::ring_block_threads),
+                                    .block = dim3(rowwise::ring_block_threads<softmax>),
                                     .shared_bytes = rowwise::shared_bytes_of(plan, p.type),
                                     .stream = stream,
                                     .overlap = true,

@@ -23,6 +23,7 @@ std::optional<std::size_t> team_of(const Rowwise& p, const Device& device) {
     const TileTeam& team = tile_teams[which];
     if (p.cols > team.most_columns) continue;
     const std::int64_t at_once = std::int64_t{device.sm_count} * tile_sm_threads / team.lanes;
+    if (team.values >= tile_banks_values && p.row_bytes() % tile_banks_bytes == 0) return {};
     if (team.values > tile_few_values && 2 * p.rows < tile_half_waves * at_once) return {};
     return which;
   }
@@ -97,7 +98,8 @@ Status launch_team(const Rowwise& p, const Device& device, std::size_t chosen, S
     return &rowwise::tile_rows<softmax, T, tile_teams[row].lanes, tile_teams[row].values>;
   });
   rowwise::TileLaunch launch =
-      tile_launch(p, device, tile_threads, tile_teams[chosen].lanes, tile_bytes);
+      tile_launch(p, device, tile_threads, tile_teams[chosen].lanes,
+                  tile_bytes(softmax, sizeof(T), tile_teams[chosen].values));
   launch.ahead = device.sm_count * (tile_sm_threads / warp_lanes);
   return launch_kernel(kernels[chosen], p, launch, tile_threads, stream);
 }

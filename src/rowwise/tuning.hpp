@@ -100,14 +100,31 @@ inline constexpr int plain_teams_bytes_of_4 = 120 << 10;
 // Rows from so many bytes to fewer than so many, where clusters have them, are such teams' of few
 // blocks with half of the threads: some blocks share a multiprocessor. Of calls that move so much a
 // multiprocessor, or where rows of 16-bit types begin in eight ways
-// (results/h200/explored-rowwise-paced.txt).
+// (results/h200/explored-rowwise-paced.txt, explored-rowwise-turns.txt).
 struct FewBlocks {
   int least_bytes, end_bytes;
   int blocks, most_teams;
+  int least_ways = 1, most_ways = 8;  // in which rows begin past a boundary
+  bool centres = true;                // layer norms too
 };
-inline constexpr std::array<FewBlocks, 3> plain_few_blocks_of_4 = {
-    {{8 << 10, 12800, 2, 4}, {12800, 29 << 10, 4, 7}, {29 << 10, 39 << 10, 8, 4}}};
-inline constexpr std::array<FewBlocks, 1> plain_few_blocks_of_2 = {{{21 << 10, 32 << 10, 4, 4}}};
+inline constexpr std::array<FewBlocks, 4> plain_few_blocks_of_4 = {{{8 << 10, 12800, 2, 4},
+                                                                    {12800, 29 << 10, 4, 7},
+                                                                    {29 << 10, 39 << 10, 8, 4},
+                                                                    {84 << 10, 120 << 10, 16, 3}}};
+inline constexpr std::array<FewBlocks, 5> plain_few_blocks_of_2 = {
+    {{21 << 10, 32 << 10, 4, 4},
+     {42 << 10, 50 << 10, 8, 4, 2, 4, false},
+     {50 << 10, 62 << 10, 8, 4, 2, 4},
+     {86 << 10, 98 << 10, 8, 2, 2, 4, false},
+     {172 << 10, 192 << 10, 16, 3, 8, 8}}};
+// Layer norms of 16-bit types, whose rows of so many bytes begin in eight ways: a block of a
+// cluster has one of them, which is 2 to 11 points quicker than several teams; other lengths are
+// not (results/h200/explored-rowwise-turns.txt).
+struct BytesRange {
+  int least, end;
+};
+inline constexpr std::array<BytesRange, 2> plain_layers_alone_of_2 = {
+    {{40 << 10, 43 << 10}, {64 << 10, 75 << 10}}};
 inline constexpr std::int64_t plain_few_blocks_bytes = 496 << 10;
 // Blocks of a cluster for rows of 16-bit types below so many bytes.
 inline constexpr int plain_two_blocks_bytes = 40 << 10, plain_eight_blocks_bytes = 200 << 10;
@@ -122,7 +139,7 @@ inline constexpr int plain_lane_threads = 128;  // of a block whose rows are lan
 
 // Rows of up to so many bytes: how many a team has, one after the other, and the threads of a block
 // whose rows are warps'. Norms fill planes of gamma and beta first; 16-bit types start more work
-// for a byte.
+// for a byte, and how many of those rows lanes have is in plain_lane_turns_of_2.
 struct PlainRows {
   std::int64_t most_bytes;
   int of_lanes, of_warps, warp_threads;
@@ -131,11 +148,20 @@ inline constexpr std::int64_t plain_any_bytes = std::int64_t{1} << 40;
 inline constexpr std::array<PlainRows, 2> plain_softmax_of_4 = {
     {{1024, 1, 1, 256}, {plain_any_bytes, 2, 3, 256}}};
 inline constexpr std::array<PlainRows, 2> plain_softmax_of_2 = {
-    {{8192, 4, 4, 192}, {plain_any_bytes, 4, 3, 192}}};
-inline constexpr std::array<PlainRows, 2> plain_norm_of_4 = {
-    {{1024, 2, 2, 384}, {plain_any_bytes, 4, 3, 384}}};
+    {{8192, 0, 4, 192}, {plain_any_bytes, 0, 3, 192}}};
+inline constexpr std::array<PlainRows, 4> plain_norm_of_4 = {
+    {{1024, 2, 2, 384}, {1279, 2, 3, 384}, {1791, 3, 3, 384}, {plain_any_bytes, 2, 3, 384}}};
 inline constexpr std::array<PlainRows, 2> plain_norm_of_2 = {
-    {{4096, 4, 4, 256}, {plain_any_bytes, 8, 3, 320}}};
+    {{4096, 0, 4, 256}, {plain_any_bytes, 0, 3, 320}}};
+// Of 16-bit types, where rows are lanes' of a warp, by the bytes that a block has at once: how
+// often a block of a softmax has so many, and of a norm; some 15 KiB in all
+// (results/h200/explored-rowwise-turns.txt).
+struct LaneTurns {
+  std::int64_t most_bytes;
+  int of_softmax, of_norm;
+};
+inline constexpr std::array<LaneTurns, 5> plain_lane_turns_of_2 = {
+    {{5000, 4, 4}, {6200, 3, 3}, {8191, 2, 2}, {9500, 4, 4}, {plain_any_bytes, 4, 3}}};
 // The last blocks have a row each: so many as share the work of a quarter of those that run at
 // once.
 inline constexpr int plain_last_blocks = 4;
@@ -146,7 +172,11 @@ inline constexpr double plain_part_of_wave = 0.4;
 
 // Tiles of short rows (tile_rows.hpp): threads of a block, bytes of a tile, and lanes of a row with
 // what a lane has of it, and most columns.
-inline constexpr int tile_threads = 128, tile_bytes = 2048;
+inline constexpr int tile_threads = 128;
+// More where a row has more than a lane's eight values and much to do: else a tile has eight rows.
+constexpr int tile_bytes(bool softmax, std::size_t size, int values) {
+  return (softmax && size == 4) || values <= 8 ? 2048 : 3072;
+}
 inline constexpr int tile_sm_threads = 1024;
 inline constexpr int tile_warps_of_sm = 24;  // have a tile each where rows are few
 struct TileTeam {
@@ -154,6 +184,9 @@ struct TileTeam {
 };
 inline constexpr std::array<TileTeam, 4> tile_teams = {
     {{4, 8, 32}, {4, 16, 64}, {4, 20, 80}, {4, 24, 89}}};
+// Rows of a multiple of so many bytes all begin in one bank of shared memory. From so many values a
+// lane on others have them: words of 16-bit types, registers of float32.
+inline constexpr int tile_banks_bytes = 128, tile_banks_values = 16;
 // So many of these, the first ones: longer rows of 16-bit types are words, and a softmax's are
 // quicker in registers.
 constexpr std::size_t tile_team_count(bool softmax, std::size_t size) {
@@ -173,8 +206,11 @@ inline constexpr int tile_word_threads = 128, tile_word_sm_threads = 1152;
 inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are looked at
 
 // Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
-// that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of.
-inline constexpr int ring_writers = 256, ring_finders = 256, ring_meeting_warps = 4;
+// that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of. With
+// four warps that meet, norms of large teams waited for a fifth row while memory had room: the
+// longest took a tenth longer (results/h200/explored-rowwise-turns.txt).
+inline constexpr int ring_writers = 256, ring_finders = 256;
+constexpr int ring_meeting_warps(bool softmax) { return softmax ? 4 : 6; }
 inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
 inline constexpr int ring_bytes_on_way = 36 << 10;          // to a block, at once
 inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
@@ -185,12 +221,14 @@ inline constexpr int ring_least_packs = 64;                 // of a slice, where
 // multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
 // the way from its first byte to the room that its last one leaves, alone and in a team. And what
 // a phase costs, with gamma's and beta's planes more. Fitted to all teams of 76 problems on an
-// H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt).
-inline constexpr double ring_device_gbs = 3900, ring_sm_gbs_of_4 = 32, ring_sm_gbs_of_2 = 30;
-inline constexpr double ring_softmax_row_of_4_ns = 500, ring_softmax_row_of_2_ns = 1000;
-inline constexpr double ring_norm_row_of_4_ns = 1000, ring_norm_row_of_2_ns = 2500;
-inline constexpr double ring_alone_ns = 4000, ring_team_ns = 12000;
-inline constexpr double ring_phase_ns = 2000, ring_planes_ns = 3000;
+// H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt)
+// and 11 of 84, and to both choices of 64 where two fits differ (explored-rowwise-turns.txt). The
+// first slices of a phase, which nobody writes yet, are a part of its time.
+inline constexpr double ring_device_gbs = 4182, ring_sm_gbs_of_4 = 33, ring_sm_gbs_of_2 = 36.6;
+inline constexpr double ring_softmax_row_of_4_ns = 411, ring_softmax_row_of_2_ns = 1310;
+inline constexpr double ring_norm_row_of_4_ns = 782, ring_norm_row_of_2_ns = 2859;
+inline constexpr double ring_alone_ns = 4000, ring_team_ns = 11080;
+inline constexpr double ring_phase_ns = 329, ring_planes_ns = 3000, ring_first_slices = 0.87;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
