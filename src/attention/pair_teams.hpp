@@ -147,8 +147,9 @@ class PairTeam {
               mbarrier_arrive(&shared_.w_empty[own.warp][stage / S::group_stages - 1]);
           });
       if (weighs_) {
-        if (tile >= shared_.task.plain_tiles[own.warp]) hide(tile);
-        weigh(score_factor(p_), tile & 1);
+        float factor = p_.scale * log2_e;
+        if (tile >= shared_.task.plain_tiles[own.warp] && hide(factor, tile)) factor = 1;
+        weigh(factor, tile & 1);
       }
     }
 #pragma unroll 1
@@ -202,15 +203,13 @@ class PairTeam {
 #pragma unroll
       for (float& x : row) x = 0;
   }
-  // -Inf where the query does not see the key. Where they must (scales_products), products become
-  // scores.
-  __device__ __forceinline__ void hide(int tile) {
+  // -Inf where the query does not see the key. Whether products become scores here.
+  __device__ __forceinline__ bool hide(float factor, int tile) {
     const PairPlace<index> own;
     const PairTask& task = shared_.task;
     const AttentionHead& head = task.head;
     const std::int64_t first_key = task.first_key + std::int64_t{tile} * S::BN;
     const bool scales = scales_products(p_);
-    const float factor = p_.scale * log2_e;
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const SeenKeys seen = seen_keys<S::BN>(p_, head, task.first_query + own.row(i), first_key);
@@ -218,6 +217,7 @@ class PairTeam {
       for (int j = 0; j < S::TN; ++j)
         acc_[i][j] = seen_score(seen, own.column(j), scales ? acc_[i][j] * factor : acc_[i][j]);
     }
+    return scales;
   }
   __device__ __forceinline__ void weigh(float factor, unsigned round) {
     const PairPlace<index> own;
