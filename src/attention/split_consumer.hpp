@@ -289,9 +289,8 @@ class SplitConsumer {
 
   // Takes the largest of x * factor in, factor > 0. A weight, times 2^14, is then
   // 2^(x * factor + minus). What a query's scores are compared with stays while none of the warp's
-  // queries has one further above its own; only where one has do lanes ask each other, and sums are
-  // multiplied. There x becomes what is above the largest product: its key has a weight of one
-  // piece, and the products lose nothing of it.
+  // queries has one further above its own; only there do lanes ask each other, and sums are
+  // multiplied. There x becomes what is above the largest product: its key's weight is one piece.
   __device__ __forceinline__ void take_largest(const float (&factor)[2], float (&minus)[2],
                                                int key_tile) {
     float found[2];
@@ -307,25 +306,27 @@ class SplitConsumer {
     }
     if (!any_of_warp(rises)) return;
     float rescales[2], above[2];
-    bool near[2];
+    bool may_have[2], near[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       above[r] = fmaxf(found[r], __shfl_xor_sync(whole_warp(), found[r], 1));
       above[r] = fmaxf(above[r], __shfl_xor_sync(whole_warp(), above[r], 2));
       const float score = above[r] * factor[r];
       const bool is_new = score > largest_[r];
-      near[r] = is_new && (found[r] - above[r]) * factor[r] > LoneKeys::far_below;
+      near[r] = (found[r] - above[r]) * factor[r] > LoneKeys::far_below;
       rescales[r] = is_new ? rescale(largest_[r], score) : 1.0f;
       if (is_new) largest_[r] = score, minus[r] = 14;
-      if (!is_new) above[r] = 0;
+      above[r] = is_new ? above[r] : 0;
       sum_[r] *= rescales[r];
       lone_.weight[r] *= rescales[r];
+      may_have[r] = is_new && sum_[r] < one_weight / 65536;
     }
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] *= rescales[i / 2 % 2];
 #pragma unroll
     for (int i = 0; i < scores; ++i) x_[i] -= above[i / 2 % 2];
-    lone_.take(x_, factor, near, sum_, key_tile * block_rows + lane_ % 4 * 2, own_lone_keys());
+    lone_.take(x_, factor, may_have, near, sum_, key_tile * block_rows + lane_ % 4 * 2,
+               own_lone_keys());
   }
   // Weights times 2^14, in pieces.
   __device__ __forceinline__ void weigh(const float (&factor)[2], int key_tile) {
@@ -381,8 +382,7 @@ class SplitConsumer {
   }
 
   __device__ __forceinline__ void store() {
-    const WarpOutputs<dim> to{params_, tile(), own_query(), lane_};
-    to.store(o_, sum_, lone_, own_lone_keys());
+    WarpOutputs<dim>{params_, tile(), own_query(), lane_}.store(o_, sum_, lone_, own_lone_keys());
   }
 
   Shared& shared_;

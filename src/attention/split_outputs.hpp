@@ -19,19 +19,19 @@ struct LoneKeys {
 
   // Where the largest score of a tile is that of a lone key, the score becomes -Inf and the key
   // goes to `keys`, of the lane's queries. x, times a factor, is by how much scores are above the
-  // query's largest one, of keys from `first_key` on; `near`: that is of this tile, and one of the
-  // lane's is not far below. `sum` is the lane's sum of weights before the tile.
+  // query's largest one, of keys from `first_key` on. `may_have`: that is of this tile, and `sum`,
+  // of the lane's weights before, is next to nothing; `near`: one of the lane's is not far below.
   __device__ __forceinline__ void take(float (&x)[block_rows / 2], const float (&factor)[2],
-                                       const bool (&near)[2], float (&sum)[2], int first_key,
-                                       unsigned* keys) {
+                                       const bool (&may_have)[2], const bool (&near)[2],
+                                       float (&sum)[2], int first_key, unsigned* keys) {
+    if (!any_of_warp(may_have[0] || may_have[1])) return;
     // Of each query's four lanes, how many are near: two counts in a word.
     unsigned lanes = (near[0] ? 1u : 0u) + (near[1] ? 16u : 0u);
     lanes += __shfl_xor_sync(whole_warp(), lanes, 1);
     lanes += __shfl_xor_sync(whole_warp(), lanes, 2);
     bool takes[2];
 #pragma unroll
-    for (int r = 0; r < 2; ++r)
-      takes[r] = near[r] && (lanes >> 4 * r & 15) == 1 && sum[r] < one_weight / 65536;
+    for (int r = 0; r < 2; ++r) takes[r] = may_have[r] && near[r] && (lanes >> 4 * r & 15) == 1;
     if (!any_of_warp(takes[0] || takes[1])) return;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -129,8 +129,15 @@ struct WarpOutputs {
     const AttentionHead head = head_of(p, of_heads / kv_heads, 0, of_heads % kv_heads);
     const float* const from = head.v + key * p.v_strides.row;
     float* const to = tile.head.o + query * p.o_strides.row;
+    // Two at a time, so that one does not wait for the other.
 #pragma unroll 1
-    for (int d = lane; d < p.dim; d += warp_lanes) to[d] = fmaf(from[d], weight, to[d]);
+    for (int d = lane; d < p.dim; d += 2 * warp_lanes) {
+      const int other = d + warp_lanes < p.dim ? d + warp_lanes : d;
+      const float first = fmaf(from[d], weight, to[d]),
+                  second = fmaf(from[other], weight, to[other]);
+      to[d] = first;
+      to[other] = second;
+    }
   }
 };
 
