@@ -210,11 +210,9 @@ std::optional<Plan<Attention>> attention_split_make_plan(const Attention& p, con
 void attention_split_complete_plan(const Attention& p, const Device& device,
                                    Plan<Attention>& plan) {
   static const KernelList<Attention> fallbacks = attention_fp32();
-  plan.parts = {*select_kernel(p, device, fallbacks)};
-  // Without room for parts of the keys the plain form would still work, but not as it does alone.
-  plan.min_workspace_bytes = static_cast<std::size_t>(Layout(p, split_dim(p.dim)).end);
-  plan.workspace_bytes =
-      std::max(*plan.min_workspace_bytes, control_bytes + plan.parts[0].plan.workspace_bytes);
+  plan.workspace_bytes = static_cast<std::size_t>(Layout(p, split_dim(p.dim)).end);
+  plan.parts = {
+      *select_kernel(p, device, fallbacks, Math::fp32, plan.workspace_bytes - control_bytes)};
 }
 
 Status attention_split_launch_plan(const Attention& p, const Device& device,
@@ -250,7 +248,7 @@ Status attention_split_launch_plan(const Attention& p, const Device& device,
   // Where it computes, nobody needs the pieces' memory.
   return launch_planned(plan.parts[0], fallback, device,
                         {static_cast<char*>(workspace.data) + control_bytes,
-                         workspace.bytes - control_bytes, workspace.tickets},
+                         plan.workspace_bytes - control_bytes, workspace.tickets},
                         stream);
 }
 
