@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(rows_threads, RowsShape<index>::blocks)
   if (arrives_last(
           shared.comes_last, parts, thread == 0, [] { __syncthreads(); },
           [&] { return workspace.tickets + unit; }))
-    merge_rows<index>(shared, all, schedule.parts, dim, access.o16);
+    merge_rows<index>(shared, all, schedule.parts, score_factor(p), dim, access.o16);
 #endif
 }
 

@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(tile_configs[index].threads(), tile_configs[in
       leave_stage();
     }
     finish_scores<index>(x, own, p, head, first_query, first_key, first_key + S::BN <= keys_of_all);
-    softmax.weigh(x, o);
+    softmax.weigh(x, score_factor(p), o);
     __syncwarp();  // nobody of the warp reads the last weights
     store_weights<index>(x, own, weights);
     __syncwarp();

@@ -15,7 +15,7 @@ __device__ __forceinline__ void merge_pair_parts(typename PairParts<index>::Shar
   using S = PairParts<index>;
   static_assert(S::BM * most_pair_parts <= S::pairs * S::D * S::a_pitch);
   float* const factors = shared.q[0];
-  find_factors<pair_mergers>(all, parts, factors, thread);
+  find_factors<pair_mergers>(all, parts, score_factor(p), factors, thread);
   sync_some_threads<1, pair_mergers>();
   merge_outputs<pair_mergers>(all, parts, factors, p, shared.task.head, shared.task.first_query,
                               thread);

@@ -120,9 +120,8 @@ __device__ __forceinline__ PairTask pair_task(const Attention& p, const PairSche
     const std::int64_t first = task.first_query + pair * S::WM;
     task.own_keys[pair] = first >= queries ? 0 : here(seen_by(first + S::WM - 1));
     task.own_tiles[pair] = static_cast<int>(ceil_div(task.own_keys[pair], S::BN));
-    task.plain_tiles[pair] = task.head.mask != nullptr || !(p.scale > 0)
-                                 ? 0
-                                 : static_cast<int>(here(seen_by(first)) / S::BN);
+    task.plain_tiles[pair] =
+        scales_products(p) ? 0 : static_cast<int>(here(seen_by(first)) / S::BN);
   }
   return task;
 }

@@ -9,23 +9,28 @@
 
 namespace KW_TARGET::attention {
 
-// Of each row the largest score and the sum of weights, of this lane's columns.
+// Of each row the largest product and the sum of weights, of this lane's columns.
 template <int index>
 struct PairSoftmax {
   using S = PairParts<index>;
   static constexpr float most_above = 8;
-  float largest[8], sum[8];  // largest: what scores are compared with
+  float largest[8], sum[8];  // largest: what products are compared with
+  bool is_far;               // one of the warp's rows has scores that are large numbers
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < 8; ++i) largest[i] = minus_infinity(), sum[i] = 0;
+    is_far = false;
   }
-  // Takes the largest of x * factor in, factor > 0; by what earlier sums are to be multiplied.
-  // Whether that is not 1. Weights may be up to 2^most_above: what a row's scores are compared with
-  // stays while none of the warp's rows has a score further above its own, and sums need no
-  // factors. Only where one has do lanes ask each other for a row's largest score.
-  __device__ __forceinline__ bool take_largest(const float (&x)[8][S::TN], float factor,
-                                               float (&rescales)[8]) {
+  // Takes the largest of x in; scores are x * factor, factor > 0. A weight is then
+  // 2^(x * factor + minus). Whether earlier sums are to be multiplied, and by what. Weights may be
+  // up to 2^most_above: what a row's products are compared with stays while none of the warp's rows
+  // has a score further above its own, and sums need no factors. Only where one has do lanes ask
+  // each other for a row's largest product. There, and where scores are large numbers, x becomes
+  // what is above the largest product: its key has a weight of exactly 1, and one that outweighs
+  // all others leaves V's row as it is.
+  __device__ __forceinline__ bool take_largest(float (&x)[8][S::TN], float factor,
+                                               float (&rescales)[8], float (&minus)[8]) {
     float found[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
@@ -33,14 +38,20 @@ struct PairSoftmax {
 #pragma unroll
       for (int j = 1; j < S::TN; ++j) found[i] = fmaxf(found[i], x[i][j]);
     }
-    bool changes = false;
+    bool rises = false;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      found[i] = fmaxf(largest[i], found[i] * factor);
-      changes |= found[i] > largest[i] + most_above;
+    for (int i = 0; i < 8; ++i) rises |= found[i] * factor > fmaf(largest[i], factor, most_above);
+    if (!any_of_warp(rises || is_far)) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        const float score = reference_of(largest[i]) * factor;
+        minus[i] = fmaf(score, 0.0f, -score);  // NaN where it is infinite, as Inf - Inf is
+      }
+      return false;
     }
-    changes = any_of_warp(changes);
-    if (changes) {
+    rises = any_of_warp(rises);
+    if (rises) {
+      bool far = false;
 #pragma unroll
       for (int lanes = S::LM; lanes < 32; lanes *= 2)
 #pragma unroll
@@ -48,12 +59,22 @@ struct PairSoftmax {
           found[i] = fmaxf(found[i], __shfl_xor_sync(whole_warp(), found[i], lanes));
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        rescales[i] = rescale(largest[i], reference_of(found[i]));
+        const float now = fmaxf(largest[i], found[i]);
+        rescales[i] = rescale(largest[i], reference_of(now), factor);
         sum[i] *= rescales[i];
-        largest[i] = found[i];
+        largest[i] = now;
+        far |= is_far_score(reference_of(now) * factor);
       }
+      is_far = any_of_warp(far);
     }
-    return changes;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const float reference = reference_of(largest[i]);
+      minus[i] = reference * 0.0f;
+#pragma unroll
+      for (float& element : x[i]) element -= reference;
+    }
+    return rises;
   }
 };
 
@@ -182,14 +203,13 @@ class PairTeam {
 #pragma unroll
       for (float& x : row) x = 0;
   }
-  // -Inf where the query does not see the key. Whether products were also multiplied by the factor:
-  // where a mask is added to scores, or the largest product is not the largest score.
+  // -Inf where the query does not see the key. Whether products become scores here.
   __device__ __forceinline__ bool hide(float factor, int tile) {
     const PairPlace<index> own;
     const PairTask& task = shared_.task;
     const AttentionHead& head = task.head;
     const std::int64_t first_key = task.first_key + std::int64_t{tile} * S::BN;
-    const bool scales = head.mask != nullptr || !(factor > 0);
+    const bool scales = scales_products(p_);
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const SeenKeys seen = seen_keys<S::BN>(p_, head, task.first_query + own.row(i), first_key);
@@ -201,15 +221,9 @@ class PairTeam {
   }
   __device__ __forceinline__ void weigh(float factor, unsigned round) {
     const PairPlace<index> own;
-    float rescales[8];
-    const bool changes = softmax_.take_largest(acc_, factor, rescales);
+    float rescales[8], minus[8];
+    const bool changes = softmax_.take_largest(acc_, factor, rescales, minus);
     float* const weights = shared_.weights[own.warp] + own.row_in_warp(0);
-    float minus[8];
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const float reference = reference_of(softmax_.largest[i]);
-      minus[i] = fmaf(reference, 0.0f, -reference);  // NaN where it is infinite, as Inf - Inf is
-    }
 #pragma unroll
     for (int group = 0; group < S::groups; ++group) {
 #pragma unroll

@@ -7,8 +7,9 @@
 
 namespace KW_TARGET::attention {
 
-// A part: of each row the largest score, the sum of weights and that of weights times V, which lies
-// by columns. Where outputs are divided, they are those that there would be without other keys.
+// A part: of each row the largest product (weights.hpp), the sum of weights and that of weights
+// times V, which lies by columns. Where outputs are divided, they are those that there would be
+// without other keys.
 template <int rows_, int dim_, bool is_divided_>
 struct PartSums {
   static constexpr int rows = rows_, dim = dim_;
@@ -18,10 +19,10 @@ struct PartSums {
 };
 
 // By what a row's outputs of each part are multiplied, in `factors` of [parts][rows] in shared
-// memory. `thread` counts through the threads that do it.
+// memory. Scores are products times `of_scores`. `thread` counts through the threads that do it.
 template <int threads, class Part>
-__device__ __forceinline__ void find_factors(const Part* all, int parts, float* factors,
-                                             int thread) {
+__device__ __forceinline__ void find_factors(const Part* all, int parts, float of_scores,
+                                             float* factors, int thread) {
   for (int row = thread; row < Part::rows; row += threads) {
     float largest = minus_infinity(), sum = 0;
 #pragma unroll 4
@@ -30,7 +31,7 @@ __device__ __forceinline__ void find_factors(const Part* all, int parts, float* 
     const float reference = reference_of(largest);
 #pragma unroll 4
     for (int part = 0; part < parts; ++part) {
-      const float factor = rescale(__ldcg(&all[part].largest[row]), reference),
+      const float factor = rescale(__ldcg(&all[part].largest[row]), reference, of_scores),
                   weight = __ldcg(&all[part].sum[row]) * factor;
       factors[part * Part::rows + row] = Part::is_divided ? weight : factor;
       sum += weight;

@@ -177,6 +177,8 @@ __device__ __forceinline__ void weigh_rows(float (&x)[RowsShape<index>::TQ][Rows
                                            const RowsPlace<index>& own, const Attention& p,
                                            std::int64_t first_key, std::int64_t end) {
   using S = RowsShape<index>;
+  const bool scales = scales_products(p);
+  const float of_scores = score_factor(p);
   float largest[S::TQ];
 #pragma unroll
   for (int i = 0; i < S::TQ; ++i) {
@@ -188,9 +190,12 @@ __device__ __forceinline__ void weigh_rows(float (&x)[RowsShape<index>::TQ][Rows
     for (int t = 0; t < S::TK; ++t) {
       const int key = own.key(t);
       float& score = x[i][t];
-      score *= p.scale;
-      if (mask != nullptr && key < seen) score += mask[first_key + key];
-      score = key < seen ? score * log2_e : minus_infinity();
+      if (scales) {
+        score *= p.scale;
+        if (mask != nullptr && key < seen) score += mask[first_key + key];
+        score *= log2_e;
+      }
+      if (key >= seen) score = minus_infinity();
       largest[i] = fmaxf(largest[i], score);
     }
   }
@@ -202,14 +207,15 @@ __device__ __forceinline__ void weigh_rows(float (&x)[RowsShape<index>::TQ][Rows
 #pragma unroll
   for (int i = 0; i < S::TQ; ++i) {
     largest[i] = fmaxf(largest[i], sums.largest[i]);
-    const float reference = reference_of(largest[i]), factor = rescale(sums.largest[i], reference);
+    const float reference = reference_of(largest[i]),
+                factor = rescale(sums.largest[i], reference, of_scores);
     sums.largest[i] = largest[i];
     sums.sum[i] *= factor;
     if (own.lane % S::key_lanes == 0)
       shared.factors[own.warp * S::warp_rows + own.row_in_warp(i)] = factor;
 #pragma unroll
     for (int t = 0; t < S::TK; ++t) {
-      x[i][t] = power_of_2(x[i][t] - reference);
+      x[i][t] = power_of_2((x[i][t] - reference) * of_scores);
       sums.sum[i] += x[i][t];
     }
   }
@@ -331,11 +337,11 @@ __device__ __forceinline__ void store_part_of_rows(typename RowsShape<index>::Pa
 template <int index>
 __device__ __forceinline__ void merge_rows(typename RowsShape<index>::Shared& shared,
                                            const typename RowsShape<index>::Part* all, int parts,
-                                           int dim, bool o16) {
+                                           float of_scores, int dim, bool o16) {
   using S = RowsShape<index>;
   const int thread = static_cast<int>(threadIdx.x);
   float* const factors = shared.k[0];
-  find_factors<rows_threads>(all, parts, factors, thread);
+  find_factors<rows_threads>(all, parts, of_scores, factors, thread);
   __syncthreads();
   // Four columns of a row a time; loads of some such pieces are under way together.
   constexpr int quads = S::D / 4, pieces = ceil_div(S::rows * quads, rows_threads),

@@ -3,6 +3,7 @@
 // with values.
 #pragma once
 
+#include "attention/split_outputs.hpp"
 #include "attention/split_queries.hpp"
 #include "device/repeat.hpp"
 #include "device/wgmma.hpp"
@@ -58,15 +59,19 @@ class SplitConsumer {
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] = 0;
 #pragma unroll
-    for (int r = 0; r < 2; ++r) largest_[r] = minus_infinity(), sum_[r] = 0;
+    for (int r = 0; r < 2; ++r) {
+      largest_[r] = minus_infinity();
+      sum_[r] = lone_.weight[r] = 0;
+    }
   }
   // The last tile of keys may be the other warpgroup's alone.
   __device__ __forceinline__ void pass_keys(int first) {
     for (int i = first; i < tile().key_tiles; ++i) {
       const unsigned s = ring_.stage();
       mbarrier_wait(&shared_.k_full[s], ring_.round());
-      release(shared_.k_empty[s]);
       mbarrier_wait(&shared_.v_full[s], ring_.round());
+      __syncwarp();
+      release(shared_.k_empty[s]);
       release(shared_.v_empty[s]);
       ring_.advance();
     }
@@ -82,7 +87,15 @@ class SplitConsumer {
     if (lane_ == 0) mbarrier_arrive(&barrier);
   }
   // This thread's first query of a tile; its other one is 8 further on.
-  __device__ __forceinline__ int own_row() const { return warp_of_queries() * 16 + lane_ / 4; }
+  __device__ __forceinline__ int own_row() const {
+    if constexpr (!Shared::has_parts) return warp_of_queries() * 16 + lane_ / 4;
+    // Where registers are scarcest, computed anew.
+    const int thread = reread_thread_index() - warpgroup_threads;
+    return thread / warp_lanes * 16 + thread % warp_lanes / 4;
+  }
+  __device__ __forceinline__ unsigned* own_lone_keys() const {
+    return shared_.lone_keys + own_row();
+  }
   __device__ __forceinline__ std::int64_t own_query() const {
     return tile().own_queries[group_] + own_row() % block_rows;
   }
@@ -274,49 +287,57 @@ class SplitConsumer {
     }
   }
 
-  // Takes the largest of x * factor in. What a query's scores are compared with stays while none of
-  // the warp's queries has one further above its own; only where one has do lanes ask each other,
-  // and sums are multiplied. There x becomes scores: a key that outweighs all others then has a
-  // weight of one piece, and the products lose nothing of it.
-  __device__ __forceinline__ void take_largest(float (&factor)[2]) {
+  // Takes the largest of x * factor in, factor > 0. A weight, times 2^14, is then
+  // 2^(x * factor + minus). What a query's scores are compared with stays while none of the warp's
+  // queries has one further above its own; only there do lanes ask each other, and sums are
+  // multiplied. There x becomes what is above the largest product: its key's weight is one piece.
+  __device__ __forceinline__ void take_largest(const float (&factor)[2], float (&minus)[2],
+                                               int key_tile) {
     float found[2];
     bool rises = false;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float largest = minus_infinity();
+      found[r] = minus_infinity();
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i)
-        largest = fmaxf(largest, fmaxf(x_[4 * i + 2 * r], x_[4 * i + 2 * r + 1]));
-      found[r] = largest * factor[r];
-      rises |= found[r] > largest_[r] + most_above;
+        found[r] = fmaxf(found[r], fmaxf(x_[4 * i + 2 * r], x_[4 * i + 2 * r + 1]));
+      rises |= found[r] * factor[r] > largest_[r] + most_above;
+      minus[r] = 14.0f - reference_of(largest_[r]);
     }
     if (!any_of_warp(rises)) return;
-#pragma unroll
-    for (int i = 0; i < scores; ++i) x_[i] *= factor[i / 2 % 2];
-    factor[0] = factor[1] = 1;
-    float rescales[2];
+    float rescales[2], above[2];
+    bool may_have[2], near[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      float largest = fmaxf(largest_[r], found[r]);
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp(), largest, 1));
-      largest = fmaxf(largest, __shfl_xor_sync(whole_warp(), largest, 2));
-      rescales[r] = rescale(largest_[r], reference_of(largest));
-      largest_[r] = largest;
+      above[r] = fmaxf(found[r], __shfl_xor_sync(whole_warp(), found[r], 1));
+      above[r] = fmaxf(above[r], __shfl_xor_sync(whole_warp(), above[r], 2));
+      const float score = above[r] * factor[r];
+      const bool is_new = score > largest_[r];
+      near[r] = (found[r] - above[r]) * factor[r] > LoneKeys::far_below;
+      rescales[r] = is_new ? rescale(largest_[r], score) : 1.0f;
+      if (is_new) largest_[r] = score, minus[r] = 14;
+      above[r] = is_new ? above[r] : 0;
       sum_[r] *= rescales[r];
+      lone_.weight[r] *= rescales[r];
+      may_have[r] = is_new && sum_[r] < one_weight / 65536;
     }
 #pragma unroll
     for (int i = 0; i < outputs; ++i) o_[i] *= rescales[i / 2 % 2];
+#pragma unroll
+    for (int i = 0; i < scores; ++i) x_[i] -= above[i / 2 % 2];
+    lone_.take(x_, factor, may_have, near, sum_, key_tile * block_rows + lane_ % 4 * 2,
+               own_lone_keys());
   }
   // Weights times 2^14, in pieces.
-  __device__ __forceinline__ void weigh(float (&factor)[2]) {
-    take_largest(factor);
+  __device__ __forceinline__ void weigh(const float (&factor)[2], int key_tile) {
+    float minus[2];
+    take_largest(factor, minus, key_tile);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      const float shifted = reference_of(largest_[r]) - 14.0f;
 #pragma unroll
       for (int i = 0; i < scores / 4; ++i) {
-        const float first = power_of_2(fmaf(x_[4 * i + 2 * r], factor[r], -shifted)),
-                    second = power_of_2(fmaf(x_[4 * i + 2 * r + 1], factor[r], -shifted));
+        const float first = power_of_2(fmaf(x_[4 * i + 2 * r], factor[r], minus[r])),
+                    second = power_of_2(fmaf(x_[4 * i + 2 * r + 1], factor[r], minus[r]));
         sum_[r] += first + second;
         kw::split::split_fp16_as_it_is(first, second, high_[i / 2][i % 2 * 2 + r],
                                        low_[i / 2][i % 2 * 2 + r]);
@@ -327,7 +348,7 @@ class SplitConsumer {
     float factor[2];
     find_factors(shared_.k_unscale[turn_of_v().count % (2 * Shared::stages)], factor);
     finish_scores(key_tile, factor);
-    weigh(factor);
+    weigh(factor, key_tile);
   }
 
   __device__ __forceinline__ void step(int key_tile) {
@@ -361,29 +382,7 @@ class SplitConsumer {
   }
 
   __device__ __forceinline__ void store() {
-    const Attention& p = params_.p;
-    const AttentionHead& head = tile().head;
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      sum_[r] += __shfl_xor_sync(whole_warp(), sum_[r], 1);
-      sum_[r] += __shfl_xor_sync(whole_warp(), sum_[r], 2);
-      const std::int64_t query = own_query() + 8 * r;
-      if (query >= head.queries) continue;
-      float* to = head.o + query * p.o_strides.row;
-      const float factor = divisor(sum_[r]);
-      const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 8 == 0;
-#pragma unroll
-      for (int i = 0; i < outputs / 4; ++i) {
-        const int d = 8 * i + lane_ % 4 * 2;
-        const float first = o_[4 * i + 2 * r] * factor, second = o_[4 * i + 2 * r + 1] * factor;
-        if (aligned && d + 1 < p.dim) {
-          *reinterpret_cast<float2*>(to + d) = make_float2(first, second);
-        } else {
-          if (d < p.dim) to[d] = first;
-          if (d + 1 < p.dim) to[d + 1] = second;
-        }
-      }
-    }
+    WarpOutputs<dim>{params_, tile(), own_query(), lane_}.store(o_, sum_, lone_, own_lone_keys());
   }
 
   Shared& shared_;
@@ -395,6 +394,7 @@ class SplitConsumer {
   std::uint32_t high_[4][4], low_[4][4];
   std::uint32_t q_[2][keeps_queries ? dim / 16 : 1][4];
   float largest_[2], sum_[2];
+  LoneKeys lone_;
 };
 
 }  // namespace KW_TARGET::attention_split

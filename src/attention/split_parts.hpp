@@ -104,6 +104,7 @@ struct SplitShared {
   // Powers of two by which products are multiplied; of K's a round more, as they are needed longer.
   float k_unscale[2 * stages], v_unscale[stages];
   float query_factor[tile_queries];
+  unsigned lone_keys[tile_queries];
   std::uint32_t largest_key[2];  // bits of a tile's keys; there when the last of them is
   std::uint32_t largest_query[8];
 

@@ -29,6 +29,7 @@ struct SplitShared<wide_dim> {
   SplitTile tiles[2];
   float k_unscale[2], v_unscale[2];  // of a tile of keys, and of the next
   float query_factor[tile_queries];
+  unsigned lone_keys[tile_queries];
   std::uint32_t largest_key[2], largest_query[8];
 
   // In the ring, and which of the two tiles of keys that have powers of two there.
@@ -100,6 +101,7 @@ class WideConsumer : SplitConsumer<wide_dim> {
       for (int i = 0; i < own; ++i) step(i);
       for (int i = own * 2 * wide_parts; i < tile().key_tiles * 2 * wide_parts; ++i) {
         wait_for_part();
+        __syncwarp();
         leave_part();
       }
       turn_ = (turn_ + tile().key_tiles - own) % 2;
@@ -124,7 +126,7 @@ class WideConsumer : SplitConsumer<wide_dim> {
     float factor[2];
     find_factors(shared_.k_unscale[turn_], factor);
     finish_scores(key_tile, factor);
-    weigh(factor);
+    weigh(factor, key_tile);
     multiply_values();
     turn_ ^= 1;
   }

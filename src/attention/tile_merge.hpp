@@ -38,7 +38,7 @@ __device__ __forceinline__ void merge_parts(typename TileParts<index>::Shared& s
   using S = TileParts<index>;
   const int thread = static_cast<int>(threadIdx.x);
   float* const factors = shared.stages[0];
-  find_factors<S::threads>(all, parts, factors, thread);
+  find_factors<S::threads>(all, parts, score_factor(p), factors, thread);
   __syncthreads();
   merge_outputs<S::threads>(all, parts, factors, p, head, first_query, thread);
 }

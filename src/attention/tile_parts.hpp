@@ -272,26 +272,30 @@ struct TileSoftmax {
 #pragma unroll
     for (int i = 0; i < 8; ++i) largest[i] = minus_infinity(), sum[i] = 0;
   }
-  __device__ __forceinline__ void weigh(float (&x)[8][S::TN], float (&o)[8][S::TD]) {
-    bool changes = false;
-    float before[8];
+  // Scores are x times a factor.
+  __device__ __forceinline__ void weigh(float (&x)[8][S::TN], float of_scores,
+                                        float (&o)[8][S::TD]) {
+    float found[8];
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
-      before[i] = largest[i];
+      found[i] = x[i][0];
 #pragma unroll
-      for (int j = 0; j < S::TN; ++j) largest[i] = fmaxf(largest[i], x[i][j]);
+      for (int j = 1; j < S::TN; ++j) found[i] = fmaxf(found[i], x[i][j]);
     }
 #pragma unroll
     for (int lanes = S::LN / 2; lanes > 0; lanes /= 2)
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        largest[i] = fmaxf(largest[i], __shfl_xor_sync(whole_warp(), largest[i], lanes));
+        found[i] = fmaxf(found[i], __shfl_xor_sync(whole_warp(), found[i], lanes));
+    bool rises = false;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) changes |= largest[i] != before[i];
-    if (any_of_warp(changes)) {
+    for (int i = 0; i < 8; ++i) rises |= found[i] > largest[i];
+    if (any_of_warp(rises)) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float factor = rescale(before[i], reference_of(largest[i]));
+        const float now = fmaxf(largest[i], found[i]),
+                    factor = rescale(largest[i], reference_of(now), of_scores);
+        largest[i] = now;
         sum[i] *= factor;
 #pragma unroll
         for (int j = 0; j < S::TD; ++j) o[i][j] *= factor;
@@ -302,7 +306,7 @@ struct TileSoftmax {
       const float reference = reference_of(largest[i]);
 #pragma unroll
       for (int j = 0; j < S::TN; ++j) {
-        x[i][j] = power_of_2(x[i][j] - reference);
+        x[i][j] = power_of_2((x[i][j] - reference) * of_scores);
         sum[i] += x[i][j];
       }
     }
@@ -332,21 +336,17 @@ __device__ __forceinline__ void copy_queries(typename TileParts<index>::Shared& 
   }
 }
 
-// Turns products into scores, in powers of two; -Inf where the query does not see the key.
+// -Inf where the query does not see the key; elsewhere products become scores, in powers of two,
+// where they must (scales_products).
 template <int index>
 __device__ __forceinline__ void finish_scores(float (&x)[8][TileParts<index>::TN],
                                               const TilePlace<index>& own, const Attention& p,
                                               const AttentionHead& head, std::int64_t first_query,
                                               std::int64_t first_key, bool all_visible) {
   using S = TileParts<index>;
-  const float factor = p.scale * log2_e;
-  if (head.mask == nullptr && all_visible) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-#pragma unroll
-      for (int j = 0; j < S::TN; ++j) x[i][j] *= factor;
-    return;
-  }
+  const bool scales = scales_products(p);
+  if (all_visible && !scales) return;
+  const float factor = scales ? p.scale * log2_e : 1.0f;
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const SeenKeys seen = seen_keys<S::BN>(p, head, first_query + own.row(i), first_key);

@@ -16,10 +16,23 @@ __device__ __forceinline__ float reference_of(float largest) {
   return largest == minus_infinity() ? 0.0f : largest;
 }
 
-// Sums that belong to `old_largest` by this are those of `reference`.
-__device__ __forceinline__ float rescale(float old_largest, float reference) {
-  return old_largest == minus_infinity() ? 0.0f : power_of_2(old_largest - reference);
+// Whether kernels make scores of products before they look for the largest: where a mask is added,
+// or the largest product is not the largest score. Elsewhere scores are products times a factor,
+// and differences of products are taken first: the largest has a weight of exactly 1.
+__device__ __forceinline__ bool scales_products(const Attention& p) {
+  return p.mask != nullptr || !(p.scale > 0);
 }
+__device__ __forceinline__ float score_factor(const Attention& p) {
+  return scales_products(p) ? 1.0f : p.scale * log2_e;
+}
+
+// Sums that belong to `old_largest`, times the factor, by this are those of `reference`.
+__device__ __forceinline__ float rescale(float old_largest, float reference, float factor = 1) {
+  return old_largest == minus_infinity() ? 0.0f : power_of_2((old_largest - reference) * factor);
+}
+
+// Whether a score is so large that, rounded, it is off by more than weights are.
+__device__ __forceinline__ bool is_far_score(float score) { return fabsf(score) > 32; }
 
 // The factor of a query's sums of weights times V. A sum of 0: the query sees no key.
 __device__ __forceinline__ float divisor(float sum) { return sum == 0 ? 0.0f : 1.0f / sum; }

@@ -60,7 +60,7 @@ inline Status allow_all_shared(const void* kernel, int device, LaunchFacts* fact
 // finds the kernel's facts. Never waits for the device, and works while a stream is captured.
 inline Status prepare_launch(const void* kernel, std::size_t shared_bytes,
                              const LaunchFacts** found) {
-  constexpr std::size_t without_opt_in = 48 * 1024;
+  constexpr std::size_t without_opt_in = 48 * 1024;  // static and dynamic memory together
   using OfKernels = std::unordered_map<const void*, LaunchFacts>;
   thread_local std::vector<OfKernels> of_devices;
   thread_local unsigned asked_after = 0;
@@ -82,7 +82,8 @@ inline Status prepare_launch(const void* kernel, std::size_t shared_bytes,
     return asked;
   }
   *found = &facts;
-  const bool is_allowed = shared_bytes <= without_opt_in || facts.has_all_shared;
+  const std::size_t all_shared = shared_bytes + static_cast<std::size_t>(facts.static_shared_bytes);
+  const bool is_allowed = all_shared <= without_opt_in || facts.has_all_shared;
   return is_allowed ? Status::success() : allow_all_shared(kernel, device, &facts);
 }
 

@@ -39,13 +39,6 @@ std::size_t plain_shared_bytes(const Rowwise& p, const PlainCut& cut, ClusterFor
                                                  : plain_planes_bytes<float16>(packs, form));
 }
 
-// What a launch asks for: with a block's own memory beside it, more than a launch has without
-// asking may be needed where this alone is not.
-std::size_t plain_asked_bytes(std::size_t bytes) {
-  constexpr std::size_t without_asking = 48 << 10, own = sizeof(rowwise::FoundInBlock);
-  return bytes + own > without_asking ? std::max(bytes, without_asking + 16) : bytes;
-}
-
 // In either form of planes that a cluster may have.
 bool fits_shared(const Rowwise& p, const Device& device, const PlainCut& cut, int teams = 1) {
   constexpr std::size_t reserved = 2048;
@@ -354,7 +347,7 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   const gpu::LaunchConfig config = {
       .grid = dim3(static_cast<unsigned>(blocks)),
       .block = dim3(static_cast<unsigned>(block.threads)),
-      .shared_bytes = plain_asked_bytes(plain_shared_bytes(p, cut, ClusterForm::alike, 1)),
+      .shared_bytes = plain_shared_bytes(p, cut, ClusterForm::alike, 1),
       .stream = stream,
       .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);

@@ -134,8 +134,8 @@ struct TileRow {
   double stage_us;   // 32 of k
   double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
   double best_tflops = 0;
-  bool fp16 = false;           // the scheme
-  std::int64_t chosen_mn = 0;  // in place of the scheme's, where not 0
+  bool fp16 = false;              // the scheme
+  std::int64_t chosen_mn = 0;     // in place of the scheme's, where not 0
   std::int64_t most_windows = 0;  // in place of max_windows_without_totals, where not 0
   // Has an instance for a triangle of C, or for ranges of k (shaped_scheduler.hpp).
   bool triangles = false, ranges = false;
