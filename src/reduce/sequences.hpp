@@ -114,7 +114,8 @@ StagedElement staged_element() {
           WarpStages<A>::beside_bytes,
           most_staged_threads(A::any_order) / warp_lanes,
           staged_from<A>,
-          staged_to_bytes(A::any_order, sizeof(typename A::Partial), sizeof(T)),
+          staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(typename A::Partial),
+                          sizeof(T)),
           A::any_order,
           compares_places<A>,
           sizeof(typename A::Partial)};
@@ -250,8 +251,12 @@ struct LaunchSequences {
       staged_plan = plan_staged(p, element, device);
     }
     if (staged_plan.warps > 0) {
-      return gpu::launch(reduce_staged_kernel<kind, T>, staged_config<kind, T>(staged_plan), data,
-                         rows, staged_plan, sink());
+      auto* kernel = reduce_staged_kernel<kind, T, false>;
+      if constexpr (!Accumulator<kind, T>::any_order) {
+        if (p.cols > smallest_chunk<T>) kernel = reduce_staged_kernel<kind, T, true>;
+      }
+      return gpu::launch(kernel, staged_config<kind, T>(staged_plan), data, rows, staged_plan,
+                         sink());
     }
     // Few rows that take a warp several steps have a block each.
     const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;

@@ -17,6 +17,7 @@ struct StagedTuning {
   int most_segment_bytes = 12 << 10;
   int ring_bytes = 8448;  // of a warp, unless one stage takes more
   std::size_t least_shared_bytes = 96 << 10;
+  int most_warp_size = 32;  // two warps of a wavefront would have different numbers of sequences
 };
 constexpr StagedTuning staged;
 
@@ -45,6 +46,11 @@ int stage_for(std::int64_t row_bytes, int head_bytes) {
   return static_cast<int>(ceil_div(row_bytes + head_bytes + ends, line) * line);
 }
 
+bool is_row_of_a_warp(std::int64_t row_bytes, const StagedElement& element) {
+  return row_bytes <= element.most_row_bytes ||
+         (row_bytes > staged_chunk_bytes && row_bytes <= staged_to_of_two_chunks);
+}
+
 }  // namespace
 
 StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, const Device& device,
@@ -54,10 +60,12 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t row_bytes =
       ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
   const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
-  const int most_bytes =
-      problem.shape == ReduceShape::segments ? staged.most_segment_bytes : element.most_row_bytes;
-  const bool fits = (stages > 0 || row_bytes >= least_bytes) && row_bytes <= most_bytes &&
+  const bool is_too_long = problem.shape == ReduceShape::segments
+                               ? row_bytes > staged.most_segment_bytes
+                               : !is_row_of_a_warp(row_bytes, element);
+  const bool fits = (stages > 0 || row_bytes >= least_bytes) && !is_too_long &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
+                    device.warp_size <= staged.most_warp_size &&
                     all_bytes >= staged.least_bytes_an_sm * device.sm_count;
   if (!fits) return plan;
   const int head_bytes = problem.shape == ReduceShape::segments ? staged_head_bytes : 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gpu/device.hpp"
+#include "reduce/order.hpp"
 #include "reduce/problem.hpp"
 
 namespace kw {
@@ -23,12 +24,19 @@ constexpr int staged_from_bytes(bool any_order, std::size_t partial_bytes) {
 }
 
 // Up to which length a row does: of longer ones few warps have a stage, and where threads of a
-// block add numbers of four or eight bytes in turn, the block is quicker. Measured on an H200
-// (results/h200/explored-reduce-runs.txt): 4000 rows of 11.9 KB of float32 take 18.2 us with stages
-// and 16.5 by blocks, of 9 KB 13.4 and 14.4.
-constexpr int staged_to_bytes(bool any_order, std::size_t partial_bytes, std::size_t bytes) {
-  return !any_order && partial_bytes <= 8 && bytes >= 4 ? 10 << 10 : 12 << 10;
+// block add floating numbers of four or eight bytes in turn, the block is quicker. Measured on an
+// H200 (results/h200/explored-reduce-runs.txt, explored-reduce-two-chunks.txt): 4000 rows of 11.9
+// KB of float32 take 18.2 us with stages and 16.5 by blocks, of 9 KB 13.4 and 14.4; 22542 rows of
+// 13 KB 73.0 and 71.1, their variances 77.1 and 107.4.
+constexpr int staged_to_bytes(bool any_order, bool is_variance, std::size_t partial_bytes,
+                              std::size_t bytes) {
+  if (any_order || is_variance || bytes < 4) return 22 << 10;
+  return partial_bytes <= 8 ? 10 << 10 : 12 << 10;
 }
+// Rows of little more than a chunk take a block as long as two: up to this length they do better
+// with a warp, whatever they hold.
+constexpr int staged_chunk_bytes = order_threads * static_cast<int>(smallest_chunk_rounds) * 16;
+constexpr int staged_to_of_two_chunks = 18 << 10;
 
 struct StagedPlan {
   int stages = 0, stage_bytes = 0;

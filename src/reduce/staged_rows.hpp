@@ -49,7 +49,9 @@ struct WarpStages {
 };
 
 // The total of a sequence in a stage, in the first lane. A warp calls it; nobody writes the stage.
-template <class A, class T>
+// Where order shows, and there may be several chunks, one after the other, of which lane c keeps
+// the c-th one's total.
+template <class A, bool has_chunks, class T>
 __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& run,
                                                            typename A::Partial* places, int lane) {
   const T first = run.count > 0 ? run.first() : T{};
@@ -57,12 +59,28 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
   if constexpr (A::any_order) {
     return A::total(tree_of_warp<A, warp_lanes>(walk_packs<A>(run, lane, warp_lanes, first)),
                     chunk);
-  } else {
+  } else if constexpr (!has_chunks) {
     return A::total(reduce_by_strips<A>(run, first, places, lane), chunk);
+  } else {
+    constexpr auto size = static_cast<int>(smallest_chunk<T>);
+    typename A::Total kept = A::empty_total();
+    StagedRun<T> part = run;
+#pragma unroll 1
+    for (int begin = 0; begin < run.count; begin += size) {
+      part.count = min(run.count - begin, size);
+      const T first_of_part = part.first();
+      const Chunk<T> of_part = {begin, part.count, to_value(first_of_part)};
+      const auto total = A::total(reduce_by_strips<A>(part, first_of_part, places, lane), of_part);
+      const auto all = from_lane(total, 0);
+      if (lane == begin / size) kept = all;
+      part.boundary += size * static_cast<int>(sizeof(T));
+    }
+    return tree_of_warp<A, warp_lanes>(kept);
   }
 }
 
-template <ReduceKind kind, class T>
+// `has_chunks`: rows are longer than one.
+template <ReduceKind kind, class T, bool has_chunks>
 __global__ void __launch_bounds__(most_staged_threads(Accumulator<kind, T>::any_order), 1)
     reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
   using A = Accumulator<kind, T>;
@@ -96,7 +114,7 @@ __global__ void __launch_bounds__(most_staged_threads(Accumulator<kind, T>::any_
     const auto skip = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16 / sizeof(T));
     const StagedRun<T> run = {own.stages + stage * plan.stage_bytes + place_in_stage(begin), skip,
                               static_cast<int>(rows.length)};
-    const typename A::Total total = reduce_staged<A>(run, own.places, lane);
+    const typename A::Total total = reduce_staged<A, has_chunks>(run, own.places, lane);
     if (lane == 0) write_result<T, kind>(sink, row, total, rows.length);
     __syncwarp(whole_warp());
     ask(stage);

@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(most_staged_threads(Accumulator<kind, T>::any_
     const StagedHead head = *reinterpret_cast<const StagedHead*>(memory);
     if (head.count >= 0) {
       const StagedRun<T> run = {memory + staged_head_bytes + head.place, head.skip, head.count};
-      const typename A::Total total = reduce_staged<A>(run, own.places, lane);
+      const typename A::Total total = reduce_staged<A, false>(run, own.places, lane);
       if (lane == 0) write_result<T, kind>(sink, sequence, total, head.count);
     }
     __syncwarp(whole_warp());

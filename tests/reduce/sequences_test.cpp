@@ -250,7 +250,7 @@ TEST(ReduceSequences, WarpsWithStages) {
   constexpr Rows shapes[] = {{700, 17, 1, 3},   {400, 9, 60, 1},  {80, 300, 0, 1},
                              {90, 1300, 2, 5},  {60, 1024, 0, 0}, {50, 1025, 3, 7},
                              {30, 900, 700, 2}, {40, 1500, 1, 3}, {12, 2500, 0, 1},
-                             {12, 4097, 0, 1},  {7, 9000, 1, 0}};
+                             {12, 4097, 0, 1},  {7, 9000, 1, 0},  {12, 2150, 1, 3}};
   constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::variance, ReduceOp::argmax,
                               ReduceOp::min_max};
   constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::bfloat16,
@@ -335,6 +335,32 @@ TEST(ReduceSequences, WaysOfRows) {
   EXPECT_EQ(stages_of_rows(rows(77'955, 85), minima, device), 0);
   EXPECT_EQ(stages_of_rows(rows(5'526, 199), sums, device), 2);
   EXPECT_EQ(stages_of_rows(rows(299'376, 233), sums, device), 0);
+}
+
+// Up to which length rows have a warp each: sums up to 10 KB, and those of little more than a
+// chunk.
+TEST(ReduceSequences, LongestRowsOfWarps) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 227 << 10;
+  const StagedElement minima = {4,    128,   32, 3584, staged_to_bytes(true, false, 4, 4),
+                                true, false, 4};
+  const StagedElement sums = {8,     2432,  20, 2048, staged_to_bytes(false, false, 8, 8),
+                              false, false, 8};
+  const auto warps = [&](std::int64_t bytes, const StagedElement& element) {
+    Reduce p;
+    p.type = element.bytes == 8 ? DataType::float64 : DataType::float32;
+    p.shape = ReduceShape::rows, p.rows = 20'000, p.cols = p.ld = bytes / element.bytes;
+    return plan_staged(p, element, device).warps;
+  };
+  EXPECT_GT(warps(10 << 10, sums), 0);
+  EXPECT_EQ(warps((10 << 10) + 8, sums), 0);
+  EXPECT_EQ(warps(16 << 10, sums), 0);
+  EXPECT_GT(warps((16 << 10) + 8, sums), 0);
+  EXPECT_GT(warps(18 << 10, sums), 0);
+  EXPECT_EQ(warps((18 << 10) + 8, sums), 0);
+  EXPECT_GT(warps(22 << 10, minima), 0);
+  EXPECT_EQ(warps((22 << 10) + 4, minima), 0);
 }
 
 // Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
