@@ -1,11 +1,11 @@
 // cgemm_strip: complex products with a short k and many rows.
 //
-// Idea        A warp keeps its columns of B in registers and walks down the rows of C. The rows of
-//             A come through shared memory, where all lanes read the same elements, and the next
-//             tile of them is under way while one is multiplied. Stores of C follow each other
-//             without a wait.
+// Idea        A warp keeps its columns of B in registers and walks down the rows of C. A B that
+//             lies along k comes to them by way of shared memory. The rows of A come through
+//             shared memory, where all lanes read the same elements, and the next tile of them is
+//             under way while one is multiplied. Stores of C follow each other without a wait.
 // Prediction  C at the speed of memory while 4 k FFMAs an element of it take less.
-// Limits      Up to k = 16; a B that lies along k comes a sector per element, once.
+// Limits      Up to k = 16.
 // Order       k ascending: the same bits for the same call.
 #include <optional>
 
@@ -16,6 +16,7 @@
 #include "device/async_copy.hpp"
 #include "device/blocks_per_sm.hpp"
 #include "device/overlap.hpp"
+#include "sgemm/spread_blocks.hpp"
 #include "table_rows.hpp"
 
 namespace KW_TARGET {
@@ -24,11 +25,6 @@ namespace {
 struct StripParams {
   Cgemm problem;
   ComplexStripCut cut;
-};
-
-template <ComplexStripConfig config>
-struct StripShared {
-  alignas(16) float2 a[2][config.most_rows * config.pitch()];
 };
 
 // Starts the copies of some rows of A; zeros beyond its edges.
@@ -50,25 +46,48 @@ __device__ __forceinline__ void copy_rows(float2* to, const Cgemm& p, const Comp
 template <ComplexStripConfig config>
 using StripColumns = LineColumns<config.columns>;
 
+// Starts the copies of a block's strips of a B that lies along k, column after column: a lane that
+// loads its columns for itself wants a line of memory for each element.
+template <ComplexStripConfig config>
+__device__ __forceinline__ void copy_strips(float2* to, const Cgemm& p, const Complex* b,
+                                            std::int64_t first, int strips) {
+  const int k = static_cast<int>(p.k);
+  for (int e = static_cast<int>(threadIdx.x); e < strips * config.width() * config.k;
+       e += config.threads) {
+    const int column = e / config.k, kk = e % config.k;
+    const bool inside = kk < k && first + column < p.n;
+    const Complex* const from = b + (first + column) * p.ldb + kk;
+    async_copy<8>(&to[column * config.pitch_b() + kk].x, inside ? &from->re : &b->re,
+                  inside ? 8 : 0);
+  }
+}
+
 template <ComplexStripConfig config>
 using StripOfB = float2[config.k][config.columns];
 
+// Of a B that lies along n, from memory.
 template <ComplexStripConfig config>
 __device__ __forceinline__ void load_strip(StripOfB<config>& y, const Cgemm& p, const Complex* b,
                                            const StripColumns<config>& columns) {
-  const std::int64_t col = p.op_b == Op::none ? 1 : p.ldb, of_k = p.op_b == Op::none ? p.ldb : 1;
-  const Complex* const from = b + columns.first * col;
-  const float sign = p.conj_a == p.conj_b ? 1.0f : -1.0f;
+  const Complex* const from = b + columns.first;
   const int k = static_cast<int>(p.k);
 #pragma unroll
   for (int kk = 0; kk < config.k; ++kk)
 #pragma unroll
-    for (int j = 0; j < config.columns; ++j) {
-      y[kk][j] = make_float2(0, 0);
-      if (kk < k && columns.has(j))
-        y[kk][j] = __ldg(reinterpret_cast<const float2*>(from + kk * of_k + columns.at(j) * col));
-      y[kk][j].y *= sign;
-    }
+    for (int j = 0; j < config.columns; ++j)
+      y[kk][j] = element_of(from + kk * p.ldb + columns.at(j), kk < k && columns.has(j));
+}
+
+// What copy_strips left there of this warp's strip.
+template <ComplexStripConfig config>
+__device__ __forceinline__ void take_strip(StripOfB<config>& y, const float2* strip,
+                                           const StripColumns<config>& columns) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const float2* const from = strip + (columns.in_pairs ? 2 * lane : lane) * config.pitch_b();
+#pragma unroll
+  for (int kk = 0; kk < config.k; ++kk)
+#pragma unroll
+    for (int j = 0; j < config.columns; ++j) y[kk][j] = from[columns.at(j) * config.pitch_b() + kk];
 }
 
 // sums = a row of A, of which all lanes read the same elements, times the strip.
@@ -110,7 +129,9 @@ __global__ void __launch_bounds__(ComplexStripConfig::threads,
                                                        complex_strips[index].config.blocks_per_sm))
     complex_strip(__grid_constant__ const StripParams params) {
   constexpr ComplexStripConfig config = complex_strips[index].config;
-  __shared__ StripShared<config> shared;
+  constexpr int tile = config.most_rows * config.pitch();
+  auto* const tiles = gpu::dynamic_shared<float2>();
+  float2* const strips = tiles + 2 * tile;
   const Cgemm& p = params.problem;
   const ComplexStripCut& cut = params.cut;
   const unsigned an_entry = static_cast<unsigned>(cut.blocks_n * cut.walkers);
@@ -129,23 +150,38 @@ __global__ void __launch_bounds__(ComplexStripConfig::threads,
   Complex* const c = c_of(p, entry);
   const std::int64_t step = std::int64_t{cut.walkers} << cut.rows_shift;
   std::int64_t row0 = std::int64_t{walker} << cut.rows_shift;
-  if (finish.has_sum) copy_rows<config>(shared.a[0], p, a, row0, cut.rows_shift);
-  async_commit();
-  const StripColumns<config> columns(p, c, std::int64_t{block_n} * cut.warps_n + warp_n);
+  if (finish.has_sum) copy_rows<config>(tiles, p, a, row0, cut.rows_shift);
+  const std::int64_t first_strip = std::int64_t{block_n} * cut.warps_n;
+  const StripColumns<config> columns(p, c, first_strip + warp_n);
   StripOfB<config> y = {};
-  if (finish.has_sum) load_strip<config>(y, p, b_of(p, entry), columns);
+  if (finish.has_sum && p.op_b != Op::none) {
+    copy_strips<config>(strips, p, b_of(p, entry), first_strip * config.width(), cut.warps_n);
+    async_commit();
+    async_wait<0>();
+    __syncthreads();
+    take_strip<config>(y, strips + warp_n * config.width() * config.pitch_b(), columns);
+  } else {
+    async_commit();
+    if (finish.has_sum) load_strip<config>(y, p, b_of(p, entry), columns);
+  }
+  if (p.conj_a != p.conj_b) {
+#pragma unroll
+    for (auto& line : y)
+#pragma unroll
+      for (float2& element : line) element.y = -element.y;
+  }
   const bool is_plain = finish.is_plain(p);
   const float re = finish.alpha.re, im = p.conj_a ? -re : re;
   for (int now = 0; row0 < p.m; row0 += step, now ^= 1) {
     if (finish.has_sum && row0 + step < p.m)
-      copy_rows<config>(shared.a[now ^ 1], p, a, row0 + step, cut.rows_shift);
+      copy_rows<config>(tiles + (now ^ 1) * tile, p, a, row0 + step, cut.rows_shift);
     async_commit();
     async_wait<1>();
     __syncthreads();
     const std::int64_t below = p.m - row0;
     const int here = below < rows ? static_cast<int>(below) : rows;
     Complex* to = c + (row0 + warp_m) * p.ldc + columns.first;
-    const float2* from = shared.a[now] + warp_m * config.pitch();
+    const float2* from = tiles + now * tile + warp_m * config.pitch();
 #pragma unroll 2
     for (int row = warp_m; row < here; row += warps_m) {
       float2 sums[config.columns] = {};
@@ -173,21 +209,25 @@ std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
 }
 
 template <int index>
-Status launch(const Cgemm& p, const ComplexStripCut& cut, Stream stream) {
+Status launch(const Cgemm& p, const ComplexStripCut& cut, const Device& device, Stream stream) {
   constexpr ComplexStripConfig config = complex_strips[index].config;
   return launch_entries(p, cut.blocks(), [&](const Cgemm& part, unsigned blocks) {
-    return gpu::launch(
-        complex_strip<index>,
-        {.grid = dim3(blocks), .block = dim3(config.threads), .stream = stream, .overlap = true},
-        StripParams{part, cut});
+    return gpu::launch(complex_strip<index>,
+                       {.grid = dim3(blocks),
+                        .block = dim3(config.threads),
+                        .shared_bytes = shared_bytes_where_all_fit(blocks, config.blocks_per_sm,
+                                                                   cut.shared_bytes(p), device),
+                        .stream = stream,
+                        .overlap = true},
+                       StripParams{part, cut});
   });
 }
 
-Status launch_plan(const Cgemm& p, const Device&, const Plan<Cgemm>& plan, Workspace,
+Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan, Workspace,
                    Stream stream) {
   constexpr auto launches = of_each_row<complex_strips>([](auto row) { return &launch<row>; });
   const auto cut = plan.data.get<ComplexStripCut>();
-  return launches[static_cast<std::size_t>(cut.config)](p, cut, stream);
+  return launches[static_cast<std::size_t>(cut.config)](p, cut, device, stream);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -19,6 +20,12 @@ struct ComplexStripCut {
   int warps_n = 1, blocks_n = 0, walkers = 0, rows_shift = 0;
 
   std::int64_t blocks() const { return std::int64_t{blocks_n} * walkers; }
+  // That a block needs: also for its strips where B lies along k.
+  std::size_t shared_bytes(const Cgemm& p) const {
+    return static_cast<std::size_t>(
+               complex_strips[config].config.elements(p.op_b == Op::none ? 0 : warps_n)) *
+           sizeof(Complex);
+  }
 };
 
 struct TimedComplexStrip {
@@ -43,9 +50,11 @@ void each_complex_strip_cut(int index, const Cgemm& p, const Device& device, con
         const std::int64_t wanted =
             std::clamp<std::int64_t>(blocks / (blocks_n * p.batch), 1, tiles);
         const std::int64_t walkers = ceil_div(tiles, ceil_div(tiles, wanted));
-        if (walkers != before)
-          visit(ComplexStripCut{index, warps_n, static_cast<int>(blocks_n),
-                                static_cast<int>(walkers), shift});
+        const ComplexStripCut cut{index, warps_n, static_cast<int>(blocks_n),
+                                  static_cast<int>(walkers), shift};
+        if (walkers != before &&
+            (p.op_b == Op::none || cut.shared_bytes(p) <= device.shared_bytes_per_block_optin))
+          visit(cut);
         before = walkers;
       }
       if (tiles == 1) break;
@@ -61,7 +70,8 @@ inline double predict_complex_strip_us(const ComplexStrip& strip, const Cgemm& p
   const auto turns = static_cast<double>(
       ceil_div(ceil_div<std::int64_t>(p.m, 1 << cut.rows_shift), std::int64_t{cut.walkers}));
   const double rounds = std::ceil(of_sm / strip.config.blocks_per_sm);
-  const double rows = of_sm * turns * static_cast<double>(cut.warps_n << cut.rows_shift);
+  const double rows =
+      std::max(of_sm, t.alone) * turns * static_cast<double>(cut.warps_n << cut.rows_shift);
   return t.first + of_sm * t.block + rounds * turns * t.tile +
          std::max(rows * t.row, t.memory * memory_us(complex_operand_bytes(p), device));
 }

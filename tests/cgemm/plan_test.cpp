@@ -2,6 +2,7 @@
 // the workspace, and the parts that they become with less.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cgemm/halves.hpp"
@@ -234,6 +235,39 @@ TEST(ComplexPlan, CutsOfStripsCoverAllOfCAndLeaveNoWalkerWithoutRows) {
             });
         EXPECT_GT(cuts, 0);
       }
+}
+
+TEST(ComplexPlan, StripsOfABThatLiesAlongKFitIntoSharedMemory) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 64 << 10;
+  Cgemm p = complex_product(3000, 3000, 16);
+  const auto largest = [&] {
+    std::size_t most = 0;
+    for (int i = 0; i < complex_strip_count; ++i)
+      each_complex_strip_cut(i, p, device, [&](const ComplexStripCut& cut) {
+        most = std::max(most, cut.shared_bytes(p));
+      });
+    return most;
+  };
+  const std::size_t of_a = largest();
+  p.op_b = Op::transpose, p.ldb = p.k;
+  EXPECT_GT(largest(), of_a);
+  EXPECT_LE(largest(), device.shared_bytes_per_block_optin);
+  device.shared_bytes_per_block_optin = 227 << 10;
+  EXPECT_GT(largest(), 64U << 10) << "cuts that the smaller device has no room for";
+}
+
+// On an NVIDIA H200 this product takes least by cuts of more blocks than one for each multiprocessor:
+// 4.5 us, and 5.0 us by 76 blocks.
+TEST(ComplexPlan, StripsAreCutForBlocksBesideEachOther) {
+  Device device;
+  device.sm_count = 132;
+  device.memory_clock_khz = 3201000;
+  device.memory_bus_bits = 6144;
+  const auto fastest = fastest_complex_strip(complex_product(1204, 427, 6), device);
+  ASSERT_TRUE(fastest.has_value());
+  EXPECT_GT(fastest->cut.blocks(), device.sm_count);
 }
 
 TEST(ComplexPlan, OneTileABlockIsForShortSumsAndWholeMatrices) {

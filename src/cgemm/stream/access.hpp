@@ -19,8 +19,8 @@ struct Operands {
   bool c16;  // lines of C begin at 16 bytes
 };
 
-// Of the 128 producers so many lie side by side on a line of so many units: the largest power of
-// two that divides both.
-constexpr int producers_across(int units) { return std::min(units & -units, 128); }
+// So many producers lie side by side on a line of so many units, `most` at most: the largest power
+// of two that divides both.
+constexpr int producers_across(int units, int most) { return std::min(units & -units, most); }
 
 }  // namespace KW_TARGET::complex_stream

@@ -37,7 +37,8 @@ inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
                .stages = 4,
                .blocks_per_sm = 1,
                .producer_registers = 64,
-               .consumer_registers = 216},
+               .consumer_registers = 216,
+               .across = 128},
      .rest = {.bm = 32,
               .bn = 160,
               .bk = 32,
@@ -49,7 +50,8 @@ inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
               .stages = 3,
               .blocks_per_sm = 1,
               .producer_registers = 64,
-              .consumer_registers = 216},
+              .consumer_registers = 216,
+              .across = 128},
      .times = {.start_us = 6, .tile_us = 4, .stage_us = 3.93}},
 };
 

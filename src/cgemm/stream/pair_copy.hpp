@@ -15,7 +15,7 @@ namespace KW_TARGET::complex_stream {
 template <int BK, int Extent, int most>
 class PairCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128, pairs = Extent / 2;
-  static constexpr int across = producers_across(pairs), down = producers / across;
+  static constexpr int across = producers_across(pairs, producers), down = producers / across;
   // Of a share no more than `most` pairs lie in registers, those of batch_k of k.
   static constexpr int batch_of(int k) { return pairs * k / producers; }
   static constexpr int batch_k = batch_of(BK) <= most       ? BK

@@ -20,15 +20,15 @@ namespace KW_TARGET::complex_stream {
 //      along_i    across i, a float each
 //
 // One float of b at a time, since it leaves its neighbour in memory (stage.hpp).
-template <int BK, int Extent, bool is_b>
+template <int BK, int Extent, int most_across, bool is_b>
 class OperandCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128;
   // Of a copy, and of what lies along a line of memory: floats of b, else elements.
   static constexpr int per = is_b ? 2 : 1;  // units of an element
   static constexpr int line = Extent * per;
-  static constexpr int across = producers_across(line);
+  static constexpr int across = producers_across(line, most_across);
   static constexpr int down = producers / across;
-  static constexpr int across2 = producers_across(Extent / 2);
+  static constexpr int across2 = producers_across(Extent / 2, most_across);
   static constexpr int down2 = producers / across2;
   static constexpr int turned_k = is_b ? 16 : 8, turned_i = producers / turned_k;
   static_assert(producers % across == 0 && BK % down == 0 && BK % down2 == 0 && BK % 8 == 0 &&
@@ -147,7 +147,8 @@ class Producer {
     std::int64_t k_end = end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     const auto k = static_cast<int>(k_end - k0);
-    OperandCopy<S::BK, S::BM, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0, k0);
+    OperandCopy<S::BK, S::BM, config.across, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0,
+                                                      k0);
     const auto with = [&](auto b) {
       a.compute_now();
       b.compute_now();
@@ -158,7 +159,8 @@ class Producer {
       if (operands.b != AccessPattern::along_k)
         return with(PairCopy<S::BK, S::BN, S::most_pairs>(
             b_of(p, entry), p.ldb, operands.b == AccessPattern::along_i16, p.n, col0, k0));
-    with(OperandCopy<S::BK, S::BN, true>(b_of(p, entry), p.ldb, operands.b, p.n, col0, k0));
+    with(OperandCopy<S::BK, S::BN, config.across, true>(b_of(p, entry), p.ldb, operands.b, p.n,
+                                                        col0, k0));
   }
 
  private:

@@ -25,6 +25,10 @@ struct ComplexStreamConfig {
   // Whether b, where neighbours lie so in memory, comes by way of the producers' registers, 16
   // bytes at a time, and not 4 bytes a copy.
   bool b_by_registers = false;
+  // Of the 128 producers so many lie side by side on a line of an operand at most. With a warp's, a
+  // producer's copies of a line lie at distances that the compiler knows, and it computes an
+  // address for each fourth line only.
+  int across = 32;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
