@@ -13,7 +13,7 @@
 namespace kw::check {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float float_infinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t suite_side = 24;
 
 const AccuracyClass& class_named(const std::string& name) {
@@ -163,7 +163,7 @@ float rounded_to_bf16(float a, float b, float sum) { return std::fma(to_bf16(a),
 
 float without_nan(float a, float b, float sum) {
   const float next = std::fma(a, b, sum);
-  return std::isnan(next) ? infinity : next;
+  return std::isnan(next) ? float_infinity : next;
 }
 
 // As a split without a guard: an infinity's second piece is infinity - infinity.
@@ -182,7 +182,7 @@ float changing(float a, float b, float sum) {
   return std::fma(a, b, sum) + (++calls % 1001 == 0 ? 1e-7f : 0.0f);
 }
 
-Kernel<Sgemm> kernel(KernelLaunch<Sgemm> launch) {
+Kernel<Sgemm> subject_of(KernelLaunch<Sgemm> launch) {
   return {"planted",           nullptr,    "",
           Role::production,    Math::fp32, [](const Sgemm&, const Device&) { return true; },
           no_workspace<Sgemm>, launch};
@@ -196,8 +196,8 @@ AccuracyVerdict verdict(const char* name, KernelLaunch<Sgemm> launch, std::int64
   const AccuracyClass& of = class_named(name);
   const SgemmCase c = accuracy_case(of, suite_side, k, 1);
   AccuracyTrial trial(bench, of, c);
-  const ErrorSummary peer = summary_of(trial.run(kernel(multiply<fused>)), c.k, of.demand);
-  const AccuracyRun run = trial.run(kernel(launch));
+  const ErrorSummary peer = summary_of(trial.run(subject_of(multiply<fused>)), c.k, of.demand);
+  const AccuracyRun run = trial.run(subject_of(launch));
   return judge_accuracy(run, summary_of(run, c.k, of.demand), of.demand, &peer,
                         accuracy_limits(Math::fp32));
 }
@@ -274,14 +274,14 @@ TEST(AccuracyMeasure, CountsInUnits) {
 TEST(AccuracyMeasure, TellsKindsOfNumbersApart) {
   const double nan = std::nan("");
   for (const auto& [got, want, fails] : {std::tuple{1.0f, nan, 1},
-                                         {infinity, nan, 1},
+                                         {float_infinity, nan, 1},
                                          {std::nanf(""), nan, 0},
-                                         {infinity, 1e39, 0},
-                                         {-infinity, 1e39, 1},
+                                         {float_infinity, 1e39, 0},
+                                         {-float_infinity, 1e39, 1},
                                          {3e38f, 1e39, 1},
-                                         {infinity, 3e38, 1},
+                                         {float_infinity, 3e38, 1},
                                          {std::nanf(""), 1.0, 1},
-                                         {-infinity, -1e300, 0}}) {
+                                         {-float_infinity, -1e300, 0}}) {
     EXPECT_EQ(element(got, {want, 1}).failures, fails) << got << " for " << want;
   }
 }
