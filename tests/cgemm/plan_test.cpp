@@ -258,8 +258,8 @@ TEST(ComplexPlan, StripsOfABThatLiesAlongKFitIntoSharedMemory) {
   EXPECT_GT(largest(), 64U << 10) << "cuts that the smaller device has no room for";
 }
 
-// On an NVIDIA H200 this product takes least by cuts of more blocks than one for each multiprocessor:
-// 4.5 us, and 5.0 us by 76 blocks.
+// On an NVIDIA H200 this product takes least by cuts of more blocks than one for each
+// multiprocessor: 4.5 us, and 5.0 us by 76 blocks.
 TEST(ComplexPlan, StripsAreCutForBlocksBesideEachOther) {
   Device device;
   device.sm_count = 132;
