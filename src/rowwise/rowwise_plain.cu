@@ -54,24 +54,21 @@ struct PlainBlock {
   int threads;
   std::int64_t rows_at_once, turns;
 };
-template <std::size_t count>
-const PlainRows& rows_of(const std::array<PlainRows, count>& table, std::int64_t bytes) {
-  std::size_t i = 0;
-  while (bytes > table[i].most_bytes) ++i;
-  return table[i];
+// The first row of a table that is for so many bytes.
+template <class Row, std::size_t count>
+const Row& row_for(const std::array<Row, count>& table, std::int64_t bytes) {
+  return *std::ranges::find_if(table, [=](const Row& row) { return bytes <= row.most_bytes; });
 }
 const PlainRows& plain_rows_of(const Rowwise& p) {
-  const auto size = static_cast<std::int64_t>(size_of(p.type));
-  const std::int64_t bytes = p.cols * size;
+  const bool is_wide = p.type == DataType::float32;
+  const std::int64_t bytes = p.row_bytes();
   if (p.scales())
-    return size == 4 ? rows_of(plain_norm_of_4, bytes) : rows_of(plain_norm_of_2, bytes);
-  return size == 4 ? rows_of(plain_softmax_of_4, bytes) : rows_of(plain_softmax_of_2, bytes);
+    return is_wide ? row_for(plain_norm_of_4, bytes) : row_for(plain_norm_of_2, bytes);
+  return is_wide ? row_for(plain_softmax_of_4, bytes) : row_for(plain_softmax_of_2, bytes);
 }
 int lane_turns(const Rowwise& p, const PlainRows& rows, std::int64_t rows_at_once) {
   if (p.type == DataType::float32) return rows.of_lanes;
-  std::size_t i = 0;
-  while (rows_at_once * p.row_bytes() > plain_lane_turns_of_2[i].most_bytes) ++i;
-  const LaneTurns& turns = plain_lane_turns_of_2[i];
+  const LaneTurns& turns = row_for(plain_lane_turns_of_2, rows_at_once * p.row_bytes());
   return is_softmax(p.op) ? turns.of_softmax : turns.of_norm;
 }
 PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& cut) {

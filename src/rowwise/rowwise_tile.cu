@@ -58,22 +58,21 @@ std::size_t tile_shared_bytes(const rowwise::TileLaunch& launch, int threads) {
 // some.
 rowwise::TileLaunch tile_launch(const Rowwise& p, const Device& device, int threads, int lanes,
                                 int most_bytes) {
-  const auto size = static_cast<std::int64_t>(size_of(p.type));
   const std::int64_t at_once = warp_lanes / lanes;
   const std::int64_t warps = std::int64_t{device.sm_count} * tile_warps_of_sm;
-  const std::int64_t wanted = std::min(most_bytes / (p.cols * size), ceil_div(p.rows, warps));
+  const std::int64_t wanted = std::min(most_bytes / p.row_bytes(), ceil_div(p.rows, warps));
   const std::int64_t rows = std::max<std::int64_t>(wanted / at_once, 1) * at_once;
   rowwise::TileLaunch launch = {};
   launch.rows = static_cast<int>(p.rows);
   launch.count_inverse = 1.0f / static_cast<float>(p.cols);
   launch.early = device.sm_count * (tile_sm_threads / threads);
   launch.cols = static_cast<int>(p.cols);
-  launch.row_bytes = static_cast<int>(p.cols * size);
+  launch.row_bytes = static_cast<int>(p.row_bytes());
   launch.tile_rows = static_cast<int>(rows);
   launch.tiles = static_cast<int>(ceil_div(p.rows, rows));
   if (p.scales()) launch.pairs_bytes = static_cast<int>(ceil_div(p.cols, std::int64_t{2}) * 16);
   // Wherever a tile begins past a boundary.
-  const std::int64_t bytes = rows * p.cols * size + rowwise::pack_bytes;
+  const std::int64_t bytes = rows * p.row_bytes() + rowwise::pack_bytes;
   launch.stage_bytes =
       static_cast<int>(ceil_div(bytes, std::int64_t{rowwise::pack_bytes}) * rowwise::pack_bytes);
   return launch;
