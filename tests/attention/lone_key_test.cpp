@@ -22,8 +22,9 @@ struct LoneKeyProblem {
 
   static std::int64_t key_of(std::int64_t query) { return (query * 37 + 11) % keys; }
 
-  // Each query is its key's row, so large that what other keys add is far below what FP32 holds; of
-  // every other query all scores are below 0. `pairs`: neighbouring keys are equal.
+  // Each query is its key's row, so large that what other keys add is far below what FP32 holds:
+  // keys are equally long, and point in other directions. Of every other query all scores are below
+  // 0. `pairs`: neighbouring keys are equal.
   LoneKeyProblem(std::int64_t head_size, bool pairs) : dim(head_size) {
     const auto drawn = [&](std::int64_t rows, std::uint64_t more) {
       std::vector<float> x(static_cast<std::size_t>(rows * dim));
@@ -35,18 +36,24 @@ struct LoneKeyProblem {
     k = drawn(keys, 1);
     v = drawn(keys, 2);
     q = drawn(queries, 3);
-    for (std::int64_t key = 0; key < keys; ++key) at(k, key)[0] = 1;
+    const float size = static_cast<float>(dim - 1) / 3;
+    for (std::int64_t key = 0; key < keys; ++key) make_as_long(at(k, key), size);
     if (pairs)
       for (std::int64_t key = 1; key < keys; key += 2)
         std::memcpy(at(k, key), at(k, key - 1), static_cast<std::size_t>(dim) * sizeof(float));
     for (std::int64_t query = 0; query < queries; ++query) {
       const float* const own = at(k, key_of(query));
-      float size = 0;
-      for (std::int64_t d = 1; d < dim; ++d) size += own[d] * own[d];
       for (std::int64_t d = 1; d < dim; ++d) at(q, query)[d] *= 0.01f;
       for (std::int64_t d = 1; d < dim; ++d) at(q, query)[d] += 150 * own[d];
       at(q, query)[0] = query % 2 == 0 ? 0 : -150 * size - 40;
     }
+  }
+  // The squares of all but the first, which is 1, add up to `size`.
+  void make_as_long(float* row, float size) const {
+    row[0] = 1;
+    float squares = 0;
+    for (std::int64_t d = 1; d < dim; ++d) squares += row[d] * row[d];
+    for (std::int64_t d = 1; d < dim; ++d) row[d] *= std::sqrt(size / squares);
   }
   float* at(std::vector<float>& x, std::int64_t row) const { return x.data() + row * dim; }
   const float* at(const std::vector<float>& x, std::int64_t row) const {
