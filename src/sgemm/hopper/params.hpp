@@ -46,7 +46,7 @@ struct ProductParams {
   OutlierTotals* outlier_totals = nullptr;
   unsigned long long most_outlier_ns = 0;  // with more, bf16x6 computes the product
   Schedule schedule = {};                  // of the tile that is launched
-  TileGrid grid = {};                      // likewise, where it begins soon
+  TileGrid grid = {};                      // likewise, where C is full
   // fp16x3: by which it writes the pieces for the product that comes next, where that is selected.
   SplitParams second_split = {};
 };

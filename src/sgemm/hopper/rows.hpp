@@ -69,8 +69,7 @@ struct HopperKernel {
       if (p.k_range != KRange::all) return gpu::launch(hopper_range<fp16, index>, config, params);
     }
     ProductParams own = params;
-    if (tile.begins_soon())
-      own.grid = TileGrid(ceil_div(p.m, tile.bm()), ceil_div(p.n, tile.bn), tile.strip_tiles());
+    own.grid = TileGrid(ceil_div(p.m, tile.bm()), ceil_div(p.n, tile.bn), tile.strip_tiles());
     const bool finishes = p.beta_at != nullptr || p.beta != 0 || p.epilogue.any();
     return gpu::launch(finishes ? hopper_tile<fp16, index, true> : hopper_tile<fp16, index, false>,
                        config, own);

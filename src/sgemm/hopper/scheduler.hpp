@@ -32,18 +32,8 @@ class TileScheduler {
   __device__ __forceinline__ bool is_whole() const { return params_.schedule.is_whole(work_); }
 
   __device__ __forceinline__ OutputTile output_tile() const {
-    if constexpr (tile.begins_soon()) {
-      const TileAt at = params_.grid.at<strip_tiles>(static_cast<std::uint32_t>(work_.tile));
-      return {at.entry, std::int64_t{at.row} * tile.bm(), std::int64_t{at.column} * tile.bn};
-    }
-    const int entry = work_.tile / (tiles_m() * tiles_n());
-    const int in_entry = work_.tile % (tiles_m() * tiles_n());
-    const int strip = in_entry / (strip_tiles * tiles_n());
-    const int left = tiles_m() - strip * strip_tiles;
-    const int height = left < strip_tiles ? left : strip_tiles;
-    const int in_strip = in_entry - strip * strip_tiles * tiles_n();
-    const std::int64_t i = strip * strip_tiles + in_strip % height, j = in_strip / height;
-    return {entry, i * tile.bm(), j * tile.bn};
+    const TileAt at = params_.grid.at<strip_tiles>(static_cast<std::uint32_t>(work_.tile));
+    return {at.entry, std::int64_t{at.row} * tile.bm(), std::int64_t{at.column} * tile.bn};
   }
 
  protected:

@@ -72,9 +72,8 @@ struct Tile {
   // Tiles in flight at one time lie close together, so that L2 has what they read: column after
   // column of a strip of so many rows of tiles (scheduler.hpp).
   constexpr int strip_tiles() const { return 1536 / bm(); }
-  // Its blocks begin with less code and fewer waits, since a call is short: 1024 cubed from 26.0 to
-  // 25.3 us by bf16x6's 64x128. Larger tiles lose by the same, though their loops are the same
-  // instructions: 6144 cubed from 1967 to 1986 us by fp16x3's 128x128.
+  // Its blocks select the path with fewer waits, since a call is short: 1024 cubed from 26.0 to
+  // 25.3 us by bf16x6's 64x128.
   constexpr bool begins_soon() const { return shares_rows; }
   // Columns of whose sums a warpgroup has the whole at the end.
   constexpr int own_columns() const { return shares_rows ? bn / 2 : bn; }

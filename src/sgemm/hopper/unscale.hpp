@@ -2,6 +2,9 @@
 // scaled, and add the products of the outliers, which the pieces could not hold.
 #pragma once
 
+#include <bit>
+#include <cstdint>
+
 #include "device/async_copy.hpp"
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
@@ -18,7 +21,8 @@ namespace KW_TARGET::hopper {
 template <int blocks, int bn>
 struct WarpScales {
   static constexpr int rows_per_block = 16;
-  int rows[blocks * rows_per_block], columns[bn];
+  int rows[blocks * rows_per_block];
+  alignas(16) int columns[bn];
 
   // Of 16 rows from `row` on, those 64 below, and `bn` columns from `column` on.
   __device__ __forceinline__ void fetch(const ProductParams& params, std::int64_t entry,
@@ -42,12 +46,12 @@ struct WarpScales {
     async_wait<0>();
     __syncwarp();
   }
-  // The scales of row + i and column + j of a lane's OutputFragment.
+  // The scales of row + i, and of four columns from column + j on, of a lane's OutputFragment.
   __device__ __forceinline__ int of_row(int lane, int i) const {
     return rows[i / 64 * 16 + i % 64 + lane / 4];
   }
-  __device__ __forceinline__ int of_column(int lane, int j) const {
-    return columns[lane % 4 * 4 + j];
+  __device__ __forceinline__ int4 of_four_columns(int lane, int j) const {
+    return *reinterpret_cast<const int4*>(&columns[lane % 4 * 4 + j]);
   }
   // For bn floats, once the columns' scales have been used.
   __device__ __forceinline__ float* room() { return reinterpret_cast<float*>(columns); }
@@ -55,12 +59,20 @@ struct WarpScales {
 
 // Turns the sums of scaled pieces into those of the elements. Where pieces_hold (control.hpp), the
 // scales of a row and a column add up to the exponent of a float: products of their elements lie
-// between 2^-100 and 2^125.
+// between 2^-100 and 2^125. A factor's bits take one instruction: a tile's end is fetched cold, and
+// tensor cores wait for it.
 template <bool triangular, int blocks, int bn>
 __device__ __forceinline__ void unscale(const ProductParams& params, OutputFragment<blocks, bn> own,
                                         WarpScales<blocks, bn>& scales, bool has_outliers) {
-  own.each([&](float& sum, int i, int j) {
-    sum *= split::power_of_two(-scales.of_row(own.lane, i) - scales.of_column(own.lane, j));
+  constexpr std::uint32_t bias = 127, one = 1u << 23;  // of an exponent in a float's bits
+  const auto bits = [](int exponent) { return static_cast<std::uint32_t>(exponent) * one; };
+  own.each_four([&](int i, int j, float& x, float& y, float& z, float& w) {
+    const std::uint32_t of_row = bias * one - bits(scales.of_row(own.lane, i));
+    const int4 of_columns = scales.of_four_columns(own.lane, j);
+    x *= std::bit_cast<float>(of_row - bits(of_columns.x));
+    y *= std::bit_cast<float>(of_row - bits(of_columns.y));
+    z *= std::bit_cast<float>(of_row - bits(of_columns.z));
+    w *= std::bit_cast<float>(of_row - bits(of_columns.w));
   });
   if (has_outliers) add_outliers<triangular>(params, own, scales);
 }
