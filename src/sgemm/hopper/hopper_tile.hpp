@@ -150,10 +150,29 @@ __device__ __forceinline__ void write_bf16_pieces(const ProductParams& params, i
                                               ranges);
 }
 
+// Whether this launch is one behind the product that selects the path, and does not compute. Then
+// its blocks end before all else that a block begins with, which is fetched cold: whoever waits for
+// the call waits for them.
+template <Scheme scheme>
+__device__ __forceinline__ bool ends_early(const ProductParams& params) {
+  if (!params.problem.overlaps_previous) return false;
+  if (params.problem.next_overlaps) let_next_kernel_start();
+  wait_for_previous_kernel();
+  const Control& control = *params.control;
+  if (path_of(control.takes_fp32 != 0, control.outlier_count) == path_of_scheme(scheme))
+    return false;
+  // All of the first product's blocks have read it.
+  if (blockIdx.x == 0 && threadIdx.x == 0) *params.outlier_totals = {};
+  return true;
+}
+
 // What a kernel does, by the way through its tiles.
 template <Scheme scheme, Tile tile, class Scheduler, bool finishes>
 __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductParams& params) {
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  if constexpr (!scheme.fp16) {
+    if (any_of_warp(ends_early<scheme>(params))) return;
+  }
   auto& shared = *gpu::dynamic_shared<Shared<scheme, tile>>();
   if (threadIdx.x == 0) shared.init_barriers();
   __syncthreads();
