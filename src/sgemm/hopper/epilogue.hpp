@@ -90,6 +90,24 @@ __device__ __forceinline__ void store_shifted(OutputFragment<blocks, bn> own, fl
   }
 }
 
+// Where in C a lane's part of a tile lies.
+struct TilePlace {
+  float* c;
+  int rows, columns;  // of C from there on
+  bool stores_fours;  // C has all rows and columns of the part, in rows of 16 bytes
+
+  template <int blocks, int bn>
+  __device__ __forceinline__ TilePlace(const Sgemm& p, const OutputFragment<blocks, bn>& own)
+      : c(c_of(p, own.entry) + own.row * p.ldc + own.column),
+        rows(static_cast<int>(p.m) - own.row),
+        columns(static_cast<int>(p.n) - own.column) {
+    const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
+    const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
+    const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
+    stores_fours = in_fours && is_whole;
+  }
+};
+
 // `finishes`: C or a source is read, or the call has an epilogue.
 template <bool finishes, int blocks, int bn>
 __device__ __forceinline__ void store(const ProductParams& params, OutputFragment<blocks, bn> own) {
@@ -101,15 +119,11 @@ __device__ __forceinline__ void store(const ProductParams& params, OutputFragmen
     finish.apply<4>([&](const auto& body) { own.each_four(body); });
     alpha = 1;
   }
-  float* const c = c_of(p, own.entry) + own.row * p.ldc + own.column;
-  const int rows = static_cast<int>(p.m) - own.row, columns = static_cast<int>(p.n) - own.column;
-  const int lane_row = own.lane / 4, lane_column = own.lane % 4 * 4;
-  const bool in_fours = p.ldc % 4 == 0 && reinterpret_cast<std::uintptr_t>(c) % 16 == 0;
-  const bool is_whole = rows + lane_row >= 64 * (blocks - 1) + 16 && columns + lane_column >= bn;
-  if (any_of_warp(in_fours && is_whole))  // the same for all of a warp
-    store_fours(own, c, p.ldc, alpha);
+  const TilePlace at(p, own);
+  if (any_of_warp(at.stores_fours))  // the same for all of a warp
+    store_fours(own, at.c, p.ldc, alpha);
   else
-    store_shifted(own, c, p.ldc, alpha, rows, columns);
+    store_shifted(own, at.c, p.ldc, alpha, at.rows, at.columns);
 }
 
 }  // namespace KW_TARGET::hopper

@@ -121,12 +121,10 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
         unscale<Scheduler::has_ranges>(params, own, scales, shared.has_outliers);
       }
       if constexpr (Scheduler::has_diagonal) {
-        if (is_on_diagonal(params.problem, output, tile.bm())) {
-          store_triangle(params, own);
-          return;
-        }
+        store_of_triangle(params, own, is_on_diagonal(params.problem, output, tile.bm()));
+      } else {
+        store<finishes>(params, own);
       }
-      store<finishes>(params, own);
     };
     auto& sums = consumer.result(shared.drift);
     if constexpr (tile.shares_rows) {
