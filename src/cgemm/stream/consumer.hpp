@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cgemm/stream/stage.hpp"
+#include "device/basic_block.hpp"
 
 namespace KW_TARGET::complex_stream {
 
@@ -29,10 +30,11 @@ struct Fragments {
 // not. So a part of an element of a goes along all of b, whose parts lie in the other bank than
 // their sums (device/quad.hpp), and the next one comes back, so that b's part at the turn is
 // reused. All rows' first parts come first, as ptxas would have it, and by turns they are real and
-// imaginary: parts of a lie in both banks by turns, too.
-template <bool differ, int TM, int TN2>
+// imaginary: parts of a lie in both banks by turns, too. Loads that come before stay within the
+// first so many quarters of the products, where these are less than four.
+template <bool differ, int loads_within = 4, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
-                                             const float (&b)[TN2]) {
+                                             const float (&b)[TN2], [[maybe_unused]] int number = 0) {
   const auto go = [&](int i, bool imaginary) {
     const float part = a[2 * i + (imaginary ? 1 : 0)];
 #pragma unroll
@@ -44,7 +46,10 @@ __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float 
     }
   };
 #pragma unroll
-  for (int i = 0; i < TM; ++i) go(i, i % 2 != 0);
+  for (int i = 0; i < TM; ++i) {
+    go(i, i % 2 != 0);
+    if (i + 1 == TM * loads_within / 2) end_basic_block(number);
+  }
 #pragma unroll
   for (int i = 0; i < TM; ++i) go(i, i % 2 == 0);
 }
@@ -77,13 +82,13 @@ class Consumer {
     };
     const auto first_of_two = [&] {
       f[1].load(as + S::pitch_a, bs + S::pitch_b);
-      add_products<differ>(acc, f[0].a, f[0].b);
+      add_products<differ, config.loads_within>(acc, f[0].a, f[0].b, last_k);
       as += 2 * S::pitch_a;
       bs += 2 * S::pitch_b;
     };
     const auto second_of_two = [&] {
       f[0].load(as, bs);
-      add_products<differ>(acc, f[1].a, f[1].b);
+      add_products<differ, config.loads_within>(acc, f[1].a, f[1].b, last_k);
     };
     enter_stage(stages == 1);
     f[0].load(as, bs);

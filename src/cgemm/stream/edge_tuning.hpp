@@ -38,7 +38,8 @@ inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
                .blocks_per_sm = 1,
                .producer_registers = 64,
                .consumer_registers = 216,
-               .across = 128},
+               .across = 128,
+               .loads_within = 1},
      .rest = {.bm = 32,
               .bn = 160,
               .bk = 32,
@@ -51,8 +52,9 @@ inline constexpr ComplexEdgeTile complex_edge_tiles[] = {
               .blocks_per_sm = 1,
               .producer_registers = 64,
               .consumer_registers = 216,
-              .across = 128},
-     .times = {.start_us = 6, .tile_us = 4, .stage_us = 3.93}},
+              .across = 128,
+              .loads_within = 1},
+     .times = {.start_us = 6, .tile_us = 4, .stage_us = 3.82}},
 };
 
 }  // namespace kw
