@@ -8,6 +8,7 @@
 
 #include "ctrsm/problem.hpp"
 #include "gpu/gpu.hpp"
+#include "level3/own_lines_plan.hpp"
 
 namespace KW_TARGET {
 
@@ -36,8 +37,7 @@ double complex_lines_us(const ComplexBlock& block, const Device& device);
 Status launch_complex_lines(const ComplexBlock& block, const Device& device, Stream stream);
 
 // A warp its own lines: warps.cu.
-struct ComplexWarps;
-Status launch_complex_warps(const ComplexBlock& block, const ComplexWarps& with,
+Status launch_complex_warps(const ComplexBlock& block, const OwnLines<2>& with,
                             const Device& device, Stream stream);
 
 // Few lines, one or two a cluster: chain.cu.

@@ -9,7 +9,7 @@
 
 #include "arithmetic.hpp"
 #include "gpu/gpu.hpp"
-#include "sgemm/spread_blocks.hpp"
+#include "level3/own_lines_plan.hpp"
 
 namespace KW_TARGET {
 
@@ -78,96 +78,14 @@ inline ComplexStripChoice choose_complex_strip(int size, std::int64_t lines_of_a
 
 // --- warps with lines of their own
 
-constexpr int complex_most_warps = 4;         // of a block
-constexpr int complex_most_warps_size = 128;  // unknowns, whose triangle lies in shared memory
-constexpr KW_HOST_DEVICE int complex_squares(int rows_of_squares) {
-  return rows_of_squares * (rows_of_squares + 1) / 2;
-}
-
-// Lines of a warp, and warps of a block.
-struct ComplexWarps {
-  int lines, warps;
-
-  constexpr std::size_t shared_bytes(int size) const {
-    const int rows = complex_rows(size), square = complex_at_once * complex_at_once;
-    return 8 * static_cast<std::size_t>(complex_squares(rows / complex_at_once) * square +
-                                        2 * rows + warps * rows * complex_pitch(lines));
-  }
-  std::int64_t blocks(std::int64_t lines_of_entry, std::int64_t batch) const {
-    return batch * ceil_div(lines_of_entry, std::int64_t{lines} * warps);
-  }
-  // Of a multiprocessor, whose registers are enough for so many warps.
-  std::int64_t blocks_at_once(int size, const Device& device) const {
-    constexpr std::size_t reserved = 1024;  // by the driver, a block
-    const int warps_of_sm = lines == warp_lines ? 14 : 16;
-    const auto by_memory =
-        static_cast<int>(device.shared_bytes_per_sm / (shared_bytes(size) + reserved));
-    return std::max(1, std::min(by_memory, warps_of_sm / warps));
-  }
-  // Where all blocks fit side by side and have some work, they are kept apart.
-  std::size_t shared_bytes_asked(int size, std::int64_t blocks, const Device& device) const {
-    constexpr int some_work = 40;  // unknowns
-    const std::int64_t most = blocks_at_once(size, device) * device.sm_count;
-    return blocks > most || size < some_work
-               ? shared_bytes(size)
-               : shared_bytes_that_spread(blocks, shared_bytes(size), device);
-  }
-
- private:
-  static constexpr int warp_lines = 32;
-};
-
-// A launch takes launch_us, and its blocks by turns, as many as fit: 8 unknowns of a line panel_us,
-// a square of the triangle square_us, with up to four warps a multiprocessor, and `beside` more for
-// each further one. The lines' way to memory is not hidden: million_us for a million unknowns.
-struct ComplexWarpsTimes {
-  ComplexWarps warps;
-  double launch_us, panel_us, panel_beside_us, square_us, square_beside_us, million_us;
-};
 // Of panel_us, where the diagonal is of ones.
 constexpr double complex_unit_panel = 0.79;
 // Fitted to 8 to 128 unknowns with 100 to 100000 lines on an H200; off by a twentieth on average.
-constexpr ComplexWarpsTimes complex_warps_times[] = {
+constexpr OwnLinesTimes<2> complex_warps_times[] = {
     {{8, 2}, 1.42, 0.782, 0.1123, 0.0948, 0.0112, 3.71},
     {{16, 4}, 1.46, 0.853, 0.1107, 0.1415, 0.0221, 0.79},
     {{32, 2}, 1.43, 0.923, 0.1347, 0.2267, 0.0487, 1.38},
     {{32, 4}, 1.45, 0.950, 0.1290, 0.2399, 0.0376, 0.70},
 };
-
-inline double complex_warps_us(const ComplexWarpsTimes& t, int size, std::int64_t lines,
-                               std::int64_t batch, bool unit, const Device& device) {
-  const int panels = ceil_div(size, complex_at_once), squares = complex_squares(panels - 1);
-  const std::int64_t sms = std::max(device.sm_count, 1);
-  const std::int64_t at_once = t.warps.blocks_at_once(size, device);
-  const std::int64_t blocks = t.warps.blocks(lines, batch), turns = blocks / (sms * at_once);
-  const double unit_share = unit ? complex_unit_panel : 1;
-  const auto turn_us = [&](std::int64_t of_sm) {
-    const auto beside = static_cast<double>(std::max<std::int64_t>(of_sm * t.warps.warps - 4, 0));
-    return panels * (unit_share * t.panel_us + beside * t.panel_beside_us) +
-           squares * (t.square_us + beside * t.square_beside_us);
-  };
-  const std::int64_t rest = ceil_div(blocks - turns * sms * at_once, sms);
-  return t.launch_us + static_cast<double>(turns) * turn_us(at_once) +
-         (rest > 0 ? turn_us(rest) : 0) +
-         t.million_us * 1e-6 * complex_rows(size) * static_cast<double>(lines * batch);
-}
-
-// That which is predicted to be quickest, and its time.
-struct ComplexWarpsChoice {
-  ComplexWarps warps;
-  double us;
-};
-inline ComplexWarpsChoice choose_complex_warps(int size, std::int64_t lines, std::int64_t batch,
-                                               bool unit, const Device& device) {
-  ComplexWarpsChoice best{complex_warps_times[0].warps, std::numeric_limits<double>::infinity()};
-  for (const ComplexWarpsTimes& t : complex_warps_times) {
-    if (size > complex_most_warps_size ||
-        t.warps.shared_bytes(size) > device.shared_bytes_per_block_optin)
-      continue;
-    const double us = complex_warps_us(t, size, lines, batch, unit, device);
-    if (us < best.us) best = {t.warps, us};
-  }
-  return best;
-}
 
 }  // namespace KW_TARGET

@@ -15,112 +15,17 @@
 #include "ctrsm/block.hpp"
 #include "ctrsm/numbers.hpp"
 #include "ctrsm/strips.hpp"
-#include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
-#include "device/warp.hpp"
+#include "level3/own_lines.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-constexpr int at_once = complex_at_once, of_square = at_once * at_once;
-// Rows of squares, and the right-hand side of their unknowns, that are on their way.
-constexpr int on_the_way = 4;
+using namespace own_lines;
 
-// How the lanes of a warp share its lines.
 template <int lines>
-struct Lanes {
-  static_assert(warp_lanes % lines == 0 && lines >= warp_lanes / 4);
-  static constexpr int sharing = warp_lanes / lines;  // a line
-  static constexpr int rows = at_once / sharing;      // of a square, that a lane sums up
-  static constexpr int pitch = complex_pitch(lines);
-};
-
-// Shared memory: the squares of the triangle, row after row of them, each as [column][row]; the
-// reciprocals of its diagonal; and of each warp its lines as [unknown][line].
-template <int lines>
-struct WarpRoom {
-  float2 *squares, *near, *rest, *x;
-
-  __device__ __forceinline__ WarpRoom(float2* shared, int rows, int warp)
-      : squares(shared),
-        near(shared + complex_squares(rows / at_once) * of_square),
-        rest(near + rows),
-        x(rest + rows + warp * rows * Lanes<lines>::pitch) {}
-  __device__ __forceinline__ float2* unknown(int i) const { return x + i * Lanes<lines>::pitch; }
-  __device__ __forceinline__ float2* square(int row, int col) const {
-    return squares + (complex_squares(row) + col) * of_square;
-  }
-};
-
-__device__ __forceinline__ void copy_element(float2* to, const Complex* from, bool is_there) {
-  async_copy<8>(&to->x, &from->re, is_there ? 8 : 0);
-}
-
-// Starts the copies of a row of squares, by all warps. Neighbouring lanes read neighbours in
-// memory, whichever way the triangle lies. What is not of the triangle is not read, and 0.
-template <int lines>
-__device__ __forceinline__ void copy_squares(const WarpRoom<lines>& room, const ComplexBlock& b,
-                                             const Complex* a, int row, int warp, int lane) {
-  constexpr int half = warp_lanes / at_once;
-  const int warps = static_cast<int>(blockDim.x) / warp_lanes;
-  const bool by_rows = b.a_row == 1 || b.a_row == -1;
-  const int r = by_rows ? lane % at_once : lane / at_once;
-  const int c = by_rows ? lane / at_once : lane % at_once;
-  const int r_on = by_rows ? 0 : half, c_on = by_rows ? half : 0;
-  const int own = row * at_once + r;
-  const std::int64_t on = r_on * b.a_row + c_on * b.a_col;
-  int other = warp * at_once + c;
-  const Complex* from = a + own * b.a_row + other * b.a_col;
-  float2* to = room.square(row, warp) + c * at_once + r;
-#pragma unroll 1
-  for (int col = warp; col <= row; col += warps) {
-    copy_element(to, from, own < b.size && own > other);
-    copy_element(to + c_on * at_once + r_on, from + on,
-                 own + r_on < b.size && own + r_on > other + c_on);
-    other += warps * at_once;
-    from += warps * at_once * b.a_col;
-    to += warps * of_square;
-  }
-}
-
-// The elements of 8 unknowns that a lane brings and stores: neighbouring lanes meet neighbours in
-// memory, whichever way lines lie.
-template <int lines>
-class LaneElements {
-  static constexpr int pitch = Lanes<lines>::pitch;
-
- public:
-  __device__ __forceinline__ LaneElements(const ComplexBlock& b, std::int64_t count, int lane)
-      : left_(count < lines ? static_cast<int>(count) : lines) {
-    const bool along_lines = b.line_step == 1;
-    unknown_ = along_lines ? lane / lines : lane % at_once;
-    line_ = along_lines ? lane % lines : lane / at_once;
-    unknown_on_ = along_lines ? warp_lanes / lines : 0;
-    line_on_ = along_lines ? 0 : warp_lanes / at_once;
-    on_ = unknown_on_ * b.x_step + line_on_ * b.line_step;
-  }
-  // act(shared, memory, is_there) of each, from unknown `first` on.
-  template <class Act>
-  __device__ __forceinline__ void each(float2* shared, const ComplexBlock& b, Complex* x, int first,
-                                       const Act& act) const {
-    int i = first + unknown_, line = line_;
-    float2* own = shared + i * pitch + line;
-    Complex* memory = x + i * b.x_step + line * b.line_step;
-#pragma unroll 4
-    for (int step = 0; step < at_once * lines / warp_lanes; ++step) {
-      act(own, memory, i < b.size && line < left_);
-      i += unknown_on_, line += line_on_;
-      own += unknown_on_ * pitch + line_on_;
-      memory += on_;
-    }
-  }
-
- private:
-  const int left_;
-  int unknown_, line_, unknown_on_, line_on_;  // the first, and on to the next
-  std::int64_t on_;
-};
+using WarpRoom = Room<float2, lines>;
 
 template <int lines>
 __device__ __forceinline__ void invert_diagonal(const WarpRoom<lines>& room, const ComplexBlock& b,
@@ -147,27 +52,13 @@ struct LaneColumn {
   }
 };
 
-// All 8 rows of a lane's line, of which the lanes of a line have a part each.
-template <int lines>
-__device__ __forceinline__ void share(float2 (&all)[at_once],
-                                      const float2 (&own)[Lanes<lines>::rows], int lane) {
-  constexpr int rows = Lanes<lines>::rows;
-#pragma unroll
-  for (int i = 0; i < at_once; ++i) {
-    if constexpr (rows == at_once)
-      all[i] = own[i];
-    else
-      all[i] = from_lane(own[i % rows], lane % lines + i / rows * lines);
-  }
-}
-
 // What the unknowns before a panel take from its rows: the last 8, which where unknowns grow take
 // most, and all others. Sums of 8 products are added to sums of sums. Columns of a row of squares
 // follow each other; what is read behind the last one is not used.
 template <int lines>
 __device__ __forceinline__ void sum_before(float2 (&sums)[at_once], float2 (&last)[at_once],
                                            const WarpRoom<lines>& room, int panel, int lane) {
-  using L = Lanes<lines>;
+  using L = Lanes<float2, lines>;
   const float2* column = room.square(panel, 0) + lane / lines * L::rows;
   const float2* unknown = room.x + lane % lines;
   float2 all[L::rows] = {}, taken[L::rows] = {};
@@ -281,7 +172,7 @@ __device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const Com
                       *const rest = room.rest + first;
   const bool are_numbers = b.unit_diagonal ? solve_panel<true>(x, sums, last, square, near, rest)
                                            : solve_panel<false>(x, sums, last, square, near, rest);
-  if constexpr (Lanes<lines>::sharing > 1) {
+  if constexpr (Lanes<float2, lines>::sharing > 1) {
     __syncwarp();  // all lanes of a line have read it
     if (lane >= lines) return;
   }
@@ -291,10 +182,10 @@ __device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const Com
 }
 
 template <int lines>
-__global__ void __launch_bounds__(complex_most_warps* warp_lanes, 3)
+__global__ void __launch_bounds__(own_lines_most_warps* warp_lanes, 3)
     complex_warps_kernel(const ComplexBlock b) {
   const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes, warp = tid / warp_lanes;
-  const int rows = complex_rows(b.size), panels = rows / at_once;
+  const int rows = own_lines_rows(b.size), panels = rows / at_once;
   const WarpRoom<lines> room(gpu::dynamic_shared<float2>(), rows, warp);
   const int of_block = static_cast<int>(blockDim.x) / warp_lanes * lines;
   const std::int64_t strips = ceil_div(b.lines, std::int64_t{of_block});
@@ -303,7 +194,7 @@ __global__ void __launch_bounds__(complex_most_warps* warp_lanes, 3)
   const std::int64_t count = b.lines - line;
   const Complex* const a = b.a + entry * b.stride_a;
   Complex* const x = b.x + entry * b.stride_x + (count > 0 ? line * b.line_step : 0);
-  const LaneElements<lines> elements(b, count, lane);
+  const LaneElements<float2, lines> elements(b, count, lane);
   wait_for_previous_kernel();
   let_next_kernel_start();
   const Complex alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
@@ -334,7 +225,7 @@ __global__ void __launch_bounds__(complex_most_warps* warp_lanes, 3)
 }
 
 template <int lines>
-Status launch_warps(const ComplexBlock& block, const ComplexWarps& with, const Device& device,
+Status launch_warps(const ComplexBlock& block, const OwnLines<2>& with, const Device& device,
                     Stream stream) {
   const std::int64_t blocks = with.blocks(block.lines, block.batch);
   return gpu::launch(complex_warps_kernel<lines>,
@@ -348,7 +239,7 @@ Status launch_warps(const ComplexBlock& block, const ComplexWarps& with, const D
 
 }  // namespace
 
-Status launch_complex_warps(const ComplexBlock& block, const ComplexWarps& with,
+Status launch_complex_warps(const ComplexBlock& block, const OwnLines<2>& with,
                             const Device& device, Stream stream) {
   switch (with.lines) {
     case 8: return launch_warps<8>(block, with, device, stream);

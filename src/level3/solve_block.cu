@@ -9,13 +9,13 @@
 //             0.43 and not 0.21 u, random triangles).
 #include "level3/solve_block.hpp"
 
-#include <algorithm>
 
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "level3/solve_numbers.hpp"
+#include "level3/solve_ways.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -230,7 +230,7 @@ __device__ __forceinline__ void store_solved(const SolveRoom<lines>& room, const
 // follow; then all prepare the next 16.
 // Strips of fewer lines are chosen where each has a multiprocessor to itself.
 template <int lines>
-__global__ void __launch_bounds__(solve_threads, lines == solve_lines[0] ? 2 : 1)
+__global__ void __launch_bounds__(solve_threads, lines == solve_most_lines ? 2 : 1)
     solve_block_kernel(const SolveBlock b) {
   const int tid = static_cast<int>(threadIdx.x), other = tid - warp_lanes;
   const int rows = solve_rows(b.size);
@@ -295,34 +295,15 @@ Status launch_with(const SolveBlock& block, Stream stream) {
 
 }  // namespace
 
-int solve_lines_for(std::int64_t lines_of_all, const Device& device) {
-  int found = solve_lines[0];
-  for (const int lines : solve_lines) {
-    if (ceil_div(lines_of_all, std::int64_t{lines}) <= device.sm_count) found = lines;
-  }
-  return found;
-}
-
-double solve_block_us(const SolveBlock& block, const Device& device) {
-  constexpr double launch_us = 4, step_us = 0.75, fma_per_us = 6e4;  // of a multiprocessor
-  const int size = block.size;
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (solves_by_chain(size, block.lines, block.batch, device))
-    return solve_chain_us(size, block.lines);
-  const int lines = solve_lines_for(lines_of_all, device);
-  const double steps = ceil_div(size, solve_at_once);
-  const double work_us = 0.5 * size * size * lines / fma_per_us;
-  const double per_sm = std::max(
-      1.0, static_cast<double>(ceil_div(lines_of_all, std::int64_t{lines})) / device.sm_count);
-  return launch_us + steps * step_us + work_us * per_sm;
-}
-
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream) {
-  const std::int64_t lines_of_all = block.batch * block.lines;
-  if (solves_by_chain(block.size, block.lines, block.batch, device))
-    return launch_solve_chain(block, stream);
-  if (solves_by_lines(block.size, lines_of_all, device)) return launch_solve_lines(block, stream);
-  switch (solve_lines_for(lines_of_all, device)) {
+  const SolveWayChoice choice = choose_solve_way(block, device);
+  switch (choice.way) {
+    case SolveWay::chain: return launch_solve_chain(block, stream);
+    case SolveWay::lines: return launch_solve_lines(block, stream);
+    case SolveWay::warps: return launch_solve_warps(block, choice.warps, device, stream);
+    case SolveWay::block: break;
+  }
+  switch (solve_block_times_of(block.batch * block.lines, device).lines) {
     case 32: return launch_with<32>(block, stream);
     case 16: return launch_with<16>(block, stream);
     default: return launch_with<8>(block, stream);

@@ -17,13 +17,15 @@
 
 #include "arithmetic.hpp"
 #include "gpu/gpu.hpp"
+#include "level3/own_lines_plan.hpp"
 #include "level3/problem.hpp"
 
 namespace KW_TARGET {
 
 constexpr int solve_at_once = 16;
-// Lines of a block of threads: the fewer, the more blocks share the work and the less each does.
-constexpr int solve_lines[] = {32, 16, 8};
+// Lines of a block of threads at most. The fewer, the more blocks share the work and the less each
+// does.
+constexpr int solve_most_lines = 32;
 // Unknowns of a block, from which a call chooses (triangle_solve.cu).
 constexpr int solve_sizes[] = {256, 128};
 // Panels of the triangle, and of the right-hand side, in shared memory: two are used, that of the
@@ -55,16 +57,16 @@ constexpr std::size_t solve_shared_bytes(int size, int lines) {
                                                   solve_panels * of_panel + 2 * solve_at_once);
 }
 
-// How many lines a block of threads takes of a call.
-int solve_lines_for(std::int64_t lines_of_all, const Device& device);
-// The time of a launch, predicted.
-double solve_block_us(const SolveBlock& block, const Device& device);
-
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
-// Few unknowns, a line a thread: solve_lines.cu. Whether that is quicker.
-bool solves_by_lines(int size, std::int64_t lines_of_all, const Device& device);
+// Few unknowns, a line a thread: solve_lines.cu. Up to so many; as if there were a multiple of four.
+constexpr int solve_lines_most = 32;
+constexpr int solve_lines_size(int size) { return size <= 8 ? 8 : ceil_div(size, 4) * 4; }
 Status launch_solve_lines(const SolveBlock& block, Stream stream);
+
+// A warp its own lines: solve_warps.cu.
+Status launch_solve_warps(const SolveBlock& block, const OwnLines<1>& with, const Device& device,
+                          Stream stream);
 
 // Few lines, of up to so many unknowns: solve_chain.cu. Whether that is possible, and its time.
 constexpr int solve_chain_size = 2048;

@@ -19,6 +19,12 @@ namespace {
 
 constexpr int lines_of_block = 64;  // a thread each
 
+// Threads that lie side by side over so many elements, and so many lines of them a block has.
+template <int size>
+constexpr int across = size <= 8 ? 8 : size <= 16 ? 16 : 32;
+template <int size>
+constexpr int lines_at_once = lines_of_block / across<size>;
+
 // The triangle as [column][row], with zeros beside, and the reciprocals of its diagonal.
 template <int size>
 struct SmallTriangle {
@@ -29,13 +35,14 @@ struct SmallTriangle {
 // Neighbouring threads read neighbours in memory; nothing beside the triangle is read.
 template <int size>
 class TriangleLoads {
-  static constexpr int each = size * size / lines_of_block, at_once = lines_of_block / size;
+  static constexpr int at_once = lines_at_once<size>, each = size / at_once;
+  static_assert(size % at_once == 0);
 
  public:
   __device__ __forceinline__ TriangleLoads(const SolveBlock& b, const float* a)
       : by_rows_(b.a_row == 1 || b.a_row == -1),
-        own_(static_cast<int>(threadIdx.x) % size),
-        other_(static_cast<int>(threadIdx.x) / size) {
+        own_(static_cast<int>(threadIdx.x) % across<size>),
+        other_(static_cast<int>(threadIdx.x) / across<size>) {
     const std::int64_t step = by_rows_ ? b.a_col : b.a_row;
     const float* from = a + own_ * (by_rows_ ? b.a_row : b.a_col) + other_ * step;
     const int diagonal = b.unit_diagonal ? 1 : 0;
@@ -49,6 +56,7 @@ class TriangleLoads {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int row = row_of(i), col = col_of(i);
+      if (across<size> > size && own_ >= size) break;
       to.columns[col][row] = x_[i];
       if (row != col) continue;
       const Reciprocal reciprocal(b.unit_diagonal || row >= b.size ? 1.0f : x_[i]);
@@ -96,29 +104,32 @@ __global__ void __launch_bounds__(lines_of_block) solve_lines_kernel(const Solve
   const int count =
       b.lines - first < lines_of_block ? static_cast<int>(b.lines - first) : lines_of_block;
   // A thread's elements: of its own line, or of one unknown and every so many lines.
-  constexpr int lines_at_once = lines_of_block / size;
-  const int unknown = turns ? tid % size : 0, line = turns ? tid / size : tid;
+  constexpr int elements = turns ? across<size> : size, at_once = lines_at_once<size>;
+  const int unknown = turns ? tid % across<size> : 0, line = turns ? tid / across<size> : tid;
   float* const own = b.x + entry * b.stride_x + unknown * b.x_step + (first + line) * b.line_step;
-  const std::int64_t step = turns ? lines_at_once * b.line_step : b.x_step;
+  const std::int64_t step = turns ? at_once * b.line_step : b.x_step;
   const auto is_there = [&](int i) {
-    return turns ? unknown < b.size && line + i * lines_at_once < count
+    return turns ? unknown < b.size && line + i * at_once < count
                  : i < b.size && line < count;
   };
   wait_for_previous_kernel();
   let_next_kernel_start();
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
-  float x[size], right[size];
+  float own_elements[elements];
 #pragma unroll
-  for (int i = 0; i < size; ++i) x[i] = is_there(i) ? own[i * step] : 0.0f;
+  for (int i = 0; i < elements; ++i) own_elements[i] = is_there(i) ? own[i * step] : 0.0f;
   TriangleLoads<size>(b, b.a + entry * b.stride_a).store(triangle, b);
   if constexpr (turns) {
 #pragma unroll
-    for (int i = 0; i < size; ++i) turned[line + i * lines_at_once][unknown] = x[i];
+    for (int i = 0; i < elements; ++i)
+      if (unknown < size) turned[line + i * at_once][unknown] = own_elements[i];
   }
   __syncthreads();
+  float x[size], right[size];
 #pragma unroll
-  for (int i = 0; i < size; ++i) right[i] = fmaf(alpha, turns ? turned[tid][i] : x[i], 0.0f);
+  for (int i = 0; i < size; ++i)
+    right[i] = fmaf(alpha, turns ? turned[tid][i] : own_elements[i], 0.0f);
   run_through<true>(x, triangle, right);
   // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
   bool is_number = true;
@@ -129,12 +140,10 @@ __global__ void __launch_bounds__(lines_of_block) solve_lines_kernel(const Solve
 #pragma unroll
     for (int i = 0; i < size; ++i) turned[tid][i] = x[i];  // this thread's own line
     __syncthreads();
-#pragma unroll
-    for (int i = 0; i < size; ++i) x[i] = turned[line + i * lines_at_once][unknown];
   }
 #pragma unroll
-  for (int i = 0; i < size; ++i)
-    if (is_there(i)) own[i * step] = x[i];
+  for (int i = 0; i < elements; ++i)
+    if (is_there(i)) own[i * step] = turns ? turned[line + i * at_once][unknown] : x[i];
 }
 
 template <int size>
@@ -151,14 +160,16 @@ Status launch_with(const SolveBlock& block, Stream stream) {
 
 }  // namespace
 
-bool solves_by_lines(int size, std::int64_t lines_of_all, const Device& device) {
-  // From two rounds of solve_block.cu's blocks on, of the most lines each.
-  return size <= 8 || (size <= 32 && lines_of_all > 2 * solve_lines[0] * device.sm_count);
-}
-
 Status launch_solve_lines(const SolveBlock& block, Stream stream) {
-  if (block.size <= 8) return launch_with<8>(block, stream);
-  return block.size <= 16 ? launch_with<16>(block, stream) : launch_with<32>(block, stream);
+  switch (solve_lines_size(block.size)) {
+    case 8: return launch_with<8>(block, stream);
+    case 12: return launch_with<12>(block, stream);
+    case 16: return launch_with<16>(block, stream);
+    case 20: return launch_with<20>(block, stream);
+    case 24: return launch_with<24>(block, stream);
+    case 28: return launch_with<28>(block, stream);
+    default: return launch_with<32>(block, stream);
+  }
 }
 
 }  // namespace KW_TARGET

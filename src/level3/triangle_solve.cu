@@ -10,6 +10,7 @@
 #include "level3/copies.hpp"
 #include "level3/production.hpp"
 #include "level3/solve_steps.hpp"
+#include "level3/solve_ways.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -26,7 +27,7 @@ struct TriangleSolve {
     double us = 0;
     ProductForms forms;
     const auto block = [&](const SolveBlock& b) {
-      us += solve_block_us(b, device);
+      us += choose_solve_way(b, device).us;
       return Status::success();
     };
     const auto update = [&](const Sgemm& product) {
@@ -55,7 +56,7 @@ struct TriangleSolve {
     if (solves_by_chain(solve_chain_size, p.on_left ? p.n : p.m, p.batch, device))
       consider(solve_chain_size);
     for (const int size : solve_sizes) {
-      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_lines[0])) continue;
+      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_most_lines)) continue;
       consider(size);
       if (p.k <= size && size == solve_sizes[0]) break;
     }

@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # A complex system is made of complex products, by the halves of a real one.
     "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/system_by_halves.hpp"}
-    | {"level3/substitution.hpp", "sgemm/spread_blocks.hpp"},
+    | {"level3/substitution.hpp", "level3/own_lines.hpp", "level3/own_lines_plan.hpp"},
     # Elements of 16 bits, and names of types, are as reductions have them.
     "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.

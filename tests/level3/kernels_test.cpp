@@ -4,12 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "check/run_kernel.hpp"
 #include "check/verify_level3.hpp"
 #include "host_simt/host_simt.hpp"
+#include "level3/solve_ways.hpp"
 #include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
@@ -161,6 +165,31 @@ TEST(TriangleSolve, RoundsTheLargestTermWithTheUnknown) {
   EXPECT_LE(result.error.rms, 0.301) << describe(c);
 }
 
+// A system with some unknowns and lines, whose other forms follow from a number.
+check::Level3Case numbered_system(std::int64_t unknowns, std::int64_t lines, std::uint64_t number) {
+  const bool on_left = number % 2 == 0;
+  check::Level3Case c = check::level3_case(Routine::trsm, on_left ? unknowns : lines,
+                                           on_left ? lines : unknowns, unknowns, on_left);
+  c.triangle = number % 8 < 4 ? Triangle::lower : Triangle::upper;
+  c.op_a = number % 3 == 0 ? Op::none : Op::transpose;
+  c.unit_diagonal = number % 5 < 2;
+  c.alpha = number % 4 < 2 ? 1.0f : -1.5f;
+  c.batch = number % 7 == 0 ? 3 : 1;
+  c.lda_pad = c.ldc_pad = number % 3;
+  c.seed = run_seed() + number;
+  return c;
+}
+
+// How a device solves it, where it is one block.
+on_host::SolveWayChoice way_of(const check::Level3Case& c, const Device& device) {
+  on_host::SolveBlock block{};
+  block.size = static_cast<int>(c.on_left ? c.m : c.n);
+  block.lines = c.on_left ? c.n : c.m;
+  block.unit_diagonal = c.unit_diagonal;
+  block.batch = c.batch;
+  return on_host::choose_solve_way(block, device);
+}
+
 // Each size of a block of few unknowns and those beside it, more lines than a block has, and
 // batches.
 TEST(TriangleSolve, FewUnknowns) {
@@ -168,38 +197,66 @@ TEST(TriangleSolve, FewUnknowns) {
   const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
   ASSERT_EQ(kernels.size(), 1u);
   std::uint64_t number = 0;
-  for (const std::int64_t unknowns : {1, 7, 8, 9, 16, 17, 31, 32, 33}) {
+  int by_lines = 0;
+  for (const std::int64_t unknowns : {1, 7, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29, 32, 33}) {
     for (const std::int64_t lines : {1, 64, 65, 150}) {
-      for (const bool on_left : {true, false}) {
-        ++number;
-        check::Level3Case c = check::level3_case(Routine::trsm, on_left ? unknowns : lines,
-                                                 on_left ? lines : unknowns, unknowns, on_left);
-        c.triangle = number % 4 < 2 ? Triangle::lower : Triangle::upper;
-        c.op_a = number % 3 == 0 ? Op::none : Op::transpose;
-        c.unit_diagonal = number % 5 < 2;
-        c.alpha = number % 2 == 0 ? 1.0f : -1.5f;
-        c.batch = number % 7 == 0 ? 3 : 1;
-        c.lda_pad = c.ldc_pad = number % 3;
-        c.seed = run_seed() + number;
+      for (int side = 0; side < 2; ++side) {
+        const check::Level3Case c = numbered_system(unknowns, lines, ++number);
+        by_lines += way_of(c, runtime->device()).way == on_host::SolveWay::lines ? 1 : 0;
         const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
         EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
       }
     }
   }
+  EXPECT_GT(by_lines, 80);
+}
+
+// Each number of lines that a warp has, and warps a block has; lines and unknowns that fill neither
+// a warp nor a square of the triangle; batches of few lines.
+TEST(TriangleSolve, WarpsWithLinesOfTheirOwn) {
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  const test::KeptOptions kept;
+  std::set<std::pair<int, int>> ways;
+  std::uint64_t number = 0;
+  for (const int multiprocessors : {1, 2, 16}) {
+    host_simt::options().multiprocessors = multiprocessors;
+    const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+    for (const std::int64_t unknowns : {33, 40, 75, 128}) {
+      for (const std::int64_t lines : {21, 60, 131, 700}) {
+        const check::Level3Case c = numbered_system(unknowns, lines, ++number);
+        const auto choice = way_of(c, runtime->device());
+        if (choice.way != on_host::SolveWay::warps) continue;
+        ways.emplace(choice.warps.lines, choice.warps.warps);
+        const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      }
+    }
+  }
+  EXPECT_EQ(ways.size(), std::size(on_host::solve_warps_times));
 }
 
 // An infinite element of a right-hand side, and a diagonal of zero, lead to infinities first; by
-// each of the two kernels that solve.
+// each of the kernels that solve.
 TEST(TriangleSolve, KeepsInfinities) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
   const float infinity = std::numeric_limits<float>::infinity();
-  for (const std::size_t unknowns : {3u, 40u}) {
-    std::vector<float> a(unknowns * unknowns, 0.0f), c(2 * unknowns, 1.0f);
+  struct System {
+    std::size_t unknowns, lines;
+    on_host::SolveWay way;
+  };
+  for (const auto& [unknowns, lines, way] : {System{3, 2, on_host::SolveWay::lines},
+                                             {40, 2, on_host::SolveWay::chain},
+                                             {150, 70, on_host::SolveWay::block},
+                                             {40, 300, on_host::SolveWay::warps}}) {
+    std::vector<float> a(unknowns * unknowns, 0.0f), c(lines * unknowns, 1.0f);
     for (std::size_t i = 0; i < unknowns; ++i) a[i * (unknowns + 1)] = 1;
     a[0] = 2, a[unknowns + 1] = 3, a[2 * (unknowns + 1)] = 0;
     const std::vector<float> first = {1, 6, infinity, 2, -3, 5};
-    std::copy(first.begin(), first.end(), c.begin());
+    for (std::size_t i = 0; i < first.size(); ++i) c[i / 2 * lines + i % 2] = first[i];
     check::DeviceBuffer of_a(*runtime, a.size() * sizeof(float)),
         of_c(*runtime, c.size() * sizeof(float));
     check::Workbench bench(*runtime);
@@ -210,23 +267,27 @@ TEST(TriangleSolve, KeepsInfinities) {
     Level3 p;
     p.routine = Routine::trsm;
     p.m = p.k = static_cast<std::int64_t>(unknowns);
-    p.n = 2;
+    p.n = static_cast<std::int64_t>(lines);
     p.a = of_a.as<float>();
     p.lda = p.k;
     p.c = of_c.as<float>();
-    p.ldc = 2;
+    p.ldc = p.n;
+    on_host::SolveBlock block{};
+    block.size = static_cast<int>(unknowns), block.lines = p.n, block.batch = 1;
+    EXPECT_EQ(on_host::choose_solve_way(block, runtime->device()).way, way) << unknowns;
     const check::VerifyResult run = check::run_kernel(bench, kernels[0], p, 0);
     ASSERT_TRUE(run.ok()) << run.message;
     std::vector<float> x(c.size());
     ASSERT_TRUE(
         runtime->copy(x.data(), of_c.data(), x.size() * sizeof(float), bench.stream()).ok());
     bench.synchronize();
-    EXPECT_EQ(x[0], 0.5f) << unknowns;
-    EXPECT_EQ(x[1], 3.0f) << unknowns;
-    EXPECT_EQ(x[2], infinity) << unknowns;
-    EXPECT_FLOAT_EQ(x[3], 2.0f / 3) << unknowns;
-    EXPECT_TRUE(std::isnan(x[4])) << unknowns << ": 0 times an infinity is taken from it";
-    EXPECT_EQ(x[5], infinity) << unknowns;
+    const auto at = [&, n = lines](std::size_t row, std::size_t line) { return x[row * n + line]; };
+    EXPECT_EQ(at(0, 0), 0.5f) << unknowns;
+    EXPECT_EQ(at(0, 1), 3.0f) << unknowns;
+    EXPECT_EQ(at(1, 0), infinity) << unknowns;
+    EXPECT_FLOAT_EQ(at(1, 1), 2.0f / 3) << unknowns;
+    EXPECT_TRUE(std::isnan(at(2, 0))) << unknowns << ": 0 times an infinity is taken from it";
+    EXPECT_EQ(at(2, 1), infinity) << unknowns;
   }
 }
 
