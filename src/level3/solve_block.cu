@@ -300,6 +300,7 @@ Status launch_solve_block(const SolveBlock& block, const Device& device, Stream 
   switch (choice.way) {
     case SolveWay::chain: return launch_solve_chain(block, stream);
     case SolveWay::lines: return launch_solve_lines(block, stream);
+    case SolveWay::lanes: return launch_solve_lanes(block, choice.lines_of_warp, stream);
     case SolveWay::warps: return launch_solve_warps(block, choice.warps, device, stream);
     case SolveWay::block: break;
   }

@@ -59,14 +59,22 @@ constexpr std::size_t solve_shared_bytes(int size, int lines) {
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
-// Few unknowns, a line a thread: solve_lines.cu. Up to so many; as if there were a multiple of four.
-constexpr int solve_lines_most = 32;
-constexpr int solve_lines_size(int size) { return size <= 8 ? 8 : ceil_div(size, 4) * 4; }
+// Few unknowns, a line a thread: solve_lines.cu. Up to so many; as if there were a multiple of four,
+// or the least, up to which nothing else is as quick.
+constexpr int solve_lines_most = 32, solve_lines_least = 8;
+constexpr int solve_lines_size(int size) {
+  return size <= solve_lines_least ? solve_lines_least : ceil_div(size, 4) * 4;
+}
 Status launch_solve_lines(const SolveBlock& block, Stream stream);
 
 // A warp its own lines: solve_warps.cu.
 Status launch_solve_warps(const SolveBlock& block, const OwnLines<1>& with, const Device& device,
                           Stream stream);
+
+// An unknown a lane, up to so many, and 2 or 4 lines a warp: solve_lanes.cu.
+constexpr int solve_lanes_most = 128;
+constexpr int solve_lanes_warps = 8;  // of a block
+Status launch_solve_lanes(const SolveBlock& block, int lines_of_warp, Stream stream);
 
 // Few lines, of up to so many unknowns: solve_chain.cu. Whether that is possible, and its time.
 constexpr int solve_chain_size = 2048;

@@ -4,18 +4,19 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <limits>
 
 #include "level3/solve_block.hpp"
 
 namespace KW_TARGET {
 
-enum class SolveWay { chain, lines, warps, block };
+enum class SolveWay { chain, lines, lanes, warps, block };
 
 struct SolveWayChoice {
   SolveWay way;
   double us;
   OwnLines<1> warps = {};
+  int lines_of_warp = 0;  // by lanes
 };
 
 // --- solve_block.cu
@@ -68,6 +69,41 @@ inline double solve_lines_us(const SolveBlock& b) {
          million_us * 1e-6 * size * static_cast<double>(b.batch * b.lines);
 }
 
+// --- solve_lanes.cu
+
+// Where each block of threads has a multiprocessor to itself. A launch takes launch_us, and each
+// unknown step_us, quotient_us more where the diagonal is not of ones, and panel_us more for each
+// 32 unknowns. A million unknowns take million_us more.
+struct SolveLanesTimes {
+  int lines;         // of a warp
+  bool along_lines;  // whether neighbours in memory are of two lines
+  double launch_us, step_us, quotient_us, panel_us, million_us;
+};
+// Fitted to 9 to 128 unknowns with 50 to 4200 lines on an H200; off by a twentieth on average.
+inline constexpr SolveLanesTimes solve_lanes_times[] = {
+    {2, false, 1.09, 0.0138, 0.0104, 0.0125, 3.38},
+    {2, true, 0.83, 0.0378, 0.0101, 0.0109, 10.9},
+    {4, false, 1.16, 0.0213, 0.0133, 0.0148, 1.75},
+    {4, true, 0.44, 0.0722, 0.0087, 0.0094, 12.5},
+};
+
+inline SolveWayChoice choose_solve_lanes(const SolveBlock& b, const Device& device) {
+  SolveWayChoice best{SolveWay::lanes, std::numeric_limits<double>::infinity()};
+  const double size = b.size, panels = ceil_div(b.size, 32);
+  for (const SolveLanesTimes& t : solve_lanes_times) {
+    const std::int64_t of_block = std::int64_t{solve_lanes_warps} * t.lines;
+    if (b.size > solve_lanes_most || t.along_lines != (b.line_step == 1) ||
+        b.batch * ceil_div(b.lines, of_block) > device.sm_count)
+      continue;
+    const double us =
+        t.launch_us +
+        size * (t.step_us + (b.unit_diagonal ? 0 : t.quotient_us) + panels * t.panel_us +
+                t.million_us * 1e-6 * static_cast<double>(b.batch * b.lines));
+    if (us < best.us) best.us = us, best.lines_of_warp = t.lines;
+  }
+  return best;
+}
+
 // --- solve_warps.cu
 
 // Of panel_us, where the diagonal is of ones.
@@ -83,13 +119,17 @@ inline constexpr OwnLinesTimes<1> solve_warps_times[] = {
 // ---
 
 inline SolveWayChoice choose_solve_way(const SolveBlock& b, const Device& device) {
-  if (solves_by_chain(b.size, b.lines, b.batch, device))
-    return {SolveWay::chain, solve_chain_us(b.size, b.lines)};
+  if (b.size <= solve_lines_least) return {SolveWay::lines, solve_lines_us(b)};
   SolveWayChoice best{SolveWay::block, solve_by_block_us(b.size, b.batch * b.lines, device)};
   const OwnLinesChoice<1> warps =
       choose_own_lines(solve_warps_times, b.size, b.lines, b.batch,
                        b.unit_diagonal ? solve_warps_unit_panel : 1, device);
   if (warps.us < best.us) best = {SolveWay::warps, warps.us, warps.warps};
+  // Few lines of more unknowns than a block has: nobody else solves them at once.
+  if (solves_by_chain(b.size, b.lines, b.batch, device))
+    best = {SolveWay::chain, solve_chain_us(b.size, b.lines)};
+  const SolveWayChoice lanes = choose_solve_lanes(b, device);
+  if (lanes.us < best.us) best = lanes;
   if (b.size <= solve_lines_most && solve_lines_us(b) < best.us)
     best = {SolveWay::lines, solve_lines_us(b)};
   return best;

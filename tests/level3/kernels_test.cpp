@@ -185,6 +185,7 @@ on_host::SolveWayChoice way_of(const check::Level3Case& c, const Device& device)
   on_host::SolveBlock block{};
   block.size = static_cast<int>(c.on_left ? c.m : c.n);
   block.lines = c.on_left ? c.n : c.m;
+  block.line_step = c.on_left ? 1 : c.n;
   block.unit_diagonal = c.unit_diagonal;
   block.batch = c.batch;
   return on_host::choose_solve_way(block, device);
@@ -208,7 +209,32 @@ TEST(TriangleSolve, FewUnknowns) {
       }
     }
   }
-  EXPECT_GT(by_lines, 80);
+  EXPECT_GT(by_lines, 50);
+}
+
+// An unknown a lane: one to four of them, the last not for all lanes; 2 and 4 lines a warp, the last
+// warps without any; batches.
+TEST(TriangleSolve, AnUnknownALane) {
+  const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
+  ASSERT_EQ(kernels.size(), 1u);
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 16;
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  std::set<std::pair<std::int64_t, int>> ways;  // unknowns, lines of a warp
+  std::uint64_t number = 0;
+  for (const std::int64_t unknowns : {17, 32, 33, 64, 65, 96, 107, 128}) {
+    for (const std::int64_t lines : {5, 67, 131, 300, 500}) {
+      for (int side = 0; side < 2; ++side) {
+        const check::Level3Case c = numbered_system(unknowns, lines, ++number);
+        const auto choice = way_of(c, runtime->device());
+        if (choice.way != on_host::SolveWay::lanes) continue;
+        ways.emplace(unknowns, choice.lines_of_warp);
+        const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      }
+    }
+  }
+  EXPECT_GE(ways.size(), 12u);
 }
 
 // Each number of lines that a warp has, and warps a block has; lines and unknowns that fill neither
@@ -223,13 +249,16 @@ TEST(TriangleSolve, WarpsWithLinesOfTheirOwn) {
     host_simt::options().multiprocessors = multiprocessors;
     const std::unique_ptr<Runtime> runtime = open_device("host-simt");
     for (const std::int64_t unknowns : {33, 40, 75, 128}) {
-      for (const std::int64_t lines : {21, 60, 131, 700}) {
-        const check::Level3Case c = numbered_system(unknowns, lines, ++number);
-        const auto choice = way_of(c, runtime->device());
-        if (choice.way != on_host::SolveWay::warps) continue;
-        ways.emplace(choice.warps.lines, choice.warps.warps);
-        const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
-        EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+      for (const std::int64_t lines : {60, 131, 300, 1500}) {
+        if (lines > 300 && (unknowns < 128 || multiprocessors > 1)) continue;
+        for (int side = 0; side < 2; ++side) {
+          const check::Level3Case c = numbered_system(unknowns, lines, ++number);
+          const auto choice = way_of(c, runtime->device());
+          if (choice.way != on_host::SolveWay::warps) continue;
+          ways.emplace(choice.warps.lines, choice.warps.warps);
+          const check::VerifyResult result = check::verify_level3(*runtime, kernels[0], c);
+          EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+        }
       }
     }
   }
@@ -249,7 +278,8 @@ TEST(TriangleSolve, KeepsInfinities) {
     on_host::SolveWay way;
   };
   for (const auto& [unknowns, lines, way] : {System{3, 2, on_host::SolveWay::lines},
-                                             {40, 2, on_host::SolveWay::chain},
+                                             {20, 2, on_host::SolveWay::lanes},
+                                             {200, 2, on_host::SolveWay::chain},
                                              {150, 70, on_host::SolveWay::block},
                                              {40, 300, on_host::SolveWay::warps}}) {
     std::vector<float> a(unknowns * unknowns, 0.0f), c(lines * unknowns, 1.0f);
@@ -274,6 +304,7 @@ TEST(TriangleSolve, KeepsInfinities) {
     p.ldc = p.n;
     on_host::SolveBlock block{};
     block.size = static_cast<int>(unknowns), block.lines = p.n, block.batch = 1;
+    block.line_step = 1;
     EXPECT_EQ(on_host::choose_solve_way(block, runtime->device()).way, way) << unknowns;
     const check::VerifyResult run = check::run_kernel(bench, kernels[0], p, 0);
     ASSERT_TRUE(run.ok()) << run.message;
