@@ -10,8 +10,9 @@ namespace KW_TARGET {
 // compiler does not know. It takes one instruction, or two.
 __device__ __forceinline__ void end_basic_block([[maybe_unused]] int number) {
 #if defined(__CUDA_ARCH__)
-  asm volatile("{\n\t.reg .pred never;\n\tsetp.lt.s32 never, %0, 0;\n\t@never exit;\n\t}" ::"r"(number)
-               : "memory");
+  asm volatile(
+      "{\n\t.reg .pred never;\n\tsetp.lt.s32 never, %0, 0;\n\t@never exit;\n\t}" ::"r"(number)
+      : "memory");
 #endif
 }
 

@@ -9,7 +9,6 @@
 //             0.43 and not 0.21 u, random triangles).
 #include "level3/solve_block.hpp"
 
-
 #include "device/async_copy.hpp"
 #include "device/load_floats.hpp"
 #include "device/overlap.hpp"

@@ -59,8 +59,8 @@ constexpr std::size_t solve_shared_bytes(int size, int lines) {
 
 Status launch_solve_block(const SolveBlock& block, const Device& device, Stream stream);
 
-// Few unknowns, a line a thread: solve_lines.cu. Up to so many; as if there were a multiple of four,
-// or the least, up to which nothing else is as quick.
+// Few unknowns, a line a thread: solve_lines.cu. Up to so many; as if there were a multiple of
+// four, or the least, up to which nothing else is as quick.
 constexpr int solve_lines_most = 32, solve_lines_least = 8;
 constexpr int solve_lines_size(int size) {
   return size <= solve_lines_least ? solve_lines_least : ceil_div(size, 4) * 4;

@@ -1,10 +1,11 @@
 // Systems of solve_block.hpp of up to 128 unknowns and few lines, an unknown a lane.
 //
-// Idea        A warp has some lines, and of each a lane every 32nd unknown. Step after step a lane's
-//             unknown is known, and the others get it and take it from theirs: a shuffle and an FFMA
-//             on the way to the next one, and a loop of little code. Lines of a warp go side by
-//             side. The triangle lies in shared memory, of which a panel of 32 columns is used while
-//             the next ones come.
+// Idea        A warp has some lines, and of each a lane every 32nd unknown. Step after step a
+// lane's
+//             unknown is known, and the others get it and take it from theirs: a shuffle and an
+//             FFMA on the way to the next one, and a loop of little code. Lines of a warp go side
+//             by side. The triangle lies in shared memory, of which a panel of 32 columns is used
+//             while the next ones come.
 // Prediction  32 unknowns of a few hundred lines: a launch of 1.2 us, one way to memory, and 32
 //             steps of 35 cycles, 2.2 us; by solve_block.cu, in which all wait for one warp, 3.1.
 // Limits      A warp's lines take as many instructions as they would in solve_warps.cu, and a
@@ -168,15 +169,14 @@ template <int panels, int lines, bool unit>
 Status launch_with(const SolveBlock& block, Stream stream) {
   constexpr int of_block = solve_lanes_warps * lines;
   const std::int64_t blocks = block.batch * ceil_div(block.lines, std::int64_t{of_block});
-  return gpu::launch(
-      solve_lanes_kernel<panels, lines, unit>,
-      {.grid = dim3(static_cast<unsigned>(blocks)),
-       .block = dim3(solve_lanes_warps * warp_lanes),
-       .shared_bytes =
-           sizeof(float) * static_cast<std::size_t>(panels * of_panel * panel_pitch(panels)),
-       .stream = stream,
-       .overlap = true},
-      block);
+  return gpu::launch(solve_lanes_kernel<panels, lines, unit>,
+                     {.grid = dim3(static_cast<unsigned>(blocks)),
+                      .block = dim3(solve_lanes_warps * warp_lanes),
+                      .shared_bytes = sizeof(float) * static_cast<std::size_t>(panels * of_panel *
+                                                                               panel_pitch(panels)),
+                      .stream = stream,
+                      .overlap = true},
+                     block);
 }
 template <int panels, int lines>
 Status launch_with(const SolveBlock& block, Stream stream) {

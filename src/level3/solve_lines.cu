@@ -21,7 +21,9 @@ constexpr int lines_of_block = 64;  // a thread each
 
 // Threads that lie side by side over so many elements, and so many lines of them a block has.
 template <int size>
-constexpr int across = size <= 8 ? 8 : size <= 16 ? 16 : 32;
+constexpr int across = size <= 8    ? 8
+                       : size <= 16 ? 16
+                                    : 32;
 template <int size>
 constexpr int lines_at_once = lines_of_block / across<size>;
 
@@ -56,7 +58,7 @@ class TriangleLoads {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int row = row_of(i), col = col_of(i);
-      if (across<size> > size && own_ >= size) break;
+      if (across < size >> size && own_ >= size) break;
       to.columns[col][row] = x_[i];
       if (row != col) continue;
       const Reciprocal reciprocal(b.unit_diagonal || row >= b.size ? 1.0f : x_[i]);
@@ -109,8 +111,7 @@ __global__ void __launch_bounds__(lines_of_block) solve_lines_kernel(const Solve
   float* const own = b.x + entry * b.stride_x + unknown * b.x_step + (first + line) * b.line_step;
   const std::int64_t step = turns ? at_once * b.line_step : b.x_step;
   const auto is_there = [&](int i) {
-    return turns ? unknown < b.size && line + i * at_once < count
-                 : i < b.size && line < count;
+    return turns ? unknown < b.size && line + i * at_once < count : i < b.size && line < count;
   };
   wait_for_previous_kernel();
   let_next_kernel_start();

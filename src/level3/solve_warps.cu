@@ -127,7 +127,7 @@ __device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const Sol
   for (int i = 0; i < at_once; ++i)
     subtract(alpha, room.unknown(first + i)[line], sums[i], x[i], sums[i]);
   const float *const square = room.square(panel, panel), *const near = room.near + first,
-                    *const rest = room.rest + first;
+                     *const rest = room.rest + first;
   const bool are_numbers = b.unit_diagonal
                                ? solve_panel<true>(x, sums, a, before, square, near, rest)
                                : solve_panel<false>(x, sums, a, before, square, near, rest);
@@ -158,14 +158,14 @@ __global__ void __launch_bounds__(own_lines_most_warps* warp_lanes, 4)
   let_next_kernel_start();
   const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (alpha == 0) return;  // someone else writes the zeros
-  // In the first turns copies are started, and no more.
 #pragma unroll 1
   for (int panel = -on_the_way; panel < panels; ++panel) {
+    // In the first turns copies are started, and no more.
     const int next = panel + on_the_way;
     if (next < panels) {
-      elements.each(
-          room.x, b, x, next * at_once,
-          [](float* to, const float* from, bool is_there) { copy_element(to, from, is_there); });
+      elements.each(room.x, b, x, next * at_once, [](float* to, const float* from, bool is_there) {
+        copy_element(to, from, is_there);
+      });
       copy_squares(room, b, a, next, warp, lane);
     }
     async_commit();

@@ -55,7 +55,9 @@ inline double solve_by_block_us(int size, std::int64_t lines_of_all, const Devic
   const std::int64_t blocks = ceil_div(lines_of_all, std::int64_t{t.lines});
   const std::int64_t turns = blocks / (2 * sms), rest = blocks % (2 * sms);
   return t.launch_us + static_cast<double>(turns) * beside +
-         (rest > sms ? beside : rest > 0 ? alone : 0) +
+         (rest > sms ? beside
+          : rest > 0 ? alone
+                     : 0) +
          t.million_us * 1e-6 * steps * solve_at_once * static_cast<double>(lines_of_all);
 }
 

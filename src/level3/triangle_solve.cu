@@ -56,7 +56,8 @@ struct TriangleSolve {
     if (solves_by_chain(solve_chain_size, p.on_left ? p.n : p.m, p.batch, device))
       consider(solve_chain_size);
     for (const int size : solve_sizes) {
-      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_most_lines)) continue;
+      if (device.shared_bytes_per_block_optin < solve_shared_bytes(size, solve_most_lines))
+        continue;
       consider(size);
       if (p.k <= size && size == solve_sizes[0]) break;
     }

@@ -212,8 +212,8 @@ TEST(TriangleSolve, FewUnknowns) {
   EXPECT_GT(by_lines, 50);
 }
 
-// An unknown a lane: one to four of them, the last not for all lanes; 2 and 4 lines a warp, the last
-// warps without any; batches.
+// An unknown a lane: one to four of them, the last not for all lanes; 2 and 4 lines a warp, the
+// last warps without any; batches.
 TEST(TriangleSolve, AnUnknownALane) {
   const auto kernels = select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "triangle_solve");
   ASSERT_EQ(kernels.size(), 1u);

@@ -34,7 +34,8 @@ struct Fragments {
 // first so many quarters of the products, where these are less than four.
 template <bool differ, int loads_within = 4, int TM, int TN2>
 __device__ __forceinline__ void add_products(float (&acc)[TM][TN2], const float (&a)[2 * TM],
-                                             const float (&b)[TN2], [[maybe_unused]] int number = 0) {
+                                             const float (&b)[TN2],
+                                             [[maybe_unused]] int number = 0) {
   const auto go = [&](int i, bool imaginary) {
     const float part = a[2 * i + (imaginary ? 1 : 0)];
 #pragma unroll
