@@ -1,11 +1,10 @@
 // Systems of solve_block.hpp of up to 128 unknowns and few lines, an unknown a lane.
 //
-// Idea        A warp has some lines, and of each a lane every 32nd unknown. Step after step a
-// lane's
-//             unknown is known, and the others get it and take it from theirs: a shuffle and an
-//             FFMA on the way to the next one, and a loop of little code. Lines of a warp go side
-//             by side. The triangle lies in shared memory, of which a panel of 32 columns is used
-//             while the next ones come.
+// Idea        A warp has some lines, and of each a lane every 32nd unknown. Step after step one
+//             lane's unknown is known, and the others get it and take it from theirs: a shuffle
+//             and an FFMA on the way to the next one, in a loop of little code. Lines of a warp
+//             go side by side. The triangle lies in shared memory, of which a panel of 32 columns
+//             is used while the next ones come.
 // Prediction  32 unknowns of a few hundred lines: a launch of 1.2 us, one way to memory, and 32
 //             steps of 35 cycles, 2.2 us; by solve_block.cu, in which all wait for one warp, 3.1.
 // Limits      A warp's lines take as many instructions as they would in solve_warps.cu, and a
@@ -101,6 +100,16 @@ __device__ __forceinline__ void run_through(Unknowns<panels, lines>& x,
   }
 }
 
+template <int panels, int lines>
+__device__ __forceinline__ bool are_numbers(const Unknowns<panels, lines>& x) {
+  bool are = true;
+#pragma unroll
+  for (int p = 0; p < panels; ++p)
+#pragma unroll
+    for (int l = 0; l < lines; ++l) are = are && x[p][l] == x[p][l];
+  return are;
+}
+
 template <int panels, int lines, bool unit>
 __global__ void __launch_bounds__(solve_lanes_warps* warp_lanes, 2)
     solve_lanes_kernel(const SolveBlock b) {
@@ -149,12 +158,7 @@ __global__ void __launch_bounds__(solve_lanes_warps* warp_lanes, 2)
   });
   if constexpr (!unit) {
     // An infinite element times 0 is no number: without what is left of the reciprocals it stays.
-    bool is_number = true;
-#pragma unroll
-    for (int p = 0; p < panels; ++p)
-#pragma unroll
-      for (int l = 0; l < lines; ++l) is_number = is_number && x[p][l] == x[p][l];
-    if (any_of_warp(!is_number))
+    if (any_of_warp(!are_numbers<panels, lines>(x)))
       run_through<false, unit, panels, lines>(x, right, columns, b.size, lane, near, rest,
                                               [](int) {});
   }

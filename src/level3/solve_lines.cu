@@ -5,8 +5,8 @@
 //             memory come and go through shared memory, so that a warp reads and writes neighbours.
 // Prediction  16 unknowns of 12 000 lines: 1.5 MB, a launch and one way to memory, 2.5 us; by
 //             solve_block.cu, in which one warp of eight solves, 5.
-// Limits      Up to 32 unknowns. All steps are straight code, which is fetched cold: few lines of
-//             more than 8 unknowns are quicker by solve_block.cu, whose code for 16 comes again.
+// Limits      Up to 32 unknowns. All steps are straight code, which is fetched cold and grows with
+//             the square of the size, so there are sizes of each multiple of four.
 // Method      As solve_block.cu: sums of products apart from the right-hand side, a quotient
 //             rounded once.
 #include "device/overlap.hpp"
