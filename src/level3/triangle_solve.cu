@@ -21,8 +21,9 @@ struct SolvePlan {
 };
 
 // What a block takes longer between launches of other kernels than after its own, whose code is
-// there. Of 550 unknowns five launches take 15 us more than predicted one by one, and nine 38.
-constexpr double among_others_us = 3;
+// there. With a microsecond, of 36 systems of 257 to 1800 unknowns the size of the blocks costs a
+// hundredth on average, with none twice as much (results/h200/explored-level3-own-lines.txt).
+constexpr double among_others_us = 1;
 
 template <Math math>
 struct TriangleSolve {
