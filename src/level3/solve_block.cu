@@ -15,6 +15,7 @@
 #include "device/warp.hpp"
 #include "level3/solve_numbers.hpp"
 #include "level3/solve_ways.hpp"
+#include "sgemm/spread_blocks.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -280,13 +281,16 @@ __global__ void __launch_bounds__(solve_threads, lines == solve_most_lines ? 2 :
   }
 }
 
+// Its blocks keep apart: where the next launch begins beside others' blocks, two of its own would
+// come to lie on each multiprocessor without any, and take half as long again.
 template <int lines>
-Status launch_with(const SolveBlock& block, Stream stream) {
+Status launch_with(const SolveBlock& block, const Device& device, Stream stream) {
   const std::int64_t blocks = block.batch * ceil_div(block.lines, std::int64_t{lines});
   return gpu::launch(solve_block_kernel<lines>,
                      {.grid = dim3(static_cast<unsigned>(blocks)),
                       .block = dim3(solve_threads),
-                      .shared_bytes = solve_shared_bytes(block.size, lines),
+                      .shared_bytes = shared_bytes_that_spread(
+                          blocks, solve_shared_bytes(block.size, lines), device),
                       .stream = stream,
                       .overlap = true},
                      block);
@@ -304,9 +308,9 @@ Status launch_solve_block(const SolveBlock& block, const Device& device, Stream 
     case SolveWay::block: break;
   }
   switch (solve_block_times_of(block.batch * block.lines, device).lines) {
-    case 32: return launch_with<32>(block, stream);
-    case 16: return launch_with<16>(block, stream);
-    default: return launch_with<8>(block, stream);
+    case 32: return launch_with<32>(block, device, stream);
+    case 16: return launch_with<16>(block, device, stream);
+    default: return launch_with<8>(block, device, stream);
   }
 }
 

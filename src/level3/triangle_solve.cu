@@ -21,8 +21,9 @@ struct SolvePlan {
 };
 
 // What a block takes longer between launches of other kernels than after its own, whose code is
-// there. With a microsecond, of 36 systems of 257 to 1800 unknowns the size of the blocks costs a
-// hundredth on average, with none twice as much (results/h200/explored-level3-own-lines.txt).
+// there. With a microsecond, of 51 systems of 257 to 1800 unknowns the size of the blocks costs a
+// thousandth on average, two hundredths at most
+// (results/h200/explored-level3-own-lines.txt).
 constexpr double among_others_us = 1;
 
 template <Math math>
