@@ -28,15 +28,15 @@ struct SolveBlockTimes {
   int lines;  // of a block of threads
   double launch_us, step_us, square_us, step_beside_us, square_beside_us, million_us;
 };
-// Fitted to 33 to 128 unknowns with 400 to 50000 lines on an H200; off by a fiftieth at most but
-// for a few.
+// Fitted to 33 to 128 unknowns with 400 to 50000 lines on an H200; off by a seventieth on average.
 inline constexpr SolveBlockTimes solve_block_times[] = {
     {32, 1.06, 1.25, 0.0529, 1.71, 0.0759, 0.975},
     {16, 0.76, 1.16, 0.0197, 0, 0, 0},
     {8, 1.13, 0.924, 0.0168, 0, 0, 0},
 };
 
-// Of the fewest lines a block of threads that has a multiprocessor to itself, if there are so few.
+// Of blocks of threads with the fewest lines of which each has a multiprocessor to itself, else of
+// those with the most.
 inline const SolveBlockTimes& solve_block_times_of(std::int64_t lines_of_all,
                                                    const Device& device) {
   const SolveBlockTimes* found = solve_block_times;
@@ -118,7 +118,7 @@ inline constexpr OwnLinesTimes<1> solve_warps_times[] = {
     {{32, 4}, 1.04, 0.664, 0.0693, 0.1171, 0.0210, 0.334},
 };
 
-// ---
+// --- the quickest
 
 inline SolveWayChoice choose_solve_way(const SolveBlock& b, const Device& device) {
   if (b.size <= solve_lines_least) return {SolveWay::lines, solve_lines_us(b)};
@@ -127,7 +127,7 @@ inline SolveWayChoice choose_solve_way(const SolveBlock& b, const Device& device
       choose_own_lines(solve_warps_times, b.size, b.lines, b.batch,
                        b.unit_diagonal ? solve_warps_unit_panel : 1, device);
   if (warps.us < best.us) best = {SolveWay::warps, warps.us, warps.warps};
-  // Few lines of more unknowns than a block has: nobody else solves them at once.
+  // Few lines, and the only way for more unknowns than a block of solve_block.cu has.
   if (solves_by_chain(b.size, b.lines, b.batch, device))
     best = {SolveWay::chain, solve_chain_us(b.size, b.lines)};
   const SolveWayChoice lanes = choose_solve_lanes(b, device);
