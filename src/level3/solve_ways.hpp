@@ -66,7 +66,7 @@ inline double solve_by_block_us(int size, std::int64_t lines_of_all, const Devic
 // Its straight code, which is fetched cold, is most of the time.
 inline double solve_lines_us(const SolveBlock& b) {
   constexpr double launch_us = 1, unknown_us = 0.012, million_us = 1.3;
-  const double size = solve_lines_size(b.size), product_us = b.unit_diagonal ? 0.0017 : 0.0026;
+  const double size = solve_lines_size(b.size), product_us = b.unit_diagonal ? 0.0017 : 0.0024;
   return launch_us + size * (unknown_us + size * product_us) +
          million_us * 1e-6 * size * static_cast<double>(b.batch * b.lines);
 }
