@@ -90,6 +90,18 @@ struct SoftmaxUnit {
   }
 };
 
+// Exponentials in units of two's powers by one multiply-add. Of values beyond float's range by
+// log2(e) those that differ do so by more than all of it.
+struct SoftmaxOrigin {
+  float steep, origin;
+
+  explicit __device__ __forceinline__ SoftmaxOrigin(const SoftmaxUnit<true>& unit)
+      : steep(unit.is_moved() ? 1.0f : log2_e), origin(unit.largest * steep) {}
+  __device__ __forceinline__ float exponential(float v) const {
+    return power_of_2(fmaf(v, steep, -origin));
+  }
+};
+
 struct TotalSum {
   template <class T>
   __device__ __forceinline__ T operator()(T a, T b) const {

@@ -125,9 +125,8 @@ template <bool logs, int lanes, class Row, class Output, class Team>
 __device__ __forceinline__ void softmax_packed(Row& row, const Output& y, Team& team) {
   using Unit = SoftmaxUnit<true>;
   const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
-  // Of values beyond float's range by log2(e) those that differ do so by more than all of it.
-  const float steep = unit.is_moved() ? 1.0f : log2_e, origin = unit.largest * steep;
-  const auto exponential = [&](float v) { return power_of_2(fmaf(v, steep, -origin)); };
+  const SoftmaxOrigin origin(unit);
+  const auto exponential = [&](float v) { return origin.exponential(v); };
   float sum = 0;
   row.each_pack([&](int, const float(&v)[Row::a_pack]) {
     sum += tree_of<Row::a_pack>([&](int w) { return exponential(v[w]); });

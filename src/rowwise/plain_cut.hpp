@@ -48,10 +48,16 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
   // Of lanes the first may have a pack less.
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
+  const bool is_large = device.compute_capability == 90 &&
+                        p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
+  const int some = is_wide || !is_large ? few : plain_some_packs_of_2;
   for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
-    if (packs < std::int64_t{lanes} * few) return {lanes, few};
+    for (const int of_thread : {few, some})
+      if (packs < std::int64_t{lanes} * of_thread) return {lanes, of_thread};
   if (!is_wide && packs < std::int64_t{warp_lanes} * plain_most_packs_of_2)
     return {warp_lanes, plain_most_packs_of_2};
+  if (!is_wide && is_large && packs < std::int64_t{warp_lanes} * plain_alone_packs_of_2)
+    return {warp_lanes, plain_alone_packs_of_2};
   if (is_wide && is_norm(p.op) && p.cols <= plain_norm_alone_columns_of_4 &&
       p.bytes() >= static_cast<double>(device.sm_count * plain_norm_alone_bytes_of_4))
     return {warp_lanes, plain_norm_alone_packs_of_4};

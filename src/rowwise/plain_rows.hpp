@@ -304,14 +304,16 @@ __device__ __forceinline__ void ask_for_first_rows(const Rowwise& p, const Plain
 template <bool softmax, class T, int lanes, int packs>
 __global__ void __launch_bounds__(plain_lane_threads,
                                   plain_lane_blocks<softmax, T, packs> - (has_copy_engine ? 0 : 1))
-    plain_rows_of_lanes(const __grid_constant__ Rowwise p,
-                        const __grid_constant__ PlainLaunch launch) {
-  ask_for_first_rows(p, launch);
-  const auto thread = static_cast<int>(threadIdx.x);
-  AloneTeam team;
-  BlockRows<softmax, T>(p, launch).template compute<lanes, packs>(
-      p, launch, thread / lanes,
-      {0, lanes * packs, thread % lanes, true, !softmax || sizeof(T) == 4}, team);
+    plain_rows_of_lanes([[maybe_unused]] const __grid_constant__ Rowwise p,
+                        [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
+  if constexpr (has_copy_engine || !is_lanes_on_hopper<T, packs>) {
+    ask_for_first_rows(p, launch);
+    const auto thread = static_cast<int>(threadIdx.x);
+    AloneTeam team;
+    BlockRows<softmax, T>(p, launch).template compute<lanes, packs>(
+        p, launch, thread / lanes,
+        {0, lanes * packs, thread % lanes, true, shifts_lanes<softmax, T, packs>}, team);
+  }
 }
 
 // A row is some warps' of a block. Of two blocks elsewhere than on Hopper registers would spill.

@@ -12,11 +12,14 @@ namespace KW_TARGET::rowwise {
 template <class T>
 constexpr int plain_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_packs_of_2;
 template <class T>
+constexpr int plain_some_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_some_packs_of_2;
+template <class T>
 constexpr int plain_most_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_most_packs_of_2;
-// Where a warp is alone with a row.
+// Where a warp is alone with a row, at most.
 template <bool softmax, class T>
-constexpr int plain_alone_packs = sizeof(T) == 4 && !softmax ? plain_norm_alone_packs_of_4
-                                                             : plain_most_packs<T>;
+constexpr int plain_alone_packs = sizeof(T) == 2 ? plain_alone_packs_of_2
+                                  : softmax      ? plain_most_packs<T>
+                                                 : plain_norm_alone_packs_of_4;
 template <class T>
 constexpr int plain_block_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_block_packs_of_2;
 // Blocks of a multiprocessor whose rows are lanes': norms of few packs want fewer registers.
@@ -24,6 +27,13 @@ template <bool softmax, class T, int packs>
 constexpr int plain_lane_blocks = sizeof(T) == 2 && !softmax && packs == plain_packs<T>
                                       ? 7
                                       : plain_sm_threads<packs> / plain_lane_threads;
+// Lanes that have so many packs on Hopper alone; elsewhere registers would spill.
+template <class T, int packs>
+constexpr bool is_lanes_on_hopper = sizeof(T) == 2 &&
+                                    (packs == plain_some_packs<T> || packs > plain_most_packs<T>);
+// Whether lanes' packs are whole sectors of memory.
+template <bool softmax, class T, int packs>
+constexpr bool shifts_lanes = !softmax || sizeof(T) == 4 || packs == plain_some_packs<T>;
 template <class T>
 constexpr int plain_threads = sizeof(T) == 4 ? plain_threads_of_4 : plain_threads_of_2;
 // Threads of a cluster's block, at most.
@@ -53,15 +63,18 @@ __device__ __forceinline__ bool is_within(int place, int count) {
   return static_cast<unsigned>(place) < static_cast<unsigned>(max(count, 0));
 }
 
+// -infinity in each element of a word.
+template <class T>
+constexpr std::uint32_t nothing_to_softmax = sizeof(T) == 4               ? 0xFF800000u
+                                             : std::is_same_v<T, float16> ? 0xFC00FC00u
+                                                                          : 0xFF80FF80u;
+
 // What is loaded of one row, long before it is used.
 template <bool softmax, class T, int lanes, int packs>
 struct PlainLoads {
   static constexpr int edges = plain_edges<T>(lanes);
   // What is absent: -infinity to a softmax, else 0.
-  static constexpr std::uint32_t nothing = !softmax                     ? 0u
-                                           : sizeof(T) == 4             ? 0xFF800000u
-                                           : std::is_same_v<T, float16> ? 0xFC00FC00u
-                                                                        : 0xFF80FF80u;
+  static constexpr std::uint32_t nothing = softmax ? nothing_to_softmax<T> : 0u;
   bool exists;  // a row that is not past the last one
   RowCut cut;
   int place;  // of the thread's first pack, from the warp's first one on; may be below

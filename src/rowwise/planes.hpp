@@ -38,6 +38,24 @@ struct NarrowPair {
   }
 };
 
+// Where there is no beta.
+template <class T>
+struct WideGamma {
+  float gamma;
+
+  __device__ __forceinline__ void set(float gamma_, float) { gamma = gamma_; }
+  __device__ __forceinline__ float scaled(float v) const { return v * gamma; }
+};
+template <class T>
+struct NarrowGamma {
+  std::uint16_t gamma;
+
+  __device__ __forceinline__ void set(float gamma_, float) {
+    gamma = static_cast<std::uint16_t>(two_of(gamma_, 0.0f, T{}));
+  }
+  __device__ __forceinline__ float scaled(float v) const { return v * to_value(T{gamma}); }
+};
+
 // Element `column` of gamma or beta, or what stands for it.
 template <class T>
 __device__ __forceinline__ float vector_value(const void* from, int column, float absent) {

@@ -23,107 +23,130 @@ class RingChoice {
         shared_bytes_(static_cast<std::int64_t>(device.shared_bytes_per_block_optin)),
         scales_(p.scales()) {}
 
-  // Teams of `first` blocks for whole rounds, of `rest` for what is left; nothing where a slice
-  // does not fit.
-  std::optional<RingPlan> plan(int first, int rest) const {
-    RingPlan plan = {};
-    const std::int64_t at_once = std::min<std::int64_t>(blocks_ / first, p_.rows);
-    const std::int64_t left = first == rest ? 0 : p_.rows % at_once;
-    set_phase(&plan.phases[0], 0, p_.rows - left, first, 1, 0);
-    const RingPhase& before = plan.phases[0];
-    set_phase(&plan.phases[1], p_.rows - left, p_.rows, left > 0 ? rest : 1,
-              1 + before.teams * ring_rows_given, before.teams * before.blocks * ring_rows_given);
-    std::int64_t most = slice_packs(first);
-    if (left > 0) most = std::max(most, slice_packs(rest));
-    if (scales_) plan.plane_packs = static_cast<int>(most);
-    const std::int64_t planes =
-        scales_ ? static_cast<std::int64_t>(ring_plane_bytes(plan.plane_packs, p_.type)) : 0;
-    const std::int64_t pieces = ceil_div(most, std::int64_t{ring_most_piece});
-    plan.piece = static_cast<int>(ceil_div(ceil_div(most, pieces), std::int64_t{8}) * 8);
-    const std::int64_t room = shared_bytes_ - ring_pieces_begin - planes;
-    if (room < pieces * plan.piece * pack_bytes) return std::nullopt;
-    plan.slots = static_cast<int>(
-        std::min<std::int64_t>(room / (std::int64_t{plan.piece} * pack_bytes), ring_most_slots));
-    const int piece_bytes = plan.piece * static_cast<int>(pack_bytes);
-    plan.on_way = std::clamp((ring_bytes_on_way + piece_bytes / 2) / piece_bytes, 1, plan.slots);
-    return plan;
+  // Of teams that meet through memory; nothing where a slice does not fit.
+  std::optional<RingPlan> plan_through_memory(int blocks) const {
+    if (!is_possible(blocks)) return std::nullopt;
+    return fitted(teams_of(blocks, blocks_ / blocks), 0);
+  }
+
+  // Of teams that are clusters, about as many as run at once.
+  std::optional<RingPlan> plan_of_clusters(int blocks) const {
+    if (!is_possible(blocks)) return std::nullopt;
+    const int clusters = blocks_ * ring_share_of_clusters.first / ring_share_of_clusters.second;
+    return fitted(teams_of(blocks, std::max(clusters / blocks, 1)),
+                  sizeof(RingLetters) + pack_bytes);
   }
 
   // In nanoseconds.
   double time(const RingPlan& plan) const {
-    double time = 0;
-    for (const RingPhase& phase : plan.phases) {
-      if (phase.first_row == phase.end_row) continue;
-      const std::int64_t rows = phase.end_row - phase.first_row;
-      time +=
-          static_cast<double>(ceil_div(rows, std::int64_t{phase.teams})) * turn_time(plan, phase);
-      time += scales_ ? ring_phase_ns + ring_planes_ns : ring_phase_ns;
-      time += ring_first_slices * moving_time(phase);
-    }
-    return time;
+    const RingTimes& times = times_of(plan);
+    const double moving = moving_time(plan);
+    const double turns = static_cast<double>(ceil_div(p_.rows, std::int64_t{plan.teams}));
+    return turns * turn_time(plan, moving) + times.begin_ns + (scales_ ? times.planes_ns : 0) +
+           ring_first_slices * moving;
   }
 
+  // The quickest one, of teams that are clusters or of those that meet through memory.
+  std::optional<RingPlan> best_of_clusters() const {
+    Quickest quickest(*this);
+    for (const int blocks : {plain_most_blocks, plain_large_blocks})
+      quickest.consider(plan_of_clusters(blocks));
+    return quickest.plan;
+  }
+  std::optional<RingPlan> best_through_memory() const {
+    Quickest quickest(*this);
+    for (const int blocks : team_sizes) quickest.consider(plan_through_memory(blocks));
+    return quickest.plan;
+  }
   std::optional<RingPlan> best() const {
-    std::optional<RingPlan> best;
-    double best_time = 0;
-    const auto consider = [&](int first, int rest) {
-      const std::optional<RingPlan> one = plan(first, rest);
-      if (!one) return;
-      const double its_time = time(*one);
-      if (best && its_time >= best_time) return;
-      best = one;
-      best_time = its_time;
-    };
-    for (const int first : team_sizes) {
-      if (!is_possible(first)) continue;
-      for (const int rest : team_sizes)
-        if (rest >= first && is_possible(rest)) consider(first, rest);
-    }
-    return best;
-  }
-
-  bool is_possible(int blocks) const {
-    return blocks <= blocks_ && (blocks == 1 || least_packs_ / blocks >= ring_least_packs);
+    Quickest quickest(*this);
+    quickest.consider(best_through_memory());
+    quickest.consider(best_of_clusters());
+    return quickest.plan;
   }
 
  private:
   static constexpr int most_side_by_side = 8;  // of host SIMT
   static constexpr std::array team_sizes = {1, 2, 3, 4, 6, 8, 11, 16, 22, 33, 44, 66, 132};
 
+  bool is_possible(int blocks) const {
+    return blocks <= blocks_ && (blocks == 1 || least_packs_ / blocks >= ring_least_packs);
+  }
+
+  // At most so many teams.
+  RingPlan teams_of(int blocks, int teams) const {
+    RingPlan plan = {};
+    plan.blocks = blocks;
+    plan.teams = static_cast<int>(std::min<std::int64_t>(teams, p_.rows));
+    plan.packs = static_cast<int>(least_packs_ / blocks);
+    plan.one_more = static_cast<int>(least_packs_ % blocks);
+    return plan;
+  }
+  // The plan with a ring of what room is left beside planes, and `letters` bytes.
+  std::optional<RingPlan> fitted(RingPlan plan, std::int64_t letters) const {
+    const std::int64_t most = slice_packs(plan.blocks);
+    if (scales_) plan.plane_packs = static_cast<int>(most);
+    const std::int64_t planes =
+        scales_ ? static_cast<std::int64_t>(ring_plane_bytes(plan.plane_packs, p_)) : 0;
+    const std::int64_t pieces = ceil_div(most, std::int64_t{ring_most_piece});
+    plan.piece = static_cast<int>(ceil_div(ceil_div(most, pieces), std::int64_t{8}) * 8);
+    const std::int64_t room = shared_bytes_ - ring_pieces_begin - planes - letters;
+    if (room < pieces * plan.piece * pack_bytes) return std::nullopt;
+    plan.slots = static_cast<int>(
+        std::min<std::int64_t>(room / (std::int64_t{plan.piece} * pack_bytes), ring_most_slots));
+    const int piece_bytes = plan.piece * static_cast<int>(pack_bytes);
+    if (letters > 0)
+      plan.letters_begin =
+          ring_planes_begin(plan) +
+          static_cast<int>(ceil_div(planes, std::int64_t{pack_bytes}) * pack_bytes);
+    const int on_way = letters > 0 ? ring_cluster_bytes_on_way : ring_bytes_on_way;
+    plan.on_way = std::clamp((on_way + piece_bytes / 2) / piece_bytes, 1, plan.slots);
+    return plan;
+  }
+
+  struct Quickest {
+    const RingChoice& choice;
+    std::optional<RingPlan> plan;
+    double time = 0;
+
+    explicit Quickest(const RingChoice& choice_) : choice(choice_) {}
+    void consider(const std::optional<RingPlan>& one) {
+      if (!one) return;
+      const double its_time = choice.time(*one);
+      if (plan && its_time >= time) return;
+      plan = one;
+      time = its_time;
+    }
+  };
+
   // Of a block at most.
   std::int64_t slice_packs(int blocks) const {
     return blocks == 1 ? p_.cols / a_pack_ : ceil_div(least_packs_, std::int64_t{blocks}) + 1;
   }
-  void set_phase(RingPhase* phase, std::int64_t first, std::int64_t end, int blocks, int ticket,
-                 int found) const {
-    const std::int64_t teams = std::min<std::int64_t>(blocks_ / blocks, end - first);
-    *phase = {first,
-              end,
-              blocks,
-              static_cast<int>(teams),
-              static_cast<int>(least_packs_ / blocks),
-              static_cast<int>(least_packs_ % blocks),
-              ticket,
-              found};
+  static const RingTimes& times_of(const RingPlan& plan) {
+    return plan.letters_begin > 0 ? ring_of_clusters : ring_through_memory;
   }
   // Of a slice of each block.
-  double moving_time(const RingPhase& phase) const {
-    const double bytes = 2 * static_cast<double>(slice_packs(phase.blocks)) * pack_bytes;
-    const double active = static_cast<double>(phase.blocks) * phase.teams;
-    const double sm_gbs = p_.type == DataType::float32 ? ring_sm_gbs_of_4 : ring_sm_gbs_of_2;
+  double moving_time(const RingPlan& plan) const {
+    const double bytes = 2 * static_cast<double>(slice_packs(plan.blocks)) * pack_bytes;
+    const double active = static_cast<double>(plan.blocks) * plan.teams;
+    const RingTimes& times = times_of(plan);
+    const double sm_gbs = p_.type == DataType::float32 ? times.sm_gbs_of_4 : times.sm_gbs_of_2;
     return bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
   }
   // From one row of a team to its next.
-  double turn_time(const RingPlan& plan, const RingPhase& phase) const {
-    const double packs = static_cast<double>(slice_packs(phase.blocks));
+  double turn_time(const RingPlan& plan, double moving) const {
+    const double packs = static_cast<double>(slice_packs(plan.blocks));
     const bool is_wide = p_.type == DataType::float32;
     const double pieces = std::max(1.0, packs / plan.piece);
     const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
-    const double wait = phase.blocks == 1 ? ring_alone_ns : ring_team_ns;
+    const double way = plan.letters_begin == 0 ? plan.blocks == 1 ? ring_alone_ns : ring_team_ns
+                       : plan.blocks <= plain_most_blocks ? ring_eight_ns
+                                                          : ring_sixteen_ns;
     const double row = is_norm(p_.op) ? is_wide ? ring_norm_row_of_4_ns : ring_norm_row_of_2_ns
                        : is_wide      ? ring_softmax_row_of_4_ns
                                       : ring_softmax_row_of_2_ns;
-    return moving_time(phase) + row + wait / std::max(held - 0.5, 0.1);
+    return moving + row + way / std::max(held - times_of(plan).rows_beyond, 0.1);
   }
 
   Rowwise p_;
@@ -133,18 +156,16 @@ class RingChoice {
   bool scales_;
 };
 
-inline int grid_of(const RingPlan& plan) {
-  const auto of = [](const RingPhase& phase) { return phase.teams * phase.blocks; };
-  return std::max(of(plan.phases[0]), of(plan.phases[1]));
-}
-inline std::size_t shared_bytes_of(const RingPlan& plan, DataType type) {
-  const std::size_t planes = plan.plane_packs == 0 ? 0 : ring_plane_bytes(plan.plane_packs, type);
+inline int grid_of(const RingPlan& plan) { return plan.teams * plan.blocks; }
+inline std::size_t shared_bytes_of(const RingPlan& plan, const Rowwise& p) {
+  if (plan.letters_begin > 0)
+    return static_cast<std::size_t>(plan.letters_begin) + sizeof(RingLetters);
+  const std::size_t planes = plan.plane_packs == 0 ? 0 : ring_plane_bytes(plan.plane_packs, p);
   return static_cast<std::size_t>(ring_planes_begin(plan)) + planes;
 }
+// What a team's blocks give each other through memory.
 inline std::size_t given_bytes_of(const RingPlan& plan) {
-  const RingPhase& last = plan.phases[1];
-  return static_cast<std::size_t>(last.first_found + last.teams * last.blocks * ring_rows_given) *
-         sizeof(WarpFound);
+  return static_cast<std::size_t>(grid_of(plan) * ring_rows_given) * sizeof(WarpFound);
 }
 
 }  // namespace KW_TARGET::rowwise

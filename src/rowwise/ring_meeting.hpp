@@ -9,7 +9,7 @@
 
 namespace KW_TARGET::rowwise {
 
-// Waits until all `blocks` of a team have given what they found of a round. By a whole warp.
+// Waits until all blocks of a team have given what they found of a row. By a whole warp.
 __device__ __forceinline__ void wait_for_team(const unsigned* ticket, unsigned all) {
   if (threadIdx.x % warp_lanes == 0) {
     while (static_cast<int>(see_ticket(ticket) - all) < 0) gpu::between_looks();
@@ -18,7 +18,7 @@ __device__ __forceinline__ void wait_for_team(const unsigned* ticket, unsigned a
 }
 
 // Of a block's slice, or of a row. By a whole warp, as all below.
-template <bool softmax, int most>
+template <bool softmax, class T, int most>
 struct RingFound {
   FoundSoftmax of_softmax;
   FoundNorm<double> of_norm;
@@ -26,7 +26,7 @@ struct RingFound {
   __device__ __forceinline__ RingFound(const WarpFound* found, int count, bool centers,
                                        float count_inverse) {
     if constexpr (softmax)
-      of_softmax = merge_softmax<double, most, false>(found, count);
+      of_softmax = merge_softmax<double, most, sizeof(T) == 2>(found, count);
     else
       of_norm = merge_norm<double, most>(found, count, centers, count_inverse);
   }
@@ -43,58 +43,81 @@ struct RingFound {
   }
 };
 
-template <bool softmax, class T>
-__device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingTurn& turn,
-                                              const WarpFound* found, unsigned* tickets,
-                                              WarpFound* given, float count_inverse) {
+// Sends what this block found of a row to all blocks of its cluster, and waits for theirs.
+__device__ __forceinline__ const WarpFound* exchange_letters(const RingTurn& turn, int blocks,
+                                                             RingLetters& letters,
+                                                             const WarpFound& own) {
+  const unsigned place = turn.turn % ring_rows_given;
+  const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  if (lane == 0)
+    mbarrier_arrive_expecting(&letters.received[place],
+                              static_cast<unsigned>(blocks) * sizeof(WarpFound));
+  if (lane < blocks)
+    send_to_block(lane, &letters.of[place][turn.seat.rank], own, &letters.received[place]);
+  mbarrier_wait(&letters.received[place], turn.turn / ring_rows_given % 2);
+  return letters.of[place];
+}
+
+template <bool softmax, class T, bool clusters>
+__device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingPlan& plan,
+                                              const RingTurn& turn, const WarpFound* found,
+                                              unsigned* tickets, WarpFound* given,
+                                              float count_inverse) {
   const bool centers = p.op == RowwiseOp::layer_norm;
-  const RingPhase& phase = turn.phase;
-  if (phase.blocks == 1)
-    return RingFound<softmax, ring_finding_warps>(found, ring_finding_warps, centers, count_inverse)
+  const int blocks = plan.blocks;
+  if (blocks == 1)
+    return RingFound<softmax, T, ring_finding_warps>(found, ring_finding_warps, centers,
+                                                     count_inverse)
         .total(p, count_inverse);
-  const RingSlice slice = slice_of<T>(p, phase, turn.seat.rank, turn.row);
+  const RingSlice slice = slice_of<T>(p, plan, turn.seat.rank, turn.row);
   const int elements = slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
-  const RingFound<softmax, ring_finding_warps> own(found, ring_finding_warps, centers,
-                                                   1.0f / static_cast<float>(elements));
+  const RingFound<softmax, T, ring_finding_warps> own(found, ring_finding_warps, centers,
+                                                      1.0f / static_cast<float>(elements));
+  if constexpr (clusters) {
+    auto& letters =
+        *reinterpret_cast<RingLetters*>(gpu::dynamic_shared<char>() + plan.letters_begin);
+    return RingFound<softmax, T, plain_large_blocks>(
+               exchange_letters(turn, blocks, letters, own.as_one(elements)), blocks, centers,
+               count_inverse)
+        .total(p, count_inverse);
+  }
   const int place =
-      turn.seat.team * ring_rows_given + static_cast<int>(turn.round % ring_rows_given);
-  unsigned* const ticket = tickets + phase.first_ticket + place;
-  WarpFound* const of_team = given + phase.first_found + place * phase.blocks;
+      turn.seat.team * ring_rows_given + static_cast<int>(turn.turn % ring_rows_given);
+  unsigned* const ticket = tickets + 1 + place;
+  WarpFound* const of_team = given + place * blocks;
   if (threadIdx.x % warp_lanes == 0) {
     of_team[turn.seat.rank] = own.as_one(elements);
     take_ticket(ticket);
   }
-  wait_for_team(ticket, (turn.round / ring_rows_given + 1) * static_cast<unsigned>(phase.blocks));
-  return RingFound<softmax, ring_most_blocks>(of_team, phase.blocks, centers, count_inverse)
+  wait_for_team(ticket, (turn.turn / ring_rows_given + 1) * static_cast<unsigned>(blocks));
+  return RingFound<softmax, T, ring_most_blocks>(of_team, blocks, centers, count_inverse)
       .total(p, count_inverse);
 }
 
 // By each warp of those that meet: `which` of them.
-template <bool softmax, class T>
+template <bool softmax, class T, bool clusters>
 __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& plan,
                                            RingMemory& shared, int which, unsigned* tickets,
                                            WarpFound* given) {
   const float count_inverse = 1.0f / static_cast<float>(p.cols);
-  each_ring_turn(
-      plan, [](const RingPhase&, const RingSeat&) {},
-      [&](const RingTurn& turn) {
-        if (static_cast<int>(turn.turn % ring_meeting_warps(softmax)) != which) return;
-        const unsigned held = turn.held();
-        mbarrier_wait(&shared.found[held], turn.held_parity());
-        const RowTotal total =
-            meet_team<softmax, T>(p, turn, shared.founds[held], tickets, given, count_inverse);
-        if (threadIdx.x % warp_lanes == 0) {
-          shared.totals[held] = total;
-          mbarrier_arrive(&shared.known[held]);
-        }
-      });
+  each_ring_turn(p, plan, [&](const RingTurn& turn) {
+    if (static_cast<int>(turn.turn % ring_meeting_warps(softmax)) != which) return;
+    const unsigned held = turn.held();
+    mbarrier_wait(&shared.found[held], turn.held_parity());
+    const RowTotal total = meet_team<softmax, T, clusters>(p, plan, turn, shared.founds[held],
+                                                           tickets, given, count_inverse);
+    if (threadIdx.x % warp_lanes == 0) {
+      shared.totals[held] = total;
+      mbarrier_arrive(&shared.known[held]);
+    }
+  });
   // Who is last of the launch leaves the tickets as they were.
-  if (plan.phases[0].blocks == 1 && plan.phases[1].blocks <= 1) return;
+  if (clusters || plan.blocks == 1) return;
   unsigned taken = 0;
   if (threadIdx.x % warp_lanes == 0) taken = take_ticket(tickets);
   taken = from_lane(taken, 0);
   if (taken + 1 != gridDim.x * ring_meeting_warps(softmax)) return;
-  const int all = plan.phases[1].first_ticket + plan.phases[1].teams * ring_rows_given;
+  const int all = 1 + plan.teams * ring_rows_given;
   for (int i = static_cast<int>(threadIdx.x) % warp_lanes; i < all; i += warp_lanes) tickets[i] = 0;
 }
 

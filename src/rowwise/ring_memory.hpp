@@ -40,6 +40,12 @@ KW_HOST_DEVICE constexpr int ring_planes_begin(const RingPlan& plan) {
   return ring_pieces_begin + plan.slots * plan.piece * pack_bytes;
 }
 
+// Where a team is a cluster: what its blocks sent this one, of each row.
+struct RingLetters {
+  Mbarrier received[ring_rows_given];
+  WarpFound of[ring_rows_given][plain_large_blocks];
+};
+
 // A block's slice of a row.
 struct RingSlice {
   std::int64_t row;
@@ -49,51 +55,42 @@ struct RingSlice {
 struct RingSeat {
   int team, rank;
 };
-__device__ __forceinline__ RingSeat seat_in(const RingPhase& phase) {
-  const int block = static_cast<int>(blockIdx.x), team = block / phase.blocks;
-  return {team, block - team * phase.blocks};
+__device__ __forceinline__ RingSeat seat_in(const RingPlan& plan) {
+  const int block = static_cast<int>(blockIdx.x), team = block / plan.blocks;
+  return {team, block - team * plan.blocks};
 }
-__device__ __forceinline__ int slice_begin(const RingPhase& phase, int rank) {
-  return rank * phase.packs + min(rank, phase.one_more);
+__device__ __forceinline__ int slice_begin(const RingPlan& plan, int rank) {
+  return rank * plan.packs + min(rank, plan.one_more);
 }
 template <class T>
-__device__ __forceinline__ RingSlice slice_of(const Rowwise& p, const RingPhase& phase, int rank,
+__device__ __forceinline__ RingSlice slice_of(const Rowwise& p, const RingPlan& plan, int rank,
                                               std::int64_t row) {
   const RowCut cut =
       cut_row<T>(static_cast<const char*>(p.x) + row * p.ldx * static_cast<std::int64_t>(sizeof(T)),
                  static_cast<int>(p.cols));
-  const int begin = slice_begin(phase, rank);
-  const int end = rank + 1 == phase.blocks ? cut.packs : slice_begin(phase, rank + 1);
+  const int begin = slice_begin(plan, rank);
+  const int end = rank + 1 == plan.blocks ? cut.packs : slice_begin(plan, rank + 1);
   return {row, cut, begin, end - begin};
 }
 
-// A row of this block: the how-many-th of the launch, and of its phase.
+// A row of this block, and which one of its rows.
 struct RingTurn {
-  const RingPhase& phase;
   RingSeat seat;
   std::int64_t row;
-  unsigned turn, round;
+  unsigned turn;
 
   __device__ __forceinline__ unsigned held() const { return turn % ring_rows_held; }
   __device__ __forceinline__ unsigned held_parity() const { return turn / ring_rows_held % 2; }
 };
-// begin(phase, seat) before a phase of which this block has rows, body(turn) for each of them.
-template <class Begin, class Body>
-__device__ __forceinline__ void each_ring_turn(const RingPlan& plan, const Begin& begin,
+// body(turn) for each of them.
+template <class Body>
+__device__ __forceinline__ void each_ring_turn(const Rowwise& p, const RingPlan& plan,
                                                const Body& body) {
+  const RingSeat seat = seat_in(plan);
   unsigned turn = 0;
 #pragma unroll 1
-  for (int f = 0; f < 2; ++f) {
-    const RingPhase& phase = plan.phases[f];
-    if (phase.first_row == phase.end_row) continue;
-    const RingSeat seat = seat_in(phase);
-    if (seat.team >= phase.teams) continue;
-    begin(phase, seat);
-    unsigned round = 0;
-#pragma unroll 1
-    for (std::int64_t row = phase.first_row + seat.team; row < phase.end_row; row += phase.teams)
-      body(RingTurn{phase, seat, row, turn++, round++});
-  }
+  for (std::int64_t row = seat.team; row < p.rows; row += plan.teams)
+    body(RingTurn{seat, row, turn++});
 }
 
 // Which slot of the ring is next, and how often it was filled.
@@ -114,56 +111,63 @@ __device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan
   RingPlace place, next_there;
   int on_way = 0;
   bool was_filled = false;
-  each_ring_turn(
-      plan, [](const RingPhase&, const RingSeat&) {},
-      [&](const RingTurn& turn) {
-        const RingSlice slice = slice_of<T>(p, turn.phase, turn.seat.rank, turn.row);
-        const char* from =
-            static_cast<const char*>(p.x) +
-            (turn.row * p.ldx + slice.cut.head) * static_cast<std::int64_t>(sizeof(T)) +
-            static_cast<std::int64_t>(slice.begin) * pack_bytes;
-        if (turn.turn >= ring_rows_held)
-          mbarrier_wait(&shared.written[turn.held()], turn.held_parity() ^ 1);
-        for (int done = 0; done < slice.packs; done += plan.piece) {
-          const auto bytes =
-              static_cast<unsigned>(min(slice.packs - done, plan.piece) * pack_bytes);
-          if (was_filled) mbarrier_wait(&shared.empty[place.slot], place.turn ^ 1);
-          if (on_way < plan.on_way) {
-            ++on_way;
-          } else {
-            mbarrier_wait(&shared.full[next_there.slot], next_there.turn);
-            next_there.advance(plan.slots);
-          }
-          mbarrier_arrive_expecting(&shared.full[place.slot], bytes);
-          bulk_copy(shared.pieces + place.slot * plan.piece, from, bytes, &shared.full[place.slot]);
-          from += plan.piece * pack_bytes;
-          place.advance(plan.slots);
-          was_filled = was_filled || place.slot == 0;
-        }
-      });
+  each_ring_turn(p, plan, [&](const RingTurn& turn) {
+    const RingSlice slice = slice_of<T>(p, plan, turn.seat.rank, turn.row);
+    const char* from = static_cast<const char*>(p.x) +
+                       (turn.row * p.ldx + slice.cut.head) * static_cast<std::int64_t>(sizeof(T)) +
+                       static_cast<std::int64_t>(slice.begin) * pack_bytes;
+    if (turn.turn >= ring_rows_held)
+      mbarrier_wait(&shared.written[turn.held()], turn.held_parity() ^ 1);
+    for (int done = 0; done < slice.packs; done += plan.piece) {
+      const auto bytes = static_cast<unsigned>(min(slice.packs - done, plan.piece) * pack_bytes);
+      if (was_filled) mbarrier_wait(&shared.empty[place.slot], place.turn ^ 1);
+      if (on_way < plan.on_way) {
+        ++on_way;
+      } else {
+        mbarrier_wait(&shared.full[next_there.slot], next_there.turn);
+        next_there.advance(plan.slots);
+      }
+      mbarrier_arrive_expecting(&shared.full[place.slot], bytes);
+      bulk_copy(shared.pieces + place.slot * plan.piece, from, bytes, &shared.full[place.slot]);
+      from += plan.piece * pack_bytes;
+      place.advance(plan.slots);
+      was_filled = was_filled || place.slot == 0;
+    }
+  });
 }
 
-// A thread's packs of a piece.
+// A thread's packs of a piece, as they lie there.
 template <class T, int threads>
 struct RingValues {
   static constexpr int a_pack = a_pack_of<T>, each = ring_most_piece / threads;
   static constexpr int count = each * a_pack;
-  float v[count];
+  uint4 raw[each];
   int thread, packs;  // of the piece
 
-  __device__ __forceinline__ bool has(int i) const { return thread + i / a_pack * threads < packs; }
-  __device__ __forceinline__ void load(const uint4* piece, int thread_, int packs_, float absent) {
+  // Pack k.
+  __device__ __forceinline__ bool has(int k) const { return thread + k * threads < packs; }
+  // Of the thread's warp.
+  __device__ __forceinline__ int warp_packs() const {
+    const int before = packs - thread / warp_lanes * warp_lanes;
+    int all = 0;
+#pragma unroll
+    for (int k = 0; k < each; ++k) all += min(max(before - k * threads, 0), warp_lanes);
+    return all;
+  }
+  // `absent`, a word, stands for what is absent.
+  __device__ __forceinline__ void load(const uint4* piece, int thread_, int packs_,
+                                       std::uint32_t absent) {
     thread = thread_;
     packs = packs_;
 #pragma unroll
     for (int k = 0; k < each; ++k) {
-      if (has(k * a_pack)) {
-        unpack(piece[thread + k * threads], T{}, v + k * a_pack);
-      } else {
-#pragma unroll
-        for (int w = 0; w < a_pack; ++w) v[k * a_pack + w] = absent;
-      }
+      raw[k] = make_uint4(absent, absent, absent, absent);
+      if (has(k)) raw[k] = piece[thread + k * threads];
     }
+  }
+  __device__ __forceinline__ void unpack_to(float (&v)[count]) const {
+#pragma unroll
+    for (int k = 0; k < each; ++k) unpack(raw[k], T{}, v + k * a_pack);
   }
 };
 
@@ -179,7 +183,7 @@ struct RingRow {
 
   // body(values, the piece's first pack, its slot), of each piece of the slice.
   template <class Body>
-  __device__ __forceinline__ void each_piece(float absent, const Body& body) const {
+  __device__ __forceinline__ void each_piece(std::uint32_t absent, const Body& body) const {
 #pragma unroll 1
     for (int done = 0; done < slice.packs; done += plan.piece) {
       mbarrier_wait(&shared.full[place.slot], place.turn);
@@ -198,18 +202,51 @@ __device__ __forceinline__ void arrive_as_warp(Mbarrier* barrier) {
   if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(barrier);
 }
 
-// This thread's edge of a row: all are of the first block's threads.
+// This thread's edge of a row, as it lies in memory: all are of the first block's threads.
 template <class T>
 struct RingEdge {
-  bool exists;
-  int at;
-  float v;
+  std::int64_t row = -1;
+  bool exists = false;
+  int at = 0;
+  std::uint32_t bits = 0;
+  int of_warp = 0;  // how many its warp has
 
+  RingEdge() = default;
   __device__ __forceinline__ RingEdge(const Rowwise& p, const RingSlice& slice, int rank,
                                       int thread)
-      : exists(rank == 0 && thread < slice.cut.edges),
+      : row(slice.row),
+        exists(rank == 0 && thread < slice.cut.edges),
         at(slice.cut.edge<T>(thread)),
-        v(exists ? to_value((static_cast<const T*>(p.x) + slice.row * p.ldx)[at]) : 0.0f) {}
+        bits(exists ? bits_of_element(static_cast<const T*>(p.x) + slice.row * p.ldx + at) : 0u),
+        of_warp(rank == 0
+                    ? min(max(slice.cut.edges - thread / warp_lanes * warp_lanes, 0), warp_lanes)
+                    : 0) {}
+
+  __device__ __forceinline__ float value() const {
+    if constexpr (sizeof(T) == 4)
+      return std::bit_cast<float>(bits);
+    else
+      return to_value(T{static_cast<std::uint16_t>(bits)});
+  }
+};
+// Those of the rows that a thread comes to, each asked for a row ahead: a way to memory takes as
+// long as a short slice.
+template <class T>
+class RingEdges {
+ public:
+  __device__ __forceinline__ RingEdge<T> take(const Rowwise& p, const RingPlan& plan,
+                                              const RingTurn& turn, const RingSlice& slice,
+                                              int thread) {
+    const RingEdge<T> own =
+        next_.row == slice.row ? next_ : RingEdge<T>(p, slice, turn.seat.rank, thread);
+    const std::int64_t next = turn.row + plan.teams;
+    if (next < p.rows)
+      next_ = RingEdge<T>(p, slice_of<T>(p, plan, turn.seat.rank, next), turn.seat.rank, thread);
+    return own;
+  }
+
+ private:
+  RingEdge<T> next_;
 };
 
 }  // namespace KW_TARGET::rowwise

@@ -105,7 +105,7 @@ struct TeamsCut {
 };
 const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
-  if (p.bytes() < static_cast<double>(device.sm_count * plain_few_blocks_bytes) &&
+  if (p.bytes() < static_cast<double>(device.sm_count * plain_large_call_bytes) &&
       (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
     return nullptr;
   const std::int64_t bytes = p.row_bytes();
@@ -335,11 +335,18 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
   std::int64_t blocks = 0;
-  constexpr int few = rowwise::plain_packs<T>, most = rowwise::plain_alone_packs<softmax, T>;
-  const int sm_threads = cut.warps > 1 ? plain_sm_threads<rowwise::plain_block_packs<T>>
-                         : cut.packs == few
-                             ? rowwise::plain_lane_blocks<softmax, T, few> * plain_lane_threads
-                             : plain_sm_threads<most>;
+  const auto with_packs = [&](const auto& body) {
+    constexpr int few = rowwise::plain_packs<T>, some = rowwise::plain_some_packs<T>;
+    constexpr int most = rowwise::plain_most_packs<T>;
+    if (cut.packs == few) return body(std::integral_constant<int, few>{});
+    if (cut.packs == some) return body(std::integral_constant<int, some>{});
+    if (cut.packs == most) return body(std::integral_constant<int, most>{});
+    return body(std::integral_constant<int, rowwise::plain_alone_packs<softmax, T>>{});
+  };
+  const int sm_threads =
+      cut.warps > 1 ? plain_sm_threads<rowwise::plain_block_packs<T>> : with_packs([](auto packs) {
+        return rowwise::plain_lane_blocks<softmax, T, decltype(packs)::value> * plain_lane_threads;
+      });
   cut_into_blocks(p, device, sm_threads, block, &plain, &blocks);
   const gpu::LaunchConfig config = {
       .grid = dim3(static_cast<unsigned>(blocks)),
@@ -348,16 +355,18 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
       .stream = stream,
       .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
-  const auto of_lanes = [&](auto lanes, auto packs) {
-    return gpu::launch(
-        rowwise::plain_rows_of_lanes<softmax, T, decltype(lanes)::value, decltype(packs)::value>,
-        config, p, plain);
-  };
-  using Few = std::integral_constant<int, few>;
-  if (cut.lanes == 8) return of_lanes(std::integral_constant<int, 8>{}, Few{});
-  if (cut.lanes == 16) return of_lanes(std::integral_constant<int, 16>{}, Few{});
-  if (cut.packs == few) return of_lanes(std::integral_constant<int, warp_lanes>{}, Few{});
-  return of_lanes(std::integral_constant<int, warp_lanes>{}, std::integral_constant<int, most>{});
+  return with_packs([&](auto packs) {
+    constexpr int each = decltype(packs)::value;
+    const auto of_lanes = [&](auto lanes) {
+      return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, decltype(lanes)::value, each>,
+                         config, p, plain);
+    };
+    if constexpr (each <= rowwise::plain_some_packs<T>) {
+      if (cut.lanes == 8) return of_lanes(std::integral_constant<int, 8>{});
+      if (cut.lanes == 16) return of_lanes(std::integral_constant<int, 16>{});
+    }
+    return of_lanes(std::integral_constant<int, warp_lanes>{});
+  });
 }
 
 }  // namespace
@@ -365,6 +374,10 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
   if (!rowwise::is_plain(p)) return false;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
+  if (device.compute_capability == 90 && p.op == RowwiseOp::softmax &&
+      p.type != DataType::float32 && p.row_bytes() >= plain_end_of_softmax_of_2 &&
+      p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes))
+    return false;
   const PlainCut cut = plain_cut(p, device), large = large_cut(p, device);
   return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
          (large.lanes > 0 && fits_shared(p, device, large)) ||

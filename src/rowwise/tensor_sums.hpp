@@ -43,11 +43,17 @@ class TensorSums {
   // Of each group of `lanes` lanes, four or more, in all of them.
   template <int lanes>
   __device__ __forceinline__ RestAndSquares<float> total() const {
+    return total_of<lanes>(of_lane());
+  }
+  // What this lane has of a total. Of longer sums such parts are added, which rounds.
+  __device__ __forceinline__ RestAndSquares<float> of_lane() const {
+    const bool odd = static_cast<int>(threadIdx.x) % warp_lanes / 4 % 2 != 0;
+    return {odd ? rests_[1] : rests_[0], odd ? upper_[1] + lower_[3] : upper_[0] + lower_[2]};
+  }
+  template <int lanes>
+  static __device__ __forceinline__ RestAndSquares<float> total_of(RestAndSquares<float> own) {
     static_assert(lanes >= 4);
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes, four = lane / 4;
-    const bool odd = four % 2 != 0;
-    RestAndSquares<float> own = {odd ? rests_[1] : rests_[0],
-                                 odd ? upper_[1] + lower_[3] : upper_[0] + lower_[2]};
     own = from_lane(own, lane / 4 * 4 + four / 2);
 #pragma unroll
     for (int apart = 4; apart < lanes; apart *= 2)
@@ -76,7 +82,12 @@ class TensorSums {
   }
   template <int lanes>
   __device__ __forceinline__ RestAndSquares<float> total() const {
-    return combine_lanes(RestAndSquares<float>{rest_, squares_}, lanes, SumOfRestAndSquares{});
+    return total_of<lanes>(of_lane());
+  }
+  __device__ __forceinline__ RestAndSquares<float> of_lane() const { return {rest_, squares_}; }
+  template <int lanes>
+  static __device__ __forceinline__ RestAndSquares<float> total_of(RestAndSquares<float> own) {
+    return combine_lanes(own, lanes, SumOfRestAndSquares{});
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace kw {
 
@@ -32,6 +33,12 @@ inline constexpr int warp_block_threads = 256;  // of the teams that are part of
 // warps, and where a warp is alone or a cluster has a row.
 inline constexpr int plain_packs_of_4 = 5, plain_packs_of_2 = 4;
 inline constexpr int plain_block_packs_of_2 = 7, plain_most_packs_of_2 = 8;
+// In large calls, which move so much a multiprocessor, lanes of a warp have a pack more of 16-bit
+// types rather than be twice as many, half of them without anything to do: rows of 257 to 319, 513
+// to 639 and 1025 to 1279 elements. And one warp has rows of up to 2559, which two warps' packs
+// hold half as well (results/h200/explored-rowwise-clusters.txt).
+inline constexpr int plain_some_packs_of_2 = 5, plain_alone_packs_of_2 = 10;
+inline constexpr std::int64_t plain_large_call_bytes = 496 << 10;
 // Where a warp is alone with a norm's row of float32, of up to so many columns, of calls that move
 // so much a multiprocessor: of fewer rows two warps each end sooner.
 inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_of_4 = 960;
@@ -98,9 +105,9 @@ constexpr int plain_teams_ways_of_2(bool is_long) { return is_long ? 4 : 8; }
 inline constexpr int plain_long_teams_warps_of_2 = 5;
 inline constexpr int plain_teams_bytes_of_4 = 120 << 10;
 // Rows from so many bytes to fewer than so many, where clusters have them, are such teams' of few
-// blocks with half of the threads: some blocks share a multiprocessor. Of calls that move so much a
-// multiprocessor, or where rows of 16-bit types begin in eight ways
-// (results/h200/explored-rowwise-paced.txt, explored-rowwise-turns.txt).
+// blocks with half of the threads: some blocks share a multiprocessor. Of large calls, or where
+// rows of 16-bit types begin in eight ways (results/h200/explored-rowwise-paced.txt,
+// explored-rowwise-turns.txt).
 struct FewBlocks {
   int least_bytes, end_bytes;
   int blocks, most_teams;
@@ -125,7 +132,9 @@ struct BytesRange {
 };
 inline constexpr std::array<BytesRange, 2> plain_layers_alone_of_2 = {
     {{40 << 10, 43 << 10}, {64 << 10, 75 << 10}}};
-inline constexpr std::int64_t plain_few_blocks_bytes = 496 << 10;
+// From so many bytes on a softmax's rows of 16-bit types, whose exponentials are found twice, are
+// rings' in large calls.
+inline constexpr int plain_end_of_softmax_of_2 = 384 << 10;
 // Blocks of a cluster for rows of 16-bit types below so many bytes.
 inline constexpr int plain_two_blocks_bytes = 40 << 10, plain_eight_blocks_bytes = 200 << 10;
 // Warps of a block that has one row of float32, of which as many as there is room for fill a
@@ -212,23 +221,33 @@ inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are l
 inline constexpr int ring_writers = 256, ring_finders = 256;
 constexpr int ring_meeting_warps(bool softmax) { return softmax ? 4 : 6; }
 inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
-inline constexpr int ring_bytes_on_way = 36 << 10;          // to a block, at once
+inline constexpr int ring_bytes_on_way = 36 << 10;  // to a block, at once
+inline constexpr int ring_cluster_bytes_on_way = 64 << 10;
 inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
 inline constexpr std::int64_t ring_most_columns = 1 << 28;  // that fit an int, with slices added
 inline constexpr int ring_most_blocks = 160;                // of a team
 inline constexpr int ring_least_packs = 64;                 // of a slice, where a row is shared
-// What a row of a team costs: its bytes, at so many a nanosecond of the device or of a
-// multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond half a one,
-// the way from its first byte to the room that its last one leaves, alone and in a team. And what
-// a phase costs, with gamma's and beta's planes more. Fitted to all teams of 76 problems on an
-// H100, and then to 19 teams of 70 problems on an H200 (results/h200/explored-rowwise-paced.txt)
-// and 11 of 84, and to both choices of 64 where two fits differ (explored-rowwise-turns.txt). The
-// first slices of a phase, which nobody writes yet, are a part of its time.
-inline constexpr double ring_device_gbs = 4182, ring_sm_gbs_of_4 = 33, ring_sm_gbs_of_2 = 36.6;
-inline constexpr double ring_softmax_row_of_4_ns = 411, ring_softmax_row_of_2_ns = 1310;
-inline constexpr double ring_norm_row_of_4_ns = 782, ring_norm_row_of_2_ns = 2859;
-inline constexpr double ring_alone_ns = 4000, ring_team_ns = 11080;
-inline constexpr double ring_phase_ns = 329, ring_planes_ns = 3000, ring_first_slices = 0.87;
+// Of all multiprocessors those of which clusters of eight and sixteen, a block on each, leave none
+// out: so many of so many.
+inline constexpr std::pair<int, int> ring_share_of_clusters = {10, 11};
+// What a row of a team costs: its bytes, read and written, at so many a nanosecond of the device or
+// of a multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond so
+// many, the way from its first byte to the room that its last one leaves. And what a launch costs
+// beside its rows, with gamma's and beta's planes more; its first slices, which nobody writes yet,
+// are a part of their time. Chosen so that of 301 problems, each by all teams, the quickest are
+// found, and only then by their times (results/h200/explored-rowwise-clusters.txt).
+struct RingTimes {
+  double sm_gbs_of_4, sm_gbs_of_2;
+  double begin_ns, planes_ns;
+  double rows_beyond;
+};
+inline constexpr RingTimes ring_through_memory = {45.3, 200, 108, 5885, 0.5};
+inline constexpr RingTimes ring_of_clusters = {43, 33, 9, 1, 1.62};
+inline constexpr double ring_alone_ns = 4000, ring_team_ns = 4605;
+inline constexpr double ring_eight_ns = 472, ring_sixteen_ns = 1381;
+inline constexpr double ring_device_gbs = 5766, ring_first_slices = 0.393;
+inline constexpr double ring_softmax_row_of_4_ns = 183, ring_softmax_row_of_2_ns = 194;
+inline constexpr double ring_norm_row_of_4_ns = 91, ring_norm_row_of_2_ns = 593;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;

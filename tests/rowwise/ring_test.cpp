@@ -1,4 +1,4 @@
-// Rings of teams of every size that host SIMT runs side by side, whole rounds and what is left,
+// Rings of teams of every size that host SIMT runs side by side, and of teams that are clusters,
 // also where the model chooses others.
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ namespace {
 
 // A kernel's row has functions without a state.
 struct Teams {
-  int first, rest;
+  int blocks;
+  bool clusters;
 } forced_teams;
 
 Kernel<Rowwise> ring_of_forced_teams() {
@@ -25,7 +26,7 @@ Kernel<Rowwise> ring_of_forced_teams() {
   kernel.role = Role::production;
   kernel.math = Math::fp32;
   kernel.make_plan = [](const Rowwise& p, const Device& device) {
-    return on_host::rowwise_ring_plan_of(p, device, forced_teams.first, forced_teams.rest);
+    return on_host::rowwise_ring_plan_of(p, device, forced_teams.blocks, forced_teams.clusters);
   };
   kernel.launch_plan = on_host::rowwise_ring_launch_plan;
   return kernel;
@@ -50,10 +51,12 @@ TEST_P(RowwiseRing, TeamsOfEverySize) {
     std::int64_t rows, cols, pad;
   };
   constexpr Shape shapes[] = {
-      {{1, 8}, DataType::float32, 11, 2070, 1},  {{4, 4}, DataType::float32, 45, 1100, 3},
-      {{3, 8}, DataType::float32, 5, 4099, 0},   {{2, 2}, DataType::float16, 5, 4500, 1},
-      {{8, 8}, DataType::bfloat16, 19, 4400, 5}, {{1, 4}, DataType::bfloat16, 9, 2570, 3},
-      {{2, 3}, DataType::float32, 5, 26001, 0}};
+      {{1, false}, DataType::float32, 11, 2070, 1},  {{4, false}, DataType::float32, 45, 1100, 3},
+      {{3, false}, DataType::float32, 5, 4099, 0},   {{2, false}, DataType::float16, 5, 4500, 1},
+      {{8, false}, DataType::bfloat16, 19, 4400, 5}, {{6, false}, DataType::bfloat16, 9, 3570, 3},
+      {{2, false}, DataType::float32, 5, 26001, 0},  {{8, true}, DataType::float32, 37, 4099, 1},
+      {{4, true}, DataType::float16, 21, 4500, 3},   {{2, true}, DataType::bfloat16, 40, 2570, 0},
+      {{8, true}, DataType::bfloat16, 3, 30001, 5}};
   for (const Shape& shape : shapes) {
     forced_teams = shape.teams;
     check::RowwiseCase c;
@@ -63,11 +66,15 @@ TEST_P(RowwiseRing, TeamsOfEverySize) {
     c.ldx_pad = c.ldy_pad = shape.pad;
     c.misalign = shape.pad;
     c.affine = is_norm(c.op);
+    c.gamma_alone = shape.pad == 3;
+    c.input = shape.cols % 2 == 0 ? check::Input::unit
+                                  : check::Input::uniform;  // means far from zero, and near
     c.in_place = shape.pad == 1;
     c.seed = run_seed();
     const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
-    EXPECT_TRUE(result.ok()) << describe(c) << " by " << forced_teams.first << " and "
-                             << forced_teams.rest << ": " << result.message;
+    EXPECT_TRUE(result.ok()) << describe(c) << " by " << forced_teams.blocks
+                             << (forced_teams.clusters ? " of a cluster: " : ": ")
+                             << result.message;
 #if defined(__SANITIZE_ADDRESS__)
     break;  // one is enough of each
 #endif

@@ -58,7 +58,8 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),
       reinterpret_cast<const void*>(rowwise::map_rows),
 #if !defined(__HIP__)
-      reinterpret_cast<const void*>(rowwise::ring_rows<true, float>),
+      reinterpret_cast<const void*>(rowwise::ring_rows<true, float, false>),
+      reinterpret_cast<const void*>(rowwise::ring_rows<false, float16, true>),
       reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
       reinterpret_cast<const void*>(rowwise::tile_words_of_rows<true, float16>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),

@@ -25,6 +25,7 @@ struct RowwiseCase {
   bool in_place = false;                 // y is x
   bool gathers = false, strays = false;  // by an index; of which some lie outside
   bool bias = false, affine = false;     // affine: gamma and beta
+  bool gamma_alone = false;              // of these
   RowResidual residual = RowResidual::none;
   bool sum = false, sum_in_residual = false;
   float epsilon = 1e-5f;

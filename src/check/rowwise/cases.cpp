@@ -65,6 +65,7 @@ void add_plain_cases(std::vector<RowwiseCase>& cases, std::uint64_t seed) {
     c.op = row_ops[number % 4];  // not map
     c.type = types[number / 4 % types.size()];
     c.affine = is_norm(c.op) && number % 8 < 6;
+    c.gamma_alone = number / 12 % 2 == 1;
     c.step_x = c.step_y = 1;
     c.ldy_pad = c.ldx_pad;
     c.gathers = c.strays = c.bias = c.sum = c.sum_in_residual = false;

@@ -27,7 +27,7 @@ std::string describe(const RowwiseCase& c) {
   say(c.gathers, "by index");
   say(c.strays, "some outside");
   say(c.bias, "bias");
-  say(c.affine, "gamma beta");
+  say(c.affine, c.gamma_alone ? "gamma" : "gamma beta");
   say(c.sum, c.sum_in_residual ? "sum in residual" : "sum");
   say(c.sprinkle != Sprinkle::none, to_string(c.sprinkle));
   return text + fmt::format(" input={} seed={} guard={}", to_string(c.input), c.seed, c.guard);
@@ -138,7 +138,7 @@ void RowwiseTrial::make_problem() {
   if (c.bias) p.bias = vectors_[0].data();
   if (c.affine) {
     p.gamma = vectors_[1].data();
-    p.beta = vectors_[2].data();
+    if (!c.gamma_alone) p.beta = vectors_[2].data();
   }
   if (c.residual != RowResidual::none) {
     p.residual = residual_.data();
