@@ -6,11 +6,14 @@
 //             from the next window of segments, which a ticket says. So nothing is put on a list or
 //             left for others, one segment's data are on their way while another is walked over,
 //             and blocks that are quicker take more.
+// Uneven      Where segments are not alike the same warps reduce the short ones one by one, as
+//             short_sequences.hpp has it, and put the others on the lists: a launch less.
 // Longer      A segment that would keep a block long after the others are done goes on the lists
 //             (work_lists.hpp).
 #pragma once
 
 #include "reduce/chunk_finder.hpp"
+#include "reduce/short_sequences.hpp"
 
 namespace KW_TARGET {
 
@@ -33,10 +36,16 @@ constexpr int segment_blocks_per_sm = kind == ReduceKind::sum_square && sizeof(T
                                           ? 2
                                           : chunk_blocks_per_sm<kind, T>;
 
+// Whether these blocks have the registers to reduce short segments in place of reduce_short_kernel,
+// where segments are not alike.
+template <ReduceKind kind, class T>
+constexpr bool blocks_take_short_ones =
+    sizeof(T) >= 4 && short_blocks_per_sm<kind, T> >= segment_blocks_per_sm<kind, T>;
+
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>))
     reduce_segment_blocks_kernel(const T* data, Sequences sequences, BlockPlan plan,
-                                 WindowTickets tickets, WorkLists lists, int stages,
+                                 WindowTickets tickets, WorkLists lists, int short_each, int stages,
                                  ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
@@ -51,8 +60,17 @@ __global__ void __launch_bounds__(order_threads, (segment_blocks_per_sm<kind, T>
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;
   const Extent array = extent_of(data, sequences.elements);
   if (thread == 0) begin_small_grid(data, sequences);
+  if (short_each > 0 && lane == 0)
+    prefetch_line_to_l2(sequences.offsets + min(this_warp() * short_each, sequences.count));
   wait_for_previous_kernel();
-  if (plan.most_of_even > 0 && !are_even(sequences, plan.most_of_even, thread)) return;
+  if (plan.most_of_even > 0 && !are_even(sequences, plan.most_of_even, thread)) {
+    if constexpr (blocks_take_short_ones<kind, T>) {
+      if (short_each == 0) return;
+      const Span first = short_of_lane(sequences, this_warp() * short_each, short_each, lane);
+      reduce_short_ones<kind, T>(data, sequences, warp_lanes, short_each, lists, sink, first, lane);
+    }
+    return;
+  }
   ChunkFinder<T, turns> finder(data, sequences, plan, tickets, memory.window, run, lane);
   if (warp == finder_warp) {
     finder.start();

@@ -19,6 +19,12 @@ namespace KW_TARGET {
 
 constexpr int batches_a_warp = 8;
 
+// From so many segments a block on, the launch that looks whether they are even reduces the short
+// ones where they are not; of fewer, even ones are quicker where one launch more follows
+// (results/h200/explored-reduce-uneven.txt, segments a block: 5.1, sum of float64 24.6 to 25.9
+// us; 6.6, l1_norm of float32 40.6 to 39.3).
+constexpr std::int64_t least_with_short_ones = 6;
+
 // So many rows a block, each of at most so many elements, are not cut into chunks.
 constexpr int whole_rows_a_block = 8;
 template <class T>
@@ -165,14 +171,18 @@ struct LaunchSequences {
 
   // A batch has as few sequences as leave all warps with some batches; where most go on the lists,
   // with one: room on them is taken once a batch, and takes long.
+  static int short_batch(std::int64_t sequences, int group, bool has_lists, std::int64_t blocks) {
+    const std::int64_t warps = blocks * order_warps;
+    const int batches = has_lists && group == warp_lanes ? 1 : batches_a_warp;
+    int each = warp_lanes;
+    while (each > warp_lanes / group && sequences < batches * warps * each) each /= 2;
+    return each;
+  }
   template <ReduceKind kind, class T>
   Status short_ones(const T* data, const Sequences& sequences, int group,
                     const WorkLists& lists) const {
     const std::int64_t blocks = std::int64_t{device.sm_count} * short_blocks_per_sm<kind, T>;
-    const std::int64_t warps = blocks * order_warps;
-    const int batches = lists.item_capacity > 0 && group == warp_lanes ? 1 : batches_a_warp;
-    int each = warp_lanes;
-    while (each > warp_lanes / group && sequences.count < batches * warps * each) each /= 2;
+    const int each = short_batch(sequences.count, group, lists.item_capacity > 0, blocks);
     return gpu::launch(reduce_short_kernel<kind, T>,
                        config(blocks_for(ceil_div(sequences.count, each), order_warps, blocks)),
                        data, sequences, group, each, lists, sink());
@@ -211,18 +221,21 @@ struct LaunchSequences {
 
   template <ReduceKind kind, class T>
   Status segment_blocks(const T* data, const Sequences& sequences, const BlockPlan& plan,
-                        const WorkLists& lists) const {
+                        const WorkLists& lists, bool short_ones_too) const {
     constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
     const std::size_t stages = chunk_stages<T>(beside, segment_blocks_per_sm<kind, T>);
     const std::int64_t at_once = std::int64_t{device.sm_count} * segment_blocks_per_sm<kind, T>;
     const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
+    const int short_each =
+        short_ones_too ? short_batch(sequences.count, warp_lanes, true, at_once) : 0;
     WindowTickets tickets = {};
     if (windows > at_once)
       tickets = {workspace.tickets + window_tickets, workspace.tickets + window_tickets + 1};
     return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
                        {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
                         beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
-                       data, sequences, plan, tickets, lists, static_cast<int>(stages), sink());
+                       data, sequences, plan, tickets, lists, short_each, static_cast<int>(stages),
+                       sink());
   }
 
   template <ReduceKind kind, class T>
@@ -285,8 +298,11 @@ struct LaunchSequences {
     WorkLists lists = {};  // of none where no segment can be too long
     if (!pass.are_counted && p.cols > pass.most)
       lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
+    const bool are_short_ones_done =
+        pass.blocks.most_of_even > 0 && lists.item_capacity > 0 && takes_short_ones<kind, T>();
     if (pass.blocks.each > 0) {
-      const Status status = segment_blocks<kind>(data, segments, pass.blocks, lists);
+      const Status status =
+          segment_blocks<kind>(data, segments, pass.blocks, lists, are_short_ones_done);
       if (!status.ok()) return status;
     }
     if (pass.are_counted) {
@@ -296,12 +312,18 @@ struct LaunchSequences {
       lists.block_tickets = workspace.tickets + list_tickets;
       return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
     }
-    if (!pass.is_blocks_alone()) {
+    if (!pass.is_blocks_alone() && !are_short_ones_done) {
       const Status status = first_launch<kind>(data, segments, pass, lists);
       if (!status.ok()) return status;
     }
     if (lists.item_capacity == 0) return Status::success();
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
+  }
+  // Whether blocks that find segments uneven reduce the short ones, too.
+  template <ReduceKind kind, class T>
+  bool takes_short_ones() const {
+    const std::int64_t at_once = std::int64_t{device.sm_count} * segment_blocks_per_sm<kind, T>;
+    return blocks_take_short_ones<kind, T> && p.segments >= least_with_short_ones * at_once;
   }
   template <ReduceKind kind, class T>
   Status first_launch(const T* data, const Sequences& segments, const FirstPass& pass,

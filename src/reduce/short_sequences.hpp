@@ -284,6 +284,13 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
 template <class T>
 constexpr int few_elements = sizeof(T) == 1 ? 32 : 48 / static_cast<int>(sizeof(T));
 
+// A lane's sequence of a batch of `each` that begins with sequence `first`.
+__device__ __forceinline__ Span short_of_lane(const Sequences& sequences, std::int64_t first,
+                                              int each, int lane) {
+  const bool has_one = lane < each && first + lane < sequences.count;
+  return has_one ? sequences.at(first + lane) : Span{0, -1};
+}
+
 // A batch of such sequences, one a lane.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void reduce_few(const T* data, const Batch& own,
@@ -318,30 +325,19 @@ constexpr int short_blocks_per_sm = kind == ReduceKind::moments ||
                                         ? 4
                                         : 3;
 
-// Sequences of a chunk at most, `each` a batch, 32 at most; longer ones go on the lists. Groups of
-// `group` lanes take those that fit them, all 32 lanes what is left.
+// Sequences of a chunk at most, `each` a batch, 32 at most, by all warps of a launch; longer ones
+// go on the lists. Groups of `group` lanes take those that fit them, all 32 lanes what is left.
+// `next`: the lane's sequence of the warp's first batch.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
-    reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
-                        ResultSink sink) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+__device__ __forceinline__ void reduce_short_ones(const T* data, const Sequences& sequences,
+                                                  int group, int each, const WorkLists& lists,
+                                                  const ResultSink& sink, Span next, int lane) {
   const std::int64_t step = std::int64_t{gridDim.x} * order_warps * each;
-  const auto span_of = [&](std::int64_t from) {
-    const bool has_one = lane < each && from + lane < sequences.count;
-    return has_one ? sequences.at(from + lane) : Span{0, -1};
-  };
-  if (threadIdx.x == 0) begin_small_grid(data, sequences);
-  wait_for_previous_kernel();
   const Extent array = extent_of(data, sequences.elements);
-  std::int64_t first = this_warp() * each;
-  Span next = span_of(first);
-  if (lists.most_of_even > 0 &&
-      are_even(sequences, lists.most_of_even, static_cast<int>(threadIdx.x)))
-    return;
 #pragma unroll 1
-  for (; first < sequences.count; first += step) {
+  for (std::int64_t first = this_warp() * each; first < sequences.count; first += step) {
     const Batch batch(next);
-    next = span_of(first + step);
+    next = short_of_lane(sequences, first + step, each, lane);
     if (group == 1 && __all_sync(whole_warp(), batch.count <= few_elements<T>)) {
       reduce_few<kind, T>(data, batch, first, sink, lane);
       continue;
@@ -360,9 +356,24 @@ __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
     }
     if (__any_sync(whole_warp(), batch.count >= fewest)) {
       // Looked up again: kept, it would take registers of what comes before.
-      put_on_lists<T>(lists, first + lane, span_of(first), fewest, lane);
+      put_on_lists<T>(lists, first + lane, short_of_lane(sequences, first, each, lane), fewest,
+                      lane);
     }
   }
+}
+
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
+    reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
+                        ResultSink sink) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  if (threadIdx.x == 0) begin_small_grid(data, sequences);
+  wait_for_previous_kernel();
+  const Span first = short_of_lane(sequences, this_warp() * each, each, lane);
+  if (lists.most_of_even > 0 &&
+      are_even(sequences, lists.most_of_even, static_cast<int>(threadIdx.x)))
+    return;
+  reduce_short_ones<kind, T>(data, sequences, group, each, lists, sink, first, lane);
 }
 
 }  // namespace KW_TARGET

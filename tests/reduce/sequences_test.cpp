@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -181,29 +182,27 @@ TEST(ReduceSequences, SegmentsByBlocks) {
   verify(cases.all());
 }
 
-// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for
-// the one on the lists; with many it is a small one. The bytes of the results are the same.
-TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
+// Results of float32 segments on devices with so many multiprocessors, which are to be the same
+// bytes; and whether all tickets are zero again.
+void expect_same_bytes(const std::vector<std::int64_t>& offsets,
+                       const std::array<int, 2>& devices) {
   add_developer_backends();
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  constexpr std::int64_t segments = 40, length = 5003, longest = 2'100'000, long_one = 7;
-  std::vector<std::int64_t> offsets(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i)
-    offsets[i + 1] = offsets[i] + (i == long_one ? longest : length);
-  std::vector<float> data(static_cast<std::size_t>(offsets[segments]));
+  const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
+  std::vector<float> data(static_cast<std::size_t>(offsets.back()));
   std::mt19937 engine(static_cast<unsigned>(run_seed()));
   for (float& x : data) x = static_cast<float>(engine()) * 0x1p-32f - 0.5f;
   std::vector<unsigned> tickets(ticket_count, 0);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::variance}) {
-    std::vector<std::int64_t> results[2];
-    for (const int sm_count : {1, 132}) {
-      std::vector<std::int64_t>& out = results[sm_count == 1];
-      out.assign(segments, 0);
+    std::array<std::vector<std::int64_t>, 2> results;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      std::vector<std::int64_t>& out = results[i];
+      out.assign(static_cast<std::size_t>(segments), 0);
       Reduce p;
       p.op = op, p.shape = ReduceShape::segments, p.data = data.data(), p.out = out.data();
-      p.cols = p.ld = offsets[segments], p.offsets = offsets.data(), p.segments = segments;
+      p.cols = p.ld = offsets.back(), p.offsets = offsets.data(), p.segments = segments;
       Device device = runtime->device();
-      device.sm_count = sm_count;
+      device.sm_count = devices[i];
       for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
         if (std::string_view(kernel.name) != "reduce_segments") continue;
         std::vector<std::byte> workspace(kernel.workspace_bytes(p, device) + 256);
@@ -216,6 +215,27 @@ TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
     EXPECT_EQ(results[0], results[1]) << to_string(op);
   }
   EXPECT_EQ(std::count(tickets.begin(), tickets.end(), 0u), std::ptrdiff_t{ticket_count});
+}
+
+// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for
+// the one on the lists; with many it is a small one. The bytes of the results are the same.
+TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
+  constexpr std::int64_t segments = 40, length = 5003, longest = 2'100'000, long_one = 7;
+  std::vector<std::int64_t> offsets(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i)
+    offsets[i + 1] = offsets[i] + (i == long_one ? longest : length);
+  expect_same_bytes(offsets, {132, 1});
+}
+
+// Of a device with four multiprocessors blocks look whether these are alike, reduce the short ones
+// and put the long ones on the lists; with many, another launch does.
+TEST(ReduceSequences, UnevenSegmentsByTheLaunchThatFindsThemUneven) {
+  constexpr std::int64_t segments = 1030, longest = 50'001;
+  constexpr std::array<std::int64_t, 8> lengths = {0, 1, 40, 512, 513, 1536, 1537, 2000};
+  std::vector<std::int64_t> offsets(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i)
+    offsets[i + 1] = offsets[i] + (i % 16 == 4 ? longest : lengths[i * 5 % 8]);
+  expect_same_bytes(offsets, {132, 4});
 }
 
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are
