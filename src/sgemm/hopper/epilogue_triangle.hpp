@@ -1,5 +1,5 @@
-// The epilogue of tiles of a triangle of C. Those on the diagonal are few, so each element of theirs
-// asks whether it is the triangle's. No other is read or written.
+// The epilogue of tiles of a triangle of C. Those on the diagonal are few, so each element of
+// theirs asks whether it is the triangle's. No other is read or written.
 #pragma once
 
 #include "sgemm/hopper/epilogue.hpp"
