@@ -20,6 +20,7 @@
 #include "device/overlap.hpp"
 #include "reduce/columns_merge.hpp"
 #include "reduce/columns_plan.hpp"
+#include "reduce/neutral.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
 #include "reduce/work_lists.hpp"
@@ -46,16 +47,17 @@ __device__ __forceinline__ Pack<T> load_columns(const T* from) {
   }
 }
 
-// The same from element `at` on where it may reach beyond the array's `elements`: then element by
-// element, those that are there.
+// The same from element `at` on where it reaches beyond the array's `elements`: one by one, those
+// that are there. `before`: where others lie so far before that stand for those behind the array.
 template <class T, int width>
 __device__ __forceinline__ Pack<T> load_columns_at_edge(const T* data, std::int64_t at,
-                                                        std::int64_t elements) {
-  if (at >= 0 && at + width <= elements) return load_columns<T, width>(data + at);
+                                                        std::int64_t elements,
+                                                        std::int64_t before) {
   T found[order_width<T>] = {};
 #pragma unroll
   for (int e = 0; e < width; ++e) {
-    if (at + e >= 0 && at + e < elements) found[e] = data[at + e];
+    const std::int64_t from = at + e < elements ? at + e : at + e - before;
+    if (from >= 0 && from < elements) found[e] = data[from];
   }
   Pack<T> pack;
   memcpy(pack.words, found, sizeof found);
@@ -86,6 +88,7 @@ struct ColumnThread {
   int slot;           // of that element's lane among all that lie in shared memory
   int slot_shift;     // slots from there on that come before the next one left out
   int lane;           // of the row; 0 where eight are one
+  int column;         // of its first element, or of one that would be there, in the strip
   std::int64_t from;  // its first element in the array, from the chunk's first on
 };
 
@@ -105,8 +108,19 @@ __device__ __forceinline__ ColumnThread column_thread(const T* data, const Colum
   own.from = begin + own.position;
   own.slot = (own.group * rows + row) * plan.extent + own.position;
   own.slot_shift = -own.slot & (width - 1);
+  own.column = own.position;
+  if (plan.rows_are_one) {
+    const int ld = static_cast<int>(plan.ld);
+    own.column = (own.position + width * ld) % ld;
+  }
   return own;
 }
+
+// Whether one piece of code adds whole chunks and others, with packs in place of those that are not
+// there that change nothing: zeros, or a lane's first pack once more. Of others each element is
+// asked for whether it is there.
+template <class A, class T>
+constexpr bool has_neutral = !std::is_same_v<A, Variance<T>> && !std::is_same_v<A, NormSquare<T>>;
 
 // The eight packs of a thread in one chunk.
 template <class T, int width>
@@ -115,14 +129,35 @@ struct ColumnPacks {
   Value<T> first[width] = {};  // of the chunk in each of the columns
   int whole;                   // packs of which every element of the strip is there
   int last_extent;             // positions that are there of the one after them
+  int steps;                   // packs of which an element is there
+  int present;                 // elements of these that are there in the first one
 
   template <class A>
-  __device__ __forceinline__ void add(typename A::Lane (&lanes)[width],
-                                      const ColumnThread& own) const {
-    if (whole == column_chunk_lane_rows) {
-      add_whole<A>(lanes);
-      return;
+  __device__ __forceinline__ void add(typename A::Lane (&lanes)[width], const ColumnThread& own) {
+    if constexpr (!has_neutral<A, T>) {
+      if (whole < column_chunk_lane_rows) return add_present<A>(lanes, own);
+    } else if constexpr (!AddsUp<A>::value) {
+      if (steps < column_chunk_lane_rows) repeat_first();
     }
+    add_whole<A>(lanes);
+    if (steps > 1) return;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      if (e >= present) lanes[e] = A::empty_lane();
+    }
+  }
+
+  // In place of the packs that are not there.
+  __device__ __forceinline__ void repeat_first() {
+#pragma unroll
+    for (int i = 1; i < column_chunk_lane_rows; ++i) {
+      if (i >= steps) packs[i] = packs[0];
+    }
+  }
+
+  template <class A>
+  __device__ __forceinline__ void add_present(typename A::Lane (&lanes)[width],
+                                              const ColumnThread& own) const {
 #pragma unroll
     for (int i = 0; i < column_chunk_lane_rows; ++i) {
 #pragma unroll
@@ -173,17 +208,18 @@ struct ColumnPacks {
     return are_middle;
   }
 
-  template <bool needs_first>
+  template <class A>
   __device__ __forceinline__ void load(const T* data, const ColumnPlan& plan,
                                        const ColumnThread& own, std::int64_t first_column,
                                        std::int64_t chunk) {
     const std::int64_t top = chunk * column_chunk_rows;
     const std::int64_t left = plan.rows - top;
     const std::int64_t at = top * plan.ld + own.from, step = column_lanes * plan.ld;
+    if (left > 0) load_first<A>(data, plan, own, first_column, top);
     // All but a pack at each end of the array lie within it.
     if (left >= column_chunk_rows && at >= 0 &&
         at + (column_chunk_lane_rows - 1) * step + width <= plan.elements) {
-      whole = column_chunk_lane_rows, last_extent = 0;
+      whole = steps = column_chunk_lane_rows, last_extent = 0;
       if (own.position < plan.extent) {
         const T* from = data + at;
 #pragma unroll
@@ -191,24 +227,32 @@ struct ColumnPacks {
           packs[i] = load_columns<T, width>(from);
       }
     } else {
-      whole = last_extent = 0;
+      whole = last_extent = steps = present = 0;
       if (left <= 0) return;
-      load_some(data, plan, own, at, static_cast<int>(min(left, column_chunk_rows)));
+      load_some<A>(data, plan, own, at, static_cast<int>(min(left, column_chunk_rows)));
     }
-    if constexpr (needs_first) {
+  }
+
+  template <class A>
+  __device__ __forceinline__ void load_first(const T* data, const ColumnPlan& plan,
+                                             const ColumnThread& own, std::int64_t first_column,
+                                             std::int64_t top) {
+    if constexpr (std::is_same_v<A, Variance<T>>) {
+      const T* const row = data + (top * plan.ld + first_column);
+      const int columns = static_cast<int>(min(plan.cols - first_column, std::int64_t{plan.extent}));
+      int column = own.column;
 #pragma unroll
       for (int e = 0; e < width; ++e) {
-        const int position = own.position + e;
-        if (position < 0 || position >= plan.extent) continue;
-        const int column = plan.rows_are_one ? position % static_cast<int>(plan.ld) : position;
-        if (first_column + column < plan.cols)
-          first[e] = to_value(data[top * plan.ld + first_column + column]);
+        if (column >= 0 && column < columns) first[e] = to_value(row[column]);
+        column = plan.rows_are_one && column + 1 == plan.ld ? 0 : column + 1;
       }
     }
   }
 
  private:
-  // The same of a chunk that has `rows`, or at an end of the array.
+  // The same of a chunk that has `rows`, or at an end of the array: packs that reach beyond it come
+  // first or last.
+  template <class A>
   __device__ __forceinline__ void load_some(const T* data, const ColumnPlan& plan,
                                             const ColumnThread& own, std::int64_t at, int rows) {
     const int more = rows % column_lanes;
@@ -216,23 +260,37 @@ struct ColumnPacks {
     last_extent = plan.rows_are_one ? more * static_cast<int>(plan.ld)
                   : own.lane < more ? plan.extent
                                     : 0;
-    const int steps = own.position < plan.extent ? whole + (own.position < last_extent ? 1 : 0) : 0;
-    const std::int64_t step = column_lanes * plan.ld;
-    if (at >= 0 && at + (steps - 1) * step + width <= plan.elements) {
+    if (own.position >= plan.extent) return;
+    steps = min(whole + (own.position < last_extent ? 1 : 0), column_chunk_lane_rows);
+    present = whole > 0 ? width : last_extent - own.position;
+    // A lane's next row begins behind the pack before.
+    const std::int64_t step = column_lanes * plan.ld, last = at + (steps - 1) * step;
+    const bool begins_before = at < 0 && steps > 0, ends_behind = last + width > plan.elements;
+    const int begin = begins_before ? 1 : 0, end = ends_behind ? steps - 1 : steps;
+    const T* from = data + at;
 #pragma unroll
-      for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
-        if (i < steps) packs[i] = load_columns<T, width>(data + at);
-      }
-      return;
+    for (int i = 0; i < column_chunk_lane_rows; ++i, from += step) {
+      if constexpr (has_neutral<A, T> && AddsUp<A>::value) packs[i] = {};
+      if (i >= begin && i < end) packs[i] = load_columns<T, width>(from);
     }
+    if (begins_before) load_edge<A>(data, plan, at, 0, 0);
+    if (ends_behind && steps > begin) load_edge<A>(data, plan, last, steps - 1, (steps - 1) * step);
+  }
+
+  template <class A>
+  __device__ __forceinline__ void load_edge(const T* data, const ColumnPlan& plan, std::int64_t at,
+                                            int number, std::int64_t behind_first) {
+    const Pack<T> pack = load_columns_at_edge<T, width>(data, at, plan.elements,
+                                                        AddsUp<A>::value ? 0 : behind_first);
 #pragma unroll
-    for (int i = 0; i < column_chunk_lane_rows; ++i, at += step) {
-      if (i < steps) packs[i] = load_columns_at_edge<T, width>(data, at, plan.elements);
+    for (int i = 0; i < column_chunk_lane_rows; ++i) {
+      if (i == number) packs[i] = pack;
     }
   }
 };
 
 // Three blocks of 80 registers per SM have 96 KiB under way; instances that would spill have two.
+// A block that has its SM for itself may have the threads of two.
 template <ReduceKind kind, class T>
 constexpr int column_blocks_per_sm = (sizeof(typename Accumulator<kind, T>::Lane) < 16 ||
                                       (kind == ReduceKind::min_max &&
@@ -242,7 +300,7 @@ constexpr int column_blocks_per_sm = (sizeof(typename Accumulator<kind, T>::Lane
                                          : 2;
 
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>))
+__global__ void __launch_bounds__(order_threads * column_blocks_per_sm<kind, T>)
     reduce_columns_kernel(const T* data, ColumnPlan plan,
                           typename Accumulator<kind, T>::Total* totals, unsigned* tickets,
                           ResultSink sink) {
@@ -282,6 +340,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();
+  [[maybe_unused]] Value<T> first = {};  // of the chunk that this thread makes the total of
   // Round -1 only loads for the first.
 #pragma unroll 1
   for (int round = -1; round < rounds; ++round) {
@@ -290,8 +349,15 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
     for (int e = 0; e < width; ++e) lanes[e] = A::empty_lane();
     if (reads && round >= 0) packs.template add<A>(lanes, own);
     if (reads && round + 1 < rounds) {
-      packs.template load<needs_first>(data, plan, own, first_column,
+      packs.template load<A>(data, plan, own, first_column,
                                        first_chunk + own.group * plan.rounds + round + 1);
+    }
+    [[maybe_unused]] const Value<T> first_now = first;
+    if constexpr (needs_first) {
+      const std::int64_t row =
+          (first_chunk + task_group * plan.rounds + round + 1) * column_chunk_rows;
+      if (has_task && round + 1 < rounds && row < plan.rows)
+        first = to_value(data[row * plan.ld + first_column + column]);
     }
     if (round < 0) continue;
 #pragma unroll
@@ -313,9 +379,7 @@ __global__ void __launch_bounds__(order_threads, (column_blocks_per_sm<kind, T>)
       chunk.begin = (first_chunk + task_group * plan.rounds + round) * column_chunk_rows;
       chunk.count =
           max(std::int64_t{0}, min(std::int64_t{column_chunk_rows}, plan.rows - chunk.begin));
-      if (needs_first && chunk.count > 0) {
-        chunk.first = to_value(data[chunk.begin * plan.ld + first_column + column]);
-      }
+      if constexpr (needs_first) chunk.first = first_now;
       total = A::total(tree_of_array<A>(partials), chunk);
       // Neighbours that wait for this one: a level for each trailing one in the round's number;
       // with the item's last round, which has no neighbour to wait for, all that wait.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 
 #include "arithmetic.hpp"
 
@@ -33,12 +34,21 @@ struct ColumnTuning {
   // Columns that are threads' (results/h200/explored-reduce-low.txt): of so many rows always; of up
   // to so many, where memory is the limit, from so many columns an SM on.
   std::int64_t always_low_rows = 32, most_low_rows = 63, low_columns_an_sm = 512;
-  // Of so many rows and columns (results/h200/explored-reduce-copies.txt); of narrow types whose
-  // sums take more registers, of all rows that a thread can have.
-  std::int64_t most_low_chunk_rows = 160;
   double least_use_of_rows = 0.7;  // of what is read where padding is read, too
 };
 constexpr ColumnTuning tuning;
+
+// Columns of more than a chunk that are threads': of up to so many rows, where an SM has so many
+// columns (results/h200/explored-reduce-neutral.txt).
+struct LowRange {
+  std::int64_t most_rows, least_an_sm, most_an_sm;
+};
+constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
+constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 1024}};
+constexpr LowRange low_narrow[] = {{160, 512, any_number}};
+constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
+constexpr LowRange low_narrow_computed[] = {{96, 256, any_number},
+                                            {most_low_chunks * column_chunk_rows, 512, any_number}};
 
 // More than tickets are enough for.
 constexpr std::int64_t most_items = std::int64_t{1} << 30;
@@ -58,6 +68,13 @@ bool has_wide_lanes(const Reduce& problem) {
     case ReduceOp::max: return false;
     default: return true;
   }
+}
+
+std::span<const LowRange> low_ranges_of(const Reduce& problem) {
+  if (has_wide_lanes(problem)) return low_narrow_computed;
+  if (size_of(problem.type) < 4) return low_narrow;
+  if (problem.op == ReduceOp::variance) return low_computed;
+  return low_ranges;
 }
 
 // Strips, packs and chunks side by side.
@@ -152,7 +169,7 @@ class QuickestPlan {
  public:
   QuickestPlan(const ColumnElement& element, int sm_count, const ColumnPlan& matrix)
       : element_(element), sm_count_(sm_count), best_(matrix) {}
-  const ColumnPlan& best() const { return best_; }
+  ColumnPlan best() const { return doubled(best_); }
 
   // All lengths for a width.
   void consider_lengths(const ColumnPlan& plan) {
@@ -176,6 +193,20 @@ class QuickestPlan {
   }
 
  private:
+  // The same by twice as many threads, in half of the rounds, where no other block is on its SM.
+  ColumnPlan doubled(ColumnPlan plan) const {
+    const int of_a_chunk = plan.packs * (plan.rows_are_one ? 1 : column_lanes);
+    const int threads = ceil_div(2 * plan.side_by_side * of_a_chunk, 32) * 32;
+    if (plan.blocks != 1 || plan.rounds == 1 || plan.strips > sm_count_ ||
+        threads > most_column_threads) {
+      return plan;
+    }
+    plan.side_by_side *= 2, plan.tasks *= 2, plan.threads = threads;
+    plan.rounds /= 2, --plan.item_shift;
+    share_memory(element_, plan);
+    return fits(plan, element_) ? plan : best_;
+  }
+
   void consider(ColumnPlan plan, int rounds, std::int64_t all) {
     plan.rounds = rounds;
     plan.item_shift = std::countr_zero(static_cast<unsigned>(rounds));
@@ -241,15 +272,18 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
 
 bool are_low_columns(const Reduce& problem, int sm_count) {
   const bool is_computed = size_of(problem.type) < 4 || problem.op == ReduceOp::variance;
-  const bool are_many = problem.cols >= tuning.low_columns_an_sm * sm_count;
   if (problem.rows > column_chunk_rows) {
-    const std::int64_t most =
-        has_wide_lanes(problem) ? most_low_chunks * column_chunk_rows : tuning.most_low_chunk_rows;
-    return are_many && problem.rows <= most;
+    for (const LowRange& range : low_ranges_of(problem)) {
+      if (problem.rows > range.most_rows) continue;
+      const std::int64_t an_sm = problem.cols / sm_count;
+      return an_sm >= range.least_an_sm && an_sm <= range.most_an_sm;
+    }
+    return false;
   }
   const std::int64_t most = is_computed ? column_chunk_rows : tuning.most_low_rows;
   if (problem.rows < 1 || problem.rows > most) return false;
-  return problem.rows <= tuning.always_low_rows || are_many;
+  return problem.rows <= tuning.always_low_rows ||
+         problem.cols >= tuning.low_columns_an_sm * sm_count;
 }
 
 }  // namespace kw

@@ -16,6 +16,7 @@
 namespace KW_TARGET {
 
 constexpr int low_threads = 256;
+constexpr int low_chunk_threads = 128;  // smaller blocks leave less to the last ones
 constexpr int low_columns_each(int lanes) { return 8 / lanes; }
 
 struct LowMatrix {
@@ -140,19 +141,19 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
 }
 
 template <ReduceKind kind, class T>
-constexpr int low_chunk_blocks_per_sm = sizeof(typename Accumulator<kind, T>::Lane) <= 16
-                                            ? low_blocks_per_sm<kind, T>
-                                            : 2;
+constexpr int low_chunk_blocks_per_sm =
+    low_threads / low_chunk_threads *
+    (sizeof(typename Accumulator<kind, T>::Lane) <= 16 ? low_blocks_per_sm<kind, T> : 2);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(low_threads, (low_chunk_blocks_per_sm<kind, T>))
+__global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<kind, T>))
     reduce_low_chunks_kernel(const T* data, LowMatrix matrix, ResultSink sink) {
   using A = Accumulator<kind, T>;
   using Total = typename A::Total;
   constexpr int chunk_rows = static_cast<int>(column_chunk_rows);
   const std::int64_t column =
-      std::int64_t{blockIdx.x} * low_threads + static_cast<int>(threadIdx.x);
+      std::int64_t{blockIdx.x} * low_chunk_threads + static_cast<int>(threadIdx.x);
   if (column >= matrix.cols) return;
   wait_for_previous_kernel();
   static_assert(most_low_chunks == 4);

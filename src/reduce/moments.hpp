@@ -2,6 +2,7 @@
 // and on a GPU.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -22,9 +23,13 @@ struct Moments {
   double count, mean, squares;
 };
 
-// a / b where b is positive. Of a zero a division takes the long way for what is not normal, and
-// with it all lanes of the warp.
-KW_HOST_DEVICE inline double quotient(double a, double b) { return a == 0 ? a : a / b; }
+// a / b where b is a count. By a power of two it is a product, which rounds alike. Of a zero a
+// division takes the long way for what is not normal, and with it all lanes of the warp.
+KW_HOST_DEVICE inline double quotient(double a, double b) {
+  const auto bits = std::bit_cast<std::uint64_t>(b);
+  if (bits << 12 == 0) return a * std::bit_cast<double>((std::uint64_t{2046} << 52) - bits);
+  return a == 0 ? a : a / b;
+}
 
 KW_HOST_DEVICE inline Moments moments(const ShiftedSums& sums, double shift, double count) {
   if (count == 0) return {0, 0, 0};
@@ -42,16 +47,23 @@ KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
     return;
   }
   const double count = into.count + later.count;
-  const double share = later.count / count;
+  const double share = later.count == into.count ? 0.5 : later.count / count;
   const double apart = later.mean - into.mean;
   into.squares = fma(apart * apart, into.count * share, into.squares + later.squares);
   into.mean = fma(apart, share, into.mean);
   into.count = count;
 }
 
+// x + 2^52 + 2^31, without a conversion: a GPU makes few of them at a time.
+KW_HOST_DEVICE inline double above_2_to_52(std::int32_t x) {
+  const std::uint32_t low = static_cast<std::uint32_t>(x) ^ 0x80000000u;
+  return std::bit_cast<double>(std::uint64_t{0x43300000} << 32 | low);
+}
+
 // x - y, exact where a double can hold it.
 template <class V>
 KW_HOST_DEVICE inline double difference(V x, V y) {
+  if constexpr (std::is_same_v<V, std::int32_t>) return above_2_to_52(x) - above_2_to_52(y);
   if constexpr (std::is_same_v<V, std::int64_t>) {
     if ((x >= 0) == (y >= 0)) return static_cast<double>(x - y);
   }
