@@ -73,13 +73,12 @@ struct LaunchColumns {
   template <ReduceKind kind, class T>
   Status launch_low() const {
     if (p.rows > column_chunk_rows) {
-      return gpu::launch(reduce_low_chunks_kernel<kind, T>,
-                         {dim3(static_cast<unsigned>(
-                              ceil_div(p.cols, std::int64_t{low_chunk_threads}))),
-                          dim3(low_chunk_threads), 0, stream, true},
-                         static_cast<const T*>(p.data),
-                         LowMatrix{p.cols, p.ld, static_cast<int>(p.rows), 1},
-                         {p.op, p.out, p.correction});
+      return gpu::launch(
+          reduce_low_chunks_kernel<kind, T>,
+          {dim3(static_cast<unsigned>(ceil_div(p.cols, std::int64_t{low_chunk_threads}))),
+           dim3(low_chunk_threads), 0, stream, true},
+          static_cast<const T*>(p.data), LowMatrix{p.cols, p.ld, static_cast<int>(p.rows), 1},
+          {p.op, p.out, p.correction});
     }
     if (p.rows == 1) return launch_lanes<kind, T, 1>();
     if (p.rows <= 4) return launch_lanes<kind, T, 4>();

@@ -44,7 +44,7 @@ struct LowRange {
   std::int64_t most_rows, least_an_sm, most_an_sm;
 };
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
-constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 1024}};
+constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 768}};
 constexpr LowRange low_narrow[] = {{160, 512, any_number}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
 constexpr LowRange low_narrow_computed[] = {{96, 256, any_number},
@@ -73,7 +73,8 @@ bool has_wide_lanes(const Reduce& problem) {
 std::span<const LowRange> low_ranges_of(const Reduce& problem) {
   if (has_wide_lanes(problem)) return low_narrow_computed;
   if (size_of(problem.type) < 4) return low_narrow;
-  if (problem.op == ReduceOp::variance) return low_computed;
+  const bool is_wide = problem.op == ReduceOp::l2_norm && size_of(problem.type) == 8;
+  if (problem.op == ReduceOp::variance || is_wide) return low_computed;
   return low_ranges;
 }
 

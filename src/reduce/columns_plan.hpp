@@ -14,7 +14,7 @@ namespace kw {
 
 constexpr int column_threads = 256;
 constexpr int most_column_threads = 512;  // of a block that has its SM for itself
-constexpr int merged_each = 8;  // totals that one thread asks for at a time
+constexpr int merged_each = 8;            // totals that one thread asks for at a time
 constexpr int most_merged_each = 16;
 constexpr int most_low_chunks = 4;  // of a column that is a thread's
 

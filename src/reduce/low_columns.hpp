@@ -142,8 +142,9 @@ __global__ void __launch_bounds__(low_threads, (low_blocks_per_sm<kind, T>))
 
 template <ReduceKind kind, class T>
 constexpr int low_chunk_blocks_per_sm =
-    low_threads / low_chunk_threads *
-    (sizeof(typename Accumulator<kind, T>::Lane) <= 16 ? low_blocks_per_sm<kind, T> : 2);
+    low_threads / low_chunk_threads*(sizeof(typename Accumulator<kind, T>::Lane) <= 16
+                                         ? low_blocks_per_sm<kind, T>
+                                         : 2);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "check/reduce/case.hpp"
 #include "reduce/columns_plan.hpp"
@@ -22,7 +23,7 @@ Reduce matrix_of(std::int64_t rows, std::int64_t cols, std::int64_t pad) {
   return p;
 }
 
-void expect_sound(const ColumnPlan& plan, const ColumnElement& element) {
+void expect_sound(const ColumnPlan& plan, const ColumnElement& element, int sm_count) {
   SCOPED_TRACE(testing::Message() << plan.rows << " x " << plan.cols << " in " << plan.ld
                                   << ", width " << element.width);
   // All columns, all rows, and positions enough for what lies before a boundary.
@@ -37,7 +38,8 @@ void expect_sound(const ColumnPlan& plan, const ColumnElement& element) {
   EXPECT_LE(plan.packs * (plan.rows_are_one ? 1 : column_lanes) * plan.side_by_side, plan.threads);
   EXPECT_LE(plan.strip_columns * plan.side_by_side, plan.threads);
   EXPECT_LE(plan.strip_columns << (plan.merge_shift - plan.each_shift), plan.threads);
-  EXPECT_LE(plan.threads, column_threads);
+  const bool is_alone = plan.blocks == 1 && plan.strips <= sm_count;
+  EXPECT_LE(plan.threads, is_alone ? most_column_threads : column_threads);
   EXPECT_EQ(plan.threads % 32, 0);
   EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(plan.side_by_side)));
   // Items are subtrees of the order, all of a strip's chunks, each a block's alone.
@@ -63,7 +65,8 @@ TEST(ColumnPlan, IsCompleteAndWithinItsLimits) {
         for (const ColumnElement& element : elements) {
           for (const int sm_count : {1, 4, 132}) {
             if (rows * cols > 20'000'000'000) continue;
-            expect_sound(plan_columns(matrix_of(rows, cols, pad), element, sm_count), element);
+            expect_sound(plan_columns(matrix_of(rows, cols, pad), element, sm_count), element,
+                         sm_count);
           }
         }
       }
@@ -85,6 +88,15 @@ TEST(ColumnPlan, GivesAllSmsWork) {
   }
 }
 
+// One block with its SM for itself has few chunks side by side rather than one after the other.
+TEST(ColumnPlan, GivesABlockThatIsAloneMoreThreads) {
+  const ColumnElement element = {2, 16, 3, 8, 8, true};
+  const ColumnPlan alone = plan_columns(matrix_of(1335, 3, 0), element, 132);
+  EXPECT_EQ(alone.blocks * alone.strips, 1);
+  EXPECT_EQ(alone.rounds, 1);
+  EXPECT_GT(alone.threads, column_threads);
+}
+
 // Of few rows always; of more only where all SMs have columns; never of more than four chunks.
 TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   constexpr std::int64_t many = 1 << 20;
@@ -103,7 +115,10 @@ TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
     EXPECT_TRUE(are_low_columns(matrix_of(rows, many, 0), 132)) << rows;
     EXPECT_FALSE(are_low_columns(matrix_of(rows, 1000, 0), 132)) << rows;
   }
-  EXPECT_FALSE(are_low_columns(matrix_of(161, many, 0), 132));
+  EXPECT_TRUE(are_low_columns(matrix_of(72, 55820, 0), 132));
+  EXPECT_TRUE(are_low_columns(matrix_of(200, 100000, 0), 132));
+  EXPECT_FALSE(are_low_columns(matrix_of(200, many, 0), 132));
+  EXPECT_FALSE(are_low_columns(matrix_of(225, 100000, 0), 132));
   Reduce wide = matrix_of(most_low_chunks * column_chunk_rows, many, 0);
   wide.type = DataType::float16;
   EXPECT_FALSE(are_low_columns(wide, 132));
@@ -161,6 +176,42 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
           const auto many = results_of(bench, subject.kernel, trial.problem(), sm_count);
           EXPECT_EQ(std::memcmp(few.data(), many.data(), few.size()), 0)
               << describe(c) << " on " << sm_count;
+        }
+      }
+    }
+  }
+}
+
+// Chunks of every number of rows, at both ends of an array, off every boundary: what stands for
+// elements that are not there never shows, and nothing beyond the array is read or written.
+TEST(ReduceColumns, ChunksThatAreNotWhole) {
+  using enum ReduceOp;
+  constexpr std::pair<ReduceOp, DataType> kinds[] = {
+      {sum, DataType::float32},      {min, DataType::float64},      {l2_norm, DataType::float64},
+      {argmax, DataType::float32},   {max, DataType::int8},         {variance, DataType::float16},
+      {l2_norm, DataType::float16},  {argmin, DataType::int64},     {max_norm, DataType::int64},
+      {min_max, DataType::bfloat16}, {max_norm, DataType::float64}, {l2_norm, DataType::int32}};
+  for (const Subject<Reduce>& subject : subjects<Reduce>()) {
+    if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
+    const std::unique_ptr<Runtime> runtime = open_device(subject.device);
+    check::Workbench bench(*runtime);
+    std::uint64_t number = run_seed();
+    for (const std::int64_t rows : {33, 40, 57, 63, 64, 65, 66, 72, 73, 95, 127, 129, 191, 700}) {
+      for (const std::int64_t cols : {1, 2, 3, 9, 67, 260}) {
+        for (const std::int64_t pad : {0, 1, 31}) {
+          check::ReduceCase c;
+          std::tie(c.op, c.type) = kinds[number % std::size(kinds)];
+          c.shape = ReduceShape::columns;
+          c.rows = rows;
+          c.cols = cols;
+          c.ld_pad = pad;
+          c.misalign = static_cast<std::int64_t>(number / std::size(kinds) % 9);
+          c.guard = number % 2 == 0 ? 0 : 1024;
+          c.input = check::Input::normal;
+          if (c.op == argmax || c.op == argmin) c.input = check::Input::integers;
+          c.seed = number++;
+          const check::VerifyResult verified = check::ReduceTrial(bench, c).verify(subject.kernel);
+          EXPECT_TRUE(verified.ok()) << describe(c) << ": " << verified.message;
         }
       }
     }
