@@ -213,33 +213,28 @@ struct ColumnPacks {
         for (int i = 0; i < column_chunk_lane_rows; ++i, from += step)
           packs[i] = load_columns<T, width>(from);
       }
-      load_first<A>(data, plan, own, first_column, top);
     } else {
       whole = last_extent = steps = present = 0;
       if (left <= 0) return;
-      load_first<A>(data, plan, own, first_column, top);
       load_some<A>(data, plan, own, at, static_cast<int>(min(left, column_chunk_rows)));
     }
-  }
-
-  template <class A>
-  __device__ __forceinline__ void load_first(const T* data, const ColumnPlan& plan,
-                                             const ColumnThread& own, std::int64_t first_column,
-                                             std::int64_t top) {
-    if constexpr (std::is_same_v<A, Variance<T>>) {
-      const T* const row = data + (top * plan.ld + first_column);
-      const int columns =
-          static_cast<int>(min(plan.cols - first_column, std::int64_t{plan.extent}));
-      int column = own.column;
-#pragma unroll
-      for (int e = 0; e < width; ++e) {
-        if (column >= 0 && column < columns) first[e] = row[column];
-        column = plan.rows_are_one && column + 1 == plan.ld ? 0 : column + 1;
-      }
-    }
+    if constexpr (std::is_same_v<A, Variance<T>>) load_first(data, plan, own, first_column, top);
   }
 
  private:
+  __device__ __forceinline__ void load_first(const T* data, const ColumnPlan& plan,
+                                             const ColumnThread& own, std::int64_t first_column,
+                                             std::int64_t top) {
+    const T* const row = data + (top * plan.ld + first_column);
+    const int columns = static_cast<int>(min(plan.cols - first_column, std::int64_t{plan.extent}));
+    int column = own.column;
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      if (column >= 0 && column < columns) first[e] = row[column];
+      column = plan.rows_are_one && column + 1 == plan.ld ? 0 : column + 1;
+    }
+  }
+
   // The same of a chunk that has `rows`, or at an end of the array: packs that reach beyond it come
   // first or last.
   template <class A>
