@@ -8,15 +8,11 @@
 // Prediction  64 unknowns of 20 000 lines: 8100 FFMAs a line of a lane, five warps a
 //             multiprocessor, 10 us; a block of block.cu takes 45, in which most warps wait.
 // Limits      One or two warps a scheduler, which issues in half of the cycles.
-#include <algorithm>
-
-#include "arithmetic.hpp"
 #include "cgemm/scalars.hpp"
 #include "ctrsm/block.hpp"
 #include "ctrsm/numbers.hpp"
 #include "ctrsm/strips.hpp"
 #include "device/load_floats.hpp"
-#include "device/overlap.hpp"
 #include "level3/own_lines.hpp"
 
 namespace KW_TARGET {
@@ -184,57 +180,14 @@ __device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const Com
 template <int lines>
 __global__ void __launch_bounds__(own_lines_most_warps* warp_lanes, 3)
     complex_warps_kernel(const ComplexBlock b) {
-  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes, warp = tid / warp_lanes;
-  const int rows = own_lines_rows(b.size), panels = rows / at_once;
-  const WarpRoom<lines> room(gpu::dynamic_shared<float2>(), rows, warp);
-  const int of_block = static_cast<int>(blockDim.x) / warp_lanes * lines;
-  const std::int64_t strips = ceil_div(b.lines, std::int64_t{of_block});
-  const std::int64_t entry = blockIdx.x / strips;
-  const std::int64_t line = (blockIdx.x - entry * strips) * of_block + warp * lines;
-  const std::int64_t count = b.lines - line;
-  const Complex* const a = b.a + entry * b.stride_a;
-  Complex* const x = b.x + entry * b.stride_x + (count > 0 ? line * b.line_step : 0);
-  const LaneElements<float2, lines> elements(b, count, lane);
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  const Complex alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
-  if (is_zero(alpha))
-    return;  // someone else writes the zeros
-             // In the first turns copies are started, and no more.
-#pragma unroll 1
-  for (int panel = -on_the_way; panel < panels; ++panel) {
-    const int next = panel + on_the_way;
-    if (next < panels) {
-      elements.each(
-          room.x, b, x, next * at_once,
-          [](float2* to, const Complex* from, bool is_there) { copy_element(to, from, is_there); });
-      copy_squares(room, b, a, next, warp, lane);
-    }
-    async_commit();
-    if (panel == -1) invert_diagonal(room, b, a, rows);
-    if (panel < 0) continue;
-    async_wait<on_the_way>();
-    __syncthreads();
-    if (count > 0) solve_own(room, b, alpha, panel, lane);
-    __syncwarp();
-    elements.each(room.x, b, x, panel * at_once,
-                  [&](const float2* from, Complex* to, bool is_there) {
-                    if (is_there) *to = conjugate({from->x, from->y}, b.conj);
-                  });
-  }
-}
-
-template <int lines>
-Status launch_warps(const ComplexBlock& block, const OwnLines<2>& with, const Device& device,
-                    Stream stream) {
-  const std::int64_t blocks = with.blocks(block.lines, block.batch);
-  return gpu::launch(complex_warps_kernel<lines>,
-                     {.grid = dim3(static_cast<unsigned>(blocks)),
-                      .block = dim3(static_cast<unsigned>(with.warps * warp_lanes)),
-                      .shared_bytes = with.shared_bytes_asked(block.size, blocks, device),
-                      .stream = stream,
-                      .overlap = true},
-                     block);
+  solve_own_lines<float2, lines>(
+      b, [&](const auto& room, const Complex* a, int rows) { invert_diagonal(room, b, a, rows); },
+      [&](const auto& room, const Complex& alpha, int panel, int lane) {
+        solve_own(room, b, alpha, panel, lane);
+      },
+      [&](const float2& x) {
+        return conjugate({x.x, x.y}, b.conj);
+      });
 }
 
 }  // namespace
@@ -242,9 +195,9 @@ Status launch_warps(const ComplexBlock& block, const OwnLines<2>& with, const De
 Status launch_complex_warps(const ComplexBlock& block, const OwnLines<2>& with,
                             const Device& device, Stream stream) {
   switch (with.lines) {
-    case 8: return launch_warps<8>(block, with, device, stream);
-    case 16: return launch_warps<16>(block, with, device, stream);
-    default: return launch_warps<32>(block, with, device, stream);
+    case 8: return launch_own_lines(complex_warps_kernel<8>, block, with, device, stream);
+    case 16: return launch_own_lines(complex_warps_kernel<16>, block, with, device, stream);
+    default: return launch_own_lines(complex_warps_kernel<32>, block, with, device, stream);
   }
 }
 

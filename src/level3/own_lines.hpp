@@ -3,7 +3,11 @@
 // they get there and back.
 #pragma once
 
+#include <type_traits>
+
+#include "arithmetic.hpp"
 #include "device/async_copy.hpp"
+#include "device/overlap.hpp"
 #include "device/warp.hpp"
 #include "level3/own_lines_plan.hpp"
 
@@ -127,6 +131,69 @@ __device__ __forceinline__ void share(Element (&all)[at_once], const Element (&o
     else
       all[i] = from_lane(own[i % rows], lane % lines + i / rows * lines);
   }
+}
+
+__device__ __forceinline__ bool is_zero(float x) { return x == 0; }
+
+// What a block of threads does: its warps bring the right-hand sides of 8 unknowns after the other,
+// and the rows of squares that these need, solve them and store them. invert(room, a, rows) makes
+// the reciprocals of the diagonal, solve(room, alpha, panel, lane) a lane's 8 unknowns of a panel,
+// and stored(x) is what memory gets of an unknown.
+template <class Element, int lines, class Block, class Invert, class Solve, class ToStored>
+__device__ __forceinline__ void solve_own_lines(const Block& b, const Invert& invert,
+                                                const Solve& solve, const ToStored& stored) {
+  using Stored = std::remove_cvref_t<decltype(*b.x)>;
+  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes, warp = tid / warp_lanes;
+  const int rows = own_lines_rows(b.size), panels = rows / at_once;
+  const Room<Element, lines> room(gpu::dynamic_shared<Element>(), rows, warp);
+  const int of_block = static_cast<int>(blockDim.x) / warp_lanes * lines;
+  const std::int64_t strips = ceil_div(b.lines, std::int64_t{of_block});
+  const std::int64_t entry = blockIdx.x / strips;
+  const std::int64_t line = (blockIdx.x - entry * strips) * of_block + warp * lines;
+  const std::int64_t count = b.lines - line;
+  const Stored* const a = b.a + entry * b.stride_a;
+  Stored* const x = b.x + entry * b.stride_x + (count > 0 ? line * b.line_step : 0);
+  const LaneElements<Element, lines> elements(b, count, lane);
+  wait_for_previous_kernel();
+  let_next_kernel_start();
+  const Stored alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
+  if (is_zero(alpha)) return;  // someone else writes the zeros
+    // In the first turns copies are started, and no more.
+#pragma unroll 1
+  for (int panel = -on_the_way; panel < panels; ++panel) {
+    const int next = panel + on_the_way;
+    if (next < panels) {
+      elements.each(
+          room.x, b, x, next * at_once,
+          [](Element* to, const Stored* from, bool is_there) { copy_element(to, from, is_there); });
+      copy_squares(room, b, a, next, warp, lane);
+    }
+    async_commit();
+    if (panel == -1) invert(room, a, rows);
+    if (panel < 0) continue;
+    async_wait<on_the_way>();
+    __syncthreads();
+    if (count > 0) solve(room, alpha, panel, lane);
+    __syncwarp();
+    elements.each(room.x, b, x, panel * at_once,
+                  [&](const Element* from, Stored* to, bool is_there) {
+                    if (is_there) *to = stored(*from);
+                  });
+  }
+}
+
+// A launch of a kernel that does so.
+template <class Block, int floats>
+Status launch_own_lines(void (*kernel)(Block), const Block& block, const OwnLines<floats>& with,
+                        const Device& device, Stream stream) {
+  const std::int64_t blocks = with.blocks(block.lines, block.batch);
+  return gpu::launch(kernel,
+                     {.grid = dim3(static_cast<unsigned>(blocks)),
+                      .block = dim3(static_cast<unsigned>(with.warps * warp_lanes)),
+                      .shared_bytes = with.shared_bytes_asked(block.size, blocks, device),
+                      .stream = stream,
+                      .overlap = true},
+                     block);
 }
 
 }  // namespace KW_TARGET::own_lines

@@ -10,9 +10,7 @@
 // Limits      One or two warps a scheduler, which issues in half of the cycles.
 // Method      As solve_block.cu: sums of products apart from the right-hand side, a quotient
 //             rounded once.
-#include "arithmetic.hpp"
 #include "device/load_floats.hpp"
-#include "device/overlap.hpp"
 #include "level3/own_lines.hpp"
 #include "level3/solve_block.hpp"
 #include "level3/solve_numbers.hpp"
@@ -143,55 +141,12 @@ __device__ __forceinline__ void solve_own(const WarpRoom<lines>& room, const Sol
 template <int lines>
 __global__ void __launch_bounds__(own_lines_most_warps* warp_lanes, 4)
     solve_warps_kernel(const SolveBlock b) {
-  const int tid = static_cast<int>(threadIdx.x), lane = tid % warp_lanes, warp = tid / warp_lanes;
-  const int rows = own_lines_rows(b.size), panels = rows / at_once;
-  const WarpRoom<lines> room(gpu::dynamic_shared<float>(), rows, warp);
-  const int of_block = static_cast<int>(blockDim.x) / warp_lanes * lines;
-  const std::int64_t strips = ceil_div(b.lines, std::int64_t{of_block});
-  const std::int64_t entry = blockIdx.x / strips;
-  const std::int64_t line = (blockIdx.x - entry * strips) * of_block + warp * lines;
-  const std::int64_t count = b.lines - line;
-  const float* const a = b.a + entry * b.stride_a;
-  float* const x = b.x + entry * b.stride_x + (count > 0 ? line * b.line_step : 0);
-  const LaneElements<float, lines> elements(b, count, lane);
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  const float alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
-  if (alpha == 0) return;  // someone else writes the zeros
-#pragma unroll 1
-  for (int panel = -on_the_way; panel < panels; ++panel) {
-    // In the first turns copies are started, and no more.
-    const int next = panel + on_the_way;
-    if (next < panels) {
-      elements.each(room.x, b, x, next * at_once, [](float* to, const float* from, bool is_there) {
-        copy_element(to, from, is_there);
-      });
-      copy_squares(room, b, a, next, warp, lane);
-    }
-    async_commit();
-    if (panel == -1) invert_diagonal(room, b, a, rows);
-    if (panel < 0) continue;
-    async_wait<on_the_way>();
-    __syncthreads();
-    if (count > 0) solve_own(room, b, alpha, panel, lane);
-    __syncwarp();
-    elements.each(room.x, b, x, panel * at_once, [](const float* from, float* to, bool is_there) {
-      if (is_there) *to = *from;
-    });
-  }
-}
-
-template <int lines>
-Status launch_with(const SolveBlock& block, const OwnLines<1>& with, const Device& device,
-                   Stream stream) {
-  const std::int64_t blocks = with.blocks(block.lines, block.batch);
-  return gpu::launch(solve_warps_kernel<lines>,
-                     {.grid = dim3(static_cast<unsigned>(blocks)),
-                      .block = dim3(static_cast<unsigned>(with.warps * warp_lanes)),
-                      .shared_bytes = with.shared_bytes_asked(block.size, blocks, device),
-                      .stream = stream,
-                      .overlap = true},
-                     block);
+  solve_own_lines<float, lines>(
+      b, [&](const auto& room, const float* a, int rows) { invert_diagonal(room, b, a, rows); },
+      [&](const auto& room, float alpha, int panel, int lane) {
+        solve_own(room, b, alpha, panel, lane);
+      },
+      [](float x) { return x; });
 }
 
 }  // namespace
@@ -199,9 +154,9 @@ Status launch_with(const SolveBlock& block, const OwnLines<1>& with, const Devic
 Status launch_solve_warps(const SolveBlock& block, const OwnLines<1>& with, const Device& device,
                           Stream stream) {
   switch (with.lines) {
-    case 8: return launch_with<8>(block, with, device, stream);
-    case 16: return launch_with<16>(block, with, device, stream);
-    default: return launch_with<32>(block, with, device, stream);
+    case 8: return launch_own_lines(solve_warps_kernel<8>, block, with, device, stream);
+    case 16: return launch_own_lines(solve_warps_kernel<16>, block, with, device, stream);
+    default: return launch_own_lines(solve_warps_kernel<32>, block, with, device, stream);
   }
 }
 
