@@ -158,9 +158,9 @@ __device__ __forceinline__ void solve_own_lines(const Block& b, const Invert& in
   let_next_kernel_start();
   const Stored alpha = b.alpha_at != nullptr ? *b.alpha_at : b.alpha;
   if (is_zero(alpha)) return;  // someone else writes the zeros
-    // In the first turns copies are started, and no more.
 #pragma unroll 1
   for (int panel = -on_the_way; panel < panels; ++panel) {
+    // In the first turns copies are started, and no more.
     const int next = panel + on_the_way;
     if (next < panels) {
       elements.each(

@@ -8,11 +8,9 @@
 //             which the row's totals are there, piece by piece, each of which makes room for the
 //             next one. So nobody who writes waits for one who reads, and memory does both all the
 //             time.
-// Teams       Are clusters of eight or sixteen blocks, which meet through each other's shared
-// memory
-//             in some microsecond and leave a few multiprocessors out; or any blocks of the device,
-//             which all run at once and meet through memory in four (ring_choice.hpp has the
-//             choice).
+// Teams       Are clusters of eight or sixteen blocks, which meet through shared memory in some
+//             microsecond and leave a few multiprocessors out; or any blocks of the device, which
+//             all run at once and meet through memory in four (ring_choice.hpp has the choice).
 // Norms       A block's slice is of the same columns in all rows: gamma and beta of these are in
 //             shared memory (planes.hpp); where there is no beta, gamma alone.
 // Edges       A row's elements outside of packs (packs.hpp) are of the first block's threads.
