@@ -20,6 +20,7 @@ using hopper::Path;
 using hopper::SelectedPath;
 
 constexpr int threads = 256, warps = threads / warp_lanes;
+constexpr hopper::Drift drift = {.mixed = 0x1p-24f, .one_sign = 0x1p-22f};
 
 // `first` comes at once, the other warps after many exchanges of their lanes.
 template <bool at_once>
@@ -31,7 +32,7 @@ __global__ void select_with_late_warps(const Sgemm problem, const Control* contr
   }
   selected[tid] = hopper::select_path<threads, at_once>(problem, *control, range_blocks,
                                                         control->outlier_count == hopper::too_many,
-                                                        tid, [] { __syncthreads(); });
+                                                        drift, tid, [] { __syncthreads(); });
 }
 
 class SelectPath : public HostSimt {
@@ -140,14 +141,24 @@ TEST_F(SelectPath, OneElementMayDecide) {
 // The sums' drift is that of elements whose sums are rounded; those that are sums of zeros say
 // nothing.
 TEST_F(SelectPath, DriftIsThatOfTheSumsThatAreRounded) {
-  constexpr float whole = hopper::fp16x3_scheme.drift;
   expect_path(Path::fp16x3);
-  EXPECT_EQ(drift_, whole);
-  for (hopper::ElementWeight& weight : control_->weights) weight = {0, 0, 1};
-  control_->weights[5] = {2, 2, 0}, control_->weights[9] = {2, 2, 1};
+  EXPECT_EQ(drift_, drift.mixed);
+  for (hopper::ElementWeight& weight : control_->weights) weight = {0, 0, 1, 1};
+  control_->weights[5] = {2, 2, 0, 1}, control_->weights[9] = {2, 2, 1};
   control_->weights[10] = {2, 2, 0}, control_->weights[31] = {2, 2, 0};
   expect_path(Path::fp16x3);
-  EXPECT_EQ(drift_, whole / 4);
+  EXPECT_EQ(drift_, drift.mixed / 4);
+}
+
+// Sums of products of one sign lose more.
+TEST_F(SelectPath, DriftIsLargerWhereSignsAreEqual) {
+  for (hopper::ElementWeight& weight : control_->weights) weight = {2, 2, 1, 1};
+  expect_path(Path::fp16x3);
+  EXPECT_EQ(drift_, drift.one_sign);
+  for (int lane = 0; lane < warp_lanes; lane += 2) control_->weights[lane] = {2, 2, 1, 0.5f};
+  for (int lane = 1; lane < warp_lanes; lane += 2) control_->weights[lane] = {2, 2, 1, 0};
+  expect_path(Path::fp16x3);
+  EXPECT_EQ(drift_, drift.mixed + (drift.one_sign - drift.mixed) / 4);
 }
 
 TEST_F(SelectPath, NothingIsReadWhereAlphaIsZero) {

@@ -59,7 +59,7 @@ TEST(SgemmChoice, OfWellKnownShapes) {
       {{1537, 1537, 1537, 1}, "ragged", "hopper_fp16x3_128x128"},
       {{2048, 2048, 2048, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
       {{4096, 4096, 4096, 1}, "stream_128x256", "hopper_fp16x3_128x128"},
-      {{4097, 4097, 4097, 1}, "ragged", "hopper_fp16x3_128x144"},
+      {{4097, 4097, 4097, 1}, "ragged", "hopper_fp16x3_128x144w96"},
       {{1, 8192, 8192, 1}, "thin", "thin"},
       {{8192, 4, 4096, 1}, "thin", "thin"},
       {{64, 8192, 8192, 1}, "stream_64x256", "stream_64x256"},

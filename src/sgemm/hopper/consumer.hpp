@@ -57,6 +57,7 @@ class Consumer {
       }
     };
     using One = std::integral_constant<int, 1>;
+    using Two = std::integral_constant<int, 2>;
     using Several = std::integral_constant<int, tile.window>;
     int stage = 0;
     for (; stage + tile.window <= stages; stage += tile.window) {
@@ -66,8 +67,11 @@ class Consumer {
       }
       window(Several());
     }
+    if constexpr (tile.window > 2) {
+      if (stage + 1 < stages) window(Two()), stage += 2;
+    }
     if constexpr (tile.window > 1) {
-      for (; stage < stages; ++stage) window(One());
+      if (stage < stages) window(One());
     }
     if constexpr (overlaps) {
       wgmma_wait<0>();
@@ -76,9 +80,7 @@ class Consumer {
   }
 
   // The sums of the whole tile.
-  __device__ __forceinline__ auto& result(float drift) {
-    return sums_.result(tile.drifts() * drift);
-  }
+  __device__ __forceinline__ auto& result(float drift) { return sums_.result(drift); }
 
  private:
   struct Window {

@@ -28,10 +28,11 @@ struct alignas(16) OutlierTotals {
 // Plain FP32's mean square error in an element of C over that of a path, as terms.hpp estimates
 // them: below 1 the element is too light for the path; 0 where it is a sum of zeros;
 // decisive_weight (element_terms.hpp) where it decides alone. `rounded`: 1 where tensor cores round
-// most of its sums in fp16x3, 0 where most are so short that they are exact.
+// most of its sums in fp16x3, 0 where most are so short that they are exact. `one_sign`: from 0,
+// where signs are mixed or nearly all products are zeros, to 1, where all count and have one sign.
 struct ElementWeight {
   float fp16x3, bf16x6;
-  float rounded = 0;
+  float rounded = 0, one_sign = 0;
 };
 
 enum class Path : unsigned { fp16x3, bf16x6, fp32 };

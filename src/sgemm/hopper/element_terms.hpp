@@ -22,6 +22,17 @@ __device__ __forceinline__ float sum_of_warp(float value) {
   return value;
 }
 
+// The same of whole numbers, in one instruction.
+__device__ __forceinline__ std::uint32_t sum_of_warp(std::uint32_t value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(whole_warp(), value);
+#else
+  for (int delta = warp_lanes / 2; delta > 0; delta /= 2)
+    value += __shfl_xor_sync(whole_warp(), value, delta, warp_lanes);
+  return value;
+#endif
+}
+
 // So many lanes for which this holds. All of a warp call it.
 __device__ __forceinline__ int lanes_where(bool own) {
   return std::popcount(static_cast<std::uint32_t>(__ballot_sync(whole_warp(), own ? 1 : 0)));

@@ -56,7 +56,8 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   float drift;
   if (is_first) {
     const SelectedPath first = select_path<consumer_threads, tile.begins_soon()>(
-        params.problem, control, params.range_blocks, !fits_fp16, tid, [] { sync_consumers(); });
+        params.problem, control, params.range_blocks, !fits_fp16,
+        scheme.fp16 ? tile.drift() : Drift{}, tid, [] { sync_consumers(); });
     path = first.path, drift = first.drift;
     if (writes) {
       control.takes_fp32 = path == Path::fp32 ? 1 : 0;

@@ -36,12 +36,12 @@ struct SelectedPath {
 };
 
 // The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
-// sync(). `range_blocks`: how many blocks have written their ranges. `at_once`: all loads of a
-// thread are under way together.
+// sync(). `range_blocks`: how many blocks have written their ranges; `drift`: of the tile, 0 in
+// bf16x6. `at_once`: all loads of a thread are under way together.
 template <int threads, bool at_once, class Sync>
 __device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const Control& control,
-                                                    int range_blocks, bool takes_bf16, int tid,
-                                                    Sync sync) {
+                                                    int range_blocks, bool takes_bf16,
+                                                    const Drift& drift, int tid, Sync sync) {
   constexpr int warps = threads / warp_lanes;
   static_assert(max_range_blocks % threads == 0);
   __shared__ std::uint32_t of_warps[warps][range_words];
@@ -78,8 +78,7 @@ __device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const 
   const bool takes_fp32 = !reads_operands(problem) || !pieces_hold(a, b, problem.k) ||
                           (are_light(weight.bf16x6) && problem.k >= bf16x6_scheme.chosen_k);
   takes_bf16 |= are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k;
-  return {path_of(takes_fp32, takes_bf16 ? too_many : 0),
-          fp16x3_scheme.drift * rounded_share(weight)};
+  return {path_of(takes_fp32, takes_bf16 ? too_many : 0), mean_drift(weight, drift)};
 }
 
 }  // namespace KW_TARGET::hopper

@@ -96,10 +96,12 @@ __device__ inline void weigh_terms(const SplitParams& params, unsigned element, 
   // one or two products a sample sees two in one element of some thirty now and then.
   const float trusted = is_sample ? of_all * count / (count + 8) : 1.0f;
   const float mean_sign = signs / count, one_sign = mean_sign * mean_sign;
+  const float places = is_sample ? sampled_terms : static_cast<float>(p.k);
   ElementWeight weight = Terms{count * trusted, of_all / squares, one_sign}.weight();
   if (count > 0) weigh_beside_peaks(terms, sum, largest, of_all, one_sign, weight);
   if (lane != 0) return;
   weight.rounded = 2 * rounded > nonzero ? 1 : 0;
+  weight.one_sign = count > 0 ? one_sign * count / places : 0.0f;
   params.control->weights[element] = weight;
 }
 
@@ -121,12 +123,18 @@ __device__ __forceinline__ bool are_light(float weight) {
   return all == 0 || static_cast<float>(light) > static_cast<float>(all) * share_of_light_elements;
 }
 
-// The share of elements whose sums are rounded, of those that are no sums of zeros, each lane
+// What sums of fp16x3 lose on average (Drift), of the elements that are no sums of zeros, each lane
 // knowing one. A warp calls it.
-__device__ __forceinline__ float rounded_share(const ElementWeight& own) {
-  const int all = lanes_where(own.fp16x3 > 0),
-            rounded = lanes_where(own.fp16x3 > 0 && own.rounded > 0);
-  return all > 0 ? static_cast<float>(rounded) / static_cast<float>(all) : 0.0f;
+__device__ __forceinline__ float mean_drift(const ElementWeight& own, const Drift& drift) {
+  const bool counts = own.fp16x3 > 0, loses = counts && own.rounded > 0;
+  const int all = lanes_where(counts), rounded = lanes_where(loses);
+  constexpr float parts = 1024;
+  const std::uint32_t one_sign =
+      sum_of_warp(loses ? static_cast<std::uint32_t>(own.one_sign * parts) : 0u);
+  if (all == 0) return 0;
+  return (drift.mixed * static_cast<float>(rounded) +
+          (drift.one_sign - drift.mixed) / parts * static_cast<float>(one_sign)) /
+         static_cast<float>(all);
 }
 
 }  // namespace KW_TARGET::hopper
