@@ -20,7 +20,9 @@ struct BlockTuning {
   std::int64_t least_bytes_of_many_an_sm = 256 << 10, least_many_a_block = 3;
   // Of so large arrays a block that has the longest segment is not late.
   std::int64_t any_bytes_an_sm = 8 << 20;
-  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths:
+  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths,
+  // unless a warp could take all of them: then one of warps suffices (explored-reduce-shares.txt:
+  // 165 of 14 float16 take 1.67 us by it, 3.06 by blocks).
   // where one has most of them its block is late, but that of as many alike takes half the time.
   std::int64_t few_bytes = 64 << 10;
   std::int64_t few_bytes_of_many = 192 << 10, least_few_many = 32;
@@ -53,7 +55,7 @@ BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device
   const std::int64_t few_bytes = p.segments >= block_tuning.least_few_many
                                      ? block_tuning.few_bytes_of_many
                                      : block_tuning.few_bytes;
-  const bool is_few = p.segments <= at_once && bytes <= few_bytes;
+  const bool is_few = p.segments <= at_once && bytes <= few_bytes && p.cols > element.most_of_warp;
   const std::int64_t least_an_sm = p.segments >= block_tuning.least_many_a_block * at_once
                                        ? block_tuning.least_bytes_of_many_an_sm
                                        : block_tuning.least_bytes_an_sm;

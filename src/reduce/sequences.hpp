@@ -1,7 +1,7 @@
 // The launches of reduce_rows and reduce_segments. Short sequences go to short_sequences.hpp, long
 // ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_tiles.hpp and
-// staged_rows.hpp. The element types are shared by two translation units, which compile side by
-// side.
+// staged_rows.hpp, of longer segments to segment_shares.hpp. The element types are shared by two
+// translation units, which compile side by side.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +10,12 @@
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
 #include "reduce/segment_blocks.hpp"
+#include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
 #include "reduce/staged_segments.hpp"
+#include "reduce/workspace_parts.hpp"
 
 namespace KW_TARGET {
 
@@ -44,47 +46,6 @@ int group_of_segments(std::int64_t elements, std::int64_t segments) {
   while (group < warp_lanes && group_elements<T>(group) * segments < elements + elements / 8)
     group *= 2;
   return group;
-}
-
-// Lists take the first tickets, windows two of them.
-constexpr std::size_t list_tickets = 64, window_tickets = 3;
-
-// Parts of a workspace, one after the other, each aligned to 256 bytes.
-class Parts {
- public:
-  explicit Parts(void* data) : data_(static_cast<char*>(data)) {}
-  template <class P>
-  P* take(std::int64_t count) {
-    P* part = reinterpret_cast<P*>(data_ + bytes_);
-    bytes_ += (static_cast<std::size_t>(count) * sizeof(P) + 255) / 256 * 256;
-    return part;
-  }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  char* data_;
-  std::size_t bytes_ = 0;
-};
-
-// Room for what the array's elements can make: segments that are too long for a group of lanes, of
-// one chunk, and chunks of those that have several, each of which but one is full.
-// `most`: elements of a segment that goes on none.
-template <class T, class Total>
-WorkLists lists_for(const Reduce& p, std::int64_t most, const Workspace& workspace, Total** totals,
-                    std::size_t* bytes) {
-  WorkLists lists = {};
-  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / smallest_chunk<T>;
-  lists.sequence_capacity = std::min(p.segments, p.cols / smallest_chunk<T>);
-  Parts parts(workspace.data);
-  lists.items = parts.take<ChunkItem>(lists.item_capacity);
-  lists.sequences = parts.take<LongSequence>(lists.sequence_capacity);
-  *totals = parts.take<Total>(lists.item_capacity);
-  *bytes = parts.bytes();
-  lists.item_count = workspace.tickets;
-  lists.sequence_count = workspace.tickets + 1;
-  lists.finished_blocks = workspace.tickets + 2;
-  lists.block_tickets = workspace.tickets + list_tickets;
-  return lists;
 }
 
 // Few segments are one launch: where one that looks for short ones would find few, or leave most
@@ -144,7 +105,7 @@ FirstPass first_pass(const Reduce& p, const Device& device) {
   FirstPass pass;
   pass.blocks = plan_blocks(p,
                             {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>,
-                             takes_whole<Accumulator<kind, T>, T>},
+                             takes_whole<Accumulator<kind, T>, T>, most_of_group<T>(warp_lanes)},
                             device);
   pass.most = pass.blocks.most;
   if (pass.is_blocks_alone()) return pass;
@@ -157,6 +118,33 @@ FirstPass first_pass(const Reduce& p, const Device& device) {
   pass.most = pass.staged.warps > 0 ? pass.staged.most : most_of_group<T>(warp_lanes);
   return pass;
 }
+
+template <ReduceKind kind, class T>
+SharePlan share_plan(const Reduce& p, const Device& device) {
+  return plan_shares(
+      p,
+      {sizeof(T), smallest_chunk<T>, share_queue_bytes,
+       WarpShare<Accumulator<kind, T>>::beside_bytes, share_threads<kind> / warp_lanes - 1},
+      device);
+}
+// Room for the totals of shares, and for lists behind it where a segment may be too long.
+template <ReduceKind kind, class T>
+struct ShareRoom {
+  using Total = typename Accumulator<kind, T>::Total;
+  Total *totals, *of_lists = nullptr;
+  WorkLists lists = {};
+  std::size_t bytes = 0;
+
+  ShareRoom(const Reduce& p, Workspace workspace) {
+    Parts parts(workspace.data);
+    totals = parts.take<Total>(p.segments + p.cols / smallest_chunk<T> + 1);
+    if (p.cols > most_shared<T>) {
+      workspace.data = parts.take<char>(0);
+      lists = lists_for<T>(p, most_shared<T>, workspace, &of_lists, &bytes);
+    }
+    bytes += parts.bytes();
+  }
+};
 
 struct LaunchSequences {
   const Reduce& p;
@@ -289,9 +277,27 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
+  Status shares(const T* data, const Sequences& segments, const SharePlan& plan) const {
+    const ShareRoom<kind, T> room(p, workspace);
+    const ShareTickets tickets = {workspace.tickets + share_tickets,
+                                  workspace.tickets + block_share_tickets};
+    const int bytes = plan.ring_bytes + WarpShare<Accumulator<kind, T>>::beside_bytes;
+    const Status status = gpu::launch(
+        reduce_shares_kernel<kind, T>,
+        {dim3(static_cast<unsigned>(plan.blocks)),
+         dim3(static_cast<unsigned>((plan.warps + 1) * warp_lanes)),
+         static_cast<std::size_t>(share_queue_bytes + plan.warps * bytes), stream, true},
+        data, segments, plan, tickets, room.lists, room.totals, sink());
+    if (!status.ok() || room.lists.item_capacity == 0) return status;
+    return chunks<kind>(data, segments, room.lists, room.of_lists, room.lists.item_capacity);
+  }
+
+  template <ReduceKind kind, class T>
   Status segments(const T* data) const {
     using Total = typename Accumulator<kind, T>::Total;
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
+    const SharePlan plan = share_plan<kind, T>(p, device);
+    if (plan.warps > 0) return shares<kind>(data, segments, plan);
     const FirstPass pass = first_pass<kind, T>(p, device);
     Total* totals = static_cast<Total*>(workspace.data);
     std::size_t bytes = 0;
@@ -356,6 +362,7 @@ struct WorkspaceBytes {
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }
+    if (share_plan<kind, T>(p, device).warps > 0) return ShareRoom<kind, T>(p, {}).bytes;
     const FirstPass pass = first_pass<kind, T>(p, device);
     if (pass.are_counted)
       return static_cast<std::size_t>(most_counted_chunks<T>(p)) * sizeof(Total);

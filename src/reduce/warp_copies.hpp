@@ -82,13 +82,16 @@ class WarpCopies {
     }
   }
 
-  // Waits for the stage that was asked for first; then all lanes see it.
-  __device__ __forceinline__ void wait(int stage) {
+  // Waits for the stage that was asked for first, all others of which were since then; then all
+  // lanes see it.
+  __device__ __forceinline__ void wait(int stage) { wait(stage, stages_ - 1); }
+  // The same where so many were asked for since then.
+  __device__ __forceinline__ void wait(int stage, [[maybe_unused]] int since) {
     if constexpr (has_copy_engine) {
       mbarrier_wait(&full_[stage], rounds_ >> stage & 1u);
       rounds_ ^= 1u << stage;
     } else {
-      wait_for_copies(stages_ - 1);
+      wait_for_copies(since);
     }
     __syncwarp(whole_warp());
   }

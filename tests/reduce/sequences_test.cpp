@@ -164,11 +164,13 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
   verify(cases.all());
 }
 
+constexpr std::size_t less_than_shares_want = 80 << 10;  // of shared memory
+
 // Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and
 // in several, of one chunk and of many; of lengths that differ, which are left to the launches
 // after it; and offsets that descend or leave the array.
 TEST(ReduceSequences, SegmentsByBlocks) {
-  const OneWorker one;
+  const OneWorker one(less_than_shares_want);
   constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},    {85, 13000},
                                       {30, 40008}, {8, 150000}, {70, 17600}};
   SegmentCases cases;
@@ -182,49 +184,73 @@ TEST(ReduceSequences, SegmentsByBlocks) {
   verify(cases.all());
 }
 
-// Results of float32 segments on devices with so many multiprocessors, which are to be the same
-// bytes; and whether all tickets are zero again.
-void expect_same_bytes(const std::vector<std::int64_t>& offsets,
-                       const std::array<int, 2>& devices) {
-  add_developer_backends();
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
-  std::vector<float> data(static_cast<std::size_t>(offsets.back()));
-  std::mt19937 engine(static_cast<unsigned>(run_seed()));
-  for (float& x : data) x = static_cast<float>(engine()) * 0x1p-32f - 0.5f;
-  std::vector<unsigned> tickets(ticket_count, 0);
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::variance}) {
-    std::array<std::vector<std::int64_t>, 2> results;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      std::vector<std::int64_t>& out = results[i];
-      out.assign(static_cast<std::size_t>(segments), 0);
-      Reduce p;
-      p.op = op, p.shape = ReduceShape::segments, p.data = data.data(), p.out = out.data();
-      p.cols = p.ld = offsets.back(), p.offsets = offsets.data(), p.segments = segments;
-      Device device = runtime->device();
-      device.sm_count = devices[i];
-      for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
-        if (std::string_view(kernel.name) != "reduce_segments") continue;
-        std::vector<std::byte> workspace(kernel.workspace_bytes(p, device) + 256);
-        void* aligned = workspace.data();
-        std::size_t room = workspace.size();
-        ASSERT_NE(std::align(256, room - 255, aligned, room), nullptr);
-        ASSERT_TRUE(kernel.launch(p, device, {aligned, room, tickets.data()}, {}).ok());
-      }
-    }
-    EXPECT_EQ(results[0], results[1]) << to_string(op);
-  }
-  EXPECT_EQ(std::count(tickets.begin(), tickets.end(), 0u), std::ptrdiff_t{ticket_count});
+// Segments by blocks that share the array (src/reduce/segment_shares.hpp): of one chunk and of
+// many, several in a block's share and several shares' one; of lengths that differ.
+TEST(ReduceSequences, SegmentsByShares) {
+  const OneWorker one;
+  host_simt::options().multiprocessors = 3;
+  constexpr EqualSegments shapes[] = {{90, 13000}, {40, 40008}, {9, 150000}, {2, 900000}};
+  SegmentCases cases;
+  for (const EqualSegments& shape : shapes) cases.add(5, shape);
+  cases.add(7, check::SegmentLengths::log_uniform, 90);
+  verify(cases.all());
 }
 
-// Of a device with one multiprocessor this is a large array, whose segments are blocks', but for
+// Float32 segments on devices that differ, whose results are to be the same bytes.
+class SameBytes {
+ public:
+  explicit SameBytes(std::size_t elements) : data_(elements) {
+    add_developer_backends();
+    runtime_ = open_device("host-simt");
+    std::mt19937 engine(static_cast<unsigned>(run_seed()));
+    for (float& x : data_) x = static_cast<float>(engine()) * 0x1p-32f - 0.5f;
+  }
+  // `shared_bytes`: that a block can ask for; 0: as many as the model has.
+  std::vector<std::int64_t> results(ReduceOp op, const std::vector<std::int64_t>& offsets,
+                                    int multiprocessors, std::size_t shared_bytes) {
+    const auto segments = static_cast<std::int64_t>(offsets.size()) - 1;
+    std::vector<std::int64_t> out(static_cast<std::size_t>(segments), 0);
+    Reduce p;
+    p.op = op, p.shape = ReduceShape::segments, p.data = data_.data(), p.out = out.data();
+    p.cols = p.ld = static_cast<std::int64_t>(data_.size());
+    p.offsets = offsets.data(), p.segments = segments;
+    Device device = runtime_->device();
+    device.sm_count = multiprocessors;
+    if (shared_bytes > 0) device.shared_bytes_per_block_optin = shared_bytes;
+    for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
+      if (std::string_view(kernel.name) != "reduce_segments") continue;
+      std::vector<std::byte> workspace(kernel.workspace_bytes(p, device) + 256);
+      void* aligned = workspace.data();
+      std::size_t room = workspace.size();
+      EXPECT_NE(std::align(256, room - 255, aligned, room), nullptr);
+      EXPECT_TRUE(kernel.launch(p, device, {aligned, room, tickets_.data()}, {}).ok());
+    }
+    EXPECT_EQ(std::count(tickets_.begin(), tickets_.end(), 0u), std::ptrdiff_t{ticket_count});
+    return out;
+  }
+  void expect(const std::vector<std::int64_t>& offsets, const std::array<int, 2>& devices,
+              std::size_t shared_bytes = 0) {
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::variance}) {
+      EXPECT_EQ(results(op, offsets, devices[0], shared_bytes),
+                results(op, offsets, devices[1], shared_bytes))
+          << to_string(op);
+    }
+  }
+
+ private:
+  std::unique_ptr<Runtime> runtime_;
+  std::vector<float> data_;
+  std::vector<unsigned> tickets_ = std::vector<unsigned>(ticket_count, 0);
+};
+
+// Of a device with one multiprocessor this is a large array, whose segments are shared, but for
 // the one on the lists; with many it is a small one. The bytes of the results are the same.
 TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
   constexpr std::int64_t segments = 40, length = 5003, longest = 2'100'000, long_one = 7;
   std::vector<std::int64_t> offsets(segments + 1, 0);
   for (std::size_t i = 0; i < segments; ++i)
     offsets[i + 1] = offsets[i] + (i == long_one ? longest : length);
-  expect_same_bytes(offsets, {132, 1});
+  SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
 }
 
 // Of a device with four multiprocessors blocks look whether these are alike, reduce the short ones
@@ -235,7 +261,31 @@ TEST(ReduceSequences, UnevenSegmentsByTheLaunchThatFindsThemUneven) {
   std::vector<std::int64_t> offsets(segments + 1, 0);
   for (std::size_t i = 0; i < segments; ++i)
     offsets[i + 1] = offsets[i] + (i % 16 == 4 ? longest : lengths[i * 5 % 8]);
-  expect_same_bytes(offsets, {132, 4});
+  SameBytes(static_cast<std::size_t>(offsets.back()))
+      .expect(offsets, {132, 4}, less_than_shares_want);
+}
+
+// Shares of three blocks, which cut segments anywhere; none, short and long ones beside each other.
+TEST(ReduceSequences, WhereSharesEndCannotShow) {
+  constexpr std::size_t segments = 260;
+  constexpr std::array<std::int64_t, 8> lengths = {0, 1, 4096, 0, 70'001, 4097, 300, 16'384};
+  std::vector<std::int64_t> offsets(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i)
+    offsets[i + 1] = offsets[i] + (i < 60 ? 0 : lengths[i * 5 % 8]);
+  SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 3});
+}
+
+// Offsets that descend leave no ticket behind that a later call would meet.
+TEST(ReduceSequences, SharesOfOffsetsThatDescend) {
+  constexpr std::size_t segments = 200;
+  std::vector<std::int64_t> ascending(segments + 1, 0), descending(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i) {
+    ascending[i + 1] = ascending[i] + 6000;
+    descending[i + 1] = descending[i] + (i % 5 == 3 ? -9000 : 9000);
+  }
+  SameBytes same(static_cast<std::size_t>(ascending.back()));
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) same.results(op, descending, 3, 0);
+  same.expect(ascending, {132, 3});
 }
 
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are

@@ -1,0 +1,52 @@
+// What the kernels of many sequences have of a call's workspace.
+#pragma once
+
+#include <algorithm>
+
+#include "reduce/work_lists.hpp"
+
+namespace KW_TARGET {
+
+// Lists take the first tickets, windows and shares two of them each.
+constexpr std::size_t list_tickets = 64, window_tickets = 3, share_tickets = 5;
+constexpr std::size_t block_share_tickets = 1024;  // one a block
+
+// Parts of a workspace, one after the other, each aligned to 256 bytes.
+class Parts {
+ public:
+  explicit Parts(void* data) : data_(static_cast<char*>(data)) {}
+  template <class P>
+  P* take(std::int64_t count) {
+    P* part = reinterpret_cast<P*>(data_ + bytes_);
+    bytes_ += (static_cast<std::size_t>(count) * sizeof(P) + 255) / 256 * 256;
+    return part;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  char* data_;
+  std::size_t bytes_ = 0;
+};
+
+// Room for what the array's elements can make: segments that are too long for a group of lanes, of
+// one chunk, and chunks of those that have several, each of which but one is full.
+// `most`: elements of a segment that goes on none.
+template <class T, class Total>
+WorkLists lists_for(const Reduce& p, std::int64_t most, const Workspace& workspace, Total** totals,
+                    std::size_t* bytes) {
+  WorkLists lists = {};
+  lists.item_capacity = std::min(p.segments, p.cols / (most + 1)) + p.cols / smallest_chunk<T>;
+  lists.sequence_capacity = std::min(p.segments, p.cols / smallest_chunk<T>);
+  Parts parts(workspace.data);
+  lists.items = parts.take<ChunkItem>(lists.item_capacity);
+  lists.sequences = parts.take<LongSequence>(lists.sequence_capacity);
+  *totals = parts.take<Total>(lists.item_capacity);
+  *bytes = parts.bytes();
+  lists.item_count = workspace.tickets;
+  lists.sequence_count = workspace.tickets + 1;
+  lists.finished_blocks = workspace.tickets + 2;
+  lists.block_tickets = workspace.tickets + list_tickets;
+  return lists;
+}
+
+}  // namespace KW_TARGET
