@@ -188,8 +188,8 @@ TEST(ReduceSequences, SegmentsByBlocks) {
 // many, several in a block's share and several shares' one; of lengths that differ.
 TEST(ReduceSequences, SegmentsByShares) {
   const OneWorker one;
-  host_simt::options().multiprocessors = 3;
-  constexpr EqualSegments shapes[] = {{90, 13000}, {40, 40008}, {9, 150000}, {2, 900000}};
+  host_simt::options().multiprocessors = 2;
+  constexpr EqualSegments shapes[] = {{150, 13000}, {45, 40008}, {12, 150000}, {2, 900000}};
   SegmentCases cases;
   for (const EqualSegments& shape : shapes) cases.add(5, shape);
   cases.add(7, check::SegmentLengths::log_uniform, 90);
