@@ -28,7 +28,7 @@ LARGEST_SHARE = 0.87  # of the device's peak that a loop of multiply-adds and sh
 LARGE_ERROR = 0.06  # relative; from here on errors count linearly
 SHORT_STAGE = 0.35  # stream_short_stage
 MEMORY_FLOOR = 1.5  # stream_memory_floor
-FEW, FEW_LONGER = 3, 0.2  # stream_few, stream_few_longer
+FEW, FEW_BY_4 = (3, 0.5), (4, 0.7)  # stream_few, stream_few_by_4: iterations, longer
 ALONE_EXPOSED = 0.5  # stream_alone_exposed
 NEARNESS = 8  # how much a change of 100 % of a time counts, beside the rows' errors
 TIMES = ["start_us", "tile_us", "iteration_us", "crowded_iteration_us", "along_k_us", "by_4_us", "store_by_4_us",
@@ -141,8 +141,9 @@ class Stream:
             of_stage["along_k" if along_k else "by_4" if p.by_4(ld, rows) else "by_16"] += extent / (self.bm + self.bn)
         crowded = blocks > (blocks_in_clusters(device.sms, 1, cluster) if cluster else device.sms)
         exposed = device.memory_us(p) * (1 + (ALONE_EXPOSED if self.blocks_per_sm > 1 and not crowded else 0))
-        if not shared and iterations <= FEW:
-            steps += FEW_LONGER
+        few, longer = FEW_BY_4 if stores_by_4 else FEW
+        if not shared and iterations <= few:
+            steps += longer
         if cluster:
             steps, further, stores_by_4 = up(iterations, cluster), 0, 0
         if p.op_a == "N" and p.op_b == "T":

@@ -27,10 +27,10 @@ namespace {
 
 // A plan's time, cost and workspace: what its parts take together, and so much longer.
 void add_up_parts(Plan<Sgemm>& plan, double more_us) {
-  plan.time_us = plan.cost = more_us;
+  plan.time_us = plan.cost = ragged_tuning.longer * more_us;
   for (const Choice<Sgemm>& part : plan.parts) {
-    plan.time_us += part.plan.time_us;
-    plan.cost += part.plan.cost;
+    plan.time_us += ragged_tuning.longer * part.plan.time_us;
+    plan.cost += ragged_tuning.longer * part.plan.cost;
     plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
 }

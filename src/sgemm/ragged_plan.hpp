@@ -23,6 +23,8 @@ struct RaggedTuning {
   // which is longer by so much than the tiles' and the others' together.
   double several_share;
   double behind_us;
+  // A sum of predictions, each the least of many, is too short by so much.
+  double longer;
 };
 inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
                                                .max_left = 8,
@@ -30,7 +32,8 @@ inline constexpr RaggedTuning ragged_tuning = {.tile = 32,
                                                .max_size = 1 << 17,
                                                .tickets = 1 << 12,
                                                .several_share = 0.95,
-                                               .behind_us = 2.5};
+                                               .behind_us = 2.5,
+                                               .longer = 1.02};
 
 // Rows or columns beyond the last tile, where they are few.
 inline std::int64_t ragged_left_over(std::int64_t size) {

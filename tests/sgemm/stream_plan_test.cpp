@@ -185,16 +185,20 @@ TEST(StreamPlan, TilesThatBlocksShareTakeTheirPartsInAddition) {
 
 TEST(StreamPlan, AFewIterationsTakeLonger) {
   const StreamTile tile = tile_of_times(64, 128, 32);
-  const auto us = [&](std::int64_t k, std::int64_t shared) {
+  const auto us = [&](std::int64_t k, std::int64_t shared, int beyond = 0) {
     Sgemm p = stream_product(64, 128, k);
-    p.op_a = Op::transpose, p.lda = 64;
+    p.op_a = Op::transpose, p.lda = 64, p.ldc += beyond;
     const auto cut =
         detail::cut_stream(*detail::stream_shape(tile.config, p), shared > 0 ? 2 : 1, shared);
     return detail::predict_stream_us(tile, *cut, detail::stream_steps(tile, p, stream_device()),
                                      132);
   };
-  EXPECT_DOUBLE_EQ(us(32 * (stream_few + 1), 0), 10 + (stream_few + 1) * 4);
-  EXPECT_DOUBLE_EQ(us(32 * stream_few, 0), 10 + (stream_few + stream_few_longer) * 4);
+  const int few = stream_few.iterations, by_4 = stream_few_by_4.iterations;
+  EXPECT_DOUBLE_EQ(us(32 * (few + 1), 0), 10 + (few + 1) * 4);
+  EXPECT_DOUBLE_EQ(us(32 * few, 0), 10 + (few + stream_few.longer) * 4);
+  const double store_us = us(32 * (by_4 + 1), 0, 1) - us(32 * (by_4 + 1), 0);
+  EXPECT_DOUBLE_EQ(us(32 * by_4, 0, 1), 10 + store_us + (by_4 + stream_few_by_4.longer) * 4)
+      << "C is stored by single elements";
   EXPECT_DOUBLE_EQ(us(32 * 2, 1), 10 + 4 + 3 + 2 * 0.25) << "not of a tile that blocks share";
 }
 

@@ -62,9 +62,12 @@ inline double predict_parts_us(const PartsTile& tile, const PartsSchedule& s, co
   const int run = longest_run(s.stream);
   const bool is_crowded = s.stream.blocks > device.sm_count;
   const double iteration_us = is_crowded ? t.crowded_iteration_us : t.iteration_us;
+  const double mean = static_cast<double>(s.stream.tiles) * s.stream.iterations / s.stream.blocks;
+  const double iterations = run - parts_evened * (run - mean);
   return parts_scale *
-         ((is_crowded ? t.crowded_start_us : t.start_us) + t.exposed * memory_us(p, device) +
-          run * (iteration_us + stream_copies_us(config, t, p)) * stream_turned(t, p) +
+         ((is_crowded ? t.crowded_start_us : t.start_us) +
+          (is_c_by_4(p) ? parts_store_by_4_us : 0) + t.exposed * memory_us(p, device) +
+          iterations * (iteration_us + stream_copies_us(config, t, p)) * stream_turned(t, p) +
           (ceil_div(run, s.stream.piece) - 1) * t.piece_us +
           t.tile_us * s.stream.tiles / s.stream.blocks);
 }

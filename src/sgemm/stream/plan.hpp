@@ -136,6 +136,7 @@ struct StreamSteps {
   double last_iteration;  // of a tile, as a part of one
   double cut_us;          // added where tiles are cut
   double least_us;        // of a launch
+  StreamFew few;
 };
 
 // Of a tile's last iteration, the part that is multiplied: the warps along k take as many pairs
@@ -193,7 +194,8 @@ inline StreamSteps stream_steps(const StreamTile& tile, const Sgemm& p, const De
           .alone_us = tile.config.blocks_per_sm > 1 ? stream_alone_exposed * exposed_us : 0,
           .last_iteration = last_iteration(tile.config, p),
           .cut_us = p.is_full() ? 0 : t.shaped_cut_us,
-          .least_us = stream_memory_floor * of_memory_us};
+          .least_us = stream_memory_floor * of_memory_us,
+          .few = is_c_by_4(p) ? stream_few_by_4 : stream_few};
 }
 
 // Iterations of the block that has the most, where a tile's last one is a part `last` of one.
@@ -300,7 +302,7 @@ inline double predict_stream_us(const StreamTile& tile, const StreamSchedule& s,
   const std::int64_t rounds = ceil_div(std::int64_t{s.whole_tiles}, s.blocks);
   const double further_tiles =
       static_cast<double>(std::max<std::int64_t>(0, rounds - 1) + (shared && rounds > 0 ? 1 : 0));
-  const double few = !shared && s.iterations <= stream_few ? stream_few_longer : 0;
+  const double few = !shared && s.iterations <= steps.few.iterations ? steps.few.longer : 0;
   const double us = start_us + steps.store_us + further_tiles * steps.tile_us +
                     (most_iterations(s, steps.last_iteration) + few) * iteration_us;
   return shared ? us + (parts_us(t, s) + steps.cut_us) : us;
