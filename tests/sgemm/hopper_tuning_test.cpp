@@ -170,14 +170,33 @@ TEST(HopperTuning, TheLongestRun) {
 }
 
 TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
-  const TileRow& row = bf16x6("128x128");
+  TileRow row = bf16x6("128x128"), small = bf16x6("64x64");
+  row.longer = small.longer = 0;
   const auto time = [&](const Sgemm& p) { return predicted_us(row, p, h200()); };
   // Two waves of tiles, and 128 stages more of each.
   Sgemm p = shape(128 * 132, 256, 4096), longer = shape(p.m, p.n, 8192);
   p.ldc = longer.ldc = 256;
   const double split_us = split_pass_us(row, p, h200());
+  const auto stored_us = [](const TileRow& r, double outputs) {
+    return r.stored_us * outputs * sizeof(float) * 1e-6;
+  };
   EXPECT_NEAR(time(longer) - time(p), 2 * 128 * row.stage_us + split_us, 1e-6);
-  EXPECT_NEAR(time(p), row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + split_us, 1e-6);
+  EXPECT_NEAR(time(p),
+              row.launch_us + 2 * (row.tile_us + 128 * row.stage_us) + split_us +
+                  stored_us(row, 128 * 132 * 256.0),
+              1e-6);
+
+  // Rows of A and of B that are not aligned.
+  Sgemm unaligned = p;
+  unaligned.lda += 1;
+  EXPECT_NEAR(time(unaligned) - time(p), row.unaligned_us, 1e-6);
+  unaligned.ldb += 1;
+  EXPECT_NEAR(time(unaligned) - time(p), 2 * row.unaligned_us, 1e-6);
+
+  // A triangle stores half of C.
+  Sgemm square = shape(2048, 2048, 64), triangle = square;
+  triangle.triangle = Triangle::lower;
+  EXPECT_DOUBLE_EQ(bytes_of_c(triangle), bytes_of_c(square) / 2);
 
   // Rows of C that are not aligned: both waves shift what they store. Tiles at the lower
   // edge alone are in one wave.
@@ -186,11 +205,12 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
   EXPECT_NEAR(time(uneven) - time(p), 2 * row.shift_us, 1e-6);
   uneven.ldc = 256, uneven.m -= 4;
   EXPECT_NEAR(time(uneven) - time(p),
-              edge_wave_share * row.shift_us + split_pass_us(row, uneven, h200()) - split_us, 1e-6);
+              edge_wave_share * row.shift_us + split_pass_us(row, uneven, h200()) - split_us -
+                  stored_us(row, 4 * 256.0),
+              1e-6);
   EXPECT_LT(split_pass_us(row, uneven, h200()), split_us) << "the packed operand is as large";
 
   // One tile, in as many splits as there may be.
-  const TileRow& small = bf16x6("64x64");
   const std::int64_t stages = max_k_splits * min_k_split_stages;
   Sgemm shared = shape(64, 64, stages * stage_k);
   shared.ldc = 64;
@@ -198,8 +218,24 @@ TEST(HopperTuning, ATimeIsTheSumOfItsParts) {
               small.launch_us + small.tile_us +
                   static_cast<double>(min_k_split_stages) * small.stage_us + k_split_us +
                   static_cast<double>(max_k_splits) * each_k_split_us +
-                  10.0 * 128 * static_cast<double>(stages * stage_k) / split_pass_bytes_per_us,
+                  10.0 * 128 * static_cast<double>(stages * stage_k) / split_pass_bytes_per_us +
+                  stored_us(small, 64 * 64.0),
               1e-6);
+}
+
+TEST(HopperTuning, LongCallsTakeLonger) {
+  const TileRow& row = bf16x6("64x128");
+  TileRow plain = row;
+  plain.longer = 0;
+  const auto share = [&](const Sgemm& p) {
+    return predicted_us(row, p, h200()) / predicted_us(plain, p, h200()) - 1;
+  };
+  const Sgemm brief = shape(512, 512, 512), between = shape(2048, 2048, 2048);
+  ASSERT_LT(predicted_us(plain, brief, h200()), long_from_us);
+  EXPECT_EQ(share(brief), 0);
+  EXPECT_GT(share(between), 0);
+  EXPECT_LT(share(between), row.longer);
+  EXPECT_NEAR(share(shape(8192, 8192, 8192)), row.longer, 1e-9);
 }
 
 TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {

@@ -57,6 +57,11 @@ inline double bytes_of_a_and_b(const Sgemm& p) {
   return sizeof(float) * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
          static_cast<double>(p.batch);
 }
+inline double bytes_of_c(const Sgemm& p) {
+  const double part = p.triangle == Triangle::none ? 1 : 0.5;
+  return part * sizeof(float) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+         static_cast<double>(p.batch);
+}
 inline double packed_bytes(const TileRow& row, const Sgemm& p) {
   const int pieces = scheme_of(row.fp16).pieces;
   return static_cast<double>(PackedLayout(p.m, p.k).bytes(p.batch, pieces) +
@@ -271,10 +276,13 @@ inline double waves_that_shift(const Tile& tile, const Sgemm& p, const Device& d
 // The time of a call: its launches, the split pass, the product, and its stores.
 inline double predicted_us(const TileRow& row, const Sgemm& p, const Device& device) {
   const double split_us = split_pass_us(row, p, device);
-  const double unaligned = unaligned_operand_us * ((rows_by_4(p, p.lda, p.stride_a) ? 1 : 0) +
-                                                   (rows_by_4(p, p.ldb, p.stride_b) ? 1 : 0));
+  const double unaligned = row.unaligned_us * ((rows_by_4(p, p.lda, p.stride_a) ? 1 : 0) +
+                                               (rows_by_4(p, p.ldb, p.stride_b) ? 1 : 0));
   const double shift_us = row.shift_us * waves_that_shift(row.tile, p, device);
-  return row.launch_us + split_us + unaligned + fastest_schedule(row, p, device).us + shift_us;
+  const double stored_us = row.stored_us * bytes_of_c(p) * 1e-6;
+  const double us = row.launch_us + split_us + unaligned + fastest_schedule(row, p, device).us +
+                    shift_us + stored_us;
+  return us * (1 + row.longer * std::clamp(std::log2(us / long_from_us) / 3, 0.0, 1.0));
 }
 
 // What the choice compares: the time, infinite where the tile must not be chosen. With a margin, as

@@ -133,10 +133,13 @@ inline constexpr SplitErrors fp16x3_errors = {12, 11.2f, 0, 23.2f};
 struct TileRow {
   const char* name;
   Tile tile;
-  double launch_us;  // a call without any work
-  double tile_us;    // a tile: first stage and epilogue
-  double stage_us;   // 32 of k
-  double shift_us;   // added to a wave of tiles whose rows of C are not aligned or end in them
+  double launch_us;      // a call without any work
+  double tile_us;        // a tile: first stage and epilogue
+  double stage_us;       // 32 of k
+  double shift_us;       // added to a wave of tiles whose rows of C are not aligned or end in them
+  double stored_us = 0;  // 10^6 bytes of C
+  double longer = 0;     // by so much a call of eight times long_from_us and more is
+  double unaligned_us = 0.7;  // the split pass reads A or B by 4 bytes
   double best_tflops = 0;
   bool fp16 = false;              // the scheme
   std::int64_t chosen_mn = 0;     // in place of the scheme's, where not 0
@@ -145,43 +148,61 @@ struct TileRow {
   bool triangles = false, ranges = false;
 };
 
+// From here on calls take longer than their stages do in short ones: the clock falls.
+constexpr double long_from_us = 64;
+
 inline constexpr TileRow bf16x6_tiles[] = {
     {.name = "hopper_bf16x6_128x144",
      .tile = {.m64_blocks = 1, .bn = 144, .stages = 4},
-     .launch_us = 4.1,
-     .tile_us = 2.4,
-     .stage_us = 1.035,
-     .shift_us = 1.4},
+     .launch_us = 5.2,
+     .tile_us = 1.67,
+     .stage_us = 0.917,
+     .shift_us = 1.37,
+     .stored_us = 0.19,
+     .longer = 0.05,
+     .unaligned_us = 0.2},
     {.name = "hopper_bf16x6_128x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4},
-     .launch_us = 3.9,
-     .tile_us = 2.1,
-     .stage_us = 0.917,
-     .shift_us = 1.25,
+     .launch_us = 4.95,
+     .tile_us = 1.5,
+     .stage_us = 0.806,
+     .shift_us = 1.4,
+     .stored_us = 0.19,
+     .longer = 0.05,
+     .unaligned_us = 0.2,
      .best_tflops = 128.0,  // 8192
      .triangles = true,
      .ranges = true},
     {.name = "hopper_bf16x6_64x128",
      .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true},
-     .launch_us = 3.9,
-     .tile_us = 2.0,
-     .stage_us = 0.539,
-     .shift_us = 0.3,
+     .launch_us = 5.1,
+     .tile_us = 1.75,
+     .stage_us = 0.416,
+     .shift_us = 0.66,
+     .stored_us = 0.2,
+     .longer = 0.22,
+     .unaligned_us = 0.2,
      .best_tflops = 110.0},  // 8192
     {.name = "hopper_bf16x6_64x64",
      .tile = {.m64_blocks = 1, .bn = 64, .stages = 6, .shares_rows = true},
-     .launch_us = 4.4,
-     .tile_us = 1.32,
-     .stage_us = 0.296,
-     .shift_us = 0.25,
+     .launch_us = 5.05,
+     .tile_us = 1.06,
+     .stage_us = 0.223,
+     .shift_us = 0.56,
+     .stored_us = 0.18,
+     .longer = 0.2,
+     .unaligned_us = 0.2,
      .best_tflops = 89.7,  // 3072
      .triangles = true},
     {.name = "hopper_bf16x6_64x32",
      .tile = {.m64_blocks = 1, .bn = 32, .stages = 8, .shares_rows = true},
-     .launch_us = 4.8,
-     .tile_us = 0.83,
-     .stage_us = 0.226,
-     .shift_us = 0.2,
+     .launch_us = 5.7,
+     .tile_us = 0.56,
+     .stage_us = 0.183,
+     .shift_us = 0.52,
+     .stored_us = 0.11,
+     .longer = 0.08,
+     .unaligned_us = 0.2,
      .best_tflops = 63.4},  // 3072
 };
 
@@ -242,7 +263,7 @@ constexpr const TileRow& tile_row(bool fp16, int row) {
 constexpr std::int64_t max_k_splits = 16;
 constexpr std::int64_t min_k_split_stages = 8;  // of 32 along k
 // What adding up a tile's parts takes: once, and for each part of 64 columns.
-constexpr double k_split_us = 0.9, each_k_split_us = 0.14;
+constexpr double k_split_us = 1.7, each_k_split_us = 0.14;
 // What cutting the last rounds of tiles costs beside products: parts that are left and read, blocks
 // that meet no others at the same k. Once, and for each 64 x 64 of a tile. From calls of 768 to
 // 3072 cubed on an H200: cutting saves, for example, 21 us of products and 12 us of the call at
@@ -270,8 +291,7 @@ constexpr std::int64_t max_windows_without_totals = 128;
 // else, as a share of memory's bandwidth. Fitted to random products on an H200 and an H100.
 constexpr double split_pass_bytes_per_us = 3.5e6;
 constexpr double split_pass_share_of_memory = 0.6;
-constexpr double edge_wave_share = 0.5;       // of shift_us, where only tiles at an edge store so
-constexpr double unaligned_operand_us = 0.7;  // the split pass reads A or B by 4 bytes
+constexpr double edge_wave_share = 0.5;  // of shift_us, where only tiles at an edge store so
 // By so much a split kernel's prediction must be below that of the kernels in plain fp32.
 constexpr double choice_margin = 1.05;
 
