@@ -46,9 +46,9 @@ struct LeanTile {
   LeanTileTimes times;
 };
 
-// Fitted to timings of random products on an NVIDIA H200 (results/h200/explored-lean-loop.txt, run
-// 4 and the first held-out products) beside those of other kernels at the same products, and to
-// what the choice among all of them loses. Batches were not measured.
+// Fitted to timings of random products on an NVIDIA H200 (results/h200/explored-turned-lines.txt,
+// explored-choice-tail.txt) beside those of other kernels at the same products. Batches were not
+// measured.
 inline constexpr double lean_launch_us = 1.515;
 // So much of what its busiest scheduler has more to do than the others adds to a multiprocessor's
 // time.

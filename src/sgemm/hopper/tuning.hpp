@@ -127,9 +127,9 @@ inline constexpr SplitErrors bf16x6_errors = {6, 2, 6, 3};
 inline constexpr SplitErrors fp16x3_errors = {12, 11.2f, 0, 23.2f};
 
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
-// 13.0); they serve the choice among tiles and against the kernels in plain fp32 (plan.hpp).
-// `best_tflops`: of the whole call, where measured, and where. Tiles of 128x144 have 128x128's
-// times by their width.
+// 13.0), bf16x6's to results/h200/explored-choice-tail.txt; they serve the choice among tiles and
+// against the kernels in plain fp32 (plan.hpp). `best_tflops`: of the whole call, where measured,
+// and where. fp16x3's tile of 128x144 has 128x128's times by its width.
 struct TileRow {
   const char* name;
   Tile tile;

@@ -9,7 +9,7 @@ namespace kw {
 
 // The times by which a launch is predicted (parts_plan.hpp), fitted to products of which nearly all
 // were chosen at random, on an NVIDIA H200 (results/h200/explored-parts.txt), and then to what the
-// choice loses (explored-narrow.txt).
+// choice loses (explored-narrow.txt, explored-choice-tail.txt).
 struct PartsTileTimes {
   double start_us, crowded_start_us;          // both launches, with one block per SM and with two
   double iteration_us, crowded_iteration_us;  // a stage of bk, likewise

@@ -56,7 +56,8 @@ struct StreamTileConfig {
 
 // The times by which plan.hpp predicts a launch, fitted to random products on an NVIDIA H200
 // (tools/fit_choice.py, results/h200/explored-sgemm-choice.txt), and then, with those of the other
-// families, to what the choice among all of them loses (explored-narrow.txt).
+// families, to what the choice among all of them loses (explored-narrow.txt, and but for the two
+// largest tiles explored-choice-tail.txt).
 struct StreamTileTimes {
   double start_us;              // a launch, its first stage and its end
   double tile_us;               // each further tile of a block: the ring goes on, C is written
