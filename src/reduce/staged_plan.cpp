@@ -94,12 +94,11 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
   if (an_sm < of.least_an_sm) return 0;
   const bool is_small = an_sm <= of.small_to_an_sm, is_narrow = element.bytes < of.least_element;
   if (!element.any_order && is_narrow) {
-    const bool has_one = row_bytes >= of.narrow_one_from || (row_bytes >= of.narrow_middle_from &&
-                                                             an_sm <= of.narrow_middle_to_an_sm);
+    const bool has_one = row_bytes >= of.narrow_one_from ||
+                         (row_bytes >= of.narrow_middle_from && an_sm <= of.narrow_middle_to_an_sm);
     const bool meets = past_lines(problem.ld * element.bytes) < least_past_lines;
-    const bool fits =
-        row_bytes >= of.narrow_from || (row_bytes >= of.narrow_small_from &&
-                                        (an_sm <= of.narrow_small_to_an_sm || meets));
+    const bool fits = row_bytes >= of.narrow_from || (row_bytes >= of.narrow_small_from &&
+                                                      (an_sm <= of.narrow_small_to_an_sm || meets));
     return has_one ? 1 : fits ? 2 : 0;
   }
   if (!element.any_order) {

@@ -156,14 +156,14 @@ __device__ __forceinline__ void add_lane_apart(Partial& sum, int apart, int lane
   A::merge(sum, from_lane(sum, lane ^ apart));
 }
 
-// The most elements that OneRound takes: of 64 bits lanes have two of each strip, and more than four
-// strips' trees take longer than what the lanes add up.
+// The most elements that OneRound takes: of 64 bits lanes have two of each strip, and more than
+// four strips' trees take longer than what the lanes add up.
 template <class T>
 constexpr int most_of_one_round = static_cast<int>(order_lanes<T> / (sizeof(T) == 8 ? 2 : 1));
 
-// The elements of a sequence in a stage that has no more than the order has lanes: one in each, so a
-// strip is added up by a tree over its lanes. The strips' trees go on together: at each level a lane
-// keeps half of its sums and gives the others away. All lanes have the result.
+// The elements of a sequence in a stage that has no more than the order has lanes: one in each, so
+// a strip is added up by a tree over its lanes. The strips' trees go on together: at each level a
+// lane keeps half of its sums and gives the others away. All lanes have the result.
 template <class A, class T>
 class OneRound {
  public:

@@ -27,7 +27,7 @@ struct TileTuning {
   // only stage; what must be gained by a number of rows that is no power of two.
   double eighths_of_batch = 5, alone = 1.1, least_gain = 0.95;
   int most_tried = 8, least_lanes = 3;  // rows of such a batch, and lanes of each
-  double deviations = 1.3;  // by which a batch may be longer than the mean
+  double deviations = 1.3;              // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
 constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 144;
@@ -48,9 +48,9 @@ std::int64_t eighths_of_lane(const Reduce& p, int lanes) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share)));
 }
 
-// Of batches of so many rows and fewer the one that takes a warp the least time for a row: with five
-// lanes for each of six rows, all but two lanes have something to do, where four rows of eight lanes
-// leave twelve without.
+// Of batches of so many rows and fewer the one that takes a warp the least time for a row: with
+// five lanes for each of six rows, all but two lanes have something to do, where four rows of eight
+// lanes leave twelve without.
 int quickest_each(const Reduce& p, const TileElement& element, double mean_bytes, int ring,
                   int each) {
   const int most = std::min(2 * each - 1, static_cast<int>(tile_tuning.batch_bytes / mean_bytes));
@@ -109,8 +109,7 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
                       stage_for(p, each, mean_bytes) > ring))
     each /= 2;
   if (is_rows && !element.any_order && element.bytes == 2 && each > 1 &&
-      each <= tile_tuning.most_tried &&
-      past_lines(p.ld * 2) >= least_past_lines)
+      each <= tile_tuning.most_tried && past_lines(p.ld * 2) >= least_past_lines)
     each = quickest_each(p, element, mean_bytes, ring, each);
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
   double fewest = all_warps * each;

@@ -184,7 +184,8 @@ class TileUnits {
     if (wanted) {
       segment = {static_cast<int>(own_.begin - begin), static_cast<int>(own_.count)};
     }
-    ask_for(unit_ + first, count, {1 << shift, 1u << (16 - shift)}, begin, segment, first, batch, elements, stage);
+    ask_for(unit_ + first, count, {1 << shift, 1u << (16 - shift)}, begin, segment, first, batch,
+            elements, stage);
     first_ = first + count;
     if (!__any_sync(whole_warp(), own_.count >= 0 && lane_ >= first_)) first_ = plan_.each;
   }
@@ -195,10 +196,11 @@ class TileUnits {
   }
   // Leaves in a stage where a batch's segments lie; the first one is that of lane `first`, and lies
   // `place` elements into the stage.
-  __device__ __forceinline__ void put(std::int64_t first_sequence, int count, const LaneShare& share,
-                                      TileSegment own, int place, int first,
+  __device__ __forceinline__ void put(std::int64_t first_sequence, int count,
+                                      const LaneShare& share, TileSegment own, int place, int first,
                                       TileBatch& batch) const {
-    const bool has_longer = __any_sync(whole_warp(), own.count > most_of_lanes(plan_, share.lanes)) != 0;
+    const bool has_longer =
+        __any_sync(whole_warp(), own.count > most_of_lanes(plan_, share.lanes)) != 0;
     own.at += place;
     batch.segments[(lane_ - first) & (warp_lanes - 1)] = own;
     if (lane_ == 0) {
@@ -210,9 +212,10 @@ class TileUnits {
   }
   // Asks for a batch's segments from element `begin` of the array on, which is that of lane
   // `first`; each lane has its own one's place from there.
-  __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count, const LaneShare& share,
-                                          std::int64_t begin, const TileSegment& own, int first,
-                                          TileBatch& batch, unsigned char* elements, int stage) {
+  __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count,
+                                          const LaneShare& share, std::int64_t begin,
+                                          const TileSegment& own, int first, TileBatch& batch,
+                                          unsigned char* elements, int stage) {
     const Packs<T> packs(data_ + begin, end_of(own), extent_of(data_, sequences_.elements));
     put(first_sequence, count, share, own,
         packs.skip + place_in_stage(packs.boundary) / static_cast<int>(sizeof(T)), first, batch);

@@ -386,7 +386,8 @@ TEST(ReduceSequences, TilesOfRowsShareBatches) {
   EXPECT_EQ(plan_of(1'000'000).each, 16);
 }
 
-// Six rows of 300 have five lanes each, with runs of 64 elements; 226 fill two lanes of sixteen rows.
+// Six rows of 300 have five lanes each, with runs of 64 elements; 226 fill two lanes of sixteen
+// rows.
 TEST(ReduceSequences, TilesOfRowsHaveAnyNumberOfLanes) {
   Device device;
   device.sm_count = 132;
