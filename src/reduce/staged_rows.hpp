@@ -61,7 +61,7 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
                     chunk);
   } else if constexpr (!has_chunks) {
     if (run.count <= most_of_one_round<T>)
-      return A::total(OneRound<A, T>(run, first, lane).tree(), chunk);
+      return A::total(OneRound<A, T>(run, first, lane).total(), chunk);
     return A::total(reduce_by_strips<A>(run, first, places, lane), chunk);
   } else {
     constexpr auto size = static_cast<int>(smallest_chunk<T>);

@@ -143,7 +143,7 @@ __device__ __forceinline__ Partial halve_sums(const Partial& one, const Partial&
   for (int i = 0; i < words; ++i) {  // by words: of two numbers a compiler may choose an address
     const std::uint32_t other = is_upper ? kept[i] : given[i];
     kept[i] = is_upper ? given[i] : kept[i];
-    given[i] = __shfl_xor_sync(whole_warp(), other, static_cast<unsigned>(apart));
+    given[i] = from_lane(other, lane ^ apart);
   }
   Partial sum, later;
   memcpy(&sum, kept, sizeof sum);
@@ -174,6 +174,16 @@ class OneRound {
     low_ = fill_words(neutral_element<A>(first), &high_);
   }
 
+  __device__ __forceinline__ Partial total() const {
+    Partial whole = A::empty();
+    A::merge(whole, tree());  // a zero becomes positive
+    return whole;
+  }
+
+ private:
+  static constexpr int width = order_width<T>, strip = warp_lanes * width;
+  static_assert(order_warps == 8);
+
   __device__ __forceinline__ Partial tree() const {
     if (strips_ <= 1) {
       Partial sum = sum_of_strip(0);
@@ -196,11 +206,6 @@ class OneRound {
     go_up<8, 8>(half);
     return half;
   }
-
- private:
-  static constexpr int width = order_width<T>, strip = warp_lanes * width;
-  static_assert(order_warps == 8);
-
   // The levels from lanes `from` apart on, then those over `strips` strips, which neighbours have.
   template <int from, int strips>
   __device__ __forceinline__ void go_up(Partial& sum) const {

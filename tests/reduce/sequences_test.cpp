@@ -602,14 +602,16 @@ TEST(ReduceSequences, WarpsWithoutStages) {
 
 // A lane that has one element keeps the sign of its zero; a sum begins from nothing.
 TEST(ReduceSequences, SumsOfNegativeZerosArePositive) {
+  const OneWorker one;
   add_developer_backends();
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  constexpr std::int64_t rows = 3, most = 3000;
-  const std::vector<float> data(rows * most, -0.0f);
+  constexpr std::int64_t few = 3, many = 70, most = 3000;  // many: warps with stages
+  const std::vector<float> data(many * most, -0.0f);
   std::vector<unsigned> tickets(ticket_count, 0);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::l1_norm, ReduceOp::variance}) {
-    for (const std::int64_t length : {1, 7, 16, 40, 700, 3000}) {
-      std::vector<float> out(rows, 1.0f);
+    for (const std::int64_t length : {1, 7, 16, 40, 256, 512, 700, 1024, 3000}) {
+      const std::int64_t rows = length % 2 == 0 ? many : few;
+      std::vector<float> out(static_cast<std::size_t>(rows), 1.0f);
       Reduce p;
       p.op = op, p.shape = ReduceShape::rows, p.data = data.data(), p.out = out.data();
       p.rows = rows, p.cols = p.ld = length;
