@@ -82,12 +82,12 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
 }
 
 template <ReduceKind kind, class T>
-StagedElement staged_element(bool is_rows = false) {
+StagedElement staged_element(bool has_short_rows = false) {
   using A = Accumulator<kind, T>;
   return {sizeof(T),
           WarpStages<A>::beside_bytes,
-          (is_rows ? most_staged_row_threads(A::any_order, sizeof(typename A::Partial))
-                   : most_staged_threads(A::any_order)) /
+          (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(typename A::Partial))
+                          : most_staged_threads(A::any_order)) /
               warp_lanes,
           staged_from<A>,
           staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(typename A::Partial),
@@ -256,7 +256,7 @@ struct LaunchSequences {
       return gpu::launch(reduce_few_rows_kernel<kind, T>, config(static_cast<unsigned>(p.rows)),
                          data, rows, sink());
     }
-    const StagedElement element = staged_element<kind, T>(true);
+    const StagedElement element = staged_element<kind, T>(p.cols <= order_lanes<T>);
     const int stages = stages_of_rows(p, element, device);
     StagedPlan staged_plan;
     if (stages > 0) staged_plan = plan_staged(p, element, device, stages);

@@ -156,12 +156,12 @@ __device__ __forceinline__ void add_lane_apart(Partial& sum, int apart, int lane
   A::merge(sum, from_lane(sum, lane ^ apart));
 }
 
-// The most elements that OneRound takes: of 64 bits lanes have two of each strip, and more than
-// four strips' trees take longer than what the lanes add up.
+// The most elements that OneRound takes: six strips, of which trees of more take longer than
+// through shared memory; of 64 bits, of which a lane has two of each strip, four.
 template <class T>
-constexpr int most_of_one_round = static_cast<int>(order_lanes<T> / (sizeof(T) == 8 ? 2 : 1));
+constexpr int most_of_one_round = static_cast<int>(order_lanes<T>) / 8 * (sizeof(T) == 8 ? 4 : 6);
 
-// The elements of a sequence in a stage that has no more than the order has lanes: one in each, so
+// The elements of a sequence in a stage that has fewer than the order has lanes: one in each, so
 // a strip is added up by a tree over its lanes. The strips' trees go on together: at each level a
 // lane keeps half of its sums and gives the others away. All lanes have the result.
 template <class A, class T>
@@ -201,8 +201,7 @@ class OneRound {
       go_up<4, 4>(half);
       return half;
     }
-    const Partial third = pair(4), fourth = strips_ > 6 ? pair(6) : A::empty();
-    half = halve_sums<A>(half, halve_sums<A>(third, fourth, 2, lane_), 4, lane_);
+    half = halve_sums<A>(half, halve_sums<A>(pair(4), A::empty(), 2, lane_), 4, lane_);
     go_up<8, 8>(half);
     return half;
   }
