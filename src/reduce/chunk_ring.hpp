@@ -113,7 +113,7 @@ class ChunkRing {
     const bool is_head = has_head && member == 0;
     if (is_head) {
       if constexpr (fills_heads<A, T>) {
-        fill_before<A>(loaded[0], place.skip);
+        fill_before<A>(loaded[0], place.skip, first);
       } else {
         lanes.add_part(loaded[0], at, place.count, first);
       }

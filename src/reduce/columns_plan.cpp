@@ -46,6 +46,8 @@ struct LowRange {
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
 constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 768}};
 constexpr LowRange low_narrow[] = {{160, 512, any_number}};
+// Of one byte, but for sums (results/h200/explored-reduce-lanes.txt).
+constexpr LowRange low_bytes[] = {{most_low_chunks * column_chunk_rows, 512, any_number}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
 constexpr LowRange low_narrow_computed[] = {{96, 256, any_number},
                                             {most_low_chunks * column_chunk_rows, 512, any_number}};
@@ -70,7 +72,19 @@ bool has_wide_lanes(const Reduce& problem) {
   }
 }
 
+bool adds_up(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::mean:
+    case ReduceOp::l1_norm:
+    case ReduceOp::sum_of_squares:
+    case ReduceOp::l2_norm: return true;
+    default: return false;
+  }
+}
+
 std::span<const LowRange> low_ranges_of(const Reduce& problem) {
+  if (size_of(problem.type) == 1 && !adds_up(problem.op)) return low_bytes;
   if (has_wide_lanes(problem)) return low_narrow_computed;
   if (size_of(problem.type) < 4) return low_narrow;
   const bool is_wide = problem.op == ReduceOp::l2_norm && size_of(problem.type) == 8;
@@ -222,7 +236,9 @@ class QuickestPlan {
       plan.each_shift = std::countr_zero(static_cast<unsigned>(each));
       plan.merge_shift = std::countr_zero(static_cast<unsigned>(each * beside));
       const double ns = time_ns(plan, element_, sm_count_);
-      if (ns < best_ns_ && fits(plan, element_)) best_ = plan, best_ns_ = ns;
+      // Of one chunk narrow strips, which come later, are smaller blocks in as long a round.
+      const bool is_as_good = ns == best_ns_ && plan.rows <= column_chunk_rows;
+      if ((ns < best_ns_ || is_as_good) && fits(plan, element_)) best_ = plan, best_ns_ = ns;
       if (plan.item_count <= plan.merged()) break;  // one level as it is
     }
   }

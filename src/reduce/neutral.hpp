@@ -74,20 +74,21 @@ constexpr bool compares_places = requires {
   A::nowhere;
 };
 
-// Variances would need the chunk's first element as it is stored, which may be anywhere in the
-// pack.
 // A place must not come after that of what replaces it: so no element of a pack may share a lane
 // with another, as those of narrow types do.
 template <class A, class T>
-constexpr bool fills_heads =
-    !std::is_same_v<A, Variance<T>> && (sizeof(T) >= 4 || !compares_places<A>);
+constexpr bool fills_heads = sizeof(T) >= 4 || !compares_places<A>;
 
-// Replaces the first `skip` elements of a pack whose last one is there: by nothing, or by that one.
+// Replaces the first `skip` elements of a pack whose last one is there: by nothing, by that one, or
+// of variances, which are summed from differences to it, by the chunk's first element.
 template <class A, class T>
-__device__ __forceinline__ void fill_before(Pack<T>& pack, int skip) {
+__device__ __forceinline__ void fill_before(Pack<T>& pack, int skip,
+                                            [[maybe_unused]] Value<T> first) {
   static_assert(fills_heads<A, T>);
   std::uint32_t low = 0, high = 0;
-  if constexpr (needs_first_element<A>) {
+  if constexpr (std::is_same_v<A, Variance<T>>) {
+    low = fill_words(from_value<T>(first), &high);
+  } else if constexpr (needs_first_element<A>) {
     high = pack.words[3];
     low = sizeof(T) == 8 ? pack.words[2] : high;
     if constexpr (sizeof(T) == 2) low = high = high >> 16 | (high & 0xFFFF0000u);

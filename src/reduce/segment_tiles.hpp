@@ -172,17 +172,17 @@ struct TileWalk {
   }
 };
 
-// One lane's part of a segment that 2^shift of them share: a run of blocks, which is a subtree of
+// One lane's part of a segment that several of them share: a run of blocks, which is a subtree of
 // the order.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(const T* begin,
                                                                               int count, int member,
-                                                                              int shift,
+                                                                              const LaneShare& by,
                                                                               Value<T> first) {
   using A = Accumulator<kind, T>;
   int at = 0, left = count;
-  if (shift > 0) {
-    const int share = (count + (1 << shift) - 1) >> shift;
+  if (by.lanes > 1) {
+    const int share = by.quotient(count + by.lanes - 1);
     const int doublings = warp_lanes - __clz(max(share - 1, 0)) - tile_block_bits;
     const int run = tile_block << max(doublings, 0);
     at = member * run, left = max(min(run, count - at), 0);
@@ -195,7 +195,7 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
   // lanes share a segment, in some. Places would be compared for it, which takes longer.
   constexpr unsigned block_bytes = tile_block * static_cast<unsigned>(sizeof(T));
   const bool meets = __all_sync(whole_warp(), (bytes ^ from_lane(bytes, 0)) % block_bytes == 0);
-  const bool turns = meets || (shift > 1 && !compares_places<A>);
+  const bool turns = meets || (by.lanes > 2 && !compares_places<A>);
   if (turns) {
     const auto turn = static_cast<int>(bytes / line_bytes % tile_block);
     return TileWalk<kind, T, true>{from, at, left, turn, first}.run(blocks);
@@ -206,25 +206,26 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
 // Whether lanes walk over whole packs (any_order.hpp): of one byte always, of others where several
 // share a segment.
 template <class A, class T>
-__device__ __forceinline__ bool walks_packs([[maybe_unused]] int shift) {
-  return A::any_order && (sizeof(T) == 1 || shift > 0);
+__device__ __forceinline__ bool walks_packs([[maybe_unused]] int lanes) {
+  return A::any_order && (sizeof(T) == 1 || lanes > 1);
 }
 
-// Reduces a batch in its stage: all segments that 2^group_shift lanes may have, side by side; then
-// the longer ones by all lanes of the warp, one after the other.
+// Reduces a batch in its stage: all segments that their lanes may have, side by side; then the
+// longer ones by all lanes of the warp, one after the other.
 template <ReduceKind kind, class T>
 __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const TileStages& stages,
                                                 int stage, const ResultSink& sink, int lane) {
   using A = Accumulator<kind, T>;
   const TilePlan& plan = stages.plan;
   const TileSegment* segments = stages.batch(stage).segments;
-  int shift = head.group_shift(), first_segment = 0, fewest = 0;
-  int most = most_of_lanes(plan, shift);
+  LaneShare by = head.lanes();
+  int first_segment = 0, fewest = 0;
+  int most = most_of_lanes(plan, by.lanes);
   const int of_group = most;
 #pragma unroll 1
   while (first_segment < head.count) {
-    const int group = 1 << shift;
-    const int member = lane & (group - 1), at_segment = first_segment + (lane >> shift);
+    const int number = by.quotient(lane), member = lane - number * by.lanes;
+    const int at_segment = first_segment + number;
     const TileSegment own = segments[at_segment];
     const bool mine = own.count >= fewest && own.count <= most;
     const int count = mine ? own.count : 0;
@@ -234,20 +235,21 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
     const Value<T> first = to_value(element);
 
     typename A::Partial partial;
-    if (walks_packs<A, T>(shift)) {
+    if (walks_packs<A, T>(by.lanes)) {
       if constexpr (A::any_order) {
         constexpr int width = order_width<T>;
         const int skip = own.at & (width - 1);
         const unsigned char* boundary =
             stages.elements(stage) + (own.at - skip) * static_cast<int>(sizeof(T));
-        partial = walk_packs<A>(StagedRun<T>{boundary, skip, count}, member, group, element);
+        partial = walk_packs<A>(StagedRun<T>{boundary, skip, count}, member, by.lanes, element);
       }
     } else if constexpr (sizeof(T) > 1) {
-      partial = walk_blocks<kind>(begin, count, member, shift, first);
+      partial = walk_blocks<kind>(begin, count, member, by, first);
     }
 #pragma unroll 1
-    for (int step = 1; step < group; step *= 2) {
-      A::merge(partial, from_lane_above(partial, step, group));
+    for (int step = 1; step < by.lanes; step *= 2) {
+      const typename A::Partial later = from_lane_above(partial, step);
+      if (member + step < by.lanes) A::merge(partial, later);
     }
     if (mine && member == 0) {
       typename A::Partial whole = A::empty();
@@ -258,7 +260,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
     if (!head.has_longer()) break;
     // The next of the longer ones.
     first_segment = fewest > 0 ? first_segment + 1 : 0;
-    fewest = of_group + 1, most = plan.most_staged, shift = warp_shift;
+    fewest = of_group + 1, most = plan.most_staged, by = lanes_of_each(warp_lanes);
     first_segment = first_lane_of(lane >= first_segment && segments[lane].count >= fewest, lane);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
+#include "reduce/few_rows.hpp"
 #include "reduce/gpu_kernels.hpp"
 #include "reduce/segment_blocks.hpp"
 #include "reduce/segment_shares.hpp"
@@ -26,6 +27,11 @@ constexpr int batches_a_warp = 8;
 // (results/h200/explored-reduce-uneven.txt, segments a block: 5.1, sum of float64 24.6 to 25.9
 // us; 6.6, l1_norm of float32 40.6 to 39.3).
 constexpr std::int64_t least_with_short_ones = 6;
+
+// Few rows of more elements have a block each, at least: 512 bytes of them, or 128 of one byte
+// (results/h200/explored-reduce-lanes.txt).
+template <class T>
+constexpr std::int64_t most_of_a_warp = sizeof(T) == 1 ? 128 : 512 / static_cast<int>(sizeof(T));
 
 // So many rows a block, each of at most so many elements, are not cut into chunks.
 constexpr int whole_rows_a_block = 8;
@@ -70,16 +76,19 @@ template <ReduceKind kind, class T>
 TilePlan tile_plan(const Reduce& p, const Device& device) {
   return plan_tiles(p,
                     {sizeof(T), static_cast<int>(order_lanes<T>), tile_most_of_lane<T>,
-                     tile_blocks_per_sm<kind, T>, staged_from<Accumulator<kind, T>>},
+                     tile_blocks_per_sm<kind, T>, staged_from<Accumulator<kind, T>>,
+                     Accumulator<kind, T>::any_order},
                     device);
 }
 
 template <ReduceKind kind, class T>
-StagedElement staged_element() {
+StagedElement staged_element(bool has_short_rows = false) {
   using A = Accumulator<kind, T>;
   return {sizeof(T),
           WarpStages<A>::beside_bytes,
-          most_staged_threads(A::any_order) / warp_lanes,
+          (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(typename A::Partial))
+                          : most_staged_threads(A::any_order)) /
+              warp_lanes,
           staged_from<A>,
           staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(typename A::Partial),
                           sizeof(T)),
@@ -242,7 +251,12 @@ struct LaunchSequences {
   template <ReduceKind kind, class T>
   Status rows(const T* data) const {
     const Sequences rows = {p.rows, p.cols, p.ld, nullptr, (p.rows - 1) * p.ld + p.cols};
-    const StagedElement element = staged_element<kind, T>();
+    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
+    if (p.rows <= at_once && p.cols > most_of_a_warp<T> && p.cols <= smallest_chunk<T>) {
+      return gpu::launch(reduce_few_rows_kernel<kind, T>, config(static_cast<unsigned>(p.rows)),
+                         data, rows, sink());
+    }
+    const StagedElement element = staged_element<kind, T>(p.cols <= order_lanes<T>);
     const int stages = stages_of_rows(p, element, device);
     StagedPlan staged_plan;
     if (stages > 0) staged_plan = plan_staged(p, element, device, stages);
@@ -259,10 +273,7 @@ struct LaunchSequences {
       return gpu::launch(kernel, staged_config<kind, T>(staged_plan), data, rows, staged_plan,
                          sink());
     }
-    // Few rows that take a warp several steps have a block each.
-    const std::int64_t at_once = std::int64_t{device.sm_count} * chunk_blocks_per_sm<kind, T>;
-    const bool are_few = p.rows <= at_once && p.cols > group_elements<T>(warp_lanes);
-    for (int group = 1; group <= warp_lanes && !are_few; group *= 2) {
+    for (int group = 1; group <= warp_lanes; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
     WorkLists lists = {};

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "arithmetic.hpp"
+#include "reduce/tile_plan.hpp"
 
 namespace kw {
 
@@ -32,9 +33,13 @@ struct RowTuning {
   std::int64_t middle_from = 900, middle_to_an_sm = 600 << 10;
   std::int64_t short_from = 560, small_to_an_sm = 80 << 10;
   std::int64_t two_stages_below = 1250, two_stages_from_an_sm = 96 << 10;
-  // Sums of floating types.
-  std::int64_t sums_from = 2400, sums_to_an_sm = 680 << 10, one_stage_from = 3000;
-  std::int64_t small_sums_from = 800, narrow_sums_from = 1100;
+  // Sums of floating types (results/h200/explored-reduce-lanes.txt).
+  std::int64_t sums_from = 2200, sums_of_8_from = 2400, sums_to_an_sm = 680 << 10;
+  std::int64_t one_stage_from = 3000;
+  std::int64_t small_sums_from = 880, small_sums_to_an_sm = 112 << 10;
+  std::int64_t narrow_from = 1250, narrow_one_from = 4100;
+  std::int64_t narrow_small_from = 920, narrow_small_to_an_sm = 140 << 10;
+  std::int64_t narrow_middle_from = 2400, narrow_middle_to_an_sm = 350 << 10;
 };
 constexpr RowTuning row_tuning;
 
@@ -89,15 +94,18 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
   if (an_sm < of.least_an_sm) return 0;
   const bool is_small = an_sm <= of.small_to_an_sm, is_narrow = element.bytes < of.least_element;
   if (!element.any_order && is_narrow) {
-    const bool fits = row_bytes >= of.narrow_sums_from && row_bytes < staged.least_row_bytes &&
-                      an_sm <= of.sums_to_an_sm;
-    return fits ? 2 : 0;
+    const bool has_one = row_bytes >= of.narrow_one_from ||
+                         (row_bytes >= of.narrow_middle_from && an_sm <= of.narrow_middle_to_an_sm);
+    const bool meets = past_lines(problem.ld * element.bytes) < least_past_lines;
+    const bool fits = row_bytes >= of.narrow_from || (row_bytes >= of.narrow_small_from &&
+                                                      (an_sm <= of.narrow_small_to_an_sm || meets));
+    return has_one ? 1 : fits ? 2 : 0;
   }
   if (!element.any_order) {
-    if (row_bytes >= of.sums_from && an_sm <= of.sums_to_an_sm)
+    const std::int64_t from = element.bytes == 8 ? of.sums_of_8_from : of.sums_from;
+    if (row_bytes >= from && an_sm <= of.sums_to_an_sm)
       return element.partial_bytes > 8 || row_bytes >= of.one_stage_from ? 1 : 2;
-    const bool is_sum_of_8 = element.bytes == 8 && element.partial_bytes == 8;
-    return is_small && is_sum_of_8 && row_bytes >= of.small_sums_from ? 2 : 0;
+    return row_bytes >= of.small_sums_from && an_sm <= of.small_sums_to_an_sm ? 2 : 0;
   }
   if (row_bytes >= of.always_from || (row_bytes >= of.long_from && an_sm <= of.long_to_an_sm))
     return 1;

@@ -12,6 +12,10 @@ namespace kw {
 
 // Threads of a block, which is an SM's only one, at most: by the registers that each takes.
 constexpr int most_staged_threads(bool any_order) { return any_order ? 1024 : 640; }
+// More of rows of no more elements than the order has lanes.
+constexpr int most_staged_row_threads(bool any_order, std::size_t partial_bytes) {
+  return !any_order && partial_bytes <= 8 ? 768 : most_staged_threads(any_order);
+}
 constexpr int most_staged = 3;  // stages of a warp
 constexpr int staged_head_bytes = 128;
 

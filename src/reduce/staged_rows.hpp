@@ -60,6 +60,8 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
     return A::total(tree_of_warp<A, warp_lanes>(walk_packs<A>(run, lane, warp_lanes, first)),
                     chunk);
   } else if constexpr (!has_chunks) {
+    if (run.count <= most_of_one_round<T>)
+      return A::total(OneRound<A, T>(run, first, lane).total(), chunk);
     return A::total(reduce_by_strips<A>(run, first, places, lane), chunk);
   } else {
     constexpr auto size = static_cast<int>(smallest_chunk<T>);
@@ -81,8 +83,10 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
 
 // `has_chunks`: rows are longer than one.
 template <ReduceKind kind, class T, bool has_chunks>
-__global__ void __launch_bounds__(most_staged_threads(Accumulator<kind, T>::any_order), 1)
-    reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
+__global__ void __launch_bounds__(
+    most_staged_row_threads(Accumulator<kind, T>::any_order,
+                            sizeof(typename Accumulator<kind, T>::Partial)),
+    1) reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
   using A = Accumulator<kind, T>;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;

@@ -129,6 +129,120 @@ class StripWalk {
   typename A::Partial* place_;
 };
 
+// What two lanes `apart` have of two sums: the lower lane gets all of the first one, the upper lane
+// all of the second one. Additions may be turned round.
+template <class A, class Partial>
+__device__ __forceinline__ Partial halve_sums(const Partial& one, const Partial& two, int apart,
+                                              int lane) {
+  constexpr int words = static_cast<int>(sizeof(Partial) / 4);
+  std::uint32_t kept[words], given[words];
+  memcpy(kept, &one, sizeof one);
+  memcpy(given, &two, sizeof two);
+  const bool is_upper = (lane & apart) != 0;
+#pragma unroll
+  for (int i = 0; i < words; ++i) {  // by words: of two numbers a compiler may choose an address
+    const std::uint32_t other = is_upper ? kept[i] : given[i];
+    kept[i] = is_upper ? given[i] : kept[i];
+    given[i] = from_lane(other, lane ^ apart);
+  }
+  Partial sum, later;
+  memcpy(&sum, kept, sizeof sum);
+  memcpy(&later, given, sizeof later);
+  A::merge(sum, later);
+  return sum;
+}
+template <class A, class Partial>
+__device__ __forceinline__ void add_lane_apart(Partial& sum, int apart, int lane) {
+  A::merge(sum, from_lane(sum, lane ^ apart));
+}
+
+// The most elements that OneRound takes: six strips, of which trees of more take longer than
+// through shared memory; of 64 bits, of which a lane has two of each strip, four.
+template <class T>
+constexpr int most_of_one_round = static_cast<int>(order_lanes<T>) / 8 * (sizeof(T) == 8 ? 4 : 6);
+
+// The elements of a sequence in a stage that has fewer than the order has lanes: one in each, so
+// a strip is added up by a tree over its lanes. The strips' trees go on together: at each level a
+// lane keeps half of its sums and gives the others away. All lanes have the result.
+template <class A, class T>
+class OneRound {
+ public:
+  using Partial = typename A::Partial;
+
+  __device__ __forceinline__ OneRound(const StagedRun<T>& run, T first, int lane)
+      : run_(run), lane_(lane), strips_((run.count + strip - 1) / strip), first_(to_value(first)) {
+    low_ = fill_words(neutral_element<A>(first), &high_);
+  }
+
+  __device__ __forceinline__ Partial total() const {
+    Partial whole = A::empty();
+    A::merge(whole, tree());  // a zero becomes positive
+    return whole;
+  }
+
+ private:
+  static constexpr int width = order_width<T>, strip = warp_lanes * width;
+  static_assert(order_warps == 8);
+
+  __device__ __forceinline__ Partial tree() const {
+    if (strips_ <= 1) {
+      Partial sum = sum_of_strip(0);
+      go_up<1, 1>(sum);
+      return sum;
+    }
+    const Partial low = pair(0);
+    if (strips_ <= 2) {
+      Partial sum = low;
+      go_up<2, 2>(sum);
+      return sum;
+    }
+    Partial half = halve_sums<A>(low, pair(2), 2, lane_);
+    if (strips_ <= 4) {
+      go_up<4, 4>(half);
+      return half;
+    }
+    half = halve_sums<A>(half, halve_sums<A>(pair(4), A::empty(), 2, lane_), 4, lane_);
+    go_up<8, 8>(half);
+    return half;
+  }
+  // The levels from lanes `from` apart on, then those over `strips` strips, which neighbours have.
+  template <int from, int strips>
+  __device__ __forceinline__ void go_up(Partial& sum) const {
+#pragma unroll
+    for (int apart = from; apart < warp_lanes; apart *= 2) add_lane_apart<A>(sum, apart, lane_);
+#pragma unroll
+    for (int apart = 1; apart < strips; apart *= 2) add_lane_apart<A>(sum, apart, lane_);
+  }
+  // Strips `number` and the next one, of which each lane has half of the first level.
+  __device__ __forceinline__ Partial pair(int number) const {
+    const Partial one = sum_of_strip(number);
+    Partial two = A::empty();
+    if (number + 1 < strips_) two = sum_of_strip(number + 1);
+    return halve_sums<A>(one, two, 1, lane_);
+  }
+  __device__ __forceinline__ Partial sum_of_strip(int number) const {
+    const int at = number * strip + lane_ * width, left = run_.count - at;
+    const unsigned char* from = run_.begin() + number * strip_bytes + lane_ * 16;
+    Pack<T> pack = {{low_, high_, low_, high_}};
+    if (number + 1 < strips_) {
+      pack = load(from);
+    } else {
+      if (left > 0) pack = load(from);
+      fill_beyond(pack, left, low_, high_);
+    }
+    const Pack<T> packs[1] = {pack};
+    return KW_TARGET::sum_of_strip<A, T, 1>(packs, at, first_);
+  }
+  __device__ __forceinline__ Pack<T> load(const unsigned char* from) const {
+    return run_.skip == 0 ? read_pack<T>(from) : load_staged<T>(from, run_.skip);
+  }
+
+  const StagedRun<T>& run_;
+  int lane_, strips_;
+  Value<T> first_;
+  std::uint32_t low_, high_ = 0;
+};
+
 // The elements of a sequence in a stage, of smallest_chunk_rounds rounds at most. The first lane
 // has the result.
 template <class A, class T>

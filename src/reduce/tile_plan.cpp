@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+
+#include "arithmetic.hpp"
 
 namespace kw {
 namespace {
@@ -20,7 +23,11 @@ struct TileTuning {
   double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
   double least_batch_bytes = 2600;
   std::size_t least_two_stages_element = 4;
-  double deviations = 1.3;  // by which a batch may be longer than the mean
+  // The cost of a batch: elements that a lane adds up meanwhile, by eight; of batches that have the
+  // only stage; what must be gained by a number of rows that is no power of two.
+  double eighths_of_batch = 5, alone = 1.1, least_gain = 0.95;
+  int most_tried = 8, least_lanes = 3;  // rows of such a batch, and lanes of each
+  double deviations = 1.3;              // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
 constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 144;
@@ -33,6 +40,33 @@ int stage_for(const Reduce& p, int each, double mean_bytes) {
                             ? 1.0
                             : std::min(1 + tile_tuning.deviations / std::sqrt(each), 2.0);
   return tile_batch_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
+}
+
+// Eights of elements that a lane adds up of a row which so many have together.
+std::int64_t eighths_of_lane(const Reduce& p, int lanes) {
+  const std::int64_t share = ceil_div(ceil_div(p.cols, std::int64_t{lanes}), std::int64_t{8});
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share)));
+}
+
+// Of batches of so many rows and fewer the one that takes a warp the least time for a row: with
+// five lanes for each of six rows, all but two lanes have something to do, where four rows of eight
+// lanes leave twelve without.
+int quickest_each(const Reduce& p, const TileElement& element, double mean_bytes, int ring,
+                  int each) {
+  const int most = std::min(2 * each - 1, static_cast<int>(tile_tuning.batch_bytes / mean_bytes));
+  double least = std::numeric_limits<double>::infinity();
+  int best = each;
+  for (int tried = most; tried >= std::max(each / 2, 1); --tried) {
+    const int stage = stage_for(p, tried, mean_bytes), lanes = tile_lanes / tried;
+    const std::int64_t eighths = eighths_of_lane(p, lanes);
+    if (stage > ring || 8 * eighths > element.most_of_lane) continue;
+    if (tried != each && lanes < tile_tuning.least_lanes) continue;
+    double ns = (static_cast<double>(eighths) + tile_tuning.eighths_of_batch) / tried;
+    if (2 * stage > ring) ns *= tile_tuning.alone;
+    if (tried == each) ns *= tile_tuning.least_gain;
+    if (ns < least) best = tried, least = ns;
+  }
+  return best;
 }
 
 // Of rows, so many that a warp has two stages, and all warps as many batches; 0: these would be too
@@ -74,6 +108,9 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
                       stage_for(p, each, mean_bytes) > ring))
     each /= 2;
+  if (is_rows && !element.any_order && element.bytes == 2 && each > 1 &&
+      each <= tile_tuning.most_tried && past_lines(p.ld * 2) >= least_past_lines)
+    each = quickest_each(p, element, mean_bytes, ring, each);
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
   double fewest = all_warps * each;
   if (is_rows && element.bytes >= tile_tuning.least_two_stages_element &&
@@ -89,8 +126,7 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   while (plan.each < tile_lanes && !is_rows &&
          count >= 2 * plan.each * tile_tuning.units_a_warp * all_warps)
     plan.each *= 2;
-  plan.group_shift = std::countr_zero(static_cast<unsigned>(tile_lanes) /
-                                      std::bit_ceil(static_cast<unsigned>(plan.each)));
+  plan.share = lanes_of_each(tile_lanes / plan.each);
   plan.stages = std::clamp(ring / stage_for(p, each, mean_bytes), 1, most_tile_stages);
   plan.stage_bytes = ring / plan.stages / tile_line * tile_line;
   plan.elements = (plan.stage_bytes - tile_batch_bytes - tile_ends) / static_cast<int>(size);

@@ -20,11 +20,16 @@ struct TileSegment {
 struct alignas(16) TileHead {
   std::int64_t first_sequence;
   int count;
-  int shift_and_longer;  // twice the one and the other
+  unsigned lanes_and_longer;
 
-  // Each segment has 2^group_shift of the warp's lanes; whether some is longer than these take.
-  __device__ __forceinline__ int group_shift() const { return shift_and_longer >> 1; }
-  __device__ __forceinline__ bool has_longer() const { return (shift_and_longer & 1) != 0; }
+  // Of each segment; whether some is longer than these take.
+  __device__ __forceinline__ LaneShare lanes() const {
+    return {static_cast<int>(lanes_and_longer >> 1 & 63), lanes_and_longer >> 7};
+  }
+  __device__ __forceinline__ bool has_longer() const { return (lanes_and_longer & 1) != 0; }
+  __device__ __forceinline__ static unsigned pack(const LaneShare& share, bool has_longer) {
+    return share.factor << 7 | static_cast<unsigned>(share.lanes) << 1 | (has_longer ? 1u : 0u);
+  }
 };
 struct TileBatch {
   TileHead head;
@@ -38,9 +43,9 @@ __device__ __forceinline__ int first_lane_of(bool own, int lane) {
          static_cast<int>(largest_of_warp(own ? static_cast<unsigned>(warp_lanes - lane) : 0u));
 }
 
-// The longest segment that 2^shift lanes take.
-__device__ __forceinline__ int most_of_lanes(const TilePlan& plan, int shift) {
-  return min(plan.most_of_lane << shift, plan.most_staged);
+// The longest segment that so many lanes take.
+__device__ __forceinline__ int most_of_lanes(const TilePlan& plan, int lanes) {
+  return min(plan.most_of_lane * lanes, plan.most_staged);
 }
 
 // A warp's stages in the block's shared memory.
@@ -154,12 +159,12 @@ class TileUnits {
     if constexpr (has_copy_engine) {
       const int past = past_line(data_ + begin), skip = past % 16, place = past - skip;
       const auto end = static_cast<int>(end_of(own)) * static_cast<int>(sizeof(T));
-      put(unit_, plan_.each, plan_.group_shift, own, past / static_cast<int>(sizeof(T)), 0, batch);
+      put(unit_, plan_.each, plan_.share, own, past / static_cast<int>(sizeof(T)), 0, batch);
       copies_.ask_inside(stage, elements + place,
                          reinterpret_cast<const char*>(data_ + begin) - skip,
                          static_cast<unsigned>(skip + end + 15) & ~15u);
     } else {
-      ask_for(unit_, plan_.each, plan_.group_shift, begin, own, 0, batch, elements, stage);
+      ask_for(unit_, plan_.each, plan_.share, begin, own, 0, batch, elements, stage);
     }
     return true;
   }
@@ -179,7 +184,8 @@ class TileUnits {
     if (wanted) {
       segment = {static_cast<int>(own_.begin - begin), static_cast<int>(own_.count)};
     }
-    ask_for(unit_ + first, count, shift, begin, segment, first, batch, elements, stage);
+    ask_for(unit_ + first, count, {1 << shift, 1u << (16 - shift)}, begin, segment, first, batch,
+            elements, stage);
     first_ = first + count;
     if (!__any_sync(whole_warp(), own_.count >= 0 && lane_ >= first_)) first_ = plan_.each;
   }
@@ -190,14 +196,15 @@ class TileUnits {
   }
   // Leaves in a stage where a batch's segments lie; the first one is that of lane `first`, and lies
   // `place` elements into the stage.
-  __device__ __forceinline__ void put(std::int64_t first_sequence, int count, int shift,
-                                      TileSegment own, int place, int first,
+  __device__ __forceinline__ void put(std::int64_t first_sequence, int count,
+                                      const LaneShare& share, TileSegment own, int place, int first,
                                       TileBatch& batch) const {
-    const bool has_longer = __any_sync(whole_warp(), own.count > most_of_lanes(plan_, shift)) != 0;
+    const bool has_longer =
+        __any_sync(whole_warp(), own.count > most_of_lanes(plan_, share.lanes)) != 0;
     own.at += place;
     batch.segments[(lane_ - first) & (warp_lanes - 1)] = own;
     if (lane_ == 0) {
-      const TileHead head = {first_sequence, count, 2 * shift + (has_longer ? 1 : 0)};
+      const TileHead head = {first_sequence, count, TileHead::pack(share, has_longer)};
       uint4 words;
       memcpy(&words, &head, sizeof words);
       *reinterpret_cast<uint4*>(&batch.head) = words;
@@ -205,11 +212,12 @@ class TileUnits {
   }
   // Asks for a batch's segments from element `begin` of the array on, which is that of lane
   // `first`; each lane has its own one's place from there.
-  __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count, int shift,
-                                          std::int64_t begin, const TileSegment& own, int first,
-                                          TileBatch& batch, unsigned char* elements, int stage) {
+  __device__ __forceinline__ void ask_for(std::int64_t first_sequence, int count,
+                                          const LaneShare& share, std::int64_t begin,
+                                          const TileSegment& own, int first, TileBatch& batch,
+                                          unsigned char* elements, int stage) {
     const Packs<T> packs(data_ + begin, end_of(own), extent_of(data_, sequences_.elements));
-    put(first_sequence, count, shift, own,
+    put(first_sequence, count, share, own,
         packs.skip + place_in_stage(packs.boundary) / static_cast<int>(sizeof(T)), first, batch);
     copies_.ask(stage, elements, packs, lane_);
   }

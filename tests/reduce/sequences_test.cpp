@@ -378,12 +378,95 @@ TEST(ReduceSequences, TilesOfRowsShareBatches) {
     const TilePlan plan = plan_of(rows);
     ASSERT_GT(plan.each, 4);
     EXPECT_LE(plan.each, 8);
-    EXPECT_EQ(plan.group_shift, 2);
+    EXPECT_EQ(plan.share.lanes, 32 / plan.each);
     EXPECT_GE(plan.stages, 2);
     const std::int64_t rounds = (rows + warps * 8 - 1) / (warps * 8);
     EXPECT_GE(warps * plan.each * rounds, rows);
   }
   EXPECT_EQ(plan_of(1'000'000).each, 16);
+}
+
+// Six rows of 300 have five lanes each, with runs of 64 elements; 226 fill two lanes of sixteen
+// rows.
+TEST(ReduceSequences, TilesOfRowsHaveAnyNumberOfLanes) {
+  Device device;
+  device.sm_count = 132;
+  device.shared_bytes_per_block_optin = 227 << 10, device.shared_bytes_per_sm = 228 << 10;
+  const TileElement element = {2, 2048, 256, 5, 2048};
+  const auto plan_of = [&](std::int64_t cols) {
+    Reduce p;
+    p.type = DataType::bfloat16, p.shape = ReduceShape::rows, p.rows = 100'000;
+    p.cols = p.ld = cols;
+    return plan_tiles(p, element, device);
+  };
+  EXPECT_EQ(plan_of(300).each, 6);
+  EXPECT_EQ(plan_of(300).share.lanes, 5);
+  EXPECT_EQ(plan_of(226).each, 16);
+  for (int lanes = 1; lanes <= 32; ++lanes) {
+    const LaneShare share = lanes_of_each(lanes);
+    for (int x = 0; x < 32; ++x) EXPECT_EQ(share.quotient(x), x / lanes);
+    const bool is_exact = lanes <= 16 || lanes == 32;
+    for (int x = 0; is_exact && x <= 4096; ++x) ASSERT_EQ(share.quotient(x), x / lanes) << lanes;
+  }
+}
+
+// Rows of 16 bits in tiles, a number of lanes each that is no power of two.
+TEST(ReduceSequences, RowsByAnyNumberOfLanes) {
+  const OneWorker one;
+  std::vector<check::ReduceCase> cases;
+  constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::l1_norm, ReduceOp::l2_norm,
+                              ReduceOp::variance};
+  constexpr std::int64_t lengths[] = {258, 298, 320, 369, 577};
+  std::size_t turn = run_seed() % 4;
+  for (const std::int64_t cols : lengths) {
+    for (const DataType type : {DataType::float16, DataType::bfloat16}) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, ops[turn++ % 4], type);
+      rows.rows = 307, rows.cols = cols, rows.ld_pad = static_cast<std::int64_t>(turn % 3);
+      rows.misalign = static_cast<std::int64_t>(turn % 7);
+      cases.push_back(rows);
+    }
+  }
+  verify(cases);
+}
+
+// Rows of no more elements than the order has lanes, in stages: of one to eight strips.
+TEST(ReduceSequences, RowsOfOneRoundInStages) {
+  const OneWorker one;
+  std::vector<check::ReduceCase> cases;
+  constexpr ReduceOp ops[] = {ReduceOp::sum, ReduceOp::l2_norm, ReduceOp::variance,
+                              ReduceOp::l1_norm};
+  constexpr DataType types[] = {DataType::float32, DataType::float64, DataType::bfloat16,
+                                DataType::float16};
+  std::size_t turn = run_seed() % 4;
+  for (const DataType type : types) {
+    const auto lanes = 4096 / static_cast<std::int64_t>(size_of(type));
+    for (const std::int64_t cols : {lanes / 4 + 1, 3 * lanes / 8, lanes / 2 + 1, 5 * lanes / 8 + 7,
+                                    3 * lanes / 4 + 1, lanes - 3, lanes, lanes + 1}) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, ops[turn++ % 4], type);
+      rows.rows = 41, rows.cols = cols, rows.ld_pad = static_cast<std::int64_t>(turn % 3);
+      rows.misalign = static_cast<std::int64_t>(turn % 5);
+      cases.push_back(rows);
+    }
+  }
+  verify(cases);
+}
+
+// Few rows that take a warp several steps have a block each.
+TEST(ReduceSequences, FewRows) {
+  std::vector<check::ReduceCase> cases;
+  std::size_t turn = run_seed() % 12;
+  for (const DataType type : {DataType::float32, DataType::float64, DataType::bfloat16,
+                              DataType::int8, DataType::int32, DataType::int64}) {
+    const auto chunk = 16384 / static_cast<std::int64_t>(size_of(type));
+    for (const std::int64_t cols : {chunk / 8 + 1, chunk / 4 + 3, chunk - 1, chunk, chunk + 1}) {
+      const auto op = static_cast<ReduceOp>(turn++ % 12);
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, op, type);
+      rows.rows = 3, rows.cols = cols, rows.ld_pad = static_cast<std::int64_t>(turn % 3);
+      rows.misalign = static_cast<std::int64_t>(turn % 16);
+      cases.push_back(rows);
+    }
+  }
+  verify(cases);
 }
 
 // Where rows go by their length and the size of the array.
@@ -405,6 +488,13 @@ TEST(ReduceSequences, WaysOfRows) {
   EXPECT_EQ(stages_of_rows(rows(77'955, 85), minima, device), 0);
   EXPECT_EQ(stages_of_rows(rows(5'526, 199), sums, device), 2);
   EXPECT_EQ(stages_of_rows(rows(299'376, 233), sums, device), 0);
+  const StagedElement narrow = {2, 2432, 24, 2048, 22 << 10, false, false, 8};
+  EXPECT_EQ(stages_of_rows(rows(509'264, 590), narrow, device), 0);  // tiles
+  EXPECT_EQ(stages_of_rows(rows(509'264, 577), narrow, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(8'057, 544), narrow, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(239'718, 705), narrow, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(8'343, 1839), narrow, device), 1);
+  EXPECT_EQ(stages_of_rows(rows(42'959, 1835), narrow, device), 2);
 }
 
 // Up to which length rows have a warp each: sums up to 10 KB, and those of little more than a
@@ -512,14 +602,16 @@ TEST(ReduceSequences, WarpsWithoutStages) {
 
 // A lane that has one element keeps the sign of its zero; a sum begins from nothing.
 TEST(ReduceSequences, SumsOfNegativeZerosArePositive) {
+  const OneWorker one;
   add_developer_backends();
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  constexpr std::int64_t rows = 3, most = 3000;
-  const std::vector<float> data(rows * most, -0.0f);
+  constexpr std::int64_t few = 3, many = 70, most = 3000;  // many: warps with stages
+  const std::vector<float> data(many * most, -0.0f);
   std::vector<unsigned> tickets(ticket_count, 0);
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::l1_norm, ReduceOp::variance}) {
-    for (const std::int64_t length : {1, 7, 16, 40, 700, 3000}) {
-      std::vector<float> out(rows, 1.0f);
+    for (const std::int64_t length : {1, 7, 16, 40, 256, 512, 700, 1024, 3000}) {
+      const std::int64_t rows = length % 2 == 0 ? many : few;
+      std::vector<float> out(static_cast<std::size_t>(rows), 1.0f);
       Reduce p;
       p.op = op, p.shape = ReduceShape::rows, p.data = data.data(), p.out = out.data();
       p.rows = rows, p.cols = p.ld = length;
