@@ -1,0 +1,104 @@
+// cgemm_ragged: a complex product as several, of which each is one that tiles are good at.
+//
+// Idea        898 rows are seven tiles of 128 and two rows, for which tiles compute an eighth more.
+//             Those few rows or columns are products of their own, which other kernels compute in
+//             the time that it takes to read the other operand once. And where sums are too long
+//             for one accumulator and tiles are many, pieces of k follow each other, each of which
+//             adds to C.
+// Prediction  660 x 451 with a k of 6200: 640 x 448 takes 268 us, four columns 11 and twenty rows
+//             23, where the quickest tiles for all of it take 339.
+// Limits      A launch more for each part, which waits for the one before: 4 us.
+// Order       That of each part's kernel; pieces of k ascending.
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "cgemm/production.hpp"
+#include "cgemm/ragged_plan.hpp"
+#include "select.hpp"
+
+namespace KW_TARGET {
+namespace {
+
+// A plan's data. The parts' own plans are the plan's parts, and these are their kernels.
+struct RaggedData {
+  ComplexRaggedCut cut;
+  std::array<const Kernel<Cgemm>*, complex_ragged_most_parts> kernels;
+};
+static_assert(sizeof(RaggedData) <= sizeof(PlanData));
+
+// What a plan of one operation is as a part of another's, and back.
+template <class To, class From>
+Plan<To> plan_as(Plan<From> plan) {
+  return {.time_us = plan.time_us,
+          .cost = plan.cost,
+          .workspace_bytes = plan.workspace_bytes,
+          .min_workspace_bytes = plan.min_workspace_bytes,
+          .data = plan.data,
+          .parts = std::move(plan.parts)};
+}
+
+// Adds a part, which uses the same workspace after the others.
+void add_part(Plan<Cgemm>& plan, RaggedData& data, Choice<Cgemm> part) {
+  plan.time_us += part.plan.time_us;
+  plan.cost += part.plan.cost;
+  plan.workspace_bytes = std::max(plan.workspace_bytes, part.plan.workspace_bytes);
+  plan.min_workspace_bytes =
+      std::max(*plan.min_workspace_bytes, part.plan.needed_workspace_bytes());
+  data.kernels[plan.parts.size()] = part.kernel;
+  plan.parts.push_back({nullptr, plan_as<Sgemm>(std::move(part.plan))});
+}
+
+// Nothing where the parts cost as much as `least`, or more.
+std::optional<Plan<Cgemm>> plan_cut(const Cgemm& p, const Device& device,
+                                    const ComplexRaggedCut& cut, double least) {
+  static const KernelList<Cgemm> kernels = cgemm_uncut();
+  Plan<Cgemm> plan;
+  plan.time_us = plan.cost = 0;
+  plan.min_workspace_bytes = 0;
+  RaggedData data{cut, {}};
+  const Status planned = cut.each_part(p, [&](const Cgemm& part) {
+    auto choice = select_kernel(part, device, kernels);
+    if (!choice || !(plan.cost + choice->plan.cost < least))
+      return Status::failure(StatusCode::unsupported, "no better cut");
+    add_part(plan, data, std::move(*choice));
+    return Status::success();
+  });
+  if (!planned.ok()) return std::nullopt;
+  plan.data.set(data);
+  return plan;
+}
+
+std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
+  std::optional<Plan<Cgemm>> best;
+  if (!may_be_cut(p)) return best;
+  each_ragged_cut(p, [&](const ComplexRaggedCut& cut) {
+    const double least = best ? best->cost : std::numeric_limits<double>::infinity();
+    if (auto plan = plan_cut(p, device, cut, least)) best = std::move(plan);
+  });
+  return best;
+}
+
+Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan,
+                   Workspace workspace, Stream stream) {
+  const auto data = plan.data.get<RaggedData>();
+  std::size_t number = 0;
+  return data.cut.each_part(p, [&](const Cgemm& part) {
+    const auto own = plan_as<Cgemm>(plan.parts[number].plan);
+    return launch_planned(*data.kernels[number++], part, device, own, workspace, stream);
+  });
+}
+
+}  // namespace
+
+KernelList<Cgemm> cgemm_ragged_rows() {
+  return {{.name = "cgemm_ragged",
+           .parent = nullptr,
+           .idea = "rows and columns beyond the tiles, and pieces of k, as products of their own",
+           .role = Role::production,
+           .math = Math::fp32,
+           .make_plan = make_plan,
+           .launch_plan = launch_plan}};
+}
+
+}  // namespace KW_TARGET

@@ -1,0 +1,96 @@
+// How cgemm_ragged cuts a product: rows and columns beyond the tiles, and pieces of k. Made on the
+// host.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "arithmetic.hpp"
+#include "cgemm/assembled.hpp"
+#include "cgemm/problem.hpp"
+#include "cgemm/stream/plan.hpp"
+
+namespace kw {
+
+struct ComplexRaggedTuning {
+  double min_flops;             // of smaller products the launches cost more than the tiles
+  std::array<int, 2> tiles;     // extents have multiples of one of them
+  double most_left;             // of a tile
+  std::int64_t depth_step = 32; // pieces of k are multiples of it
+};
+inline constexpr ComplexRaggedTuning complex_ragged_tuning = {
+    .min_flops = 3e9, .tiles = {128, 64}, .most_left = 0.75};
+
+// The first part's rows and columns of C, and the k of each of its pieces.
+struct ComplexRaggedCut {
+  std::int64_t rows = 0, columns = 0, depth = 0;
+
+  constexpr bool is_whole(const Cgemm& p) const {
+    return rows == p.m && columns == p.n && depth == p.k;
+  }
+  constexpr std::int64_t pieces(const Cgemm& p) const { return ceil_div(p.k, depth); }
+  // The products of which this one is made.
+  constexpr std::int64_t parts(const Cgemm& p) const {
+    return pieces(p) + (columns < p.n ? 1 : 0) + (rows < p.m ? 1 : 0);
+  }
+
+  // Calls visit(Cgemm) with each of them until one fails.
+  template <class Visit>
+  Status each_part(const Cgemm& p, const Visit& visit) const {
+    const Cgemm above = some_rows(p, 0, rows), tiles = some_columns(above, 0, columns);
+    for (std::int64_t first = 0; first < p.k; first += depth) {
+      Status status = visit(some_depth(tiles, first, std::min(depth, p.k - first)));
+      if (!status.ok()) return status;
+    }
+    if (columns < p.n) {
+      Status status = visit(some_columns(above, columns, p.n - columns));
+      if (!status.ok()) return status;
+    }
+    return rows < p.m ? visit(some_rows(p, rows, p.m - rows)) : Status::success();
+  }
+};
+
+inline constexpr std::int64_t complex_ragged_most_parts = 10;
+
+// What one extent of the first part may be: all, or as much as whole tiles have.
+struct RaggedExtents {
+  std::array<std::int64_t, 3> extent{};
+  int count = 0;
+
+  explicit RaggedExtents(std::int64_t all) {
+    extent[count++] = all;
+    for (const int tile : complex_ragged_tuning.tiles) {
+      const std::int64_t left = all % tile, whole = all - left;
+      if (whole > 0 && static_cast<double>(left) <= complex_ragged_tuning.most_left * tile &&
+          std::find(extent.begin(), extent.begin() + count, whole) == extent.begin() + count)
+        extent[count++] = whole;
+    }
+  }
+};
+
+// The k of pieces: all, or, where that is too long for one sum, as little as no sum is too long in.
+inline std::array<std::int64_t, 2> ragged_depths(const Cgemm& p) {
+  const std::int64_t longest = longest_complex_sum(p), step = complex_ragged_tuning.depth_step;
+  const std::int64_t piece = ceil_div(ceil_div(p.k, ceil_div(p.k, longest)), step) * step;
+  return {p.k, std::min(piece, p.k)};
+}
+
+// Calls consider(cut) for each way to cut the product that leaves it not as it is.
+template <class Consider>
+void each_ragged_cut(const Cgemm& p, const Consider& consider) {
+  const RaggedExtents rows(p.m), columns(p.n);
+  const auto depths = ragged_depths(p);
+  for (int d = 0; d < (depths[1] < depths[0] ? 2 : 1); ++d)
+    for (int i = 0; i < rows.count; ++i)
+      for (int j = 0; j < columns.count; ++j) {
+        const ComplexRaggedCut cut{rows.extent[i], columns.extent[j], depths[d]};
+        if (!cut.is_whole(p) && cut.parts(p) <= complex_ragged_most_parts) consider(cut);
+      }
+}
+
+inline bool may_be_cut(const Cgemm& p) {
+  return can_be_assembled(p) && p.flops() >= complex_ragged_tuning.min_flops;
+}
+
+}  // namespace kw
