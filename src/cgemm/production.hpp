@@ -19,7 +19,7 @@ KernelList<Cgemm> cgemm_parts_rows();      // parts.cu: one per configuration
 KernelList<Cgemm> cgemm_edge_rows();       // edge.cu: one per configuration
 KernelList<Cgemm> cgemm_ragged_rows();     // ragged.cu
 
-// registry.cu: all but the last, for its parts.
-KernelList<Cgemm> cgemm_uncut();
+// registry.cu: those that multiply complex matrices as they are stored in one or two launches.
+KernelList<Cgemm> cgemm_own();
 
 }  // namespace KW_TARGET

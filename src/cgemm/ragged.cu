@@ -52,7 +52,7 @@ void add_part(Plan<Cgemm>& plan, RaggedData& data, Choice<Cgemm> part) {
 // Nothing where the parts cost as much as `least`, or more.
 std::optional<Plan<Cgemm>> plan_cut(const Cgemm& p, const Device& device,
                                     const ComplexRaggedCut& cut, double least) {
-  static const KernelList<Cgemm> kernels = cgemm_uncut();
+  static const KernelList<Cgemm> kernels = cgemm_own();
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = 0;
   plan.min_workspace_bytes = 0;

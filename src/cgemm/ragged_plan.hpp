@@ -15,12 +15,12 @@ namespace kw {
 
 struct ComplexRaggedTuning {
   double min_flops;             // of smaller products the launches cost more than the tiles
-  std::array<int, 2> tiles;     // extents have multiples of one of them
+  std::array<int, 3> tiles;     // extents have multiples of one of them
   double most_left;             // of a tile
   std::int64_t depth_step = 32; // pieces of k are multiples of it
 };
 inline constexpr ComplexRaggedTuning complex_ragged_tuning = {
-    .min_flops = 3e9, .tiles = {128, 64}, .most_left = 0.75};
+    .min_flops = 3e9, .tiles = {128, 64, 32}, .most_left = 0.75};
 
 // The first part's rows and columns of C, and the k of each of its pieces.
 struct ComplexRaggedCut {
@@ -55,7 +55,7 @@ inline constexpr std::int64_t complex_ragged_most_parts = 10;
 
 // What one extent of the first part may be: all, or as much as whole tiles have.
 struct RaggedExtents {
-  std::array<std::int64_t, 3> extent{};
+  std::array<std::int64_t, 4> extent{};
   int count = 0;
 
   explicit RaggedExtents(std::int64_t all) {

@@ -13,7 +13,7 @@ namespace KW_TARGET::complex_stream {
 // One producer's copies of an operand's tiles, stage after stage. The 128 producers lie over a tile
 // as its pattern wants it:
 //
-//   a  along_k    8 along k, 16 along i, an element each
+//   a  along_k    8 along k, 16 along i, an element each; of narrow tiles 16 and 8
 //      along_i16  across i, two elements each
 //      along_i    across i, an element each
 //   b  along_k    16 floats along k, 8 along i, a float each
@@ -30,8 +30,11 @@ class OperandCopy {
   static constexpr int down = producers / across;
   static constexpr int across2 = producers_across(Extent / 2, most_across);
   static constexpr int down2 = producers / across2;
-  static constexpr int turned_k = is_b ? 16 : 8, turned_i = producers / turned_k;
-  static_assert(producers % across == 0 && BK % down == 0 && BK % down2 == 0 && BK % 8 == 0 &&
+  // Whether the producers lie over a tile in pairs of elements; else those are copied one by one.
+  static constexpr bool has_pairs = !is_b && BK % down2 == 0;
+  static constexpr int turned_k = is_b || Extent % 16 != 0 ? 16 : 8;
+  static constexpr int turned_i = producers / turned_k;
+  static_assert(producers % across == 0 && BK % down == 0 && BK % turned_k == 0 &&
                 Extent % turned_i == 0);
 
  public:
@@ -44,7 +47,7 @@ class OperandCopy {
     if (pattern == AccessPattern::along_k) {
       const int unit = tid % turned_k;
       k_ = unit / per, part = unit % per, i_ = tid / turned_k;
-    } else if (pattern == AccessPattern::along_i16 && !is_b) {
+    } else if (pattern == AccessPattern::along_i16 && has_pairs) {
       i_ = tid % across2 * 2, k_ = tid / across2;
     } else {
       const int unit = tid % across;
@@ -77,12 +80,10 @@ class OperandCopy {
   template <bool guards>
   __device__ __forceinline__ void start(float* to, AccessPattern pattern, int k_here) const {
     const int i_left = i_here_ - i_, k_left = k_here - k_;
-    if (pattern == AccessPattern::along_k)
-      turn<guards>(to, i_left, k_left);
-    else if (!is_b && pattern == AccessPattern::along_i16)
-      pairs<guards>(to, i_left, k_left);
-    else
-      lines<guards>(to, i_left, k_left);
+    if (pattern == AccessPattern::along_k) return turn<guards>(to, i_left, k_left);
+    if constexpr (has_pairs)
+      if (pattern == AccessPattern::along_i16) return pairs<guards>(to, i_left, k_left);
+    lines<guards>(to, i_left, k_left);
   }
 
   template <bool guards>
