@@ -69,14 +69,21 @@ std::optional<Plan<Cgemm>> plan_cut(const Cgemm& p, const Device& device,
   return plan;
 }
 
-std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
-  std::optional<Plan<Cgemm>> best;
-  if (!may_be_cut(p)) return best;
-  each_ragged_cut(p, [&](const ComplexRaggedCut& cut) {
-    const double least = best ? best->cost : std::numeric_limits<double>::infinity();
-    if (auto plan = plan_cut(p, device, cut, least)) best = std::move(plan);
+// That of the cut that costs least.
+void complete_plan(const Cgemm& p, const Device& device, Plan<Cgemm>& plan) {
+  if (!plan.parts.empty()) return;
+  each_complex_ragged_cut(p, [&](const ComplexRaggedCut& cut) {
+    if (auto better = plan_cut(p, device, cut, plan.cost)) plan = std::move(*better);
   });
-  return best;
+}
+
+std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
+  std::optional<Plan<Cgemm>> plan;
+  if (!is_ragged(p)) return plan;
+  plan.emplace();
+  // Smaller products are not worth choosing kernels for their parts; the cost stays infinite.
+  if (p.flops() >= complex_ragged_tuning.min_flops) complete_plan(p, device, *plan);
+  return plan;
 }
 
 Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan,
@@ -98,6 +105,7 @@ KernelList<Cgemm> cgemm_ragged_rows() {
            .role = Role::production,
            .math = Math::fp32,
            .make_plan = make_plan,
+           .complete_plan = complete_plan,
            .launch_plan = launch_plan}};
 }
 

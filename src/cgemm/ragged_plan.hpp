@@ -53,44 +53,59 @@ struct ComplexRaggedCut {
 
 inline constexpr std::int64_t complex_ragged_most_parts = 10;
 
-// What one extent of the first part may be: all, or as much as whole tiles have.
-struct RaggedExtents {
-  std::array<std::int64_t, 4> extent{};
-  int count = 0;
-
-  explicit RaggedExtents(std::int64_t all) {
-    extent[count++] = all;
-    for (const int tile : complex_ragged_tuning.tiles) {
-      const std::int64_t left = all % tile, whole = all - left;
-      if (whole > 0 && static_cast<double>(left) <= complex_ragged_tuning.most_left * tile &&
-          std::find(extent.begin(), extent.begin() + count, whole) == extent.begin() + count)
-        extent[count++] = whole;
-    }
+// A few choices, one after the other.
+template <std::size_t most>
+class FewExtents {
+ public:
+  void add(std::int64_t extent) {
+    if (std::find(begin(), end(), extent) == end()) all_[count_++] = extent;
   }
+  const std::int64_t* begin() const { return all_.data(); }
+  const std::int64_t* end() const { return all_.data() + count_; }
+
+ private:
+  std::array<std::int64_t, most> all_{};
+  std::size_t count_ = 0;
 };
 
+// What one extent of the first part may be: all, or as much as whole tiles have.
+inline auto ragged_extents(std::int64_t all) {
+  FewExtents<1 + complex_ragged_tuning.tiles.size()> extents;
+  extents.add(all);
+  for (const int tile : complex_ragged_tuning.tiles) {
+    const std::int64_t left = all % tile;
+    if (left < all && static_cast<double>(left) <= complex_ragged_tuning.most_left * tile)
+      extents.add(all - left);
+  }
+  return extents;
+}
+
 // The k of pieces: all, or, where that is too long for one sum, as little as no sum is too long in.
-inline std::array<std::int64_t, 2> ragged_depths(const Cgemm& p) {
-  const std::int64_t longest = longest_complex_sum(p), step = complex_ragged_tuning.depth_step;
-  const std::int64_t piece = ceil_div(ceil_div(p.k, ceil_div(p.k, longest)), step) * step;
-  return {p.k, std::min(piece, p.k)};
+inline auto ragged_depths(const Cgemm& p) {
+  const std::int64_t pieces = ceil_div(p.k, longest_complex_sum(p));
+  const std::int64_t step = complex_ragged_tuning.depth_step;
+  FewExtents<2> depths;
+  depths.add(p.k);
+  depths.add(std::min(p.k, ceil_div(ceil_div(p.k, pieces), step) * step));
+  return depths;
 }
 
 // Calls consider(cut) for each way to cut the product that leaves it not as it is.
 template <class Consider>
-void each_ragged_cut(const Cgemm& p, const Consider& consider) {
-  const RaggedExtents rows(p.m), columns(p.n);
-  const auto depths = ragged_depths(p);
-  for (int d = 0; d < (depths[1] < depths[0] ? 2 : 1); ++d)
-    for (int i = 0; i < rows.count; ++i)
-      for (int j = 0; j < columns.count; ++j) {
-        const ComplexRaggedCut cut{rows.extent[i], columns.extent[j], depths[d]};
+void each_complex_ragged_cut(const Cgemm& p, const Consider& consider) {
+  const auto rows = ragged_extents(p.m), columns = ragged_extents(p.n);
+  for (const std::int64_t depth : ragged_depths(p))
+    for (const std::int64_t of_rows : rows)
+      for (const std::int64_t of_columns : columns) {
+        const ComplexRaggedCut cut{of_rows, of_columns, depth};
         if (!cut.is_whole(p) && cut.parts(p) <= complex_ragged_most_parts) consider(cut);
       }
 }
 
-inline bool may_be_cut(const Cgemm& p) {
-  return can_be_assembled(p) && p.flops() >= complex_ragged_tuning.min_flops;
+inline bool is_ragged(const Cgemm& p) {
+  bool is_cut = false;
+  if (can_be_assembled(p)) each_complex_ragged_cut(p, [&](const auto&) { is_cut = true; });
+  return is_cut;
 }
 
 }  // namespace kw

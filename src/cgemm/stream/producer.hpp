@@ -95,7 +95,7 @@ class OperandCopy {
 #pragma unroll
       for (int k = 0; k < BK; k += k_step) {
         const bool inside = !guards || (i < i_left && k < k_left);
-        copy(to + k * pitch + 2 * i, from + 2 * k, inside);
+        copy_turned(to + k * pitch + 2 * i, from + 2 * k, inside);
       }
   }
   template <bool guards>
@@ -124,6 +124,20 @@ class OperandCopy {
   __device__ __forceinline__ static void copy(float* to, const float* from, bool inside) {
     constexpr int bytes = is_b ? 4 : 8;
     async_copy<bytes>(to, from, inside ? bytes : 0);
+  }
+
+  __device__ __forceinline__ static void copy_turned(float* to, const float* from, bool inside) {
+#if defined(KW_L2) && defined(__CUDA_ARCH__)
+    constexpr int bytes = is_b ? 4 : 8;
+    const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+#if KW_L2 == 256
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(inside ? bytes : 0) : "memory");
+#else
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(inside ? bytes : 0) : "memory");
+#endif
+#else
+    copy(to, from, inside);
+#endif
   }
 
   const float* from_;  // this producer's first float of the next tile
