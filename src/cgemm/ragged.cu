@@ -7,7 +7,7 @@
 //             adds to C.
 // Prediction  660 x 451 with a k of 6200: 640 x 448 takes 268 us, four columns 11 and twenty rows
 //             23, where the quickest tiles for all of it take 339.
-// Limits      A launch more for each part, which waits for the one before: 4 us.
+// Limits      A launch more for each part, which waits for the one before.
 // Order       That of each part's kernel; pieces of k ascending.
 #include <array>
 #include <optional>
@@ -40,8 +40,9 @@ Plan<To> plan_as(Plan<From> plan) {
 
 // Adds a part, which uses the same workspace after the others.
 void add_part(Plan<Cgemm>& plan, RaggedData& data, Choice<Cgemm> part) {
-  plan.time_us += part.plan.time_us;
-  plan.cost += part.plan.cost;
+  const double waits_us = plan.parts.empty() ? 0 : complex_ragged_tuning.part_us;
+  plan.time_us += waits_us + part.plan.time_us;
+  plan.cost += waits_us + part.plan.cost;
   plan.workspace_bytes = std::max(plan.workspace_bytes, part.plan.workspace_bytes);
   plan.min_workspace_bytes =
       std::max(*plan.min_workspace_bytes, part.plan.needed_workspace_bytes());

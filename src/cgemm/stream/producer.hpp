@@ -5,6 +5,7 @@
 #include "cgemm/stream/pair_copy.hpp"
 #include "cgemm/stream/stage.hpp"
 #include "device/async_copy.hpp"
+#include "device/line_copy.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
 
@@ -20,7 +21,7 @@ namespace KW_TARGET::complex_stream {
 //      along_i    across i, a float each
 //
 // One float of b at a time, since it leaves its neighbour in memory (stage.hpp).
-template <int BK, int Extent, int most_across, bool is_b>
+template <int BK, int Extent, int most_across, bool of_lines, bool is_b>
 class OperandCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128;
   // Of a copy, and of what lies along a line of memory: floats of b, else elements.
@@ -95,7 +96,7 @@ class OperandCopy {
 #pragma unroll
       for (int k = 0; k < BK; k += k_step) {
         const bool inside = !guards || (i < i_left && k < k_left);
-        copy_turned(to + k * pitch + 2 * i, from + 2 * k, inside);
+        copy<of_lines>(to + k * pitch + 2 * i, from + 2 * k, inside);
       }
   }
   template <bool guards>
@@ -121,23 +122,13 @@ class OperandCopy {
         async_copy<16>(to + k * pitch + 2 * i, from + 2 * i, !guards || k < k_left ? bytes : 0);
       }
   }
+  template <bool of_line = false>
   __device__ __forceinline__ static void copy(float* to, const float* from, bool inside) {
     constexpr int bytes = is_b ? 4 : 8;
-    async_copy<bytes>(to, from, inside ? bytes : 0);
-  }
-
-  __device__ __forceinline__ static void copy_turned(float* to, const float* from, bool inside) {
-#if defined(KW_L2) && defined(__CUDA_ARCH__)
-    constexpr int bytes = is_b ? 4 : 8;
-    const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-#if KW_L2 == 256
-    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(inside ? bytes : 0) : "memory");
-#else
-    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(inside ? bytes : 0) : "memory");
-#endif
-#else
-    copy(to, from, inside);
-#endif
+    if constexpr (of_line)
+      async_copy_of_line<bytes>(to, from, inside ? bytes : 0);
+    else
+      async_copy<bytes>(to, from, inside ? bytes : 0);
   }
 
   const float* from_;  // this producer's first float of the next tile
@@ -162,8 +153,8 @@ class Producer {
     std::int64_t k_end = end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     const auto k = static_cast<int>(k_end - k0);
-    OperandCopy<S::BK, S::BM, config.across, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0,
-                                                      k0);
+    OperandCopy<S::BK, S::BM, config.across, config.fetches_lines, false> a(
+        a_of(p, entry), p.lda, operands.a, p.m, row0, k0);
     const auto with = [&](auto b) {
       a.compute_now();
       b.compute_now();
@@ -174,8 +165,8 @@ class Producer {
       if (operands.b != AccessPattern::along_k)
         return with(PairCopy<S::BK, S::BN, S::most_pairs>(
             b_of(p, entry), p.ldb, operands.b == AccessPattern::along_i16, p.n, col0, k0));
-    with(OperandCopy<S::BK, S::BN, config.across, true>(b_of(p, entry), p.ldb, operands.b, p.n,
-                                                        col0, k0));
+    with(OperandCopy<S::BK, S::BN, config.across, config.fetches_lines, true>(
+        b_of(p, entry), p.ldb, operands.b, p.n, col0, k0));
   }
 
  private:
