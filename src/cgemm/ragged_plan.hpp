@@ -22,7 +22,7 @@ struct ComplexRaggedTuning {
   double part_us;            // what a part takes longer behind another
 };
 inline constexpr ComplexRaggedTuning complex_ragged_tuning = {
-    .min_flops = 3e9, .tiles = {128, 64}, .most_left = 0.75, .depth_step = 32, .part_us = 4};
+    .min_flops = 4e9, .tiles = {128, 64}, .most_left = 0.75, .depth_step = 32, .part_us = 4};
 
 // The first part's rows and columns of C, and the k of each of its pieces.
 struct ComplexRaggedCut {
