@@ -18,8 +18,10 @@ struct ComplexPartsTimes {
 struct ComplexPartsTile {
   const char* name;
   const char* idea;
-  ComplexStreamTile stream;
+  ComplexStreamTile stream;  // without a name where stream.cu has no such tile
   ComplexPartsTimes times;
+
+  constexpr bool is_narrow() const { return *stream.name == '\0'; }
 };
 
 // A tile without what parts do not need.
@@ -113,6 +115,9 @@ inline constexpr ComplexPartsTile complex_parts_tiles[] = {
     narrow_parts("cgemm_parts_16x128k2", 16, 128, 16, 64, 4, 8, 1.65),
     narrow_parts("cgemm_parts_24x128k2", 24, 128, 24, 64, 6, 8, 2.16),
 };
+
+// By which a narrow tile takes longer where C has at most half of its short side.
+inline constexpr double complex_parts_half_empty = 1.15;
 
 // Of a megabyte of parts that are written and read.
 inline constexpr double complex_parts_megabyte_us = 0.076;
