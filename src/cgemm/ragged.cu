@@ -82,8 +82,9 @@ std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   std::optional<Plan<Cgemm>> plan;
   if (!is_ragged(p)) return plan;
   plan.emplace();
-  // Smaller products are not worth choosing kernels for their parts; the cost stays infinite.
-  if (p.flops() >= complex_ragged_tuning.min_flops) complete_plan(p, device, *plan);
+  // Of others the cost stays infinite: they are not worth choosing kernels for their parts.
+  constexpr ComplexRaggedTuning t = complex_ragged_tuning;
+  if (p.flops() >= t.min_flops && p.k >= t.least_k) complete_plan(p, device, *plan);
   return plan;
 }
 

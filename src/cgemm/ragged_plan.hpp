@@ -16,13 +16,18 @@ namespace kw {
 // NVIDIA H200.
 struct ComplexRaggedTuning {
   double min_flops;          // of smaller products the launches cost more than the tiles
+  std::int64_t least_k;      // those with a shorter k wait for C
   std::array<int, 2> tiles;  // extents have multiples of one of them
   double most_left;          // beyond them, of a tile
   std::int64_t depth_step;   // pieces of k are multiples of it
   double part_us;            // what a part takes longer behind another
 };
-inline constexpr ComplexRaggedTuning complex_ragged_tuning = {
-    .min_flops = 4e9, .tiles = {128, 64}, .most_left = 0.75, .depth_step = 32, .part_us = 4};
+inline constexpr ComplexRaggedTuning complex_ragged_tuning = {.min_flops = 4e9,
+                                                              .least_k = 32,
+                                                              .tiles = {128, 64},
+                                                              .most_left = 0.75,
+                                                              .depth_step = 32,
+                                                              .part_us = 4};
 
 // The first part's rows and columns of C, and the k of each of its pieces.
 struct ComplexRaggedCut {
