@@ -44,7 +44,7 @@ inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p,
   const auto round_us = [&](double blocks) {
     return blocks == 0 ? 0
                        : t.round_us + blocks * t.block_us +
-                             steps * std::max(t.alone_us, blocks * t.busy_us);
+                             steps * std::max(t.alone_us, t.waits_us + blocks * t.busy_us);
   };
   const double at_once = lean.config.blocks_per_sm, rounds = std::floor(of_sm / at_once);
   const double us = rounds * round_us(at_once) + round_us(of_sm - rounds * at_once);

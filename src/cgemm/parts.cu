@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(parts_adders)
   using S = Shape<config>;
   using Own = OwnOutputs<config>;
   constexpr int vectors = S::BM * S::BN / 2, of_row = S::of_row;
-  static_assert(vectors % parts_adders == 0 && !S::by_columns);
+  static_assert(vectors % parts_adders == 0);
   __shared__ float4 sums[parts_adders];
   const int tid = static_cast<int>(threadIdx.x), block = static_cast<int>(blockIdx.x);
   const int across = parts_adders / s.groups, blocks_of_tile = vectors / across;
@@ -83,9 +83,9 @@ __global__ void __launch_bounds__(parts_adders)
   const int v = vector / S::consumers;
   const StreamTileIndex index = s.stream.place(tile);  // where the pair lies in C
   const std::int64_t to_row =
-      index.row * std::int64_t{S::BM} + own.row + Own::row_step(own.group * S::rows + v / of_row);
+      index.row * std::int64_t{S::BM} + own.first_row() + Own::row_step(v / of_row);
   const std::int64_t to_col =
-      index.col * std::int64_t{S::BN} + own.col + Own::col_step(v % of_row * 2);
+      index.col * std::int64_t{S::BN} + own.first_col() + Own::col_step(v % of_row * 2);
 
   wait_for_previous_kernel();
   let_next_kernel_start();

@@ -103,7 +103,16 @@ Status launch_entries(const Cgemm& p, std::int64_t an_entry, const Launch& launc
   return Status::success();
 }
 
-// `count` columns of C from `first` on, of a problem without arrays of pointers.
+// `count` rows of C from `first` on, of a problem without arrays of pointers.
+inline Cgemm some_rows(const Cgemm& all, std::int64_t first, std::int64_t count) {
+  Cgemm part = all;
+  part.m = count;
+  part.a += all.op_a == Op::none ? first * all.lda : first;
+  part.c += first * all.ldc;
+  return part;
+}
+
+// `count` columns of C likewise.
 inline Cgemm some_columns(const Cgemm& all, std::int64_t first, std::int64_t count) {
   Cgemm part = all;
   part.n = count;

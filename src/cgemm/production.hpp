@@ -17,5 +17,9 @@ KernelList<Cgemm> cgemm_lean_rows();       // lean.cu: one per configuration
 KernelList<Cgemm> cgemm_stream_rows();     // stream.cu: one per configuration
 KernelList<Cgemm> cgemm_parts_rows();      // parts.cu: one per configuration
 KernelList<Cgemm> cgemm_edge_rows();       // edge.cu: one per configuration
+KernelList<Cgemm> cgemm_ragged_rows();     // ragged.cu
+
+// registry.cu: those that multiply complex matrices as they are stored in one or two launches.
+KernelList<Cgemm> cgemm_own();
 
 }  // namespace KW_TARGET

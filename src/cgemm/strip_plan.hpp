@@ -72,8 +72,9 @@ inline double predict_complex_strip_us(const ComplexStrip& strip, const Cgemm& p
   const double rounds = std::ceil(of_sm / strip.config.blocks_per_sm);
   const double rows =
       std::max(of_sm, t.alone) * turns * static_cast<double>(cut.warps_n << cut.rows_shift);
-  return t.first + of_sm * t.block + rounds * turns * t.tile +
-         std::max(rows * t.row, t.memory * memory_us(complex_operand_bytes(p), device));
+  const double us = t.first + of_sm * t.block + rounds * turns * t.tile +
+                    std::max(rows * t.row, t.memory * memory_us(complex_operand_bytes(p), device));
+  return p.k == 1 ? complex_strip_k_of_one * us : us;
 }
 
 // Of the instances that hold a strip's k, those with the fewest rows.

@@ -53,6 +53,10 @@ inline constexpr ComplexStrip complex_strips[] = {
     {{16, 2, 2}, {0.97, 1.23, 0.478, 0.028, 1.88, 1.25}},
 };
 
+// So much longer than by these times with a k of one, of which the strips hold two: 17 products on
+// an NVIDIA H200 (results/h200/explored-complex-narrow.txt, run 7).
+inline constexpr double complex_strip_k_of_one = 1.22;
+
 inline constexpr int complex_strip_count = static_cast<int>(std::size(complex_strips));
 
 }  // namespace kw

@@ -19,8 +19,9 @@ class CgemmKernels : public testing::TestWithParam<Subject<Cgemm>> {};
 // Host SIMT's numbers of multiprocessors: this machine's, or, where they decide which products a
 // kernel cuts along k, several.
 std::vector<int> multiprocessors_for(const Kernel<Cgemm>& kernel) {
-  if (std::string_view(kernel.name).find("_parts_") == std::string_view::npos) return {0};
-  return {2, 3, 4, 5, 6, 8};
+  const std::string_view name = kernel.name;
+  if (name.find("_parts_") == name.npos && name.find("_ragged") == name.npos) return {0};
+  return {2, 3, 4, 5, 6, 8, 12};
 }
 
 int count_verified(const Subject<Cgemm>& subject) {

@@ -38,6 +38,15 @@ inline std::size_t complex_parts_bytes(const ComplexPartsTile& tile,
   return static_cast<std::size_t>(s.slots()) * tile.stream.config.tile_bytes();
 }
 
+// Of a narrow tile whose short side C has at most half of: `thin` reads the other operand faster
+// than it is predicted to.
+inline double complex_parts_share(const ComplexPartsTile& tile, const Cgemm& p) {
+  const ComplexStreamConfig& config = tile.stream.config;
+  const std::int64_t side = config.bm < config.bn ? p.m : p.n;
+  const bool is_half_empty = tile.is_narrow() && 2 * side <= std::min(config.bm, config.bn);
+  return is_half_empty ? complex_parts_half_empty * tile.times.share : tile.times.share;
+}
+
 inline double predict_complex_parts_us(const ComplexPartsTile& tile, const Cgemm& p,
                                        const ComplexPartsSchedule& s, const Device& device) {
   const ComplexStreamTimes& t = tile.stream.times;
@@ -49,7 +58,8 @@ inline double predict_complex_parts_us(const ComplexPartsTile& tile, const Cgemm
       t.start_us + stages * std::max(t.alone_us, on_an_sm * t.busy_us) + further * t.tile_us;
   const double megabytes =
       1e-6 * static_cast<double>(tile.stream.config.tile_bytes()) * s.stream.blocks;
-  return tile.times.share * std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device)) +
+  return complex_parts_share(tile, p) *
+             std::max(us, t.start_us + memory_us(complex_operand_bytes(p), device)) +
          tile.times.add_us + (on_an_sm > 1 ? tile.times.crowded_us : 0) +
          complex_parts_megabyte_us * megabytes;
 }

@@ -5,6 +5,7 @@
 #include "cgemm/stream/pair_copy.hpp"
 #include "cgemm/stream/stage.hpp"
 #include "device/async_copy.hpp"
+#include "device/line_copy.hpp"
 #include "device/move_on.hpp"
 #include "device/overlap.hpp"
 
@@ -13,14 +14,14 @@ namespace KW_TARGET::complex_stream {
 // One producer's copies of an operand's tiles, stage after stage. The 128 producers lie over a tile
 // as its pattern wants it:
 //
-//   a  along_k    8 along k, 16 along i, an element each
+//   a  along_k    8 along k, 16 along i, an element each; of narrow tiles 16 and 8
 //      along_i16  across i, two elements each
 //      along_i    across i, an element each
 //   b  along_k    16 floats along k, 8 along i, a float each
 //      along_i    across i, a float each
 //
 // One float of b at a time, since it leaves its neighbour in memory (stage.hpp).
-template <int BK, int Extent, int most_across, bool is_b>
+template <int BK, int Extent, int most_across, bool of_lines, bool is_b>
 class OperandCopy {
   static constexpr int pitch = 2 * Extent + 4, producers = 128;
   // Of a copy, and of what lies along a line of memory: floats of b, else elements.
@@ -30,8 +31,11 @@ class OperandCopy {
   static constexpr int down = producers / across;
   static constexpr int across2 = producers_across(Extent / 2, most_across);
   static constexpr int down2 = producers / across2;
-  static constexpr int turned_k = is_b ? 16 : 8, turned_i = producers / turned_k;
-  static_assert(producers % across == 0 && BK % down == 0 && BK % down2 == 0 && BK % 8 == 0 &&
+  // Whether the producers lie over a tile in pairs of elements; else those are copied one by one.
+  static constexpr bool has_pairs = !is_b && BK % down2 == 0;
+  static constexpr int turned_k = is_b || Extent % 16 != 0 ? 16 : 8;
+  static constexpr int turned_i = producers / turned_k;
+  static_assert(producers % across == 0 && BK % down == 0 && BK % turned_k == 0 &&
                 Extent % turned_i == 0);
 
  public:
@@ -44,7 +48,7 @@ class OperandCopy {
     if (pattern == AccessPattern::along_k) {
       const int unit = tid % turned_k;
       k_ = unit / per, part = unit % per, i_ = tid / turned_k;
-    } else if (pattern == AccessPattern::along_i16 && !is_b) {
+    } else if (pattern == AccessPattern::along_i16 && has_pairs) {
       i_ = tid % across2 * 2, k_ = tid / across2;
     } else {
       const int unit = tid % across;
@@ -77,12 +81,10 @@ class OperandCopy {
   template <bool guards>
   __device__ __forceinline__ void start(float* to, AccessPattern pattern, int k_here) const {
     const int i_left = i_here_ - i_, k_left = k_here - k_;
-    if (pattern == AccessPattern::along_k)
-      turn<guards>(to, i_left, k_left);
-    else if (!is_b && pattern == AccessPattern::along_i16)
-      pairs<guards>(to, i_left, k_left);
-    else
-      lines<guards>(to, i_left, k_left);
+    if (pattern == AccessPattern::along_k) return turn<guards>(to, i_left, k_left);
+    if constexpr (has_pairs)
+      if (pattern == AccessPattern::along_i16) return pairs<guards>(to, i_left, k_left);
+    lines<guards>(to, i_left, k_left);
   }
 
   template <bool guards>
@@ -94,7 +96,7 @@ class OperandCopy {
 #pragma unroll
       for (int k = 0; k < BK; k += k_step) {
         const bool inside = !guards || (i < i_left && k < k_left);
-        copy(to + k * pitch + 2 * i, from + 2 * k, inside);
+        copy<of_lines>(to + k * pitch + 2 * i, from + 2 * k, inside);
       }
   }
   template <bool guards>
@@ -120,9 +122,13 @@ class OperandCopy {
         async_copy<16>(to + k * pitch + 2 * i, from + 2 * i, !guards || k < k_left ? bytes : 0);
       }
   }
+  template <bool of_line = false>
   __device__ __forceinline__ static void copy(float* to, const float* from, bool inside) {
     constexpr int bytes = is_b ? 4 : 8;
-    async_copy<bytes>(to, from, inside ? bytes : 0);
+    if constexpr (of_line)
+      async_copy_of_line<bytes>(to, from, inside ? bytes : 0);
+    else
+      async_copy<bytes>(to, from, inside ? bytes : 0);
   }
 
   const float* from_;  // this producer's first float of the next tile
@@ -147,8 +153,8 @@ class Producer {
     std::int64_t k_end = end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     const auto k = static_cast<int>(k_end - k0);
-    OperandCopy<S::BK, S::BM, config.across, false> a(a_of(p, entry), p.lda, operands.a, p.m, row0,
-                                                      k0);
+    OperandCopy<S::BK, S::BM, config.across, config.fetches_lines, false> a(
+        a_of(p, entry), p.lda, operands.a, p.m, row0, k0);
     const auto with = [&](auto b) {
       a.compute_now();
       b.compute_now();
@@ -159,8 +165,8 @@ class Producer {
       if (operands.b != AccessPattern::along_k)
         return with(PairCopy<S::BK, S::BN, S::most_pairs>(
             b_of(p, entry), p.ldb, operands.b == AccessPattern::along_i16, p.n, col0, k0));
-    with(OperandCopy<S::BK, S::BN, config.across, true>(b_of(p, entry), p.ldb, operands.b, p.n,
-                                                        col0, k0));
+    with(OperandCopy<S::BK, S::BN, config.across, config.fetches_lines, true>(
+        b_of(p, entry), p.ldb, operands.b, p.n, col0, k0));
   }
 
  private:

@@ -33,6 +33,8 @@ struct ComplexStreamConfig {
   // they are less than four. Elsewhere it moves them to some 30 FFMAs before their use, and where a
   // scheduler has two warps, both then wait.
   int loads_within = 4;
+  // Whether L2 fetches lines that lie along k by 256 bytes (device/line_copy.hpp).
+  bool fetches_lines = false;
 
   constexpr int consumers() const { return bm / wm * (bn / wn) * warps_k * 32; }
   constexpr int threads() const { return 128 + consumers(); }
@@ -54,6 +56,7 @@ struct ComplexStreamTimes {
   double alone_us, busy_us;      // a stage
   double part_us, each_part_us;  // a tile that blocks share, and each part of it that is read
   double cluster_us = 0;         // the same where the blocks of a cluster share it
+  double odd_us = 0;             // added where lines of C begin at odd elements
 };
 
 struct ComplexStreamTile {
@@ -63,10 +66,42 @@ struct ComplexStreamTile {
   ComplexStreamTimes times;
 };
 
+// Four warps that share no k, two blocks per SM. Of sides that the other tiles do not fit these
+// waste less: with 6 or 10 outputs of a side a thread, warp tiles are 24, 40, 48 or 80 long.
+consteval ComplexStreamTile fitting_tile(const char* name, int bm, int bn, int wm, int wn, int tm,
+                                         int tn, int bk, int stages, double busy_us,
+                                         double odd_us) {
+  const int pairs_of_32_columns = 16 / (wn / tn);  // of a thread
+  return {.name = name,
+          .idea = "complex stream tile of four warps for sides that it fits, two blocks per SM",
+          .config = {.bm = bm,
+                     .bn = bn,
+                     .bk = bk,
+                     .wm = wm,
+                     .wn = wn,
+                     .warps_k = 1,
+                     .tm = tm,
+                     .tn = tn,
+                     .stages = stages,
+                     .blocks_per_sm = 2,
+                     .producer_registers = 40,
+                     .consumer_registers = 216,
+                     .staged = tn / 2 % pairs_of_32_columns == 0,
+                     .loads_within = 1},
+          .times = {.start_us = 6.3,
+                    .tile_us = 2.1,
+                    .alone_us = 1.08 * busy_us,
+                    .busy_us = busy_us,
+                    .part_us = 5.2,
+                    .each_part_us = 0.4,
+                    .odd_us = odd_us}};
+}
+
 // Fitted to all cuts of 430 products on an NVIDIA H200, together with the times of the other
 // kernels then; those of five tiles are longer by what 470 more products took beyond it
-// (results/h200/explored-complex-registers.txt). Off by a twentieth on average where a tile is near
-// the fastest.
+// (results/h200/explored-complex-registers.txt), and those of the tiles that fit are of 106
+// products (results/h200/explored-complex-narrow.txt). Off by a twentieth on average where a tile
+// is near the fastest.
 inline constexpr ComplexStreamTile complex_stream_tiles[] = {
     {.name = "cgemm_stream_128x128",
      .idea = "complex stream tile of eight warps, 8 x 8 outputs a thread",
@@ -241,10 +276,10 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .consumer_registers = 152,
                 .clusters = true,
                 .b_by_registers = true},
-     .times = {.start_us = 3.05,
+     .times = {.start_us = 3.5,
                .tile_us = 1.21,
-               .alone_us = 1.54,
-               .busy_us = 1.39,
+               .alone_us = 1.53,
+               .busy_us = 1.38,
                .part_us = 3.30,
                .each_part_us = 0.123,
                .cluster_us = 0.902}},
@@ -270,6 +305,14 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                .part_us = 3.87,
                .each_part_us = 0.042,
                .cluster_us = 0.437}},
+    fitting_tile("cgemm_stream_192x40", 192, 40, 48, 40, 6, 10, 16, 3, 2.33, 8),
+    fitting_tile("cgemm_stream_128x48", 128, 48, 32, 48, 8, 6, 32, 2, 3.66, 0),
+    fitting_tile("cgemm_stream_96x80", 96, 80, 24, 80, 6, 10, 32, 2, 4.53, 6),
+    fitting_tile("cgemm_stream_64x96", 64, 96, 32, 48, 8, 6, 32, 2, 3.66, 3),
+    fitting_tile("cgemm_stream_40x192", 40, 192, 40, 48, 10, 6, 16, 3, 2.38, 6),
+    fitting_tile("cgemm_stream_48x128", 48, 128, 48, 32, 6, 8, 32, 2, 3.76, 0),
+    fitting_tile("cgemm_stream_80x96", 80, 96, 80, 24, 10, 6, 32, 2, 4.56, 8),
+    fitting_tile("cgemm_stream_96x64", 96, 64, 48, 32, 6, 8, 32, 2, 3.69, 0),
 };
 
 }  // namespace kw
