@@ -44,15 +44,42 @@ inline std::size_t ring_plane_bytes(int packs, const Rowwise& p) {
                            : planes_bytes<float16, RingScale<float16, false>>(packs);
 }
 
-template <bool softmax, class T>
-__device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPlan& plan,
-                                                 RingMemory& shared, int thread) {
+// One of the groups of threads that take rows by turns: which slot has its next row, and those rows.
+template <int threads, int groups>
+struct RingGroup {
+  int group, thread;
   RingPlace place;
+
+  __device__ __forceinline__ RingGroup(const RingPlan& plan, int thread_)
+      : group(thread_ / threads), thread(thread_ - group * threads) {
+    place.advance_by(group * plan.pieces, plan.slots);
+  }
+  // body(turn), which passes over the pieces of its row.
+  template <class Body>
+  __device__ __forceinline__ void each_turn(const Rowwise& p, const RingPlan& plan,
+                                            const Body& body) {
+    const auto one = [&](const auto& turn) {
+      body(turn);
+      if (groups > 1) place.advance_by((groups - 1) * plan.pieces, plan.slots);
+    };
+    each_ring_turn<groups>(p, plan, one, group, groups);
+  }
+};
+
+template <bool softmax, class T, int groups>
+__device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPlan& plan,
+                                                 RingMemory<groups>& shared, int thread) {
+  constexpr int threads = ring_finders / groups;
+  RingGroup<threads, groups> own_group(plan, thread);
   RingEdges<T> edges;
-  each_ring_turn(p, plan, [&](const RingTurn& turn) {
-    const RingRow<T, ring_finders> row = {
-        plan, shared, slice_of<T>(p, plan, turn.seat.rank, turn.row), place, thread};
-    const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, thread);
+  own_group.each_turn(p, plan, [&](const auto& turn) {
+    const RingRow<T, groups, threads, false> row = {plan, shared,
+                                            slice_of<T>(p, plan, turn.seat.rank, turn.row),
+                                            own_group.place, own_group.thread};
+    const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, row.thread, groups);
+    // A slot may still wait for what it had before, of another group's row: its barrier would be
+    // two phases behind.
+    if constexpr (groups > 1) mbarrier_wait(&shared.asked[turn.held()], turn.held_parity());
     WarpFound own;
     if constexpr (softmax)
       own = softmax_of_slice(row, edge);
@@ -60,33 +87,32 @@ __device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPla
       own = norm_of_slice<true>(row, edge);
     else
       own = norm_of_slice<false>(row, edge);
-    if (thread % warp_lanes != 0) return;
-    shared.founds[turn.held()][thread / warp_lanes] = own;
+    if (row.thread % warp_lanes != 0) return;
+    shared.founds[turn.held()][row.thread / warp_lanes] = own;
     mbarrier_arrive(&shared.found[turn.held()]);
   });
 }
 
 // finish(v) makes y of the values v, but for gamma and beta.
-template <bool scales, class T, class Planes, class Finish>
-__device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, ring_writers>& row,
+template <bool scales, class Row, class T, class Planes, class Finish>
+__device__ __forceinline__ void write_slice(const Rowwise& p, const Row& row,
                                             const RingEdge<T>& edge, const Planes& planes,
                                             const Finish& finish) {
-  using Values = RingValues<T, ring_writers>;
+  using Values = typename Row::Values;
   constexpr int a_pack = Values::a_pack;
   auto* const y = static_cast<T*>(p.y) + row.slice.row * p.ldy;
   auto* const to = reinterpret_cast<uint4*>(y + row.slice.cut.head) + row.slice.begin + row.thread;
-  row.each_piece(0, [&](const Values& values, int done, int slot) {
-    arrive_as_warp(&row.shared.empty[slot]);
+  row.each_piece(0, [&](const Values& values, int done) {
     float v[Values::count];
     values.unpack_to(v);
     finish(v);
     if constexpr (scales) {
-      planes.template scale<Values::each, ring_writers>(
+      planes.template scale<Values::each, Row::threads>(
           row.slice.cut.head, done + row.thread, [&](int k) { return values.has(k); }, v);
     }
 #pragma unroll
     for (int k = 0; k < Values::each; ++k)
-      if (values.has(k)) to[done + k * ring_writers] = packed_as<T>(v + k * a_pack);
+      if (values.has(k)) to[done + k * Row::threads] = packed_as<T>(v + k * a_pack);
   });
   if (!edge.exists) return;
   float one[1] = {edge.value()};
@@ -95,10 +121,9 @@ __device__ __forceinline__ void write_slice(const Rowwise& p, const RingRow<T, r
   store_one(y + edge.at, one[0]);
 }
 
-template <bool softmax, class T, class Planes>
-__device__ __forceinline__ void write_row(const Rowwise& p, const RingRow<T, ring_writers>& row,
-                                          const RingEdge<T>& edge, const Planes& planes,
-                                          const RowTotal& total) {
+template <bool softmax, class Row, class T, class Planes>
+__device__ __forceinline__ void write_row(const Rowwise& p, const Row& row, const RingEdge<T>& edge,
+                                          const Planes& planes, const RowTotal& total) {
   if constexpr (softmax) {
     if (p.op == RowwiseOp::log_softmax) {
       const float by = total.y + SoftmaxUnit<sizeof(T) == 2>{total.x}.log();
@@ -135,10 +160,11 @@ __device__ __forceinline__ void write_row(const Rowwise& p, const RingRow<T, rin
   }
 }
 
-template <bool softmax, class T, bool has_beta>
+template <bool softmax, class T, bool has_beta, int groups>
 __device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingPlan& plan,
-                                                RingMemory& shared, int thread) {
-  RingPlace place;
+                                                RingMemory<groups>& shared, int thread) {
+  constexpr int threads = ring_writers / groups;
+  RingGroup<threads, groups> group(plan, thread);
   RingEdges<T> edges;
   RingPlanes<T, has_beta> planes(ring_planes_begin(plan), plan.plane_packs, 0);
   if (!softmax && plan.plane_packs > 0) {
@@ -146,12 +172,13 @@ __device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingPlan
     planes.fill(p, plan.plane_packs, thread, ring_writers);
     sync_some_threads<1, ring_writers>();
   }
-  each_ring_turn(p, plan, [&](const RingTurn& turn) {
-    const RingRow<T, ring_writers> row = {
-        plan, shared, slice_of<T>(p, plan, turn.seat.rank, turn.row), place, thread};
-    const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, thread);
+  group.each_turn(p, plan, [&](const auto& turn) {
+    const RingRow<T, groups, threads, true> row = {plan, shared,
+                                           slice_of<T>(p, plan, turn.seat.rank, turn.row),
+                                           group.place, group.thread};
+    const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, row.thread, groups);
     mbarrier_wait(&shared.known[turn.held()], turn.held_parity());
-    write_row<softmax, T>(p, row, edge, planes, shared.totals[turn.held()]);
+    write_row<softmax>(p, row, edge, planes, shared.totals[turn.held()]);
     arrive_as_warp(&shared.written[turn.held()]);
   });
 }
@@ -171,25 +198,26 @@ __device__ __forceinline__ void ask_for_first_slice(const Rowwise& p, const Ring
   for (int vector = 0; vector < 2; ++vector) ask_for_scales(p, skip, bytes, vector);
 }
 
-template <bool softmax, class T, bool clusters>
-__global__ void __launch_bounds__(ring_block_threads<softmax>, 1)
+template <bool softmax, class T, bool clusters, int groups>
+__global__ void __launch_bounds__((ring_block_threads<softmax, groups>), 1)
     ring_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ RingPlan plan,
               [[maybe_unused]] unsigned* tickets, [[maybe_unused]] WarpFound* given) {
   if constexpr (has_copy_engine) {
-    auto& shared = *gpu::dynamic_shared<RingMemory>();
+    auto& shared = *gpu::dynamic_shared<RingMemory<groups>>();
     const auto thread = static_cast<int>(threadIdx.x);
     constexpr int first_meeting = ring_writers + ring_finders;
-    constexpr int first_filling = first_meeting + ring_meeting_threads<softmax>;
+    constexpr int first_filling = first_meeting + ring_meeting_threads<softmax, groups>;
     if (thread == 0) {
       for (int slot = 0; slot < plan.slots; ++slot) {
         mbarrier_init(&shared.full[slot], 1);
-        mbarrier_init(&shared.empty[slot], ring_writing_warps);
+        mbarrier_init(&shared.empty[slot], ring_writing_warps / groups);
       }
-      for (int held = 0; held < ring_rows_held; ++held) {
-        mbarrier_init(&shared.found[held], ring_finding_warps);
+      for (int held = 0; held < ring_rows_held(groups); ++held) {
+        if constexpr (groups > 1) mbarrier_init(&shared.asked[held], 1);
+        mbarrier_init(&shared.found[held], ring_finding_warps / groups);
         mbarrier_init(&shared.known[held], 1);
-        mbarrier_init(&shared.written[held], ring_writing_warps);
+        mbarrier_init(&shared.written[held], ring_writing_warps / groups);
       }
       if constexpr (clusters) {
         auto& letters =
@@ -208,13 +236,13 @@ __global__ void __launch_bounds__(ring_block_threads<softmax>, 1)
     wait_for_previous_kernel();
     if (thread < ring_writers) {
       if (softmax || p.beta == nullptr)
-        write_ring_rows<softmax, T, false>(p, plan, shared, thread);
+        write_ring_rows<softmax, T, false, groups>(p, plan, shared, thread);
       else
-        write_ring_rows<softmax, T, true>(p, plan, shared, thread);
+        write_ring_rows<softmax, T, true, groups>(p, plan, shared, thread);
     } else if (thread < first_meeting)
-      find_ring_totals<softmax, T>(p, plan, shared, thread - ring_writers);
+      find_ring_totals<softmax, T, groups>(p, plan, shared, thread - ring_writers);
     else if (thread < first_filling)
-      meet_teams<softmax, T, clusters>(p, plan, shared, (thread - first_meeting) / warp_lanes,
+      meet_teams<softmax, T, clusters, groups>(p, plan, shared, (thread - first_meeting) / warp_lanes,
                                        tickets, given);
     else if (thread == first_filling) {
       fill_ring<T>(p, plan, shared);

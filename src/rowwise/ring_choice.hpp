@@ -43,7 +43,7 @@ class RingChoice {
     const double moving = moving_time(plan);
     const double turns = static_cast<double>(ceil_div(p_.rows, std::int64_t{plan.teams}));
     return turns * turn_time(plan, moving) + times.begin_ns + (scales_ ? times.planes_ns : 0) +
-           ring_first_slices * moving;
+           times.first_slices * moving;
   }
 
   // The quickest one, of teams that are clusters or of those that meet through memory.
@@ -85,12 +85,14 @@ class RingChoice {
   // The plan with a ring of what room is left beside planes, and `letters` bytes.
   std::optional<RingPlan> fitted(RingPlan plan, std::int64_t letters) const {
     const std::int64_t most = slice_packs(plan.blocks);
+    plan.groups = letters == 0 ? ring_groups(is_softmax(p_.op), size_of(p_.type)) : 1;
     if (scales_) plan.plane_packs = static_cast<int>(most);
     const std::int64_t planes =
         scales_ ? static_cast<std::int64_t>(ring_plane_bytes(plan.plane_packs, p_)) : 0;
     const std::int64_t pieces = ceil_div(most, std::int64_t{ring_most_piece});
+    plan.pieces = static_cast<int>(pieces);
     plan.piece = static_cast<int>(ceil_div(ceil_div(most, pieces), std::int64_t{8}) * 8);
-    const std::int64_t room = shared_bytes_ - ring_pieces_begin - planes - letters;
+    const std::int64_t room = shared_bytes_ - ring_pieces_begin(plan.groups) - planes - letters;
     if (room < pieces * plan.piece * pack_bytes) return std::nullopt;
     plan.slots = static_cast<int>(
         std::min<std::int64_t>(room / (std::int64_t{plan.piece} * pack_bytes), ring_most_slots));
@@ -124,7 +126,9 @@ class RingChoice {
     return blocks == 1 ? p_.cols / a_pack_ : ceil_div(least_packs_, std::int64_t{blocks}) + 1;
   }
   static const RingTimes& times_of(const RingPlan& plan) {
-    return plan.letters_begin > 0 ? ring_of_clusters : ring_through_memory;
+    return plan.letters_begin > 0 ? ring_of_clusters
+           : plan.groups > 1      ? ring_of_groups
+                                  : ring_through_memory;
   }
   // Of a slice of each block.
   double moving_time(const RingPlan& plan) const {
@@ -132,21 +136,26 @@ class RingChoice {
     const double active = static_cast<double>(plan.blocks) * plan.teams;
     const RingTimes& times = times_of(plan);
     const double sm_gbs = p_.type == DataType::float32 ? times.sm_gbs_of_4 : times.sm_gbs_of_2;
-    return bytes * std::max(active / ring_device_gbs, 1 / sm_gbs);
+    return bytes * std::max(active / times.device_gbs, 1 / sm_gbs);
   }
   // From one row of a team to its next.
   double turn_time(const RingPlan& plan, double moving) const {
     const double packs = static_cast<double>(slice_packs(plan.blocks));
     const bool is_wide = p_.type == DataType::float32;
     const double pieces = std::max(1.0, packs / plan.piece);
-    const double held = std::min<double>(plan.slots / pieces, ring_rows_held);
-    const double way = plan.letters_begin == 0 ? plan.blocks == 1 ? ring_alone_ns : ring_team_ns
-                       : plan.blocks <= plain_most_blocks ? ring_eight_ns
-                                                          : ring_sixteen_ns;
-    const double row = is_norm(p_.op) ? is_wide ? ring_norm_row_of_4_ns : ring_norm_row_of_2_ns
-                       : is_wide      ? ring_softmax_row_of_4_ns
-                                      : ring_softmax_row_of_2_ns;
-    return moving + row + way / std::max(held - times_of(plan).rows_beyond, 0.1);
+    const double held = std::min<double>(plan.slots / pieces, ring_rows_held(plan.groups));
+    const RingTimes& times = times_of(plan);
+    const double row = is_norm(p_.op) ? is_wide ? times.norm_row_of_4_ns : times.norm_row_of_2_ns
+                       : is_wide      ? times.softmax_row_of_4_ns
+                                      : times.softmax_row_of_2_ns;
+    return moving + row + way_time(plan) / std::max(held - times.rows_beyond, 0.1);
+  }
+  // Of what a team's blocks found, to all of them.
+  static double way_time(const RingPlan& plan) {
+    if (plan.letters_begin > 0)
+      return plan.blocks <= plain_most_blocks ? ring_eight_ns : ring_sixteen_ns;
+    if (plan.blocks == 1) return ring_alone_ns;
+    return plan.groups > 1 ? ring_team_of_groups_ns : ring_team_ns;
   }
 
   Rowwise p_;
@@ -165,7 +174,7 @@ inline std::size_t shared_bytes_of(const RingPlan& plan, const Rowwise& p) {
 }
 // What a team's blocks give each other through memory.
 inline std::size_t given_bytes_of(const RingPlan& plan) {
-  return static_cast<std::size_t>(grid_of(plan) * ring_rows_given) * sizeof(WarpFound);
+  return static_cast<std::size_t>(grid_of(plan) * ring_rows_given(plan.groups)) * sizeof(WarpFound);
 }
 
 }  // namespace KW_TARGET::rowwise

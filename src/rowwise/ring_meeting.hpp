@@ -44,34 +44,36 @@ struct RingFound {
 };
 
 // Sends what this block found of a row to all blocks of its cluster, and waits for theirs.
-__device__ __forceinline__ const WarpFound* exchange_letters(const RingTurn& turn, int blocks,
+template <class Turn>
+__device__ __forceinline__ const WarpFound* exchange_letters(const Turn& turn, int blocks,
                                                              RingLetters& letters,
                                                              const WarpFound& own) {
-  const unsigned place = turn.turn % ring_rows_given;
+  const unsigned place = turn.turn % ring_letters;
   const auto lane = static_cast<int>(threadIdx.x) % warp_lanes;
   if (lane == 0)
     mbarrier_arrive_expecting(&letters.received[place],
                               static_cast<unsigned>(blocks) * sizeof(WarpFound));
   if (lane < blocks)
     send_to_block(lane, &letters.of[place][turn.seat.rank], own, &letters.received[place]);
-  mbarrier_wait(&letters.received[place], turn.turn / ring_rows_given % 2);
+  mbarrier_wait(&letters.received[place], turn.turn / ring_letters % 2);
   return letters.of[place];
 }
 
-template <bool softmax, class T, bool clusters>
+template <bool softmax, class T, bool clusters, int groups, class Turn>
 __device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingPlan& plan,
-                                              const RingTurn& turn, const WarpFound* found,
+                                              const Turn& turn, const WarpFound* found,
                                               unsigned* tickets, WarpFound* given,
                                               float count_inverse) {
+  constexpr int finding_warps = ring_finding_warps / groups;
   const bool centers = p.op == RowwiseOp::layer_norm;
   const int blocks = plan.blocks;
   if (blocks == 1)
-    return RingFound<softmax, T, ring_finding_warps>(found, ring_finding_warps, centers,
+    return RingFound<softmax, T, finding_warps>(found, finding_warps, centers,
                                                      count_inverse)
         .total(p, count_inverse);
   const RingSlice slice = slice_of<T>(p, plan, turn.seat.rank, turn.row);
   const int elements = slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
-  const RingFound<softmax, T, ring_finding_warps> own(found, ring_finding_warps, centers,
+  const RingFound<softmax, T, finding_warps> own(found, finding_warps, centers,
                                                       1.0f / static_cast<float>(elements));
   if constexpr (clusters) {
     auto& letters =
@@ -81,30 +83,31 @@ __device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingPlan& 
                count_inverse)
         .total(p, count_inverse);
   }
+  constexpr int given_rows = ring_rows_given(groups);
   const int place =
-      turn.seat.team * ring_rows_given + static_cast<int>(turn.turn % ring_rows_given);
+      turn.seat.team * given_rows + static_cast<int>(turn.turn % given_rows);
   unsigned* const ticket = tickets + 1 + place;
   WarpFound* const of_team = given + place * blocks;
   if (threadIdx.x % warp_lanes == 0) {
     of_team[turn.seat.rank] = own.as_one(elements);
     take_ticket(ticket);
   }
-  wait_for_team(ticket, (turn.turn / ring_rows_given + 1) * static_cast<unsigned>(blocks));
+  wait_for_team(ticket, (turn.turn / given_rows + 1) * static_cast<unsigned>(blocks));
   return RingFound<softmax, T, ring_most_blocks>(of_team, blocks, centers, count_inverse)
       .total(p, count_inverse);
 }
 
 // By each warp of those that meet: `which` of them.
-template <bool softmax, class T, bool clusters>
+template <bool softmax, class T, bool clusters, int groups>
 __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& plan,
-                                           RingMemory& shared, int which, unsigned* tickets,
+                                           RingMemory<groups>& shared, int which, unsigned* tickets,
                                            WarpFound* given) {
   const float count_inverse = 1.0f / static_cast<float>(p.cols);
-  each_ring_turn(p, plan, [&](const RingTurn& turn) {
-    if (static_cast<int>(turn.turn % ring_meeting_warps(softmax)) != which) return;
+  each_ring_turn<groups>(p, plan, [&](const auto& turn) {
+    if (static_cast<int>(turn.turn % ring_meeting_warps(softmax, groups)) != which) return;
     const unsigned held = turn.held();
     mbarrier_wait(&shared.found[held], turn.held_parity());
-    const RowTotal total = meet_team<softmax, T, clusters>(p, plan, turn, shared.founds[held],
+    const RowTotal total = meet_team<softmax, T, clusters, groups>(p, plan, turn, shared.founds[held],
                                                            tickets, given, count_inverse);
     if (threadIdx.x % warp_lanes == 0) {
       shared.totals[held] = total;
@@ -116,8 +119,8 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
   unsigned taken = 0;
   if (threadIdx.x % warp_lanes == 0) taken = take_ticket(tickets);
   taken = from_lane(taken, 0);
-  if (taken + 1 != gridDim.x * ring_meeting_warps(softmax)) return;
-  const int all = 1 + plan.teams * ring_rows_given;
+  if (taken + 1 != gridDim.x * ring_meeting_warps(softmax, groups)) return;
+  const int all = 1 + plan.teams * ring_rows_given(groups);
   for (int i = static_cast<int>(threadIdx.x) % warp_lanes; i < all; i += warp_lanes) tickets[i] = 0;
 }
 

@@ -13,37 +13,43 @@ namespace KW_TARGET::rowwise {
 
 // Threads of a block: those that write, those that find totals, the warps that meet the team's
 // other blocks, and one that fills the ring.
-template <bool softmax>
-constexpr int ring_meeting_threads = ring_meeting_warps(softmax) * warp_lanes;
-template <bool softmax>
+template <bool softmax, int groups>
+constexpr int ring_meeting_threads = ring_meeting_warps(softmax, groups) * warp_lanes;
+template <bool softmax, int groups>
 constexpr int ring_block_threads =
-    ring_writers + ring_finders + ring_meeting_threads<softmax> + warp_lanes;
+    ring_writers + ring_finders + ring_meeting_threads<softmax, groups> + warp_lanes;
 constexpr int ring_writing_warps = ring_writers / warp_lanes;
 constexpr int ring_finding_warps = ring_finders / warp_lanes;
 
-// A ring has parts of at most ring_rows_held rows, from the one that is written on. So who finds
-// totals of row q has them of all rows up to q - ring_rows_held written, and nobody of its block
-// reads what was found of those any more. Who gives row q to the team had the totals of row
-// q - ring_rows_held, for which the whole team gave it; so the whole team has written, and read
-// what was found of, all rows up to q - 2 ring_rows_held.
-constexpr int ring_rows_given = 2 * ring_rows_held;
+// A ring has parts of at most so many rows, `held`, from the one that is written on. So who finds
+// totals of row q has them of all rows up to q - held written, and nobody of its block reads what was
+// found of those any more. Who gives row q to the team had the totals of row q - held, for which the
+// whole team gave it; so the whole team has written, and read what was found of, all rows up to
+// q - 2 held.
+constexpr int ring_rows_given(int groups) { return 2 * ring_rows_held(groups); }
 
+template <int groups>
 struct RingMemory {
+  static constexpr int held = ring_rows_held(groups);
   Mbarrier full[ring_most_slots], empty[ring_most_slots];
-  Mbarrier found[ring_rows_held], known[ring_rows_held], written[ring_rows_held];
-  WarpFound founds[ring_rows_held][ring_finding_warps];
-  RowTotal totals[ring_rows_held];
+  Mbarrier asked[groups > 1 ? held : 1];  // the pieces of a row
+  Mbarrier found[held], known[held], written[held];
+  WarpFound founds[held][ring_finding_warps / groups];
+  RowTotal totals[held];
   alignas(128) uint4 pieces[1];  // of each slot; gamma's and beta's planes behind them
 };
-constexpr int ring_pieces_begin = offsetof(RingMemory, pieces);
+KW_HOST_DEVICE constexpr int ring_pieces_begin(int groups) {
+  return groups > 1 ? offsetof(RingMemory<2>, pieces) : offsetof(RingMemory<1>, pieces);
+}
 KW_HOST_DEVICE constexpr int ring_planes_begin(const RingPlan& plan) {
-  return ring_pieces_begin + plan.slots * plan.piece * pack_bytes;
+  return ring_pieces_begin(plan.groups) + plan.slots * plan.piece * pack_bytes;
 }
 
 // Where a team is a cluster: what its blocks sent this one, of each row.
+constexpr int ring_letters = ring_rows_given(1);
 struct RingLetters {
-  Mbarrier received[ring_rows_given];
-  WarpFound of[ring_rows_given][plain_large_blocks];
+  Mbarrier received[ring_letters];
+  WarpFound of[ring_letters][plain_large_blocks];
 };
 
 // A block's slice of a row.
@@ -73,24 +79,26 @@ __device__ __forceinline__ RingSlice slice_of(const Rowwise& p, const RingPlan& 
   return {row, cut, begin, end - begin};
 }
 
-// A row of this block, and which one of its rows.
+// A row of this block, and which one of its rows, of which a ring has parts of so many.
+template <unsigned rows_held>
 struct RingTurn {
   RingSeat seat;
   std::int64_t row;
   unsigned turn;
 
-  __device__ __forceinline__ unsigned held() const { return turn % ring_rows_held; }
-  __device__ __forceinline__ unsigned held_parity() const { return turn / ring_rows_held % 2; }
+  __device__ __forceinline__ unsigned held() const { return turn % rows_held; }
+  __device__ __forceinline__ unsigned held_parity() const { return turn / rows_held % 2; }
 };
-// body(turn) for each of them.
-template <class Body>
+// body(turn) for each of them, or for each `apart`-th from `first` on.
+template <int groups, class Body>
 __device__ __forceinline__ void each_ring_turn(const Rowwise& p, const RingPlan& plan,
-                                               const Body& body) {
+                                               const Body& body, int first = 0, int apart = 1) {
   const RingSeat seat = seat_in(plan);
-  unsigned turn = 0;
+  auto turn = static_cast<unsigned>(first);
 #pragma unroll 1
-  for (std::int64_t row = seat.team; row < p.rows; row += plan.teams)
-    body(RingTurn{seat, row, turn++});
+  for (std::int64_t row = seat.team + std::int64_t{first} * plan.teams; row < p.rows;
+       row += std::int64_t{apart} * plan.teams, turn += static_cast<unsigned>(apart))
+    body(RingTurn<ring_rows_held(groups)>{seat, row, turn});
 }
 
 // Which slot of the ring is next, and how often it was filled.
@@ -101,22 +109,26 @@ struct RingPlace {
   __device__ __forceinline__ void advance(int slots) {
     if (++slot == slots) slot = 0, turn ^= 1;
   }
+  __device__ __forceinline__ void advance_by(int pieces, int slots) {
+    slot += pieces;
+    while (slot >= slots) slot -= slots, turn ^= 1;
+  }
 };
 
 // By one thread. What blocks give each other waits behind the pieces that are on their way to them,
 // so those are few.
-template <class T>
+template <class T, int groups>
 __device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan,
-                                          RingMemory& shared) {
+                                          RingMemory<groups>& shared) {
   RingPlace place, next_there;
   int on_way = 0;
   bool was_filled = false;
-  each_ring_turn(p, plan, [&](const RingTurn& turn) {
+  each_ring_turn<groups>(p, plan, [&](const auto& turn) {
     const RingSlice slice = slice_of<T>(p, plan, turn.seat.rank, turn.row);
     const char* from = static_cast<const char*>(p.x) +
                        (turn.row * p.ldx + slice.cut.head) * static_cast<std::int64_t>(sizeof(T)) +
                        static_cast<std::int64_t>(slice.begin) * pack_bytes;
-    if (turn.turn >= ring_rows_held)
+    if (turn.turn >= ring_rows_held(groups))
       mbarrier_wait(&shared.written[turn.held()], turn.held_parity() ^ 1);
     for (int done = 0; done < slice.packs; done += plan.piece) {
       const auto bytes = static_cast<unsigned>(min(slice.packs - done, plan.piece) * pack_bytes);
@@ -133,13 +145,14 @@ __device__ __forceinline__ void fill_ring(const Rowwise& p, const RingPlan& plan
       place.advance(plan.slots);
       was_filled = was_filled || place.slot == 0;
     }
+    if constexpr (groups > 1) mbarrier_arrive(&shared.asked[turn.held()]);
   });
 }
 
 // A thread's packs of a piece, as they lie there.
 template <class T, int threads>
 struct RingValues {
-  static constexpr int a_pack = a_pack_of<T>, each = ring_most_piece / threads;
+  static constexpr int a_pack = a_pack_of<T>, each = ring_most_piece / ring_writers;
   static constexpr int count = each * a_pack;
   uint4 raw[each];
   int thread, packs;  // of the piece
@@ -171,36 +184,49 @@ struct RingValues {
   }
 };
 
-// One slice of a block, for `threads` of its threads: where its pieces are.
-template <class T, int threads>
-struct RingRow {
-  using Values = RingValues<T, threads>;
-  const RingPlan& plan;
-  RingMemory& shared;
-  RingSlice slice;
-  RingPlace& place;  // of the next piece
-  int thread;        // of so many
-
-  // body(values, the piece's first pack, its slot), of each piece of the slice.
-  template <class Body>
-  __device__ __forceinline__ void each_piece(std::uint32_t absent, const Body& body) const {
-#pragma unroll 1
-    for (int done = 0; done < slice.packs; done += plan.piece) {
-      mbarrier_wait(&shared.full[place.slot], place.turn);
-      Values values;
-      values.load(shared.pieces + place.slot * plan.piece, thread,
-                  min(slice.packs - done, plan.piece), absent);
-      body(values, done, place.slot);
-      place.advance(plan.slots);
-    }
-  }
-};
-
 // All that this warp did before is done when `barrier` has its arrival.
 __device__ __forceinline__ void arrive_as_warp(Mbarrier* barrier) {
   __syncwarp();
   if (threadIdx.x % warp_lanes == 0) mbarrier_arrive(barrier);
 }
+
+// One slice of a block, for `threads` of its threads: where its pieces are. `takes`: a piece makes
+// room for another one when they have it in registers.
+template <class T, int groups, int threads_, bool takes>
+struct RingRow {
+  static constexpr int threads = threads_;
+  using Values = RingValues<T, threads>;
+  const RingPlan& plan;
+  RingMemory<groups>& shared;
+  RingSlice slice;
+  RingPlace& place;  // of the next piece
+  int thread;        // of so many
+
+  // body(values, their first pack), of all of the slice.
+  template <class Body>
+  __device__ __forceinline__ void each_piece(std::uint32_t absent, const Body& body) const {
+    constexpr int at_once = Values::each * threads;
+#pragma unroll 1
+    for (int done = 0; done < slice.packs; done += plan.piece) {
+      mbarrier_wait(&shared.full[place.slot], place.turn);
+      const int packs = min(slice.packs - done, plan.piece);
+      const uint4* const piece = shared.pieces + place.slot * plan.piece;
+      const auto take = [&](int begin) {
+        Values values;
+        values.load(piece + begin, thread, packs - begin, absent);
+        if (takes && begin + at_once >= packs) arrive_as_warp(&shared.empty[place.slot]);
+        body(values, done + begin);
+      };
+      if constexpr (at_once >= ring_most_piece) {
+        take(0);
+      } else {
+#pragma unroll 1
+        for (int begin = 0; begin < packs; begin += at_once) take(begin);
+      }
+      place.advance(plan.slots);
+    }
+  }
+};
 
 // This thread's edge of a row, as it lies in memory: all are of the first block's threads.
 template <class T>
@@ -229,17 +255,18 @@ struct RingEdge {
       return to_value(T{static_cast<std::uint16_t>(bits)});
   }
 };
-// Those of the rows that a thread comes to, each asked for a row ahead: a way to memory takes as
+// Those of each `apart`-th row, which a thread comes to, each asked for a row ahead: a way to memory takes as
 // long as a short slice.
 template <class T>
 class RingEdges {
  public:
+  template <class Turn>
   __device__ __forceinline__ RingEdge<T> take(const Rowwise& p, const RingPlan& plan,
-                                              const RingTurn& turn, const RingSlice& slice,
-                                              int thread) {
+                                              const Turn& turn, const RingSlice& slice,
+                                              int thread, int apart) {
     const RingEdge<T> own =
         next_.row == slice.row ? next_ : RingEdge<T>(p, slice, turn.seat.rank, thread);
-    const std::int64_t next = turn.row + plan.teams;
+    const std::int64_t next = turn.row + std::int64_t{apart} * plan.teams;
     if (next < p.rows)
       next_ = RingEdge<T>(p, slice_of<T>(p, plan, turn.seat.rank, next), turn.seat.rank, thread);
     return own;

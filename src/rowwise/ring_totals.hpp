@@ -24,10 +24,9 @@ __device__ __forceinline__ RowSum<T> exponentials(const float (&v)[values],
   }
 }
 
-template <class T>
-__device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_finders>& row,
-                                                      const RingEdge<T>& edge) {
-  using Values = RingValues<T, ring_finders>;
+template <class Row, class T>
+__device__ __forceinline__ WarpFound softmax_of_slice(const Row& row, const RingEdge<T>& edge) {
+  using Values = typename Row::Values;
   using Unit = SoftmaxUnit<sizeof(T) == 2>;
   Unit unit = {-FLT_MAX};
   RowSum<T> sum = 0;
@@ -37,7 +36,7 @@ __device__ __forceinline__ WarpFound softmax_of_slice(const RingRow<T, ring_find
     unit.largest = largest;
   };
   constexpr std::uint32_t absent = nothing_to_softmax<T>;
-  row.each_piece(absent, [&](const Values& values, int, int) {
+  row.each_piece(absent, [&](const Values& values, int) {
     float v[Values::count];
     values.unpack_to(v);
     if constexpr (sizeof(T) == 2)
@@ -85,14 +84,13 @@ struct SumsAbout {
   }
 };
 
-template <bool centers, class T>
-__device__ __forceinline__ WarpFound norm_about_means(const RingRow<T, ring_finders>& row,
-                                                      const RingEdge<T>& edge) {
-  using Values = RingValues<T, ring_finders>;
+template <bool centers, class Row, class T>
+__device__ __forceinline__ WarpFound norm_about_means(const Row& row, const RingEdge<T>& edge) {
+  using Values = typename Row::Values;
   constexpr int a_pack = Values::a_pack;
   SumsAbout all = {0, 0, 0, 0};
   float near = 0;
-  row.each_piece(0, [&](const Values& values, int, int) {
+  row.each_piece(0, [&](const Values& values, int) {
     float v[Values::count];
     values.unpack_to(v);
     int packs = 0;
@@ -144,18 +142,17 @@ __device__ __forceinline__ WarpFound norm_about_means(const RingRow<T, ring_find
 // Of 16-bit types by the tensor cores, as packed_rows.hpp has it: sums about zero, where the mean's
 // square is no more than a quarter of the variance. Else the slice, which is in the ring until its
 // row is written, is looked at once more.
-template <bool centers, class T>
-__device__ __forceinline__ WarpFound norm_of_slice(const RingRow<T, ring_finders>& row,
-                                                   const RingEdge<T>& edge) {
+template <bool centers, class Row, class T>
+__device__ __forceinline__ WarpFound norm_of_slice(const Row& row, const RingEdge<T>& edge) {
   if constexpr (sizeof(T) == 2) {
-    using Values = RingValues<T, ring_finders>;
+    using Values = typename Row::Values;
     const RingPlace begin = row.place;
     RestAndSquares<float> of_lane = {0.0f, 0.0f};
     int packs = 0;
     const auto add = [&](const TensorSums<T>& sums) {
       of_lane = SumOfRestAndSquares{}(of_lane, sums.of_lane());
     };
-    row.each_piece(0, [&](const Values& values, int, int) {
+    row.each_piece(0, [&](const Values& values, int) {
       TensorSums<T> sums;
 #pragma unroll
       for (const uint4& one : values.raw) {

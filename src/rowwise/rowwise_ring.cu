@@ -22,13 +22,14 @@ Plan<Rowwise> plan_with(const rowwise::RingChoice& choice, const RingPlan& ring)
 template <bool softmax, class T>
 Status launch_through_memory(const Rowwise& p, const RingPlan& plan, Workspace workspace,
                              Stream stream) {
+  constexpr int groups = ring_groups(softmax, sizeof(T));
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(rowwise::grid_of(plan))),
-                                    .block = dim3(rowwise::ring_block_threads<softmax>),
+                                    .block = dim3(rowwise::ring_block_threads<softmax, groups>),
                                     .shared_bytes = rowwise::shared_bytes_of(plan, p),
                                     .stream = stream,
                                     .overlap = true,
                                     .together = true};
-  return gpu::launch(rowwise::ring_rows<softmax, T, false>, config, p, plan, workspace.tickets,
+  return gpu::launch(rowwise::ring_rows<softmax, T, false, groups>, config, p, plan, workspace.tickets,
                      static_cast<rowwise::WarpFound*>(workspace.data));
 }
 
@@ -37,9 +38,9 @@ template <bool softmax, class T>
 Status launch_ring(const Rowwise& p, const Device& device, RingPlan plan, Workspace workspace,
                    Stream stream) {
   if (plan.letters_begin == 0) return launch_through_memory<softmax, T>(p, plan, workspace, stream);
-  const auto kernel = rowwise::ring_rows<softmax, T, true>;
+  const auto kernel = rowwise::ring_rows<softmax, T, true, 1>;
   gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(plan.blocks)),
-                              .block = dim3(rowwise::ring_block_threads<softmax>),
+                              .block = dim3(rowwise::ring_block_threads<softmax, 1>),
                               .shared_bytes = rowwise::shared_bytes_of(plan, p),
                               .stream = stream,
                               .overlap = true,

@@ -219,8 +219,14 @@ inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are l
 // four warps that meet, norms of large teams waited for a fifth row while memory had room: the
 // longest took a tenth longer (results/h200/explored-rowwise-turns.txt).
 inline constexpr int ring_writers = 256, ring_finders = 256;
-constexpr int ring_meeting_warps(bool softmax) { return softmax ? 4 : 6; }
-inline constexpr int ring_most_piece = 768, ring_most_slots = 64, ring_rows_held = 8;
+// Where teams meet through memory, threads that have norms of float32 take rows by turns in so many
+// groups.
+constexpr int ring_groups(bool softmax, std::size_t size) { return !softmax && size == 4 ? 2 : 1; }
+constexpr int ring_meeting_warps(bool softmax, int groups) {
+  return groups > 1 ? 8 : softmax ? 4 : 6;
+}
+inline constexpr int ring_most_piece = 768, ring_most_slots = 64;
+constexpr int ring_rows_held(int groups) { return groups > 1 ? 32 : 8; }  // parts of them, at most
 inline constexpr int ring_bytes_on_way = 36 << 10;  // to a block, at once
 inline constexpr int ring_cluster_bytes_on_way = 64 << 10;
 inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
@@ -234,20 +240,21 @@ inline constexpr std::pair<int, int> ring_share_of_clusters = {10, 11};
 // of a multiprocessor; a time beside them; and, divided by the rows that a ring holds beyond so
 // many, the way from its first byte to the room that its last one leaves. And what a launch costs
 // beside its rows, with gamma's and beta's planes more; its first slices, which nobody writes yet,
-// are a part of their time. Chosen so that of 301 problems, each by all teams, the quickest are
-// found, and only then by their times (results/h200/explored-rowwise-clusters.txt).
+// are a part of their time. Chosen so that of some hundred problems, each by all teams, the
+// quickest are found, and only then by their times: of clusters and of norms of 16-bit types
+// results/h200/explored-rowwise-clusters.txt, of groups explored-rowwise-groups.txt.
 struct RingTimes {
-  double sm_gbs_of_4, sm_gbs_of_2;
-  double begin_ns, planes_ns;
+  double device_gbs, sm_gbs_of_4, sm_gbs_of_2;
+  double softmax_row_of_4_ns, softmax_row_of_2_ns, norm_row_of_4_ns, norm_row_of_2_ns;
   double rows_beyond;
+  double begin_ns, planes_ns, first_slices;
 };
-inline constexpr RingTimes ring_through_memory = {45.3, 200, 108, 5885, 0.5};
-inline constexpr RingTimes ring_of_clusters = {43, 33, 9, 1, 1.62};
-inline constexpr double ring_alone_ns = 4000, ring_team_ns = 4605;
+inline constexpr RingTimes ring_through_memory = {5766, 45.3, 200, 183,  194,  91,
+                                                  593,  0.5,  108, 5885, 0.393};
+inline constexpr RingTimes ring_of_groups = {6512, 53.5, 200, 183, 194, 203, 593, 0.791, 0, 5279, 0};
+inline constexpr RingTimes ring_of_clusters = {5766, 43, 33, 183, 194, 91, 593, 1.62, 9, 1, 0.393};
+inline constexpr double ring_alone_ns = 4000, ring_team_ns = 4605, ring_team_of_groups_ns = 3248;
 inline constexpr double ring_eight_ns = 472, ring_sixteen_ns = 1381;
-inline constexpr double ring_device_gbs = 5766, ring_first_slices = 0.393;
-inline constexpr double ring_softmax_row_of_4_ns = 183, ring_softmax_row_of_2_ns = 194;
-inline constexpr double ring_norm_row_of_4_ns = 91, ring_norm_row_of_2_ns = 593;
 
 // Rows in shared memory: tiles of a block, blocks of a cluster.
 inline constexpr int shared_threads = 512, shared_values = 16;
