@@ -19,10 +19,10 @@ std::size_t rowwise_spread_workspace(const Rowwise& problem, const Device& devic
 
 // rowwise_ring.cu
 std::optional<Plan<Rowwise>> rowwise_ring_make_plan(const Rowwise& problem, const Device& device);
-// The plan of teams of so many blocks, that are clusters or not, where others may be quicker;
-// nothing where they cannot have the rows.
+// The plan of teams of so many blocks, that are clusters or not, with groups of threads where these
+// may have the rows, where others may be quicker; nothing where the teams cannot have the rows.
 std::optional<Plan<Rowwise>> rowwise_ring_plan_of(const Rowwise& problem, const Device& device,
-                                                  int blocks, bool clusters);
+                                                  int blocks, bool clusters, bool groups);
 Status rowwise_ring_launch_plan(const Rowwise& problem, const Device& device,
                                 const Plan<Rowwise>& plan, Workspace workspace, Stream stream);
 

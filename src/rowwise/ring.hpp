@@ -44,7 +44,8 @@ inline std::size_t ring_plane_bytes(int packs, const Rowwise& p) {
                            : planes_bytes<float16, RingScale<float16, false>>(packs);
 }
 
-// One of the groups of threads that take rows by turns: which slot has its next row, and those rows.
+// One of the groups of threads that take rows by turns: which slot has its next row, and those
+// rows.
 template <int threads, int groups>
 struct RingGroup {
   int group, thread;
@@ -74,8 +75,8 @@ __device__ __forceinline__ void find_ring_totals(const Rowwise& p, const RingPla
   RingEdges<T> edges;
   own_group.each_turn(p, plan, [&](const auto& turn) {
     const RingRow<T, groups, threads, false> row = {plan, shared,
-                                            slice_of<T>(p, plan, turn.seat.rank, turn.row),
-                                            own_group.place, own_group.thread};
+                                                    slice_of<T>(p, plan, turn.seat.rank, turn.row),
+                                                    own_group.place, own_group.thread};
     const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, row.thread, groups);
     // A slot may still wait for what it had before, of another group's row: its barrier would be
     // two phases behind.
@@ -173,9 +174,8 @@ __device__ __forceinline__ void write_ring_rows(const Rowwise& p, const RingPlan
     sync_some_threads<1, ring_writers>();
   }
   group.each_turn(p, plan, [&](const auto& turn) {
-    const RingRow<T, groups, threads, true> row = {plan, shared,
-                                           slice_of<T>(p, plan, turn.seat.rank, turn.row),
-                                           group.place, group.thread};
+    const RingRow<T, groups, threads, true> row = {
+        plan, shared, slice_of<T>(p, plan, turn.seat.rank, turn.row), group.place, group.thread};
     const RingEdge<T> edge = edges.take(p, plan, turn, row.slice, row.thread, groups);
     mbarrier_wait(&shared.known[turn.held()], turn.held_parity());
     write_row<softmax>(p, row, edge, planes, shared.totals[turn.held()]);
@@ -242,8 +242,8 @@ __global__ void __launch_bounds__((ring_block_threads<softmax, groups>), 1)
     } else if (thread < first_meeting)
       find_ring_totals<softmax, T, groups>(p, plan, shared, thread - ring_writers);
     else if (thread < first_filling)
-      meet_teams<softmax, T, clusters, groups>(p, plan, shared, (thread - first_meeting) / warp_lanes,
-                                       tickets, given);
+      meet_teams<softmax, T, clusters, groups>(
+          p, plan, shared, (thread - first_meeting) / warp_lanes, tickets, given);
     else if (thread == first_filling) {
       fill_ring<T>(p, plan, shared);
       let_next_kernel_start();

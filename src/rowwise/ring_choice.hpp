@@ -21,12 +21,19 @@ class RingChoice {
         blocks_(device.kind == DeviceKind::host_simt ? std::min(device.sm_count, most_side_by_side)
                                                      : std::min(device.sm_count, ring_most_blocks)),
         shared_bytes_(static_cast<std::int64_t>(device.shared_bytes_per_block_optin)),
-        scales_(p.scales()) {}
+        scales_(p.scales()),
+        has_groups_(ring_has_groups(is_softmax(p.op), size_of(p.type)) &&
+                    p.row_bytes() >= ring_groups_least_bytes &&
+                    p.row_bytes() < ring_groups_end_bytes &&
+                    p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes)) {}
 
-  // Of teams that meet through memory; nothing where a slice does not fit.
-  std::optional<RingPlan> plan_through_memory(int blocks) const {
+  // Of teams that meet through memory, by so many groups of threads; nothing where a slice does not
+  // fit.
+  std::optional<RingPlan> plan_through_memory(int blocks, int groups) const {
     if (!is_possible(blocks)) return std::nullopt;
-    return fitted(teams_of(blocks, blocks_ / blocks), 0);
+    RingPlan plan = teams_of(blocks, blocks_ / blocks);
+    plan.groups = groups;
+    return fitted(plan, 0);
   }
 
   // Of teams that are clusters, about as many as run at once.
@@ -55,7 +62,8 @@ class RingChoice {
   }
   std::optional<RingPlan> best_through_memory() const {
     Quickest quickest(*this);
-    for (const int blocks : team_sizes) quickest.consider(plan_through_memory(blocks));
+    for (const int blocks : team_sizes)
+      quickest.consider(plan_through_memory(blocks, has_groups_ ? ring_groups : 1));
     return quickest.plan;
   }
   std::optional<RingPlan> best() const {
@@ -77,6 +85,7 @@ class RingChoice {
   RingPlan teams_of(int blocks, int teams) const {
     RingPlan plan = {};
     plan.blocks = blocks;
+    plan.groups = 1;
     plan.teams = static_cast<int>(std::min<std::int64_t>(teams, p_.rows));
     plan.packs = static_cast<int>(least_packs_ / blocks);
     plan.one_more = static_cast<int>(least_packs_ % blocks);
@@ -85,7 +94,6 @@ class RingChoice {
   // The plan with a ring of what room is left beside planes, and `letters` bytes.
   std::optional<RingPlan> fitted(RingPlan plan, std::int64_t letters) const {
     const std::int64_t most = slice_packs(plan.blocks);
-    plan.groups = letters == 0 ? ring_groups(is_softmax(p_.op), size_of(p_.type)) : 1;
     if (scales_) plan.plane_packs = static_cast<int>(most);
     const std::int64_t planes =
         scales_ ? static_cast<std::int64_t>(ring_plane_bytes(plan.plane_packs, p_)) : 0;
@@ -163,6 +171,7 @@ class RingChoice {
   int blocks_;
   std::int64_t shared_bytes_;
   bool scales_;
+  bool has_groups_;  // of threads, which take rows by turns
 };
 
 inline int grid_of(const RingPlan& plan) { return plan.teams * plan.blocks; }

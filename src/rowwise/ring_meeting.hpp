@@ -68,13 +68,12 @@ __device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingPlan& 
   const bool centers = p.op == RowwiseOp::layer_norm;
   const int blocks = plan.blocks;
   if (blocks == 1)
-    return RingFound<softmax, T, finding_warps>(found, finding_warps, centers,
-                                                     count_inverse)
+    return RingFound<softmax, T, finding_warps>(found, finding_warps, centers, count_inverse)
         .total(p, count_inverse);
   const RingSlice slice = slice_of<T>(p, plan, turn.seat.rank, turn.row);
   const int elements = slice.packs * a_pack_of<T> + (turn.seat.rank == 0 ? slice.cut.edges : 0);
   const RingFound<softmax, T, finding_warps> own(found, finding_warps, centers,
-                                                      1.0f / static_cast<float>(elements));
+                                                 1.0f / static_cast<float>(elements));
   if constexpr (clusters) {
     auto& letters =
         *reinterpret_cast<RingLetters*>(gpu::dynamic_shared<char>() + plan.letters_begin);
@@ -84,8 +83,7 @@ __device__ __forceinline__ RowTotal meet_team(const Rowwise& p, const RingPlan& 
         .total(p, count_inverse);
   }
   constexpr int given_rows = ring_rows_given(groups);
-  const int place =
-      turn.seat.team * given_rows + static_cast<int>(turn.turn % given_rows);
+  const int place = turn.seat.team * given_rows + static_cast<int>(turn.turn % given_rows);
   unsigned* const ticket = tickets + 1 + place;
   WarpFound* const of_team = given + place * blocks;
   if (threadIdx.x % warp_lanes == 0) {
@@ -107,8 +105,8 @@ __device__ __forceinline__ void meet_teams(const Rowwise& p, const RingPlan& pla
     if (static_cast<int>(turn.turn % ring_meeting_warps(softmax, groups)) != which) return;
     const unsigned held = turn.held();
     mbarrier_wait(&shared.found[held], turn.held_parity());
-    const RowTotal total = meet_team<softmax, T, clusters, groups>(p, plan, turn, shared.founds[held],
-                                                           tickets, given, count_inverse);
+    const RowTotal total = meet_team<softmax, T, clusters, groups>(
+        p, plan, turn, shared.founds[held], tickets, given, count_inverse);
     if (threadIdx.x % warp_lanes == 0) {
       shared.totals[held] = total;
       mbarrier_arrive(&shared.known[held]);

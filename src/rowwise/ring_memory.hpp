@@ -22,10 +22,10 @@ constexpr int ring_writing_warps = ring_writers / warp_lanes;
 constexpr int ring_finding_warps = ring_finders / warp_lanes;
 
 // A ring has parts of at most so many rows, `held`, from the one that is written on. So who finds
-// totals of row q has them of all rows up to q - held written, and nobody of its block reads what was
-// found of those any more. Who gives row q to the team had the totals of row q - held, for which the
-// whole team gave it; so the whole team has written, and read what was found of, all rows up to
-// q - 2 held.
+// totals of row q has them of all rows up to q - held written, and nobody of its block reads what
+// was found of those any more. Who gives row q to the team had the totals of row q - held, for
+// which the whole team gave it; so the whole team has written, and read what was found of, all rows
+// up to q - 2 held.
 constexpr int ring_rows_given(int groups) { return 2 * ring_rows_held(groups); }
 
 template <int groups>
@@ -39,7 +39,7 @@ struct RingMemory {
   alignas(128) uint4 pieces[1];  // of each slot; gamma's and beta's planes behind them
 };
 KW_HOST_DEVICE constexpr int ring_pieces_begin(int groups) {
-  return groups > 1 ? offsetof(RingMemory<2>, pieces) : offsetof(RingMemory<1>, pieces);
+  return groups > 1 ? offsetof(RingMemory<ring_groups>, pieces) : offsetof(RingMemory<1>, pieces);
 }
 KW_HOST_DEVICE constexpr int ring_planes_begin(const RingPlan& plan) {
   return ring_pieces_begin(plan.groups) + plan.slots * plan.piece * pack_bytes;
@@ -255,15 +255,15 @@ struct RingEdge {
       return to_value(T{static_cast<std::uint16_t>(bits)});
   }
 };
-// Those of each `apart`-th row, which a thread comes to, each asked for a row ahead: a way to memory takes as
-// long as a short slice.
+// Those of each `apart`-th row, which a thread comes to, each asked for a row ahead: a way to
+// memory takes as long as a short slice.
 template <class T>
 class RingEdges {
  public:
   template <class Turn>
   __device__ __forceinline__ RingEdge<T> take(const Rowwise& p, const RingPlan& plan,
-                                              const Turn& turn, const RingSlice& slice,
-                                              int thread, int apart) {
+                                              const Turn& turn, const RingSlice& slice, int thread,
+                                              int apart) {
     const RingEdge<T> own =
         next_.row == slice.row ? next_ : RingEdge<T>(p, slice, turn.seat.rank, thread);
     const std::int64_t next = turn.row + std::int64_t{apart} * plan.teams;

@@ -19,18 +19,23 @@ Plan<Rowwise> plan_with(const rowwise::RingChoice& choice, const RingPlan& ring)
   return plan;
 }
 
-template <bool softmax, class T>
-Status launch_through_memory(const Rowwise& p, const RingPlan& plan, Workspace workspace,
-                             Stream stream) {
-  constexpr int groups = ring_groups(softmax, sizeof(T));
+template <bool softmax, class T, int groups>
+Status launch_groups(const Rowwise& p, const RingPlan& plan, Workspace workspace, Stream stream) {
   const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(rowwise::grid_of(plan))),
                                     .block = dim3(rowwise::ring_block_threads<softmax, groups>),
                                     .shared_bytes = rowwise::shared_bytes_of(plan, p),
                                     .stream = stream,
                                     .overlap = true,
                                     .together = true};
-  return gpu::launch(rowwise::ring_rows<softmax, T, false, groups>, config, p, plan, workspace.tickets,
-                     static_cast<rowwise::WarpFound*>(workspace.data));
+  return gpu::launch(rowwise::ring_rows<softmax, T, false, groups>, config, p, plan,
+                     workspace.tickets, static_cast<rowwise::WarpFound*>(workspace.data));
+}
+template <bool softmax, class T>
+Status launch_through_memory(const Rowwise& p, const RingPlan& plan, Workspace workspace,
+                             Stream stream) {
+  if constexpr (ring_has_groups(softmax, sizeof(T)))
+    if (plan.groups > 1) return launch_groups<softmax, T, ring_groups>(p, plan, workspace, stream);
+  return launch_groups<softmax, T, 1>(p, plan, workspace, stream);
 }
 
 // Of teams that are clusters as many as run at once.
@@ -73,10 +78,12 @@ std::optional<Plan<Rowwise>> rowwise_ring_make_plan(const Rowwise& p, const Devi
 }
 
 std::optional<Plan<Rowwise>> rowwise_ring_plan_of(const Rowwise& p, const Device& device,
-                                                  int blocks, bool clusters) {
+                                                  int blocks, bool clusters, bool groups) {
   const rowwise::RingChoice choice(p, device);
+  const bool has_groups = groups && ring_has_groups(is_softmax(p.op), size_of(p.type));
   const std::optional<RingPlan> ring =
-      clusters ? choice.plan_of_clusters(blocks) : choice.plan_through_memory(blocks);
+      clusters ? choice.plan_of_clusters(blocks)
+               : choice.plan_through_memory(blocks, has_groups ? ring_groups : 1);
   if (!ring) return {};
   return plan_with(choice, *ring);
 }

@@ -219,15 +219,19 @@ inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are l
 // four warps that meet, norms of large teams waited for a fifth row while memory had room: the
 // longest took a tenth longer (results/h200/explored-rowwise-turns.txt).
 inline constexpr int ring_writers = 256, ring_finders = 256;
-// Where teams meet through memory, threads that have norms of float32 take rows by turns in so many
-// groups.
-constexpr int ring_groups(bool softmax, std::size_t size) { return !softmax && size == 4 ? 2 : 1; }
+// Where teams meet through memory, threads that have norms of float32 may take rows by turns in two
+// groups, and do for rows of so many bytes in large calls (results/h200/
+// explored-rowwise-groups.txt).
+constexpr bool ring_has_groups(bool softmax, std::size_t size) { return !softmax && size == 4; }
+inline constexpr int ring_groups = 2;
+inline constexpr std::int64_t ring_groups_least_bytes = 760 << 10,
+                              ring_groups_end_bytes = 2000 << 10;
 constexpr int ring_meeting_warps(bool softmax, int groups) {
   return groups > 1 ? 8 : softmax ? 4 : 6;
 }
 inline constexpr int ring_most_piece = 768, ring_most_slots = 64;
 constexpr int ring_rows_held(int groups) { return groups > 1 ? 32 : 8; }  // parts of them, at most
-inline constexpr int ring_bytes_on_way = 36 << 10;  // to a block, at once
+inline constexpr int ring_bytes_on_way = 36 << 10;                        // to a block, at once
 inline constexpr int ring_cluster_bytes_on_way = 64 << 10;
 inline constexpr std::int64_t ring_least_bytes = 8192;      // of a row
 inline constexpr std::int64_t ring_most_columns = 1 << 28;  // that fit an int, with slices added
@@ -251,7 +255,8 @@ struct RingTimes {
 };
 inline constexpr RingTimes ring_through_memory = {5766, 45.3, 200, 183,  194,  91,
                                                   593,  0.5,  108, 5885, 0.393};
-inline constexpr RingTimes ring_of_groups = {6512, 53.5, 200, 183, 194, 203, 593, 0.791, 0, 5279, 0};
+inline constexpr RingTimes ring_of_groups = {6512, 53.5,  200, 183,  194, 203,
+                                             593,  0.791, 0,   5279, 0};
 inline constexpr RingTimes ring_of_clusters = {5766, 43, 33, 183, 194, 91, 593, 1.62, 9, 1, 0.393};
 inline constexpr double ring_alone_ns = 4000, ring_team_ns = 4605, ring_team_of_groups_ns = 3248;
 inline constexpr double ring_eight_ns = 472, ring_sixteen_ns = 1381;

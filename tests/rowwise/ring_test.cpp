@@ -18,6 +18,7 @@ namespace {
 struct Teams {
   int blocks;
   bool clusters;
+  bool groups = false;  // of threads, which norms of float32 have
 } forced_teams;
 
 Kernel<Rowwise> ring_of_forced_teams() {
@@ -26,7 +27,8 @@ Kernel<Rowwise> ring_of_forced_teams() {
   kernel.role = Role::production;
   kernel.math = Math::fp32;
   kernel.make_plan = [](const Rowwise& p, const Device& device) {
-    return on_host::rowwise_ring_plan_of(p, device, forced_teams.blocks, forced_teams.clusters);
+    return on_host::rowwise_ring_plan_of(p, device, forced_teams.blocks, forced_teams.clusters,
+                                         forced_teams.groups);
   };
   kernel.launch_plan = on_host::rowwise_ring_launch_plan;
   return kernel;
@@ -50,13 +52,20 @@ TEST_P(RowwiseRing, TeamsOfEverySize) {
     DataType type;
     std::int64_t rows, cols, pad;
   };
-  constexpr Shape shapes[] = {
-      {{1, false}, DataType::float32, 11, 2070, 1},  {{4, false}, DataType::float32, 45, 1100, 3},
-      {{3, false}, DataType::float32, 5, 4099, 0},   {{2, false}, DataType::float16, 5, 4500, 1},
-      {{8, false}, DataType::bfloat16, 19, 4400, 5}, {{6, false}, DataType::bfloat16, 9, 3570, 3},
-      {{2, false}, DataType::float32, 5, 26001, 0},  {{8, true}, DataType::float32, 37, 4099, 1},
-      {{4, true}, DataType::float16, 21, 4500, 3},   {{2, true}, DataType::bfloat16, 40, 2570, 0},
-      {{8, true}, DataType::bfloat16, 3, 30001, 5}};
+  constexpr Shape shapes[] = {{{1, false}, DataType::float32, 11, 2070, 1},
+                              {{4, false}, DataType::float32, 45, 1100, 3},
+                              {{3, false}, DataType::float32, 5, 4099, 0},
+                              {{2, false}, DataType::float16, 5, 4500, 1},
+                              {{8, false}, DataType::bfloat16, 19, 4400, 5},
+                              {{6, false}, DataType::bfloat16, 9, 3570, 3},
+                              {{2, false}, DataType::float32, 5, 26001, 0},
+                              {{8, true}, DataType::float32, 37, 4099, 1},
+                              {{4, false, true}, DataType::float32, 90, 1100, 3},
+                              {{2, false, true}, DataType::float32, 7, 26001, 0},
+                              {{1, false, true}, DataType::float32, 41, 2070, 1},
+                              {{4, true}, DataType::float16, 21, 4500, 3},
+                              {{2, true}, DataType::bfloat16, 40, 2570, 0},
+                              {{8, true}, DataType::bfloat16, 3, 30001, 5}};
   for (const Shape& shape : shapes) {
     forced_teams = shape.teams;
     check::RowwiseCase c;
@@ -73,7 +82,9 @@ TEST_P(RowwiseRing, TeamsOfEverySize) {
     c.seed = run_seed();
     const check::VerifyResult result = check::RowwiseTrial(bench, c).verify(kernel);
     EXPECT_TRUE(result.ok()) << describe(c) << " by " << forced_teams.blocks
-                             << (forced_teams.clusters ? " of a cluster: " : ": ")
+                             << (forced_teams.clusters ? " of a cluster: "
+                                 : forced_teams.groups ? " in groups: "
+                                                       : ": ")
                              << result.message;
 #if defined(__SANITIZE_ADDRESS__)
     break;  // one is enough of each
