@@ -61,7 +61,7 @@ struct RingGroup {
                                             const Body& body) {
     const auto one = [&](const auto& turn) {
       body(turn);
-      if (groups > 1) place.advance_by((groups - 1) * plan.pieces, plan.slots);
+      if constexpr (groups > 1) place.advance_by((groups - 1) * plan.pieces, plan.slots);
     };
     each_ring_turn<groups>(p, plan, one, group, groups);
   }

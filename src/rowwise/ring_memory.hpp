@@ -214,7 +214,8 @@ struct RingRow {
       const auto take = [&](int begin) {
         Values values;
         values.load(piece + begin, thread, packs - begin, absent);
-        if (takes && begin + at_once >= packs) arrive_as_warp(&shared.empty[place.slot]);
+        if (takes && (at_once >= ring_most_piece || begin + at_once >= packs))
+          arrive_as_warp(&shared.empty[place.slot]);
         body(values, done + begin);
       };
       if constexpr (at_once >= ring_most_piece) {
