@@ -60,6 +60,10 @@ __device__ __forceinline__ int __any_sync(unsigned long long mask, int predicate
 __device__ __forceinline__ int __all_sync(unsigned long long mask, int predicate) {
   return (__ballot(predicate == 0) & mask) == 0;
 }
+__device__ __forceinline__ unsigned long long __ballot_sync(unsigned long long mask,
+                                                            int predicate) {
+  return __ballot(predicate) & mask;
+}
 
 template <class T>
 __device__ __forceinline__ T __ldcg(const T* address) {

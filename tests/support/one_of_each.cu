@@ -4,7 +4,9 @@
 #include "reduce/array.hpp"
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
+#include "reduce/few_rows.hpp"
 #include "reduce/segment_blocks.hpp"
+#include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
@@ -50,6 +52,8 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_staged_segments_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_segment_blocks_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_shares_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_few_rows_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_tiles_kernel<sum, float>),
       reinterpret_cast<const void*>(
           rowwise::plain_rows_of_lanes<false, float16, 8, rowwise::plain_packs<float16>>),
@@ -58,8 +62,9 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(rowwise::spread_rows<true>),
       reinterpret_cast<const void*>(rowwise::map_rows),
 #if !defined(__HIP__)
-      reinterpret_cast<const void*>(rowwise::ring_rows<true, float, false>),
-      reinterpret_cast<const void*>(rowwise::ring_rows<false, float16, true>),
+      reinterpret_cast<const void*>(rowwise::ring_rows<true, float, false, 1>),
+      reinterpret_cast<const void*>(rowwise::ring_rows<false, float, false, ring_groups>),
+      reinterpret_cast<const void*>(rowwise::ring_rows<false, float16, true, 1>),
       reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
       reinterpret_cast<const void*>(rowwise::tile_words_of_rows<true, float16>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
