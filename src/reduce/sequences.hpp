@@ -13,10 +13,10 @@
 #include "reduce/segment_blocks.hpp"
 #include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
+#include "reduce/sequence_workspace.hpp"
 #include "reduce/short_sequences.hpp"
 #include "reduce/staged_rows.hpp"
 #include "reduce/staged_segments.hpp"
-#include "reduce/workspace_parts.hpp"
 
 namespace KW_TARGET {
 

@@ -17,7 +17,7 @@ struct alignas(16) ShareUnit {
 };
 
 // A bit for each lane of a warp.
-__device__ __forceinline__ unsigned lanes_where(bool is_so) {
+__device__ __forceinline__ unsigned lane_mask(bool is_so) {
   return static_cast<unsigned>(__ballot_sync(whole_warp(), is_so));
 }
 
@@ -64,7 +64,7 @@ struct ShareQueue {
     int found = -1;
 #pragma unroll
     for (int i = 0; i < counters; i += warp_lanes) {
-      const unsigned free = lanes_where(all[i + lane] < 0);
+      const unsigned free = lane_mask(all[i + lane] < 0);
       if (free != 0) found = i + __ffs(static_cast<int>(free)) - 1;
     }
     if (lane == 0) done[found] = 0;
@@ -106,7 +106,7 @@ class UnitFinder {
       const std::int64_t step = (high - low + warp_lanes) / (warp_lanes + 1);
       const std::int64_t at = min(low + (lane_ + 1) * step, high);
       const bool is_behind = at == sequences_.count || place_of(at) >= begin_;
-      const unsigned behind = lanes_where(is_behind);
+      const unsigned behind = lane_mask(is_behind);
       const int before = behind == 0 ? warp_lanes : __ffs(static_cast<int>(behind)) - 1;
       if (behind != 0) high = min(low + (before + 1) * step, high);
       low = min(low + before * step, high - 1);
@@ -128,7 +128,7 @@ class UnitFinder {
     const auto chunks = is_long ? 0 : static_cast<int>(chunk_count<T>(own.count));
     const int from = before(at, begin_, chunks);
     const int to = is_behind ? 0 : before(at, end_, chunks);
-    unsigned left = lanes_where(from < to);
+    unsigned left = lane_mask(from < to);
 #pragma unroll 1
     while (left != 0) {
       const int which = __ffs(static_cast<int>(left)) - 1;

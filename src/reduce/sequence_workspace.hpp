@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reduce/work_lists.hpp"
+#include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 
@@ -11,15 +12,14 @@ namespace KW_TARGET {
 constexpr std::size_t list_tickets = 64, window_tickets = 3, share_tickets = 5;
 constexpr std::size_t block_share_tickets = 1024;  // one a block
 
-// Parts of a workspace, one after the other, each aligned to 256 bytes.
+// Parts of a workspace, one after the other.
 class Parts {
  public:
   explicit Parts(void* data) : data_(static_cast<char*>(data)) {}
   template <class P>
   P* take(std::int64_t count) {
-    P* part = reinterpret_cast<P*>(data_ + bytes_);
-    bytes_ += (static_cast<std::size_t>(count) * sizeof(P) + 255) / 256 * 256;
-    return part;
+    return reinterpret_cast<P*>(data_ +
+                                take_part(bytes_, static_cast<std::size_t>(count) * sizeof(P)));
   }
   std::size_t bytes() const { return bytes_; }
 
