@@ -84,22 +84,37 @@ struct SizeRange {
   KW_HOST_DEVICE std::uint32_t smallest() const { return below == 0 ? 0 : ~below; }
 
   template <int count>
-  KW_HOST_DEVICE static SizeRange of(const float (&x)[count]) {
-    float most = 0;
-    std::uint32_t least = ~std::uint32_t{0};  // twice a size, less 1: zeros come last
-    for (int i = 0; i < count; ++i) {
-      most = larger_size(most, x[i]);
-      const std::uint32_t doubled = (std::bit_cast<std::uint32_t>(x[i]) << 1) - 1;
-      if (doubled < least) least = doubled;
-    }
-    const std::uint32_t size = (least + 1) >> 1;
-    return {std::bit_cast<std::uint32_t>(most) & ~split::sign_bit, size == 0 ? 0 : ~size};
-  }
+  KW_HOST_DEVICE static SizeRange of(const float (&x)[count]);
   KW_HOST_DEVICE void add(const SizeRange& others) {
     if (others.largest > largest) largest = others.largest;
     if (others.below > below) below = others.below;
   }
 };
+
+// A range while elements are added to it.
+struct Sizes {
+  float most = 0;
+  std::uint32_t least = ~std::uint32_t{0};  // twice a size, less 1: zeros come last
+
+  template <int count>
+  KW_HOST_DEVICE void add(const float (&x)[count]) {
+    for (int i = 0; i < count; ++i) {
+      most = larger_size(most, x[i]);
+      const std::uint32_t doubled = (std::bit_cast<std::uint32_t>(x[i]) << 1) - 1;
+      if (doubled < least) least = doubled;
+    }
+  }
+  KW_HOST_DEVICE SizeRange range() const {
+    const std::uint32_t size = (least + 1) >> 1;
+    return {std::bit_cast<std::uint32_t>(most) & ~split::sign_bit, size == 0 ? 0 : ~size};
+  }
+};
+template <int count>
+KW_HOST_DEVICE SizeRange SizeRange::of(const float (&x)[count]) {
+  Sizes sizes;
+  sizes.add(x);
+  return sizes.range();
+}
 
 // Whether the pieces hold every element exactly and no product or sum of theirs leaves the range
 // in which FP32 rounds relatively:

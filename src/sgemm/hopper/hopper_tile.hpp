@@ -22,6 +22,7 @@
 #include "sgemm/hopper/consumer.hpp"
 #include "sgemm/hopper/epilogue.hpp"
 #include "sgemm/hopper/epilogue_triangle.hpp"
+#include "sgemm/hopper/maker.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 #include "sgemm/hopper/producer.hpp"
 #include "sgemm/hopper/scheduler.hpp"
@@ -59,8 +60,11 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
         params.problem, control, params.range_blocks, !fits_fp16,
         scheme.fp16 ? tile.drift() : Drift{}, tid, [] { sync_consumers(); });
     path = first.path, drift = first.drift;
+    constexpr bool is_direct = tile.direct != Direct::none;
+    if (is_direct && tid == 0) shared.other_range = tile.direct == Direct::a ? first.b : first.a;
     if (writes) {
-      control.takes_fp32 = path == Path::fp32 ? 1 : 0;
+      // Makers of other blocks may have set it, which the split pass has cleared.
+      if (!is_direct || path == Path::fp32) control.takes_fp32 = path == Path::fp32 ? 1 : 0;
       control.outlier_count = path == Path::bf16x6 ? too_many : outliers.count;
       control.drift = drift;
     }
@@ -176,18 +180,24 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductPar
   if (threadIdx.x == 0) shared.init_barriers();
   __syncthreads();
   begin_concurrent(params.problem);
-  const int tid = static_cast<int>(threadIdx.x), group = tid / warpgroup;
-  if (group == 0) {
-    setmaxnreg_dealloc<40>();
-    if (tid / warp_lanes == 0) produce<true, scheme, tile, Scheduler>(shared, params);
-    if (tid / warp_lanes == 1) produce<false, scheme, tile, Scheduler>(shared, params);
+  constexpr bool is_direct = tile.direct != Direct::none;
+  const int tid = static_cast<int>(threadIdx.x) - producer_threads(tile);
+  if (tid < 0) {
+    if constexpr (is_direct) {
+      setmaxnreg_dealloc<48>();
+      make<scheme, tile, Scheduler>(shared, params);
+    } else {
+      setmaxnreg_dealloc<40>();
+      const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
+      if (warp == 0) produce<true, scheme, tile, Scheduler>(shared, params);
+      if (warp == 1) produce<false, scheme, tile, Scheduler>(shared, params);
+    }
   } else {
-    setmaxnreg_alloc<232>();
-    const Path path = selected_path(shared, params, tid - warpgroup);
+    setmaxnreg_alloc<is_direct ? 208 : 232>();
+    const Path path = selected_path(shared, params, tid);
     if (path == path_of_scheme(scheme))
-      consume<scheme, tile, Scheduler, finishes>(shared, params, group == 2);
-    if (scheme.fp16 && path == Path::bf16x6)
-      write_bf16_pieces<Scheduler::has_ranges>(params, tid - warpgroup);
+      consume<scheme, tile, Scheduler, finishes>(shared, params, tid >= warpgroup);
+    if (scheme.fp16 && path == Path::bf16x6) write_bf16_pieces<Scheduler::has_ranges>(params, tid);
   }
   end_concurrent(params.problem);
   let_next_kernel_start();
@@ -197,19 +207,22 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductPar
 // `row` of the scheme's table of tiles. `finishes`: an instance for calls that read C or have an
 // epilogue; what it takes would make the others slower.
 template <bool fp16, int row, bool finishes>
-__global__ __launch_bounds__(tile_threads, 1) void hopper_tile(const ProductParams params) {
+__global__ __launch_bounds__(tile_threads(tile_row(fp16, row).tile),
+                             1) void hopper_tile(const ProductParams params) {
   constexpr Tile tile = tile_row(fp16, row).tile;
   multiply_tiles<scheme_of(fp16), tile, TileScheduler<tile>, finishes>(params);
 }
 
 // The same for problems that are not full.
 template <bool fp16, int row>
-__global__ __launch_bounds__(tile_threads, 1) void hopper_triangle(const ProductParams params) {
+__global__ __launch_bounds__(tile_threads(tile_row(fp16, row).tile),
+                             1) void hopper_triangle(const ProductParams params) {
   constexpr Tile tile = tile_row(fp16, row).tile;
   multiply_tiles<scheme_of(fp16), tile, TriangleScheduler<tile>, true>(params);
 }
 template <bool fp16, int row>
-__global__ __launch_bounds__(tile_threads, 1) void hopper_range(const ProductParams params) {
+__global__ __launch_bounds__(tile_threads(tile_row(fp16, row).tile),
+                             1) void hopper_range(const ProductParams params) {
   constexpr Tile tile = tile_row(fp16, row).tile;
   multiply_tiles<scheme_of(fp16), tile, RangeScheduler<tile>, true>(params);
 }

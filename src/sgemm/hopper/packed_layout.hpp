@@ -56,5 +56,9 @@ KW_HOST_DEVICE constexpr int chunk_offset(int row, int chunk, int piece, int pie
 KW_HOST_DEVICE constexpr int packed_column(int column) {
   return column / 16 * 16 + column % 16 / 4 * 2 + column % 4 / 2 * 8 + column % 2;
 }
+// Which column lies there.
+KW_HOST_DEVICE constexpr int column_of_packed(int packed) {
+  return packed / 16 * 16 + packed % 8 / 2 * 4 + packed % 16 / 8 * 2 + packed % 2;
+}
 
 }  // namespace kw::hopper

@@ -5,6 +5,7 @@
 #include "device/bulk_copy.hpp"
 #include "device/mbarrier.hpp"
 #include "device/ring.hpp"
+#include "sgemm/hopper/packed_rows.hpp"
 #include "sgemm/hopper/params.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "sgemm/hopper/unscale.hpp"
@@ -13,7 +14,12 @@ namespace KW_TARGET::hopper {
 
 constexpr int warpgroup = 128;
 constexpr int consumer_threads = 2 * warpgroup;
-constexpr int tile_threads = warpgroup + consumer_threads;  // the producers' warpgroup is the first
+// The first warpgroups of a block: one with both producers, or two of makers (maker.hpp).
+constexpr int maker_threads = 2 * warpgroup;
+constexpr int producer_threads(const Tile& tile) {
+  return tile.direct == Direct::none ? warpgroup : maker_threads;
+}
+constexpr int tile_threads(const Tile& tile) { return producer_threads(tile) + consumer_threads; }
 __device__ __forceinline__ void sync_consumers() { sync_some_threads<1, consumer_threads>(); }
 
 template <Scheme scheme, Tile tile>
@@ -35,7 +41,9 @@ struct Shared {
   bool selected;                    // this kernel computes the product; valid
   Mbarrier path_selected;           // once this phase is over
   bool has_outliers;
-  float drift;  // as Control has it
+  float drift;            // as Control has it
+  SizeRange other_range;  // of the operand that the makers do not read
+  PackedRows other_rows;  // its rows of a tile: makers have no registers for that
   WarpScales<tile.m64_blocks, tile.own_columns()>
       scales[scheme.fp16 ? consumer_threads / warp_lanes : 1];
   Mbarrier full[tile.stages], empty[tile.stages];
@@ -43,8 +51,10 @@ struct Shared {
   // One thread calls this, before the block meets at __syncthreads.
   __device__ __forceinline__ void init_barriers() {
     constexpr unsigned readers = tile.shares_rows ? 4 : 8;  // warps
+    // The producers; or the makers' warps, and the copies by one of them.
+    constexpr unsigned writers = tile.direct == Direct::none ? 2 : 1 + maker_threads / warp_lanes;
     for (int s = 0; s < tile.stages; ++s) {
-      mbarrier_init(&full[s], 2);  // the producers
+      mbarrier_init(&full[s], writers);
       mbarrier_init(&empty[s], readers);
     }
     mbarrier_init(&path_selected, 1);
@@ -74,6 +84,8 @@ class Pipeline {
     mbarrier_arrive_expecting(full, static_cast<unsigned>(bytes));
     return full;
   }
+  // At which copies into the stage arrive, and whoever else has written a part of it.
+  __device__ __forceinline__ Mbarrier* full() { return &shared_.full[ring_.stage]; }
 
   // Waits until the stage is full.
   __device__ __forceinline__ void wait() { mbarrier_wait(&shared_.full[ring_.stage], ring_.round); }

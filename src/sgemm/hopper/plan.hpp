@@ -57,6 +57,13 @@ inline double bytes_of_a_and_b(const Sgemm& p) {
   return sizeof(float) * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
          static_cast<double>(p.batch);
 }
+// What the split pass reads.
+inline double bytes_to_split(const TileRow& row, const Sgemm& p) {
+  const std::int64_t rows =
+      (row.tile.direct == Direct::a ? 0 : p.m) + (row.tile.direct == Direct::b ? 0 : p.n);
+  return sizeof(float) * static_cast<double>(rows) * static_cast<double>(p.k) *
+         static_cast<double>(p.batch);
+}
 inline double bytes_of_c(const Sgemm& p) {
   const double part = p.triangle == Triangle::none ? 1 : 0.5;
   return part * sizeof(float) * static_cast<double>(p.m) * static_cast<double>(p.n) *
@@ -64,8 +71,25 @@ inline double bytes_of_c(const Sgemm& p) {
 }
 inline double packed_bytes(const TileRow& row, const Sgemm& p) {
   const int pieces = scheme_of(row.fp16).pieces;
-  return static_cast<double>(PackedLayout(p.m, p.k).bytes(p.batch, pieces) +
-                             PackedLayout(p.n, p.k).bytes(p.batch, pieces));
+  const auto bytes_of = [&](std::int64_t rows) {
+    return static_cast<double>(PackedLayout(rows, p.k).bytes(p.batch, pieces));
+  };
+  return (row.tile.direct == Direct::a ? 0 : bytes_of(p.m)) +
+         (row.tile.direct == Direct::b ? 0 : bytes_of(p.n));
+}
+// Of some rows of an operand, a stage as the product reads it.
+inline double stage_bytes_read(const TileRow& row, Direct operand, int rows) {
+  return row.tile.direct == operand ? static_cast<double>(rows) * stage_k * sizeof(float)
+                                    : stage_bytes(rows, scheme_of(row.fp16).pieces);
+}
+
+// A stage of a tile. Makers that read rows along k by single floats take longer.
+inline double stage_us_of(const TileRow& row, const Sgemm& p) {
+  const Direct direct = row.tile.direct;
+  const bool is_slow =
+      (direct == Direct::a && p.op_a == Op::none && !rows_by_4(p, p.lda, p.stride_a)) ||
+      (direct == Direct::b && p.op_b != Op::none && !rows_by_4(p, p.ldb, p.stride_b));
+  return row.stage_us + (is_slow ? row.unaligned_stage_us : 0);
 }
 
 // A stage of the last `tiles` tiles where they are cut. The blocks are at different k then, so none
@@ -74,20 +98,20 @@ inline double packed_bytes(const TileRow& row, const Sgemm& p) {
 // of B.
 inline double cut_stage_us(const TileRow& row, const Sgemm& p, std::int64_t tiles,
                            const Device& device) {
-  const int pieces = scheme_of(row.fp16).pieces, bm = row.tile.bm(), bn = row.tile.bn;
+  const int bm = row.tile.bm(), bn = row.tile.bn;
   const auto count = static_cast<double>(tiles);
   const auto tiles_m = static_cast<double>(ceil_div(p.m, bm)),
              tiles_n = static_cast<double>(ceil_div(p.n, bn));
   const double rows = std::min(std::max<double>(row.tile.strip_tiles(), count / tiles_n), tiles_m);
   const double columns = std::min(count / rows, tiles_n);
-  const double copied =
-      count * static_cast<double>(ceil_div(p.k, stage_k)) * stage_bytes(bm + bn, pieces);
-  const auto lost = [&](int size, double times) {
-    return stage_bytes(size, pieces) *
-           std::exp(-cut_l2_share * l2_bytes_of(device) * times / copied);
+  const double of_a = stage_bytes_read(row, Direct::a, bm),
+               of_b = stage_bytes_read(row, Direct::b, bn);
+  const double copied = count * static_cast<double>(ceil_div(p.k, stage_k)) * (of_a + of_b);
+  const auto lost = [&](double bytes, double times) {
+    return bytes * std::exp(-cut_l2_share * l2_bytes_of(device) * times / copied);
   };
-  const double from_memory = lost(bm, columns) + lost(bn, rows);
-  return std::max(row.stage_us, from_memory * device.sm_count / memory_bytes_per_us(device));
+  const double from_memory = lost(of_a, columns) + lost(of_b, rows);
+  return std::max(stage_us_of(row, p), from_memory * device.sm_count / memory_bytes_per_us(device));
 }
 
 // A schedule, and the time of its block that takes longest.
@@ -103,9 +127,10 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   const std::int64_t tiles = std::max<std::int64_t>(output_tiles(row.tile, p), 1);
   const std::int64_t stages = PackedLayout(p.m, p.k).stages, sms = device.sm_count;
   const std::int64_t rounds = ceil_div(tiles, sms);
+  const double stage_us = stage_us_of(row, p);
   const auto us = [&](std::int64_t tile_ends, std::int64_t stage_count) {
     return static_cast<double>(tile_ends) * row.tile_us +
-           static_cast<double>(stage_count) * row.stage_us;
+           static_cast<double>(stage_count) * stage_us;
   };
   const auto as_int = [](std::int64_t x) { return static_cast<int>(x); };
   const TimedSchedule whole = {whole_schedule(as_int(tiles), as_int(stages), as_int(sms)),
@@ -120,23 +145,27 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
     const double share = share_in_range(p.k_range, as_int(ceil_div(by_row ? p.m : p.n, size)), size,
                                         static_cast<double>(p.k));
     return {whole.schedule,
-            us(rounds, 0) + share * static_cast<double>(rounds * stages) * row.stage_us};
+            us(rounds, 0) + share * static_cast<double>(rounds * stages) * stage_us};
   }
+  const bool is_direct = row.tile.direct != Direct::none;
+  TimedSchedule in_parts = whole;
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
-    if (!row.tile.shares_rows || parts < 2 || tiles * (stages + parts) > countable) return whole;
-    return {split_schedule(as_int(tiles), as_int(stages), as_int(parts)),
-            us(1, ceil_div(stages, parts)) + k_split_us +
-                static_cast<double>(parts) * each_k_split_us * row.tile.bn / 64};
+    const bool takes_parts = row.tile.shares_rows || is_direct;
+    if (!takes_parts || parts < 2 || tiles * (stages + parts) > countable) return whole;
+    in_parts = {split_schedule(as_int(tiles), as_int(stages), as_int(parts)),
+                us(1, ceil_div(stages, parts)) + k_split_us +
+                    static_cast<double>(parts) * each_k_split_us * row.tile.bn / 64};
+    if (!is_direct) return in_parts;
   }
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
   const std::int64_t cut_tiles = tiles - whole_rounds * sms, cut = cut_tiles * stages;
   const std::int64_t share = ceil_div(cut, sms);
-  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return whole;
+  if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return in_parts;
   const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
                         static_cast<double>(share) * cut_stage_us(row, p, cut_tiles, device) +
                         rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
-  if (cut_us >= whole.us) return whole;
+  if (cut_us >= in_parts.us) return in_parts;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
 // The same, for a launch. Blocks keep pace where L2 could lose what tiles in flight share.
@@ -178,7 +207,8 @@ struct WorkspaceLayout {
   std::size_t end = 0;
 
   WorkspaceLayout() = default;
-  WorkspaceLayout(const Sgemm& p, bool fp16, const SplitCut& cut, const Device& device) {
+  WorkspaceLayout(const TileRow& own, const Sgemm& p, const SplitCut& cut, const Device& device) {
+    const bool fp16 = own.fp16;
     end = whole_part(sizeof(Control));
     const auto take = [&](std::int64_t bytes) {
       return take_part(end, static_cast<std::size_t>(bytes));
@@ -195,8 +225,13 @@ struct WorkspaceLayout {
       outliers_a = take(lists_of(p.m, cut.a));
       outliers_b = take(lists_of(p.n, cut.b));
     }
-    packed_a = take(PackedLayout(p.m, p.k).bytes(p.batch, split::bf16_pieces));
-    packed_b = take(PackedLayout(p.n, p.k).bytes(p.batch, split::bf16_pieces));
+    const auto packed = [&](Direct operand, std::int64_t rows) {
+      return own.tile.direct == operand
+                 ? 0
+                 : PackedLayout(rows, p.k).bytes(p.batch, split::bf16_pieces);
+    };
+    packed_a = take(packed(Direct::a, p.m));
+    packed_b = take(packed(Direct::b, p.n));
     std::int64_t sums = 0;
     for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, part_floats(row, p, device));
     if (fp16) {
@@ -206,20 +241,20 @@ struct WorkspaceLayout {
   }
 };
 
-inline std::size_t whole_workspace(const Sgemm& p, bool fp16, const Device& device) {
-  return WorkspaceLayout(p, fp16, split_cut(fp16, p, device), device).end;
+inline std::size_t whole_workspace(const TileRow& row, const Sgemm& p, const Device& device) {
+  return WorkspaceLayout(row, p, split_cut(row, p, device), device).end;
 }
 
 // The least workspace with which a call works: of its smallest sub-problem (sub_problems).
-inline std::size_t min_workspace_bytes(const Sgemm& p, bool fp16, const Device& device) {
-  if (p.diagonal_apart) return whole_workspace(p, fp16, device);
+inline std::size_t min_workspace_bytes(const TileRow& row, const Sgemm& p, const Device& device) {
+  if (p.diagonal_apart) return whole_workspace(row, p, device);
   Sgemm least = p;
   least.batch = 1;
   if (p.a_array == nullptr) {
     least.m = std::min<std::int64_t>(p.m, block_rows);
     least.n = std::min<std::int64_t>(p.n, block_rows);
   }
-  return whole_workspace(least, fp16, device);
+  return whole_workspace(row, least, device);
 }
 
 // The problem as sub-problems of about half the workspace each: half the batch, else half of m or
@@ -254,7 +289,7 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
 // The split pass reads A and B and writes their packed operands: in L2, or in memory, where what it
 // has written is not in L2 any more when the product reads it.
 inline double split_pass_us(const TileRow& row, const Sgemm& p, const Device& device) {
-  const double packed = packed_bytes(row, p), bytes = bytes_of_a_and_b(p) + packed;
+  const double packed = packed_bytes(row, p), bytes = bytes_to_split(row, p) + packed;
   constexpr MemoryTuning t = memory_tuning;
   const double lost = share_lost(packed, device, t.kept_share, t.lost_share);
   return bytes * ((1 - lost) / split_pass_bytes_per_us +
@@ -324,8 +359,8 @@ struct CallPlan {
 
   CallPlan() = default;
   CallPlan(const TileRow& row, const Sgemm& p, const Device& device)
-      : split(split_cut(row.fp16, p, device)),
-        layout(p, row.fp16, split, device),
+      : split(split_cut(row, p, device)),
+        layout(row, p, split, device),
         schedule(product_schedule(row, p, device)),
         outlier_ns{time_of_outlier(row.tile, p, 0), time_of_outlier(row.tile, p, 1)},
         most_outlier_ns(row.fp16 ? most_time_of_outliers(row, p, device) : 0) {}

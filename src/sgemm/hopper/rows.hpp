@@ -24,6 +24,9 @@ struct HopperKernel {
   static constexpr std::size_t shared_bytes = sizeof(Shared<scheme_of(fp16), tile>);
 
   static bool has_shape(const Sgemm& p) {
+    if (tile.direct != Direct::none) {
+      return p.is_full() && p.beta == 0 && p.beta_at == nullptr;
+    }
     return p.is_full() || (p.triangle != Triangle::none ? row.triangles : row.ranges);
   }
   static bool supports(const Sgemm& p, const Device& device) {
@@ -38,8 +41,8 @@ struct HopperKernel {
     if (!supports(p, device)) return std::nullopt;
     return Plan<Sgemm>{.time_us = predicted_us(row, p, device),
                        .cost = predicted_cost(row, p, device),
-                       .workspace_bytes = whole_workspace(p, fp16, device),
-                       .min_workspace_bytes = min_workspace_bytes(p, fp16, device)};
+                       .workspace_bytes = whole_workspace(row, p, device),
+                       .min_workspace_bytes = min_workspace_bytes(row, p, device)};
   }
   static void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
     complete_call_plan(row, p, device, plan);
@@ -56,7 +59,7 @@ struct HopperKernel {
 
   static Status launch_product(const ProductParams& params, Stream stream) {
     const gpu::LaunchConfig config = {.grid = dim3(static_cast<unsigned>(params.schedule.blocks)),
-                                      .block = dim3(tile_threads),
+                                      .block = dim3(tile_threads(tile)),
                                       .shared_bytes = shared_bytes,
                                       .stream = stream,
                                       .overlap = true};

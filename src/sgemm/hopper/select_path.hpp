@@ -33,6 +33,7 @@ __device__ __forceinline__ void share_warp_maxima(std::uint32_t (&words)[range_w
 struct SelectedPath {
   Path path;
   float drift;  // as Control has it
+  SizeRange a, b;
 };
 
 // The path of the product, for all `threads` threads of a block, `tid` among them, who meet at
@@ -78,7 +79,7 @@ __device__ __forceinline__ SelectedPath select_path(const Sgemm& problem, const 
   const bool takes_fp32 = !reads_operands(problem) || !pieces_hold(a, b, problem.k) ||
                           (are_light(weight.bf16x6) && problem.k >= bf16x6_scheme.chosen_k);
   takes_bf16 |= are_light(weight.fp16x3) && problem.k >= fp16x3_scheme.chosen_k;
-  return {path_of(takes_fp32, takes_bf16 ? too_many : 0), mean_drift(weight, drift)};
+  return {path_of(takes_fp32, takes_bf16 ? too_many : 0), mean_drift(weight, drift), a, b};
 }
 
 }  // namespace KW_TARGET::hopper

@@ -144,7 +144,8 @@ template <SplitPass pass, bool triangular = false>
 __global__ __launch_bounds__(split_threads,
                              split_blocks_per_sm(pass)) void split_pass(const SplitParams params) {
   begin_concurrent(params.problem);
-  if (blockIdx.x == 0 && threadIdx.x == 0) params.control->paced = 0;
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    params.control->paced = 0, params.control->takes_fp32 = 0;
   constexpr unsigned first = weighs_terms(pass) ? term_blocks : 0;
   if (weighs_terms(pass) && blockIdx.x < term_blocks) {
     if (reads_operands(params.problem)) weigh_terms_of_block<triangular>(params);

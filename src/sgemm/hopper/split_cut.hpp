@@ -19,8 +19,10 @@ namespace kw::hopper {
 // Into how many segments the split pass cuts the stages of a row block. The work items of both
 // operands go to the blocks that the SMs hold, in rounds; the best number makes rounds times the
 // stages of an item the least. More segments fill the last round better and cost more starts.
-inline unsigned split_segments(SplitPass pass, const Sgemm& p, const Device& device) {
-  const std::int64_t row_blocks = PackedLayout(p.m, p.k).blocks + PackedLayout(p.n, p.k).blocks;
+inline unsigned split_segments(SplitPass pass, Direct direct, const Sgemm& p,
+                               const Device& device) {
+  const std::int64_t row_blocks = (direct == Direct::a ? 0 : PackedLayout(p.m, p.k).blocks) +
+                                  (direct == Direct::b ? 0 : PackedLayout(p.n, p.k).blocks);
   const std::int64_t stages = PackedLayout(p.m, p.k).stages;
   std::int64_t best = 1;
   double least = std::numeric_limits<double>::max();
@@ -38,7 +40,8 @@ inline unsigned split_segments(SplitPass pass, const Sgemm& p, const Device& dev
 
 // What the launches of a split pass are told.
 struct SplitCut {
-  std::uint16_t a = 1, b = 1;  // segments of the stages of a row block of A, and of B
+  // Segments of the stages of a row block of A, and of B; none of an operand that is not split.
+  std::uint16_t a = 1, b = 1;
   bool samples_apart = false;  // fp16x3's scales take a launch of their own
 };
 
@@ -53,7 +56,7 @@ inline SplitCut cut_sampled_pass(const Sgemm& p, const Device& device) {
   const double of_a = p.op_a == Op::none ? 1 : slow_stage, of_b = slow_stage;
   const auto as_short = [](std::int64_t x) { return static_cast<std::uint16_t>(x); };
 
-  const std::int64_t equal = split_segments(SplitPass::sampled_fp16, p, device);
+  const std::int64_t equal = split_segments(SplitPass::sampled_fp16, Direct::none, p, device);
   const auto rounds = static_cast<double>(ceil_div((rows_a + rows_b) * equal, blocks));
   const auto longest =
       static_cast<double>(ceil_div(stages, equal * stages_at_once) * stages_at_once);
@@ -75,7 +78,8 @@ inline SplitCut cut_sampled_pass(const Sgemm& p, const Device& device) {
     const double time = std::max(item(a) * of_a, item(b) * of_b);
     if (time <= least) best = {as_short(a), as_short(b)}, least = time;
   }
-  if (best.samples_apart) best.a = best.b = as_short(split_segments(SplitPass::fp16, p, device));
+  if (best.samples_apart)
+    best.a = best.b = as_short(split_segments(SplitPass::fp16, Direct::none, p, device));
   return best;
 }
 
@@ -84,10 +88,13 @@ constexpr SplitPass split_pass_of(bool fp16, const SplitCut& cut) {
   return cut.samples_apart ? SplitPass::fp16 : SplitPass::sampled_fp16;
 }
 
-inline SplitCut split_cut(bool fp16, const Sgemm& p, const Device& device) {
-  if (fp16) return cut_sampled_pass(p, device);
-  const auto segments = static_cast<std::uint16_t>(split_segments(SplitPass::bf16, p, device));
-  return {segments, segments};
+inline SplitCut split_cut(const TileRow& row, const Sgemm& p, const Device& device) {
+  if (row.fp16) return cut_sampled_pass(p, device);
+  const Direct direct = row.tile.direct;
+  const auto segments =
+      static_cast<std::uint16_t>(split_segments(SplitPass::bf16, direct, p, device));
+  constexpr std::uint16_t none = 0;
+  return {direct == Direct::a ? none : segments, direct == Direct::b ? none : segments};
 }
 
 }  // namespace kw::hopper

@@ -21,8 +21,8 @@ constexpr int split_threads = 256;  // a chunk each of a stage of 64 rows x 32 a
 // segments are as equal as can be. A sample of its own takes whole rows. Divisions on the GPU would
 // cost a call of 512 cubed a microsecond, so the host divides.
 struct SplitItems {
-  unsigned row_blocks, segments;
-  unsigned stages, longer;  // of a segment; so many of the first segments have one more
+  unsigned row_blocks = 0, segments = 0;
+  unsigned stages = 0, longer = 0;  // of a segment; so many of the first segments have one more
 
   KW_HOST_DEVICE unsigned per_entry() const { return row_blocks * segments; }
   KW_HOST_DEVICE unsigned first_stage(unsigned segment) const {
@@ -31,6 +31,7 @@ struct SplitItems {
 };
 inline SplitItems split_items(const PackedLayout& layout, unsigned segments) {
   const auto stages = static_cast<unsigned>(layout.stages);
+  if (segments == 0) return {};  // the product splits the operand itself
   return {static_cast<unsigned>(layout.blocks), segments, stages / segments, stages % segments};
 }
 

@@ -63,6 +63,11 @@ struct Drift {
 inline constexpr Drift drift_by_stages[] = {
     {}, {0.6e-7f, 0.7e-7f}, {0.9e-7f, 1.6e-7f}, {1.2e-7f, 2.5e-7f}};
 
+// The operand whose elements the product's own producers split (maker.hpp). It is read once for
+// each tile of the other one's rows, 4 bytes an element, where the split pass would read 4, write 6
+// and have the product read those: for a large operand that few tiles need.
+enum class Direct { none, a, b };
+
 // Two warpgroups multiply. Either each has its own rows of the tile, `m64_blocks` times 64; or both
 // have all rows and take every other stage along k (`shares_rows`), and their sums are added at the
 // end, by each for half of the columns. The latter is for tiles so small that one warpgroup's
@@ -73,6 +78,7 @@ struct Tile {
   int stages;  // of the ring
   bool shares_rows = false;
   int window = 1;  // stages whose products go into one accumulator
+  Direct direct = Direct::none;
 
   constexpr int bm() const { return 64 * m64_blocks * (shares_rows ? 1 : 2); }
   // Tiles in flight at one time lie close together, so that L2 has what they read: column after
@@ -139,7 +145,8 @@ struct TileRow {
   double shift_us;       // added to a wave of tiles whose rows of C are not aligned or end in them
   double stored_us = 0;  // 10^6 bytes of C
   double longer = 0;     // by so much a call of eight times long_from_us and more is
-  double unaligned_us = 0.7;  // the split pass reads A or B by 4 bytes
+  double unaligned_us = 0.7;      // the split pass reads A or B by 4 bytes
+  double unaligned_stage_us = 0;  // makers read rows along k by 4 bytes
   double best_tflops = 0;
   bool fp16 = false;              // the scheme
   std::int64_t chosen_mn = 0;     // in place of the scheme's, where not 0
@@ -204,6 +211,47 @@ inline constexpr TileRow bf16x6_tiles[] = {
      .longer = 0.08,
      .unaligned_us = 0.2,
      .best_tflops = 63.4},  // 3072
+    // Their stages take as long as the makers do: results/h200/explored-split-direct.txt.
+    {.name = "hopper_bf16x6_128x128a",
+     .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .direct = Direct::a},
+     .launch_us = 6,
+     .tile_us = 2,
+     .stage_us = 1.35,
+     .shift_us = 1.4,
+     .stored_us = 0.19,
+     .longer = 0.05,
+     .unaligned_us = 0.2,
+     .unaligned_stage_us = 0.25},
+    {.name = "hopper_bf16x6_128x64a",
+     .tile = {.m64_blocks = 1, .bn = 64, .stages = 6, .direct = Direct::a},
+     .launch_us = 6,
+     .tile_us = 1.5,
+     .stage_us = 1.2,
+     .shift_us = 0.66,
+     .stored_us = 0.2,
+     .longer = 0.05,
+     .unaligned_us = 0.2,
+     .unaligned_stage_us = 0.25},
+    {.name = "hopper_bf16x6_128x128b",
+     .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .direct = Direct::b},
+     .launch_us = 6,
+     .tile_us = 2,
+     .stage_us = 1.35,
+     .shift_us = 1.4,
+     .stored_us = 0.19,
+     .longer = 0.05,
+     .unaligned_us = 0.2,
+     .unaligned_stage_us = 0.3},
+    {.name = "hopper_bf16x6_64x128b",
+     .tile = {.m64_blocks = 1, .bn = 128, .stages = 4, .shares_rows = true, .direct = Direct::b},
+     .launch_us = 6,
+     .tile_us = 1.75,
+     .stage_us = 1.15,
+     .shift_us = 0.66,
+     .stored_us = 0.2,
+     .longer = 0.05,
+     .unaligned_us = 0.2,
+     .unaligned_stage_us = 0.3},
 };
 
 inline constexpr TileRow fp16x3_tiles[] = {
@@ -243,7 +291,7 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .fp16 = true,
      // Two warpgroups add up half of a sum each: against cuBLAS, errors at most 0.4 times the
      // vendor's from 896 x 896 on with k from 512 to 16384, 0.94 times at 768 cubed.
-     .chosen_mn = 896 * 896,
+     .chosen_mn = 256 * 256,
      // A k of 16384, in results/h200/explored-split-windows.txt: errors at most 0.47 times the
      // vendor's; with a k of 65536, of which the vendor cuts more, up to 55 times.
      .most_windows = 256},
@@ -278,7 +326,9 @@ constexpr double cut_l2_share = 0.5;
 constexpr int pace_stages = 16;
 // Not where a stage is so short that the producer's question each time is a visible part of it:
 // 5 % of bf16x6's 64 x 32.
-constexpr bool keeps_pace(const Tile& tile) { return !tile.shares_rows; }
+constexpr bool keeps_pace(const Tile& tile) {
+  return !tile.shares_rows && tile.direct == Direct::none;
+}
 constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 
 // --- the choice among tiles
