@@ -32,6 +32,14 @@ inline KernelList<Sgemm> split_kernels() {
   return found;
 }
 
+// Whether it takes calls that read C.
+inline bool takes_c(const Kernel<Sgemm>& kernel) {
+  Sgemm small;
+  small.m = small.n = small.k = 64;
+  small.beta = 1;
+  return supports(kernel, small, open_host_simt()->device());
+}
+
 inline std::string kernel_name(const testing::TestParamInfo<Kernel<Sgemm>>& info) {
   return info.param.name;
 }

@@ -238,6 +238,20 @@ TEST(HopperTuning, LongCallsTakeLonger) {
   EXPECT_NEAR(share(shape(8192, 8192, 8192)), row.longer, 1e-9);
 }
 
+// Where one tile or two need a large operand, the product splits it itself.
+TEST(HopperTuning, NarrowSidesAreForTilesThatSplitTheOtherOperand) {
+  const auto fastest = [](const Sgemm& p) {
+    return std::min_element(std::begin(bf16x6_tiles), std::end(bf16x6_tiles),
+                            [&](const TileRow& x, const TileRow& y) {
+                              return predicted_cost(x, p, h200()) < predicted_cost(y, p, h200());
+                            })
+        ->tile.direct;
+  };
+  EXPECT_EQ(fastest(shape(100, 24000, 3000)), Direct::b);
+  EXPECT_EQ(fastest(shape(24000, 100, 3000)), Direct::a);
+  EXPECT_EQ(fastest(shape(4096, 4096, 4096)), Direct::none);
+}
+
 TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   const auto is_chosen = [](const TileRow& row, const Sgemm& p) {
     EXPECT_LT(predicted_us(row, p, h200()), std::numeric_limits<double>::infinity());
@@ -270,7 +284,7 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {
   const auto segments = [](const Sgemm& p) {
-    return split_segments(SplitPass::sampled_fp16, p, h200());
+    return split_segments(SplitPass::sampled_fp16, Direct::none, p, h200());
   };
   EXPECT_EQ(segments(shape(512, 512, 512)), 16 / stages_at_once) << "as short as can be";
   EXPECT_EQ(segments(shape(64, 64, 1 << 20)), max_segments);
