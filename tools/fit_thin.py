@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants by which thin predicts its time (src/sgemm/thin_tuning.hpp) to measurements of its cuts.
 
-    tools/fit_thin.py [results/h200/explored-thin-loads.txt ...]  # how the constants of the tree choose
+    tools/fit_thin.py [results/h200/explored-thin-choice-3.txt ...]  # how the constants of the tree choose
     tools/fit_thin.py --fit                                      # and other ones, found from these
 
 What counts is which cut comes out quickest, so the search lowers the time lost by the choice, and with
@@ -18,7 +18,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TUNING = ROOT / "src/sgemm/thin_tuning.hpp"
 # `chunk` keeps its time: a fit that frees it sends 5 to 12 columns with long k to slower kernels.
-FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "add_lanes", "sums_pass", "sums_add",
+FITTED = ["start", "start_twice_threads", "start_shifted", "step", "block", "fetch", "add_lanes", "sums_pass", "sums_add",
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
           "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
           "kept_share", "lost_share", "uneven", "cut_sectors", "touches", "crowded_along",
@@ -26,19 +26,19 @@ FITTED = ["start", "start_twice_threads", "step", "block", "fetch", "add_lanes",
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR, LINE = 32, 128
 FEW_BYTES = 32 << 10
-# Parts of k by the name of a cut: "1" is k whole, the others blocks of all parts in so many shares of what the device
-# holds, or 0, one an SM.
-SHARES = {"1": None, "0": 1, "2": 2, "9": 0}
-# A cut's name: also the sixteenths of L2's size that are kept of a larger operand (0: nothing is told), and whether lines
-# that start anywhere are read four elements a load (s) or one (u).
-NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p([0129])_e(\d)_([su])")
-MEASURED = [ROOT / f"results/h200/explored-thin-{name}.txt" for name in ("loads", "blocks", "choice", "choice-2")]
+# Blocks of all parts of k that a cut may have, in shares of what the device holds, or 0, one an SM. None: k is whole.
+SHARES = [None, 1, 2, 0]
+# A cut's name: rows of a thread, log2 of a block's threads and of those along the rows, parts, and whether lines are read
+# one element a load (u), or four (v), or four where they start anywhere (s); n: it begins after the kernel before.
+NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p(\d+)_w([usv])n?")
+WAYS = {"u": "single", "s": "shifted", "v": "vector"}
+MEASURED = [ROOT / "results/h200/explored-thin-choice-3.txt"]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
-Config = collections.namedtuple("Config", "width rows depth threads blocks_per_sm")
+Config = collections.namedtuple("Config", "width rows depth threads blocks_along_k blocks_across_k")
 # What the prediction asks of a plan, in the order in which predicted_us uses it.
 Cut = collections.namedtuple(
-    "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single"
+    "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single shifted"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
     " four_lines keeps_steps cut_bytes touched along_k doublings")  # fmt: skip
 
@@ -82,14 +82,15 @@ class Operands:
         self.aligned = (ldb if self.wide_is_b else lda) % 4 == 0
 
 
-def loads_of(operands, config, constants):
-    """How a block reads the wide operand: as thin_plan decides."""
+def ways_of(operands, config):
+    """How a block may read the wide operand: what thin_plan considers."""
     if not operands.along_k and config.rows == 1:
-        return "single"
+        return ["single"]
     if operands.aligned:
-        return "vector"
-    is_long = operands.rows * operands.k >= constants["shifted_floats"] and operands.k >= constants["shifted_k"]
-    return "shifted" if operands.along_k and (is_long or config.rows * config.width >= 64) else "single"
+        return ["vector"]
+    if not operands.along_k:
+        return ["single"]
+    return ["single", "shifted"] if config.rows * config.width < 64 else ["shifted"]
 
 
 def is_cut(operands, config, block, constants):
@@ -106,21 +107,19 @@ def config_of(operands, block, tuning):
     return next(c for c in tuning.configs if c.rows == block[0] and c.width >= operands.width)
 
 
-def cut(operands, block, share, tuning):
-    """The plan with k whole (None) or in parts, or None where the parts are no more than one."""
+def cut(operands, block, loads, tuning, share=None, parts=1):
+    """The plan with k in so many parts, or in as many as a share of SHARES says; None where there is no such cut."""
     thread_rows, threads_shift, row_shift = block
     config = config_of(operands, block, tuning)
     if not is_cut(operands, config, block, tuning.constants):
         return None
-    loads = loads_of(operands, config, tuning.constants)
     rows_of_block, stride = thread_rows << row_shift, 4 if loads == "shifted" else 1
     k_shift, k_threads = threads_shift - row_shift, 1 << (threads_shift - row_shift)
     threads, step, width = 1 << threads_shift, config.depth << k_shift, config.width
     span = stride * rows_of_block
     row_blocks = operands.rows // span * stride + min(operands.rows % span, stride)
     steps = ceil_div(operands.k + (3 if loads == "shifted" else 0), step)
-    slots = config.blocks_per_sm * config.threads // threads * SMS
-    parts = 1
+    slots = (config.blocks_along_k if operands.along_k else config.blocks_across_k) * config.threads // threads * SMS
     if share is not None:
         parts = min((slots // share if share else SMS) // row_blocks, steps)
         if parts <= 1:
@@ -154,7 +153,7 @@ def cut(operands, block, share, tuning):
         copies=width * ceil_div(k, threads), of_sm=of_sm, block_bytes=k * (4 * rows + narrow),
         repeated_bytes=k * 4 * rows * ((max(piece, SECTOR) + beyond) / piece - 1), blocks=blocks,
         lost_bytes=operand, kept=operand / L2_BYTES, elements=of_sm * rows_of_block * steps_of_part * step, width=width,
-        single=loads == "single", threads_shift=threads_shift, merges=merged > 1,
+        single=loads == "single", shifted=loads == "shifted", threads_shift=threads_shift, merges=merged > 1,
         passes=ceil_div(width, columns) if sums > 1 else 0, added=added,
         direct=operands.width * thread_rows if sums <= 1 else 0,
         scattered=of_sm * of_block if not operands.wide_is_b and operands.width > 1 else 0, parts=parts,
@@ -172,10 +171,11 @@ def library_cuts(shape, tuning):
     """Those among which thin_plan takes the least prediction."""
     operands = Operands(shape)
     for block in tuning.blocks:
-        for share in SHARES.values():
-            found = cut(operands, block, share, tuning)
-            if found:
-                yield found
+        for loads in ways_of(operands, config_of(operands, block, tuning)):
+            for share in SHARES:
+                found = cut(operands, block, loads, tuning, share)
+                if found:
+                    yield found
 
 
 def predicted_us(c, t):
@@ -194,7 +194,7 @@ def predicted_us(c, t):
     instructions = c.elements * slots / (128 * 1750)
     us = math.sqrt(waits**2 + bytes_us**2 + instructions**2)
 
-    us += t["start"] + t["start_twice_threads"] * (c.threads_shift - 8)
+    us += t["start"] + t["start_twice_threads"] * (c.threads_shift - 8) + t["start_shifted"] * c.shifted
     us += t["add_lanes"] if c.merges else 0
     us += c.passes * (t["sums_pass"] + t["sums_add"] * c.added) + t["output_direct"] * c.direct
     us += t["scattered"] * c.scattered
@@ -204,7 +204,7 @@ def predicted_us(c, t):
 
 
 def read_measurements(paths, tuning):
-    """{shape: [(cut, us, name)]}, of the blocks that the library has, and read and kept in L2 as it does."""
+    """{shape: [(cut, us, name)]}, of the blocks that the library has."""
     shapes = {}
     lines = [line for path in paths for line in path.read_text().splitlines() if not line.startswith("#")]
     for line in lines:
@@ -214,13 +214,8 @@ def read_measurements(paths, tuning):
         if block not in tuning.blocks:
             continue
         shape = int(m), int(n), int(k), ops, int(lda), int(ldb), int(ldc)
-        operands = Operands(shape)
-        plan = cut(operands, block, SHARES[found.group(4)], tuning)
-        if plan is None:
-            continue
-        keeps = plan.keeps_steps and plan.kept > tuning.constants["steps_share"]
-        shifts = loads_of(operands, config_of(operands, block, tuning), tuning.constants) == "shifted"
-        if (found.group(5), found.group(6)) == ("6" if keeps else "0", "s" if shifts else "u"):
+        plan = cut(Operands(shape), block, WAYS[found.group(5)], tuning, parts=int(found.group(4)))
+        if plan:
             shapes.setdefault(shape, []).append((plan, float(us), name))
     return shapes
 

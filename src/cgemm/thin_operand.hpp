@@ -62,7 +62,7 @@ class WideOperand {
   __device__ __forceinline__ bool more() const { return k_ > 0; }
 
   __device__ __forceinline__ void next(float2 (&x)[R][D]) {
-    reader_.template step<false>([&](const auto& by) {
+    reader_.step([&](const auto& by) {
       if (is_full_ && at_.k(D - 1) < k_)
         load<false>(by, x);
       else

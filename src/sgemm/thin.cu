@@ -10,9 +10,10 @@
 //         lanes, then through shared memory. Where there are too few rows to fill the device,
 //         blocks share them too, each with a part of k, and the last block to arrive adds up the
 //         parts.
-// Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are rows
-//         and long, from the boundary before on: a block then takes every fourth row, in which
-//         boundaries lie alike, and the narrow operand in shared memory begins as far before.
+// Lines   that do not start on a 16-byte boundary are read 4 bytes a load, or, where they are rows,
+//         from the boundary before on, whichever is predicted to be quicker: a block then takes
+//         every fourth row, in which boundaries lie alike, and the narrow operand in shared memory
+//         begins as far before.
 // L2      keeps of an operand that it cannot hold whole the steps that the plan names, and gives up
 //         the others first: the next call finds these there (all but the widest instances).
 // Placing Blocks begin while the previous kernel ends. Where there is room for some of them beside
@@ -35,7 +36,8 @@ namespace KW_TARGET {
 namespace thin {
 
 template <int row, bool along_k, ThinLoads loads>
-__global__ void __launch_bounds__(thin_configs[row].threads, thin_configs[row].blocks_per_sm)
+__global__ void __launch_bounds__(thin_configs[row].threads,
+                                  thin_configs[row].blocks_per_sm(along_k))
     thin(__grid_constant__ const Sgemm all, const ThinPlan plan, const Workspace workspace) {
   // A chunk of the narrow operand, later sums.
   alignas(16) __shared__ float shared[thin_configs[row].shared_floats()];

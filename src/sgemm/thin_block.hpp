@@ -73,8 +73,8 @@ __device__ __forceinline__ void accumulate(float (&acc)[R][W], float* shared, co
       }
   };
   if (narrow_first) fetch();
-  wide.next(x[0]);
-  if (step < chunk && wide.more()) wide.next(x[1]);
+  wide.first(x[0]);
+  if (step < chunk && wide.more()) wide.first(x[1]);
   if (!narrow_first) fetch();
   for (;;) {
     async_wait<0>();
@@ -190,7 +190,8 @@ __device__ __forceinline__ void compute(const Sgemm& all, const ThinPlan& plan,
   constexpr int row_stride = Position::every_fourth_row ? 4 : 1;
   const BlockShare<row_stride> share(plan, along_k, block);
   using Reader = std::conditional_t<config.keeps_steps(), StepReader, PlainReader>;
-  WideOperand<R, D, along_k, loads, Reader> wide(plan, own, share, all.k);
+  WideOperand<R, D, along_k, loads, Reader, config.reads_whole_steps(along_k)> wide(plan, own,
+                                                                                    share, all.k);
 
   begin_concurrent(all);
   let_next_kernel_start();

@@ -63,10 +63,14 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     if (us < best_us || best.row_blocks == 0) best = plan, best_us = us;
     return plan;
   };
-  const bool is_long =
-      static_cast<double>(operands.rows) * static_cast<double>(p.k) >= thin_tuning.shifted_floats &&
-      p.k >= thin_tuning.shifted_k;
-  const ThinLoads unaligned = is_long ? ThinLoads::shifted : ThinLoads::single;
+  const auto consider_parts = [&](ThinCut cut, const ThinPlan& whole) {
+    const std::int64_t blocks = std::max<std::int64_t>(1, whole.blocks(p.batch));
+    const std::int64_t slots = thin_slots(whole, device);
+    for (const std::int64_t wanted : {slots, slots / 2, std::int64_t{device.sm_count}}) {
+      cut.parts = wanted / blocks;
+      if (cut.parts > 1) consider(cut);
+    }
+  };
   for (const ThinBlock& block : thin_blocks) {
     int config = 0;
     while (thin_configs[config].rows != block.rows || thin_configs[config].width < operands.width)
@@ -78,14 +82,12 @@ inline ThinPlan thin_plan(const Sgemm& p, const Device& device) {
     if (k_shift > 0 && instance.depth << k_shift >= 4 * p.k) continue;
     // Nor each thread along a line of its own, but where lines are short.
     if (operands.along_k && k_shift == 0 && p.k > thin_tuning.short_k) continue;
-    ThinCut cut = {config, block.threads_shift, block.row_shift, 1, unaligned};
-    if (!is_cut(cut)) continue;
-    const ThinPlan whole = consider(cut);
-    const std::int64_t blocks = std::max<std::int64_t>(1, whole.blocks(p.batch));
-    const std::int64_t slots = thin_slots(whole, device);
-    for (const std::int64_t wanted : {slots, slots / 2, std::int64_t{device.sm_count}}) {
-      cut.parts = wanted / blocks;
-      if (cut.parts > 1) consider(cut);
+    for (const ThinLoads unaligned : {ThinLoads::single, ThinLoads::shifted}) {
+      const ThinCut cut = {config, block.threads_shift, block.row_shift, 1, unaligned};
+      if (!is_cut(cut)) continue;
+      const ThinPlan whole = consider(cut);
+      consider_parts(cut, whole);
+      if (!operands.along_k || whole.loads != ThinLoads::single) break;  // there is one way
     }
   }
   if (best.row_blocks > 0) {

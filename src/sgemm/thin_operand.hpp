@@ -26,6 +26,8 @@ struct ThreadPosition {
 
   // Lines along k that start anywhere: a block has every fourth, in which boundaries lie alike.
   static constexpr bool every_fourth_row = along_k && loads == ThinLoads::shifted;
+  // A block with few rows copies much of the narrow operand for what it reads of the wide one.
+  static constexpr bool copies_quads = along_k && loads != ThinLoads::shifted;
   // Rows are neighbours where one load brings four of them.
   static constexpr bool rows_touch = !along_k && loads == ThinLoads::vector;
   __device__ int row_pitch() const { return rows_touch ? 1 : row_threads; }
@@ -47,16 +49,6 @@ struct ThreadPosition {
   __device__ int step() const { return D * k_threads; }
 };
 
-// x[i][e] = the i-th of four rows that touch in the line, or 0 where the line is beyond the last k.
-template <class Loads, int R, int D>
-__device__ __forceinline__ void read_rows(const Loads& by, float (&x)[R][D], int e,
-                                          const float* line, bool here) {
-  float four[4] = {};
-  if (here) by.four(four, line);
-#pragma unroll
-  for (int i = 0; i < R; ++i) x[i][e] = four[i];
-}
-
 // The floats between x and the 16-byte boundary at or before it.
 __device__ __forceinline__ int beyond_boundary(const float* x) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(float) % 4);
@@ -64,7 +56,9 @@ __device__ __forceinline__ int beyond_boundary(const float* x) {
 
 // A thread's way through the wide operand, R x D elements a step. Where lines along k start
 // anywhere, k counts from the boundary at or before a line's first element on.
-template <int R, int D, bool along_k, ThinLoads loads, class Reader>
+// `whole_steps_apart`: steps that lie inside of the operand have loads of their own, with nothing
+// to ask, where registers are left for it.
+template <int R, int D, bool along_k, ThinLoads loads, class Reader, bool whole_steps_apart = true>
 class WideOperand {
   static constexpr bool vector = loads != ThinLoads::single;
   static_assert(!vector || along_k || R == 4, "a vector has four rows");
@@ -107,27 +101,83 @@ class WideOperand {
   __device__ int left() const { return k_left_ + own_.first_k(); }
   __device__ bool more() const { return left() > 0; }
 
-  // x[i][e] = element k e of row i; 0 outside.
+  // x[i][e] = element k e of row i; 0 outside. Of a block's first steps, which are the only ones
+  // where k is short.
+  __device__ __forceinline__ void first(float (&x)[R][D]) {
+    read([&](const auto& by) { load_part(by, x); });
+    move_on();
+  }
+  // Of later ones: loads of a step that lies inside ask nothing.
   __device__ __forceinline__ void next(float (&x)[R][D]) {
-    reader_.template step<vector || R == 4>([&](const auto& by) {
-      if constexpr (vector)
-        load_vectors(by, x);
-      else
-        load_single(by, x);
-    });
-    if constexpr (vector && along_k) {
-      if (before_ > 0 || (k_left_ % 4 != 0 && own_.k_offset(D - 1) >= k_left_)) load_ends(x);
-      before_ = 0;
-    } else if constexpr (vector) {
-      // Of a vector that lies in part outside, the elements inside.
-      if (static_cast<unsigned>(rows_left_ - 1) < R - 1) load_single(PlainLoads(), x);
-    }
+    if (whole_steps_apart && has_whole_step())
+      read([&](const auto& by) { load_whole(by, x); });
+    else
+      read([&](const auto& by) { load_part(by, x); });
+    move_on();
+  }
+
+ private:
+  template <class Step>
+  __device__ __forceinline__ void read(const Step& step) {
+    // Lines across k stay in L2 by plain loads as well; lines along k do not.
+    if constexpr (along_k && whole_steps_apart)
+      reader_.step_by_all(step);
+    else
+      reader_.template step_by_each<!along_k>(step);
+  }
+
+  __device__ __forceinline__ void move_on() {
+    before_ = 0;
     at_ += along_k ? own_.step() : own_.step() * ld_;
     k_left_ -= own_.step();
   }
 
- private:
   __device__ bool has_row(int i) const { return i * own_.row_pitch() < rows_left_; }
+  __device__ bool has_whole_step() const {
+    return has_row(R - 1) && own_.k_offset(D - 1) < k_left_ && before_ == 0;
+  }
+
+  // All elements of a step lie inside of the operand.
+  template <class Loads>
+  __device__ __forceinline__ void load_whole(const Loads& by, float (&x)[R][D]) const {
+    const float* line = at_;
+    if constexpr (along_k) {
+#pragma unroll
+      for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
+#pragma unroll
+        for (int e = 0; e < D; e += vector ? 4 : 1) {
+          const float* const from = line + own_.k_offset(e);
+          if constexpr (vector)
+            by.four(*reinterpret_cast<float(*)[4]>(&x[i][e]), from);
+          else
+            x[i][e] = by.one(from);
+        }
+    } else {
+#pragma unroll
+      for (int e = 0; e < D; line += own_.k_distance(e++) * ld_) {
+        float rows[4] = {};
+        if constexpr (vector) by.four(rows, line);
+#pragma unroll
+        for (int i = 0; i < R; ++i)
+          x[i][e] = vector ? rows[i] : by.one(line + i * own_.row_pitch());
+      }
+    }
+  }
+
+  // Those of them that do, and zeros for the others.
+  template <class Loads>
+  __device__ __forceinline__ void load_part(const Loads& by, float (&x)[R][D]) const {
+    if constexpr (vector)
+      load_vectors(by, x);
+    else
+      load_single(by, x);
+    if constexpr (vector && along_k) {
+      if (before_ > 0 || k_left_ % 4 != 0) load_ends(x);
+    } else if constexpr (vector) {
+      // Of a vector that lies in part outside, the elements inside.
+      if (static_cast<unsigned>(rows_left_ - 1) < R - 1) load_single(PlainLoads(), x);
+    }
+  }
 
   // Whether all of the vector along k at e belongs to the block's part of the line.
   __device__ bool is_inside(int e) const {
@@ -137,22 +187,25 @@ class WideOperand {
   // The vectors that lie inside of the operand, zeros for the others.
   template <class Loads>
   __device__ __forceinline__ void load_vectors(const Loads& by, float (&x)[R][D]) const {
+    const auto load = [&](const float* from, bool here, float& x0, float& x1, float& x2,
+                          float& x3) {
+      float four[4] = {};
+      if (here) by.four(four, from);
+      x0 = four[0], x1 = four[1], x2 = four[2], x3 = four[3];
+    };
+    const float* line = at_;
     if constexpr (along_k) {
-      const float* line = at_;
 #pragma unroll
       for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
 #pragma unroll
-        for (int e = 0; e < D; e += 4) {
-          float four[4] = {};
-          if (has_row(i) && is_inside(e)) by.four(four, line + own_.k_offset(e));
-#pragma unroll
-          for (int q = 0; q < 4; ++q) x[i][e + q] = four[q];
-        }
+        for (int e = 0; e < D; e += 4)
+          load(line + own_.k_offset(e), has_row(i) && is_inside(e), x[i][e], x[i][e + 1],
+               x[i][e + 2], x[i][e + 3]);
     } else {
-      const float* line = at_;
 #pragma unroll
       for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
-        read_rows(by, x, e, line, rows_left_ >= R && own_.k_offset(e) < k_left_);
+        load(line, rows_left_ >= R && own_.k_offset(e) < k_left_, x[0][e], x[1][e], x[2][e],
+             x[3][e]);
     }
   }
 
@@ -176,14 +229,16 @@ class WideOperand {
       x[i][e] = has_row(i) && own_.k_offset(e) < k_left_ ? by.one(from) : 0.0f;
     };
     const float* line = at_;
+    std::int64_t ld = ld_;
+    if constexpr (whole_steps_apart) compute_now(ld);
     if constexpr (along_k) {
 #pragma unroll
-      for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld_)
+      for (int i = 0; i < R; ++i, line += own_.row_pitch() * ld)
 #pragma unroll
         for (int e = 0; e < D; ++e) load(i, e, line + own_.k_offset(e));
     } else {
 #pragma unroll
-      for (int e = 0; e < D; line += own_.k_distance(e++) * ld_)
+      for (int e = 0; e < D; line += own_.k_distance(e++) * ld)
 #pragma unroll
         for (int i = 0; i < R; ++i) load(i, e, line + i * own_.row_pitch());
     }
@@ -217,6 +272,17 @@ struct NarrowChunk {
                     k >= before && k < here && j < plan.width ? 4 : 0);
     };
     const int tid = static_cast<int>(threadIdx.x);
+    if constexpr (Position::copies_quads && W <= 2)
+      if (plan.narrow_k == 1 && beyond_boundary(v) == 0 && (W == 1 || plan.narrow_j % 4 == 0)) {
+        for (int k = 4 * tid; k < filled; k += 4 * plan.threads()) {
+          const int left = here - k, bytes = left >= 4 ? 16 : left > 0 ? 4 * left : 0;
+#pragma unroll
+          for (int j = 0; j < W; ++j)
+            async_copy<16, false>(narrow + j * pitch + k, v + k + j * plan.narrow_j,
+                                  j < plan.width ? bytes : 0);
+        }
+        return;
+      }
     if (W > 1 && plan.narrow_k != 1) {
       for (int i = tid; i < W * filled; i += plan.threads()) copy(i / W, i % W);
     } else {

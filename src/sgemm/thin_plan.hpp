@@ -204,7 +204,7 @@ inline std::uint32_t spread_bits(double share) {
 // Blocks that run at a time.
 inline std::int64_t thin_slots(const ThinPlan& plan, const Device& device) {
   const ThinConfig& config = thin_configs[plan.config];
-  return std::int64_t{config.blocks_per_sm * config.threads / plan.threads()} *
+  return std::int64_t{config.blocks_per_sm(plan.along_k) * config.threads / plan.threads()} *
          std::max(1, device.sm_count);
 }
 
@@ -345,6 +345,7 @@ inline double predict_us(const ThinPlan& plan, const Sgemm& p, const Device& dev
   const double blocks_of_sm = static_cast<double>(
       ceil_div<std::int64_t>(plan.blocks(p.batch), std::max(1, device.sm_count)));
   return t.start + t.start_twice_threads * (plan.row_shift + plan.k_shift - 8) +
+         (plan.loads == ThinLoads::shifted ? t.start_shifted : 0) +
          detail::thin_main_us(plan, p, device, blocks_of_sm) +
          detail::thin_end_us(plan, blocks_of_sm);
 }

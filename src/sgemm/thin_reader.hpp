@@ -27,8 +27,16 @@ struct PlainLoads {
 struct PlainReader {
   __device__ explicit PlainReader(std::uint32_t) {}
   __device__ explicit PlainReader(const ThinPlan&) {}
-  template <bool branches, class Step>
+  template <class Step>
   __device__ __forceinline__ void step(const Step& step) {
+    step(PlainLoads());
+  }
+  template <class Step>
+  __device__ __forceinline__ void step_by_all(const Step& step) {
+    step(PlainLoads());
+  }
+  template <bool plain, class Step>
+  __device__ __forceinline__ void step_by_each(const Step& step) {
     step(PlainLoads());
   }
 };
@@ -65,19 +73,35 @@ class StepReader {
   __device__ explicit StepReader(std::uint32_t kept_steps)
       : kept_(rotated(kept_steps, blockIdx.x * 5 % 32)) {}
   __device__ explicit StepReader(const ThinPlan& plan) : StepReader(plan.kept_steps) {}
-  template <bool branches, class Step>
+  template <class Step>
   __device__ __forceinline__ void step(const Step& step) {
-    const bool keeps = (kept_ & 1) != 0;
-    if constexpr (!branches)
-      step(LoadsBy{keeps ? evict_normal() : evict_first()});
-    else if (keeps)
-      step(LoadsBy{evict_normal()});
+    step(LoadsBy{keeps() ? evict_normal() : evict_first()});
+    move_on();
+  }
+  // Where L2 keeps all steps, plain loads: a policy is an instruction or two more for each.
+  template <class Step>
+  __device__ __forceinline__ void step_by_all(const Step& step) {
+    if (kept_ == ~0U)
+      step(PlainLoads());
     else
+      step(LoadsBy{keeps() ? evict_normal() : evict_first()});
+    move_on();
+  }
+  // Loads of their own for steps that are kept, plain ones or not.
+  template <bool plain, class Step>
+  __device__ __forceinline__ void step_by_each(const Step& step) {
+    if (!keeps())
       step(LoadsBy{evict_first()});
-    kept_ = rotated(kept_, 1);
+    else if constexpr (plain)
+      step(PlainLoads());
+    else
+      step(LoadsBy{evict_normal()});
+    move_on();
   }
 
  private:
+  __device__ bool keeps() const { return (kept_ & 1) != 0; }
+  __device__ void move_on() { kept_ = rotated(kept_, 1); }
   __device__ static unsigned rotated(unsigned bits, unsigned by) {
     return __funnelshift_r(bits, bits, by);
   }

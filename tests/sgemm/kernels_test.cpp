@@ -90,6 +90,10 @@ TEST_P(SgemmKernels, Epilogues) { check_all(check::sgemm_epilogue_cases()); }
 TEST_P(SgemmKernels, ThinProducts) {
   const bool is_made_for_them = GetParam().kernel.name == std::string("thin");
   check_all(check::sgemm_thin_cases(), is_made_for_them ? 1 : 6);
+  if (!is_made_for_them) return;
+  // Lines of many steps, all but the last of which lie inside of the operand.
+  check_all(check::sgemm_cases_of_shape(1, 290, 5003, check::Input::uniform, 9));
+  check_all(check::sgemm_cases_of_shape(291, 1, 4100, check::Input::uniform, 10));
 }
 
 // Errors of a wrong k step or a lost partial sum hide in short products.

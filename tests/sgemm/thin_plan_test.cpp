@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <set>
 #include <string>
@@ -147,8 +148,8 @@ TEST(ThinPlan, FromL2LoadsAlongKFillCacheLines) {
   of_a.lda = 3823, of_b.ldb = 7885;
   for (const Sgemm& p : {of_a, of_b}) {
     const ThinPlan plan = thin_plan(p, h200());
-    EXPECT_EQ(plan.loads, ThinLoads::shifted) << p.k;
-    EXPECT_GE(16 << plan.k_shift, 128) << p.k;
+    const int load_bytes = plan.loads == ThinLoads::single ? 4 : 16;
+    EXPECT_GE(load_bytes << std::min(plan.k_shift, 5), 128) << p.k;
   }
 }
 
