@@ -62,9 +62,12 @@ __global__ void __launch_bounds__(threads) diagonal_copy_kernel(const TriangleCo
   for (int i = static_cast<int>(threadIdx.x) / diagonal_side; i < lines; i += at_once) {
     const std::int64_t row = first + i;
     if (row >= c.size || col >= c.size) continue;
-    const float beside = c.unit_diagonal && row == col ? 1.0f : 0.0f;
-    c.to[row * diagonal_side + j] =
-        is_of_triangle(c, row, col) ? c.from[row * c.ld_from + col] : beside;
+    float x = c.unit_diagonal && row == col ? 1.0f : 0.0f;
+    if (is_of_triangle(c, row, col))
+      x = c.from[row * c.ld_from + col];
+    else if (c.beside == BesideTriangle::mirrored)
+      x = c.from[col * c.ld_from + row];
+    c.to[row * diagonal_side + j] = x;
   }
 }
 

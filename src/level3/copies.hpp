@@ -33,7 +33,7 @@ struct TriangleCopy {
 // The copy of a triangle as a whole matrix, stored as the triangle is.
 Status copy_triangle(const TriangleCopy& copy, Stream stream);
 // Of the same the squares on the diagonal alone, diagonal_side lines each, one after the other:
-// `to` has diagonal_side floats a line, and zeros beside the triangle.
+// `to` has diagonal_side floats a line.
 Status copy_diagonal(const TriangleCopy& copy, Stream stream);
 constexpr std::size_t bytes_of_diagonal(std::int64_t size) {
   return static_cast<std::size_t>(ceil_div(size, std::int64_t{64}) * 64 * diagonal_side) *

@@ -1,7 +1,7 @@
-// triangle_product: symm and trmm as a product with a whole matrix, which a copy makes of the
-// triangle in the workspace: its mirror image beside it, or zeros. Of trmm each tile of C has only
-// the k where there are no zeros, and the copy only the zeros that tiles read; the split kernels
-// read the triangle where it lies, and of the squares on its diagonal a copy.
+// triangle_product: symm and trmm as a product with the triangle where it lies, of which only the
+// squares on the diagonal are copied; or with a whole matrix, which a copy makes of it in the
+// workspace: its mirror image beside it, or zeros. Of trmm each tile of C has only the k where
+// there are no zeros, and the copy only the zeros that tiles read.
 //
 // Prediction  8192 cubed: the copy moves 0.27 to 0.54 GB in 0.07 to 0.13 ms. Split symm takes a
 //             product's 4.7 ms and that; trmm half of its multiplications and of one operand's
@@ -12,59 +12,68 @@
 #include "level3/copies.hpp"
 #include "level3/production.hpp"
 #include "level3/products.hpp"
+#include "sgemm/apart.hpp"
 #include "sgemm/hopper/control.hpp"
 
 namespace KW_TARGET {
 namespace {
 
-// What the product has of the triangle.
+// What a product has of the triangle.
 enum class Form {
   whole,   // a whole matrix
   ranges,  // a copy with zeros as far as tiles read them
-  apart,   // what is stored, and a copy of the squares on the diagonal; `ranges` where that fails
+  apart,   // what is stored, and a copy of the squares on the diagonal
 };
 
-// What a call has in the workspace, behind that of the first product, which begins it: the squares
-// on the diagonal, the copy of A, and of trmm in place one of B; then the second product's.
+// `form`: of the only product, or of the one in plain FP32 that computes what a split one before it
+// cannot, which has the triangle apart.
+struct ProductPlan {
+  Form form = Form::whole;
+  bool is_split = false;
+  std::size_t split_bytes = 0;  // of the workspace, for the split product
+};
+
+// What a call has in the workspace, behind that of the split product, which begins it: the squares
+// on the diagonal, the copy of A, and of trmm in place one of B; then the other product's.
 struct Copies {
   std::size_t squares, of_a, of_b;
 
-  Copies(const Level3& p, Form form)
-      : squares(form == Form::apart ? bytes_of_diagonal(p.k) : 0),
-        of_a(bytes_of_copy(p.k, p.k)),
+  Copies(const Level3& p, const ProductPlan& own)
+      : squares(own.form == Form::apart || own.is_split ? bytes_of_diagonal(p.k) : 0),
+        of_a(own.form == Form::apart ? 0 : bytes_of_copy(p.k, p.k)),
         of_b(p.in_place() ? bytes_of_copy(p.m, p.n) : 0) {}
   std::size_t bytes() const { return squares + of_a + of_b; }
 };
 // The launches, and what they read and write.
 double copies_us(const Level3& p, Form form) {
   constexpr double launch_us = 4, bytes_per_us = 3e6;
-  const Copies copies(p, form);
   const double of_b =
-      p.in_place() ? launch_us + 2 * static_cast<double>(copies.of_b) / bytes_per_us : 0;
-  const auto a = static_cast<double>(copies.of_a);
+      p.in_place() ? launch_us + 2 * static_cast<double>(bytes_of_copy(p.m, p.n)) / bytes_per_us
+                   : 0;
+  const auto a = static_cast<double>(bytes_of_copy(p.k, p.k));
   switch (form) {
     case Form::whole: return of_b + launch_us + 2 * a / bytes_per_us;
     case Form::ranges: return of_b + launch_us + a / bytes_per_us;
     case Form::apart: break;
   }
-  return of_b + launch_us + 2;  // the copy that is not made
+  return of_b + launch_us;
 }
 
 struct Places {
-  Workspace first, second;  // of the products
+  Workspace split, product;
   float *squares, *a, *b;
 
-  Places(const Level3& p, Form form, const Workspace& workspace, std::size_t first_bytes)
-      : first{workspace.data, first_bytes, workspace.tickets} {
-    const Copies copies(p, form);
-    Workspace rest = behind(workspace, first_bytes);
+  Places(const Level3& p, const ProductPlan& own, const Workspace& workspace)
+      : split{workspace.data, own.split_bytes, workspace.tickets} {
+    const Copies copies(p, own);
+    Workspace rest = behind(workspace, own.split_bytes);
     const auto take = [&](std::size_t bytes) {
       auto* const at = static_cast<float*>(rest.data);
       rest = behind(rest, bytes);
       return at;
     };
     squares = take(copies.squares), a = take(copies.of_a), b = take(copies.of_b);
-    second = rest;
+    product = rest;
   }
 };
 
@@ -115,44 +124,59 @@ Sgemm product_of(const Level3& p, const float* a, std::int64_t lda, const float*
 // What a product with ranges of k takes of its predicted time (results/h200/level3-products.json).
 constexpr double ranges_share = 1.05;
 
-struct ProductPlan {
-  Form form = Form::whole;
-  std::size_t first_bytes = 0;  // of the workspace, for the first product
-};
-
 template <Math math>
 struct TriangleProduct {
   static std::int64_t ld_of_b(const Level3& p) { return p.in_place() ? ld_of_copy(p.n) : p.ldb; }
 
   static std::optional<Choice<Sgemm>> choose(const Level3& p, const Device& device, Form form,
                                              Math own) {
-    const std::int64_t lda = form == Form::apart ? p.lda : ld_of_copy(p.k);
-    auto choice = choose_product(product_of(p, p.a, lda, p.b, ld_of_b(p), form), device, own);
-    if (choice && form != Form::whole) {
+    const bool apart = form == Form::apart, symmetric = p.routine == Routine::symm;
+    const Sgemm product =
+        product_of(p, p.a, apart ? p.lda : ld_of_copy(p.k), p.b, ld_of_b(p), form);
+    auto choice = apart && own == Math::fp32 ? choose_apart(product, device, symmetric)
+                                             : choose_product(product, device, own);
+    if (choice && form != Form::whole && !symmetric) {
       choice->plan.time_us *= ranges_share;
       choice->plan.cost *= ranges_share;
     }
     return choice;
   }
+  static std::optional<Choice<Sgemm>> choose_apart(const Sgemm& product, const Device& device,
+                                                   bool symmetric) {
+    static const KernelList<Sgemm> mirrored = apart_rows(BesideDiagonal::mirrored);
+    static const KernelList<Sgemm> zeros = apart_rows(BesideDiagonal::zeros);
+    return select_kernel(product, device, symmetric ? mirrored : zeros);
+  }
   static std::optional<Plan<Level3>> plan_with(const Level3& p, const Device& device, Form form) {
-    // The copy has too few zeros for the split kernels.
-    auto part = choose(p, device, form, form == Form::ranges ? Math::fp32 : math);
-    if (!part) return std::nullopt;
-    const double us = copies_us(p, form);
     ProductPlan own{.form = form};
     Plan<Level3> plan;
+    auto part = choose(p, device, form, form == Form::whole ? math : Math::fp32);
+    if (!part) return std::nullopt;
     add_part(std::move(*part), plan);
-    if (form == Form::apart) {
-      // What the split kernels cannot compute, or have no room for, is the other product's.
-      own.first_bytes = ceil_div(plan.workspace_bytes, std::size_t{256}) * 256;
-      auto second = choose(p, device, Form::ranges, Math::fp32);
-      if (!second) return std::nullopt;
-      const std::size_t bytes = second->plan.workspace_bytes;
-      plan.min_workspace_bytes = second->plan.needed_workspace_bytes();
-      plan.workspace_bytes = own.first_bytes + bytes;
-      plan.parts.push_back(std::move(*second));
+    return finished(p, own, std::move(plan), form);
+  }
+  // Of a split product, and of one in plain FP32 for what that cannot compute.
+  static std::optional<Plan<Level3>> split_plan(const Level3& p, const Device& device) {
+    auto split = choose(p, device, Form::apart, Math::fp32_split);
+    if (!split) return std::nullopt;
+    for (const Form form : {Form::apart, Form::ranges}) {
+      auto other = choose(p, device, form, Math::fp32);
+      if (!other) continue;
+      Plan<Level3> plan;
+      add_part(std::move(*split), plan);
+      const ProductPlan own{
+          .form = form, .is_split = true, .split_bytes = whole_part(plan.workspace_bytes)};
+      plan.min_workspace_bytes = other->plan.needed_workspace_bytes();
+      plan.workspace_bytes = own.split_bytes + other->plan.workspace_bytes;
+      plan.parts.push_back(std::move(*other));
+      return finished(p, own, std::move(plan), Form::apart);
     }
-    const std::size_t bytes = Copies(p, form).bytes();
+    return std::nullopt;
+  }
+  static Plan<Level3> finished(const Level3& p, const ProductPlan& own, Plan<Level3> plan,
+                               Form copied) {
+    const std::size_t bytes = Copies(p, own).bytes();
+    const double us = copies_us(p, copied);
     plan.workspace_bytes += bytes;
     *plan.min_workspace_bytes += bytes;
     plan.time_us += us;
@@ -163,11 +187,13 @@ struct TriangleProduct {
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
     std::optional<Plan<Level3>> best;
     if (p.routine != Routine::symm && p.routine != Routine::trmm) return best;
-    for (const Form form : {Form::apart, Form::ranges, Form::whole}) {
-      if (form != Form::whole && p.routine == Routine::symm) continue;
-      if (form == Form::apart && math == Math::fp32) continue;
-      auto plan = plan_with(p, device, form);
+    const auto consider = [&](std::optional<Plan<Level3>> plan) {
       if (plan && (!best || plan->cost < best->cost)) best = std::move(plan);
+    };
+    if (math == Math::fp32_split && p.routine == Routine::trmm) consider(split_plan(p, device));
+    for (const Form form : {Form::apart, Form::ranges, Form::whole}) {
+      if (form == Form::ranges && p.routine == Routine::symm) continue;
+      consider(plan_with(p, device, form));
     }
     return best;
   }
@@ -176,45 +202,49 @@ struct TriangleProduct {
                             Workspace workspace, Stream stream) {
     if (p.m == 0 || p.n == 0) return Status::success();
     auto own = plan.data.get<ProductPlan>();
-    const bool is_apart = own.form == Form::apart;
-    const bool has_room = workspace.bytes >= plan.workspace_bytes;
-    if (is_apart && !has_room) own = {.form = Form::ranges};
-    const Places at(p, own.form, workspace, own.first_bytes);
+    if (workspace.bytes < plan.workspace_bytes) own.is_split = false, own.split_bytes = 0;
+    const Places at(p, own, workspace);
     const bool reads = p.alpha_at != nullptr || p.alpha != 0;
     const float* const b = p.in_place() ? at.b : p.b;
     if (reads && p.in_place()) {
       const Status copied = copy_matrix(p.b, p.ldb, at.b, ld_of_copy(p.n), p.m, p.n, stream);
       if (!copied.ok()) return copied;
     }
-    const unsigned* only_if = nullptr;
-    if (is_apart && has_room) {
-      Sgemm product = product_of(p, p.a, p.lda, b, ld_of_b(p), Form::apart);
-      product.diagonal = at.squares;
-      const Status copied =
-          reads ? copy_diagonal(copy_of(p, at.squares, own.form), stream) : Status::success();
+    if (reads && (own.is_split || own.form == Form::apart)) {
+      const Status copied = copy_diagonal(copy_of(p, at.squares, Form::apart), stream);
       if (!copied.ok()) return copied;
-      const Status multiplied = launch_planned(plan.parts[0], product, device, at.first, stream);
-      if (!multiplied.ok()) return multiplied;
-      only_if = &static_cast<const kw::hopper::Control*>(at.first.data)->takes_fp32;
     }
-    if (reads) {
+    const auto product_in = [&](Form form) {
+      const bool apart = form == Form::apart;
+      Sgemm product =
+          product_of(p, apart ? p.a : at.a, apart ? p.lda : ld_of_copy(p.k), b, ld_of_b(p), form);
+      if (apart) product.diagonal = at.squares;
+      return product;
+    };
+    const unsigned* only_if = nullptr;
+    if (own.is_split) {
+      const Status multiplied =
+          launch_planned(plan.parts[0], product_in(Form::apart), device, at.split, stream);
+      if (!multiplied.ok()) return multiplied;
+      only_if = &static_cast<const kw::hopper::Control*>(at.split.data)->takes_fp32;
+    }
+    if (reads && own.form != Form::apart) {
       TriangleCopy copy = copy_of(p, at.a, own.form);
       copy.only_if = only_if;
       const Status copied = copy_triangle(copy, stream);
       if (!copied.ok()) return copied;
     }
-    const Form form = is_apart ? Form::ranges : own.form;
-    Sgemm product = product_of(p, at.a, ld_of_copy(p.k), b, ld_of_b(p), form);
-    product.only_if = only_if;
-    return launch_planned(plan.parts.back(), product, device, at.second, stream);
+    Sgemm last = product_in(own.form);
+    last.only_if = only_if;
+    return launch_planned(plan.parts.back(), last, device, at.product, stream);
   }
   static const char* path_taken(const Level3& p, const Device& device, const Plan<Level3>& plan,
                                 const PathWords& words) {
     const auto& [kernel, own] = plan.parts[0];
-    const Form form = plan.data.get<ProductPlan>().form;
-    if (form != Form::apart) return kernel->name;
+    if (!plan.data.get<ProductPlan>().is_split) return kernel->name;
     if (words[0] != 0 || kernel->path_taken == nullptr) return plan.parts.back().kernel->name;
-    return kernel->path_taken(product_of(p, p.a, p.lda, p.b, ld_of_b(p), form), device, own, words);
+    return kernel->path_taken(product_of(p, p.a, p.lda, p.b, ld_of_b(p), Form::apart), device, own,
+                              words);
   }
   static Kernel<Level3> row(const char* name) {
     return {.name = name,

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     # Made of products, which it calls through their list of kernels; a split one says whether plain FP32 follows it.
     "level3": BASE
     | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"}
-    | {"sgemm/hopper/control.hpp", "sgemm/spread_blocks.hpp"}
+    | {"sgemm/apart.hpp", "sgemm/hopper/control.hpp", "sgemm/spread_blocks.hpp"}
     # Tiles of triangles are made as lean_tile's are.
     | {"sgemm/lean_block.hpp", "sgemm/lean_tuning.hpp", "sgemm/small_plan.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).

@@ -11,6 +11,7 @@
 #include "check/run_kernel.hpp"
 #include "hopper_subjects.hpp"
 #include "host_simt/host_simt.hpp"
+#include "sgemm/apart.hpp"
 #include "sgemm/shape.hpp"
 #include "support/kept_options.hpp"
 #include "support/run_seed.hpp"
@@ -30,12 +31,16 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     Op op_a = Op::none, op_b = Op::none;
     std::int64_t batch = 1;
     int column_shift = 0;
-    bool apart = false;  // the zeros are not stored (Sgemm::diagonal_apart)
+    bool apart = false;     // the zeros are not stored (Sgemm::diagonal_apart)
+    bool mirrored = false;  // the mirror image in place of zeros (sgemm/apart.hpp)
   };
   static bool is_wanted_of(const Form& f, std::int64_t i, std::int64_t j) {
     return is_wanted(f.triangle, i, j >> f.column_shift);
   }
   static bool has(const Form& f, std::int64_t i, std::int64_t j, std::int64_t l) {
+    return f.mirrored || in_range(f, i, j, l);
+  }
+  static bool in_range(const Form& f, std::int64_t i, std::int64_t j, std::int64_t l) {
     switch (f.range) {
       case KRange::to_row: return l <= i;
       case KRange::from_row: return l >= i;
@@ -78,9 +83,9 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
     for (std::int64_t e = 0; e < f.batch; ++e) {
       for (std::int64_t l = 0; l < f.k; ++l) {
         for (std::int64_t i = 0; of_row(f.range) && i < f.m; ++i)
-          if (!has(f, i, 0, l)) a_at(e, i, l) = 0;
+          if (!in_range(f, i, 0, l)) a_at(e, i, l) = f.mirrored ? a_at(e, l, i) : 0;
         for (std::int64_t j = 0; of_column(f.range) && j < f.n; ++j)
-          if (!has(f, 0, j, l)) b_at(e, l, j) = 0;
+          if (!in_range(f, 0, j, l)) b_at(e, l, j) = f.mirrored ? b_at(e, j, l) : 0;
       }
       for (std::int64_t i = 0; i < f.m; ++i)
         for (std::int64_t j = 0; j < f.n; ++j)
@@ -116,7 +121,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
         runtime_->copy(c.data(), on_c.data(), c.size() * sizeof(float), bench_.stream()));
     // Rows of a triangle are short, and where many are the data may take plain FP32, which is then
     // another launch's (hopper/call.hpp).
-    if (f.apart && bench_.read(scratch.as<unsigned>()) != 0) {
+    if (f.apart && GetParam().math != Math::fp32 && bench_.read(scratch.as<unsigned>()) != 0) {
       EXPECT_EQ(std::memcmp(c.data(), before.data(), c.size() * sizeof(float)), 0);
       return;
     }
@@ -159,7 +164,7 @@ class Shaped : public testing::TestWithParam<Kernel<Sgemm>> {
         const bool in_square = line / diagonal_side == l / diagonal_side;
         if (in_square)
           squares[static_cast<std::size_t>(outer * diagonal_side + inner % diagonal_side)] = stored;
-        if (in_square || !has(f, line, line, l)) stored = canary_;
+        if (in_square || !in_range(f, line, line, l)) stored = canary_;
       }
     return squares;
   }
@@ -238,6 +243,45 @@ TEST_P(Shaped, TrianglesWhoseZerosAreNotStored) {
   }
 }
 
+class ApartZeros : public Shaped {};
+class ApartMirrored : public Shaped {
+ protected:
+  // False where the tile's side is longer than a square's.
+  bool takes(const Form& f) const {
+    Sgemm p;
+    p.m = f.m, p.n = f.n, p.k = f.k;
+    p.k_range = f.range, p.diagonal_apart = true;
+    return supports(GetParam(), p, runtime_->device());
+  }
+};
+
+TEST_P(ApartZeros, OfEachTriangle) {
+  for (const KRange range :
+       {KRange::to_row, KRange::from_row, KRange::to_column, KRange::from_column}) {
+    Form f = {290, 290, 290, Triangle::none, range};
+    (is_by_row(range) ? f.n : f.m) = 70;
+    f.apart = true;
+    for (const double workspace : {1.0, 0.0}) compute(f, workspace);
+    f.op_a = f.op_b = Op::transpose;
+    f.beta = 0.5f;
+    compute(f);
+  }
+}
+
+TEST_P(ApartMirrored, OfEachTriangle) {
+  for (const KRange range :
+       {KRange::to_row, KRange::from_row, KRange::to_column, KRange::from_column}) {
+    Form f = {290, 290, 290, Triangle::none, range};
+    (is_by_row(range) ? f.n : f.m) = 70;
+    f.apart = f.mirrored = true;
+    if (!takes(f)) continue;
+    for (const double workspace : {1.0, 0.0}) compute(f, workspace);
+    f.op_a = f.op_b = Op::transpose;
+    f.beta = 0.5f;
+    compute(f);
+  }
+}
+
 // In sub-problems, where they have some.
 TEST_P(Shaped, InLessWorkspace) {
   compute({200, 200, 64, Triangle::lower, KRange::all, 1}, 0.5);
@@ -270,6 +314,31 @@ TEST(ShapedKernels, AreThoseOfBothFamilies) {
   EXPECT_GE(shaped_kernels(Triangle::lower, KRange::all).size(), 6u);
   EXPECT_GE(shaped_kernels(Triangle::none, KRange::to_row).size(), 4u);
 }
+
+KernelList<Sgemm> apart_kernels(on_host::BesideDiagonal beside, KRange range) {
+  const std::unique_ptr<Runtime> runtime = open_host_simt();
+  Sgemm small;
+  small.m = small.n = small.k = 64;
+  small.k_range = range;
+  small.diagonal_apart = true;
+  KernelList<Sgemm> found = on_host::apart_rows(beside);
+  std::erase_if(found, [&](const Kernel<Sgemm>& kernel) {
+    return !supports(kernel, small, runtime->device());
+  });
+  return found;
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, ApartZeros,
+                         testing::ValuesIn(apart_kernels(on_host::BesideDiagonal::zeros,
+                                                         KRange::to_row)),
+                         kernel_name);
+INSTANTIATE_TEST_SUITE_P(Rows, ApartMirrored,
+                         testing::ValuesIn(apart_kernels(on_host::BesideDiagonal::mirrored,
+                                                         KRange::to_row)),
+                         kernel_name);
+INSTANTIATE_TEST_SUITE_P(Columns, ApartMirrored,
+                         testing::ValuesIn(apart_kernels(on_host::BesideDiagonal::mirrored,
+                                                         KRange::to_column)),
+                         kernel_name);
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Shaped,
                          testing::ValuesIn(shaped_kernels(Triangle::lower, KRange::all)),

@@ -58,6 +58,74 @@ __device__ __forceinline__ void store_rows(Shared<config>& shared, const Sgemm& 
   }
 }
 
+// C = alpha * out + beta * C of some elements that are loaded before any of them is stored: after
+// each other the loads would wait for what comes before them to be stored. `in_fours`: rows of C
+// are aligned.
+template <StreamTileConfig config, bool in_fours>
+__device__ __forceinline__ void store_with_c(const Sgemm& p, std::int64_t row0, std::int64_t col0,
+                                             const float (&out)[Shape<config>::outputs]) {
+  using S = Shape<config>;
+  constexpr int vectors = S::outputs / 4;
+  constexpr int most = !in_fours ? 2 : config.blocks_per_sm == 1 ? 8 : 4;  // more would spill
+  constexpr int at_once = vectors % most == 0 ? most : vectors % 2 == 0 ? 2 : 1;
+  static_assert(vectors % at_once == 0);
+  const OwnOutputs<config> own;
+#pragma unroll
+  for (int first = 0; first < vectors; first += at_once) {
+    const auto each = [&](const auto& body) {
+#pragma unroll
+      for (int v = 0; v < at_once; ++v) {
+        const std::int64_t row = row0 + own.row_of(first + v), col = col0 + own.col_of(first + v);
+        if (row < p.m && col < p.n) body(v, p.c + row * p.ldc + col, p.n - col);
+      }
+    };
+    const auto sum = [&](int v, int j, float c) {
+      return add_scaled(p.alpha, out[4 * (first + v) + j], p.beta, c);
+    };
+    if constexpr (in_fours) {
+      union {
+        float4 vector;
+        float element[4];
+      } before[at_once];
+      each([&](int v, const float* c, std::int64_t) {
+        before[v].vector = *reinterpret_cast<const float4*>(c);
+      });
+      each([&](int v, float* c, std::int64_t) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) before[v].element[j] = sum(v, j, before[v].element[j]);
+        *reinterpret_cast<float4*>(c) = before[v].vector;
+      });
+    } else {
+      float before[at_once][4];
+      each([&](int v, const float* c, std::int64_t left) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (j < left) before[v][j] = c[j];
+      });
+      each([&](int v, float* c, std::int64_t left) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          if (j < left) c[j] = sum(v, j, before[v][j]);
+      });
+    }
+  }
+}
+
+// Four neighbours of C = alpha * sums. By an instruction of its own: nvcc makes four stores of one
+// to memory that it has seen loaded elsewhere in the kernel.
+__device__ __forceinline__ void store_scaled(const Sgemm& p, std::int64_t row, std::int64_t col,
+                                             const float* sums) {
+  float* const c = p.c + row * p.ldc + col;
+  const float4 x =
+      make_float4(p.alpha * sums[0], p.alpha * sums[1], p.alpha * sums[2], p.alpha * sums[3]);
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(c), "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w)
+               : "memory");
+#else
+  *reinterpret_cast<float4*>(c) = x;
+#endif
+}
+
 // C = alpha * out + beta * C for this thread's outputs of a tile. The code multiplies by alpha even
 // where alpha is 1: otherwise ptxas binds accumulators to the quads of these stores, in which they
 // share register banks with b. Each case is straight code of its own. It is fetched cold, and jumps
@@ -86,12 +154,11 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
   Sgemm without_c = p;
   without_c.beta = 0;  // a constant for the compiler
   if (p.beta == 0 && inside && c16) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<false, 4, true>(without_c, row, col, x);
-    });
+    each_vector(
+        [&](std::int64_t row, std::int64_t col, const float* x) { store_scaled(p, row, col, x); });
   } else if (p.beta == 0 && in_fours) {
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      if (row < p.m && col < p.n) store_row<false, 4, true>(without_c, row, col, x);
+      if (row < p.m && col < p.n) store_scaled(p, row, col, x);
     });
   } else if (p.beta == 0) {  // one by one, from warps that share a tile
     each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
@@ -101,13 +168,9 @@ __device__ __forceinline__ void store_tile(Shared<config>& shared, const Sgemm& 
         if (col + j < p.n) store1<false>(without_c, row, col + j, x[j]);
     });
   } else if (in_fours) {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      if (row < p.m && col < p.n) store_row<false, 4, true>(p, row, col, x);
-    });
-  } else {
-    each_vector([&](std::int64_t row, std::int64_t col, const float* x) {
-      store_row<true, 4, true>(p, row, col, x);
-    });
+    store_with_c<config, true>(p, row0, col0, out);
+  } else if constexpr (S::warps_k > 1) {
+    store_with_c<config, false>(p, row0, col0, out);
   }
 }
 

@@ -12,9 +12,11 @@ inline stream_tile::Operands stream_operands_of(const Sgemm& p) {
     if (along_k) return AccessPattern::along_k4;
     return batch_aligned_16(p, x, ld, stride) ? AccessPattern::along_i16 : AccessPattern::along_i4;
   };
-  return {pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
-          pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
-          batch_aligned_16(p, p.c, p.ldc, p.stride_c)};
+  return {.a = pattern(p.op_a == Op::none, p.a, p.lda, p.stride_a),
+          .b = pattern(p.op_b != Op::none, p.b, p.ldb, p.stride_b),
+          .c16 = batch_aligned_16(p, p.c, p.ldc, p.stride_c),
+          .mirrored = is_by_row(p.k_range) ? pattern(p.op_a != Op::none, p.a, p.lda, p.stride_a)
+                                           : pattern(p.op_b == Op::none, p.b, p.ldb, p.stride_b)};
 }
 
 inline bool stream_has_instructions(const StreamTileConfig& config, const Device& device) {

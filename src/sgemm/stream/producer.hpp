@@ -3,6 +3,8 @@
 #pragma once
 
 #include "device/move_on.hpp"
+#include "device/overlap.hpp"
+#include "sgemm/stream/apart_triangle.hpp"
 #include "sgemm/stream/pipeline.hpp"
 
 namespace KW_TARGET::stream_tile {
@@ -195,6 +197,36 @@ class Producer {
       a.next(stage.as, p.lda, pattern(operands.a), k_here, k_read, k_each);
       b.next(stage.bs, p.ldb, pattern(operands.b), k_here, k_read, k_each);
       pipeline_.commit();
+    }
+  }
+
+  // The same where an operand is a triangle that is read where it lies.
+  template <bool mirrored>
+  __device__ __forceinline__ void copy_apart(const Sgemm& p, const Operands& operands,
+                                             const StreamTileIndex& tile, const StreamWork& work) {
+    const ApartTriangle<config, mirrored> from(p, operands, tile);
+    for (int at = work.begin; at < work.end;) {
+      const int end = from.end_of_run(at, work.end);
+      ApartPlace place = from.place(at);
+      OperandCopy<S::BK, S::copied_m, S::BM, typename S::Turned> a(
+          from.a(place), from.lda(place), from.pattern_a(place), p.m,
+          tile.row * std::int64_t{S::BM}, at * std::int64_t{S::BK});
+      OperandCopy<S::BK, S::copied_n, S::BN, typename S::Turned> b(
+          from.b(place), from.ldb(place), from.pattern_b(place), p.n,
+          tile.col * std::int64_t{S::BN}, at * std::int64_t{S::BK});
+#pragma unroll 1
+      for (; at < end; ++at) {
+        compute_now(at);  // and what follows from it, in place of registers that keep it
+        place = from.place(at);
+        const std::int64_t k_left = p.k - at * std::int64_t{S::BK};
+        const int k_here = k_left < S::BK ? static_cast<int>(k_left) : S::BK;
+        Stage<config>& stage = pipeline_.acquire();
+        const int k_read = S::read_of(k_here);
+        const int k_each = k_read == S::BK ? 0 : k_read / S::warps_k;
+        a.next(stage.as, from.lda(place), from.pattern_a(place), k_here, k_read, k_each);
+        b.next(stage.bs, from.ldb(place), from.pattern_b(place), k_here, k_read, k_each);
+        pipeline_.commit();
+      }
     }
   }
 

@@ -14,6 +14,7 @@ template <StreamTileConfig config>
 class Scheduler {
  public:
   static constexpr bool shaped = false;
+  static constexpr bool apart = false;  // whether an operand is a triangle read where it lies
 
   __device__ __forceinline__ Scheduler(const StreamSchedule& schedule, const Sgemm&)
       : schedule_(schedule), block_(static_cast<int>(blockIdx.x)) {}

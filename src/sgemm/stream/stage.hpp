@@ -25,6 +25,8 @@ enum class AccessPattern {
 struct Operands {
   AccessPattern a, b;
   bool c16;  // rows of C are 16-byte aligned
+  // Of an operand that is symmetric and stored as a triangle: on the other side of its diagonal.
+  AccessPattern mirrored = AccessPattern::along_k4;
 };
 
 template <StreamTileConfig config>

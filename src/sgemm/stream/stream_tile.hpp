@@ -62,7 +62,10 @@ __device__ __forceinline__ void produce(Shared<config>& shared, const Sgemm& p,
       ask_for_source(p, tile.entry, tile.row * std::int64_t{Shape<config>::BM},
                      tile.col * std::int64_t{Shape<config>::BN}, Shape<config>::BM,
                      Shape<config>::BN, static_cast<int>(threadIdx.x), Shape<config>::producers);
-    producer.copy(p, operands, tile, work);
+    if constexpr (Scheduler::apart)
+      producer.template copy_apart<Scheduler::mirrored>(p, operands, tile, work);
+    else
+      producer.copy(p, operands, tile, work);
   }
   let_next_kernel_start();
 }
