@@ -214,6 +214,20 @@ inline constexpr int tile_word_half_waves = 3;
 inline constexpr int tile_word_threads = 128, tile_word_sm_threads = 1152;
 inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are looked at
 
+// Rows with gaps between them (results/h200/explored-rowwise-gaps.txt). Long gaps, which are read
+// with the rows, want short rows. Of 16-bit types registers have longer rows where y is not in
+// place of x: of sectors written in part both wait for the rest. In place tiles have norms longer
+// than a softmax, where there are so many halves of what is computed at once.
+inline constexpr int tile_least_gap_row_bytes = 16;
+inline constexpr int tile_short_gap_bytes = 32;
+inline constexpr int tile_long_gap_bytes = 128, tile_long_gap_row_bytes = 160;
+inline constexpr int tile_word_apart_columns = 112;
+inline constexpr int tile_word_gap_half_waves = 7;
+inline constexpr std::size_t tile_gap_team_count = 3;  // of tile_teams, at most
+// From so many values of float32 on a lane writes an element of a row's ends. And the copy engine
+// asks for the gaps of a softmax's longer rows.
+inline constexpr int tile_gap_element_values = 16, tile_gap_engine_columns_of_4 = 48;
+
 // Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
 // that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of. With
 // four warps that meet, norms of large teams waited for a fifth row while memory had room: the
