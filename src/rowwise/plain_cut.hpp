@@ -58,6 +58,10 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
     return {warp_lanes, plain_most_packs_of_2};
   if (!is_wide && is_large && packs < std::int64_t{warp_lanes} * plain_alone_packs_of_2)
     return {warp_lanes, plain_alone_packs_of_2};
+  if (is_wide && is_softmax(p.op) && device.compute_capability == 90 &&
+      p.rows >= std::int64_t{device.sm_count} * plain_lone_rows_of_sm)
+    for (const LoneRow& lone : plain_lone_rows_of_4)
+      if (packs < std::int64_t{warp_lanes} * lone.packs) return {warp_lanes, lone.packs};
   if (is_wide && is_norm(p.op) && p.cols <= plain_norm_alone_columns_of_4 &&
       p.bytes() >= static_cast<double>(device.sm_count * plain_norm_alone_bytes_of_4))
     return {warp_lanes, plain_norm_alone_packs_of_4};

@@ -66,8 +66,12 @@ const PlainRows& plain_rows_of(const Rowwise& p) {
     return is_wide ? row_for(plain_norm_of_4, bytes) : row_for(plain_norm_of_2, bytes);
   return is_wide ? row_for(plain_softmax_of_4, bytes) : row_for(plain_softmax_of_2, bytes);
 }
-int lane_turns(const Rowwise& p, const PlainRows& rows, std::int64_t rows_at_once) {
-  if (p.type == DataType::float32) return rows.of_lanes;
+int lane_turns(const Rowwise& p, const PlainCut& cut, const PlainRows& rows,
+               std::int64_t rows_at_once) {
+  if (p.type == DataType::float32) {
+    const bool is_lone = is_softmax(p.op) && cut.packs > plain_packs_of_4;
+    return is_lone ? 1 : rows.of_lanes;
+  }
   const LaneTurns& turns = row_for(plain_lane_turns_of_2, rows_at_once * p.row_bytes());
   return is_softmax(p.op) ? turns.of_softmax : turns.of_norm;
 }
@@ -85,7 +89,8 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
     block.rows_at_once = std::min<std::int64_t>(enough, most);
     block.threads = static_cast<int>(block.rows_at_once) * cut.warps * warp_lanes;
   }
-  const int most_turns = cut.warps > 1 ? rows.of_warps : lane_turns(p, rows, block.rows_at_once);
+  const int most_turns =
+      cut.warps > 1 ? rows.of_warps : lane_turns(p, cut, rows, block.rows_at_once);
   block.turns = std::clamp<std::int64_t>(enough / block.rows_at_once, 1, most_turns);
   return block;
 }
@@ -337,10 +342,11 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   std::int64_t blocks = 0;
   const auto with_packs = [&](const auto& body) {
     constexpr int few = rowwise::plain_packs<T>, some = rowwise::plain_some_packs<T>;
-    constexpr int most = rowwise::plain_most_packs<T>;
+    constexpr int most = rowwise::plain_most_packs<T>, lone = rowwise::plain_lone_packs<softmax, T>;
     if (cut.packs == few) return body(std::integral_constant<int, few>{});
     if (cut.packs == some) return body(std::integral_constant<int, some>{});
     if (cut.packs == most) return body(std::integral_constant<int, most>{});
+    if (cut.packs == lone) return body(std::integral_constant<int, lone>{});
     return body(std::integral_constant<int, rowwise::plain_alone_packs<softmax, T>>{});
   };
   const int sm_threads =

@@ -43,6 +43,18 @@ inline constexpr std::int64_t plain_large_call_bytes = 496 << 10;
 // so much a multiprocessor: of fewer rows two warps each end sooner.
 inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_of_4 = 960;
 inline constexpr std::int64_t plain_norm_alone_bytes_of_4 = 124 << 10;
+// A softmax's row of float32 that five packs a lane do not hold is alone in its warp, which has no
+// other one on its way: so a multiprocessor has so many blocks of lanes, by the packs of a lane.
+// Two warps' packs hold such a row half (results/h200/explored-rowwise-gaps.txt).
+struct LoneRow {
+  int packs, blocks;
+};
+inline constexpr std::array<LoneRow, 2> plain_lone_rows_of_4 = {{{6, 7}, {8, 5}}};
+inline constexpr int plain_lone_rows_of_sm = 12;  // of fewer rows two warps each end sooner
+constexpr int plain_lone_blocks_of_4(int packs) {
+  return packs <= plain_lone_rows_of_4[0].packs ? plain_lone_rows_of_4[0].blocks
+                                                : plain_lone_rows_of_4[1].blocks;
+}
 inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
 // Where clusters follow. Blocks that have a few rows each fill gamma and beta anew, clusters stay:
 // norms of less than 300 MiB (results/h200/explored-rowwise-norms.txt), of float32 from 2560
