@@ -34,6 +34,10 @@ inline PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
 
+inline bool is_large_call(const Rowwise& p, const Device& device) {
+  return p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
+}
+
 // Of a block that has a row alone, where clusters have longer ones.
 inline int threads_before_clusters(const Rowwise& p) {
   const bool is_wide = p.type == DataType::float32;
@@ -48,8 +52,7 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
   // Of lanes the first may have a pack less.
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
-  const bool is_large = device.compute_capability == 90 &&
-                        p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
+  const bool is_large = device.compute_capability == 90 && is_large_call(p, device);
   const int some = is_wide || !is_large ? few : plain_some_packs_of_2;
   for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
     for (const int of_thread : {few, some})

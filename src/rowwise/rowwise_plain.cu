@@ -16,8 +16,8 @@ namespace {
 // Rows that are yet to come fit an int, what lies between two an unsigned.
 constexpr std::int64_t most_plain_rows = std::int64_t{1} << 30, most_plain_ld = most_plain_rows;
 
-using rowwise::PlainCut, rowwise::cut_of_blocks, rowwise::plain_cut, rowwise::large_cut,
-    rowwise::plane_packs;
+using rowwise::PlainCut, rowwise::is_large_call, rowwise::cut_of_blocks, rowwise::plain_cut,
+    rowwise::large_cut, rowwise::plane_packs;
 
 // How a launch's blocks have rows, and gamma and beta: a row each, or some.
 using rowwise::ClusterForm;
@@ -110,8 +110,7 @@ struct TeamsCut {
 };
 const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
-  if (p.bytes() < static_cast<double>(device.sm_count * plain_large_call_bytes) &&
-      (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
+  if (!is_large_call(p, device) && (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
     return nullptr;
   const std::int64_t bytes = p.row_bytes();
   const auto table = is_wide ? std::span<const FewBlocks>(plain_few_blocks_of_4)
@@ -129,6 +128,15 @@ bool is_layer_alone(const Rowwise& p) {
   return std::ranges::any_of(plain_layers_alone_of_2, [&](const BytesRange& range) {
     return bytes >= range.least && bytes < range.end;
   });
+}
+// Rows of 16-bit types that rings have although clusters hold them.
+bool is_of_rings(const Rowwise& p, const Device& device) {
+  if (device.compute_capability != 90 || p.type == DataType::float32 || !is_large_call(p, device))
+    return false;
+  const std::int64_t bytes = p.row_bytes();
+  if (p.op == RowwiseOp::softmax) return bytes >= plain_end_of_softmax_of_2;
+  return p.op == RowwiseOp::layer_norm && bytes >= plain_layers_of_rings_of_2.least &&
+         bytes < plain_layers_of_rings_of_2.end && rows_alike(p) >= plain_ways_of_rings_of_2;
 }
 TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                    const PlainCut& large) {
@@ -378,12 +386,8 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
 }  // namespace
 
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
-  if (!rowwise::is_plain(p)) return false;
+  if (!rowwise::is_plain(p) || is_of_rings(p, device)) return false;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
-  if (device.compute_capability == 90 && p.op == RowwiseOp::softmax &&
-      p.type != DataType::float32 && p.row_bytes() >= plain_end_of_softmax_of_2 &&
-      p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes))
-    return false;
   const PlainCut cut = plain_cut(p, device), large = large_cut(p, device);
   return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
          (large.lanes > 0 && fits_shared(p, device, large)) ||

@@ -144,6 +144,11 @@ struct BytesRange {
 };
 inline constexpr std::array<BytesRange, 2> plain_layers_alone_of_2 = {
     {{40 << 10, 43 << 10}, {64 << 10, 75 << 10}}};
+// And rows of so many bytes that begin in so many ways, of large calls, are rings' of clusters: 2
+// to 9 points up, where those that begin in fewer ways are 3 down to 4 up (results/h200/
+// explored-rowwise-gaps.txt).
+inline constexpr BytesRange plain_layers_of_rings_of_2 = {340 << 10, 440 << 10};
+inline constexpr int plain_ways_of_rings_of_2 = 4;
 // From so many bytes on a softmax's rows of 16-bit types, whose exponentials are found twice, are
 // rings' in large calls.
 inline constexpr int plain_end_of_softmax_of_2 = 384 << 10;
