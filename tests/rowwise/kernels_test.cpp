@@ -287,6 +287,23 @@ TEST(RowwiseTile, TakesLongerRowsOfFloat) {
     EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported);
 }
 
+// Layer norms of 16-bit types of some lengths are rings' in large calls, where rows begin in many
+// ways.
+TEST(RowwisePlain, LeavesSomeLayerNormsToRings) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 8;
+  KernelOnHost plain("rowwise_plain"), ring("rowwise_ring");
+  check::RowwiseCase c;
+  c.op = RowwiseOp::layer_norm;
+  c.type = DataType::float16;
+  c.rows = 6, c.cols = 178433;
+  c.affine = true;
+  EXPECT_EQ(plain.result_of(c).outcome, check::Outcome::unsupported);
+  ring.verify(c);
+  c.ldx_pad = c.ldy_pad = 7;  // all begin alike
+  plain.verify(c);
+}
+
 // Rows with gaps between them, which no kernel may write: wherever a row begins and ends, in place
 // and not. A tile may have fewer rows than the others, and a gap may be longer than a row.
 TEST(RowwiseTile, TakesRowsWithGaps) {
