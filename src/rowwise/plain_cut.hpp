@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
+#include "rowwise/packs.hpp"
 #include "rowwise/problem.hpp"
 #include "rowwise/tuning.hpp"
 
@@ -99,6 +101,23 @@ inline PlainCut large_cut(const Rowwise& p, const Device& device) {
   const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
   const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
   return large.warps * warp_lanes <= threads ? large : PlainCut{};
+}
+
+// Rows of norms that begin alike past a boundary are so far apart.
+inline int rows_alike(const Rowwise& p) {
+  if (!is_norm(p.op)) return 1;
+  const std::int64_t past = p.ldx * static_cast<std::int64_t>(size_of(p.type)) % pack_bytes;
+  return static_cast<int>(pack_bytes / std::gcd<std::int64_t>(pack_bytes, past));
+}
+
+// Rows of 16-bit types that rings have although clusters hold them.
+inline bool is_of_rings(const Rowwise& p, const Device& device) {
+  if (device.compute_capability != 90 || p.type == DataType::float32 || !is_large_call(p, device))
+    return false;
+  const std::int64_t bytes = p.row_bytes();
+  if (p.op == RowwiseOp::softmax) return bytes >= plain_end_of_softmax_of_2;
+  return p.op == RowwiseOp::layer_norm && bytes >= plain_layers_of_rings_of_2.least &&
+         bytes < plain_layers_of_rings_of_2.end && rows_alike(p) >= plain_ways_of_rings_of_2;
 }
 
 // Packs of a block's planes.

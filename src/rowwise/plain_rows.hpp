@@ -209,9 +209,8 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   };
   PlainLoads<softmax, T, lanes, packs> loads;
   const auto load = [&](int next) {
-    if constexpr (Team::is_alone) {
+    if constexpr (Team::is_alone)
       if (launch.gaps && part.lane < 2 && next < end) ask_for_end(p, launch, next, part.lane == 1);
-    }
     loads.load(p, launch, part, next, end, cut_of);
   };
   wait_for_previous_kernel();
@@ -220,7 +219,6 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   begin_rows<Team::stays>(p, launch, planes, scales, [&] { load(row); });
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
-  constexpr bool is_lone = Team::is_alone && is_lone_row<softmax, T, packs>;
   const auto compute = [&](int next) {
     if constexpr (is_packed<softmax, T, packs>) {
       PackedValues<softmax, T, lanes, packs> values(loads, part);
@@ -229,7 +227,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
                                      planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes, packs> values(loads, part);
-      if constexpr (!is_lone) load(next);
+      if constexpr (!is_lone_row<softmax, T, packs>) load(next);
       compute_plain(p, values, planes, scales, count_inverse, team);
       if constexpr (Team::stays)
         values.store(p, launch, team.row_met_for());
@@ -247,7 +245,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   } else {
 #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn, row += launch.step) {
-      if (is_lone && turn > 0) load(row);
+      if (is_lone_row<softmax, T, packs> && turn > 0) load(row);
       compute(row + launch.step);
     }
   }

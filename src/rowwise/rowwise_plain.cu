@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
 #include "gpu/clusters_at_once.hpp"
@@ -16,8 +15,8 @@ namespace {
 // Rows that are yet to come fit an int, what lies between two an unsigned.
 constexpr std::int64_t most_plain_rows = std::int64_t{1} << 30, most_plain_ld = most_plain_rows;
 
-using rowwise::PlainCut, rowwise::is_large_call, rowwise::cut_of_blocks, rowwise::plain_cut,
-    rowwise::large_cut, rowwise::plane_packs;
+using rowwise::PlainCut, rowwise::is_large_call, rowwise::is_of_rings, rowwise::rows_alike,
+    rowwise::cut_of_blocks, rowwise::plain_cut, rowwise::large_cut, rowwise::plane_packs;
 
 // How a launch's blocks have rows, and gamma and beta: a row each, or some.
 using rowwise::ClusterForm;
@@ -95,14 +94,6 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
   return block;
 }
 
-// Rows of norms that begin alike past a boundary are so far apart.
-int rows_alike(const Rowwise& p) {
-  if (!is_norm(p.op)) return 1;
-  const std::int64_t past =
-      p.ldx * static_cast<std::int64_t>(size_of(p.type)) % rowwise::pack_bytes;
-  return static_cast<int>(rowwise::pack_bytes / std::gcd<std::int64_t>(rowwise::pack_bytes, past));
-}
-
 // Norms' rows that teams have, several to a block; nobody where others have them.
 struct TeamsCut {
   PlainCut of_row = {};
@@ -128,15 +119,6 @@ bool is_layer_alone(const Rowwise& p) {
   return std::ranges::any_of(plain_layers_alone_of_2, [&](const BytesRange& range) {
     return bytes >= range.least && bytes < range.end;
   });
-}
-// Rows of 16-bit types that rings have although clusters hold them.
-bool is_of_rings(const Rowwise& p, const Device& device) {
-  if (device.compute_capability != 90 || p.type == DataType::float32 || !is_large_call(p, device))
-    return false;
-  const std::int64_t bytes = p.row_bytes();
-  if (p.op == RowwiseOp::softmax) return bytes >= plain_end_of_softmax_of_2;
-  return p.op == RowwiseOp::layer_norm && bytes >= plain_layers_of_rings_of_2.least &&
-         bytes < plain_layers_of_rings_of_2.end && rows_alike(p) >= plain_ways_of_rings_of_2;
 }
 TeamsCut teams_cut(const Rowwise& p, const Device& device, const PlainCut& cut,
                    const PlainCut& large) {
