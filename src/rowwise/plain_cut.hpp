@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
+#include "rowwise/packs.hpp"
 #include "rowwise/problem.hpp"
 #include "rowwise/tuning.hpp"
 
@@ -34,6 +36,10 @@ inline PlainCut cut_of_blocks(std::int64_t packs, bool is_wide, int blocks) {
   return {warp_lanes, of_thread, static_cast<int>(warps), blocks, static_cast<int>(part)};
 }
 
+inline bool is_large_call(const Rowwise& p, const Device& device) {
+  return p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
+}
+
 // Of a block that has a row alone, where clusters have longer ones.
 inline int threads_before_clusters(const Rowwise& p) {
   const bool is_wide = p.type == DataType::float32;
@@ -48,8 +54,7 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
   // Of lanes the first may have a pack less.
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
-  const bool is_large = device.compute_capability == 90 &&
-                        p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
+  const bool is_large = device.compute_capability == 90 && is_large_call(p, device);
   const int some = is_wide || !is_large ? few : plain_some_packs_of_2;
   for (int lanes = plain_least_lanes; lanes <= warp_lanes; lanes *= 2)
     for (const int of_thread : {few, some})
@@ -58,6 +63,10 @@ inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
     return {warp_lanes, plain_most_packs_of_2};
   if (!is_wide && is_large && packs < std::int64_t{warp_lanes} * plain_alone_packs_of_2)
     return {warp_lanes, plain_alone_packs_of_2};
+  if (is_wide && is_softmax(p.op) && device.compute_capability == 90 &&
+      p.rows >= std::int64_t{device.sm_count} * plain_lone_rows_of_sm)
+    for (const LoneRow& lone : plain_lone_rows_of_4)
+      if (packs < std::int64_t{warp_lanes} * lone.packs) return {warp_lanes, lone.packs};
   if (is_wide && is_norm(p.op) && p.cols <= plain_norm_alone_columns_of_4 &&
       p.bytes() >= static_cast<double>(device.sm_count * plain_norm_alone_bytes_of_4))
     return {warp_lanes, plain_norm_alone_packs_of_4};
@@ -92,6 +101,23 @@ inline PlainCut large_cut(const Rowwise& p, const Device& device) {
   const PlainCut large = cut_of_blocks(p.cols / (is_wide ? 4 : 8), is_wide, plain_large_blocks);
   const int threads = plain_large_threads(is_softmax(p.op), size_of(p.type));
   return large.warps * warp_lanes <= threads ? large : PlainCut{};
+}
+
+// Rows of norms that begin alike past a boundary are so far apart.
+inline int rows_alike(const Rowwise& p) {
+  if (!is_norm(p.op)) return 1;
+  const std::int64_t past = p.ldx * static_cast<std::int64_t>(size_of(p.type)) % pack_bytes;
+  return static_cast<int>(pack_bytes / std::gcd<std::int64_t>(pack_bytes, past));
+}
+
+// Rows of 16-bit types that rings have although clusters hold them.
+inline bool is_of_rings(const Rowwise& p, const Device& device) {
+  if (device.compute_capability != 90 || p.type == DataType::float32 || !is_large_call(p, device))
+    return false;
+  const std::int64_t bytes = p.row_bytes();
+  if (p.op == RowwiseOp::softmax) return bytes >= plain_end_of_softmax_of_2;
+  return p.op == RowwiseOp::layer_norm && bytes >= plain_layers_of_rings_of_2.least &&
+         bytes < plain_layers_of_rings_of_2.end && rows_alike(p) >= plain_ways_of_rings_of_2;
 }
 
 // Packs of a block's planes.

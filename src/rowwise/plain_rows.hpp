@@ -209,9 +209,8 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   };
   PlainLoads<softmax, T, lanes, packs> loads;
   const auto load = [&](int next) {
-    if constexpr (Team::is_alone) {
+    if constexpr (Team::is_alone)
       if (launch.gaps && part.lane < 2 && next < end) ask_for_end(p, launch, next, part.lane == 1);
-    }
     loads.load(p, launch, part, next, end, cut_of);
   };
   wait_for_previous_kernel();
@@ -228,7 +227,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
                                      planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes, packs> values(loads, part);
-      load(next);
+      if constexpr (!is_lone_row<softmax, T, packs>) load(next);
       compute_plain(p, values, planes, scales, count_inverse, team);
       if constexpr (Team::stays)
         values.store(p, launch, team.row_met_for());
@@ -245,7 +244,10 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
     }
   } else {
 #pragma unroll 1
-    for (int turn = 0; turn < turns; ++turn, row += launch.step) compute(row + launch.step);
+    for (int turn = 0; turn < turns; ++turn, row += launch.step) {
+      if (is_lone_row<softmax, T, packs> && turn > 0) load(row);
+      compute(row + launch.step);
+    }
   }
 }
 
@@ -306,7 +308,7 @@ __global__ void __launch_bounds__(plain_lane_threads,
                                   plain_lane_blocks<softmax, T, packs> - (has_copy_engine ? 0 : 1))
     plain_rows_of_lanes([[maybe_unused]] const __grid_constant__ Rowwise p,
                         [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
-  if constexpr (has_copy_engine || !is_lanes_on_hopper<T, packs>) {
+  if constexpr (has_copy_engine || !is_lanes_on_hopper<softmax, T, packs>) {
     ask_for_first_rows(p, launch);
     const auto thread = static_cast<int>(threadIdx.x);
     AloneTeam team;

@@ -18,19 +18,27 @@ constexpr int plain_most_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_most_
 // Where a warp is alone with a row, at most.
 template <bool softmax, class T>
 constexpr int plain_alone_packs = sizeof(T) == 2 ? plain_alone_packs_of_2
-                                  : softmax      ? plain_most_packs<T>
+                                  : softmax      ? plain_lone_rows_of_4[1].packs
                                                  : plain_norm_alone_packs_of_4;
+// A row whose warp has no other one on its way.
+template <bool softmax, class T, int packs>
+constexpr bool is_lone_row = softmax && sizeof(T) == 4 && packs > plain_packs<T>;
+template <bool softmax, class T>
+constexpr int plain_lone_packs = softmax && sizeof(T) == 4 ? plain_lone_rows_of_4[0].packs
+                                                           : plain_alone_packs<softmax, T>;
 template <class T>
 constexpr int plain_block_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_block_packs_of_2;
 // Blocks of a multiprocessor whose rows are lanes': norms of few packs want fewer registers.
 template <bool softmax, class T, int packs>
-constexpr int plain_lane_blocks = sizeof(T) == 2 && !softmax && packs == plain_packs<T>
+constexpr int plain_lane_blocks = is_lone_row<softmax, T, packs> ? plain_lone_blocks_of_4(packs)
+                                  : sizeof(T) == 2 && !softmax && packs == plain_packs<T>
                                       ? 7
                                       : plain_sm_threads<packs> / plain_lane_threads;
 // Lanes that have so many packs on Hopper alone; elsewhere registers would spill.
-template <class T, int packs>
-constexpr bool is_lanes_on_hopper = sizeof(T) == 2 &&
-                                    (packs == plain_some_packs<T> || packs > plain_most_packs<T>);
+template <bool softmax, class T, int packs>
+constexpr bool is_lanes_on_hopper = sizeof(T) == 4 ? is_lone_row<softmax, T, packs>
+                                                   : (packs == plain_some_packs<T> ||
+                                                      packs > plain_most_packs<T>);
 // Whether lanes' packs are whole sectors of memory.
 template <bool softmax, class T, int packs>
 constexpr bool shifts_lanes = !softmax || sizeof(T) == 4 || packs == plain_some_packs<T>;

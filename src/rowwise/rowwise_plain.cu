@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
 #include "gpu/clusters_at_once.hpp"
@@ -16,8 +15,8 @@ namespace {
 // Rows that are yet to come fit an int, what lies between two an unsigned.
 constexpr std::int64_t most_plain_rows = std::int64_t{1} << 30, most_plain_ld = most_plain_rows;
 
-using rowwise::PlainCut, rowwise::cut_of_blocks, rowwise::plain_cut, rowwise::large_cut,
-    rowwise::plane_packs;
+using rowwise::PlainCut, rowwise::is_large_call, rowwise::is_of_rings, rowwise::rows_alike,
+    rowwise::cut_of_blocks, rowwise::plain_cut, rowwise::large_cut, rowwise::plane_packs;
 
 // How a launch's blocks have rows, and gamma and beta: a row each, or some.
 using rowwise::ClusterForm;
@@ -66,8 +65,12 @@ const PlainRows& plain_rows_of(const Rowwise& p) {
     return is_wide ? row_for(plain_norm_of_4, bytes) : row_for(plain_norm_of_2, bytes);
   return is_wide ? row_for(plain_softmax_of_4, bytes) : row_for(plain_softmax_of_2, bytes);
 }
-int lane_turns(const Rowwise& p, const PlainRows& rows, std::int64_t rows_at_once) {
-  if (p.type == DataType::float32) return rows.of_lanes;
+int lane_turns(const Rowwise& p, const PlainCut& cut, const PlainRows& rows,
+               std::int64_t rows_at_once) {
+  if (p.type == DataType::float32) {
+    const bool is_lone = is_softmax(p.op) && cut.packs > plain_packs_of_4;
+    return is_lone ? 1 : rows.of_lanes;
+  }
   const LaneTurns& turns = row_for(plain_lane_turns_of_2, rows_at_once * p.row_bytes());
   return is_softmax(p.op) ? turns.of_softmax : turns.of_norm;
 }
@@ -85,17 +88,10 @@ PlainBlock plain_block(const Rowwise& p, const Device& device, const PlainCut& c
     block.rows_at_once = std::min<std::int64_t>(enough, most);
     block.threads = static_cast<int>(block.rows_at_once) * cut.warps * warp_lanes;
   }
-  const int most_turns = cut.warps > 1 ? rows.of_warps : lane_turns(p, rows, block.rows_at_once);
+  const int most_turns =
+      cut.warps > 1 ? rows.of_warps : lane_turns(p, cut, rows, block.rows_at_once);
   block.turns = std::clamp<std::int64_t>(enough / block.rows_at_once, 1, most_turns);
   return block;
-}
-
-// Rows of norms that begin alike past a boundary are so far apart.
-int rows_alike(const Rowwise& p) {
-  if (!is_norm(p.op)) return 1;
-  const std::int64_t past =
-      p.ldx * static_cast<std::int64_t>(size_of(p.type)) % rowwise::pack_bytes;
-  return static_cast<int>(rowwise::pack_bytes / std::gcd<std::int64_t>(rowwise::pack_bytes, past));
 }
 
 // Norms' rows that teams have, several to a block; nobody where others have them.
@@ -105,8 +101,7 @@ struct TeamsCut {
 };
 const FewBlocks* few_blocks_of(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
-  if (p.bytes() < static_cast<double>(device.sm_count * plain_large_call_bytes) &&
-      (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
+  if (!is_large_call(p, device) && (is_wide || rows_alike(p) < plain_teams_ways_of_2(false)))
     return nullptr;
   const std::int64_t bytes = p.row_bytes();
   const auto table = is_wide ? std::span<const FewBlocks>(plain_few_blocks_of_4)
@@ -337,10 +332,11 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   std::int64_t blocks = 0;
   const auto with_packs = [&](const auto& body) {
     constexpr int few = rowwise::plain_packs<T>, some = rowwise::plain_some_packs<T>;
-    constexpr int most = rowwise::plain_most_packs<T>;
+    constexpr int most = rowwise::plain_most_packs<T>, lone = rowwise::plain_lone_packs<softmax, T>;
     if (cut.packs == few) return body(std::integral_constant<int, few>{});
     if (cut.packs == some) return body(std::integral_constant<int, some>{});
     if (cut.packs == most) return body(std::integral_constant<int, most>{});
+    if (cut.packs == lone) return body(std::integral_constant<int, lone>{});
     return body(std::integral_constant<int, rowwise::plain_alone_packs<softmax, T>>{});
   };
   const int sm_threads =
@@ -372,12 +368,8 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
 }  // namespace
 
 bool rowwise_plain_supports(const Rowwise& p, const Device& device) {
-  if (!rowwise::is_plain(p)) return false;
+  if (!rowwise::is_plain(p) || is_of_rings(p, device)) return false;
   if (p.rows > most_plain_rows || p.ldx >= most_plain_ld || p.ldy >= most_plain_ld) return false;
-  if (device.compute_capability == 90 && p.op == RowwiseOp::softmax &&
-      p.type != DataType::float32 && p.row_bytes() >= plain_end_of_softmax_of_2 &&
-      p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes))
-    return false;
   const PlainCut cut = plain_cut(p, device), large = large_cut(p, device);
   return (cut.lanes > 0 && fits_shared(p, device, cut)) ||
          (large.lanes > 0 && fits_shared(p, device, large)) ||

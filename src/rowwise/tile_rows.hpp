@@ -7,8 +7,12 @@
 // Ahead       All warps of a wave compute at the same time, and memory rests. So who has brought a
 //             tile asks the L2 cache for that of the warp that comes after it.
 // Edges       Of a tile, as packs.hpp has them of a row: a lane each.
+// Gaps        Between rows are brought with them, for memory moves whole sectors, and are not
+//             written: lanes write the packs that lie within a row, and what there is of each row
+//             outside of these. Of a sector that is written in part the L2 cache asks for the rest
+//             beforehand.
 // Norms       Pairs of gamma and beta are in shared memory.
-// Limits      Short rows of which one begins where another ends, of x and of y.
+// Limits      Short rows with short gaps between them or none, the same of x and of y.
 #pragma once
 
 #include "device/bulk_store.hpp"
@@ -16,47 +20,9 @@
 #include "device/shared_address.hpp"
 #include "rowwise/early.hpp"
 #include "rowwise/plain_totals.hpp"
+#include "rowwise/tile_launch.hpp"
 
 namespace KW_TARGET::rowwise {
-
-struct TileLaunch {
-  int rows, cols, row_bytes;
-  int tile_rows;
-  int tiles;
-  int stage_bytes;
-  int pairs_bytes;  // of what fill() leaves before the tiles, gamma and beta; 0: there is nothing
-  int plane_pitch;  // of those, in planes: bytes from one to the other
-  int full_groups;  // of words: those that all rows have
-  unsigned turned;  // of each of a warp's rows, two bits: with which of a group's words it begins
-  float count_inverse;
-  int ahead;  // tiles from one to that whose warp takes its place; 0: nobody asks for that one
-  int early;  // blocks that may be placed while the launch before ends
-};
-
-// Where a tile's bytes are.
-struct TilePiece {
-  std::int64_t first;  // row
-  int rows, bytes;
-  int past, head;  // the address beyond a boundary of 16 bytes; bytes up to the next one
-  int packs;
-
-  __device__ __forceinline__ int edge_bytes() const { return bytes - packs * pack_bytes; }
-  // Of byte i of the edges, within the tile.
-  __device__ __forceinline__ int edge(int i) const { return i < head ? i : i + packs * pack_bytes; }
-};
-__device__ __forceinline__ TilePiece piece_of(const void* data, const TileLaunch& launch,
-                                              int tile) {
-  TilePiece piece;
-  piece.first = static_cast<std::int64_t>(tile) * launch.tile_rows;
-  piece.rows = min(launch.tile_rows, static_cast<int>(launch.rows - piece.first));
-  piece.bytes = piece.rows * launch.row_bytes;
-  piece.past = static_cast<int>((reinterpret_cast<std::uintptr_t>(data) +
-                                 static_cast<std::uint64_t>(piece.first * launch.row_bytes)) %
-                                pack_bytes);
-  piece.head = min(piece.past == 0 ? 0 : pack_bytes - piece.past, piece.bytes);
-  piece.packs = (piece.bytes - piece.head) / pack_bytes;
-  return piece;
-}
 
 // How a kernel says where something is in dynamic shared memory: by offsets, and lanes take tiles
 // away; or by addresses, and the copy engine does. Each is a twentieth quicker for its kernels.
@@ -153,7 +119,7 @@ __device__ __forceinline__ void normalise_tile(TileValues<false, lanes, values>&
 }
 
 // A tile in shared memory: x becomes y. `at` is its first element.
-template <bool softmax, class T, int lanes, int values>
+template <bool softmax, class T, int lanes, int values, TileGaps gaps>
 __device__ __forceinline__ void compute_tile(const Rowwise& p, const TileLaunch& launch, int rows,
                                              int at) {
   const int lane = static_cast<int>(threadIdx.x % warp_lanes);
@@ -161,7 +127,7 @@ __device__ __forceinline__ void compute_tile(const Rowwise& p, const TileLaunch&
   const unsigned places = own >= 32 ? ~0u : (1u << own) - 1;
 #pragma unroll 1
   for (int row = lane / lanes; row - lane / lanes < rows; row += warp_lanes / lanes) {
-    const int from = at + row * launch.row_bytes;
+    const int from = at + row * launch.step<gaps>();
     TileValues<softmax, lanes, values> of_row;
     of_row.lane = lane % lanes;
     of_row.places = places;
@@ -191,7 +157,7 @@ __device__ __forceinline__ void compute_tile(const Rowwise& p, const TileLaunch&
 }
 
 // A warp's tile, and its place in shared memory.
-template <class T, class Memory>
+template <class T, class Memory, TileGaps gaps>
 struct TileWarp {
   static constexpr int size = static_cast<int>(sizeof(T));
   const Rowwise& p;
@@ -202,8 +168,9 @@ struct TileWarp {
   __device__ __forceinline__ bool has_edge() const { return lane * size < piece.edge_bytes(); }
   __device__ __forceinline__ int edge() const { return piece.edge(lane * size); }
   // Starts to bring the tile, and returns this lane's edge of it.
-  __device__ __forceinline__ T load(Mbarrier* full, int row_bytes) const {
-    const char* const from = static_cast<const char*>(p.x) + piece.first * row_bytes;
+  __device__ __forceinline__ T load(Mbarrier* full, const TileLaunch& launch) const {
+    const char* const from =
+        static_cast<const char*>(p.x) + piece.first * launch.template step<gaps>();
     T own = {};
     if (has_edge()) own = *reinterpret_cast<const T*>(from + edge());
     if (lane != 0) return own;
@@ -217,10 +184,46 @@ struct TileWarp {
   __device__ __forceinline__ void keep_edge(T own) const {
     if (has_edge()) Memory::template at<T>(at + piece.past + edge()) = own;
   }
+  // Memory moves sectors. Of one that is written in part the L2 cache fetches the rest when it
+  // gives it back, unless it has that by then.
+  __device__ __forceinline__ void ask_for_gaps(const TileLaunch& launch) const {
+    const char* const y = this->y(launch);
+    if (launch.asks == TileAsks::ends) {
+#pragma unroll 1
+      for (int i = lane; i < 2 * piece.rows; i += warp_lanes) {
+        const int end = end_of(launch, i);
+        if (reinterpret_cast<std::uintptr_t>(y + end) % sector_bytes != 0)
+          prefetch_line_to_l2(y + end - (i & 1));
+      }
+    } else if (launch.asks == TileAsks::gaps) {
+#pragma unroll 1
+      for (int i = lane; i < piece.rows; i += warp_lanes)
+        ask_for(y + i * launch.pitch + launch.row_bytes, launch.pitch - launch.row_bytes);
+    }
+  }
+
   // Of y; it lies as x does past a boundary.
-  __device__ __forceinline__ void write(int row_bytes) const {
+  __device__ __forceinline__ void write(const TileLaunch& launch) const {
+    char* const y = this->y(launch);
+    if constexpr (gaps == TileGaps::none) {
+      write_piece(y);
+    } else {
+      write_packs(launch, y);
+      if constexpr (gaps == TileGaps::by_parts)
+        write_parts(launch, y);
+      else
+        write_elements(launch, y);
+    }
+  }
+
+ private:
+  static constexpr int sector_bytes = 32;
+
+  __device__ __forceinline__ char* y(const TileLaunch& launch) const {
+    return static_cast<char*>(p.y) + piece.first * launch.template step<gaps>();
+  }
+  __device__ __forceinline__ void write_piece(char* y) const {
     const int from = at + piece.past;
-    char* const y = static_cast<char*>(p.y) + piece.first * row_bytes;
     if constexpr (Memory::by_engine) {
       shared_writes_before_copies();
       __syncwarp();
@@ -236,6 +239,52 @@ struct TileWarp {
     if (has_edge()) *reinterpret_cast<T*>(y + edge()) = Memory::template at<const T>(from + edge());
     if (Memory::by_engine && lane == 0) wait_for_bulk_stores();
   }
+
+  // Where a row begins within the tile, or, of odd ones, ends.
+  static __device__ __forceinline__ int end_of(const TileLaunch& launch, int i) {
+    return (i >> 1) * launch.pitch + ((i & 1) != 0 ? launch.row_bytes : 0);
+  }
+  // Packs that lie within a row.
+  __device__ __forceinline__ void write_packs(const TileLaunch& launch, char* y) const {
+#pragma unroll 1
+    for (int i = lane; i < piece.packs; i += warp_lanes) {
+      const int offset = piece.head + i * pack_bytes;
+      const auto row =
+          static_cast<int>(std::uint64_t{static_cast<unsigned>(offset)} * launch.of_pitch >> 32);
+      if (offset - row * launch.pitch + pack_bytes <= launch.row_bytes)
+        write_part<uint4>(y, offset);
+    }
+  }
+  // What a row has of the packs at its ends: halves, quarters and eighths of a pack, of which the
+  // smallest is at the row's end.
+  __device__ __forceinline__ void write_parts(const TileLaunch& launch, char* y) const {
+#pragma unroll 1
+    for (int i = lane; i < 2 * piece.rows; i += warp_lanes) {
+      const bool is_last = (i & 1) != 0;
+      const int end = end_of(launch, i), past = (piece.past + end) % pack_bytes;
+      const int bytes = (is_last ? past : -past) & (pack_bytes - 1);
+      const int from = is_last ? end - bytes : end;
+      if ((bytes & 8) != 0) write_part<uint2>(y, from + (is_last ? 0 : bytes & 6));
+      if ((bytes & 4) != 0) write_part<std::uint32_t>(y, from + (bytes & (is_last ? 8 : 2)));
+      if (size == 2 && (bytes & 2) != 0)
+        write_part<std::uint16_t>(y, from + (is_last ? bytes & 12 : 0));
+    }
+  }
+  // The same by lanes that have an element of such a pack each.
+  __device__ __forceinline__ void write_elements(const TileLaunch& launch, char* y) const {
+    constexpr int a_pack = a_pack_of<T>;
+    const int own = lane % a_pack * size;
+#pragma unroll 1
+    for (int i = lane / a_pack; i < 2 * piece.rows; i += warp_lanes / a_pack) {
+      const int end = end_of(launch, i), past = (piece.past + end) % pack_bytes;
+      if ((i & 1) != 0 ? own < past : past != 0 && own >= past) write_part<T>(y, end - past + own);
+    }
+  }
+  template <class Part>
+  __device__ __forceinline__ void write_part(char* y, int offset) const {
+    *reinterpret_cast<Part*>(y + offset) =
+        Memory::template at<const Part>(at + piece.past + offset);
+  }
 };
 
 template <class T>
@@ -249,7 +298,7 @@ __device__ __forceinline__ void fill_pairs(const Rowwise& p, int cols) {
 
 // A warp's tile from memory to memory: fill(shared memory's beginning) brings what all tiles want,
 // compute(rows, first element's place, that beginning) makes x y.
-template <class T, int threads, class Memory, class Fill, class Compute>
+template <class T, int threads, class Memory, TileGaps gaps, class Fill, class Compute>
 __device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& launch,
                                           const Fill& fill, const Compute& compute) {
   constexpr int tile_warps = threads / warp_lanes;
@@ -263,40 +312,44 @@ __device__ __forceinline__ void each_tile(const Rowwise& p, const TileLaunch& la
   }
   __syncwarp();
   const int tile = static_cast<int>(blockIdx.x) * tile_warps + index;
-  const TileWarp<T, Memory> warp = {p, piece_of(p.x, launch, tile),
-                                    begin + launch.pairs_bytes + index * launch.stage_bytes, lane};
+  const TileWarp<T, Memory, gaps> warp = {p, piece_of<gaps>(p.x, launch, tile),
+                                          begin + launch.pairs_bytes + index * launch.stage_bytes,
+                                          lane};
   const bool has_tile = tile < launch.tiles;
   if (static_cast<int>(blockIdx.x) < launch.early && has_tile && lane == 0)
-    ask_for(static_cast<const char*>(p.x) + warp.piece.first * launch.row_bytes, warp.piece.bytes);
+    ask_for(static_cast<const char*>(p.x) + warp.piece.first * launch.step<gaps>(),
+            warp.piece.bytes);
   wait_for_previous_kernel();
   let_next_kernel_start();
-  const T edge = has_tile ? warp.load(&full[index], launch.row_bytes) : T{};
+  const T edge = has_tile ? warp.load(&full[index], launch) : T{};
+  if constexpr (gaps != TileGaps::none)
+    if (has_tile) warp.ask_for_gaps(launch);
   if (launch.pairs_bytes > 0) {
     fill(begin);
     __syncthreads();
   }
   if (!has_tile) return;
   if (launch.ahead > 0 && lane == 0 && tile < launch.tiles - launch.ahead) {
-    const TilePiece next = piece_of(p.x, launch, tile + launch.ahead);
-    ask_for(static_cast<const char*>(p.x) + next.first * launch.row_bytes, next.bytes);
+    const TilePiece next = piece_of<gaps>(p.x, launch, tile + launch.ahead);
+    ask_for(static_cast<const char*>(p.x) + next.first * launch.step<gaps>(), next.bytes);
   }
   warp.keep_edge(edge);
   mbarrier_wait(&full[index], 0);
   __syncwarp();
   compute(warp.piece.rows, warp.at + warp.piece.past, begin);
   __syncwarp();
-  warp.write(launch.row_bytes);
+  warp.write(launch);
 }
 
-template <bool softmax, class T, int lanes, int values>
+template <bool softmax, class T, int lanes, int values, TileGaps gaps>
 __global__ void __launch_bounds__(tile_threads, tile_sm_threads / tile_threads)
     tile_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
               [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    each_tile<T, tile_threads, TileOffsets>(
+    each_tile<T, tile_threads, TileOffsets, gaps>(
         p, launch, [&](int) { fill_pairs<T>(p, launch.cols); },
         [&](int rows, int at, int) {
-          compute_tile<softmax, T, lanes, values>(p, launch, rows, at);
+          compute_tile<softmax, T, lanes, values, gaps>(p, launch, rows, at);
         });
   }
 }

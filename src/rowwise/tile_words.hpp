@@ -212,7 +212,7 @@ struct TileOutput {
 };
 
 // Rows behind a tile's last one lie in its room as well: what is found of them nobody wants.
-template <bool softmax, class T>
+template <bool softmax, class T, TileGaps gaps>
 __device__ __forceinline__ void compute_tile_words(const Rowwise& p, const TileLaunch& launch,
                                                    int rows, int at, int begin) {
   using Row = TileWords<softmax, T>;
@@ -225,27 +225,27 @@ __device__ __forceinline__ void compute_tile_words(const Rowwise& p, const TileL
   AloneTeam team;
 #pragma unroll 1
   for (int row = lane / lanes; row - lane / lanes < rows; row += warp_lanes / lanes) {
-    const Row of_row(launch, begin, at + row * launch.row_bytes, turn, lane % lanes, edge_to,
+    const Row of_row(launch, begin, at + row * launch.step<gaps>(), turn, lane % lanes, edge_to,
                      row < rows);
     compute_packed<softmax, lanes>(p, TileOutput<Row>{}, of_row, RowWords<Row>{of_row},
                                    launch.pairs_bytes > 0, launch.count_inverse, team);
   }
 }
 
-template <bool softmax, class T>
+template <bool softmax, class T, TileGaps gaps>
 __global__ void __launch_bounds__(tile_word_threads,
                                   blocks_per_sm_within(tile_word_threads,
                                                        tile_word_sm_threads / tile_word_threads))
     tile_words_of_rows([[maybe_unused]] const __grid_constant__ Rowwise p,
                        [[maybe_unused]] const __grid_constant__ TileLaunch launch) {
   if constexpr (has_copy_engine) {
-    each_tile<T, tile_word_threads, TileAddresses>(
+    each_tile<T, tile_word_threads, TileAddresses, gaps>(
         p, launch,
         [&](int begin) {
           WordPlanes::fill<T>(p, launch, begin, static_cast<int>(threadIdx.x), tile_word_threads);
         },
         [&](int rows, int at, int begin) {
-          compute_tile_words<softmax, T>(p, launch, rows, at, begin);
+          compute_tile_words<softmax, T, gaps>(p, launch, rows, at, begin);
         });
   }
 }

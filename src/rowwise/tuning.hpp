@@ -43,6 +43,18 @@ inline constexpr std::int64_t plain_large_call_bytes = 496 << 10;
 // so much a multiprocessor: of fewer rows two warps each end sooner.
 inline constexpr int plain_norm_alone_packs_of_4 = 8, plain_norm_alone_columns_of_4 = 960;
 inline constexpr std::int64_t plain_norm_alone_bytes_of_4 = 124 << 10;
+// A softmax's row of float32 that five packs a lane do not hold is alone in its warp, which has no
+// other one on its way: so a multiprocessor has so many blocks of lanes, by the packs of a lane.
+// Two warps' packs hold such a row half (results/h200/explored-rowwise-gaps.txt).
+struct LoneRow {
+  int packs, blocks;
+};
+inline constexpr std::array<LoneRow, 2> plain_lone_rows_of_4 = {{{6, 7}, {8, 5}}};
+inline constexpr int plain_lone_rows_of_sm = 12;  // of fewer rows two warps each end sooner
+constexpr int plain_lone_blocks_of_4(int packs) {
+  return packs <= plain_lone_rows_of_4[0].packs ? plain_lone_rows_of_4[0].blocks
+                                                : plain_lone_rows_of_4[1].blocks;
+}
 inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
 // Where clusters follow. Blocks that have a few rows each fill gamma and beta anew, clusters stay:
 // norms of less than 300 MiB (results/h200/explored-rowwise-norms.txt), of float32 from 2560
@@ -132,6 +144,11 @@ struct BytesRange {
 };
 inline constexpr std::array<BytesRange, 2> plain_layers_alone_of_2 = {
     {{40 << 10, 43 << 10}, {64 << 10, 75 << 10}}};
+// And rows of so many bytes that begin in so many ways, of large calls, are rings' of clusters: 2
+// to 9 points up, where those that begin in fewer ways are 3 down to 4 up (results/h200/
+// explored-rowwise-gaps.txt).
+inline constexpr BytesRange plain_layers_of_rings_of_2 = {340 << 10, 440 << 10};
+inline constexpr int plain_ways_of_rings_of_2 = 4;
 // From so many bytes on a softmax's rows of 16-bit types, whose exponentials are found twice, are
 // rings' in large calls.
 inline constexpr int plain_end_of_softmax_of_2 = 384 << 10;
@@ -213,6 +230,20 @@ inline constexpr int tile_word_most_columns = 280, tile_word_before_registers = 
 inline constexpr int tile_word_half_waves = 3;
 inline constexpr int tile_word_threads = 128, tile_word_sm_threads = 1152;
 inline constexpr std::int64_t tile_word_least_rows = 4096;  // whose banks are looked at
+
+// Rows with gaps between them (results/h200/explored-rowwise-gaps.txt). Long gaps, which are read
+// with the rows, want short rows. Of 16-bit types registers have longer rows where y is not in
+// place of x: of sectors written in part both wait for the rest. In place tiles have norms longer
+// than a softmax, where there are so many halves of what is computed at once.
+inline constexpr int tile_least_gap_row_bytes = 16;
+inline constexpr int tile_short_gap_bytes = 32;
+inline constexpr int tile_long_gap_bytes = 128, tile_long_gap_row_bytes = 160;
+inline constexpr int tile_word_apart_columns = 112;
+inline constexpr int tile_word_gap_half_waves = 7;
+inline constexpr std::size_t tile_gap_team_count = 3;  // of tile_teams, at most
+// From so many values of float32 on a lane writes an element of a row's ends. And the copy engine
+// asks for the gaps of a softmax's longer rows.
+inline constexpr int tile_gap_element_values = 16, tile_gap_engine_columns_of_4 = 48;
 
 // Rings of pieces in shared memory (ring.hpp): threads that write, threads that find totals, warps
 // that meet the team's other blocks, packs of a piece, and how many rows a ring has parts of. With

@@ -287,6 +287,88 @@ TEST(RowwiseTile, TakesLongerRowsOfFloat) {
     EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported);
 }
 
+// Layer norms of 16-bit types of some lengths are rings' in large calls, where rows begin in many
+// ways.
+TEST(RowwisePlain, LeavesSomeLayerNormsToRings) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 8;
+  KernelOnHost plain("rowwise_plain"), ring("rowwise_ring");
+  check::RowwiseCase c;
+  c.op = RowwiseOp::layer_norm;
+  c.type = DataType::float16;
+  c.rows = 6, c.cols = 178433;
+  c.affine = true;
+  EXPECT_EQ(plain.result_of(c).outcome, check::Outcome::unsupported);
+  ring.verify(c);
+  c.ldx_pad = c.ldy_pad = 7;  // all begin alike
+  plain.verify(c);
+}
+
+// Rows with gaps between them, which no kernel may write: wherever a row begins and ends, in place
+// and not. A tile may have fewer rows than the others, and a gap may be longer than a row.
+TEST(RowwiseTile, TakesRowsWithGaps) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
+  KernelOnHost kernel("rowwise_tile");
+  const auto case_of = [&](RowwiseOp op, DataType type, std::int64_t cols, std::int64_t gap) {
+    check::RowwiseCase c;
+    c.op = op;
+    c.type = type;
+    const bool is_long = cols > (type == DataType::float32 ? 64 : 135);
+    c.rows = (is_long ? 1010 : 1) + kernel.computed() % 40, c.cols = cols;
+    c.ldx_pad = c.ldy_pad = gap;
+    c.affine = is_norm(op) && kernel.computed() % 3 != 0;
+    c.misalign = kernel.computed() % 11;
+    c.in_place = kernel.computed() % 2 == 0 || (type != DataType::float32 && cols > 112);
+    c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+    return c;
+  };
+  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
+    for (const RowwiseOp op :
+         {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
+      for (const std::int64_t cols : {8, 19, 33, 53, 64, 79, 110, 146, 222}) {
+        if (type == DataType::float32 && cols > 80) continue;
+        if (!is_norm(op) && cols > 135) continue;
+        for (const std::int64_t gap : {1, 4, 5, 7}) kernel.verify(case_of(op, type, cols, gap));
+      }
+      kernel.verify(case_of(op, type, 17, 32));
+      kernel.verify(case_of(op, type, 40, 32));
+    }
+  }
+  EXPECT_EQ(kernel.computed(), 4 * (4 * 6 + 2) + 2 * 2 * (4 * 7 + 2) + 2 * 2 * (4 * 9 + 2));
+  for (check::RowwiseCase other : {case_of(RowwiseOp::softmax, DataType::float32, 65, 32),
+                                   case_of(RowwiseOp::layer_norm, DataType::float32, 81, 1),
+                                   case_of(RowwiseOp::softmax, DataType::float32, 19, 34),
+                                   case_of(RowwiseOp::softmax, DataType::float16, 136, 1),
+                                   case_of(RowwiseOp::rms_norm, DataType::bfloat16, 7, 1)})
+    EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported) << describe(other);
+  check::RowwiseCase apart = case_of(RowwiseOp::layer_norm, DataType::float16, 113, 1);
+  apart.in_place = false;
+  EXPECT_EQ(kernel.result_of(apart).outcome, check::Outcome::unsupported);
+}
+
+// Rows of float32 longer than five packs a lane: a softmax's are a warp's alone.
+TEST(RowwisePlain, HasLongerSoftmaxRowsOfFloatInOneWarp) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
+  KernelOnHost kernel("rowwise_plain");
+  for (const RowwiseOp op : {RowwiseOp::softmax, RowwiseOp::log_softmax}) {
+    for (const std::int64_t cols : {639, 640, 702, 767, 768, 893, 1020, 1023, 1024}) {
+      for (const std::int64_t rows : {3, 61}) {
+        check::RowwiseCase c;
+        c.op = op;
+        c.rows = rows, c.cols = cols;
+        c.ldx_pad = c.ldy_pad = kernel.computed() % 3;
+        c.misalign = kernel.computed() % 5;
+        c.in_place = kernel.computed() % 2 == 0;
+        c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
+        kernel.verify(c);
+      }
+    }
+  }
+  EXPECT_EQ(kernel.computed(), 36);
+}
+
 // Production kernels share the work, but each case has one, on each device.
 TEST(RowwiseRegistry, ProductionKernelsTakeEveryCase) {
   add_developer_backends();
