@@ -103,8 +103,7 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
     left_items = plan.item_count - static_cast<int>(first_chunk >> plan.item_shift);
     begin_small_grid(data, Sequences{1, 0, 0, nullptr, plan.elements});
   }
-  if (blockIdx.x < plan.asking)
-    ask_for_first_rows(data, plan, first_column, columns, first_chunk);
+  if (blockIdx.x < plan.asking) ask_for_first_rows(data, plan, first_column, columns, first_chunk);
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();

@@ -285,8 +285,8 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
     if (plan.rows_are_one || !is_small) break;
   }
   ColumnPlan best = quickest.best();
-  // Those that come while the previous kernel ends. Of one round, of a strip that is one block's and
-  // of types of one or two bytes calls take longer for it (explored-reduce-shadow.txt).
+  // Those that come while the previous kernel ends. Of one round, of a strip that is one block's
+  // and of types of one or two bytes calls take longer for it (explored-reduce-shadow.txt).
   if (best.rounds > 1 && best.blocks > 1 && element.pack_bytes >= 4 * element.width)
     best.asking = static_cast<unsigned>(blocks_at_once(best, element) * sm_count);
   return best;

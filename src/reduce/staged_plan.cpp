@@ -72,10 +72,10 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t row_bytes =
       ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
   const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
-  const bool is_too_long = problem.shape == ReduceShape::segments
-                               ? row_bytes > staged.most_segment_bytes
-                               : !is_row_of_a_warp(row_bytes, element,
-                                                   problem.rows / device.sm_count);
+  const bool is_too_long =
+      problem.shape == ReduceShape::segments
+          ? row_bytes > staged.most_segment_bytes
+          : !is_row_of_a_warp(row_bytes, element, problem.rows / device.sm_count);
   const bool fits = (stages > 0 || row_bytes >= least_bytes) && !is_too_long &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     device.warp_size <= staged.most_warp_size &&
@@ -108,8 +108,8 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
     const bool is_one_of_few =
         (row_bytes >= of.narrow_small_from && an_sm <= of.narrow_small_to_an_sm) ||
         (row_bytes >= of.narrow_smallest_from && an_sm <= of.narrow_smallest_to_an_sm);
-    const bool fits =
-        row_bytes >= of.narrow_from || is_one_of_few || (row_bytes >= of.narrow_meets_from && meets);
+    const bool fits = row_bytes >= of.narrow_from || is_one_of_few ||
+                      (row_bytes >= of.narrow_meets_from && meets);
     return has_one ? 1 : fits ? 2 : 0;
   }
   if (!element.any_order) {
