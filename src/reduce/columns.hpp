@@ -41,6 +41,27 @@ constexpr int column_threads_per_sm =
         ? 512
         : 640;
 
+// Asks for the rows of a block's first chunks, `first_chunk` and those side by side, to be brought
+// into L2, a row a thread: in the shadow of the previous kernel.
+template <class T>
+__device__ __forceinline__ void ask_for_first_rows(const T* data, const ColumnPlan& plan,
+                                                   std::int64_t first_column, int columns,
+                                                   std::int64_t first_chunk) {
+  constexpr int chunk_rows = static_cast<int>(column_chunk_rows);
+#pragma unroll 1
+  for (int i = static_cast<int>(threadIdx.x); i < plan.side_by_side * chunk_rows;
+       i += static_cast<int>(blockDim.x)) {
+    const std::int64_t chunk = first_chunk + i / chunk_rows * plan.rounds;
+    const std::int64_t row = chunk * chunk_rows + i % chunk_rows;
+    if (row >= plan.rows) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(data + row * plan.ld + first_column);
+    const std::uintptr_t from = (begin + 15) / 16 * 16;
+    const std::uintptr_t to = (begin + static_cast<unsigned>(columns) * sizeof(T)) / 16 * 16;
+    if (from < to)
+      prefetch_to_l2(reinterpret_cast<const void*>(from), static_cast<unsigned>(to - from));
+  }
+}
+
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
     reduce_columns_kernel(const T* data, ColumnPlan plan,
@@ -82,6 +103,7 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
     left_items = plan.item_count - static_cast<int>(first_chunk >> plan.item_shift);
     begin_small_grid(data, Sequences{1, 0, 0, nullptr, plan.elements});
   }
+  if (blockIdx.x < plan.asking) ask_for_first_rows(data, plan, first_column, columns, first_chunk);
   wait_for_previous_kernel();
   ColumnPacks<T, width> packs;
   Total total = A::empty_total();

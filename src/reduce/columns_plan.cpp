@@ -284,7 +284,12 @@ ColumnPlan plan_columns(const Reduce& problem, const ColumnElement& element, int
     quickest.consider_lengths(plan);
     if (plan.rows_are_one || !is_small) break;
   }
-  return quickest.best();
+  ColumnPlan best = quickest.best();
+  // Those that come while the previous kernel ends. Of one round, of a strip that is one block's
+  // and of types of one or two bytes calls take longer for it (explored-reduce-shadow.txt).
+  if (best.rounds > 1 && best.blocks > 1 && element.pack_bytes >= 4 * element.width)
+    best.asking = static_cast<unsigned>(blocks_at_once(best, element) * sm_count);
+  return best;
 }
 
 bool are_low_columns(const Reduce& problem, int sm_count) {

@@ -32,6 +32,7 @@ struct ColumnPlan {
   int each_shift;     // 2^each_shift totals are what a thread merges
   int merge_shift;    // 2^merge_shift a block
   int threads;
+  unsigned asking;  // blocks that ask for their rows before they may read
   // What follows from these, for the kernel: from the array's first element to its last; positions
   // of a row of a strip, or of eight that are one; places in shared memory from row to row; totals
   // that a block makes a round.

@@ -27,6 +27,7 @@ constexpr StagedTuning staged;
 struct RowTuning {
   std::int64_t least_element = 4;  // of rows that are not long
   std::int64_t least_an_sm = 32 << 10;
+  std::int64_t least_of_some_an_sm = 16 << 10;  // but for sums of four bytes and more
   // Where order cannot show: of long rows one stage is enough for as many warps as there can be;
   // of shorter ones a small array has no time for a tile's batches.
   std::int64_t long_from = 2000, long_to_an_sm = 5 << 19, always_from = 2700;
@@ -38,7 +39,10 @@ struct RowTuning {
   std::int64_t one_stage_from = 3000;
   std::int64_t small_sums_from = 880, small_sums_to_an_sm = 112 << 10;
   std::int64_t narrow_from = 1250, narrow_one_from = 4100;
-  std::int64_t narrow_small_from = 920, narrow_small_to_an_sm = 140 << 10;
+  // (explored-reduce-shadow.txt.)
+  std::int64_t narrow_small_from = 700, narrow_small_to_an_sm = 140 << 10;
+  std::int64_t narrow_meets_from = 920;
+  std::int64_t narrow_smallest_from = 620, narrow_smallest_to_an_sm = 64 << 10;
   std::int64_t narrow_middle_from = 2400, narrow_middle_to_an_sm = 350 << 10;
 };
 constexpr RowTuning row_tuning;
@@ -51,9 +55,12 @@ int stage_for(std::int64_t row_bytes, int head_bytes) {
   return static_cast<int>(ceil_div(row_bytes + head_bytes + ends, line) * line);
 }
 
-bool is_row_of_a_warp(std::int64_t row_bytes, const StagedElement& element) {
+bool is_row_of_a_warp(std::int64_t row_bytes, const StagedElement& element,
+                      std::int64_t rows_an_sm) {
+  const bool are_many = rows_an_sm >= many_of_two_an_sm && element.partial_bytes <= 8;
+  const int most_of_two = are_many ? staged_to_of_many_of_two : staged_to_of_two_chunks;
   return row_bytes <= element.most_row_bytes ||
-         (row_bytes > staged_chunk_bytes && row_bytes <= staged_to_of_two_chunks);
+         (row_bytes > staged_chunk_bytes && row_bytes <= most_of_two);
 }
 
 }  // namespace
@@ -65,9 +72,10 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const std::int64_t row_bytes =
       ceil_div(all_bytes, std::max<std::int64_t>(problem.sequences(), 1));
   const int least_bytes = std::min(staged.least_row_bytes, element.from_bytes);
-  const bool is_too_long = problem.shape == ReduceShape::segments
-                               ? row_bytes > staged.most_segment_bytes
-                               : !is_row_of_a_warp(row_bytes, element);
+  const bool is_too_long =
+      problem.shape == ReduceShape::segments
+          ? row_bytes > staged.most_segment_bytes
+          : !is_row_of_a_warp(row_bytes, element, problem.rows / device.sm_count);
   const bool fits = (stages > 0 || row_bytes >= least_bytes) && !is_too_long &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     device.warp_size <= staged.most_warp_size &&
@@ -91,14 +99,17 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
   const RowTuning& of = row_tuning;
   const std::int64_t row_bytes = problem.cols * element.bytes;
   const std::int64_t an_sm = problem.rows * row_bytes / device.sm_count;
-  if (an_sm < of.least_an_sm) return 0;
   const bool is_small = an_sm <= of.small_to_an_sm, is_narrow = element.bytes < of.least_element;
+  if (an_sm < (element.any_order == is_narrow ? of.least_an_sm : of.least_of_some_an_sm)) return 0;
   if (!element.any_order && is_narrow) {
     const bool has_one = row_bytes >= of.narrow_one_from ||
                          (row_bytes >= of.narrow_middle_from && an_sm <= of.narrow_middle_to_an_sm);
     const bool meets = past_lines(problem.ld * element.bytes) < least_past_lines;
-    const bool fits = row_bytes >= of.narrow_from || (row_bytes >= of.narrow_small_from &&
-                                                      (an_sm <= of.narrow_small_to_an_sm || meets));
+    const bool is_one_of_few =
+        (row_bytes >= of.narrow_small_from && an_sm <= of.narrow_small_to_an_sm) ||
+        (row_bytes >= of.narrow_smallest_from && an_sm <= of.narrow_smallest_to_an_sm);
+    const bool fits = row_bytes >= of.narrow_from || is_one_of_few ||
+                      (row_bytes >= of.narrow_meets_from && meets);
     return has_one ? 1 : fits ? 2 : 0;
   }
   if (!element.any_order) {

@@ -31,16 +31,22 @@ constexpr int staged_from_bytes(bool any_order, std::size_t partial_bytes) {
 // block add floating numbers of four or eight bytes in turn, the block is quicker. Measured on an
 // H200 (results/h200/explored-reduce-runs.txt, explored-reduce-two-chunks.txt): 4000 rows of 11.9
 // KB of float32 take 18.2 us with stages and 16.5 by blocks, of 9 KB 13.4 and 14.4; 22542 rows of
-// 13 KB 73.0 and 71.1, their variances 77.1 and 107.4.
+// 13 KB 73.0 and 71.1, their variances 77.1 and 107.4. Where order cannot show
+// (explored-reduce-shadow.txt): argmax of 2526 rows of 55 KB of float64 33.9 and 37.5.
 constexpr int staged_to_bytes(bool any_order, bool is_variance, std::size_t partial_bytes,
                               std::size_t bytes) {
+  if (any_order && bytes >= 4) return 56 << 10;
   if (any_order || is_variance || bytes < 4) return 22 << 10;
   return partial_bytes <= 8 ? 10 << 10 : 12 << 10;
 }
 // Rows of little more than a chunk take a block as long as two: up to this length they do better
-// with a warp, whatever they hold.
+// with a warp, whatever they hold, and of sums of 8 bytes somewhat longer ones where each SM has a
+// dozen (explored-reduce-shadow.txt: sum of 4736 of 4888 float32 25.9 and 30.6 us, of 924 of 4762
+// 10.2 and 9.4).
 constexpr int staged_chunk_bytes = order_threads * static_cast<int>(smallest_chunk_rounds) * 16;
 constexpr int staged_to_of_two_chunks = 18 << 10;
+constexpr int staged_to_of_many_of_two = 20 << 10;
+constexpr int many_of_two_an_sm = 12;
 
 struct StagedPlan {
   int stages = 0, stage_bytes = 0;

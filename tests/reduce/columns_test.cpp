@@ -97,6 +97,19 @@ TEST(ColumnPlan, GivesABlockThatIsAloneMoreThreads) {
   EXPECT_GT(alone.threads, column_threads);
 }
 
+// The blocks that come first ask for their rows, but not of one round, of a strip that is one
+// block's, or of narrow types.
+TEST(ColumnPlan, AsksForRowsOfLargeMatrices) {
+  const ColumnElement element = {4, 16, 3, 8, 8, false};
+  const ColumnPlan large = plan_columns(matrix_of(100000, 1000, 0), element, 132);
+  EXPECT_GE(large.asking, 132u);
+  EXPECT_GT(large.rounds, 1);
+  EXPECT_EQ(plan_columns(matrix_of(300, 30000, 0), element, 132).asking, 0u);
+  EXPECT_EQ(plan_columns(matrix_of(47, 9453, 0), element, 132).asking, 0u);
+  const ColumnElement narrow = {8, 16, 3, 4, 8, false};
+  EXPECT_EQ(plan_columns(matrix_of(100000, 1000, 0), narrow, 132).asking, 0u);
+}
+
 // Of few rows always; of more only where all SMs have columns; never of more than four chunks.
 TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   constexpr std::int64_t many = 1 << 20;

@@ -495,10 +495,17 @@ TEST(ReduceSequences, WaysOfRows) {
   EXPECT_EQ(stages_of_rows(rows(239'718, 705), narrow, device), 2);
   EXPECT_EQ(stages_of_rows(rows(8'343, 1839), narrow, device), 1);
   EXPECT_EQ(stages_of_rows(rows(42'959, 1835), narrow, device), 2);
+  // Small arrays.
+  EXPECT_EQ(stages_of_rows(rows(9'148, 428), narrow, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(5'004, 316), narrow, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(27'212, 317), narrow, device), 0);
+  EXPECT_EQ(stages_of_rows(rows(3'396, 253), minima, device), 1);
+  EXPECT_EQ(stages_of_rows(rows(1'500, 253), minima, device), 0);
+  EXPECT_EQ(stages_of_rows(rows(2'100, 230), sums, device), 0);
 }
 
 // Up to which length rows have a warp each: sums up to 10 KB, and those of little more than a
-// chunk.
+// chunk, where order cannot show 56 KB.
 TEST(ReduceSequences, LongestRowsOfWarps) {
   Device device;
   device.sm_count = 132;
@@ -517,10 +524,41 @@ TEST(ReduceSequences, LongestRowsOfWarps) {
   EXPECT_EQ(warps((10 << 10) + 8, sums), 0);
   EXPECT_EQ(warps(16 << 10, sums), 0);
   EXPECT_GT(warps((16 << 10) + 8, sums), 0);
-  EXPECT_GT(warps(18 << 10, sums), 0);
-  EXPECT_EQ(warps((18 << 10) + 8, sums), 0);
-  EXPECT_GT(warps(22 << 10, minima), 0);
-  EXPECT_EQ(warps((22 << 10) + 4, minima), 0);
+  EXPECT_GT(warps(20 << 10, sums), 0);
+  EXPECT_EQ(warps((20 << 10) + 8, sums), 0);
+  StagedElement norms = sums;  // of three numbers
+  norms.partial_bytes = 24;
+  EXPECT_GT(warps(18 << 10, norms), 0);
+  EXPECT_EQ(warps((18 << 10) + 8, norms), 0);
+  EXPECT_GT(warps(56 << 10, minima), 0);
+  EXPECT_EQ(warps((56 << 10) + 4, minima), 0);
+  EXPECT_EQ(staged_to_bytes(true, false, 4, 2), 22 << 10);
+}
+
+// Rows of several chunks by a warp each, where order cannot show, and sums of little more than one
+// chunk.
+TEST(ReduceSequences, LongRowsInStages) {
+  const OneWorker one;
+  std::vector<check::ReduceCase> cases;
+  constexpr ReduceOp ops[] = {ReduceOp::argmax, ReduceOp::min_max, ReduceOp::max_norm,
+                              ReduceOp::argmin, ReduceOp::min};
+  std::size_t turn = run_seed() % 5;
+  for (const DataType type :
+       {DataType::float32, DataType::float64, DataType::int32, DataType::int64}) {
+    const auto size = static_cast<std::int64_t>(size_of(type));
+    for (const std::int64_t bytes : {(22 << 10) + 8, 33000, 56 << 10, (56 << 10) + 8}) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, ops[turn++ % 5], type);
+      rows.rows = 9, rows.cols = bytes / size, rows.ld_pad = static_cast<std::int64_t>(turn % 3);
+      rows.misalign = static_cast<std::int64_t>(turn % 5);
+      cases.push_back(rows);
+    }
+    check::ReduceCase sums = sequences_case(ReduceShape::rows, ReduceOp::sum, type);
+    sums.rows = 14, sums.cols = 19500 / size, sums.misalign = 1;
+    cases.push_back(sums);
+    sums.op = ReduceOp::l2_norm;
+    cases.push_back(sums);
+  }
+  verify(cases);
 }
 
 // Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
