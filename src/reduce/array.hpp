@@ -16,6 +16,7 @@
 #include "device/overlap.hpp"
 #include "reduce/result.hpp"
 #include "reduce/walk.hpp"
+#include "reduce/work_lists.hpp"
 
 namespace KW_TARGET {
 
@@ -64,16 +65,56 @@ constexpr int array_packs = has_half_squares<kind, T> ? 2 : 4;
 
 constexpr std::int64_t least_turned_rounds = 8;
 
+// A sequence of which blocks have a chunk each: its number among the results, what it has, and
+// where totals are left.
+struct MailedSequence {
+  std::int64_t number, elements;
+  int chunks;
+  Letter* box;
+};
+
+template <class A, class T>
+struct MailedMemory {
+  BlockMemory<A, T> block;
+  typename A::Total warps[order_warps];
+};
+
+// A block's chunk of it, number `own`: the block of the last one merges all.
+template <ReduceKind kind, class T, int in_flight>
+__device__ __forceinline__ void reduce_mailed_chunk(const MailedSequence& of, int own,
+                                                    const Packs<T>& packs, const Chunk<T>& chunk,
+                                                    int turn,
+                                                    MailedMemory<Accumulator<kind, T>, T>& memory,
+                                                    const ResultSink& sink, int thread) {
+  using A = Accumulator<kind, T>;
+  using Total = typename A::Total;
+  const int member = member_of(thread, turn);
+  Walk<A, T, in_flight> walk;
+  walk.start(packs, member);
+  walk.finish(packs, member, chunk.first);
+  let_next_kernel_start();
+  Total total = total_of_block<A>(walk.lanes, packs.skip, turn, chunk, memory.block, thread);
+  if (of.chunks > 1) {
+    if (thread == 0) send(of.box + own * letters_of<Total>, total);
+    if (own != of.chunks - 1) return;
+    total = collect_totals<A>(of.box, of.chunks, memory.warps, thread);
+  }
+  if (thread == 0) write_result<T, kind>(sink, of.number, total, of.elements);
+}
+
+// Of small arrays a turn would be one more barrier for little.
+template <class A, class T>
+__device__ __forceinline__ int turn_of_chunk(const Packs<T>& packs, std::int64_t chunk_size) {
+  return A::any_order || chunk_size > least_turned_rounds * order_lanes<T> ? turn_of(packs) : 0;
+}
+
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
     reduce_array_kernel(const T* data, std::int64_t n, std::int64_t chunk_size, Letter* box,
                         ResultSink sink) {
   using A = Accumulator<kind, T>;
-  using Total = typename A::Total;
-  __shared__ BlockMemory<A, T> memory;
-  __shared__ Total total_warps[order_warps];
+  __shared__ MailedMemory<A, T> memory;
   const int thread = static_cast<int>(threadIdx.x);
-  const int chunks = static_cast<int>(gridDim.x);
   Chunk<T> chunk;
   chunk.begin = blockIdx.x * chunk_size;
   chunk.count = min(chunk_size, n - chunk.begin);
@@ -83,21 +124,46 @@ __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
   if (thread == 0) prefetch_chunk(packs);
   wait_for_previous_kernel();
   if (chunk.count > 0) chunk.first = to_value(*begin);
-  Walk<A, T, array_packs<kind, T>> walk;
-  // Of small arrays it would be one more barrier for little.
-  const int turn =
-      A::any_order || chunk_size > least_turned_rounds * order_lanes<T> ? turn_of(packs) : 0;
-  const int member = member_of(thread, turn);
-  walk.start(packs, member);
-  walk.finish(packs, member, chunk.first);
-  let_next_kernel_start();
-  Total total = total_of_block<A>(walk.lanes, packs.skip, turn, chunk, memory, thread);
-  if (chunks > 1) {
-    if (thread == 0) send(box + blockIdx.x * letters_of<Total>, total);
-    if (blockIdx.x != gridDim.x - 1) return;
-    total = collect_totals<A>(box, chunks, total_warps, thread);
+  const int turn = turn_of_chunk<A>(packs, chunk_size);
+  reduce_mailed_chunk<kind, T, array_packs<kind, T>>({0, n, static_cast<int>(gridDim.x), box},
+                                                     static_cast<int>(blockIdx.x), packs, chunk,
+                                                     turn, memory, sink, thread);
+}
+
+// One segment, whose limits the device has: as many blocks as an array of its elements may have
+// chunks, each of which asks for `share` elements of the array before it knows them.
+template <ReduceKind kind, class T>
+__global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
+    reduce_one_segment_kernel(const T* data, Sequences segment, std::int64_t share, Letter* box,
+                              ResultSink sink) {
+  using A = Accumulator<kind, T>;
+  __shared__ MailedMemory<A, T> memory;
+  const int thread = static_cast<int>(threadIdx.x);
+  const Extent array = extent_of(data, segment.elements);
+  const std::int64_t place = blockIdx.x * share;
+  if (thread == 0)
+    prefetch_chunk(
+        Packs<T>(data + place, max(min(share, segment.elements - place), std::int64_t{0}), array));
+  wait_for_previous_kernel();
+  const Span own = segment.at(0);
+  std::int64_t chunk_size = smallest_chunk<T>;
+  auto chunks = static_cast<unsigned>(ceil_div(own.count, smallest_chunk<T>));
+  if (own.count > max_chunks * smallest_chunk<T>) {
+    chunk_size = chunk_elements<T>(own.count);
+    chunks = static_cast<unsigned>(ceil_div(own.count, chunk_size));
   }
-  if (thread == 0) write_result<T, kind>(sink, 0, total, n);
+  chunks = max(chunks, 1u);
+  if (blockIdx.x >= chunks) return;
+  Chunk<T> chunk;
+  chunk.begin = blockIdx.x * chunk_size;
+  chunk.count = min(chunk_size, own.count - chunk.begin);
+  const T* begin = data + own.begin + chunk.begin;
+  const Packs<T> packs(begin, chunk.count, array);
+  if (chunk.count > 0) chunk.first = to_value(*begin);
+  const int turn = turn_of_chunk<A>(packs, chunk_size);
+  reduce_mailed_chunk<kind, T, array_packs<kind, T>>({0, own.count, static_cast<int>(chunks), box},
+                                                     static_cast<int>(blockIdx.x), packs, chunk,
+                                                     turn, memory, sink, thread);
 }
 
 }  // namespace KW_TARGET

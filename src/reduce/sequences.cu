@@ -5,14 +5,19 @@
 namespace KW_TARGET {
 namespace {
 
+bool is_only_segment(const Reduce& problem) {
+  return problem.shape == ReduceShape::segments && problem.segments == 1;
+}
+
 std::size_t workspace_of(const Reduce& problem, const Device& device) {
+  if (is_only_segment(problem)) return 0;
   return is_floating(problem.type) ? floating_sequences_workspace(problem, device)
                                    : integral_sequences_workspace(problem, device);
 }
 
 }  // namespace
 
-// One row is an array.
+// One row is an array, and so is one segment.
 Status reduce_rows(const Reduce& problem, const Device& device, Workspace workspace,
                    Stream stream) {
   if (problem.rows == 1) return reduce_array(problem, device, workspace, stream);
@@ -20,6 +25,7 @@ Status reduce_rows(const Reduce& problem, const Device& device, Workspace worksp
 }
 Status reduce_segments(const Reduce& problem, const Device& device, Workspace workspace,
                        Stream stream) {
+  if (is_only_segment(problem)) return reduce_array(problem, device, workspace, stream);
   return is_floating(problem.type) ? reduce_floating_sequences(problem, device, workspace, stream)
                                    : reduce_integral_sequences(problem, device, workspace, stream);
 }

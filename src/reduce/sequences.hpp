@@ -9,6 +9,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/few_rows.hpp"
+#include "reduce/few_segments.hpp"
 #include "reduce/gpu_kernels.hpp"
 #include "reduce/segment_blocks.hpp"
 #include "reduce/segment_shares.hpp"
@@ -154,6 +155,12 @@ struct ShareRoom {
     bytes += parts.bytes();
   }
 };
+
+template <ReduceKind kind, class T>
+FewPlan few_plan(const Reduce& p, const Device& device) {
+  return plan_few(p, {smallest_chunk<T>, order_width<T>, most_short<T>, few_blocks_per_sm<kind, T>},
+                  device);
+}
 
 struct LaunchSequences {
   const Reduce& p;
@@ -307,6 +314,12 @@ struct LaunchSequences {
   Status segments(const T* data) const {
     using Total = typename Accumulator<kind, T>::Total;
     const Sequences segments = {p.segments, 0, 0, p.offsets, p.cols};
+    const FewPlan few = few_plan<kind, T>(p, device);
+    if (few.blocks > 0) {
+      return gpu::launch(reduce_few_segments_kernel<kind, T>,
+                         config(static_cast<unsigned>(few.blocks)), data, segments, few,
+                         reinterpret_cast<Letter*>(workspace.tickets), sink());
+    }
     const SharePlan plan = share_plan<kind, T>(p, device);
     if (plan.warps > 0) return shares<kind>(data, segments, plan);
     const FirstPass pass = first_pass<kind, T>(p, device);
@@ -373,6 +386,7 @@ struct WorkspaceBytes {
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }
+    if (few_plan<kind, T>(p, device).blocks > 0) return 0;
     if (share_plan<kind, T>(p, device).warps > 0) return ShareRoom<kind, T>(p, {}).bytes;
     const FirstPass pass = first_pass<kind, T>(p, device);
     if (pass.are_counted)

@@ -23,8 +23,8 @@ constexpr int packs_a_lane = 4;
 
 // What a group of so many lanes takes at a time.
 template <class T>
-__host__ __device__ constexpr std::int64_t group_elements(int group) {
-  return std::int64_t{group} * packs_a_lane * order_width<T>;
+__host__ __device__ constexpr std::int64_t group_elements(int group, int packs = packs_a_lane) {
+  return std::int64_t{group} * packs * order_width<T>;
 }
 // The most elements that it takes: a whole warp takes 6 KB, quarter by quarter. Longer sequences
 // are quicker by blocks (chunk_blocks.hpp).
@@ -84,15 +84,15 @@ constexpr bool fills_ends = sizeof(T) != 2;
 
 // The sum over this lane's packs, from element `at` of a sequence of `count` on, where each of the
 // order's lanes has one element at most.
-template <class A, class T>
-__device__ __forceinline__ typename A::Partial tree_of_packs(const LanePacks<T, packs_a_lane>& own,
-                                                             int at, [[maybe_unused]] int count,
+template <class A, class T, int packs>
+__device__ __forceinline__ typename A::Partial tree_of_packs(const LanePacks<T, packs>& own, int at,
+                                                             [[maybe_unused]] int count,
                                                              Value<T> first) {
   constexpr int width = order_width<T>;
   if constexpr (!fills_ends<T>) {
-    typename A::Partial partials[packs_a_lane];
+    typename A::Partial partials[packs];
 #pragma unroll
-    for (int j = 0; j < packs_a_lane; ++j) {
+    for (int j = 0; j < packs; ++j) {
       Lanes<A, T> lanes;
       lanes.clear();
       lanes.add_part(own.packs[j], at + j * width, count, first);
@@ -103,12 +103,12 @@ __device__ __forceinline__ typename A::Partial tree_of_packs(const LanePacks<T, 
     Lanes<A, T> lanes;
     lanes.clear();
 #pragma unroll
-    for (int j = 0; j < packs_a_lane; ++j) lanes.add_pack(own.packs[j], at + j * width, first);
+    for (int j = 0; j < packs; ++j) lanes.add_pack(own.packs[j], at + j * width, first);
     return tree_of_lanes(lanes);
   } else {
-    typename A::Partial partials[packs_a_lane];
+    typename A::Partial partials[packs];
 #pragma unroll
-    for (int j = 0; j < packs_a_lane; ++j) {
+    for (int j = 0; j < packs; ++j) {
       typename A::Partial ones[width];
 #pragma unroll
       for (int e = 0; e < width; ++e) ones[e] = lane_of_one<A, T>(own.packs[j].value(e), first);
@@ -141,10 +141,11 @@ class GroupSequence {
   }
   __device__ __forceinline__ Value<T> first() const { return first_; }
 
-  // No more elements than the group's lanes have at a time.
+  // No more elements than the group's lanes have at a time, so many packs each.
+  template <int packs>
   __device__ __forceinline__ Partial at_once() const {
-    LanePacks<T, packs_a_lane> own;
-    const int at = member_ * packs_a_lane * width;
+    LanePacks<T, packs> own;
+    const int at = member_ * packs * width;
     load(own, at);
     return across_group(tree_of_packs<A>(own, at, packs_.count, first_));
   }
@@ -236,15 +237,17 @@ __device__ __forceinline__ void prefetch_of_lane(const T* begin, int count, int 
 }
 
 // Sequences of `fewest` to most_of_group elements, 32 / group of them at a time, of the `each` of a
-// batch, while those after them, in this batch or in the next one, are on their way to L2.
-template <ReduceKind kind, class T>
+// batch, while those after them, in this batch or in the next one, are on their way to L2. A
+// lane has `packs` at a time; without `in_quarters` the group has all at once.
+template <ReduceKind kind, class T, int packs = packs_a_lane, bool in_quarters = true>
 __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& array,
                                                  const Batch& own, const Batch& next, int fewest,
                                                  int group, int each, std::int64_t first_sequence,
                                                  const ResultSink& sink, int lane) {
   using A = Accumulator<kind, T>;
   const int member = lane & (group - 1), teams = warp_lanes / group, team = lane / group;
-  const int most = static_cast<int>(most_of_group<T>(group));
+  const int most =
+      static_cast<int>(in_quarters ? most_of_group<T>(group) : group_elements<T>(group, packs));
   int found = from_lane(own.count, team);
   std::int64_t begin = from_lane(own.begin, team);
 #pragma unroll 1
@@ -262,10 +265,10 @@ __device__ __forceinline__ void reduce_by_groups(const T* data, const Extent& ar
       const GroupSequence<kind, T> sequence(data + begin, count, array, member, group);
       // Of a whole warp all lanes have the same sequence.
       typename A::Partial whole = A::empty();
-      if (group == warp_lanes && count > group_elements<T>(warp_lanes)) {
+      if (in_quarters && group == warp_lanes && count > group_elements<T>(warp_lanes)) {
         whole = sequence.by_quarters();
       } else {
-        const typename A::Partial partial = sequence.at_once();
+        const typename A::Partial partial = sequence.template at_once<packs>();
         if (count > 0) A::merge(whole, partial);
       }
       if (mine && member == 0) {
@@ -359,6 +362,35 @@ __device__ __forceinline__ void reduce_short_ones(const T* data, const Sequences
       put_on_lists<T>(lists, first + lane, short_of_lane(sequences, first, each, lane), fewest,
                       lane);
     }
+  }
+}
+
+// A warp's only batch, but for segments that it has not at once: those that a group of `group`
+// lanes has in a pack each, then those that all lanes have, in one or several.
+template <ReduceKind kind, class T>
+__device__ __forceinline__ void reduce_short_batch(const T* data, const Sequences& sequences,
+                                                   int group, int each, std::int64_t first,
+                                                   const ResultSink& sink, int lane) {
+  const Batch batch(short_of_lane(sequences, first, each, lane)), none(Span{0, -1});
+  if (group == 1 && __all_sync(whole_warp(), batch.count <= few_elements<T>)) {
+    reduce_few<kind, T>(data, batch, first, sink, lane);
+    return;
+  }
+  const Extent array = extent_of(data, sequences.elements);
+  int fewest = 0;
+#pragma unroll 1
+  for (int lanes = group; lanes <= warp_lanes;
+       lanes = lanes < warp_lanes ? warp_lanes : 2 * warp_lanes) {
+    const auto most = static_cast<int>(group_elements<T>(lanes, 1));
+    if (__any_sync(whole_warp(), batch.count >= fewest && batch.count <= most)) {
+      reduce_by_groups<kind, T, 1, false>(data, array, batch, none, fewest, lanes, each, first,
+                                          sink, lane);
+    }
+    fewest = most + 1;
+  }
+  if (__any_sync(whole_warp(), batch.count >= fewest)) {
+    reduce_by_groups<kind, T, packs_a_lane, false>(data, array, batch, none, fewest, warp_lanes,
+                                                   each, first, sink, lane);
   }
 }
 
