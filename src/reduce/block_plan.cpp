@@ -20,12 +20,6 @@ struct BlockTuning {
   std::int64_t least_bytes_of_many_an_sm = 256 << 10, least_many_a_block = 3;
   // Of so large arrays a block that has the longest segment is not late.
   std::int64_t any_bytes_an_sm = 8 << 20;
-  // So few bytes, of no more segments than blocks at once, are one launch whatever the lengths,
-  // unless a warp could take all of them: then one of warps suffices (explored-reduce-shares.txt:
-  // 165 of 14 float16 take 1.67 us by it, 3.06 by blocks).
-  // where one has most of them its block is late, but that of as many alike takes half the time.
-  std::int64_t few_bytes = 64 << 10;
-  std::int64_t few_bytes_of_many = 192 << 10, least_few_many = 32;
   std::int64_t window_bytes = 48 << 10;  // in the mean
   std::int64_t even_lengths = 2;         // the longest by the mean where segments are alike
   // Whole segments, where one of the mean length leaves so many parts of its chunks empty, or a
@@ -52,25 +46,21 @@ BlockPlan plan_blocks(const Reduce& p, const BlockElement& element, const Device
   const std::int64_t at_once = std::int64_t{device.sm_count} * element.blocks_an_sm;
   const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
   const std::int64_t mean_chunks = ceil_div(ceil_div(p.cols, element.chunk), p.segments);
-  const std::int64_t few_bytes = p.segments >= block_tuning.least_few_many
-                                     ? block_tuning.few_bytes_of_many
-                                     : block_tuning.few_bytes;
-  const bool is_few = p.segments <= at_once && bytes <= few_bytes && p.cols > element.most_of_warp;
   const std::int64_t least_an_sm = p.segments >= block_tuning.least_many_a_block * at_once
                                        ? block_tuning.least_bytes_of_many_an_sm
                                        : block_tuning.least_bytes_an_sm;
   const bool is_long = p.segments >= device.sm_count && bytes >= least_an_sm * device.sm_count &&
                        mean_bytes >= block_tuning.least_mean_bytes &&
                        mean_chunks <= block_tuning.most_mean_chunks;
-  if (!is_few && !is_long) return {};
+  if (!is_long) return {};
   BlockPlan plan;
   plan.most = most_block_chunks * element.chunk;
-  const bool takes_whole = is_long && takes_whole_segments(p, element, at_once);
+  const bool takes_whole = takes_whole_segments(p, element, at_once);
   plan.chunk_shift =
       std::countr_zero(static_cast<std::uint64_t>(takes_whole ? plan.most : element.chunk));
   const bool is_large = bytes >= block_tuning.any_bytes_an_sm * device.sm_count;
   // Variances, of which an SM has few warps, do as well without.
-  const bool takes_any = is_few || (is_large && p.op != ReduceOp::variance);
+  const bool takes_any = is_large && p.op != ReduceOp::variance;
   if (!takes_any) {
     plan.most_of_even =
         std::min(block_tuning.even_lengths * ceil_div(p.cols, p.segments), plan.most);

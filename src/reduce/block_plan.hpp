@@ -27,8 +27,7 @@ struct BlockElement {
   std::int64_t bytes;  // of an element
   std::int64_t chunk;  // elements of a chunk
   int blocks_an_sm;
-  bool takes_whole;           // a sequence may be one chunk, however long
-  std::int64_t most_of_warp;  // elements of a segment that a warp takes alone
+  bool takes_whole;  // a sequence may be one chunk, however long
 };
 
 BlockPlan plan_blocks(const Reduce& problem, const BlockElement& element, const Device& device);

@@ -9,6 +9,7 @@
 namespace kw {
 namespace {
 
+// Measured on an H200 (results/h200/explored-reduce-few.txt).
 struct FewTuning {
   std::int64_t most_segments = 4096;  // each block of longer ones looks at all
 };
@@ -25,6 +26,8 @@ FewPlan plan_few(const Reduce& p, const FewElement& element, const Device& devic
   while (plan.group < lanes_of_warp &&
          plan.group * element.of_lane * p.segments < p.cols + p.cols / 8)
     plan.group *= 2;
+  // So few elements that no segment is longer than a warp takes: the shorter kernel is as quick.
+  if (plan.group == 1 && p.cols <= element.most_of_warp) return {};
   plan.each = lanes_of_warp / plan.group;
   const std::int64_t batches = ceil_div(p.segments, std::int64_t{plan.each});
   const std::int64_t longer =

@@ -17,9 +17,10 @@ struct FewPlan {
 
 // What a plan depends on besides the problem and the device.
 struct FewElement {
-  std::int64_t chunk;       // elements of a chunk
-  std::int64_t of_lane;     // that a lane of a group takes
-  std::int64_t most_short;  // that a warp takes
+  std::int64_t chunk;         // elements of a chunk
+  std::int64_t of_lane;       // that a lane of a group takes
+  std::int64_t most_short;    // that a warp takes at once
+  std::int64_t most_of_warp;  // that a warp takes where it is alone
   int blocks_an_sm;
 };
 

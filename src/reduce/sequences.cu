@@ -5,8 +5,11 @@
 namespace KW_TARGET {
 namespace {
 
+// One segment is an array, unless a warp takes it alone (results/h200/explored-reduce-few.txt).
 bool is_only_segment(const Reduce& problem) {
-  return problem.shape == ReduceShape::segments && problem.segments == 1;
+  constexpr std::int64_t most_bytes_of_warp = 6 << 10;
+  return problem.shape == ReduceShape::segments && problem.segments == 1 &&
+         problem.bytes() > static_cast<double>(most_bytes_of_warp);
 }
 
 std::size_t workspace_of(const Reduce& problem, const Device& device) {
@@ -17,7 +20,7 @@ std::size_t workspace_of(const Reduce& problem, const Device& device) {
 
 }  // namespace
 
-// One row is an array, and so is one segment.
+// One row is an array.
 Status reduce_rows(const Reduce& problem, const Device& device, Workspace workspace,
                    Stream stream) {
   if (problem.rows == 1) return reduce_array(problem, device, workspace, stream);

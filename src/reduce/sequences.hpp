@@ -115,7 +115,7 @@ FirstPass first_pass(const Reduce& p, const Device& device) {
   FirstPass pass;
   pass.blocks = plan_blocks(p,
                             {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>,
-                             takes_whole<Accumulator<kind, T>, T>, most_of_group<T>(warp_lanes)},
+                             takes_whole<Accumulator<kind, T>, T>},
                             device);
   pass.most = pass.blocks.most;
   if (pass.is_blocks_alone()) return pass;
@@ -158,7 +158,9 @@ struct ShareRoom {
 
 template <ReduceKind kind, class T>
 FewPlan few_plan(const Reduce& p, const Device& device) {
-  return plan_few(p, {smallest_chunk<T>, order_width<T>, most_short<T>, few_blocks_per_sm<kind, T>},
+  return plan_few(p,
+                  {smallest_chunk<T>, order_width<T>, most_short<T>, most_of_group<T>(warp_lanes),
+                   few_blocks_per_sm<kind, T>},
                   device);
 }
 

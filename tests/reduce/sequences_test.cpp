@@ -288,6 +288,33 @@ TEST(ReduceSequences, SharesOfOffsetsThatDescend) {
   same.expect(ascending, {132, 3});
 }
 
+// A small array (src/reduce/few_segments.hpp): short segments by warps, chunks of longer ones by a
+// block each. On one multiprocessor it is not small.
+TEST(ReduceSequences, SmallArraysInOneLaunch) {
+  constexpr std::array<std::int64_t, 8> lengths = {0, 1, 9, 130, 513, 2000, 4097, 20'011};
+  for (const std::size_t segments : {2, 70, 300}) {
+    std::vector<std::int64_t> offsets(segments + 1, 0);
+    for (std::size_t i = 0; i < segments; ++i)
+      offsets[i + 1] = offsets[i] + lengths[(i * 5 + run_seed()) % 8];
+    offsets.back() += 20'011;
+    SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
+  }
+}
+
+// Offsets that descend name more chunks than there are blocks, and leave no letter behind.
+TEST(ReduceSequences, SmallArrayOfOffsetsThatDescend) {
+  constexpr std::size_t segments = 60;
+  std::vector<std::int64_t> ascending(segments + 1, 0), descending(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i) {
+    ascending[i + 1] = ascending[i] + 6000;
+    descending[i + 1] = i % 2 == 0 ? 200'000 : 0;
+  }
+  SameBytes same(static_cast<std::size_t>(ascending.back()));
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance})
+    same.results(op, descending, 132, 0);
+  same.expect(ascending, {132, 3});
+}
+
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are
 // longer than it go on the lists.
 TEST(ReduceSequences, SegmentsInStages) {

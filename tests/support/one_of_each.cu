@@ -5,6 +5,7 @@
 #include "reduce/chunk_blocks.hpp"
 #include "reduce/columns.hpp"
 #include "reduce/few_rows.hpp"
+#include "reduce/few_segments.hpp"
 #include "reduce/segment_blocks.hpp"
 #include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
@@ -45,6 +46,8 @@ constexpr int shaped = first_tile(
   constexpr auto sum = ReduceKind::sum;
   const auto addresses = {
       reinterpret_cast<const void*>(reduce_array_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_one_segment_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_few_segments_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_columns_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_short_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float, false>),
