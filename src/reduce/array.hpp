@@ -130,10 +130,16 @@ __global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
                                                      turn, memory, sink, thread);
 }
 
+// Variances of 16 bits would spill with as many blocks as arrays have.
+template <ReduceKind kind, class T>
+constexpr int segment_blocks_an_sm = kind == ReduceKind::moments && sizeof(T) == 2
+                                         ? 3
+                                         : array_blocks_per_sm<kind, T>;
+
 // One segment, whose limits the device has: as many blocks as an array of its elements may have
 // chunks, each of which asks for `share` elements of the array before it knows them.
 template <ReduceKind kind, class T>
-__global__ void __launch_bounds__(order_threads, (array_blocks_per_sm<kind, T>))
+__global__ void __launch_bounds__(order_threads, (segment_blocks_an_sm<kind, T>))
     reduce_one_segment_kernel(const T* data, Sequences segment, std::int64_t share, Letter* box,
                               ResultSink sink) {
   using A = Accumulator<kind, T>;

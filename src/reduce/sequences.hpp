@@ -156,14 +156,6 @@ struct ShareRoom {
   }
 };
 
-template <ReduceKind kind, class T>
-FewPlan few_plan(const Reduce& p, const Device& device) {
-  return plan_few(p,
-                  {smallest_chunk<T>, order_width<T>, most_short<T>, most_of_group<T>(warp_lanes),
-                   few_blocks_per_sm<kind, T>},
-                  device);
-}
-
 struct LaunchSequences {
   const Reduce& p;
   const Device& device;

@@ -365,35 +365,6 @@ __device__ __forceinline__ void reduce_short_ones(const T* data, const Sequences
   }
 }
 
-// A warp's only batch, but for segments that it has not at once: those that a group of `group`
-// lanes has in a pack each, then those that all lanes have, in one or several.
-template <ReduceKind kind, class T>
-__device__ __forceinline__ void reduce_short_batch(const T* data, const Sequences& sequences,
-                                                   int group, int each, std::int64_t first,
-                                                   const ResultSink& sink, int lane) {
-  const Batch batch(short_of_lane(sequences, first, each, lane)), none(Span{0, -1});
-  if (group == 1 && __all_sync(whole_warp(), batch.count <= few_elements<T>)) {
-    reduce_few<kind, T>(data, batch, first, sink, lane);
-    return;
-  }
-  const Extent array = extent_of(data, sequences.elements);
-  int fewest = 0;
-#pragma unroll 1
-  for (int lanes = group; lanes <= warp_lanes;
-       lanes = lanes < warp_lanes ? warp_lanes : 2 * warp_lanes) {
-    const auto most = static_cast<int>(group_elements<T>(lanes, 1));
-    if (__any_sync(whole_warp(), batch.count >= fewest && batch.count <= most)) {
-      reduce_by_groups<kind, T, 1, false>(data, array, batch, none, fewest, lanes, each, first,
-                                          sink, lane);
-    }
-    fewest = most + 1;
-  }
-  if (__any_sync(whole_warp(), batch.count >= fewest)) {
-    reduce_by_groups<kind, T, packs_a_lane, false>(data, array, batch, none, fewest, warp_lanes,
-                                                   each, first, sink, lane);
-  }
-}
-
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
     reduce_short_kernel(const T* data, Sequences sequences, int group, int each, WorkLists lists,
