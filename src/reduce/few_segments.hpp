@@ -19,8 +19,11 @@ namespace KW_TARGET {
 template <class T>
 constexpr std::int64_t most_short = group_elements<T>(warp_lanes);
 
+// With three blocks extremes of int8 would spill.
 template <ReduceKind kind, class T>
-constexpr int few_blocks_per_sm = short_blocks_per_sm<kind, T>;
+constexpr int few_blocks_per_sm = kind == ReduceKind::min_max && sizeof(T) == 1
+                                      ? 2
+                                      : short_blocks_per_sm<kind, T>;
 
 template <ReduceKind kind, class T>
 FewPlan few_plan(const Reduce& p, const Device& device) {
