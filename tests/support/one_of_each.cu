@@ -69,7 +69,8 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(rowwise::ring_rows<false, float, false, ring_groups>),
       reinterpret_cast<const void*>(rowwise::ring_rows<false, float16, true, 1>),
       reinterpret_cast<const void*>(rowwise::rows_in_shared<true>),
-      reinterpret_cast<const void*>(rowwise::tile_words_of_rows<true, float16, rowwise::TileGaps::none>),
+      reinterpret_cast<const void*>(
+          rowwise::tile_words_of_rows<true, float16, rowwise::TileGaps::none>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<0>),
       reinterpret_cast<const void*>(stream_tile::stream_tile<on_every_architecture>),
       reinterpret_cast<const void*>(stream_tile::stream_shaped<shaped>),
