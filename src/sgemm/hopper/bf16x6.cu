@@ -9,7 +9,7 @@ int select_bf16x6_tile(const Sgemm& problem, const Device& device) {
       of_each_row<bf16x6_tiles>([](auto row) { return &HopperKernel<false, row>::supports; });
   int best = -1;
   for (int tile = 0; tile < static_cast<int>(supports.size()); ++tile) {
-    if (bf16x6_tiles[tile].tile.direct != Direct::none) continue;
+    if (bf16x6_tiles[tile].tile.is_direct()) continue;
     if (supports[static_cast<std::size_t>(tile)](problem, device) &&
         (best < 0 || predicted_cost(bf16x6_tiles[tile], problem, device) <
                          predicted_cost(bf16x6_tiles[best], problem, device)))

@@ -10,6 +10,14 @@
 
 namespace KW_TARGET::hopper {
 
+// Eight neighbours in memory, on a boundary of 16 bytes.
+__device__ __forceinline__ void load_neighbours(float (&x)[chunk_k], const float* from) {
+  const float4* const at = reinterpret_cast<const float4*>(from);
+  const float4 first = load_once(at), second = load_once(at + 1);
+  x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
+  x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
+}
+
 // The elements of a row from k0 on; zeros outside of the operand.
 template <bool triangular>
 __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& source,
@@ -25,10 +33,7 @@ __device__ __forceinline__ void load_chunk(float (&x)[chunk_k], const Source& so
   }
   const bool is_whole = row < layout.rows && k0 + chunk_k <= layout.k;
   if (is_whole && source.along_k && source.aligned) {
-    const float4* at = reinterpret_cast<const float4*>(from);
-    const float4 first = load_once(at), second = load_once(at + 1);
-    x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
-    x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
+    load_neighbours(x, from);
     return;
   }
   const float* at = from;

@@ -60,11 +60,11 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
         params.problem, control, params.range_blocks, !fits_fp16,
         scheme.fp16 ? tile.drift() : Drift{}, tid, [] { sync_consumers(); });
     path = first.path, drift = first.drift;
-    constexpr bool is_direct = tile.direct != Direct::none;
-    if (is_direct && tid == 0) shared.other_range = tile.direct == Direct::a ? first.b : first.a;
+    if (tile.is_direct() && tid == 0)
+      shared.other_range = tile.direct == Direct::a ? first.b : first.a;
     if (writes) {
       // Makers of other blocks may have set it, which the split pass has cleared.
-      if (!is_direct || path == Path::fp32) control.takes_fp32 = path == Path::fp32 ? 1 : 0;
+      if (!tile.is_direct() || path == Path::fp32) control.takes_fp32 = path == Path::fp32 ? 1 : 0;
       control.outlier_count = path == Path::bf16x6 ? too_many : outliers.count;
       control.drift = drift;
     }
@@ -180,10 +180,9 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductPar
   if (threadIdx.x == 0) shared.init_barriers();
   __syncthreads();
   begin_concurrent(params.problem);
-  constexpr bool is_direct = tile.direct != Direct::none;
   const int tid = static_cast<int>(threadIdx.x) - producer_threads(tile);
   if (tid < 0) {
-    if constexpr (is_direct) {
+    if constexpr (tile.is_direct()) {
       setmaxnreg_dealloc<48>();
       make<scheme, tile, Scheduler>(shared, params);
     } else {
@@ -193,7 +192,7 @@ __device__ __forceinline__ void multiply_tiles([[maybe_unused]] const ProductPar
       if (warp == 1) produce<false, scheme, tile, Scheduler>(shared, params);
     }
   } else {
-    setmaxnreg_alloc<is_direct ? 208 : 232>();
+    setmaxnreg_alloc<tile.is_direct() ? 208 : 232>();
     const Path path = selected_path(shared, params, tid);
     if (path == path_of_scheme(scheme))
       consume<scheme, tile, Scheduler, finishes>(shared, params, tid >= warpgroup);

@@ -32,8 +32,7 @@ class Maker {
       : shared_(shared),
         params_(params),
         source_(params.second_split.sources[is_a ? 0 : 1]),
-        pipeline_(shared),
-        layout_(source_.layout) {}
+        pipeline_(shared) {}
 
   // Makes the stages of a tile; false where this kernel does not compute the product.
   __device__ __forceinline__ bool make(const OutputTile& output, const Work& stages) {
@@ -118,8 +117,8 @@ class Maker {
     const std::int64_t first = (is_a ? output.i0 : output.j0) + row;
     const std::int64_t k = std::int64_t{stage} * stage_k + in_stage;
     at_ = stored.at(stored.data, stored.ld, first, k);
-    rows_left_ = static_cast<int>(layout_.rows - first);
-    k_left_ = static_cast<int>(layout_.k - k);
+    rows_left_ = static_cast<int>(source_.layout.rows - first);
+    k_left_ = static_cast<int>(source_.layout.k - k);
   }
   __device__ __forceinline__ void next_stage() {
     at_ += along_k() ? std::int64_t{stage_k} : stage_k * ld();
@@ -134,10 +133,7 @@ class Maker {
     const int rows_left = along_k() ? rows_left_ - row_of(i) : rows_left_,
               k_left = along_k() ? k_left_ : k_left_ - i * chunk_k;
     if (source_.aligned && along_k() && rows_left > 0 && k_left >= chunk_k) {
-      const float4* const quads = reinterpret_cast<const float4*>(from);
-      const float4 first = load_once(quads), second = load_once(quads + 1);
-      x[0] = first.x, x[1] = first.y, x[2] = first.z, x[3] = first.w;
-      x[4] = second.x, x[5] = second.y, x[6] = second.z, x[7] = second.w;
+      load_neighbours(x, from);
       return;
     }
     const std::int64_t step = along_k() ? 1 : own_ld;
@@ -154,7 +150,6 @@ class Maker {
   const ProductParams& params_;
   const Source& source_;
   Pipeline<scheme, tile> pipeline_;
-  const PackedLayout& layout_;
   const float* at_ = nullptr;
   int rows_left_ = 0, k_left_ = 0;
   float x_[chunks][chunk_k];

@@ -17,7 +17,7 @@ constexpr int consumer_threads = 2 * warpgroup;
 // The first warpgroups of a block: one with both producers, or two of makers (maker.hpp).
 constexpr int maker_threads = 2 * warpgroup;
 constexpr int producer_threads(const Tile& tile) {
-  return tile.direct == Direct::none ? warpgroup : maker_threads;
+  return tile.is_direct() ? maker_threads : warpgroup;
 }
 constexpr int tile_threads(const Tile& tile) { return producer_threads(tile) + consumer_threads; }
 __device__ __forceinline__ void sync_consumers() { sync_some_threads<1, consumer_threads>(); }
@@ -52,7 +52,7 @@ struct Shared {
   __device__ __forceinline__ void init_barriers() {
     constexpr unsigned readers = tile.shares_rows ? 4 : 8;  // warps
     // The producers; or the makers' warps, and the copies by one of them.
-    constexpr unsigned writers = tile.direct == Direct::none ? 2 : 1 + maker_threads / warp_lanes;
+    constexpr unsigned writers = tile.is_direct() ? 1 + maker_threads / warp_lanes : 2;
     for (int s = 0; s < tile.stages; ++s) {
       mbarrier_init(&full[s], writers);
       mbarrier_init(&empty[s], readers);

@@ -52,11 +52,6 @@ inline std::int64_t output_tiles(const Tile& tile, const Sgemm& p) {
   return tiles_m * ceil_div(p.n, tile.bn) * p.batch;
 }
 
-// The bytes of A and B as the caller stores them, and as packed operands.
-inline double bytes_of_a_and_b(const Sgemm& p) {
-  return sizeof(float) * static_cast<double>(p.m + p.n) * static_cast<double>(p.k) *
-         static_cast<double>(p.batch);
-}
 // What the split pass reads.
 inline double bytes_to_split(const TileRow& row, const Sgemm& p) {
   const std::int64_t rows =
@@ -147,16 +142,15 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
     return {whole.schedule,
             us(rounds, 0) + share * static_cast<double>(rounds * stages) * stage_us};
   }
-  const bool is_direct = row.tile.direct != Direct::none;
   TimedSchedule in_parts = whole;
   if (2 * tiles <= sms) {
     const std::int64_t parts = std::min({sms / tiles, stages / min_k_split_stages, max_k_splits});
-    const bool takes_parts = row.tile.shares_rows || is_direct;
+    const bool takes_parts = row.tile.shares_rows || row.tile.is_direct();
     if (!takes_parts || parts < 2 || tiles * (stages + parts) > countable) return whole;
     in_parts = {split_schedule(as_int(tiles), as_int(stages), as_int(parts)),
                 us(1, ceil_div(stages, parts)) + k_split_us +
                     static_cast<double>(parts) * each_k_split_us * row.tile.bn / 64};
-    if (!is_direct) return in_parts;
+    if (!row.tile.is_direct()) return in_parts;
   }
   const std::int64_t whole_rounds = std::max<std::int64_t>(rounds - 2, 0);
   const std::int64_t cut_tiles = tiles - whole_rounds * sms, cut = cut_tiles * stages;

@@ -24,9 +24,8 @@ struct HopperKernel {
   static constexpr std::size_t shared_bytes = sizeof(Shared<scheme_of(fp16), tile>);
 
   static bool has_shape(const Sgemm& p) {
-    if (tile.direct != Direct::none) {
-      return p.is_full() && p.beta == 0 && p.beta_at == nullptr;
-    }
+    // C must still be there for the kernel in plain fp32 (maker.hpp).
+    if (tile.is_direct()) return p.is_full() && p.beta == 0 && p.beta_at == nullptr;
     return p.is_full() || (p.triangle != Triangle::none ? row.triangles : row.ranges);
   }
   static bool supports(const Sgemm& p, const Device& device) {

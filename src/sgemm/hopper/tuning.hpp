@@ -80,6 +80,7 @@ struct Tile {
   int window = 1;  // stages whose products go into one accumulator
   Direct direct = Direct::none;
 
+  constexpr bool is_direct() const { return direct != Direct::none; }
   constexpr int bm() const { return 64 * m64_blocks * (shares_rows ? 1 : 2); }
   // Tiles in flight at one time lie close together, so that L2 has what they read: column after
   // column of a strip of so many rows of tiles (scheduler.hpp).
@@ -289,8 +290,9 @@ inline constexpr TileRow fp16x3_tiles[] = {
      .shift_us = 0.3,
      .best_tflops = 190.2,  // 4096
      .fp16 = true,
-     // Two warpgroups add up half of a sum each: against cuBLAS, errors at most 0.4 times the
-     // vendor's from 896 x 896 on with k from 512 to 16384, 0.94 times at 768 cubed.
+     // Two warpgroups add up half of a sum each: errors at most cuBLAS's from 256 x 256 on with k
+     // from 512 to 16384, but 1.01 times for numbers near one at 512 x 512 with a k of 4096
+     // (results/h200/explored-split-direct.txt); at most 0.4 times from 896 x 896 on.
      .chosen_mn = 256 * 256,
      // A k of 16384, in results/h200/explored-split-windows.txt: errors at most 0.47 times the
      // vendor's; with a k of 65536, of which the vendor cuts more, up to 55 times.
@@ -326,9 +328,7 @@ constexpr double cut_l2_share = 0.5;
 constexpr int pace_stages = 16;
 // Not where a stage is so short that the producer's question each time is a visible part of it:
 // 5 % of bf16x6's 64 x 32.
-constexpr bool keeps_pace(const Tile& tile) {
-  return !tile.shares_rows && tile.direct == Direct::none;
-}
+constexpr bool keeps_pace(const Tile& tile) { return !tile.shares_rows && !tile.is_direct(); }
 constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 
 // --- the choice among tiles

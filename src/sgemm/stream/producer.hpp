@@ -190,13 +190,10 @@ class Producer {
     std::int64_t k_end = work.end * std::int64_t{S::BK};
     if (k_end > p.k) k_end = p.k;
     for (int k_left = static_cast<int>(k_end - k0); k_left > 0; k_left -= S::BK) {
-      const int k_here = k_left < S::BK ? k_left : S::BK;
-      Stage<config>& stage = pipeline_.acquire();
-      const int k_read = S::read_of(k_here);
-      const int k_each = k_read == S::BK ? 0 : k_read / S::warps_k;
-      a.next(stage.as, p.lda, pattern(operands.a), k_here, k_read, k_each);
-      b.next(stage.bs, p.ldb, pattern(operands.b), k_here, k_read, k_each);
-      pipeline_.commit();
+      copy_stage(k_left < S::BK ? k_left : S::BK, [&](Stage<config>& stage, auto... k) {
+        a.next(stage.as, p.lda, pattern(operands.a), k...);
+        b.next(stage.bs, p.ldb, pattern(operands.b), k...);
+      });
     }
   }
 
@@ -220,17 +217,25 @@ class Producer {
         place = from.place(at);
         const std::int64_t k_left = p.k - at * std::int64_t{S::BK};
         const int k_here = k_left < S::BK ? static_cast<int>(k_left) : S::BK;
-        Stage<config>& stage = pipeline_.acquire();
-        const int k_read = S::read_of(k_here);
-        const int k_each = k_read == S::BK ? 0 : k_read / S::warps_k;
-        a.next(stage.as, from.lda(place), from.pattern_a(place), k_here, k_read, k_each);
-        b.next(stage.bs, from.ldb(place), from.pattern_b(place), k_here, k_read, k_each);
-        pipeline_.commit();
+        copy_stage(k_here, [&](Stage<config>& stage, auto... k) {
+          a.next(stage.as, from.lda(place), from.pattern_a(place), k...);
+          b.next(stage.bs, from.ldb(place), from.pattern_b(place), k...);
+        });
       }
     }
   }
 
  private:
+  // Starts the copies of a stage, of which the matrices have k_here along k, by start(stage,
+  // k_here, k_read, k_each) as OperandCopy::next has those.
+  template <class Start>
+  __device__ __forceinline__ void copy_stage(int k_here, const Start& start) {
+    Stage<config>& stage = pipeline_.acquire();
+    const int k_read = S::read_of(k_here);
+    start(stage, k_here, k_read, k_read == S::BK ? 0 : k_read / S::warps_k);
+    pipeline_.commit();
+  }
+
   Pipeline<config> pipeline_;
 };
 
