@@ -6,7 +6,7 @@ no file of ours has stands between marks that say where it comes from, in a sent
     <!-- prediction -->30 to 40 %<!-- end -->   estimated beforehand, never edited afterwards
     <!-- published: S2 -->11.2 ms<!-- end -->   another's figure: S1 … S5 (docs/sources.md), or a name
     <!-- constant -->1.98 GHz<!-- end -->       follows from a datasheet, a definition, the source or arithmetic
-    <!-- unrecorded -->8 %<!-- end -->          was measured, but no file was kept: in docs/experiments.md only
+    <!-- unrecorded -->8 %<!-- end -->          was measured, but no file was kept: in docs/experiments/ only
     <!-- example -->…<!-- end -->               paths and figures that are there to show a form
 
 A link or a path to a file or a heading that is not there, in a document or a picture drawn by hand; a picture that nobody
@@ -29,7 +29,7 @@ from . import marks
 if TYPE_CHECKING:
     from .project import Project
 
-UNRECORDED_IN = "docs/experiments.md"
+UNRECORDED_IN = "docs/experiments/"
 SOURCES = "docs/sources.md"
 
 HIDDEN, FIGURE = "\x00", "\x01"  # in place of what is no prose, and of a figure that has its mark
@@ -101,7 +101,7 @@ def _figures(name: str, document: str, steps: frozenset[str]) -> list[str]:
         for line, text in typed_figures(document, steps)
     ]
     for mark in marks.flat(marks.parse(document)):
-        if mark.kind == "unrecorded" and name != UNRECORDED_IN:
+        if mark.kind == "unrecorded" and not name.startswith(UNRECORDED_IN):
             wrong.append(f"{name}:{marks.line_of(document, mark.start)}: {mark.text} is for {UNRECORDED_IN} only.")
         if mark.kind == "published" and not mark.arguments:
             wrong.append(f"{name}:{marks.line_of(document, mark.start)}: {mark.text} does not say by whom.")

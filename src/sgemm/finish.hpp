@@ -7,7 +7,7 @@
 //   finish_stored  for all others. They store alpha * sum + beta * C as always (stored_first), and
 //                  threads that have met since finish those elements where they lie, in L2. What
 //                  the kernel does for a plain product stays as it is: with these formulas among
-//                  its own it is slower without an epilogue, too (docs/experiments.md).
+//                  its own it is slower without an epilogue, too (docs/experiments).
 #pragma once
 
 #include "device/cache_hint.hpp"

@@ -204,9 +204,9 @@ class InSentences(InFolder):
             )
         self.assertRegex(self.docs("<!-- published -->7 %<!-- end -->\n", "--check")[1], "does not say by whom")
         page = "It was <!-- unrecorded -->7 %<!-- end -->.\n"
-        self.assertRegex(self.docs(page, "--check")[1], "is for docs/experiments.md only")
+        self.assertRegex(self.docs(page, "--check")[1], "is for docs/experiments/ only")
         self.docs("", "--check")
-        self.assertEqual(self.docs(page, "--check", name="docs/experiments.md")[0], 0)
+        self.assertEqual(self.docs(page, "--check", name="docs/experiments/reduce.md")[0], 0)
 
     def test_paths_that_are_not_there(self):
         self.write("//\n", "src/sgemm/thin.cu")
