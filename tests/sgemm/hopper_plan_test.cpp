@@ -162,6 +162,28 @@ TEST_P(HopperKSplits, AddUpInAnyOrder) {
   }
 }
 
+// Where makers have a long k and outputs are few, parts of k are more than multiprocessors.
+class HopperShortRuns : public HopperKSplits {};
+
+TEST_P(HopperShortRuns, AddUpMorePartsThanMultiprocessors) {
+  host_simt::options().workers = 2;
+  host_simt::options().order = host_simt::Order::random;
+  const std::unique_ptr<Runtime> runtime = open_host_simt();
+  const hopper::Tile& tile = row().tile;
+  const int sms = runtime->device().sm_count;
+  check::SgemmCase c;
+  c.m = tile.bm() - 3;
+  c.n = tile.bn - 2;
+  c.k = tile.stages_of(hopper::max_windows_without_totals) * sms * hopper::stage_k + 45;
+  check::Workbench bench(*runtime);
+  const Sgemm problem = check::SgemmTrial(bench, c).problem();
+  const hopper::Schedule schedule = fastest_schedule(row(), problem, runtime->device()).schedule;
+  EXPECT_GT(schedule.blocks, sms);
+  EXPECT_LE(tile.windows(longest_run(schedule)), hopper::max_windows_without_totals);
+  const VerifyResult result = check::verify_sgemm(*runtime, GetParam(), c);
+  EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
+}
+
 // wgmma leaves a thread q of four the columns 2 * q and 2 * q + 1 of each 8: of a packed B, whose
 // neighbouring groups hold 16 columns, those are four that lie side by side in C.
 TEST(HopperPackedLayout, GivesAThreadFourNeighbouringColumns) {
@@ -218,6 +240,8 @@ TEST(HopperChoice, SmallProductsTakeSmallTiles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, HopperKSplits, testing::ValuesIn(split_kernels()), kernel_name);
+INSTANTIATE_TEST_SUITE_P(Registry, HopperShortRuns, testing::ValuesIn(direct_kernels()),
+                         kernel_name);
 INSTANTIATE_TEST_SUITE_P(Registry, HopperSubProblems, testing::ValuesIn(split_kernels()),
                          kernel_name);
 

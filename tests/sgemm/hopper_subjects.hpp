@@ -40,6 +40,13 @@ inline bool takes_c(const Kernel<Sgemm>& kernel) {
   return supports(kernel, small, open_host_simt()->device());
 }
 
+// Those whose product splits an operand itself, which may not read C.
+inline KernelList<Sgemm> direct_kernels() {
+  KernelList<Sgemm> found = split_kernels();
+  std::erase_if(found, takes_c);
+  return found;
+}
+
 inline std::string kernel_name(const testing::TestParamInfo<Kernel<Sgemm>>& info) {
   return info.param.name;
 }

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <random>
 #include <string_view>
 
 #include "sgemm/hopper/plan.hpp"
 #include "sgemm/hopper/split_items.hpp"
 #include "sgemm/hopper/tuning.hpp"
 #include "support/h200.hpp"
+#include "support/run_seed.hpp"
 
 namespace kw::hopper {
 namespace {
@@ -280,6 +282,32 @@ TEST(HopperTuning, TilesThatAreLessExactAreNotChosen) {
   const std::int64_t longest_of_small = 2 * small.most_windows * stage_k;
   EXPECT_TRUE(is_chosen(small, shape(1408, 1408, longest_of_small)));
   EXPECT_FALSE(is_chosen(small, shape(1408, 1408, longest_of_small + 2 * stage_k)));
+}
+
+// A tile that splits an operand itself has its sums cut, so that no k is too long for it; where
+// there are no tickets for so many tiles it is not chosen.
+TEST(HopperTuning, LongSumsOfMakersAreCut) {
+  std::mt19937 engine(seed_of(1));
+  std::uniform_real_distribution<double> narrow(4, 7), log2_k(12, 18), share(0.02, 1);
+  const auto drawn = [&](double log2) { return static_cast<std::int64_t>(std::exp2(log2)); };
+  for (int i = 0; i < 200; ++i) {
+    const std::int64_t m = drawn(narrow(engine)), k = drawn(log2_k(engine));
+    const auto n = static_cast<std::int64_t>(share(engine) * fp16x3_scheme.chosen_mn) / m;
+    const Sgemm p = shape(m, n, k);
+    for (const TileRow& row : bf16x6_tiles) {
+      if (!row.tile.is_direct()) continue;
+      SCOPED_TRACE(testing::Message() << row.name << " " << m << " x " << n << " x " << k);
+      const Schedule schedule = fastest_schedule(row, p, h200()).schedule;
+      const std::int64_t windows = row.tile.windows(longest_run(schedule));
+      EXPECT_LE(windows, max_windows_without_totals);
+      EXPECT_EQ(predicted_cost(row, p, h200()), choice_margin * predicted_us(row, p, h200()));
+      if (schedule.blocks > h200().sm_count)
+        EXPECT_GT(2 * windows, max_windows_without_totals / 2) << "no shorter than they must be";
+    }
+  }
+  const TileRow& row = bf16x6("128x128b");
+  const Sgemm many = shape(1, fp16x3_scheme.chosen_mn - 1, 1 << 14);
+  EXPECT_GT(predicted_cost(row, many, h200()), predicted_us(row, many, h200()) * choice_margin);
 }
 
 TEST(HopperTuning, SegmentsOfTheSplitPass) {

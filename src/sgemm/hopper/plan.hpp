@@ -12,6 +12,7 @@
 
 #include "arithmetic.hpp"
 #include "gpu/device.hpp"
+#include "kernel.hpp"
 #include "sgemm/hopper/control.hpp"
 #include "sgemm/hopper/packed_layout.hpp"
 #include "sgemm/hopper/schedule.hpp"
@@ -118,7 +119,8 @@ struct TimedSchedule {
 // The schedule of the least time: all tiles whole, in rounds, of which the last may be nearly
 // empty; or the last two rounds cut evenly over all blocks, so that a tile has two parts at most;
 // or each tile in some parts, where tiles are fewer than half of the SMs.
-inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
+inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p,
+                                         const Device& device) {
   const std::int64_t tiles = std::max<std::int64_t>(output_tiles(row.tile, p), 1);
   const std::int64_t stages = PackedLayout(p.m, p.k).stages, sms = device.sm_count;
   const std::int64_t rounds = ceil_div(tiles, sms);
@@ -162,6 +164,40 @@ inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const 
   if (cut_us >= in_parts.us) return in_parts;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
+// Whether the vendor's sums are short, so that a sum of many windows may be less exact than its.
+inline bool has_few_outputs(const Sgemm& p) { return p.m * p.n < fp16x3_scheme.chosen_mn; }
+// Stages of the longest run that a block adds up.
+inline std::int64_t longest_run(const Schedule& schedule) {
+  if (schedule.whole_tiles > 0) return schedule.stages;
+  return std::min(schedule.stages, schedule.share + (schedule.longer > 0 ? 1 : 0));
+}
+// All stages of all tiles in equal shares of max_windows_without_totals at most, as many for each
+// SM as that takes. They are more blocks than SMs: those of a later round begin where others end.
+inline TimedSchedule in_short_runs(const TileRow& row, const Sgemm& p, const Device& device) {
+  const std::int64_t tiles = output_tiles(row.tile, p), sms = device.sm_count;
+  const std::int64_t stages = PackedLayout(p.m, p.k).stages, total = tiles * stages;
+  const std::int64_t most = row.tile.stages_of(max_windows_without_totals);
+  const std::int64_t rounds = ceil_div(total, sms * (most - 1)), blocks = rounds * sms;
+  const bool has_tickets = 2 * tiles <= static_cast<std::int64_t>(ticket_count) / 2;
+  if (!has_tickets || total + blocks > std::numeric_limits<int>::max()) return {};
+  const std::int64_t share = ceil_div(total, blocks);
+  const double ends = static_cast<double>(ceil_div(share, stages)) * row.tile_us + rounds_cut_us +
+                      each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+  return {cut_schedule(static_cast<int>(tiles), static_cast<int>(stages), static_cast<int>(blocks),
+                       0),
+          static_cast<double>(rounds) *
+              (ends + static_cast<double>(share) * cut_stage_us(row, p, tiles, device))};
+}
+// The one that a call takes. Makers split an operand anew for each part of k, so theirs may be cut
+// as short as a sum should be.
+inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
+  const TimedSchedule fastest = fastest_of_any_runs(row, p, device);
+  const bool is_long =
+      row.tile.windows(longest_run(fastest.schedule)) > max_windows_without_totals;
+  if (!row.tile.is_direct() || !is_long || !has_few_outputs(p)) return fastest;
+  const TimedSchedule short_runs = in_short_runs(row, p, device);
+  return short_runs.schedule.blocks > 0 ? short_runs : fastest;
+}
 // The same, for a launch. Blocks keep pace where L2 could lose what tiles in flight share.
 inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
   Schedule schedule = fastest_schedule(row, p, device).schedule;
@@ -176,11 +212,6 @@ inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Devic
   return schedule;
 }
 
-// Stages of the longest run that a block adds up.
-inline std::int64_t longest_run(const Schedule& schedule) {
-  if (schedule.whole_tiles > 0) return schedule.stages;
-  return std::min(schedule.stages, schedule.share + (schedule.longer > 0 ? 1 : 0));
-}
 inline std::int64_t part_floats(const TileRow& row, const Sgemm& p, const Device& device) {
   return std::int64_t{fastest_schedule(row, p, device).schedule.slots()} * row.tile.bm() *
          row.tile.bn;
@@ -276,7 +307,7 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
   if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   const std::int64_t most = row.most_windows != 0 ? row.most_windows : max_windows_without_totals;
-  return p.m * p.n >= fp16x3_scheme.chosen_mn || has_totals(scheme, row.tile) ||
+  return !has_few_outputs(p) || has_totals(scheme, row.tile) ||
          row.tile.windows(stages) <= most;
 }
 

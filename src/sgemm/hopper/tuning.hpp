@@ -97,6 +97,10 @@ struct Tile {
   constexpr std::int64_t windows(std::int64_t count) const {
     return count / window / (shares_rows ? 2 : 1);
   }
+  // Stages of so many windows.
+  constexpr std::int64_t stages_of(std::int64_t count) const {
+    return count * window * (shares_rows ? 2 : 1);
+  }
 };
 
 // Where the low band's products are summed.
