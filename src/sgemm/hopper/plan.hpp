@@ -119,8 +119,7 @@ struct TimedSchedule {
 // The schedule of the least time: all tiles whole, in rounds, of which the last may be nearly
 // empty; or the last two rounds cut evenly over all blocks, so that a tile has two parts at most;
 // or each tile in some parts, where tiles are fewer than half of the SMs.
-inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p,
-                                         const Device& device) {
+inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p, const Device& device) {
   const std::int64_t tiles = std::max<std::int64_t>(output_tiles(row.tile, p), 1);
   const std::int64_t stages = PackedLayout(p.m, p.k).stages, sms = device.sm_count;
   const std::int64_t rounds = ceil_div(tiles, sms);
@@ -183,17 +182,16 @@ inline TimedSchedule in_short_runs(const TileRow& row, const Sgemm& p, const Dev
   const std::int64_t share = ceil_div(total, blocks);
   const double ends = static_cast<double>(ceil_div(share, stages)) * row.tile_us + rounds_cut_us +
                       each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
-  return {cut_schedule(static_cast<int>(tiles), static_cast<int>(stages), static_cast<int>(blocks),
-                       0),
-          static_cast<double>(rounds) *
-              (ends + static_cast<double>(share) * cut_stage_us(row, p, tiles, device))};
+  return {
+      cut_schedule(static_cast<int>(tiles), static_cast<int>(stages), static_cast<int>(blocks), 0),
+      static_cast<double>(rounds) *
+          (ends + static_cast<double>(share) * cut_stage_us(row, p, tiles, device))};
 }
 // The one that a call takes. Makers split an operand anew for each part of k, so theirs may be cut
 // as short as a sum should be.
 inline TimedSchedule fastest_schedule(const TileRow& row, const Sgemm& p, const Device& device) {
   const TimedSchedule fastest = fastest_of_any_runs(row, p, device);
-  const bool is_long =
-      row.tile.windows(longest_run(fastest.schedule)) > max_windows_without_totals;
+  const bool is_long = row.tile.windows(longest_run(fastest.schedule)) > max_windows_without_totals;
   if (!row.tile.is_direct() || !is_long || !has_few_outputs(p)) return fastest;
   const TimedSchedule short_runs = in_short_runs(row, p, device);
   return short_runs.schedule.blocks > 0 ? short_runs : fastest;
@@ -307,8 +305,7 @@ inline bool is_exact_enough(const TileRow& row, const Sgemm& p, const Device& de
   if (p.k < scheme.chosen_k || p.m * p.n < least_mn) return false;
   const std::int64_t stages = longest_run(fastest_schedule(row, p, device).schedule);
   const std::int64_t most = row.most_windows != 0 ? row.most_windows : max_windows_without_totals;
-  return !has_few_outputs(p) || has_totals(scheme, row.tile) ||
-         row.tile.windows(stages) <= most;
+  return !has_few_outputs(p) || has_totals(scheme, row.tile) || row.tile.windows(stages) <= most;
 }
 
 // The split pass reads A and B and writes their packed operands: in L2, or in memory, where what it
