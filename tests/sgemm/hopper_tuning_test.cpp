@@ -301,8 +301,9 @@ TEST(HopperTuning, LongSumsOfMakersAreCut) {
       const std::int64_t windows = row.tile.windows(longest_run(schedule));
       EXPECT_LE(windows, max_windows_without_totals);
       EXPECT_EQ(predicted_cost(row, p, h200()), choice_margin * predicted_us(row, p, h200()));
-      if (schedule.blocks > h200().sm_count)
+      if (schedule.blocks > h200().sm_count) {
         EXPECT_GT(2 * windows, max_windows_without_totals / 2) << "no shorter than they must be";
+      }
     }
   }
   const TileRow& row = bf16x6("128x128b");
