@@ -174,7 +174,7 @@ TEST_P(HopperShortRuns, AddUpMorePartsThanMultiprocessors) {
   check::SgemmCase c;
   c.m = tile.bm() - 3;
   c.n = tile.bn - 2;
-  c.k = tile.stages_of(hopper::max_windows_without_totals) * sms * hopper::stage_k + 45;
+  c.k = tile.stages_of(hopper::max_windows_without_totals + 1) * sms * hopper::stage_k + 45;
   check::Workbench bench(*runtime);
   const Sgemm problem = check::SgemmTrial(bench, c).problem();
   const hopper::Schedule schedule = fastest_schedule(row(), problem, runtime->device()).schedule;
