@@ -40,6 +40,22 @@ inline bool is_large_call(const Rowwise& p, const Device& device) {
   return p.bytes() >= static_cast<double>(device.sm_count * plain_large_call_bytes);
 }
 
+// Lanes that have a row of a 16-bit type alone; null: there are none.
+inline const LoneTeam* lone_team_of_2(const Rowwise& p, const Device& device, std::int64_t packs) {
+  const bool is_large = device.compute_capability == 90 && is_large_call(p, device);
+  const auto first_of = [&](const auto& teams) -> const LoneTeam* {
+    const auto found = std::ranges::find_if(teams, [&](const LoneTeam& team) {
+      return packs <= std::int64_t{team.lanes} * team.packs && (is_large || !team.for_large);
+    });
+    return found != teams.end() ? &*found : nullptr;
+  };
+  if (is_softmax(p.op)) return first_of(plain_lone_softmax_of_2);
+  const bool is_in_place_with_gaps = p.x == p.y && p.rows > 1 && p.ldx != p.cols;
+  return is_in_place_with_gaps && packs >= plain_lone_norm_least_packs_of_2
+             ? first_of(plain_lone_norm_of_2)
+             : nullptr;
+}
+
 // Of a block that has a row alone, where clusters have longer ones.
 inline int threads_before_clusters(const Rowwise& p) {
   const bool is_wide = p.type == DataType::float32;
@@ -52,6 +68,9 @@ inline int threads_before_clusters(const Rowwise& p) {
 inline PlainCut plain_cut(const Rowwise& p, const Device& device) {
   const bool is_wide = p.type == DataType::float32;
   const std::int64_t packs = p.cols / (is_wide ? 4 : 8);
+  if (!is_wide)
+    if (const LoneTeam* const team = lone_team_of_2(p, device, packs))
+      return {team->lanes, team->packs};
   // Of lanes the first may have a pack less.
   const int few = is_wide ? plain_packs_of_4 : plain_packs_of_2;
   const bool is_large = device.compute_capability == 90 && is_large_call(p, device);

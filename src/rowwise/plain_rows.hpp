@@ -31,16 +31,11 @@ namespace KW_TARGET::rowwise {
 template <bool logs, class T, int lanes, int packs, class Team>
 __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes, packs>& row, Team& team) {
   using Row = PlainValues<true, T, lanes, packs>;
-  constexpr int a_pack = Row::a_pack;
-  constexpr bool by_powers = sizeof(T) == 2;
-  using Unit = SoftmaxUnit<by_powers>;
+  using Unit = SoftmaxUnit<false>;
   const Unit unit = {combine_lanes(row.largest(), lanes, Larger{})};
-  const float moved = unit.is_moved() ? unit.largest : 0.0f;
-  if (unit.is_moved()) row.each([&](float& v) { v -= moved; });
-  const float origin = unit.is_moved() ? 0.0f : unit.power();
   RowSum<T> sum = 0;
   const auto exponential = [&](float& v) {
-    const float e = by_powers ? Unit::exponential(v, origin) : exp_of(v - unit.largest, true);
+    const float e = exp_of(v - unit.largest, true);
     if (!logs) v = e;
     return e;
   };
@@ -48,7 +43,7 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes, packs>
   for (int k = 0; k < Row::packs; ++k) {
     if (!row.any_has(k)) continue;
     sum += static_cast<RowSum<T>>(
-        tree_of<a_pack>([&](int w) { return exponential(row.v[k * a_pack + w]); }));
+        tree_of<Row::a_pack>([&](int w) { return exponential(row.v[k * Row::a_pack + w]); }));
   }
 #pragma unroll
   for (float& each : row.edge) sum += static_cast<RowSum<T>>(exponential(each));
@@ -59,11 +54,9 @@ __device__ __forceinline__ void softmax_plain(PlainValues<true, T, lanes, packs>
     total = {unit.largest, softmax_by(logs, static_cast<double>(sum)), 0, 0};
   else
     total = team.meet(WarpFound{unit.largest, static_cast<float>(sum), 0, 0},
-                      SoftmaxMeeting<RowSum<T>, by_powers, logs>{});
+                      SoftmaxMeeting<RowSum<T>, false, logs>{});
   if constexpr (logs) {
-    const float by = total.y + Unit{total.x}.log();
-    const float largest = total.x - moved;
-    row.each([&](float& v) { v = (v - largest) - by; });
+    row.each([&](float& v) { v = (v - total.x) - total.y; });
   } else {
     float by = total.y;
     if constexpr (!Team::is_alone) by *= unit.in(Unit{total.x});
@@ -173,10 +166,6 @@ __device__ __forceinline__ void ask_for_end(const Rowwise& p, const PlainLaunch&
                       (last ? launch.row_bytes - 1 : 0));
 }
 
-// A softmax of few 16-bit elements has its exponentials in registers.
-template <bool softmax, class T, int packs>
-constexpr bool is_packed = sizeof(T) == 2 && (!softmax || packs > plain_packs<T>);
-
 // The first row, and gamma and beta: those come on their way before it where a block stays, for all
 // such blocks begin at the same time.
 template <bool stays, class Planes, class Load>
@@ -213,6 +202,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
       if (launch.gaps && part.lane < 2 && next < end) ask_for_end(p, launch, next, part.lane == 1);
     loads.load(p, launch, part, next, end, cut_of);
   };
+  constexpr bool is_lone = Team::is_alone && is_lone_row<softmax, T, lanes, packs>;
   wait_for_previous_kernel();
   if constexpr (!Team::stays) let_next_kernel_start();
   const bool scales = !softmax && launch.scales;
@@ -220,14 +210,14 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   team.begin();
   const float count_inverse = 1.0f / static_cast<float>(launch.cols);
   const auto compute = [&](int next) {
-    if constexpr (is_packed<softmax, T, packs>) {
+    if constexpr (sizeof(T) == 2) {
       PackedValues<softmax, T, lanes, packs> values(loads, part);
-      load(next);
+      if constexpr (!is_lone) load(next);
       compute_packed<softmax, lanes>(p, PlainOutput<T, lanes>(p, launch, values, row), values,
                                      planes, scales, count_inverse, team);
     } else {
       PlainValues<softmax, T, lanes, packs> values(loads, part);
-      if constexpr (!is_lone_row<softmax, T, packs>) load(next);
+      if constexpr (!is_lone) load(next);
       compute_plain(p, values, planes, scales, count_inverse, team);
       if constexpr (Team::stays)
         values.store(p, launch, team.row_met_for());
@@ -245,7 +235,7 @@ __device__ __forceinline__ void compute_plain_rows(const Rowwise& p, const Plain
   } else {
 #pragma unroll 1
     for (int turn = 0; turn < turns; ++turn, row += launch.step) {
-      if (is_lone_row<softmax, T, packs> && turn > 0) load(row);
+      if (is_lone && turn > 0) load(row);
       compute(row + launch.step);
     }
   }
@@ -305,7 +295,8 @@ __device__ __forceinline__ void ask_for_first_rows(const Rowwise& p, const Plain
 // would spill, as of two below.
 template <bool softmax, class T, int lanes, int packs>
 __global__ void __launch_bounds__(plain_lane_threads,
-                                  plain_lane_blocks<softmax, T, packs> - (has_copy_engine ? 0 : 1))
+                                  (plain_lane_blocks<softmax, T>(lanes, packs)) -
+                                      (has_copy_engine ? 0 : 1))
     plain_rows_of_lanes([[maybe_unused]] const __grid_constant__ Rowwise p,
                         [[maybe_unused]] const __grid_constant__ PlainLaunch launch) {
   if constexpr (has_copy_engine || !is_lanes_on_hopper<softmax, T, packs>) {
@@ -314,7 +305,7 @@ __global__ void __launch_bounds__(plain_lane_threads,
     AloneTeam team;
     BlockRows<softmax, T>(p, launch).template compute<lanes, packs>(
         p, launch, thread / lanes,
-        {0, lanes * packs, thread % lanes, true, shifts_lanes<softmax, T, packs>}, team);
+        {0, lanes * packs, thread % lanes, true, shifts_lanes<softmax, T, lanes, packs>}, team);
   }
 }
 

@@ -1,7 +1,9 @@
 // A thread's part of a plain row: its packs and edges as they were loaded, and as values.
 #pragma once
 
+#include <algorithm>
 #include <cfloat>
+#include <utility>
 
 #include "rowwise/pack_steps.hpp"
 #include "rowwise/warp_teams.hpp"
@@ -20,28 +22,52 @@ template <bool softmax, class T>
 constexpr int plain_alone_packs = sizeof(T) == 2 ? plain_alone_packs_of_2
                                   : softmax      ? plain_lone_rows_of_4[1].packs
                                                  : plain_norm_alone_packs_of_4;
-// A row whose warp has no other one on its way.
-template <bool softmax, class T, int packs>
-constexpr bool is_lone_row = softmax && sizeof(T) == 4 && packs > plain_packs<T>;
+// Where lanes of a warp have a row: whether they have no other one on its way.
+template <bool softmax, class T, int lanes, int packs>
+constexpr bool is_lone_row = plain_is_lone(softmax, sizeof(T), lanes, packs);
+// The packs that lanes of a warp may have.
 template <bool softmax, class T>
-constexpr int plain_lone_packs = softmax && sizeof(T) == 4 ? plain_lone_rows_of_4[0].packs
-                                                           : plain_alone_packs<softmax, T>;
+using PlainPackCounts = std::conditional_t<
+    sizeof(T) == 4,
+    std::conditional_t<softmax,
+                       std::integer_sequence<int, plain_packs<T>, plain_lone_rows_of_4[0].packs,
+                                             plain_alone_packs<softmax, T>>,
+                       std::integer_sequence<int, plain_packs<T>, plain_alone_packs<softmax, T>>>,
+    std::conditional_t<
+        softmax,
+        std::integer_sequence<int, 2, 3, 4, 5, plain_most_packs<T>, plain_alone_packs<softmax, T>>,
+        std::integer_sequence<int, 3, plain_packs<T>, plain_some_packs<T>, plain_most_packs<T>,
+                              plain_alone_packs<softmax, T>>>>;
+// Whether so many lanes of a warp may have so many.
+template <bool softmax, class T>
+constexpr bool plain_has_lanes(int lanes, int packs) {
+  const auto is_one = [&](const LoneTeam& team) {
+    return team.lanes == lanes && team.packs == packs;
+  };
+  if (sizeof(T) == 2 && softmax) return std::ranges::any_of(plain_lone_softmax_of_2, is_one);
+  if (sizeof(T) == 2 && packs < plain_packs_of_2)
+    return std::ranges::any_of(plain_lone_norm_of_2, is_one);
+  return packs <= plain_some_packs<T> || lanes == warp_lanes;
+}
 template <class T>
 constexpr int plain_block_packs = sizeof(T) == 4 ? plain_packs_of_4 : plain_block_packs_of_2;
 // Blocks of a multiprocessor whose rows are lanes': norms of few packs want fewer registers.
-template <bool softmax, class T, int packs>
-constexpr int plain_lane_blocks = is_lone_row<softmax, T, packs> ? plain_lone_blocks_of_4(packs)
-                                  : sizeof(T) == 2 && !softmax && packs == plain_packs<T>
-                                      ? 7
-                                      : plain_sm_threads<packs> / plain_lane_threads;
+template <bool softmax, class T>
+constexpr int plain_lane_blocks(int lanes, int packs) {
+  if (plain_is_lone(softmax, sizeof(T), lanes, packs))
+    return sizeof(T) == 4 ? plain_lone_blocks_of_4(packs) : plain_lone_blocks_of_2(packs);
+  if (sizeof(T) == 2 && !softmax && packs == plain_packs<T>) return 7;
+  return plain_sm_threads(packs) / plain_lane_threads;
+}
 // Lanes that have so many packs on Hopper alone; elsewhere registers would spill.
 template <bool softmax, class T, int packs>
-constexpr bool is_lanes_on_hopper = sizeof(T) == 4 ? is_lone_row<softmax, T, packs>
-                                                   : (packs == plain_some_packs<T> ||
-                                                      packs > plain_most_packs<T>);
+constexpr bool is_lanes_on_hopper = sizeof(T) == 4 ? softmax&& packs > plain_packs<T>
+                                                   : packs > plain_most_packs<T> ||
+                                                         (!softmax && packs != plain_packs<T> &&
+                                                          packs != plain_most_packs<T>);
 // Whether lanes' packs are whole sectors of memory.
-template <bool softmax, class T, int packs>
-constexpr bool shifts_lanes = !softmax || sizeof(T) == 4 || packs == plain_some_packs<T>;
+template <bool softmax, class T, int lanes, int packs>
+constexpr bool shifts_lanes = sizeof(T) == 4 || !is_lone_row<softmax, T, lanes, packs>;
 template <class T>
 constexpr int plain_threads = sizeof(T) == 4 ? plain_threads_of_4 : plain_threads_of_2;
 // Threads of a cluster's block, at most.
@@ -49,7 +75,7 @@ template <bool softmax, class T, bool several, bool large>
 constexpr int plain_cluster_threads = several          ? plain_teams_threads(large, sizeof(T))
                                       : large          ? plain_large_threads(softmax, sizeof(T))
                                       : sizeof(T) == 2 ? plain_cluster_threads_of_2
-                                      : softmax        ? plain_sm_threads<plain_packs_of_4>
+                                      : softmax        ? plain_sm_threads(plain_packs_of_4)
                                                        : plain_cluster_threads_of_4;
 // Edges of a thread, where so many lanes have a row or the first part of one.
 template <class T>

@@ -67,10 +67,8 @@ const PlainRows& plain_rows_of(const Rowwise& p) {
 }
 int lane_turns(const Rowwise& p, const PlainCut& cut, const PlainRows& rows,
                std::int64_t rows_at_once) {
-  if (p.type == DataType::float32) {
-    const bool is_lone = is_softmax(p.op) && cut.packs > plain_packs_of_4;
-    return is_lone ? 1 : rows.of_lanes;
-  }
+  if (plain_is_lone(is_softmax(p.op), size_of(p.type), cut.lanes, cut.packs)) return 1;
+  if (p.type == DataType::float32) return rows.of_lanes;
   const LaneTurns& turns = row_for(plain_lane_turns_of_2, rows_at_once * p.row_bytes());
   return is_softmax(p.op) ? turns.of_softmax : turns.of_norm;
 }
@@ -318,6 +316,15 @@ Status launch_clusters(const Rowwise& p, const Device& device, const PlainCut& c
   return gpu::launch(best.kernel, best.config, p, plain);
 }
 
+// body(that one of the numbers that is `wanted`), as a constant.
+template <int first, int... others, class Body>
+auto with_constant(std::integer_sequence<int, first, others...>, int wanted, const Body& body) {
+  if constexpr (sizeof...(others) > 0)
+    if (wanted != first)
+      return with_constant(std::integer_sequence<int, others...>{}, wanted, body);
+  return body(std::integral_constant<int, first>{});
+}
+
 template <bool softmax, class T>
 Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, Stream stream) {
   const PlainCut cut = plain_cut(p, device);
@@ -330,19 +337,10 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
   const PlainBlock block = plain_block(p, device, cut);
   rowwise::PlainLaunch plain = plain_launch<T>(p, cut);
   std::int64_t blocks = 0;
-  const auto with_packs = [&](const auto& body) {
-    constexpr int few = rowwise::plain_packs<T>, some = rowwise::plain_some_packs<T>;
-    constexpr int most = rowwise::plain_most_packs<T>, lone = rowwise::plain_lone_packs<softmax, T>;
-    if (cut.packs == few) return body(std::integral_constant<int, few>{});
-    if (cut.packs == some) return body(std::integral_constant<int, some>{});
-    if (cut.packs == most) return body(std::integral_constant<int, most>{});
-    if (cut.packs == lone) return body(std::integral_constant<int, lone>{});
-    return body(std::integral_constant<int, rowwise::plain_alone_packs<softmax, T>>{});
-  };
   const int sm_threads =
-      cut.warps > 1 ? plain_sm_threads<rowwise::plain_block_packs<T>> : with_packs([](auto packs) {
-        return rowwise::plain_lane_blocks<softmax, T, decltype(packs)::value> * plain_lane_threads;
-      });
+      cut.warps > 1
+          ? plain_sm_threads(rowwise::plain_block_packs<T>)
+          : rowwise::plain_lane_blocks<softmax, T>(cut.lanes, cut.packs) * plain_lane_threads;
   cut_into_blocks(p, device, sm_threads, block, &plain, &blocks);
   const gpu::LaunchConfig config = {
       .grid = dim3(static_cast<unsigned>(blocks)),
@@ -351,17 +349,18 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
       .stream = stream,
       .overlap = true};
   if (cut.warps > 1) return gpu::launch(rowwise::plain_rows_of_warps<softmax, T>, config, p, plain);
-  return with_packs([&](auto packs) {
+  return with_constant(rowwise::PlainPackCounts<softmax, T>{}, cut.packs, [&](auto packs) {
     constexpr int each = decltype(packs)::value;
     const auto of_lanes = [&](auto lanes) {
       return gpu::launch(rowwise::plain_rows_of_lanes<softmax, T, decltype(lanes)::value, each>,
                          config, p, plain);
     };
-    if constexpr (each <= rowwise::plain_some_packs<T>) {
+    constexpr auto has = rowwise::plain_has_lanes<softmax, T>;
+    if constexpr (has(8, each))
       if (cut.lanes == 8) return of_lanes(std::integral_constant<int, 8>{});
+    if constexpr (has(16, each))
       if (cut.lanes == 16) return of_lanes(std::integral_constant<int, 16>{});
-    }
-    return of_lanes(std::integral_constant<int, warp_lanes>{});
+    return of_lanes(std::integral_constant < int, has(warp_lanes, each) ? warp_lanes : 8 > {});
   });
 }
 

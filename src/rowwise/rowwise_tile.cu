@@ -50,8 +50,9 @@ constexpr auto first_teams = [] {
 bool has_words(const Rowwise& p, const Device& device) {
   if (p.type == DataType::float32 || p.cols > tile_word_most_columns) return false;
   if (has_gaps(p) && p.x != p.y && p.cols > tile_word_apart_columns) return false;
-  if (p.cols < tile_word_before_registers) return true;
   if (has_gaps(p) && is_softmax(p.op)) return false;
+  if (p.cols < tile_word_before_registers) return true;
+  if ((has_gaps(p) || is_softmax(p.op)) && p.cols >= tile_word_registers_from) return false;
   const bool at_boundaries = reinterpret_cast<std::uintptr_t>(p.x) % rowwise::pack_bytes == 0 &&
                              pitch_of(p) % rowwise::pack_bytes == 0;
   const std::int64_t at_once =

@@ -55,6 +55,41 @@ constexpr int plain_lone_blocks_of_4(int packs) {
   return packs <= plain_lone_rows_of_4[0].packs ? plain_lone_rows_of_4[0].blocks
                                                 : plain_lone_rows_of_4[1].blocks;
 }
+// Lanes of a warp that have a row of a 16-bit type alone, and the packs of each: a block has a row
+// for each such team and ends, so registers hold no row behind it, and more warps fit. A softmax's
+// rows of up to 2560 elements are theirs, by the first team that holds one; so are those of norms
+// in place that have gaps between them, from so many packs on, and norms' rows in five packs a lane
+// (results/h200/explored-rowwise-lone.txt). Five and ten packs a lane are for large calls, which
+// have rows enough for few lanes each.
+struct LoneTeam {
+  int lanes, packs;
+  bool for_large = false;
+};
+inline constexpr std::array<LoneTeam, 12> plain_lone_softmax_of_2 = {{{8, 2},
+                                                                      {8, 3},
+                                                                      {8, 4},
+                                                                      {8, 5, true},
+                                                                      {16, 3},
+                                                                      {16, 4},
+                                                                      {16, 5, true},
+                                                                      {32, 3},
+                                                                      {32, 4},
+                                                                      {32, 5, true},
+                                                                      {32, 8},
+                                                                      {32, 10, true}}};
+inline constexpr std::array<LoneTeam, 2> plain_lone_norm_of_2 = {{{8, 3, true}, {8, 5, true}}};
+inline constexpr int plain_lone_norm_least_packs_of_2 = 17;
+// Blocks of a multiprocessor, by the packs of a lane.
+constexpr int plain_lone_blocks_of_2(int packs) {
+  return packs <= plain_some_packs_of_2 ? 8 : packs <= plain_most_packs_of_2 ? 6 : 5;
+}
+// Whether lanes of a warp that have so many packs of a row each have no row behind it on its way. A
+// whole warp's norms have one.
+constexpr bool plain_is_lone(bool softmax, std::size_t size, int lanes, int packs) {
+  if (size == 4) return softmax && packs > plain_packs_of_4;
+  return softmax || (lanes <= 16 && (packs == plain_lone_norm_of_2[0].packs ||
+                                     packs == plain_lone_norm_of_2[1].packs));
+}
 inline constexpr int plain_threads_of_4 = 384, plain_threads_of_2 = 320;  // of a block, at most
 // Where clusters follow. Blocks that have a few rows each fill gamma and beta anew, clusters stay:
 // norms of less than 300 MiB (results/h200/explored-rowwise-norms.txt), of float32 from 2560
@@ -71,10 +106,9 @@ inline constexpr std::int64_t plain_norm_in_clusters_bytes = std::int64_t{300} <
 inline constexpr int plain_cluster_threads_of_4 = 640, plain_cluster_threads_of_2 = 512;
 inline constexpr int plain_norm_threads_of_four_blocks = 128;
 // For which a multiprocessor has registers, by the packs of a thread.
-template <int packs>
-inline constexpr int plain_sm_threads = packs > plain_block_packs_of_2 ? 512
-                                        : packs > plain_packs_of_4     ? 640
-                                                                       : 768;
+constexpr int plain_sm_threads(int packs) {
+  return packs > plain_block_packs_of_2 ? 512 : packs > plain_packs_of_4 ? 640 : 768;
+}
 // Clusters of sixteen blocks, of which two share a multiprocessor: threads of a block, at most, of
 // a softmax and of norms.
 inline constexpr int plain_large_blocks = 16;
@@ -240,6 +274,9 @@ inline constexpr int tile_short_gap_bytes = 32;
 inline constexpr int tile_long_gap_bytes = 128, tile_long_gap_row_bytes = 160;
 inline constexpr int tile_word_apart_columns = 112;
 inline constexpr int tile_word_gap_half_waves = 7;
+// From so many columns on registers have those of a softmax, and of norms with gaps, whatever they
+// are (results/h200/explored-rowwise-lone.txt).
+inline constexpr int tile_word_registers_from = 160;
 inline constexpr std::size_t tile_gap_team_count = 3;  // of tile_teams, at most
 // From so many values of float32 on a lane writes an element of a row's ends. And the copy engine
 // asks for the gaps of a softmax's longer rows.

@@ -7,12 +7,15 @@
 
 #include "check/rowwise/case.hpp"
 #include "host_simt/host_simt.hpp"
+#include "rowwise/kernel_on_host.hpp"
 #include "support/kept_options.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 
 namespace kw {
 namespace {
+
+using test::KernelOnHost;
 
 // An address sanitizer gets every eighth case, of each run others.
 #if defined(__SANITIZE_ADDRESS__)
@@ -65,31 +68,6 @@ TEST(RowwiseClusters, RunWhereTheDeviceHasRoomForFewBlocks) {
     EXPECT_TRUE(result.ok()) << kernel.name << ": " << result.message;
   }
 }
-
-// The kernel of a name on host SIMT, with its options as they are now.
-class KernelOnHost {
- public:
-  explicit KernelOnHost(const char* name)
-      : kernels_(select_kernels(all_kernels<Rowwise>(DeviceKind::host_simt), name)) {
-    EXPECT_EQ(kernels_.size(), 1u) << name;
-  }
-  check::VerifyResult result_of(const check::RowwiseCase& c) {
-    return check::RowwiseTrial(bench_, c).verify(kernels_.at(0));
-  }
-  // It must compute the case.
-  void verify(const check::RowwiseCase& c) {
-    const check::VerifyResult result = result_of(c);
-    EXPECT_TRUE(result.ok()) << describe(c) << ": " << result.message;
-    ++computed_;
-  }
-  int computed() const { return computed_; }
-
- private:
-  KernelList<Rowwise> kernels_;
-  const std::unique_ptr<Runtime> runtime_ = open_device("host-simt");
-  check::Workbench bench_{*runtime_};
-  int computed_ = 0;
-};
 
 // Of many rows the first blocks have several one after the other and the last ones one; those of a
 // norm's block begin alike past a boundary, of rows that lie anyhow every eighth or fourth one.
@@ -227,66 +205,6 @@ TEST(RowwisePlain, HasRowsOfSeveralTeamsInABlock) {
   EXPECT_EQ(kernel.computed(), 48);
 }
 
-// Short rows of 16-bit types are words of a tile: wherever a row begins and ends, alone in a word
-// or with a neighbour. A tile may have fewer rows than the others, and a row may be the last one.
-TEST(RowwiseTile, TakesRowsInWords) {
-  const test::KeptOptions kept;
-  host_simt::options().multiprocessors = 1;
-  KernelOnHost kernel("rowwise_tile");
-  for (const DataType type : {DataType::float16, DataType::bfloat16}) {
-    for (const RowwiseOp op :
-         {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
-      for (const std::int64_t cols : {64, 65, 72, 97, 118, 128, 135, 203, 277}) {
-        check::RowwiseCase c;
-        c.op = op;
-        c.type = type;
-        const bool has_many = cols > 135;
-        c.rows = has_many ? 433 : 1 + kernel.computed() % 40, c.cols = cols;
-        c.affine = is_norm(op) && kernel.computed() % 3 != 0;
-        c.misalign = kernel.computed() % 11;
-        c.in_place = kernel.computed() % 2 == 0;
-        c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
-        kernel.verify(c);
-      }
-    }
-  }
-  check::RowwiseCase longer;
-  longer.type = DataType::float16;
-  longer.rows = 3, longer.cols = 281;
-  EXPECT_EQ(kernel.result_of(longer).outcome, check::Outcome::unsupported);
-  EXPECT_EQ(kernel.computed(), 72);
-}
-
-// Somewhat longer rows of float32 too, where there are enough of them.
-TEST(RowwiseTile, TakesLongerRowsOfFloat) {
-  const test::KeptOptions kept;
-  host_simt::options().multiprocessors = 1;
-  KernelOnHost kernel("rowwise_tile");
-  const auto case_of = [](RowwiseOp op, std::int64_t rows, std::int64_t cols) {
-    check::RowwiseCase c;
-    c.op = op;
-    c.rows = rows, c.cols = cols;
-    c.affine = is_norm(op);
-    return c;
-  };
-  for (const RowwiseOp op :
-       {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
-    for (const std::int64_t cols : {65, 71, 80, 81, 89}) {
-      if (!is_norm(op) && cols > 80) continue;
-      check::RowwiseCase c = case_of(op, 401, cols);
-      c.misalign = kernel.computed() % 5;
-      c.in_place = kernel.computed() % 2 == 0;
-      c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
-      kernel.verify(c);
-    }
-  }
-  EXPECT_EQ(kernel.computed(), 16);
-  for (const check::RowwiseCase& other :
-       {case_of(RowwiseOp::layer_norm, 300, 65), case_of(RowwiseOp::softmax, 401, 81),
-        case_of(RowwiseOp::layer_norm, 401, 90), case_of(RowwiseOp::softmax, 401, 64)})
-    EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported);
-}
-
 // Layer norms of 16-bit types of some lengths are rings' in large calls, where rows begin in many
 // ways.
 TEST(RowwisePlain, LeavesSomeLayerNormsToRings) {
@@ -302,49 +220,6 @@ TEST(RowwisePlain, LeavesSomeLayerNormsToRings) {
   ring.verify(c);
   c.ldx_pad = c.ldy_pad = 7;  // all begin alike
   plain.verify(c);
-}
-
-// Rows with gaps between them, which no kernel may write: wherever a row begins and ends, in place
-// and not. A tile may have fewer rows than the others, and a gap may be longer than a row.
-TEST(RowwiseTile, TakesRowsWithGaps) {
-  const test::KeptOptions kept;
-  host_simt::options().multiprocessors = 1;
-  KernelOnHost kernel("rowwise_tile");
-  const auto case_of = [&](RowwiseOp op, DataType type, std::int64_t cols, std::int64_t gap) {
-    check::RowwiseCase c;
-    c.op = op;
-    c.type = type;
-    const bool is_long = cols > (type == DataType::float32 ? 64 : 135);
-    c.rows = (is_long ? 1010 : 1) + kernel.computed() % 40, c.cols = cols;
-    c.ldx_pad = c.ldy_pad = gap;
-    c.affine = is_norm(op) && kernel.computed() % 3 != 0;
-    c.misalign = kernel.computed() % 11;
-    c.in_place = kernel.computed() % 2 == 0 || (type != DataType::float32 && cols > 112);
-    c.input = kernel.computed() % 5 < 2 ? check::Input::unit : check::Input::uniform;
-    return c;
-  };
-  for (const DataType type : {DataType::float32, DataType::float16, DataType::bfloat16}) {
-    for (const RowwiseOp op :
-         {RowwiseOp::softmax, RowwiseOp::log_softmax, RowwiseOp::layer_norm, RowwiseOp::rms_norm}) {
-      for (const std::int64_t cols : {8, 19, 33, 53, 64, 79, 110, 146, 222}) {
-        if (type == DataType::float32 && cols > 80) continue;
-        if (!is_norm(op) && cols > 135) continue;
-        for (const std::int64_t gap : {1, 4, 5, 7}) kernel.verify(case_of(op, type, cols, gap));
-      }
-      kernel.verify(case_of(op, type, 17, 32));
-      kernel.verify(case_of(op, type, 40, 32));
-    }
-  }
-  EXPECT_EQ(kernel.computed(), 4 * (4 * 6 + 2) + 2 * 2 * (4 * 7 + 2) + 2 * 2 * (4 * 9 + 2));
-  for (check::RowwiseCase other : {case_of(RowwiseOp::softmax, DataType::float32, 65, 32),
-                                   case_of(RowwiseOp::layer_norm, DataType::float32, 81, 1),
-                                   case_of(RowwiseOp::softmax, DataType::float32, 19, 34),
-                                   case_of(RowwiseOp::softmax, DataType::float16, 136, 1),
-                                   case_of(RowwiseOp::rms_norm, DataType::bfloat16, 7, 1)})
-    EXPECT_EQ(kernel.result_of(other).outcome, check::Outcome::unsupported) << describe(other);
-  check::RowwiseCase apart = case_of(RowwiseOp::layer_norm, DataType::float16, 113, 1);
-  apart.in_place = false;
-  EXPECT_EQ(kernel.result_of(apart).outcome, check::Outcome::unsupported);
 }
 
 // Rows of float32 longer than five packs a lane: a softmax's are a warp's alone.
