@@ -1,5 +1,6 @@
-"""Row-wise operations: what a file of them comes to, by the length of rows, and a line each; PyTorch's time where
-tools/pytorch_peer.py has added it, beside the library's own in the same process."""
+"""Row-wise operations: what a file of them comes to, by the length of rows, and a line each. Beside the library's time
+there is that of a plain copy of the same rows in the same run, and PyTorch's where tools/pytorch_peer.py has added it,
+beside the library's own in the same process."""
 
 from __future__ import annotations
 
@@ -18,10 +19,16 @@ GROUPS = {"rows up to 4 MiB": (0.85, lambda row_bytes: row_bytes <= LONG_ROW), "
 
 @dataclass(frozen=True)
 class Measured:
-    """One call of the library, and PyTorch's."""
+    """One call of the library, the copy of its rows, and PyTorch's call."""
 
     own: Row
+    copy: Row | None
     peer: Row | None
+
+    @property
+    def of_copy(self) -> float | None:
+        """The copy's time by the library's."""
+        return self.copy.median_us / self.own.median_us if self.copy else None
 
     @property
     def ratio(self) -> float | None:
@@ -32,14 +39,18 @@ class Measured:
         return self.own.cols * (4 if self.own.dtype == "float32" else 2)
 
     @property
+    def bar(self) -> float:
+        return next(bar for bar, fits in GROUPS.values() if fits(self.row_bytes))
+
+    @property
     def bytes(self) -> float:
         return self.own.gbs * self.own.median_us * 1e3
 
 
 def measured(result: ResultFile) -> list[Measured]:
-    peers = {row.shape: row for row in result.rows if row.role == "peer" and row.median_us}
+    beside = {(row.kernel, row.shape): row for row in result.rows if row.role == "peer" and row.median_us}
     own = [row for row in result.rows if row.role == "production" and row.median_us]
-    return [Measured(row, peers.get(row.shape)) for row in own]
+    return [Measured(row, beside.get(("copy", row.shape)), beside.get(("pytorch", row.shape))) for row in own]
 
 
 def summary_table(result: ResultFile) -> Table:
@@ -53,19 +64,28 @@ def summary_table(result: ResultFile) -> Table:
     large = [each for each in found if each.bytes >= LARGE]
     if large:
         rows.append(_line("all", "", None, large))
-    caption = "Calls that read and write 64 MiB or more. Share of the measured copy bandwidth, one read and one write counted: "
-    caption += "mean, least and how many are under the bar. PyTorch's time by the library's, both in one process: means are geometric."
-    header = ["operation", "", "calls", "share", "least", "bar", "under", "PyTorch", "least", f"under {LOSING_RATIO}"]
-    return Table(caption, header, rows, left=2)
+    caption = "Calls that read and write 64 MiB or more. Of a copy of 4 GiB: share of its bandwidth, one read and one write counted; of "
+    caption += "the rows' copy: the time of a plain copy of the same rows, in the same run, by the library's. Mean, least and how many are "
+    caption += "under the bar. PyTorch's time by the library's, both in one process. Means are geometric."
+    header = ["operation", "", "calls", "bar", "of a copy of 4 GiB", "least", "under", "of the rows' copy", "least", "under", "PyTorch", "least"]
+    return Table(caption, [*header, f"under {LOSING_RATIO}"], rows, left=2)
 
 
 def _line(operation: str, group: str, bar: float | None, mine: list[Measured]) -> list[Cell]:
-    shares = [each.own.of_peak for each in mine if each.own.of_peak]
     ratios = [each.ratio for each in mine if each.ratio]
-    under = text.NONE if bar is None else str(sum(share < bar for share in shares))
-    cells = [operation, group, str(len(mine)), text.percent(geometric_mean(shares) if shares else None), text.percent(min(shares, default=None))]
-    cells += [text.percent(bar), under, text.times(geometric_mean(ratios) if ratios else None), text.times(min(ratios, default=None))]
+    cells = [operation, group, str(len(mine)), text.percent(bar)]
+    cells += _shares([(each.own.of_peak, each.bar) for each in mine if each.own.of_peak])
+    cells += _shares([(each.of_copy, each.bar) for each in mine if each.of_copy])
+    cells += [text.times(geometric_mean(ratios) if ratios else None), text.times(min(ratios, default=None))]
     return [Cell(cell) for cell in [*cells, str(sum(ratio < LOSING_RATIO for ratio in ratios)) if ratios else text.NONE]]
+
+
+def _shares(found: list[tuple[float, float]]) -> list[str]:
+    """Of shares and the bars that they are to reach: the mean, the least, and how many are under their bar."""
+    if not found:
+        return [text.NONE] * 3
+    shares = [share for share, _ in found]
+    return [text.percent(geometric_mean(shares)), text.percent(min(shares)), str(sum(share < bar for share, bar in found))]
 
 
 def table(result: ResultFile) -> Table:
@@ -75,8 +95,11 @@ def table(result: ResultFile) -> Table:
         own = each.own
         rows.append([
             Cell(own.op), Cell(own.dtype), Cell(own.shape.size), Cell(own.path or own.kernel), Cell(text.microseconds(own.median_us)),
-            Cell(text.plus_minus(own.spread)), Cell(text.number(own.gbs)), Cell(text.percent(own.of_peak)), Cell(text.times(each.ratio)),
+            Cell(text.plus_minus(own.spread)), Cell(text.number(own.gbs)), Cell(text.percent(own.of_peak)), Cell(text.percent(each.of_copy)),
+            Cell(text.times(each.ratio)),
         ])  # fmt: skip
     caption = "Median time, ± half the interquartile range of the repeats; GB/s: bytes read and written by that time; share of the "
-    caption += "measured copy bandwidth; PyTorch's time by the library's where both were measured in one process."
-    return Table(caption, ["operation", "type", "rows × columns", "kernel", "time", "±", "GB/s", "of copy", "PyTorch"], rows, left=4)
+    caption += "bandwidth of a copy of 4 GiB; the time of a plain copy of the same rows by the library's; PyTorch's time by the library's where "
+    caption += "both were measured in one process."
+    header = ["operation", "type", "rows × columns", "kernel", "time", "±", "GB/s", "of a copy of 4 GiB", "of the rows' copy", "PyTorch"]
+    return Table(caption, header, rows, left=4)

@@ -6,12 +6,14 @@
 namespace kw {
 namespace on_cuda {
 KernelList<Rowwise> rowwise_production();  // src/rowwise/registry.cu
+KernelList<Rowwise> rowwise_copy();        // peers/copy.cu
 }  // namespace on_cuda
 namespace on_hip {
 KernelList<Rowwise> rowwise_production();
 }  // namespace on_hip
 namespace on_host {
 KernelList<Rowwise> rowwise_production();
+KernelList<Rowwise> rowwise_copy();
 }  // namespace on_host
 
 namespace cpu {

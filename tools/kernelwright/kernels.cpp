@@ -140,7 +140,16 @@ KernelList<Level3> peers_of(DeviceKind kind, const Level3&) {
   return {};
 }
 KernelList<ScaleAdd> peers_of(DeviceKind, const ScaleAdd&) { return {}; }
-KernelList<Rowwise> peers_of(DeviceKind, const Rowwise&) { return {}; }
+KernelList<Rowwise> peers_of(DeviceKind kind, const Rowwise&) {
+#ifdef KW_HAVE_CUDA
+  if (kind == DeviceKind::cuda) return on_cuda::rowwise_copy();
+#endif
+#ifdef KW_HAVE_HOST_SIMT
+  if (kind == DeviceKind::host_simt) return on_host::rowwise_copy();
+#endif
+  static_cast<void>(kind);
+  return {};
+}
 KernelList<Attention> peers_of(DeviceKind, const Attention&) { return {}; }
 KernelList<Cgemm> peers_of(DeviceKind kind, const Cgemm&) {
   if (kind == DeviceKind::cuda) return peers::cgemm_cuda();

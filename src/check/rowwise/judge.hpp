@@ -21,6 +21,16 @@ KW_HOST_DEVICE inline float stored_element(DataType type, const void* data, std:
   if (type == DataType::bfloat16) return to_value(static_cast<const bfloat16*>(data)[index]);
   return static_cast<const float*>(data)[index];
 }
+KW_HOST_DEVICE inline std::uint32_t drawn_bits(const ElementStream& stream, std::int64_t index) {
+  if (stream.type == DataType::float16) return element<float16>(stream, index).bits;
+  if (stream.type == DataType::bfloat16) return element<bfloat16>(stream, index).bits;
+  return std::bit_cast<std::uint32_t>(element<float>(stream, index));
+}
+KW_HOST_DEVICE inline std::uint32_t stored_bits(DataType type, const void* data,
+                                                std::int64_t index) {
+  if (type == DataType::float32) return static_cast<const std::uint32_t*>(data)[index];
+  return static_cast<const std::uint16_t*>(data)[index];
+}
 // A float as the type keeps it.
 KW_HOST_DEVICE inline float kept_as(DataType type, float x) {
   if (type == DataType::float16) return to_value(from_value<float16>(x));
@@ -107,7 +117,8 @@ struct JudgeRowwise {
   RowwiseData data;
   const double* stats = nullptr;
   bool gaps_are_canaries = false;
-  unsigned canary = 0;  // a byte
+  unsigned canary = 0;   // a byte
+  bool is_copy = false;  // y is x's rows, bit for bit
 
   struct Wanted {
     double value, tolerance;
@@ -152,6 +163,11 @@ struct JudgeRowwise {
     const std::int64_t in_y = i * p.ldy + place;
     if (place % p.step_y != 0) {
       if (gaps_are_canaries && !is_canary(in_y)) add_failure(found, at);
+      return;
+    }
+    if (is_copy) {
+      if (stored_bits(p.type, p.y, in_y) != drawn_bits(data.x, i * data.x_width + j))
+        add_failure(found, at);
       return;
     }
     const double got = stored_element(p.type, p.y, in_y);

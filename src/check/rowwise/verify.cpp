@@ -184,17 +184,17 @@ VerifyResult RowwiseTrial::verify(const Kernel<Rowwise>& kernel) {
     fill();
     VerifyResult run = run_kernel(bench_, kernel, problem_, case_.guard);
     if (!run.ok()) return run;
-    VerifyResult result = judge();
+    VerifyResult result = judge(kernel.role == Role::peer);
     result.first_call_us = run.first_call_us;
     result.launch = run.launch;
     return result;
   });
 }
 
-VerifyResult RowwiseTrial::judge() {
+VerifyResult RowwiseTrial::judge(bool is_copy) {
   VerifyResult result;
   result.outcome = Outcome::verified;
-  const JudgeRowwise judge = {data_, statistics_.as<double>(), !case_.in_place, 0xA5};
+  const JudgeRowwise judge = {data_, statistics_.as<double>(), !case_.in_place, 0xA5, is_copy};
   const std::int64_t width = std::max<std::int64_t>(judge.width(), 1);
   summarise(bench_.find(rowwise_tools_for(bench_.device()).judge, judge), 8, width, result);
   const GuardedArray& y = case_.in_place ? x_ : y_;

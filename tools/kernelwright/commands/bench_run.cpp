@@ -9,6 +9,7 @@
 #include "bench/problems.hpp"
 #include "bench/reduction_summary.hpp"
 #include "bench/room.hpp"
+#include "bench/rowwise_summary.hpp"
 #include "bench/sweep_summary.hpp"
 #include "bench/table.hpp"
 #include "choice.hpp"
@@ -289,11 +290,11 @@ int run(const BenchOptions& options, const std::string& command) {
   };
   const int code = session.run(work, verdict);
   if (!options.quiet()) {
-    fmt::print("{}", chosen.labels.empty()        ? bench::summary_table(rows)
-                     : options.reduce.is_random() ? bench::reduction_table(rows)
-                     : options.rowwise.is_random() || options.attention.is_random()
-                         ? bench::summary_table(rows)
-                         : bench::sweep_table(rows));
+    fmt::print("{}", chosen.labels.empty()           ? bench::summary_table(rows)
+                     : options.reduce.is_random()    ? bench::reduction_table(rows)
+                     : options.rowwise.is_random()   ? bench::rowwise_table(rows)
+                     : options.attention.is_random() ? bench::summary_table(rows)
+                                                     : bench::sweep_table(rows));
   }
   return code;
 }
@@ -329,7 +330,9 @@ int bench_attention(const BenchOptions& options, const std::string& command) {
 void add_timing_options(CLI::App& to, BenchOptions& options) {
   options.add_device(to);
   options.add_kernel(to);
-  to.add_flag("--no-peer", options.no_peer, "Leave the vendor's library out");
+  to.add_flag(
+      "--no-peer", options.no_peer,
+      "Leave out what kernels are measured beside: the vendor's library, a plain copy of the rows");
   to.add_flag(
       "--no-ceilings", options.no_ceilings,
       "Begin at once: what the device reaches is not measured, and rows have no share of it");
