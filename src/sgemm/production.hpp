@@ -17,6 +17,8 @@ KernelList<Sgemm> sgemm_in_one_launch();
 
 KernelList<Sgemm> ragged_rows();  // ragged.cu
 
+KernelList<Sgemm> side_by_side_rows();  // side_by_side.cu
+
 KernelList<Sgemm> stream_tile_rows();  // stream_tile.cu: one per configuration
 
 KernelList<Sgemm> parts_rows();  // stream/parts.cu: one per tile

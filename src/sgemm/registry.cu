@@ -39,6 +39,8 @@ KernelList<Sgemm> sgemm_fp32() {
   if constexpr (gpu::has_nvidia_kernels) {
     const KernelList<Sgemm> parts = parts_rows();
     rows.insert(rows.end(), parts.begin(), parts.end());
+    const KernelList<Sgemm> side_by_side = side_by_side_rows();
+    rows.insert(rows.end(), side_by_side.begin(), side_by_side.end());
   }
   const KernelList<Sgemm> ragged = ragged_rows();
   rows.insert(rows.end(), ragged.begin(), ragged.end());

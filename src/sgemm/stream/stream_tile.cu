@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sgemm/production.hpp"
+#include "sgemm/side_by_side_plan.hpp"
 #include "sgemm/stream/operands_of.hpp"
 #include "sgemm/stream/plan.hpp"
 #include "table_rows.hpp"
@@ -50,7 +51,8 @@ struct Row {
     return gpu::launch(kernel,
                        {.grid = dim3(static_cast<unsigned>(schedule.blocks)),
                         .block = dim3(static_cast<unsigned>(tile.config.threads())),
-                        .shared_bytes = stream_shared_bytes(tile, schedule, device, needed),
+                        .shared_bytes = beside_shared_bytes(
+                            p, stream_shared_bytes(tile, schedule, device, needed), needed),
                         .stream = stream,
                         .overlap = true,
                         .cluster = std::max(1, schedule.cluster)},
