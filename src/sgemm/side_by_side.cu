@@ -1,8 +1,7 @@
 // side_by_side: a product as two beside each other on the device, each with tiles that fit it.
 //
 // Idea        349 rows are three tiles of 128, of which the last one is a quarter empty. As 256
-// rows
-//             and 93 rows they are two tiles of 128 and one of 96. Each part has as many
+//             rows and 93 rows they are two tiles of 128 and one of 96. Each part has as many
 //             multiprocessors' worth of blocks as its work asks for: the first launch leaves room
 //             on the device, and the second one, which does not wait for it, takes that. So both
 //             begin and end together, and each cuts its own k for its own blocks.
