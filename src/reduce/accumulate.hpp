@@ -133,8 +133,12 @@ struct Sum {
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) { into += later; }
 };
 
+// Squares of float64, of which some may leave the format, and of int64, of which none does: 0, or 1
+// to 2^126.
 template <class T>
-struct NormSquare {
+struct NormSquare;
+template <>
+struct NormSquare<double> {
   using Lane = ScaledSquares;
   using Partial = ScaledSquares;
   using Total = ScaledSquares;
@@ -143,28 +147,41 @@ struct NormSquare {
   KW_HOST_DEVICE static Lane empty_lane() { return {0, 0, 0}; }
   KW_HOST_DEVICE static Partial empty() { return {0, 0, 0}; }
   KW_HOST_DEVICE static Total empty_total() { return {0, 0, 0}; }
-  KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
-    const auto x = static_cast<double>(value);
-    if constexpr (std::is_integral_v<T>) {  // 0, or 1 to 2^63
-      lane.middle = fma(x, x, lane.middle);
-    } else {
-      lane.add(x);
-    }
+  KW_HOST_DEVICE static void add(Lane& lane, double value, std::int32_t, double) {
+    lane.add(value);
   }
   // Numbers that no other sum than the middle one takes.
-  KW_HOST_DEVICE static bool is_middle(Value<T> x) requires(!std::is_integral_v<T>) {
-    return ScaledSquares::is_middle(x);
-  }
-  KW_HOST_DEVICE static void add_middle(Lane& lane, Value<T> x) {
+  KW_HOST_DEVICE static bool is_middle(double x) { return ScaledSquares::is_middle(x); }
+  KW_HOST_DEVICE static void add_middle(Lane& lane, double x) {
     lane.middle = fma(x, x, lane.middle);
   }
   KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
-  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<T>&) { return partial; }
+  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<double>&) {
+    return partial;
+  }
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
     into.big += later.big;
     into.middle += later.middle;
     into.small += later.small;
   }
+};
+template <>
+struct NormSquare<std::int64_t> {
+  using Lane = double;
+  using Partial = double;
+  using Total = double;
+  static constexpr bool any_order = false;
+
+  KW_HOST_DEVICE static Lane empty_lane() { return 0; }
+  KW_HOST_DEVICE static Partial empty() { return 0; }
+  KW_HOST_DEVICE static Total empty_total() { return 0; }
+  KW_HOST_DEVICE static void add(Lane& lane, std::int64_t value, std::int32_t, std::int64_t) {
+    const auto x = static_cast<double>(value);
+    lane = fma(x, x, lane);
+  }
+  KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
+  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<std::int64_t>&) { return partial; }
+  KW_HOST_DEVICE static void merge(Partial& into, Partial later) { into += later; }
 };
 
 template <ReduceKind kind, class T>

@@ -71,7 +71,7 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
       put_real<T>(sink.out, sequence, total);
     }
   } else if constexpr (kind == ReduceKind::norm_square) {
-    if constexpr (std::is_same_v<T, std::int32_t>) {
+    if constexpr (std::is_integral_v<T>) {
       put_real<T>(sink.out, sequence, sqrt(as_double(total)));
     } else {
       put_real<T>(sink.out, sequence, total.root());
