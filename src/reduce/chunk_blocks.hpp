@@ -249,7 +249,6 @@ __global__ void __launch_bounds__(order_threads, (chunk_blocks_per_sm<kind, T>))
     wait_for_previous_kernel();
   }
   if (lists.are_counted) {
-    if (lists.most_of_even > 0 && are_even(sequences, lists.most_of_even, thread)) return;
     memory.counted.template count<T>(sequences, thread);
   }
   const std::int64_t items =

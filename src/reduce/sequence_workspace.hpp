@@ -8,8 +8,8 @@
 
 namespace KW_TARGET {
 
-// Lists take the first tickets, windows and shares two of them each.
-constexpr std::size_t list_tickets = 64, window_tickets = 3, share_tickets = 5;
+// Lists take the first tickets, shares two of those after them.
+constexpr std::size_t list_tickets = 64, share_tickets = 3;
 constexpr std::size_t block_share_tickets = 1024;  // one a block
 
 // Parts of a workspace, one after the other.

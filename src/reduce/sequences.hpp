@@ -1,7 +1,7 @@
 // The launches of reduce_rows and reduce_segments. Short sequences go to short_sequences.hpp, long
-// ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_tiles.hpp and
-// staged_rows.hpp, of longer segments to segment_shares.hpp. The element types are shared by two
-// translation units, which compile side by side.
+// ones to chunk_blocks.hpp, large arrays of those of up to some KB to segment_pieces.hpp,
+// segment_tiles.hpp and staged_rows.hpp, of longer segments to segment_shares.hpp. The element
+// types are shared by two translation units, which compile side by side.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include "reduce/few_rows.hpp"
 #include "reduce/few_segments.hpp"
 #include "reduce/gpu_kernels.hpp"
-#include "reduce/segment_blocks.hpp"
+#include "reduce/segment_pieces.hpp"
 #include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/sequence_workspace.hpp"
@@ -23,12 +23,6 @@ namespace KW_TARGET {
 
 constexpr int batches_a_warp = 8;
 
-// From so many segments a block on, the launch that looks whether they are even reduces the short
-// ones where they are not; of fewer, even ones are quicker where one launch more follows
-// (results/h200/explored-reduce-uneven.txt, segments a block: 5.1, sum of float64 24.6 to 25.9
-// us; 6.6, l1_norm of float32 40.6 to 39.3).
-constexpr std::int64_t least_with_short_ones = 6;
-
 // Few rows of more elements have a block each, at least: 512 bytes of them, or 128 of one byte
 // (results/h200/explored-reduce-lanes.txt).
 template <class T>
@@ -37,7 +31,7 @@ constexpr std::int64_t most_of_a_warp = sizeof(T) == 1 ? 128 : 512 / static_cast
 // So many rows a block, each of at most so many elements, are not cut into chunks.
 constexpr int whole_rows_a_block = 8;
 template <class T>
-constexpr std::int64_t most_whole = most_block_chunks* smallest_chunk<T>;
+constexpr std::int64_t most_whole = 64 * smallest_chunk<T>;
 
 // Blocks that hold so many teams, of which a block has `teams`.
 inline unsigned blocks_for(std::int64_t wanted, int teams = order_warps,
@@ -82,6 +76,22 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
                     device);
 }
 
+// Elements of one byte are read in packs of 16; of three sums a piece those of norms of float64
+// leave little room for elements.
+template <ReduceKind kind, class T>
+constexpr bool has_pieces = sizeof(T) > 1 &&
+                            !std::is_same_v<Accumulator<kind, T>, NormSquare<double>>;
+template <ReduceKind kind, class T>
+PiecePlan piece_plan(const Reduce& p, const Device& device) {
+  using A = Accumulator<kind, T>;
+  constexpr int most = PieceRoom<A>::places * piece_elements;
+  return plan_pieces(
+      p,
+      {sizeof(T), PieceRoom<A>::bytes(), std::min(most, static_cast<int>(order_lanes<T>)),
+       piece_blocks_per_sm<kind, T>},
+      device);
+}
+
 template <ReduceKind kind, class T>
 StagedElement staged_element(bool has_short_rows = false) {
   using A = Accumulator<kind, T>;
@@ -99,32 +109,26 @@ StagedElement staged_element(bool has_short_rows = false) {
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces;
-// chunks are counted where that is no launch of its own. Before it a launch of blocks, which may
-// take all.
+// chunks are counted where that is no launch of its own.
 struct FirstPass {
-  BlockPlan blocks;
+  PiecePlan pieces;
   TilePlan tiles;
   StagedPlan staged;
   bool are_counted = false;
   std::int64_t most = 0;
-
-  bool is_blocks_alone() const { return blocks.each > 0 && blocks.most_of_even == 0; }
 };
 template <ReduceKind kind, class T>
 FirstPass first_pass(const Reduce& p, const Device& device) {
   FirstPass pass;
-  pass.blocks = plan_blocks(p,
-                            {sizeof(T), smallest_chunk<T>, segment_blocks_per_sm<kind, T>,
-                             takes_whole<Accumulator<kind, T>, T>},
-                            device);
-  pass.most = pass.blocks.most;
-  if (pass.is_blocks_alone()) return pass;
   pass.are_counted = are_counted<T>(p, device);
   if (pass.are_counted) return pass;
-  if (pass.blocks.each == 0) pass.tiles = tile_plan<kind, T>(p, device);
+  if constexpr (has_pieces<kind, T>) pass.pieces = piece_plan<kind, T>(p, device);
+  pass.most = pass.pieces.most;
+  if (pass.pieces.each > 0) return pass;
+  pass.tiles = tile_plan<kind, T>(p, device);
   pass.most = pass.tiles.most_staged;
   if (pass.tiles.each > 0) return pass;
-  if (pass.blocks.each == 0) pass.staged = plan_staged(p, staged_element<kind, T>(), device);
+  pass.staged = plan_staged(p, staged_element<kind, T>(), device);
   pass.most = pass.staged.warps > 0 ? pass.staged.most : most_of_group<T>(warp_lanes);
   return pass;
 }
@@ -199,6 +203,18 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
+  Status pieces(const T* data, const Sequences& segments, const PiecePlan& plan,
+                const WorkLists& lists) const {
+    const std::int64_t blocks = std::int64_t{device.sm_count} * plan.blocks_an_sm;
+    return gpu::launch(
+        reduce_pieces_kernel<kind, T>,
+        {dim3(blocks_for(ceil_div(segments.count, std::int64_t{plan.each}), piece_warps, blocks)),
+         dim3(piece_warps * warp_lanes), static_cast<std::size_t>(plan.warp_bytes) * piece_warps,
+         stream, true},
+        data, segments, plan, lists, sink());
+  }
+
+  template <ReduceKind kind, class T>
   gpu::LaunchConfig staged_config(const StagedPlan& plan) const {
     const auto warps = static_cast<unsigned>(plan.warps);
     const auto bytes = static_cast<std::size_t>(WarpStages<Accumulator<kind, T>>::bytes(plan));
@@ -215,25 +231,6 @@ struct LaunchSequences {
                  device.shared_bytes_per_block_optin);
     return room > beside ? std::clamp<std::size_t>((room - beside) / stage, 1, most_chunk_stages)
                          : 1;
-  }
-
-  template <ReduceKind kind, class T>
-  Status segment_blocks(const T* data, const Sequences& sequences, const BlockPlan& plan,
-                        const WorkLists& lists, bool short_ones_too) const {
-    constexpr std::size_t beside = segment_block_bytes<Accumulator<kind, T>, T>;
-    const std::size_t stages = chunk_stages<T>(beside, segment_blocks_per_sm<kind, T>);
-    const std::int64_t at_once = std::int64_t{device.sm_count} * segment_blocks_per_sm<kind, T>;
-    const std::int64_t windows = ceil_div(sequences.count, std::int64_t{plan.each});
-    const int short_each =
-        short_ones_too ? short_batch(sequences.count, warp_lanes, true, at_once) : 0;
-    WindowTickets tickets = {};
-    if (windows > at_once)
-      tickets = {workspace.tickets + window_tickets, workspace.tickets + window_tickets + 1};
-    return gpu::launch(reduce_segment_blocks_kernel<kind, T>,
-                       {dim3(blocks_for(windows, 1, at_once)), dim3(order_threads),
-                        beside + stages * ChunkRing<T, true>::stage_bytes, stream, true},
-                       data, sequences, plan, tickets, lists, short_each, static_cast<int>(stages),
-                       sink());
   }
 
   template <ReduceKind kind, class T>
@@ -322,43 +319,28 @@ struct LaunchSequences {
     WorkLists lists = {};  // of none where no segment can be too long
     if (!pass.are_counted && p.cols > pass.most)
       lists = lists_for<T>(p, pass.most, workspace, &totals, &bytes);
-    const bool are_short_ones_done =
-        pass.blocks.most_of_even > 0 && lists.item_capacity > 0 && takes_short_ones<kind, T>();
-    if (pass.blocks.each > 0) {
-      const Status status =
-          segment_blocks<kind>(data, segments, pass.blocks, lists, are_short_ones_done);
-      if (!status.ok()) return status;
-    }
     if (pass.are_counted) {
       lists.are_counted = true;
-      lists.most_of_even = pass.blocks.most_of_even;
       lists.sequence_capacity = p.segments;
       lists.block_tickets = workspace.tickets + list_tickets;
       return chunks<kind>(data, segments, lists, totals, p.segments + p.cols / smallest_chunk<T>);
     }
-    if (!pass.is_blocks_alone() && !are_short_ones_done) {
-      const Status status = first_launch<kind>(data, segments, pass, lists);
-      if (!status.ok()) return status;
-    }
-    if (lists.item_capacity == 0) return Status::success();
+    const Status status = first_launch<kind>(data, segments, pass, lists);
+    if (!status.ok() || lists.item_capacity == 0) return status;
     return chunks<kind>(data, segments, lists, totals, lists.item_capacity);
-  }
-  // Whether blocks that find segments uneven reduce the short ones, too.
-  template <ReduceKind kind, class T>
-  bool takes_short_ones() const {
-    const std::int64_t at_once = std::int64_t{device.sm_count} * segment_blocks_per_sm<kind, T>;
-    return blocks_take_short_ones<kind, T> && p.segments >= least_with_short_ones * at_once;
   }
   template <ReduceKind kind, class T>
   Status first_launch(const T* data, const Sequences& segments, const FirstPass& pass,
-                      WorkLists lists) const {
+                      const WorkLists& lists) const {
+    if constexpr (has_pieces<kind, T>) {
+      if (pass.pieces.each > 0) return pieces<kind>(data, segments, pass.pieces, lists);
+    }
     if (pass.tiles.each > 0) return tiles<kind>(data, segments, pass.tiles, lists);
     if (pass.staged.warps > 0) {
       return gpu::launch(reduce_staged_segments_kernel<kind, T>,
                          staged_config<kind, T>(pass.staged), data, segments, pass.staged, lists,
                          sink());
     }
-    lists.most_of_even = pass.blocks.most_of_even;
     return short_ones<kind>(data, segments, group_of_segments<T>(p.cols, p.segments), lists);
   }
 

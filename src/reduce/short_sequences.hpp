@@ -373,9 +373,6 @@ __global__ void __launch_bounds__(order_threads, (short_blocks_per_sm<kind, T>))
   if (threadIdx.x == 0) begin_small_grid(data, sequences);
   wait_for_previous_kernel();
   const Span first = short_of_lane(sequences, this_warp() * each, each, lane);
-  if (lists.most_of_even > 0 &&
-      are_even(sequences, lists.most_of_even, static_cast<int>(threadIdx.x)))
-    return;
   reduce_short_ones<kind, T>(data, sequences, group, each, lists, sink, first, lane);
 }
 

@@ -96,6 +96,12 @@ class WarpCopies {
     __syncwarp(whole_warp());
   }
 
+  // The same of a copy engine, for the number-th time of a stage, by one who counts them.
+  __device__ __forceinline__ void wait_for_phase(int stage, int number) {
+    mbarrier_wait(&full_[stage], static_cast<unsigned>(number) & 1u);
+    __syncwarp(whole_warp());
+  }
+
  private:
   // At an end of the array, where the first or the last pack reaches beyond it: lanes bring these.
   template <class T>

@@ -75,7 +75,6 @@ struct WorkLists {
   unsigned* finished_blocks;
   // One a block, for the sequence that others have a part of and that begins in its run.
   unsigned* block_tickets;
-  std::int64_t most_of_even;  // are_even: then another launch has them all; 0: none has
   std::int64_t item_capacity, sequence_capacity;
 
   // At the end of a launch after which no other reads the lists, by one thread of each block.
@@ -87,33 +86,6 @@ struct WorkLists {
 
 // Of so few segments each block looks at all.
 constexpr int counted_a_thread = 4, most_counted_segments = counted_a_thread * order_threads;
-
-// Whether no segment seems to be longer than `most`: none of few, of many none of one a thread. All
-// blocks of all launches that ask find the same. All threads of a block call it.
-__device__ __forceinline__ bool are_even(const Sequences& segments, std::int64_t most, int thread) {
-  bool is_even = true;
-  if (segments.count <= most_counted_segments) {
-#pragma unroll
-    for (int i = 0; i < counted_a_thread; ++i) {
-      const int at = thread + i * order_threads;
-      if (at < segments.count && segments.at(at).count > most) is_even = false;
-    }
-  } else {
-    is_even = segments.at(thread * (segments.count - 1) / (order_threads - 1)).count <= most;
-  }
-#if defined(__HIP__)  // whose __syncthreads_and needs the optimiser
-  __shared__ bool is_uneven;
-  if (thread == 0) is_uneven = false;
-  __syncthreads();
-  if (!is_even) is_uneven = true;
-  __syncthreads();
-  is_even = !is_uneven;
-  __syncthreads();
-  return is_even;
-#else
-  return __syncthreads_and(is_even ? 1 : 0) != 0;
-#endif
-}
 
 // The sum of `value` over this lane and those below it.
 __device__ __forceinline__ unsigned sum_up_to_lane(unsigned value, int lane) {

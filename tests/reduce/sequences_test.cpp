@@ -23,6 +23,7 @@
 #ifdef KW_HAVE_HOST_SIMT
 #include "host_simt/host_simt.hpp"
 #include "reduce/kernels.hpp"
+#include "reduce/piece_plan.hpp"
 #include "reduce/staged_plan.hpp"
 #include "reduce/tile_plan.hpp"
 
@@ -166,10 +167,10 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
 
 constexpr std::size_t less_than_shares_want = 80 << 10;  // of shared memory
 
-// Segments by blocks (src/reduce/segment_blocks.hpp): of equal lengths, in one window a block and
-// in several, of one chunk and of many; of lengths that differ, which are left to the launches
-// after it; and offsets that descend or leave the array.
-TEST(ReduceSequences, SegmentsByBlocks) {
+// Segments of some KB and more where there is no room for shares, which go on the lists
+// (src/reduce/work_lists.hpp): of equal lengths, of one chunk and of many; of lengths that differ;
+// and offsets that descend or leave the array.
+TEST(ReduceSequences, LongSegmentsOnLists) {
   const OneWorker one(less_than_shares_want);
   constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},    {85, 13000},
                                       {30, 40008}, {8, 150000}, {70, 17600}};
@@ -253,9 +254,8 @@ TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
   SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
 }
 
-// Of a device with four multiprocessors blocks look whether these are alike, reduce the short ones
-// and put the long ones on the lists; with many, another launch does.
-TEST(ReduceSequences, UnevenSegmentsByTheLaunchThatFindsThemUneven) {
+// Of a device with four multiprocessors the long ones of these go on the lists.
+TEST(ReduceSequences, LongOnesAmongShortOnesOnLists) {
   constexpr std::int64_t segments = 1030, longest = 50'001;
   constexpr std::array<std::int64_t, 8> lengths = {0, 1, 40, 512, 513, 1536, 1537, 2000};
   std::vector<std::int64_t> offsets(segments + 1, 0);
@@ -273,6 +273,53 @@ TEST(ReduceSequences, WhereSharesEndCannotShow) {
   for (std::size_t i = 0; i < segments; ++i)
     offsets[i + 1] = offsets[i] + (i < 60 ? 0 : lengths[i * 5 % 8]);
   SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 3});
+}
+
+// Segments in pieces: all kinds and types, of equal lengths, drawn ones, one that is longer than
+// all others together, and limits before the array and behind it.
+TEST(ReduceSequences, SegmentsInPieces) {
+  const OneWorker one;
+  SegmentCases cases;
+  for (const std::int64_t bytes : {32, 72, 160, 320}) cases.add(5, {4100, bytes});
+  for (const check::SegmentLengths lengths :
+       {check::SegmentLengths::one_to_32, check::SegmentLengths::uneven,
+        check::SegmentLengths::out_of_range}) {
+    cases.add(7, lengths, 4100);
+  }
+  verify(cases.all());
+}
+
+// Short segments in pieces (src/reduce/segment_pieces.hpp), which a device with many
+// multiprocessors leaves to others: a lane each, in one tree and in two; some among them whose
+// pieces all lanes share, of one level and of two; one that goes on the lists.
+TEST(ReduceSequences, WhoReducesPiecesCannotShow) {
+  constexpr std::size_t segments = 4101;
+  std::mt19937 engine(static_cast<unsigned>(run_seed()));
+  for (const std::int64_t most : {3, 9, 33, 65, 120}) {
+    for (const std::int64_t longer : {100, 1000, 5000}) {
+      std::vector<std::int64_t> offsets(segments + 1, 0);
+      for (std::size_t i = 0; i < segments; ++i) {
+        const bool is_longer = i > segments / 2 && engine() % 300 == 0;
+        const std::int64_t length = is_longer ? longer : engine() % most;
+        offsets[i + 1] = offsets[i] + length;
+      }
+      SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
+    }
+  }
+}
+
+// Limits that descend, that are before the array and behind it, of short segments.
+TEST(ReduceSequences, PiecesOfOffsetsThatDescend) {
+  constexpr std::size_t segments = 4100;
+  std::vector<std::int64_t> ascending(segments + 1, 0), wild(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i) {
+    ascending[i + 1] = ascending[i] + 20;
+    wild[i + 1] = wild[i] + (i % 7 == 3 ? -30 : i % 11 == 5 ? 100 : 20);
+  }
+  wild[0] = -50, wild[1] = -3, wild[900] = 1'000'000, wild[segments] = 90'000;
+  SameBytes same(static_cast<std::size_t>(ascending.back()));
+  same.expect(wild, {132, 1});
+  same.expect(ascending, {132, 1});
 }
 
 // Offsets that descend leave no ticket behind that a later call would meet.
@@ -411,6 +458,33 @@ TEST(ReduceSequences, TilesOfRowsShareBatches) {
     EXPECT_GE(warps * plan.each * rounds, rows);
   }
   EXPECT_EQ(plan_of(1'000'000).each, 16);
+}
+
+// Segments are in pieces by their mean length and the bytes of an element, where there are some for
+// each warp; units are larger where they are many.
+TEST(ReduceSequences, PiecesByMeanLengthAndNumber) {
+  Device device;
+  device.sm_count = 132, device.compute_capability = 90, device.warp_size = 32;
+  device.shared_bytes_per_block_optin = 227 << 10, device.shared_bytes_per_sm = 228 << 10;
+  const auto plan_of = [&](int bytes, std::int64_t segments, std::int64_t mean) {
+    Reduce p;
+    p.shape = ReduceShape::segments, p.segments = segments, p.cols = segments * mean;
+    return plan_pieces(p, {bytes, 2304, 1024, 6}, device);
+  };
+  EXPECT_EQ(plan_of(4, 1'000'000, 16).each, 64);
+  EXPECT_EQ(plan_of(4, 10'000'000, 16).each, 128);
+  EXPECT_EQ(plan_of(4, 300'000, 16).each, 0);
+  EXPECT_EQ(plan_of(4, 1'000'000, 60).each, 0);
+  EXPECT_EQ(plan_of(8, 1'000'000, 16).each, 0);
+  EXPECT_EQ(plan_of(8, 1'000'000, 50).each, 64);
+  EXPECT_EQ(plan_of(8, 1'000'000, 60).each, 0);
+  EXPECT_EQ(plan_of(1, 1'000'000, 16).each, 0);
+  const PiecePlan plan = plan_of(4, 1'000'000, 50);
+  EXPECT_LE(plan.ring_bytes + 2304, plan.warp_bytes);
+  EXPECT_LE(6 * (piece_warps * plan.warp_bytes + 1024), 228 << 10);
+  EXPECT_GE(plan.room, 32 * 50);
+  device.compute_capability = 80;
+  EXPECT_EQ(plan_of(4, 1'000'000, 16).each, 0);
 }
 
 // Six rows of 300 have five lanes each, with runs of 64 elements; 226 fill two lanes of sixteen

@@ -6,7 +6,7 @@
 #include "reduce/columns.hpp"
 #include "reduce/few_rows.hpp"
 #include "reduce/few_segments.hpp"
-#include "reduce/segment_blocks.hpp"
+#include "reduce/segment_pieces.hpp"
 #include "reduce/segment_shares.hpp"
 #include "reduce/segment_tiles.hpp"
 #include "reduce/short_sequences.hpp"
@@ -54,7 +54,7 @@ constexpr int shaped = first_tile(
       reinterpret_cast<const void*>(reduce_staged_kernel<sum, float, true>),
       reinterpret_cast<const void*>(reduce_staged_segments_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_chunks_kernel<sum, float>),
-      reinterpret_cast<const void*>(reduce_segment_blocks_kernel<sum, float>),
+      reinterpret_cast<const void*>(reduce_pieces_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_shares_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_few_rows_kernel<sum, float>),
       reinterpret_cast<const void*>(reduce_tiles_kernel<sum, float>),
