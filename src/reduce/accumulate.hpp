@@ -60,22 +60,15 @@ constexpr ReduceKind kind_of(ReduceOp op, DataType type) {
 
 using Int128 = __int128;
 
-// A run of elements that one block reduces: where it begins in its sequence, how many elements it
-// has, the value of its first.
-template <class T>
-struct Chunk {
-  std::int64_t begin = 0, count = 0;
-  Value<T> first = {};
-};
-
 // Sums of x, |x| or x^2. 16-bit formats add in float within a lane (x and |x|), all other floating
-// types in double; integers exactly, in 128 bits where a mean or a root of the sum is asked for and
-// else modulo 2^64 where 64 bits may not hold it: a lane holds what one chunk can bring it, a
-// Partial the rest.
+// types and the squares of int64 whose root is asked for in double; other integers exactly, in 128
+// bits where a mean or a root of the sum is asked for and else modulo 2^64 where 64 bits may not
+// hold it: a lane holds what one chunk can bring it, a Partial the rest.
 template <ReduceKind kind, class T>
 struct Sum {
   static constexpr bool square = kind == ReduceKind::sum_square || kind == ReduceKind::norm_square;
-  static constexpr bool integral = std::is_integral_v<T>;
+  static constexpr bool integral =
+      std::is_integral_v<T> && !(kind == ReduceKind::norm_square && sizeof(T) == 8);
   static constexpr bool half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
   static constexpr bool wide = kind == ReduceKind::wide_sum || kind == ReduceKind::norm_square;
   static constexpr bool modulo =
@@ -131,57 +124,6 @@ struct Sum {
   KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
   KW_HOST_DEVICE static Total total(Partial partial, const Chunk<T>&) { return partial; }
   KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) { into += later; }
-};
-
-// Squares of float64, of which some may leave the format, and of int64, of which none does: 0, or 1
-// to 2^126.
-template <class T>
-struct NormSquare;
-template <>
-struct NormSquare<double> {
-  using Lane = ScaledSquares;
-  using Partial = ScaledSquares;
-  using Total = ScaledSquares;
-  static constexpr bool any_order = false;
-
-  KW_HOST_DEVICE static Lane empty_lane() { return {0, 0, 0}; }
-  KW_HOST_DEVICE static Partial empty() { return {0, 0, 0}; }
-  KW_HOST_DEVICE static Total empty_total() { return {0, 0, 0}; }
-  KW_HOST_DEVICE static void add(Lane& lane, double value, std::int32_t, double) {
-    lane.add(value);
-  }
-  // Numbers that no other sum than the middle one takes.
-  KW_HOST_DEVICE static bool is_middle(double x) { return ScaledSquares::is_middle(x); }
-  KW_HOST_DEVICE static void add_middle(Lane& lane, double x) {
-    lane.middle = fma(x, x, lane.middle);
-  }
-  KW_HOST_DEVICE static Partial close(const Lane& lane) { return lane; }
-  KW_HOST_DEVICE static Total total(const Partial& partial, const Chunk<double>&) {
-    return partial;
-  }
-  KW_HOST_DEVICE static void merge(Partial& into, const Partial& later) {
-    into.big += later.big;
-    into.middle += later.middle;
-    into.small += later.small;
-  }
-};
-template <>
-struct NormSquare<std::int64_t> {
-  using Lane = double;
-  using Partial = double;
-  using Total = double;
-  static constexpr bool any_order = false;
-
-  KW_HOST_DEVICE static Lane empty_lane() { return 0; }
-  KW_HOST_DEVICE static Partial empty() { return 0; }
-  KW_HOST_DEVICE static Total empty_total() { return 0; }
-  KW_HOST_DEVICE static void add(Lane& lane, std::int64_t value, std::int32_t, std::int64_t) {
-    const auto x = static_cast<double>(value);
-    lane = fma(x, x, lane);
-  }
-  KW_HOST_DEVICE static Partial close(Lane lane) { return lane; }
-  KW_HOST_DEVICE static Total total(Partial partial, const Chunk<std::int64_t>&) { return partial; }
-  KW_HOST_DEVICE static void merge(Partial& into, Partial later) { into += later; }
 };
 
 template <ReduceKind kind, class T>
@@ -354,8 +296,8 @@ struct AccumulatorOf {
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::norm_square, T> {
-  using type = std::conditional_t<std::is_same_v<T, std::int32_t>, Sum<ReduceKind::norm_square, T>,
-                                  NormSquare<T>>;
+  using type = std::conditional_t<std::is_same_v<T, double>, NormSquare,
+                                  Sum<ReduceKind::norm_square, T>>;
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::min, T> {

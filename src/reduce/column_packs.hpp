@@ -106,7 +106,7 @@ __device__ __forceinline__ ColumnThread column_thread(const T* data, const Colum
 // asked for whether it is there: variances have neither, and NormSquare's code for numbers of
 // middle size has no place for zeros.
 template <class A, class T>
-constexpr bool has_neutral = !std::is_same_v<A, Variance<T>> && !std::is_same_v<A, NormSquare<T>>;
+constexpr bool has_neutral = !std::is_same_v<A, Variance<T>> && !std::is_same_v<A, NormSquare>;
 
 // The eight packs of a thread in one chunk.
 template <class T, int width>

@@ -22,7 +22,7 @@ struct MakePlan {
     const ColumnElement element = {width,
                                    width * static_cast<int>(sizeof(T)),
                                    column_blocks_per_sm<kind, T>,
-                                   sizeof(typename A::Lane),
+                                   sizeof(ColumnPlace<A>),
                                    sizeof(typename A::Total),
                                    off_boundary};
     return plan_columns(p, element, sm_count);

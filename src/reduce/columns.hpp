@@ -62,6 +62,81 @@ __device__ __forceinline__ void ask_for_first_rows(const T* data, const ColumnPl
   }
 }
 
+// What lanes leave in shared memory: of the norm of float64 one of three sums at a time.
+template <class A>
+using ColumnPlace = std::conditional_t<std::is_same_v<A, NormSquare>, double, typename A::Lane>;
+
+// How the eight lanes of each of a round's columns meet in shared memory: where a thread puts its
+// own, and where those of the column lie that it makes the total of.
+template <class A, int width>
+struct ColumnMeeting {
+  using Place = ColumnPlace<A>;
+  using Partial = typename A::Partial;
+  using Lane = typename A::Lane;
+
+  Place* places;
+  const ColumnPlan& plan;
+  const ColumnThread& own;
+  int own_place;  // of the thread's first element
+  int task_slot;
+
+  // All threads of the block call it. Then those with a task may ask for the sum, but for the norm
+  // of float64, of which they have it.
+  __device__ __forceinline__ Partial meet(const Lane (&lanes)[width], bool reads,
+                                          [[maybe_unused]] bool has_task) const {
+    if constexpr (std::is_same_v<A, NormSquare>) {
+      return meet_by_ranges(lanes, reads, has_task);
+    } else {
+      put(reads, [&](int e) { return lanes[e]; });
+      __syncthreads();
+      return Partial{};
+    }
+  }
+  __device__ __forceinline__ Partial sum() const { return tree<A>(); }
+
+ private:
+  // The middle sums, which mostly are all there is.
+  __device__ __forceinline__ ScaledSquares meet_by_ranges(const Lane (&lanes)[width], bool reads,
+                                                          bool has_task) const {
+    ScaledSquares whole = {0, 0, 0};
+    bool has_others = false;
+#pragma unroll
+    for (int e = 0; e < width; ++e) has_others |= !(lanes[e].big == 0) | !(lanes[e].small == 0);
+    put(reads, [&](int e) { return lanes[e].middle; });
+    const bool have_others = __syncthreads_or(has_others ? 1 : 0) != 0;
+    if (has_task) whole.middle = tree<MiddleSquares>();
+    if (!have_others) return whole;
+    __syncthreads();
+    put(reads, [&](int e) { return lanes[e].big; });
+    __syncthreads();
+    if (has_task) whole.big = tree<MiddleSquares>();
+    __syncthreads();
+    put(reads, [&](int e) { return lanes[e].small; });
+    __syncthreads();
+    if (has_task) whole.small = tree<MiddleSquares>();
+    return whole;
+  }
+  template <class Take>
+  __device__ __forceinline__ void put(bool reads, const Take& take) const {
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      const int position = own.position + e;
+      if (reads && position >= 0 && position < plan.extent)
+        places[e < own.slot_shift ? own_place + e : own_place + e + 1] = take(e);
+    }
+  }
+  template <class Sum>
+  __device__ __forceinline__ typename Sum::Partial tree() const {
+    typename Sum::Partial partials[column_lanes];
+#pragma unroll
+    for (int i = 0; i < column_lanes; ++i) {
+      partials[i] = Sum::close(places[column_place<width>(task_slot + i * plan.pitch)]);
+      place_in_chunk<Sum>(partials[i], i);
+    }
+    return tree_of_array<Sum>(partials);
+  }
+};
+
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
     reduce_columns_kernel(const T* data, ColumnPlan plan,
@@ -76,7 +151,6 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
   // registers than it brings.
   constexpr bool asks_ahead = needs_first && sizeof(T) >= 4;
   auto* shared = gpu::dynamic_shared<unsigned char>();
-  Lane* lanes_of_chunks = reinterpret_cast<Lane*>(shared);
   Total* stack = reinterpret_cast<Total*>(shared + plan.lane_bytes);
   const int thread = static_cast<int>(threadIdx.x);
   const std::int64_t strip = blockIdx.x % plan.strips, block = blockIdx.x / plan.strips;
@@ -85,11 +159,16 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
       static_cast<int>(min(std::int64_t{plan.strip_columns}, plan.cols - first_column));
   const ColumnThread own = column_thread<width>(data, plan, first_column);
   const bool reads = own.group < plan.side_by_side;
+  // What a thread beyond its row holds is no number of middle size, and its warp would wait for it.
+  const bool adds =
+      reads && (!std::is_same_v<A, NormSquare> || own.position < plan.extent);
   // The column of a chunk that this thread makes the total of.
   const int task_group = thread / columns, column = thread % columns;
   const bool has_task = task_group < plan.side_by_side;
-  const int task_slot = task_group * column_lanes * plan.pitch + column;
-  const int own_place = column_place<width>(own.slot + own.slot_shift) - own.slot_shift - 1;
+  const ColumnMeeting<A, width> meeting = {
+      reinterpret_cast<ColumnPlace<A>*>(shared), plan, own,
+      column_place<width>(own.slot + own.slot_shift) - own.slot_shift - 1,
+      task_group * column_lanes * plan.pitch + column};
   const std::int64_t first_chunk = block * plan.side_by_side * plan.rounds;
   // Chunks that are not there are empty, and merging them would change nothing.
   const int rounds =
@@ -114,7 +193,7 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
     Lane lanes[width];
 #pragma unroll
     for (int e = 0; e < width; ++e) lanes[e] = A::empty_lane();
-    if (reads && round >= 0) packs.template add<A>(lanes, own);
+    if (adds && round >= 0) packs.template add<A>(lanes, own);
     if (reads && round + 1 < rounds) {
       packs.template load<A>(data, plan, own, first_column,
                              first_chunk + own.group * plan.rounds + round + 1);
@@ -127,21 +206,9 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
         first = data[row * plan.ld + first_column + column];
     }
     if (round < 0) continue;
-#pragma unroll
-    for (int e = 0; e < width; ++e) {
-      const int position = own.position + e;
-      if (reads && position >= 0 && position < plan.extent) {
-        lanes_of_chunks[e < own.slot_shift ? own_place + e : own_place + e + 1] = lanes[e];
-      }
-    }
-    __syncthreads();
+    typename A::Partial sum = meeting.meet(lanes, reads, has_task);
     if (has_task) {
-      typename A::Partial partials[column_lanes];
-#pragma unroll
-      for (int i = 0; i < column_lanes; ++i) {
-        partials[i] = A::close(lanes_of_chunks[column_place<width>(task_slot + i * plan.pitch)]);
-        place_in_chunk<A>(partials[i], i);
-      }
+      if constexpr (!std::is_same_v<A, NormSquare>) sum = meeting.sum();
       Chunk<T> chunk;
       chunk.begin = (first_chunk + task_group * plan.rounds + round) * column_chunk_rows;
       chunk.count =
@@ -152,7 +219,7 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
         if (chunk.count > 0)
           chunk.first = to_value(data[chunk.begin * plan.ld + first_column + column]);
       }
-      total = A::total(tree_of_array<A>(partials), chunk);
+      total = A::total(sum, chunk);
       // Neighbours that wait for this one: a level for each trailing one in the round's number;
       // with the item's last round, which has no neighbour to wait for, all that wait.
       const int of_item = round & (plan.item_rounds() - 1);

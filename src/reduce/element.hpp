@@ -33,6 +33,14 @@ struct ValueOf<std::int8_t> {
 template <class T>
 using Value = typename ValueOf<T>::type;
 
+// A run of elements that one block reduces: where it begins in its sequence, how many elements it
+// has, the value of its first.
+template <class T>
+struct Chunk {
+  std::int64_t begin = 0, count = 0;
+  Value<T> first = {};
+};
+
 template <class V>
 KW_HOST_DEVICE constexpr bool is_nan(V x) {
   if constexpr (std::is_floating_point_v<V>) return x != x;

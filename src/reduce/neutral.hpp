@@ -16,8 +16,12 @@ template <class A>
 struct AddsUp : std::false_type {};
 template <ReduceKind kind, class T>
 struct AddsUp<Sum<kind, T>> : std::true_type {};
-template <class T>
-struct AddsUp<NormSquare<T>> : std::true_type {};
+template <>
+struct AddsUp<NormSquare> : std::true_type {};
+template <double ScaledSquares::*range>
+struct AddsUp<SquaresOfRange<range>> : std::true_type {};
+template <>
+struct AddsUp<MiddleSquares> : std::true_type {};
 template <>
 struct AddsUp<MaxAbs> : std::true_type {};
 template <class A>

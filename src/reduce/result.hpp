@@ -71,10 +71,10 @@ KW_HOST_DEVICE inline void finish(const ResultSink& sink, std::int64_t sequence,
       put_real<T>(sink.out, sequence, total);
     }
   } else if constexpr (kind == ReduceKind::norm_square) {
-    if constexpr (std::is_integral_v<T>) {
-      put_real<T>(sink.out, sequence, sqrt(as_double(total)));
-    } else {
+    if constexpr (std::is_same_v<T, double>) {
       put_real<T>(sink.out, sequence, total.root());
+    } else {
+      put_real<T>(sink.out, sequence, sqrt(as_double(total)));
     }
   } else if constexpr (kind == ReduceKind::min || kind == ReduceKind::max) {
     put(sink.out, sequence, from_value<T>(total));

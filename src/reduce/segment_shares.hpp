@@ -38,12 +38,12 @@ struct alignas(16) UnitInRing {
 // A warp's part of the block's shared memory.
 template <class A>
 struct WarpShare {
-  using Partial = typename A::Partial;
+  using Place = StripPlace<A>;
   static constexpr int barrier_bytes =
       16 * ((most_share_copies * static_cast<int>(sizeof(Mbarrier)) + 15) / 16);
   static constexpr int units_bytes = most_share_copies * static_cast<int>(sizeof(UnitInRing));
   static constexpr int places_bytes =
-      (A::any_order ? 0 : strip_places) * static_cast<int>(sizeof(Partial));
+      (A::any_order ? 0 : strip_places) * static_cast<int>(sizeof(Place));
   static constexpr int beside_bytes =
       (barrier_bytes + units_bytes + places_bytes + stage_alignment - 1) / stage_alignment *
       stage_alignment;
@@ -51,13 +51,13 @@ struct WarpShare {
   unsigned char* ring;
   Mbarrier* full;
   UnitInRing* units;
-  Partial* places;
+  Place* places;
 
   __device__ __forceinline__ WarpShare(unsigned char* memory, int ring_bytes)
       : ring(memory),
         full(reinterpret_cast<Mbarrier*>(memory + ring_bytes)),
         units(reinterpret_cast<UnitInRing*>(memory + ring_bytes + barrier_bytes)),
-        places(reinterpret_cast<Partial*>(memory + ring_bytes + barrier_bytes + units_bytes)) {}
+        places(reinterpret_cast<Place*>(memory + ring_bytes + barrier_bytes + units_bytes)) {}
 };
 
 // A warp's units on their way through its ring.
@@ -95,7 +95,10 @@ class ShareRing {
     const StagedRun<T> run = {own_.ring + of.place, of.skip, of.elements};
     const T first = run.count > 0 ? run.first() : T{};
     const Chunk<T> chunk = {of.unit.chunk * smallest_chunk<T>, run.count, to_value(first)};
-    if constexpr (A::any_order) {
+    if constexpr (std::is_same_v<A, NormSquare>) {
+      *total = squares_by_ranges(
+          lane_ == 0, [&]<class Sum>() { return reduce_by_strips<Sum>(run, first, own_.places, lane_); });
+    } else if constexpr (A::any_order) {
       const auto own = walk_packs<A>(run, lane_, warp_lanes, first);
       *total = A::total(tree_of_warp<A, warp_lanes>(own), chunk);
     } else {

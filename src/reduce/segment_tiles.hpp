@@ -33,9 +33,8 @@ constexpr int tile_most_of_lane = sizeof(T) == 1 ? 1 << 16 : tile_block << tile_
 // One lane's walk over a run of elements: `left` of them from `from` on, blocks of eight, as many
 // as the lane of the warp that has the most. Elements that only others have change nothing
 // (neutral.hpp). `turns`: each block in the lane's own order.
-template <ReduceKind kind, class T, bool turns>
+template <class A, class T, bool turns>
 struct TileWalk {
-  using A = Accumulator<kind, T>;
   using Partial = typename A::Partial;
 
   const T* from;
@@ -174,12 +173,9 @@ struct TileWalk {
 
 // One lane's part of a segment that several of them share: a run of blocks, which is a subtree of
 // the order.
-template <ReduceKind kind, class T>
-__device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(const T* begin,
-                                                                              int count, int member,
-                                                                              const LaneShare& by,
-                                                                              Value<T> first) {
-  using A = Accumulator<kind, T>;
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial walk_blocks(const T* begin, int count, int member,
+                                                           const LaneShare& by, Value<T> first) {
   int at = 0, left = count;
   if (by.lanes > 1) {
     const int share = by.quotient(count + by.lanes - 1);
@@ -198,9 +194,9 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
   const bool turns = meets || (by.lanes > 2 && !compares_places<A>);
   if (turns) {
     const auto turn = static_cast<int>(bytes / line_bytes % tile_block);
-    return TileWalk<kind, T, true>{from, at, left, turn, first}.run(blocks);
+    return TileWalk<A, T, true>{from, at, left, turn, first}.run(blocks);
   }
-  return TileWalk<kind, T, false>{from, at, left, 0, first}.run(blocks);
+  return TileWalk<A, T, false>{from, at, left, 0, first}.run(blocks);
 }
 
 // Whether lanes walk over whole packs (any_order.hpp): of one byte always, of others where several
@@ -208,6 +204,31 @@ __device__ __forceinline__ typename Accumulator<kind, T>::Partial walk_blocks(co
 template <class A, class T>
 __device__ __forceinline__ bool walks_packs([[maybe_unused]] int lanes) {
   return A::any_order && (sizeof(T) == 1 || lanes > 1);
+}
+
+// What neighbouring lanes have of `count` elements of a stage from element `at` on; the first of
+// them has the sum. All lanes of the warp call it.
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial sum_of_lanes(const unsigned char* elements, int at,
+                                                            int count, int member,
+                                                            const LaneShare& by, T first) {
+  typename A::Partial partial;
+  if (walks_packs<A, T>(by.lanes)) {
+    if constexpr (A::any_order) {
+      const int skip = at & (order_width<T> - 1);
+      const unsigned char* boundary = elements + (at - skip) * static_cast<int>(sizeof(T));
+      partial = walk_packs<A>(StagedRun<T>{boundary, skip, count}, member, by.lanes, first);
+    }
+  } else if constexpr (sizeof(T) > 1) {
+    partial = walk_blocks<A>(reinterpret_cast<const T*>(elements) + at, count, member, by,
+                             to_value(first));
+  }
+#pragma unroll 1
+  for (int step = 1; step < by.lanes; step *= 2) {
+    const typename A::Partial later = from_lane_above(partial, step);
+    if (member + step < by.lanes) A::merge(partial, later);
+  }
+  return partial;
 }
 
 // Reduces a batch in its stage: all segments that their lanes may have, side by side; then the
@@ -229,27 +250,19 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
     const TileSegment own = segments[at_segment];
     const bool mine = own.count >= fewest && own.count <= most;
     const int count = mine ? own.count : 0;
-    const T* begin = reinterpret_cast<const T*>(stages.elements(stage)) + own.at;
     T element = {};
-    if (needs_first_element<A> && count > 0) element = *begin;
+    if (needs_first_element<A> && count > 0)
+      element = reinterpret_cast<const T*>(stages.elements(stage))[own.at];
     const Value<T> first = to_value(element);
 
     typename A::Partial partial;
-    if (walks_packs<A, T>(by.lanes)) {
-      if constexpr (A::any_order) {
-        constexpr int width = order_width<T>;
-        const int skip = own.at & (width - 1);
-        const unsigned char* boundary =
-            stages.elements(stage) + (own.at - skip) * static_cast<int>(sizeof(T));
-        partial = walk_packs<A>(StagedRun<T>{boundary, skip, count}, member, by.lanes, element);
-      }
-    } else if constexpr (sizeof(T) > 1) {
-      partial = walk_blocks<kind>(begin, count, member, by, first);
-    }
-#pragma unroll 1
-    for (int step = 1; step < by.lanes; step *= 2) {
-      const typename A::Partial later = from_lane_above(partial, step);
-      if (member + step < by.lanes) A::merge(partial, later);
+    const auto of_run = [&]<class Sum>() {
+      return sum_of_lanes<Sum>(stages.elements(stage), own.at, count, member, by, element);
+    };
+    if constexpr (std::is_same_v<A, NormSquare>) {
+      partial = squares_by_ranges(mine && member == 0, of_run);
+    } else {
+      partial = of_run.template operator()<A>();
     }
     if (mine && member == 0) {
       typename A::Partial whole = A::empty();
@@ -267,9 +280,11 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
 
 // Blocks of four warps: six of 80 registers per SM; four or five of instances that would spill.
 template <ReduceKind kind, class T>
-constexpr int tile_blocks_per_sm = kind == ReduceKind::moments || kind == ReduceKind::norm_square
+constexpr int tile_blocks_per_sm = kind == ReduceKind::moments ||
+                                           (kind == ReduceKind::norm_square &&
+                                            sizeof(T) == 4)
                                        ? 4
-                                   : std::is_same_v<T, double> ||
+                                   : std::is_same_v<T, double> || kind == ReduceKind::norm_square ||
                                            (sizeof(T) == 2 && !Accumulator<kind, T>::any_order)
                                        ? 5
                                        : 6;

@@ -65,7 +65,7 @@ std::int64_t most_counted_chunks(const Reduce& p) {
 }
 
 template <class A>
-constexpr int staged_from = staged_from_bytes(A::any_order, sizeof(typename A::Partial));
+constexpr int staged_from = staged_from_bytes(A::any_order, sizeof(StripPlace<A>));
 
 template <ReduceKind kind, class T>
 TilePlan tile_plan(const Reduce& p, const Device& device) {
@@ -97,15 +97,15 @@ StagedElement staged_element(bool has_short_rows = false) {
   using A = Accumulator<kind, T>;
   return {sizeof(T),
           WarpStages<A>::beside_bytes,
-          (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(typename A::Partial))
+          (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(StripPlace<A>))
                           : most_staged_threads(A::any_order)) /
               warp_lanes,
           staged_from<A>,
-          staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(typename A::Partial),
+          staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(StripPlace<A>),
                           sizeof(T)),
           A::any_order,
           compares_places<A>,
-          sizeof(typename A::Partial)};
+          sizeof(StripPlace<A>)};
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces;

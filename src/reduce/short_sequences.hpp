@@ -307,7 +307,7 @@ __device__ __forceinline__ void reduce_few(const T* data, const Batch& own,
   const int blocks = static_cast<int>(
       largest_of_warp((static_cast<unsigned>(count) + tile_block - 1) / tile_block));
   const typename A::Partial partial =
-      TileWalk<kind, T, false>{begin, 0, count, 0, first}.run(blocks);
+      TileWalk<A, T, false>{begin, 0, count, 0, first}.run(blocks);
   typename A::Partial whole = A::empty();
   if (count > 0) A::merge(whole, partial);
   const Chunk<T> chunk = {0, count, first};

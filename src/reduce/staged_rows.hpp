@@ -26,17 +26,17 @@ namespace KW_TARGET {
 // A warp's part of the block's shared memory: stages, their barriers, and places for a tree.
 template <class A>
 struct WarpStages {
-  using Partial = typename A::Partial;
+  using Place = StripPlace<A>;
   static constexpr int barrier_bytes =
       16 * ((most_staged * static_cast<int>(sizeof(Mbarrier)) + 15) / 16);
   static constexpr int beside_bytes =
-      (barrier_bytes + (A::any_order ? 0 : strip_places) * static_cast<int>(sizeof(Partial)) +
+      (barrier_bytes + (A::any_order ? 0 : strip_places) * static_cast<int>(sizeof(Place)) +
        stage_alignment - 1) /
       stage_alignment * stage_alignment;
 
   unsigned char* stages;
   Mbarrier* full;
-  Partial* places;
+  Place* places;
 
   __host__ __device__ static constexpr int bytes(const StagedPlan& plan) {
     return plan.stages * plan.stage_bytes + beside_bytes;
@@ -44,8 +44,7 @@ struct WarpStages {
   __device__ __forceinline__ WarpStages(unsigned char* memory, const StagedPlan& plan)
       : stages(memory),
         full(reinterpret_cast<Mbarrier*>(memory + plan.stages * plan.stage_bytes)),
-        places(
-            reinterpret_cast<Partial*>(memory + plan.stages * plan.stage_bytes + barrier_bytes)) {}
+        places(reinterpret_cast<Place*>(memory + plan.stages * plan.stage_bytes + barrier_bytes)) {}
 };
 
 // The total of a sequence in a stage, in the first lane. A warp calls it; nobody writes the stage.
@@ -53,10 +52,13 @@ struct WarpStages {
 // the c-th one's total.
 template <class A, bool has_chunks, class T>
 __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& run,
-                                                           typename A::Partial* places, int lane) {
+                                                           StripPlace<A>* places, int lane) {
   const T first = run.count > 0 ? run.first() : T{};
   const Chunk<T> chunk = {0, run.count, to_value(first)};
-  if constexpr (A::any_order) {
+  if constexpr (std::is_same_v<A, NormSquare>) {
+    return squares_by_ranges(
+        lane == 0, [&]<class Sum>() { return reduce_staged<Sum, has_chunks>(run, places, lane); });
+  } else if constexpr (A::any_order) {
     return A::total(tree_of_warp<A, warp_lanes>(walk_packs<A>(run, lane, warp_lanes, first)),
                     chunk);
   } else if constexpr (!has_chunks) {
@@ -85,7 +87,7 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
 template <ReduceKind kind, class T, bool has_chunks>
 __global__ void __launch_bounds__(
     most_staged_row_threads(Accumulator<kind, T>::any_order,
-                            sizeof(typename Accumulator<kind, T>::Partial)),
+                            sizeof(StripPlace<Accumulator<kind, T>>)),
     1) reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
   using A = Accumulator<kind, T>;
   const int thread = static_cast<int>(threadIdx.x);

@@ -218,6 +218,17 @@ __device__ __forceinline__ P tree_of_warp(P value) {
   return value;
 }
 
+// The norm's squares, by what makes one of their sums; lanes that say so have one. Mostly there is
+// the middle sum alone. All lanes of the warp call it.
+template <class MakeSum>
+__device__ __forceinline__ ScaledSquares squares_by_ranges(bool has_sum, const MakeSum& make_sum) {
+  const double middle = make_sum.template operator()<MiddleSquares>();
+  if (!any_of_warp(has_sum && is_nan(middle))) return {0, middle, 0};
+  return {make_sum.template operator()<SquaresOfRange<&ScaledSquares::big>>(),
+          make_sum.template operator()<SquaresOfRange<&ScaledSquares::middle>>(),
+          make_sum.template operator()<SquaresOfRange<&ScaledSquares::small>>()};
+}
+
 // Over 256 threads; thread 0 has the result. `warps` is shared memory for order_warps values that
 // nobody uses until the next barrier.
 template <class A, class P>
