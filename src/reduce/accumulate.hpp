@@ -296,8 +296,8 @@ struct AccumulatorOf {
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::norm_square, T> {
-  using type = std::conditional_t<std::is_same_v<T, double>, NormSquare,
-                                  Sum<ReduceKind::norm_square, T>>;
+  using type =
+      std::conditional_t<std::is_same_v<T, double>, NormSquare, Sum<ReduceKind::norm_square, T>>;
 };
 template <class T>
 struct AccumulatorOf<ReduceKind::min, T> {

@@ -160,8 +160,7 @@ __global__ void __launch_bounds__((column_threads_per_sm<kind, T>))
   const ColumnThread own = column_thread<width>(data, plan, first_column);
   const bool reads = own.group < plan.side_by_side;
   // What a thread beyond its row holds is no number of middle size, and its warp would wait for it.
-  const bool adds =
-      reads && (!std::is_same_v<A, NormSquare> || own.position < plan.extent);
+  const bool adds = reads && (!std::is_same_v<A, NormSquare> || own.position < plan.extent);
   // The column of a chunk that this thread makes the total of.
   const int task_group = thread / columns, column = thread % columns;
   const bool has_task = task_group < plan.side_by_side;

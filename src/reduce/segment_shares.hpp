@@ -96,8 +96,9 @@ class ShareRing {
     const T first = run.count > 0 ? run.first() : T{};
     const Chunk<T> chunk = {of.unit.chunk * smallest_chunk<T>, run.count, to_value(first)};
     if constexpr (std::is_same_v<A, NormSquare>) {
-      *total = squares_by_ranges(
-          lane_ == 0, [&]<class Sum>() { return reduce_by_strips<Sum>(run, first, own_.places, lane_); });
+      *total = squares_by_ranges(lane_ == 0, [&]<class Sum>() {
+        return reduce_by_strips<Sum>(run, first, own_.places, lane_);
+      });
     } else if constexpr (A::any_order) {
       const auto own = walk_packs<A>(run, lane_, warp_lanes, first);
       *total = A::total(tree_of_warp<A, warp_lanes>(own), chunk);

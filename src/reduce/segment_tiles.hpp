@@ -281,8 +281,7 @@ __device__ __forceinline__ void reduce_by_lanes(const TileHead& head, const Tile
 // Blocks of four warps: six of 80 registers per SM; four or five of instances that would spill.
 template <ReduceKind kind, class T>
 constexpr int tile_blocks_per_sm = kind == ReduceKind::moments ||
-                                           (kind == ReduceKind::norm_square &&
-                                            sizeof(T) == 4)
+                                           (kind == ReduceKind::norm_square && sizeof(T) == 4)
                                        ? 4
                                    : std::is_same_v<T, double> || kind == ReduceKind::norm_square ||
                                            (sizeof(T) == 2 && !Accumulator<kind, T>::any_order)

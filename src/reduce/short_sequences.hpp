@@ -306,8 +306,7 @@ __device__ __forceinline__ void reduce_few(const T* data, const Batch& own,
   if (needs_first_element<A> && count > 0) first = to_value(*begin);
   const int blocks = static_cast<int>(
       largest_of_warp((static_cast<unsigned>(count) + tile_block - 1) / tile_block));
-  const typename A::Partial partial =
-      TileWalk<A, T, false>{begin, 0, count, 0, first}.run(blocks);
+  const typename A::Partial partial = TileWalk<A, T, false>{begin, 0, count, 0, first}.run(blocks);
   typename A::Partial whole = A::empty();
   if (count > 0) A::merge(whole, partial);
   const Chunk<T> chunk = {0, count, first};

@@ -85,10 +85,10 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
 
 // `has_chunks`: rows are longer than one.
 template <ReduceKind kind, class T, bool has_chunks>
-__global__ void __launch_bounds__(
-    most_staged_row_threads(Accumulator<kind, T>::any_order,
-                            sizeof(StripPlace<Accumulator<kind, T>>)),
-    1) reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
+__global__ void __launch_bounds__(most_staged_row_threads(Accumulator<kind, T>::any_order,
+                                                          sizeof(StripPlace<Accumulator<kind, T>>)),
+                                  1)
+    reduce_staged_kernel(const T* data, Sequences rows, StagedPlan plan, ResultSink sink) {
   using A = Accumulator<kind, T>;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % warp_lanes, warp = thread / warp_lanes;

@@ -18,8 +18,7 @@ constexpr int threads_a_lane = order_threads / warp_lanes;
 constexpr int strip_places = order_threads + warp_lanes;
 // Of the norm of float64 a warp makes one of three sums at a time.
 template <class A>
-using StripPlace =
-    std::conditional_t<std::is_same_v<A, NormSquare>, double, typename A::Partial>;
+using StripPlace = std::conditional_t<std::is_same_v<A, NormSquare>, double, typename A::Partial>;
 
 // The tree over the first `present` of the order's threads' places, which has the others empty. A
 // warp calls it; the first lane has the result. By halves, which takes fewer registers.
