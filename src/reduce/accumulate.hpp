@@ -330,4 +330,9 @@ struct AccumulatorOf<ReduceKind::moments, T> {
 template <ReduceKind kind, class T>
 using Accumulator = typename AccumulatorOf<kind, T>::type;
 
+// Variances and norms of float64, whose sums are two or three numbers.
+template <ReduceKind kind, class T>
+constexpr bool sums_are_wide =
+    kind == ReduceKind::moments || std::is_same_v<Accumulator<kind, T>, NormSquare>;
+
 }  // namespace kw

@@ -72,7 +72,7 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
   return plan_tiles(p,
                     {sizeof(T), static_cast<int>(order_lanes<T>), tile_most_of_lane<T>,
                      tile_blocks_per_sm<kind, T>, staged_from<Accumulator<kind, T>>,
-                     Accumulator<kind, T>::any_order},
+                     Accumulator<kind, T>::any_order, sums_are_wide<kind, T>},
                     device);
 }
 
@@ -95,17 +95,16 @@ PiecePlan piece_plan(const Reduce& p, const Device& device) {
 template <ReduceKind kind, class T>
 StagedElement staged_element(bool has_short_rows = false) {
   using A = Accumulator<kind, T>;
-  return {
-      sizeof(T),
-      WarpStages<A>::beside_bytes,
-      (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(StripPlace<A>))
-                      : most_staged_threads(A::any_order)) /
-          warp_lanes,
-      staged_from<A>,
-      staged_to_bytes(A::any_order, kind == ReduceKind::moments, sizeof(StripPlace<A>), sizeof(T)),
-      A::any_order,
-      compares_places<A>,
-      sizeof(StripPlace<A>)};
+  return {sizeof(T),
+          WarpStages<A>::beside_bytes,
+          (has_short_rows ? most_staged_row_threads(A::any_order, sizeof(StripPlace<A>))
+                          : most_staged_threads(A::any_order)) /
+              warp_lanes,
+          staged_from<A>,
+          staged_to_bytes(A::any_order, sums_are_wide<kind, T>, sizeof(StripPlace<A>), sizeof(T)),
+          A::any_order,
+          compares_places<A>,
+          sizeof(StripPlace<A>)};
 }
 
 // The launch that looks at all segments: which kernel's, and the most elements that it reduces;

@@ -44,6 +44,12 @@ struct RowTuning {
   std::int64_t narrow_meets_from = 920;
   std::int64_t narrow_smallest_from = 620, narrow_smallest_to_an_sm = 64 << 10;
   std::int64_t narrow_middle_from = 2400, narrow_middle_to_an_sm = 350 << 10;
+  // (explored-reduce-norms.txt.) Sums of floating types of large arrays with one stage; variances
+  // of 32 bits with two, which have more than half of the order's lanes; rows with gaps.
+  std::int64_t large_one_from = 3500;
+  std::int64_t variances_past = 2048, variances_to = 3072, variances_from_an_sm = 400 << 10;
+  std::int64_t gaps_from = 1400;
+  double least_use = 0.75;
 };
 constexpr RowTuning row_tuning;
 
@@ -95,7 +101,9 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   return plan;
 }
 
-int stages_of_rows(const Reduce& problem, const StagedElement& element, const Device& device) {
+namespace {
+
+int stages_by_length(const Reduce& problem, const StagedElement& element, const Device& device) {
   const RowTuning& of = row_tuning;
   const std::int64_t row_bytes = problem.cols * element.bytes;
   const std::int64_t an_sm = problem.rows * row_bytes / device.sm_count;
@@ -113,10 +121,16 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
     return has_one ? 1 : fits ? 2 : 0;
   }
   if (!element.any_order) {
+    const bool is_wide = element.partial_bytes > 8;
+    if (is_wide && element.bytes == 4 && an_sm >= of.variances_from_an_sm &&
+        row_bytes > of.variances_past && row_bytes <= of.variances_to)
+      return 2;
     const std::int64_t from = element.bytes == 8 ? of.sums_of_8_from : of.sums_from;
     if (row_bytes >= from && an_sm <= of.sums_to_an_sm)
-      return element.partial_bytes > 8 || row_bytes >= of.one_stage_from ? 1 : 2;
-    return row_bytes >= of.small_sums_from && an_sm <= of.small_sums_to_an_sm ? 2 : 0;
+      return is_wide || row_bytes >= of.one_stage_from ? 1 : 2;
+    if (row_bytes >= of.small_sums_from && an_sm <= of.small_sums_to_an_sm) return 2;
+    if (is_wide || row_bytes < element.from_bytes) return 0;
+    return row_bytes >= of.large_one_from ? 1 : 2;
   }
   if (row_bytes >= of.always_from || (row_bytes >= of.long_from && an_sm <= of.long_to_an_sm))
     return 1;
@@ -128,6 +142,20 @@ int stages_of_rows(const Reduce& problem, const StagedElement& element, const De
                     (row_bytes >= of.short_from && is_small);
   if (!fits) return 0;
   return row_bytes < of.two_stages_below && an_sm > of.two_stages_from_an_sm ? 2 : 1;
+}
+
+// Whether a tile would read more between rows than their copies one by one take.
+bool have_wide_gaps(const Reduce& problem, const StagedElement& element) {
+  const RowTuning& of = row_tuning;
+  return element.bytes >= of.least_element && problem.cols * element.bytes >= of.gaps_from &&
+         static_cast<double>(problem.cols) < of.least_use * static_cast<double>(problem.ld);
+}
+
+}  // namespace
+
+int stages_of_rows(const Reduce& problem, const StagedElement& element, const Device& device) {
+  const int stages = stages_by_length(problem, element, device);
+  return stages == 0 && have_wide_gaps(problem, element) ? 2 : stages;
 }
 
 }  // namespace kw

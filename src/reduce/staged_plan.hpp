@@ -32,11 +32,13 @@ constexpr int staged_from_bytes(bool any_order, std::size_t partial_bytes) {
 // H200 (results/h200/explored-reduce-runs.txt, explored-reduce-two-chunks.txt): 4000 rows of 11.9
 // KB of float32 take 18.2 us with stages and 16.5 by blocks, of 9 KB 13.4 and 14.4; 22542 rows of
 // 13 KB 73.0 and 71.1, their variances 77.1 and 107.4. Where order cannot show
-// (explored-reduce-shadow.txt): argmax of 2526 rows of 55 KB of float64 33.9 and 37.5.
-constexpr int staged_to_bytes(bool any_order, bool is_variance, std::size_t partial_bytes,
+// (explored-reduce-shadow.txt): argmax of 2526 rows of 55 KB of float64 33.9 and 37.5. `is_wide`:
+// variances, and norms of float64, whose blocks have three sums (explored-reduce-norms.txt: 30000
+// rows of 10.4 KB 73.5 and 90.3).
+constexpr int staged_to_bytes(bool any_order, bool is_wide, std::size_t partial_bytes,
                               std::size_t bytes) {
   if (any_order && bytes >= 4) return 56 << 10;
-  if (any_order || is_variance || bytes < 4) return 22 << 10;
+  if (any_order || is_wide || bytes < 4) return 22 << 10;
   return partial_bytes <= 8 ? 10 << 10 : 12 << 10;
 }
 // Rows of little more than a chunk take a block as long as two: up to this length they do better

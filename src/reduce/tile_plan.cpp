@@ -15,9 +15,11 @@ struct TileTuning {
   double least_mean_bytes = 48;  // of segments; rows of up to 64 bytes are a lane's, side by side
   double least_row_bytes = 65;
   double least_bytes_an_sm = 64 << 10;  // of the array
-  double least_use_of_rows = 0.75;      // of what is read where padding is read, too
-  double batch_bytes = 8192;            // in the mean, at most
-  double units_a_warp = 8;              // so many leave larger ones evenly shared
+  // Of what is read where padding is read, too (results/h200/explored-reduce-norms.txt); where
+  // sums take long.
+  double least_use = 0.58, least_use_of_wide = 0.45;
+  double batch_bytes = 8192;  // in the mean, at most
+  double units_a_warp = 8;    // so many leave larger ones evenly shared
   // Rows of an array of so many bytes: each warp has two stages, if a batch is no smaller than this
   // then. Of larger arrays warps have a batch often enough with one (explored-reduce-ways.txt).
   double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
@@ -93,8 +95,9 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   const auto size = static_cast<double>(element.bytes);
   const double bytes = static_cast<double>(p.elements()) * size;
   const double mean_bytes = is_rows ? static_cast<double>(p.ld) * size : bytes / count;
-  const bool is_used = !is_rows || static_cast<double>(p.cols) >=
-                                       tile_tuning.least_use_of_rows * static_cast<double>(p.ld);
+  const double least_use = element.is_wide ? tile_tuning.least_use_of_wide : tile_tuning.least_use;
+  const bool is_used =
+      !is_rows || static_cast<double>(p.cols) >= least_use * static_cast<double>(p.ld);
   const double least_bytes = is_rows ? tile_tuning.least_row_bytes : tile_tuning.least_mean_bytes;
   if (!is_used || mean_bytes < least_bytes || mean_bytes > element.most_mean_bytes ||
       bytes < tile_tuning.least_bytes_an_sm * device.sm_count)

@@ -43,8 +43,8 @@ struct TileElement {
   int lanes;         // of the order
   int most_of_lane;  // elements that a lane takes
   int blocks_an_sm;
-  int most_mean_bytes;  // longer ones do better with a warp each
-  bool any_order = false;
+  int most_mean_bytes;                      // longer ones do better with a warp each
+  bool any_order = false, is_wide = false;  // is_wide: sums of two or three numbers
 };
 
 // How far rows that lie so many bytes apart move against lines of memory, and against the banks of
