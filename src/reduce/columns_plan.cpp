@@ -26,6 +26,7 @@ struct ColumnTuning {
   int blocks_per_sm = 3;   // of 256 threads
   int most_rounds = 64;
   int most_odd = 15;  // by which a power of two of rounds is multiplied
+  int most_odd_blocks_per_sm = 2;
   std::int64_t most_item_bytes = 32 << 20;
   int widest_packs[3] = {32, 24, 16};  // of a strip's row; the narrower ones of small matrices
   std::int64_t most_narrow_bytes_an_sm = 512 << 10;
@@ -193,9 +194,10 @@ class QuickestPlan {
       consider(plan, rounds, all);
       if (rounds >= all || (rounds >= tuning.most_rounds && best_ns_ < 1e300)) break;
     }
-    // As few rounds as leave all blocks resident, and somewhat more of them in larger items.
+    // As few rounds as leave all blocks resident, and somewhat more of them in larger items: where
+    // an SM has few blocks.
     const std::int64_t of_strip = blocks_at_once(plan, element_) * sm_count_ / plan.strips;
-    if (of_strip < 2) return;
+    if (of_strip < 2 || element_.blocks_per_sm > tuning.most_odd_blocks_per_sm) return;
     const auto least =
         static_cast<int>(std::min(ceil_div(all, of_strip), std::int64_t{tuning.most_rounds} * 2));
     for (int step = 1; step < least; step *= 2) {
