@@ -80,7 +80,7 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
 // leave little room for elements.
 template <ReduceKind kind, class T>
 constexpr bool has_pieces = sizeof(T) > 1 &&
-                            !std::is_same_v<Accumulator<kind, T>, NormSquare<double>>;
+                            !std::is_same_v<Accumulator<kind, T>, NormSquare>;
 template <ReduceKind kind, class T>
 PiecePlan piece_plan(const Reduce& p, const Device& device) {
   using A = Accumulator<kind, T>;
