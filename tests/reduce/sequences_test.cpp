@@ -589,6 +589,16 @@ TEST(ReduceSequences, WaysOfRows) {
   EXPECT_EQ(stages_of_rows(rows(77'955, 85), minima, device), 0);
   EXPECT_EQ(stages_of_rows(rows(5'526, 199), sums, device), 2);
   EXPECT_EQ(stages_of_rows(rows(299'376, 233), sums, device), 0);
+  EXPECT_EQ(stages_of_rows(rows(145'747, 303), sums, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(145'747, 450), sums, device), 1);
+  const StagedElement variances = {4, 4736, 20, 4096, 22 << 10, false, false, 16};
+  EXPECT_EQ(stages_of_rows(rows(132'599, 665), variances, device), 2);
+  EXPECT_EQ(stages_of_rows(rows(132'599, 512), variances, device), 0);  // tiles
+  EXPECT_EQ(stages_of_rows(rows(132'599, 769), variances, device), 0);
+  Reduce with_gaps = rows(195'251, 385);
+  EXPECT_EQ(stages_of_rows(with_gaps, minima, device), 0);
+  with_gaps.ld = 563;
+  EXPECT_EQ(stages_of_rows(with_gaps, minima, device), 2);
   const StagedElement narrow = {2, 2432, 24, 2048, 22 << 10, false, false, 8};
   EXPECT_EQ(stages_of_rows(rows(509'264, 590), narrow, device), 0);  // tiles
   EXPECT_EQ(stages_of_rows(rows(509'264, 577), narrow, device), 2);
