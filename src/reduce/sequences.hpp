@@ -79,8 +79,7 @@ TilePlan tile_plan(const Reduce& p, const Device& device) {
 // Elements of one byte are read in packs of 16; of three sums a piece those of norms of float64
 // leave little room for elements.
 template <ReduceKind kind, class T>
-constexpr bool has_pieces = sizeof(T) > 1 &&
-                            !std::is_same_v<Accumulator<kind, T>, NormSquare>;
+constexpr bool has_pieces = sizeof(T) > 1 && !std::is_same_v<Accumulator<kind, T>, NormSquare>;
 template <ReduceKind kind, class T>
 PiecePlan piece_plan(const Reduce& p, const Device& device) {
   using A = Accumulator<kind, T>;
