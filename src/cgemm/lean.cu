@@ -21,6 +21,8 @@
 #include "cgemm/production.hpp"
 #include "cgemm/stream/sums.hpp"
 #include "device/overlap.hpp"
+#include "sgemm/cut_sums.hpp"
+#include <string>
 #include "sgemm/spread_blocks.hpp"
 #include "table_rows.hpp"
 
@@ -60,6 +62,19 @@ struct Place {
 template <ComplexLeanConfig tile>
 using Sums = float[tile.tm][2 * tile.tn];
 
+struct Params {
+  Cgemm product;
+  TileCut cut;
+  Workspace workspace;
+};
+
+// What a block has to do: found anew where it is asked for, in place of registers that keep it.
+__device__ __forceinline__ CutWork work_of_block(const Params& params) {
+  int block = static_cast<int>(blockIdx.x);
+  compute_now(block);
+  return {params.cut, block};
+}
+
 // Two stages lie in shared memory: while one is multiplied, the next one is loaded to registers,
 // and left in the other's place at the end.
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
@@ -73,10 +88,14 @@ class Stages {
 
   // Of the first stage the groups take equal parts.
   __device__ __forceinline__ Stages(float* shared, const Cgemm& p, std::int64_t entry,
-                                    const Outputs& out)
-      : feed_a_(a_of(p, entry) + (a_along_k ? out.row * p.lda : out.row), p.lda, out.rows),
-        feed_b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb : out.col), p.ldb, out.cols) {
-    const int k = static_cast<int>(p.k), first = (k - 1) % tile.bk() + 1;
+                                    const Outputs& out, const PartOfK& depth)
+      : feed_a_(a_of(p, entry) + (a_along_k ? out.row * p.lda + depth.first
+                                            : out.row + depth.first * p.lda),
+                p.lda, out.rows),
+        feed_b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb + depth.first
+                                            : out.col + depth.first * p.ldb),
+                p.ldb, out.cols) {
+    const int k = depth.count, first = (k - 1) % tile.bk() + 1;
     feed_a_.find_now(), feed_b_.find_now();
     wait_for_previous_kernel();
     let_next_kernel_start();
@@ -120,8 +139,9 @@ class Stages {
 
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, bool differ>
 __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const Cgemm& p,
-                                         std::int64_t entry, const Outputs& out) {
-  Stages<tile, a_along_k, b_along_k> s(shared, p, entry, out);
+                                         std::int64_t entry, const Outputs& out,
+                                         const PartOfK& depth) {
+  Stages<tile, a_along_k, b_along_k> s(shared, p, entry, out, depth);
   complex_stream::Fragments<tile.tm, tile.tn, tile.lanes_m, tile.lanes_n> f[2];
   f[0].load(s.a, s.b);
   const auto all_steps_but_last = [&] {
@@ -160,9 +180,10 @@ __device__ __forceinline__ void multiply(Sums<tile>& acc, float* shared, const C
 
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
 __device__ __forceinline__ void compute(Sums<tile>& acc, float* shared, const Cgemm& p,
-                                        std::int64_t entry, const Outputs& out) {
+                                        std::int64_t entry, const Outputs& out,
+                                        const PartOfK& depth) {
   const auto by = [&]<bool differ>() {
-    multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out);
+    multiply<tile, a_along_k, b_along_k, differ>(acc, shared, p, entry, out, depth);
   };
   if (p.conj_a == p.conj_b)
     by.template operator()<false>();
@@ -257,13 +278,24 @@ __device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* share
   }
 }
 
-// The products and stores of a block.
-template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k>
-__device__ __forceinline__ void compute_and_store(float* shared, const Cgemm& p, std::int64_t entry,
-                                                  const Outputs& out) {
+// The products and stores of a block. `room`: floats of a part's sums.
+template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, int room>
+__device__ __forceinline__ void compute_and_store(float* shared, const Params& params,
+                                                  std::int64_t entry, const Outputs& out) {
+  const Cgemm& p = params.product;
   Sums<tile> acc = {};
-  if (Finish(p).has_sum) compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out);
+  if (Finish(p).has_sum) {
+    const CutWork work = work_of_block(params);
+    const PartOfK depth(static_cast<int>(p.k), tile.bk(),
+                        work.cut_tile < 0 ? 1 : params.cut.parts, work.part);
+    compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out, depth);
+  }
   wait_for_previous_kernel();  // where there is no sum
+  const CutWork work = work_of_block(params);
+  if (work.cut_tile >= 0) {
+    auto& sums = reinterpret_cast<float(&)[2 * tile.tm * tile.tn]>(acc);
+    if (!add_cut_sums<tile.threads(), room>(sums, params.cut, work, params.workspace)) return;
+  }
   __syncthreads();             // nobody reads operands any more
   if constexpr (tile.groups > 1)
     store_groups<tile>(acc, shared, p, entry, out);
@@ -274,14 +306,17 @@ __device__ __forceinline__ void compute_and_store(float* shared, const Cgemm& p,
 template <int row, bool a_along_k, bool b_along_k>
 __global__ void __launch_bounds__(complex_leans[row].config.threads(),
                                   complex_leans[row].config.blocks_per_sm)
-    complex_lean(__grid_constant__ const Cgemm p) {
+    complex_lean(__grid_constant__ const Params params) {
   constexpr ComplexLeanConfig tile = complex_leans[row].config;
+  constexpr int room = tile.part_floats();
+  const Cgemm& p = params.product;
+  const auto tile_at = static_cast<unsigned>(work_of_block(params).tile);
   auto* const shared = gpu::dynamic_shared<float>();
   const auto tiles_n = static_cast<unsigned>(ceil_div(p.n, tile.bn()));
   const auto tiles_m = static_cast<unsigned>(ceil_div(p.m, tile.bm()));
   const unsigned tiles = tiles_n * tiles_m;
-  const unsigned entry = p.batch == 1 ? 0 : blockIdx.x / tiles;
-  const unsigned at = blockIdx.x - entry * tiles;
+  const unsigned entry = p.batch == 1 ? 0 : tile_at / tiles;
+  const unsigned at = tile_at - entry * tiles;
   unsigned tile_row = at / tiles_n, tile_col = at % tiles_n;
   if constexpr (tile.halves)
     if (TilesToHalves(p, tile.bm(), tile.bn()).by_columns())
@@ -291,27 +326,37 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
   if constexpr (tile.halves) {
     if (2 * out.rows <= tile.bm())
-      return compute_and_store<tile.half_rows(), a_along_k, b_along_k>(shared, p, entry, out);
+      return compute_and_store<tile.half_rows(), a_along_k, b_along_k, room>(shared, params, entry, out);
     if (2 * out.cols <= tile.bn())
-      return compute_and_store<tile.half_columns(), a_along_k, b_along_k>(shared, p, entry, out);
+      return compute_and_store<tile.half_columns(), a_along_k, b_along_k, room>(shared, params, entry, out);
   }
-  compute_and_store<tile, a_along_k, b_along_k>(shared, p, entry, out);
+  compute_and_store<tile, a_along_k, b_along_k, room>(shared, params, entry, out);
 }
 
 // --- the rows of the registry
 
-template <int row>
+template <int row, int mode, int parts>
+TileCut cut_of(const Cgemm& p, const Device& device) {
+  return forced_complex_cut(complex_leans[row].config, p, device, mode, parts);
+}
+
+template <int row, int mode, int parts>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
   if (!complex_lean_supports(complex_leans[row].config, p, device)) return std::nullopt;
   Plan<Cgemm> plan;
   plan.time_us = plan.cost = predict_complex_lean_us(complex_leans[row], p, device);
+  const TileCut cut = cut_of<row, mode, parts>(p, device);
+  if (parts > 1 && cut.cut == 0) return std::nullopt;
+  plan.workspace_bytes = sizeof(float) * static_cast<std::size_t>(cut.cut * cut.parts * complex_leans[row].config.part_floats());
   return plan;
 }
 
-template <int row, bool a_along_k, bool b_along_k>
-Status start(const Cgemm& p, const Device& device, Stream stream) {
+template <int row, bool a_along_k, bool b_along_k, int mode, int parts>
+Status start(const Cgemm& p, const Device& device, Workspace workspace, Stream stream) {
   constexpr ComplexLeanConfig tile = complex_leans[row].config;
-  return launch_entries(p, complex_lean_tiles(tile, p), [&](const Cgemm& part, unsigned blocks) {
+  return launch_entries(p, complex_lean_tiles(tile, p), [&](const Cgemm& part, unsigned) {
+    const TileCut cut = cut_of<row, mode, parts>(part, device);
+    const auto blocks = static_cast<unsigned>(cut.blocks());
     return gpu::launch(
         complex_lean<row, a_along_k, b_along_k>,
         {.grid = dim3(blocks),
@@ -319,36 +364,47 @@ Status start(const Cgemm& p, const Device& device, Stream stream) {
          .shared_bytes = shared_bytes_that_spread(blocks, tile.shared_bytes(), device),
          .stream = stream,
          .overlap = true},
-        part);
+        Params{part, cut, workspace});
   });
 }
 
-template <int row>
-Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Workspace,
+template <int row, int mode, int parts>
+Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Workspace workspace,
                    Stream stream) {
   if (p.op_a == Op::none)
-    return p.op_b == Op::none ? start<row, true, false>(p, device, stream)
-                              : start<row, true, true>(p, device, stream);
-  return p.op_b == Op::none ? start<row, false, false>(p, device, stream)
-                            : start<row, false, true>(p, device, stream);
+    return p.op_b == Op::none ? start<row, true, false, mode, parts>(p, device, workspace, stream)
+                              : start<row, true, true, mode, parts>(p, device, workspace, stream);
+  return p.op_b == Op::none ? start<row, false, false, mode, parts>(p, device, workspace, stream)
+                            : start<row, false, true, mode, parts>(p, device, workspace, stream);
 }
 
-template <int row>
+template <int row, int mode, int parts>
 Kernel<Cgemm> kernel() {
-  return {.name = complex_leans[row].name,
+  static const std::string name = std::string(complex_leans[row].name) + (parts > 1 ? "_c" + std::to_string(mode) + "p" + std::to_string(parts) : "");
+  return {.name = name.c_str(),
           .parent = nullptr,
           .idea = "complex tile with little code, one tile a block",
           .role = Role::production,
           .math = Math::fp32,
-          .make_plan = make_plan<row>,
-          .launch_plan = launch_plan<row>};
+          .make_plan = make_plan<row, mode, parts>,
+          .launch_plan = launch_plan<row, mode, parts>};
 }
 
 }  // namespace
 }  // namespace complex_lean
 
 KernelList<Cgemm> cgemm_lean_rows() {
-  return kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row>(); });
+  KernelList<Cgemm> rows;
+  for (const auto& more : {
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 1>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 2>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 3>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 5>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 2>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 3>(); }),
+    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 5>(); })})
+    rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
 }
 
 }  // namespace KW_TARGET

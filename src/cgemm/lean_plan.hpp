@@ -9,11 +9,20 @@
 #include "cgemm/halves.hpp"
 #include "cgemm/lean_tuning.hpp"
 #include "cgemm/stream/plan.hpp"
+#include "sgemm/tile_cut.hpp"
 
 namespace kw {
 
 inline std::int64_t complex_lean_tiles(const ComplexLeanConfig& tile, const Cgemm& p) {
   return ceil_div<std::int64_t>(p.m, tile.bm()) * ceil_div<std::int64_t>(p.n, tile.bn());
+}
+inline TileCut forced_complex_cut(const ComplexLeanConfig& tile, const Cgemm& p, const Device& device, int mode, int parts) {
+  const int tiles = static_cast<int>(complex_lean_tiles(tile, p) * p.batch), sms = device.sm_count, slots = sms * tile.blocks_per_sm;
+  TileCut none{tiles, 0, 1};
+  if (parts == 1 || parts > static_cast<int>(ceil_div<std::int64_t>(p.k, tile.bk()))) return none;
+  if (mode == 1 && tiles > 2 * sms && tiles < slots) return none;
+  if (mode == 1 && tiles % slots == tiles % sms) return none;
+  return {tiles, tiles % (mode == 0 ? slots : sms), parts};
 }
 // The tiles of the SM that has the most of them, each half of one as what it takes: halves are the
 // last ones.

@@ -50,6 +50,8 @@ struct ComplexLeanConfig {
   constexpr int staged() const {
     return (groups > 1 ? groups * bm() : warps() * 2 * lanes_m) * staged_pitch();
   }
+  // The sums of a part of a tile: of all threads.
+  constexpr int part_floats() const { return 2 * tm * tn * threads(); }
   constexpr std::size_t shared_bytes() const {
     return sizeof(float) * static_cast<std::size_t>(std::max(2 * stage(), staged()));
   }

@@ -11,9 +11,10 @@
 
 #include "level3/lean_plan.hpp"
 #include "level3/production.hpp"
-#include "level3/update_copies.hpp"
 #include "level3/updates.hpp"
-#include "sgemm/lean_block.hpp"
+#include "sgemm/cut_sums.hpp"
+#include "sgemm/lean_loop.hpp"
+#include <string>
 #include "sgemm/shape.hpp"
 #include "table_rows.hpp"
 
@@ -25,134 +26,29 @@ namespace level3_lean {
 struct Params {
   Sgemm product;
   int products;
+  TileCut cut;
+  Workspace workspace;
 };
 
-// Which tile of the triangle a block has: found anew where it is asked for, in place of registers
-// that keep it.
-struct TileOfBlock {
-  unsigned row, col;
+// What a block has to do: found anew where it is asked for, in place of registers that keep it.
+struct UpdateWork : CutWork {
+  unsigned row, col;  // of the tile, in tiles
 
-  __device__ __forceinline__ explicit TileOfBlock(const Sgemm& p) {
-    int at = static_cast<int>(blockIdx.x);
-    compute_now(at);
-    const int line = triangle_row(at), other = at - triangle_tiles(line);
-    const bool lower = p.triangle == Triangle::lower;
+  __device__ __forceinline__ explicit UpdateWork(const Params& params)
+      : CutWork(params.cut, this_block()) {
+    const int line = triangle_row(tile), other = tile - triangle_tiles(line);
+    const bool lower = params.product.triangle == Triangle::lower;
     row = static_cast<unsigned>(lower ? line : other);
     col = static_cast<unsigned>(lower ? other : line);
   }
-};
-
-// The ring of stages of one product or two, all but one of which are filled ahead. Both operands
-// lie along k or both across it.
-template <LeanTileConfig tile, bool along_k>
-class UpdateRing {
-  using S = LeanShape<tile>;
-  using Copies = UpdateCopies<tile.threads(), tile.bm(), tile.bk, along_k>;
-  static_assert(tile.bm() == tile.bn());
-
- public:
-  __device__ __forceinline__ UpdateRing(float* shared, const Sgemm& p, const TileOfBlock& of)
-      : shared_(shared),
-        rows_(copies_of(p.a, p.lda, p.m, of.row, 0)),
-        cols_(copies_of(p.b, p.ldb, p.m, of.col, S::bk * S::pitch_a)) {}
-  // Starts the copies of the next stage, of `here` of k, to the place at `offset`; none where that
-  // is 0.
-  __device__ __forceinline__ void fill(int offset, int here) {
-    if (here == S::bk) {
-      rows_.start(shared_, offset);
-      cols_.start(shared_, offset);
-    } else if (here > 0) {
-      rows_.start_last(shared_, offset, here);
-      cols_.start_last(shared_, offset, here);
-    }
-    async_commit();
-  }
-  // The second product is next, with A and B exchanged.
-  __device__ __forceinline__ void turn(const Sgemm& p) {
-    const TileOfBlock of(p);
-    rows_ = copies_of(p.b, p.ldb, p.m, of.row, 0);
-    cols_ = copies_of(p.a, p.lda, p.m, of.col, S::bk * S::pitch_a);
-  }
-  // The places of the stages behind the one at `offset` and before it.
-  __device__ static int behind(int offset) {
-    return offset + S::stage < tile.stages * S::stage ? offset + S::stage : 0;
-  }
-  __device__ static int before(int offset) {
-    return offset > 0 ? offset - S::stage : (tile.stages - 1) * S::stage;
-  }
 
  private:
-  // Of the lines of a row or column of tiles.
-  __device__ __forceinline__ static Copies copies_of(const float* x, std::int64_t ld,
-                                                     std::int64_t size, unsigned tiles, int to) {
-    const std::int64_t first = tiles * std::int64_t{S::bm};
-    return Copies(x + (along_k ? first * ld : first), ld, rows_aligned_16(x, ld),
-                  static_cast<int>(size - first < S::bm ? size - first : S::bm), to);
-  }
-
-  float* const shared_;
-  Copies rows_, cols_;
-};
-
-// Adds the products of a stage whose elements start at a and b, `depth` of k and zeros behind. A
-// whole stage is a straight line of instructions; `fill` is called once the first k is asked for.
-template <LeanTileConfig tile, class Fill>
-__device__ __forceinline__ void multiply_stage(LeanSums<tile>& acc, const float* a, const float* b,
-                                               int depth, const Fill& fill) {
-  using S = LeanShape<tile>;
-  LeanElements<tile> elements;
-  elements.load(a, b, 0);
-  fill();
-  if (depth == S::bk) {
-#pragma unroll
-    for (int k = 0; k < S::bk; ++k) {
-      if (k + 1 < S::bk) elements.load(a, b, k + 1);
-      elements.multiply(acc, k);
-    }
-    return;
-  }
-  elements.multiply_some(acc, a, b, depth);
-}
-
-template <LeanTileConfig tile, bool along_k>
-__device__ __forceinline__ void multiply_update(LeanSums<tile>& acc, float* shared,
-                                                const Params& params) {
-  using S = LeanShape<tile>;
-  using Ring = UpdateRing<tile, along_k>;
-  const LeanPlace<tile> place;
-  int a = place.m, b = S::bk * S::pitch_a + place.n, stage = 0;
-  compute_now(a), compute_now(b);  // kept in registers, not found anew for each stage
-  const int k = static_cast<int>(params.product.k), each = ceil_div(k, S::bk);
-  const int last = k - (each - 1) * S::bk, count = each * params.products;
-  const auto depth_of = [=](int at) { return at + 1 == each || at + 1 == count ? last : S::bk; };
-  Ring ring(shared, params.product, TileOfBlock(params.product));
-  const auto fill = [&](int next, int offset) {
-    if (next == each && next < count) ring.turn(params.product);
-    ring.fill(offset, next < count ? depth_of(next) : 0);
-  };
-#pragma unroll 1
-  for (int next = 0; next < tile.stages - 1; ++next) fill(next, next * S::stage);
-#pragma unroll 1
-  for (int at = 0; at < count; ++at, stage = Ring::behind(stage)) {
-    async_wait<tile.stages - 2>();
-    __syncthreads();  // this stage is here, and nobody reads the last one any more
-    multiply_stage<tile>(acc, shared + a + stage, shared + b + stage, depth_of(at),
-                         [&] { fill(at + tile.stages - 1, Ring::before(stage)); });
-  }
-}
-
-// Of a tile on the diagonal what is of the triangle.
-struct TriangleColumns {
-  bool all, lower;
-  __device__ __forceinline__ bool operator()(int row, int col) const {
-    return all || (lower ? col <= row : row <= col);
+  __device__ __forceinline__ static int this_block() {
+    int block = static_cast<int>(blockIdx.x);
+    compute_now(block);
+    return block;
   }
 };
-
-template <LeanTileConfig tile>
-__device__ __forceinline__ LeanOutputs<tile> outputs_of(const Sgemm& p, const TileOfBlock& of) {
-  return LeanOutputs<tile>(p, of.row, of.col);
-}
 
 // Asks for what the block reads of C in the end.
 template <LeanTileConfig tile>
@@ -165,21 +61,71 @@ __device__ __forceinline__ void ask_for_c(const Sgemm& p, const LeanOutputs<tile
   }
 }
 
+// The part of a product along k that a block adds up.
+template <LeanTileConfig tile, bool along_k>
+__device__ __forceinline__ Sgemm part_of(const Sgemm& all, const TileCut& cut,
+                                         const UpdateWork& work) {
+  Sgemm p = all;
+  if (work.cut_tile < 0) return p;
+  const PartOfK k(static_cast<int>(p.k), tile.bk, cut.parts, work.part);
+  p.a += along_k ? k.first : k.first * p.lda;
+  p.b += along_k ? k.first : k.first * p.ldb;
+  p.k = k.count;
+  return p;
+}
+
+// Adds up what a block has of the products.
+template <LeanTileConfig tile, bool along_k>
+__device__ __forceinline__ void multiply_update(LeanSums<tile>& acc, float* shared,
+                                                const Params& params) {
+  constexpr Op op_a = along_k ? Op::none : Op::transpose, op_b = along_k ? Op::transpose : Op::none;
+  const UpdateWork work(params);
+  Sgemm p = entry_of(params.product, 0);
+  if (p.k > 0) p = part_of<tile, along_k>(p, params.cut, work);
+  const LeanOutputs<tile> out(p, work.row, work.col);
+  const auto begin = [&] {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    if (p.beta != 0) ask_for_c<tile>(p, out);
+    return true;
+  };
+  multiply_all<tile, op_a, op_b>(acc, shared, p, out, begin);
+  if (params.products == 1) return;
+  const float* const a = p.a;
+  const std::int64_t lda = p.lda;
+  p.a = p.b, p.lda = p.ldb, p.b = a, p.ldb = lda;
+  async_wait<0>();
+  __syncthreads();  // nobody reads the first product's operands any more
+  multiply_all<tile, op_a, op_b>(acc, shared, p, out, [] { return true; });
+}
+
+// Of a tile on the diagonal what is of the triangle.
+struct TriangleColumns {
+  bool all, lower;
+  __device__ __forceinline__ bool operator()(int row, int col) const {
+    return all || (lower ? col <= row : row <= col);
+  }
+};
+
 template <int index, bool along_k>
 __global__ void __launch_bounds__(level3_leans[index].config.threads(),
                                   level3_leans[index].config.blocks_per_sm)
     level3_lean_kernel(__grid_constant__ const Params params) {
   constexpr LeanTileConfig tile = level3_leans[index].config;
   auto* const shared = gpu::dynamic_shared<float>();
-  wait_for_previous_kernel();
-  let_next_kernel_start();
-  if (params.product.beta != 0 || params.product.beta_at != nullptr)
-    ask_for_c<tile>(params.product, outputs_of<tile>(params.product, TileOfBlock(params.product)));
+  // What a plan reads may be the kernel's before, too.
+  if (params.product.alpha_at != nullptr || params.product.beta_at != nullptr)
+    wait_for_previous_kernel();
   LeanSums<tile> acc = {};
-  if (reads_operands(params.product)) multiply_update<tile, along_k>(acc, shared, params);
+  multiply_update<tile, along_k>(acc, shared, params);
+  const UpdateWork of(params);
+  if (of.cut_tile >= 0) {
+    auto& sums = reinterpret_cast<float(&)[tile.tm * tile.tn]>(acc);
+    constexpr int room = tile.bm() * tile.bn();
+    if (!add_cut_sums<tile.threads(), room>(sums, params.cut, of, params.workspace)) return;
+  }
   const Sgemm p = entry_of(params.product, 0);
-  const TileOfBlock of(p);
-  const LeanOutputs<tile> out = outputs_of<tile>(p, of);
+  const LeanOutputs<tile> out(p, of.row, of.col);
   const bool at_diagonal = of.row == of.col, lower = p.triangle == Triangle::lower;
   if (!at_diagonal && rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0) {
     store_fours<tile>(p, out, acc);
@@ -188,36 +134,46 @@ __global__ void __launch_bounds__(level3_leans[index].config.threads(),
   async_wait<0>();
   __syncthreads();  // nobody reads operands any more
   const TriangleColumns wanted{!at_diagonal, lower};
-  p.beta == 0 ? store_rows<tile, false>(p, shared, out, acc, wanted)
-              : store_rows<tile, true>(p, shared, out, acc, wanted);
+  if (p.beta != 0)
+    store_rows<tile, true>(p, shared, out, acc, wanted);
+  else if (at_diagonal)
+    store_rows<tile, false>(p, shared, out, acc, wanted);
+  else
+    store_neighbours<tile>(p, shared, out, acc);
 }
 
-template <int index>
+template <int index, int cut_mode, int cut_parts>
 struct Row {
   static constexpr Level3Lean tile = level3_leans[index];
+  static TileCut cut_of(const Level3& p, const Device& device) {
+    return forced_cut(tile.config, p, device, cut_mode, cut_parts);
+  }
 
   static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
     if (!level3_lean_supports(tile.config, p)) return std::nullopt;
+    if (cut_parts > 1 && cut_of(p, device).cut == 0) return std::nullopt;
     Plan<Level3> plan;
-    plan.time_us = plan.cost = predict_level3_lean_us(tile, p, device);
-    plan.min_workspace_bytes = 0;
+    plan.time_us = plan.cost = predict_level3_lean_us(tile, p, device) + (cut_parts > 1 || index > 0 ? 1e6 : 0);
+    plan.workspace_bytes = cut_of(p, device).workspace_bytes(tile.config.bm() * tile.config.bn());
     return plan;
   }
-  static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>&, Workspace,
+  static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>&, Workspace workspace,
                             Stream stream) {
     if (p.m == 0) return Status::success();
-    const Params params{Updates(p).product[0], p.routine == Routine::syr2k ? 2 : 1};
+    const TileCut cut = cut_of(p, device);
+    const Params params{Updates(p).product[0], p.routine == Routine::syr2k ? 2 : 1, cut, workspace};
     const gpu::LaunchConfig launch{
-        .grid = dim3(static_cast<unsigned>(level3_lean_tiles(tile.config, p))),
+        .grid = dim3(static_cast<unsigned>(cut.blocks())),
         .block = dim3(static_cast<unsigned>(tile.config.threads())),
-        .shared_bytes = level3_lean_shared_bytes(tile.config, p, device),
+        .shared_bytes = level3_lean_shared_bytes(tile.config, cut, device),
         .stream = stream,
         .overlap = true};
     return p.op_a == Op::none ? gpu::launch(level3_lean_kernel<index, true>, launch, params)
                               : gpu::launch(level3_lean_kernel<index, false>, launch, params);
   }
   static Kernel<Level3> kernel() {
-    return {.name = tile.name,
+    static const std::string name = std::string(tile.name) + (cut_parts > 1 ? "_c" + std::to_string(cut_mode) + "p" + std::to_string(cut_parts) : "");
+    return {.name = name.c_str(),
             .parent = nullptr,
             .idea = tile.idea,
             .role = Role::production,
@@ -231,7 +187,12 @@ struct Row {
 }  // namespace
 
 KernelList<Level3> level3_lean_rows() {
-  return kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row>::kernel(); });
+  KernelList<Level3> rows;
+  for (const auto& more : {
+    kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row, 0, 1>::kernel(); }),
+    KernelList<Level3>{level3_lean::Row<0, 0, 2>::kernel(), level3_lean::Row<0, 0, 4>::kernel(), level3_lean::Row<0, 1, 2>::kernel(), level3_lean::Row<0, 1, 3>::kernel(), level3_lean::Row<0, 1, 5>::kernel(), level3_lean::Row<1, 0, 2>::kernel(), level3_lean::Row<1, 0, 4>::kernel(), level3_lean::Row<1, 1, 2>::kernel(), level3_lean::Row<1, 1, 3>::kernel(), level3_lean::Row<1, 1, 5>::kernel()}})
+    rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
 }
 
 }  // namespace KW_TARGET
