@@ -34,7 +34,7 @@ struct CholeskyKernel {
     const auto update = [&](const Sgemm& of) {
       const std::size_t number = forms.find(of);
       if (number == plan.parts.size()) {
-        auto part = choose_product(of, device, math);
+        auto part = choose_update(of, device, math);
         if (!part) return Status::failure(StatusCode::unsupported, "no product");
         add_part(std::move(*part), plan);
       }

@@ -14,7 +14,6 @@
 #include "level3/updates.hpp"
 #include "sgemm/cut_sums.hpp"
 #include "sgemm/lean_loop.hpp"
-#include <string>
 #include "sgemm/shape.hpp"
 #include "table_rows.hpp"
 
@@ -22,24 +21,21 @@ namespace KW_TARGET {
 namespace {
 namespace level3_lean {
 
-// The first product, and whether the one with A and B exchanged follows.
 struct Params {
-  Sgemm product;
-  int products;
+  LeanUpdate update;
   TileCut cut;
   Workspace workspace;
 };
 
 // What a block has to do: found anew where it is asked for, in place of registers that keep it.
+template <LeanTileConfig config>
 struct UpdateWork : CutWork {
   unsigned row, col;  // of the tile, in tiles
 
   __device__ __forceinline__ explicit UpdateWork(const Params& params)
       : CutWork(params.cut, this_block()) {
-    const int line = triangle_row(tile), other = tile - triangle_tiles(line);
-    const bool lower = params.product.triangle == Triangle::lower;
-    row = static_cast<unsigned>(lower ? line : other);
-    col = static_cast<unsigned>(lower ? other : line);
+    const TileIndex at = lean_update_tiles(config, params.update.product).tile(tile, 1);
+    row = static_cast<unsigned>(at.row), col = static_cast<unsigned>(at.col);
   }
 
  private:
@@ -64,7 +60,7 @@ __device__ __forceinline__ void ask_for_c(const Sgemm& p, const LeanOutputs<tile
 // The part of a product along k that a block adds up.
 template <LeanTileConfig tile, bool along_k>
 __device__ __forceinline__ Sgemm part_of(const Sgemm& all, const TileCut& cut,
-                                         const UpdateWork& work) {
+                                         const UpdateWork<tile>& work) {
   Sgemm p = all;
   if (work.cut_tile < 0) return p;
   const PartOfK k(static_cast<int>(p.k), tile.bk, cut.parts, work.part);
@@ -79,8 +75,8 @@ template <LeanTileConfig tile, bool along_k>
 __device__ __forceinline__ void multiply_update(LeanSums<tile>& acc, float* shared,
                                                 const Params& params) {
   constexpr Op op_a = along_k ? Op::none : Op::transpose, op_b = along_k ? Op::transpose : Op::none;
-  const UpdateWork work(params);
-  Sgemm p = entry_of(params.product, 0);
+  const UpdateWork<tile> work(params);
+  Sgemm p = entry_of(params.update.product, 0);
   if (p.k > 0) p = part_of<tile, along_k>(p, params.cut, work);
   const LeanOutputs<tile> out(p, work.row, work.col);
   const auto begin = [&] {
@@ -90,7 +86,7 @@ __device__ __forceinline__ void multiply_update(LeanSums<tile>& acc, float* shar
     return true;
   };
   multiply_all<tile, op_a, op_b>(acc, shared, p, out, begin);
-  if (params.products == 1) return;
+  if (params.update.products == 1) return;
   const float* const a = p.a;
   const std::int64_t lda = p.lda;
   p.a = p.b, p.lda = p.ldb, p.b = a, p.ldb = lda;
@@ -114,17 +110,17 @@ __global__ void __launch_bounds__(level3_leans[index].config.threads(),
   constexpr LeanTileConfig tile = level3_leans[index].config;
   auto* const shared = gpu::dynamic_shared<float>();
   // What a plan reads may be the kernel's before, too.
-  if (params.product.alpha_at != nullptr || params.product.beta_at != nullptr)
-    wait_for_previous_kernel();
+  const Sgemm& all = params.update.product;
+  if (all.alpha_at != nullptr || all.beta_at != nullptr) wait_for_previous_kernel();
   LeanSums<tile> acc = {};
   multiply_update<tile, along_k>(acc, shared, params);
-  const UpdateWork of(params);
+  const UpdateWork<tile> of(params);
   if (of.cut_tile >= 0) {
     auto& sums = reinterpret_cast<float(&)[tile.tm * tile.tn]>(acc);
     constexpr int room = tile.bm() * tile.bn();
     if (!add_cut_sums<tile.threads(), room>(sums, params.cut, of, params.workspace)) return;
   }
-  const Sgemm p = entry_of(params.product, 0);
+  const Sgemm p = entry_of(all, 0);
   const LeanOutputs<tile> out(p, of.row, of.col);
   const bool at_diagonal = of.row == of.col, lower = p.triangle == Triangle::lower;
   if (!at_diagonal && rows_aligned_16(p.c, p.ldc) && p.n % 4 == 0) {
@@ -142,44 +138,85 @@ __global__ void __launch_bounds__(level3_leans[index].config.threads(),
     store_neighbours<tile>(p, shared, out, acc);
 }
 
-template <int index, int cut_mode, int cut_parts>
+template <int index, bool along_k>
+Status start(const LeanUpdate& update, const TileCut& cut, const Device& device,
+             const Workspace& workspace, Stream stream) {
+  constexpr LeanTileConfig tile = level3_leans[index].config;
+  return gpu::launch(level3_lean_kernel<index, along_k>,
+                     {.grid = dim3(static_cast<unsigned>(cut.blocks())),
+                      .block = dim3(static_cast<unsigned>(tile.threads())),
+                      .shared_bytes = lean_update_shared_bytes(tile, cut, device),
+                      .stream = stream,
+                      .overlap = true},
+                     Params{update, cut, workspace});
+}
+
+// A row of each of the two lists.
+template <int index>
 struct Row {
   static constexpr Level3Lean tile = level3_leans[index];
-  static TileCut cut_of(const Level3& p, const Device& device) {
-    return forced_cut(tile.config, p, device, cut_mode, cut_parts);
-  }
 
-  static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
-    if (!level3_lean_supports(tile.config, p)) return std::nullopt;
-    if (cut_parts > 1 && cut_of(p, device).cut == 0) return std::nullopt;
-    Plan<Level3> plan;
-    plan.time_us = plan.cost = predict_level3_lean_us(tile, p, device) + (cut_parts > 1 || index > 0 ? 1e6 : 0);
-    plan.workspace_bytes = cut_of(p, device).workspace_bytes(tile.config.bm() * tile.config.bn());
+  template <class Problem>
+  static std::optional<Plan<Problem>> plan_of(const LeanUpdate& update, const Device& device) {
+    if (!lean_update_supports(tile.config, update)) return std::nullopt;
+    const PlannedUpdate own = plan_lean_update(tile, update, device);
+    Plan<Problem> plan;
+    plan.time_us = plan.cost = own.us;
+    plan.workspace_bytes = own.cut.workspace_bytes(tile.config.bm() * tile.config.bn());
+    plan.min_workspace_bytes = 0;  // with whole tiles
+    plan.data.set(own.cut);
     return plan;
   }
-  static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>&, Workspace workspace,
-                            Stream stream) {
-    if (p.m == 0) return Status::success();
-    const TileCut cut = cut_of(p, device);
-    const Params params{Updates(p).product[0], p.routine == Routine::syr2k ? 2 : 1, cut, workspace};
-    const gpu::LaunchConfig launch{
-        .grid = dim3(static_cast<unsigned>(cut.blocks())),
-        .block = dim3(static_cast<unsigned>(tile.config.threads())),
-        .shared_bytes = level3_lean_shared_bytes(tile.config, cut, device),
-        .stream = stream,
-        .overlap = true};
-    return p.op_a == Op::none ? gpu::launch(level3_lean_kernel<index, true>, launch, params)
-                              : gpu::launch(level3_lean_kernel<index, false>, launch, params);
+  template <class Problem>
+  static Status launch(const LeanUpdate& update, const Device& device, const Plan<Problem>& plan,
+                       const Workspace& workspace, Stream stream) {
+    if (update.product.m == 0 || update.product.n == 0) return Status::success();
+    auto cut = plan.data.template get<TileCut>();
+    if (workspace.bytes < plan.workspace_bytes) cut = {.tiles = cut.tiles};
+    return update.product.op_a == Op::none
+               ? start<index, true>(update, cut, device, workspace, stream)
+               : start<index, false>(update, cut, device, workspace, stream);
   }
-  static Kernel<Level3> kernel() {
-    static const std::string name = std::string(tile.name) + (cut_parts > 1 ? "_c" + std::to_string(cut_mode) + "p" + std::to_string(cut_parts) : "");
-    return {.name = name.c_str(),
+
+  // Of updates as level 3 has them.
+  static LeanUpdate update_of(const Level3& p) {
+    const Updates updates(p);
+    return {updates.product[0], updates.count};
+  }
+  static std::optional<Plan<Level3>> make_plan(const Level3& p, const Device& device) {
+    if (!p.updates_triangle()) return std::nullopt;
+    return plan_of<Level3>(update_of(p), device);
+  }
+  static Status launch_plan(const Level3& p, const Device& device, const Plan<Level3>& plan,
+                            Workspace workspace, Stream stream) {
+    return launch(update_of(p), device, plan, workspace, stream);
+  }
+  // Of products of which a triangle is wanted.
+  static std::optional<Plan<Sgemm>> plan_product(const Sgemm& p, const Device& device) {
+    return plan_of<Sgemm>({p}, device);
+  }
+  static Status launch_product(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
+                               Workspace workspace, Stream stream) {
+    return launch({p}, device, plan, workspace, stream);
+  }
+
+  template <class Problem>
+  static Kernel<Problem> named() {
+    return {.name = tile.name,
             .parent = nullptr,
             .idea = tile.idea,
             .role = Role::production,
-            .math = Math::fp32,
-            .make_plan = make_plan,
-            .launch_plan = launch_plan};
+            .math = Math::fp32};
+  }
+  static Kernel<Level3> kernel() {
+    Kernel<Level3> row = named<Level3>();
+    row.make_plan = make_plan, row.launch_plan = launch_plan;
+    return row;
+  }
+  static Kernel<Sgemm> product_kernel() {
+    Kernel<Sgemm> row = named<Sgemm>();
+    row.make_plan = plan_product, row.launch_plan = launch_product;
+    return row;
   }
 };
 
@@ -187,12 +224,10 @@ struct Row {
 }  // namespace
 
 KernelList<Level3> level3_lean_rows() {
-  KernelList<Level3> rows;
-  for (const auto& more : {
-    kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row, 0, 1>::kernel(); }),
-    KernelList<Level3>{level3_lean::Row<0, 0, 2>::kernel(), level3_lean::Row<0, 0, 4>::kernel(), level3_lean::Row<0, 1, 2>::kernel(), level3_lean::Row<0, 1, 3>::kernel(), level3_lean::Row<0, 1, 5>::kernel(), level3_lean::Row<1, 0, 2>::kernel(), level3_lean::Row<1, 0, 4>::kernel(), level3_lean::Row<1, 1, 2>::kernel(), level3_lean::Row<1, 1, 3>::kernel(), level3_lean::Row<1, 1, 5>::kernel()}})
-    rows.insert(rows.end(), more.begin(), more.end());
-  return rows;
+  return kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row>::kernel(); });
+}
+KernelList<Sgemm> level3_lean_products() {
+  return kernels_of<level3_leans>([](auto row) { return level3_lean::Row<row>::product_kernel(); });
 }
 
 }  // namespace KW_TARGET

@@ -1,12 +1,15 @@
-// Which calls level3_lean computes, and how long that takes. Made on the host.
+// What level3_lean computes, how its tiles are cut, and how long that takes. Made on the host.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "level3/tile_plan.hpp"
 #include "sgemm/lean_tuning.hpp"
+#include "sgemm/shape.hpp"
 #include "sgemm/spread_blocks.hpp"
 #include "sgemm/tile_cut.hpp"
 
@@ -22,65 +25,133 @@ inline constexpr Level3Lean level3_leans[] = {
     {.name = "level3_lean",
      .idea = "tiles of little code: four warps, 8 x 4 outputs a thread",
      .config = {8, 4, 4, 8, 2, 2, 16, 3, 5, 16},
-     .times = {.first_us = 2.335,
-               .alone_step_us = 0.55,
-               .block_us = 0.470,
-               .step_us = 0.369,
-               .c_by_4_us = 0.283,
-               .along_k_us = 0.052,
-               .by_4_us = 0.025,
-               .reads_first_us = 0.10,
-               .reads_block_us = 0.62,
-               .part_steps = 0.306,
-               .tail = 0.571,
-               .together = 0.204}},
-    {.name = "level3_l64w",
-     .idea = "tiles of little code: four warps, 8 x 4 outputs a thread",
-     .config = {8, 8, 4, 8, 2, 1, 16, 3, 6, 8},
-     .times = {.first_us = 2.335,
-               .alone_step_us = 0.55,
-               .block_us = 0.470,
-               .step_us = 0.369,
-               .c_by_4_us = 0.283,
-               .along_k_us = 0.052,
-               .by_4_us = 0.025,
-               .reads_first_us = 0.10,
-               .reads_block_us = 0.62,
-               .part_steps = 0.306,
-               .tail = 0.571,
-               .together = 0.204}},
+     .times = {.first_us = 1.024,
+               .alone_step_us = 0.440,
+               .block_us = 0.532,
+               .step_us = 0.360,
+               .c_by_4_us = 0.048,
+               .along_k_us = 0.016,
+               .by_4_us = 0.000,
+               .reads_first_us = 0.000,
+               .reads_block_us = 0.722,
+               .part_steps = 0.652,
+               .tail = 0.272,
+               .together = 0.134,
+               .cut_us = 0.22,
+               .cut_part_us = 0.25,
+               .cut_block_us = 0.49}},
+    {.name = "level3_lean_8x8",
+     .idea = "two warps, 8 x 8 outputs a thread",
+     .config = {8, 8, 4, 8, 2, 1, 16, 3, 6},
+     .times = {.first_us = 2.995,
+               .alone_step_us = 0.843,
+               .block_us = 0.133,
+               .step_us = 0.331,
+               .c_by_4_us = 0.184,
+               .along_k_us = 0.021,
+               .by_4_us = 0.008,
+               .reads_first_us = 1.585,
+               .reads_block_us = 0.885,
+               .part_steps = 1.236,
+               .tail = 0.000,
+               .together = 0.591,
+               .cut_us = 0.00,
+               .cut_part_us = 0.00,
+               .cut_block_us = 0.54}},
 };
 
-inline std::int64_t level3_lean_tiles(const LeanTileConfig& tile, const Level3& p) {
-  return update_tiles(tile.bm(), p);
-}
-inline TileCut forced_cut(const LeanTileConfig& tile, const Level3& p, const Device& device, int mode, int parts) {
-  const int tiles = static_cast<int>(level3_lean_tiles(tile, p)), sms = device.sm_count, slots = sms * tile.blocks_per_sm;
-  TileCut none{tiles, 0, 1};
-  if (parts == 1 || parts > static_cast<int>(ceil_div<std::int64_t>(p.k, tile.bk))) return none;
-  if (mode == 1 && tiles > 2 * sms && tiles < slots) return none;
-  if (mode == 1 && tiles % slots == tiles % sms) return none;
-  return {tiles, tiles % (mode == 0 ? slots : sms), parts};
+// A product of which a triangle is wanted, and the rows below it or the columns beside it where it
+// has any; of syr2k the product with A and B exchanged is added to it.
+struct LeanUpdate {
+  Sgemm product;
+  int products = 1;
+
+  std::int64_t sum() const { return products * product.loop_k(); }
+  bool reads_c() const { return product.beta_at != nullptr || product.beta != 0; }
+};
+
+KW_HOST_DEVICE constexpr TriangleOfTiles lean_update_tiles(const LeanTileConfig& tile,
+                                                           const Sgemm& p) {
+  return {p.triangle, 0, static_cast<int>(ceil_div(p.m, tile.bm())),
+          static_cast<int>(ceil_div(p.n, tile.bn()))};
 }
 // Few blocks on a multiprocessor are kept apart.
-inline std::size_t level3_lean_shared_bytes(const LeanTileConfig& tile, const TileCut& cut,
+inline std::size_t lean_update_shared_bytes(const LeanTileConfig& tile, const TileCut& cut,
                                             const Device& device) {
-  return shared_bytes_where_all_fit(cut.blocks(), tile.blocks_per_sm,
-                                    tile.shared_bytes(), device);
+  return shared_bytes_where_all_fit(cut.blocks(), tile.blocks_per_sm, tile.shared_bytes(), device);
 }
 
-// Both operands lie alike.
-inline bool level3_lean_supports(const LeanTileConfig& tile, const Level3& p) {
+// Both operands lie alike: along k, or across it.
+inline bool lean_update_supports(const LeanTileConfig& tile, const LeanUpdate& update) {
   constexpr std::int64_t most = std::int64_t{1} << 30;
-  return p.updates_triangle() && (!p.reads_b() || p.op_a == p.op_b) &&
-         level3_longest_sum(p) <= level3_tile_longest_sum && p.m < most &&
-         level3_lean_tiles(tile, p) < most;
+  const Sgemm& p = update.product;
+  return p.triangle != Triangle::none && p.column_shift == 0 && p.k_range == KRange::all &&
+         p.batch == 1 && !p.epilogue.any() && p.only_if == nullptr &&
+         (p.op_a == Op::none) != (p.op_b == Op::none) && update.sum() <= level3_tile_longest_sum &&
+         p.m < most && p.n < most && lean_update_tiles(tile, p).count() < most;
 }
 
-inline double predict_level3_lean_us(const Level3Lean& tile, const Level3& p,
-                                     const Device& device) {
-  return predict_update_us(tile.times, tile.config.bm(), tile.config.bk, tile.config.blocks_per_sm,
-                           level3_operand_bytes(p), p, device);
+inline double lean_update_bytes(const LeanUpdate& update) {
+  const Sgemm& p = update.product;
+  const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), side = std::min(m, n);
+  const double operands = std::max(m, n) * static_cast<double>(p.k) * (p.a == p.b ? 1 : 2);
+  return sizeof(float) * (operands + (update.reads_c() ? 2 : 1) * (m * n - side * (side - 1) / 2));
+}
+
+// Blocks one after the other on a multiprocessor that is full of them, with so many a
+// multiprocessor: its four schedulers have as many warps as the one that has the most.
+inline double lean_update_rounds(const Level3Lean& tile, double blocks) {
+  const int at_once = tile.config.blocks_per_sm, together = std::max(1, 4 / tile.config.warps());
+  const double all = std::ceil(blocks);
+  if (all <= at_once) return std::ceil(all / together) * together;
+  return small_rounds(blocks, at_once, tile.times.together);
+}
+
+inline double predict_lean_update_us(const Level3Lean& tile, const LeanUpdate& update,
+                                     const TileCut& cut, const Device& device) {
+  const UpdateTimes& t = tile.times;
+  const Sgemm& p = update.product;
+  const UpdateBlock block =
+      update_block(t, tile.config.bk,
+                   {.k = p.loop_k(),
+                    .products = update.products,
+                    .reads_c = update.reads_c(),
+                    .c_by_4 = p.ldc % 4 != 0,
+                    .along_k = p.op_a == Op::none,
+                    .by_4 = p.lda % 4 != 0});
+  const double sms = std::max(1, device.sm_count), memory = memory_us(lean_update_bytes(update), device);
+  const auto whole_us = [&](double blocks, double tail) {
+    return (lean_update_rounds(tile, blocks) + tail) * (block.us + block.steps * block.step_us);
+  };
+  if (cut.cut == 0)
+    return std::max({block.first_us + block.steps * t.alone_step_us,
+                     block.first_us + whole_us(cut.tiles / sms, t.tail), memory});
+  const double parts = cut.parts, rounds = lean_update_rounds(tile, cut.cut * parts / sms);
+  const double of_part = block.us + t.cut_block_us + block.steps / parts * block.step_us;
+  const double parts_us =
+      std::max((rounds + t.tail) * of_part, block.steps / parts * t.alone_step_us);
+  return std::max(block.first_us + whole_us(cut.whole() / sms, 0) + t.cut_us +
+                      t.cut_part_us * parts + parts_us,
+                  memory);
+}
+
+struct PlannedUpdate {
+  TileCut cut;
+  double us;
+};
+
+// The cut of the least prediction.
+inline PlannedUpdate plan_lean_update(const Level3Lean& tile, const LeanUpdate& update,
+                                      const Device& device) {
+  const Sgemm& p = update.product;
+  const int tiles = static_cast<int>(lean_update_tiles(tile.config, p).count());
+  const auto stages = static_cast<int>(ceil_div<std::int64_t>(p.loop_k(), tile.config.bk));
+  PlannedUpdate best{{}, std::numeric_limits<double>::infinity()};
+  each_tile_cut(tiles, device.sm_count, tile.config.blocks_per_sm, stages, [&](const TileCut& cut) {
+    const double us = predict_lean_update_us(tile, update, cut, device);
+    if (us < best.us) best = {cut, us};
+  });
+  return best;
 }
 
 }  // namespace kw

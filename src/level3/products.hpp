@@ -9,6 +9,7 @@
 
 #include "gpu/gpu.hpp"
 #include "level3/problem.hpp"
+#include "level3/production.hpp"
 #include "select.hpp"
 #include "sgemm/kernels.hpp"
 
@@ -20,6 +21,18 @@ constexpr Op flipped(Op op) { return op == Op::none ? Op::transpose : Op::none; 
 inline std::optional<Choice<Sgemm>> choose_product(const Sgemm& problem, const Device& device,
                                                    Math math) {
   static const KernelList<Sgemm> kernels = sgemm_production();
+  return select_kernel(problem, device, kernels, math);
+}
+
+// The same for one of which a triangle is wanted.
+inline std::optional<Choice<Sgemm>> choose_update(const Sgemm& problem, const Device& device,
+                                                  Math math) {
+  static const KernelList<Sgemm> kernels = [] {
+    KernelList<Sgemm> all = sgemm_production();
+    const KernelList<Sgemm> lean = level3_lean_products();
+    all.insert(all.end(), lean.begin(), lean.end());
+    return all;
+  }();
   return select_kernel(problem, device, kernels, math);
 }
 

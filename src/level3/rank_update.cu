@@ -6,7 +6,6 @@
 //             product of copies: 355 us and 20 to copy; two products take 445.
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 
 #include "level3/production.hpp"
 #include "level3/updates.hpp"
@@ -39,19 +38,8 @@ struct UpdatePlan {
   bool joins(std::size_t bytes) const { return joined && bytes >= joined_bytes; }
 };
 
-// experiment
-constexpr const char* only_names[] = {"", "stream_128x128", "stream_64x64", "async_tile"};
-template <Math math, int only = 0>
+template <Math math>
 struct RankUpdate {
-  static std::optional<Choice<Sgemm>> choose_product(const Sgemm& product, const Device& device, Math own) {
-    if (only == 0) return KW_TARGET::choose_product(product, device, own);
-    static const KernelList<Sgemm> kernels = [] {
-      KernelList<Sgemm> l;
-      for (const auto& k : sgemm_production()) if (std::string_view(k.name) == only_names[only]) l.push_back(k);
-      return l;
-    }();
-    return select_kernel(product, device, kernels, own);
-  }
   static bool add_product(const Sgemm& product, const Device& device, Plan<Level3>& plan) {
     auto part = choose_product(product, device, math);
     if (!part) return false;
@@ -131,7 +119,7 @@ struct RankUpdate {
 
 KernelList<Level3> rank_update_rows() {
   return {RankUpdate<Math::fp32_split>::row("rank_update_split"),
-          RankUpdate<Math::fp32>::row("rank_update"), RankUpdate<Math::fp32,1>::row("ru_128"), RankUpdate<Math::fp32,2>::row("ru_64")};
+          RankUpdate<Math::fp32>::row("rank_update")};
 }
 
 }  // namespace KW_TARGET

@@ -24,6 +24,23 @@ struct TileCut {
   }
 };
 
+// Calls visit(cut) for no cut and for those that are considered: of the tiles that are left over when
+// all multiprocessors have had as many as they hold, or the same number each; or of all, where they
+// are fewer. All parts are resident at a time, and each has a stage of k.
+template <class Visit>
+void each_tile_cut(int tiles, int sms, int blocks_per_sm, int stages, const Visit& visit) {
+  visit(TileCut{.tiles = tiles});
+  const int slots = sms * blocks_per_sm;
+  if (slots <= 0) return;
+  const int left = tiles % slots, uneven = tiles > slots ? tiles % sms : left;
+  for (const int cut : {left, uneven}) {
+    for (const int parts : {2, 3, 4, 6})
+      if (cut > 0 && parts <= stages && cut <= slots / parts)
+        visit(TileCut{.tiles = tiles, .cut = cut, .parts = parts});
+    if (uneven == left) return;
+  }
+}
+
 // The tile of a block, and of a tile that is cut its number among those and the block's part.
 struct CutWork {
   int tile, cut_tile = -1, part = 0;
