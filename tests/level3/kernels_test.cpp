@@ -67,6 +67,41 @@ TEST(TriangleProduct, OfWhatIsStored) {
   }
 }
 
+// Tiles that are cut along k: those that one multiprocessor has left over, and all of them where it
+// has room for more blocks.
+TEST(Level3Lean, TilesThatAreCut) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 1;
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  std::uint64_t number = 0;
+  for (const auto& kernel :
+       select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "level3_lean*")) {
+    int cut = 0;
+    for (const Routine routine : {Routine::syrk, Routine::syrkx, Routine::syr2k}) {
+      for (const auto& [m, k] : {std::pair{190, 150}, {61, 437}, {250, 101}}) {
+        for (const Op op : {Op::none, Op::transpose}) {
+          check::Level3Case c = check::level3_case(routine, m, m, k);
+          c.triangle = ++number % 2 == 0 ? Triangle::lower : Triangle::upper;
+          c.op_a = c.op_b = op;
+          c.alpha = -0.5f;
+          c.beta = number % 3 == 0 ? 1.25f : 0.0f;
+          c.scalars_on_device = number % 5 == 0;
+          c.ldc_pad = number % 4;
+          c.seed = run_seed() + number;
+          check::Level3Trial trial(bench, c);
+          const auto plan = plan_for(kernel, trial.problem(), runtime->device());
+          ASSERT_TRUE(plan.has_value());
+          cut += plan->workspace_bytes > 0 ? 1 : 0;
+          const check::VerifyResult result = trial.verify(kernel);
+          EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+        }
+      }
+    }
+    EXPECT_GT(cut, 3) << kernel.name;
+  }
+}
+
 // Each size of a block's A and those beside it, more lines than a block has, C in place of B.
 TEST(Level3Lines, AllFormsAndSizes) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");

@@ -50,19 +50,38 @@ TEST(Level3TilePlan, TakesSumsOfOneAccumulatorAndWhatNoOtherBlockOverwrites) {
   EXPECT_FALSE(level3_tile_supports(tile, p));
 }
 
+LeanUpdate lean_update(std::int64_t m, std::int64_t n, std::int64_t k, int products = 1) {
+  LeanUpdate update{{}, products};
+  Sgemm& p = update.product;
+  p.m = m, p.n = n, p.k = k;
+  p.op_b = Op::transpose;
+  p.lda = p.ldb = k, p.ldc = n;
+  p.triangle = Triangle::lower;
+  return update;
+}
+
 TEST(Level3LeanPlan, TakesUpdatesWhoseOperandsLieAlike) {
   const LeanTileConfig& tile = level3_leans[0].config;
   EXPECT_EQ(tile.bm(), tile.bn()) << "tiles of a triangle are squares";
-  EXPECT_EQ(level3_lean_tiles(tile, level3_problem(Routine::syrk, 129, 129, 5)), 6);
-  Level3 p = level3_problem(Routine::syr2k, 500, 500, 100);
-  EXPECT_TRUE(level3_lean_supports(tile, p));
-  p.op_b = Op::transpose;
-  EXPECT_FALSE(level3_lean_supports(tile, p));
-  p.routine = Routine::syrk;
-  EXPECT_TRUE(level3_lean_supports(tile, p)) << "which has no B";
-  EXPECT_FALSE(level3_lean_supports(tile, level3_problem(Routine::trmm, 500, 500, 500)));
-  EXPECT_FALSE(level3_lean_supports(
-      tile, level3_problem(Routine::syr2k, 500, 500, level3_tile_longest_sum / 2 + 1)));
+  EXPECT_EQ(lean_update_tiles(tile, lean_update(129, 129, 5).product).count(), 6);
+  EXPECT_EQ(lean_update_tiles(tile, lean_update(200, 100, 5).product).count(), 7)
+      << "a triangle of two, and two rows below it";
+  LeanUpdate update = lean_update(500, 500, 100, 2);
+  EXPECT_TRUE(lean_update_supports(tile, update));
+  update.product.op_b = Op::none;
+  EXPECT_FALSE(lean_update_supports(tile, update));
+  update.product.op_a = Op::transpose;
+  EXPECT_TRUE(lean_update_supports(tile, update));
+  update.product.triangle = Triangle::none;
+  EXPECT_FALSE(lean_update_supports(tile, update));
+  update = lean_update(500, 500, level3_tile_longest_sum / 2, 2);
+  EXPECT_TRUE(lean_update_supports(tile, update));
+  ++update.product.k;
+  EXPECT_FALSE(lean_update_supports(tile, update));
+  update.products = 1;
+  EXPECT_TRUE(lean_update_supports(tile, update));
+  update.product.k_range = KRange::to_row;
+  EXPECT_FALSE(lean_update_supports(tile, update));
 }
 
 // Blocks that fit side by side lie evenly.
@@ -70,15 +89,26 @@ TEST(Level3LeanPlan, FewBlocksAreSpreadEvenly) {
   Device device = test::h200();
   device.shared_bytes_per_sm = 228 << 10;
   const LeanTileConfig& tile = level3_leans[0].config;
-  const auto fit_on_sm = [&](std::int64_t m) {
-    constexpr std::size_t reserved = 1024;  // by the driver, a block
-    const Level3 p = level3_problem(Routine::syrk, m, m, 100);
-    return device.shared_bytes_per_sm / (level3_lean_shared_bytes(tile, p, device) + reserved);
+  constexpr std::size_t reserved = 1024;  // by the driver, a block
+  EXPECT_EQ(device.shared_bytes_per_sm /
+                (lean_update_shared_bytes(tile, {.tiles = 378}, device) + reserved),
+            3u);
+  EXPECT_EQ(lean_update_shared_bytes(tile, {.tiles = 820}, device), tile.shared_bytes())
+      << "no more than five a multiprocessor fit";
+  EXPECT_LT(lean_update_shared_bytes(tile, {.tiles = 378}, device),
+            lean_update_shared_bytes(tile, {.tiles = 130}, device));
+}
+
+TEST(Level3LeanPlan, CutsTheTilesThatAreLeftOver) {
+  const Device device = test::h200();
+  const auto cut_of = [&](std::int64_t m, std::int64_t k) {
+    return plan_lean_update(level3_leans[0], lean_update(m, m, k), device).cut;
   };
-  EXPECT_EQ(fit_on_sm(27 * 64), 3u) << "378 blocks";
-  EXPECT_EQ(level3_lean_shared_bytes(tile, level3_problem(Routine::syrk, 2560, 2560, 9), device),
-            tile.shared_bytes())
-      << "820 blocks, of which no more than five a multiprocessor fit";
+  EXPECT_EQ(cut_of(2273, 371).cut, 666 - 5 * 132) << "666 tiles";
+  EXPECT_GT(cut_of(2273, 371).parts, 2);
+  EXPECT_EQ(cut_of(1123, 511).cut, 171) << "all, so that no multiprocessor has two and most one";
+  EXPECT_EQ(cut_of(1391, 79).cut, 0) << "two a multiprocessor";
+  EXPECT_EQ(cut_of(2273, 9).cut, 0) << "a stage";
 }
 
 TEST(Level3TilePlan, CountsOperandsAlongK) {
