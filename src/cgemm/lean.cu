@@ -22,7 +22,6 @@
 #include "cgemm/stream/sums.hpp"
 #include "device/overlap.hpp"
 #include "sgemm/cut_sums.hpp"
-#include <string>
 #include "sgemm/spread_blocks.hpp"
 #include "table_rows.hpp"
 
@@ -335,28 +334,26 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
 
 // --- the rows of the registry
 
-template <int row, int mode, int parts>
-TileCut cut_of(const Cgemm& p, const Device& device) {
-  return forced_complex_cut(complex_leans[row].config, p, device, mode, parts);
-}
-
-template <int row, int mode, int parts>
+template <int row>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {
-  if (!complex_lean_supports(complex_leans[row].config, p, device)) return std::nullopt;
+  constexpr ComplexLean lean = complex_leans[row];
+  if (!complex_lean_supports(lean.config, p, device)) return std::nullopt;
+  const PlannedComplexLean own = plan_complex_lean(lean, p, device);
   Plan<Cgemm> plan;
-  plan.time_us = plan.cost = predict_complex_lean_us(complex_leans[row], p, device);
-  const TileCut cut = cut_of<row, mode, parts>(p, device);
-  if (parts > 1 && cut.cut == 0) return std::nullopt;
-  plan.workspace_bytes = sizeof(float) * static_cast<std::size_t>(cut.cut * cut.parts * complex_leans[row].config.part_floats());
+  plan.time_us = plan.cost = own.us;
+  plan.workspace_bytes = own.cut.workspace_bytes(lean.config.part_floats());
+  plan.min_workspace_bytes = 0;  // with whole tiles
+  plan.data.set(own.cut);
   return plan;
 }
 
-template <int row, bool a_along_k, bool b_along_k, int mode, int parts>
-Status start(const Cgemm& p, const Device& device, Workspace workspace, Stream stream) {
+template <int row, bool a_along_k, bool b_along_k>
+Status start(const Cgemm& p, const Device& device, const TileCut& cut, const Workspace& workspace,
+             Stream stream) {
   constexpr ComplexLeanConfig tile = complex_leans[row].config;
-  return launch_entries(p, complex_lean_tiles(tile, p), [&](const Cgemm& part, unsigned) {
-    const TileCut cut = cut_of<row, mode, parts>(part, device);
-    const auto blocks = static_cast<unsigned>(cut.blocks());
+  return launch_entries(p, complex_lean_tiles(tile, p), [&](const Cgemm& part, unsigned tiles) {
+    const TileCut own = part.batch == p.batch ? cut : TileCut{.tiles = static_cast<int>(tiles)};
+    const auto blocks = static_cast<unsigned>(own.blocks());
     return gpu::launch(
         complex_lean<row, a_along_k, b_along_k>,
         {.grid = dim3(blocks),
@@ -364,47 +361,38 @@ Status start(const Cgemm& p, const Device& device, Workspace workspace, Stream s
          .shared_bytes = shared_bytes_that_spread(blocks, tile.shared_bytes(), device),
          .stream = stream,
          .overlap = true},
-        Params{part, cut, workspace});
+        Params{part, own, workspace});
   });
 }
 
-template <int row, int mode, int parts>
-Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>&, Workspace workspace,
-                   Stream stream) {
+template <int row>
+Status launch_plan(const Cgemm& p, const Device& device, const Plan<Cgemm>& plan,
+                   Workspace workspace, Stream stream) {
+  auto cut = plan.data.get<TileCut>();
+  if (workspace.bytes < plan.workspace_bytes) cut = {.tiles = cut.tiles};
   if (p.op_a == Op::none)
-    return p.op_b == Op::none ? start<row, true, false, mode, parts>(p, device, workspace, stream)
-                              : start<row, true, true, mode, parts>(p, device, workspace, stream);
-  return p.op_b == Op::none ? start<row, false, false, mode, parts>(p, device, workspace, stream)
-                            : start<row, false, true, mode, parts>(p, device, workspace, stream);
+    return p.op_b == Op::none ? start<row, true, false>(p, device, cut, workspace, stream)
+                              : start<row, true, true>(p, device, cut, workspace, stream);
+  return p.op_b == Op::none ? start<row, false, false>(p, device, cut, workspace, stream)
+                            : start<row, false, true>(p, device, cut, workspace, stream);
 }
 
-template <int row, int mode, int parts>
+template <int row>
 Kernel<Cgemm> kernel() {
-  static const std::string name = std::string(complex_leans[row].name) + (parts > 1 ? "_c" + std::to_string(mode) + "p" + std::to_string(parts) : "");
-  return {.name = name.c_str(),
+  return {.name = complex_leans[row].name,
           .parent = nullptr,
           .idea = "complex tile with little code, one tile a block",
           .role = Role::production,
           .math = Math::fp32,
-          .make_plan = make_plan<row, mode, parts>,
-          .launch_plan = launch_plan<row, mode, parts>};
+          .make_plan = make_plan<row>,
+          .launch_plan = launch_plan<row>};
 }
 
 }  // namespace
 }  // namespace complex_lean
 
 KernelList<Cgemm> cgemm_lean_rows() {
-  KernelList<Cgemm> rows;
-  for (const auto& more : {
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 1>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 2>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 3>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 0, 5>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 2>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 3>(); }),
-    kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row, 1, 5>(); })})
-    rows.insert(rows.end(), more.begin(), more.end());
-  return rows;
+  return kernels_of<complex_leans>([](auto row) { return complex_lean::kernel<row>(); });
 }
 
 }  // namespace KW_TARGET

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "arithmetic.hpp"
 #include "cgemm/halves.hpp"
@@ -15,14 +16,6 @@ namespace kw {
 
 inline std::int64_t complex_lean_tiles(const ComplexLeanConfig& tile, const Cgemm& p) {
   return ceil_div<std::int64_t>(p.m, tile.bm()) * ceil_div<std::int64_t>(p.n, tile.bn());
-}
-inline TileCut forced_complex_cut(const ComplexLeanConfig& tile, const Cgemm& p, const Device& device, int mode, int parts) {
-  const int tiles = static_cast<int>(complex_lean_tiles(tile, p) * p.batch), sms = device.sm_count, slots = sms * tile.blocks_per_sm;
-  TileCut none{tiles, 0, 1};
-  if (parts == 1 || parts > static_cast<int>(ceil_div<std::int64_t>(p.k, tile.bk()))) return none;
-  if (mode == 1 && tiles > 2 * sms && tiles < slots) return none;
-  if (mode == 1 && tiles % slots == tiles % sms) return none;
-  return {tiles, tiles % (mode == 0 ? slots : sms), parts};
 }
 // The tiles of the SM that has the most of them, each half of one as what it takes: halves are the
 // last ones.
@@ -45,19 +38,50 @@ inline bool complex_lean_supports(const ComplexLeanConfig& tile, const Cgemm& p,
          tile.shared_bytes() <= device.shared_bytes_per_block_optin;
 }
 
-inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p,
+inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p, const TileCut& cut,
                                       const Device& device) {
   const ComplexLeanTimes& t = lean.times;
-  const double of_sm = complex_lean_tiles_of_sm(lean.config, p, device);
-  const double steps = static_cast<double>(p.loop_k()) / 16;
-  const auto round_us = [&](double blocks) {
-    return blocks == 0 ? 0
-                       : t.round_us + blocks * t.block_us +
-                             steps * std::max(t.alone_us, t.waits_us + blocks * t.busy_us);
+  const double steps = static_cast<double>(p.loop_k()) / 16, at_once = lean.config.blocks_per_sm;
+  // So many blocks on an SM, each with a part of k, which has more to do in the end.
+  const auto blocks_us = [&](double blocks, double part, double more_us) {
+    const auto round_us = [&](double here) {
+      return here == 0 ? 0
+                       : t.round_us + here * (t.block_us + more_us) +
+                             part * steps * std::max(t.alone_us, t.waits_us + here * t.busy_us);
+    };
+    const double rounds = std::floor(blocks / at_once);
+    return rounds * round_us(at_once) + round_us(blocks - rounds * at_once);
   };
-  const double at_once = lean.config.blocks_per_sm, rounds = std::floor(of_sm / at_once);
-  const double us = rounds * round_us(at_once) + round_us(of_sm - rounds * at_once);
+  double us = 0;
+  if (cut.cut == 0) {
+    us = blocks_us(complex_lean_tiles_of_sm(lean.config, p, device), 1, 0);
+  } else {
+    const int sms = std::max(device.sm_count, 1);
+    const ComplexCutTimes& c = complex_cut_times;
+    us = blocks_us(ceil_div(cut.whole(), sms), 1, 0) + c.launch_us + c.part_us * cut.parts +
+         blocks_us(ceil_div(cut.cut * cut.parts, sms), 1.0 / cut.parts, c.block_us);
+  }
   return t.first_us + std::max(us, t.memory * memory_us(complex_operand_bytes(p), device));
+}
+
+struct PlannedComplexLean {
+  TileCut cut;
+  double us;
+};
+
+// The cut of the least prediction.
+inline PlannedComplexLean plan_complex_lean(const ComplexLean& lean, const Cgemm& p,
+                                            const Device& device) {
+  const std::int64_t tiles = complex_lean_tiles(lean.config, p) * p.batch;
+  if (tiles > most_launch_blocks) return {{}, predict_complex_lean_us(lean, p, {}, device)};
+  const auto stages = static_cast<int>(ceil_div<std::int64_t>(p.loop_k(), lean.config.bk()));
+  PlannedComplexLean best{{}, std::numeric_limits<double>::infinity()};
+  each_tile_cut(static_cast<int>(tiles), device.sm_count, lean.config.blocks_per_sm, stages,
+                [&](const TileCut& cut) {
+                  const double us = predict_complex_lean_us(lean, p, cut, device);
+                  if (us < best.us) best = {cut, us};
+                });
+  return best;
 }
 
 }  // namespace kw

@@ -67,6 +67,13 @@ struct ComplexLeanTimes {
   double memory;    // by which memory takes longer than it is stated to
 };
 
+// What is added where tiles are cut along k (sgemm/tile_cut.hpp): to a launch, for each part of a
+// tile, and to a part's block.
+struct ComplexCutTimes {
+  double launch_us, part_us, block_us;
+};
+inline constexpr ComplexCutTimes complex_cut_times = {0.5, 0.3, 0.5};
+
 struct ComplexLean {
   const char* name;
   ComplexLeanConfig config;
