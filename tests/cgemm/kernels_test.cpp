@@ -2,6 +2,7 @@
 // element against float64.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string_view>
 #include <vector>
 
@@ -47,6 +48,40 @@ TEST_P(CgemmKernels, EdgeCases) {
     verified += count_verified(GetParam());
   }
   EXPECT_GT(verified, 20);
+}
+
+// Tiles that are cut along k, halves of them too: those that two multiprocessors have left over, and
+// all of them where they have room for more blocks.
+TEST(ComplexLean, TilesThatAreCut) {
+  const test::KeptOptions kept;
+  host_simt::options().multiprocessors = 2;
+  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
+  check::Workbench bench(*runtime);
+  std::uint64_t number = 0;
+  for (const auto& kernel :
+       select_kernels(all_kernels<Cgemm>(DeviceKind::host_simt), "cgemm_lean_*")) {
+    int cut = 0;
+    for (const auto& [m, n, k] : {std::array{150, 60, 431}, {60, 45, 700}, {33, 70, 550}, {200, 30, 470}}) {
+      for (int op = 0; op < 4; ++op) {
+        check::CgemmCase c;
+        c.m = m, c.n = n, c.k = k;
+        c.op_a = op % 2 == 0 ? Op::none : Op::transpose;
+        c.op_b = op / 2 == 0 ? Op::none : Op::transpose;
+        c.conj_a = ++number % 3 == 0, c.conj_b = number % 5 < 2;
+        c.alpha = -0.5f, c.alpha_im = 2;
+        c.beta = number % 4 == 0 ? 1.25f : 0.0f;
+        c.ldc_pad = number % 3;
+        c.seed = run_seed() + number;
+        check::CgemmTrial trial(bench, c);
+        const auto plan = plan_for(kernel, trial.problem(), runtime->device());
+        ASSERT_TRUE(plan.has_value());
+        cut += plan->workspace_bytes > 0 ? 1 : 0;
+        const check::VerifyResult result = trial.verify(kernel);
+        EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
+      }
+    }
+    EXPECT_GT(cut, 0) << kernel.name;
+  }
 }
 
 // As an H200 is, whose multiprocessors decide which products a kernel takes.

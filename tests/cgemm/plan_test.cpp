@@ -277,8 +277,8 @@ TEST(ComplexPlan, OneTileABlockIsForShortSumsAndWholeMatrices) {
   for (const ComplexLean& lean : complex_leans) {
     Cgemm p = complex_product(100, 100, 64);
     EXPECT_TRUE(complex_lean_supports(lean.config, p, device)) << lean.name;
-    EXPECT_LT(predict_complex_lean_us(lean, p, device),
-              predict_complex_lean_us(lean, complex_product(100, 100, 640), device));
+    EXPECT_LT(plan_complex_lean(lean, p, device).us,
+              plan_complex_lean(lean, complex_product(100, 100, 640), device).us);
     p.triangle = Triangle::lower;
     EXPECT_FALSE(complex_lean_supports(lean.config, p, device)) << lean.name;
     EXPECT_FALSE(complex_lean_supports(lean.config, complex_product(100, 100, 2), device));

@@ -79,7 +79,7 @@ TEST(Level3Lean, TilesThatAreCut) {
        select_kernels(all_kernels<Level3>(DeviceKind::host_simt), "level3_lean*")) {
     int cut = 0;
     for (const Routine routine : {Routine::syrk, Routine::syrkx, Routine::syr2k}) {
-      for (const auto& [m, k] : {std::pair{190, 150}, {61, 437}, {250, 101}}) {
+      for (const auto& [m, k] : {std::pair{190, 550}, {61, 437}, {250, 301}}) {
         for (const Op op : {Op::none, Op::transpose}) {
           check::Level3Case c = check::level3_case(routine, m, m, k);
           c.triangle = ++number % 2 == 0 ? Triangle::lower : Triangle::upper;
