@@ -68,7 +68,8 @@ struct ComplexLeanTimes {
 };
 
 // What is added where tiles are cut along k (sgemm/tile_cut.hpp): to a launch, for each part of a
-// tile, and to a part's block.
+// tile, and to a part's block. Fitted to 338 cuts of products (results/h200/explored-lean-cut.txt),
+// off by a twentieth on average.
 struct ComplexCutTimes {
   double launch_us, part_us, block_us;
 };

@@ -3,10 +3,14 @@
 //
 // Idea        A block computes a square tile of the triangle and is done, and while some of a
 //             multiprocessor's blocks wait for operands or store, others multiply, with little code
-//             beside FFMAs. The second product of syr2k is more k of the same ring.
-// Prediction  ssyr2k of 3677 with a k of 64, rows not aligned: 52 us, where level3_64x64w takes 72.
+//             beside FFMAs. The second product of syr2k follows the first in the same sums. Tiles
+//             that are left over when all multiprocessors have had as many as they hold are cut
+//             along k (sgemm/tile_cut.hpp), for one alone would wait for each of its stages.
+// Prediction  ssyrk of 2273 with a k of 371: 666 tiles of 64 x 64, 660 of which run at a time, so
+//             that six more take a fifth of the time of all; cut, 54 us in place of 66.
 // Limits      Loads from shared memory for 8 x 4 outputs; where C is read too, the way to it.
-// Order       k ascending, one accumulator an output.
+// Order       k ascending, one accumulator an output: first what k is beyond whole stages. Parts of
+//             a tile from the first to the last.
 #include <optional>
 
 #include "level3/lean_plan.hpp"
