@@ -90,11 +90,11 @@ class Stages {
   // Of the first stage the groups take equal parts.
   __device__ __forceinline__ Stages(float* shared, const Cgemm& p, std::int64_t entry,
                                     const Outputs& out, const PartOfK& depth)
-      : feed_a_(a_of(p, entry) + (a_along_k ? out.row * p.lda + depth.first
-                                            : out.row + depth.first * p.lda),
+      : feed_a_(a_of(p, entry) +
+                    (a_along_k ? out.row * p.lda + depth.first : out.row + depth.first * p.lda),
                 p.lda, out.rows),
-        feed_b_(b_of(p, entry) + (b_along_k ? out.col * p.ldb + depth.first
-                                            : out.col + depth.first * p.ldb),
+        feed_b_(b_of(p, entry) +
+                    (b_along_k ? out.col * p.ldb + depth.first : out.col + depth.first * p.ldb),
                 p.ldb, out.cols) {
     const int k = depth.count, first = (k - 1) % tile.bk() + 1;
     feed_a_.find_now(), feed_b_.find_now();
@@ -287,8 +287,8 @@ __device__ __forceinline__ void compute_and_store(float* shared, const Params& p
   Sums<tile> acc = {};
   if (Finish(p).has_sum) {
     const CutWork work = work_of_block(params);
-    const PartOfK depth(static_cast<int>(p.k), tile.bk(),
-                        work.cut_tile < 0 ? 1 : params.cut.parts, work.part);
+    const PartOfK depth(static_cast<int>(p.k), tile.bk(), work.cut_tile < 0 ? 1 : params.cut.parts,
+                        work.part);
     compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out, depth);
   }
   wait_for_previous_kernel();  // where there is no sum
@@ -297,7 +297,7 @@ __device__ __forceinline__ void compute_and_store(float* shared, const Params& p
     auto& sums = reinterpret_cast<float(&)[2 * tile.tm * tile.tn]>(acc);
     if (!add_cut_sums<tile.threads(), room>(sums, params.cut, work, params.workspace)) return;
   }
-  __syncthreads();             // nobody reads operands any more
+  __syncthreads();  // nobody reads operands any more
   if constexpr (tile.groups > 1)
     store_groups<tile>(acc, shared, p, entry, out);
   else
@@ -327,9 +327,11 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   if (p.alpha_at != nullptr || p.a_array != nullptr) wait_for_previous_kernel();
   if constexpr (tile.halves) {
     if (2 * out.rows <= tile.bm())
-      return compute_and_store<tile.half_rows(), a_along_k, b_along_k, room>(shared, params, entry, out);
+      return compute_and_store<tile.half_rows(), a_along_k, b_along_k, room>(shared, params, entry,
+                                                                             out);
     if (2 * out.cols <= tile.bn())
-      return compute_and_store<tile.half_columns(), a_along_k, b_along_k, room>(shared, params, entry, out);
+      return compute_and_store<tile.half_columns(), a_along_k, b_along_k, room>(shared, params,
+                                                                                entry, out);
   }
   compute_and_store<tile, a_along_k, b_along_k, room>(shared, params, entry, out);
 }

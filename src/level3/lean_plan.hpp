@@ -21,8 +21,8 @@ struct Level3Lean {
   LeanTileConfig config;
   UpdateTimes times;
 };
-// Fitted to 89 updates of 75 to 5443 rows with a k of 32 to 1611, and to 380 cuts of their tiles, on
-// an NVIDIA H200 (results/h200/explored-lean-cut.txt): whole tiles are off by 3 and by 6 %.
+// Fitted to 89 updates of 75 to 5443 rows with a k of 32 to 1611, and to 380 cuts of their tiles,
+// on an NVIDIA H200 (results/h200/explored-lean-cut.txt): whole tiles are off by 3 and by 6 %.
 inline constexpr Level3Lean level3_leans[] = {
     {.name = "level3_lean",
      .idea = "tiles of little code: four warps, 8 x 4 outputs a thread",
@@ -113,15 +113,15 @@ inline double predict_lean_update_us(const Level3Lean& tile, const LeanUpdate& u
                                      const TileCut& cut, const Device& device) {
   const UpdateTimes& t = tile.times;
   const Sgemm& p = update.product;
-  const UpdateBlock block =
-      update_block(t, tile.config.bk,
-                   {.k = p.loop_k(),
-                    .products = update.products,
-                    .reads_c = update.reads_c(),
-                    .c_by_4 = p.ldc % 4 != 0,
-                    .along_k = p.op_a == Op::none,
-                    .by_4 = p.lda % 4 != 0});
-  const double sms = std::max(1, device.sm_count), memory = memory_us(lean_update_bytes(update), device);
+  const UpdateBlock block = update_block(t, tile.config.bk,
+                                         {.k = p.loop_k(),
+                                          .products = update.products,
+                                          .reads_c = update.reads_c(),
+                                          .c_by_4 = p.ldc % 4 != 0,
+                                          .along_k = p.op_a == Op::none,
+                                          .by_4 = p.lda % 4 != 0});
+  const double sms = std::max(1, device.sm_count),
+               memory = memory_us(lean_update_bytes(update), device);
   const auto whole_us = [&](double blocks, double tail) {
     return (lean_update_rounds(tile, blocks) + tail) * (block.us + block.steps * block.step_us);
   };
@@ -132,9 +132,9 @@ inline double predict_lean_update_us(const Level3Lean& tile, const LeanUpdate& u
   const double of_part = block.us + t.cut_block_us + block.steps / parts * block.step_us;
   const double parts_us =
       std::max((rounds + t.tail) * of_part, block.steps / parts * t.alone_step_us);
-  return std::max(block.first_us + whole_us(cut.whole() / sms, 0) + t.cut_us +
-                      t.cut_part_us * parts + parts_us,
-                  memory);
+  return std::max(
+      block.first_us + whole_us(cut.whole() / sms, 0) + t.cut_us + t.cut_part_us * parts + parts_us,
+      memory);
 }
 
 struct PlannedUpdate {

@@ -39,10 +39,13 @@ struct UpdateBlock {
 };
 inline UpdateBlock update_block(const UpdateTimes& t, int bk, const UpdateSize& size) {
   const double part = size.k % bk != 0 ? t.part_steps : 0;
-  return {.first_us = t.first_us + (size.reads_c ? t.reads_first_us : 0),
-          .us = t.block_us + (size.c_by_4 ? t.c_by_4_us : 0) + (size.reads_c ? t.reads_block_us : 0),
-          .steps = size.products * (static_cast<double>(size.k) / 16 + part),
-          .step_us = t.step_us + (size.along_k ? t.along_k_us : size.by_4 ? t.by_4_us : 0)};
+  return {
+      .first_us = t.first_us + (size.reads_c ? t.reads_first_us : 0),
+      .us = t.block_us + (size.c_by_4 ? t.c_by_4_us : 0) + (size.reads_c ? t.reads_block_us : 0),
+      .steps = size.products * (static_cast<double>(size.k) / 16 + part),
+      .step_us = t.step_us + (size.along_k ? t.along_k_us
+                              : size.by_4  ? t.by_4_us
+                                           : 0)};
 }
 
 // From where on they are those that choose best: fitted to some hundred random updates of 300 to

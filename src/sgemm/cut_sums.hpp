@@ -18,8 +18,8 @@ __device__ __forceinline__ bool add_cut_sums(float (&sums)[outputs], const TileC
   __shared__ bool is_last;
   const int thread = static_cast<int>(threadIdx.x);
   Workspace own = workspace;
-  own.data = static_cast<float*>(own.data) +
-             work.cut_tile * std::int64_t{cut.parts} * std::int64_t{room};
+  own.data =
+      static_cast<float*>(own.data) + work.cut_tile * std::int64_t{cut.parts} * std::int64_t{room};
   Sums(own, work.part, thread).store(sums);
   const auto sync = [] { __syncthreads(); };
   const auto ticket = [&] { return own.tickets + work.cut_tile; };

@@ -24,9 +24,9 @@ struct TileCut {
   }
 };
 
-// Calls visit(cut) for no cut and for those that are considered: of the tiles that are left over when
-// all multiprocessors have had as many as they hold, or the same number each; or of all, where they
-// are fewer. All parts are resident at a time, and each has a stage of k.
+// Calls visit(cut) for no cut and for those that are considered: of the tiles that are left over
+// when all multiprocessors have had as many as they hold, or the same number each; or of all, where
+// they are fewer. All parts are resident at a time, and each has a stage of k.
 template <class Visit>
 void each_tile_cut(int tiles, int sms, int blocks_per_sm, int stages, const Visit& visit) {
   visit(TileCut{.tiles = tiles});

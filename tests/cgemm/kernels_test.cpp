@@ -50,8 +50,8 @@ TEST_P(CgemmKernels, EdgeCases) {
   EXPECT_GT(verified, 20);
 }
 
-// Tiles that are cut along k, halves of them too: those that two multiprocessors have left over, and
-// all of them where they have room for more blocks.
+// Tiles that are cut along k, halves of them too: those that two multiprocessors have left over,
+// and all of them where they have room for more blocks.
 TEST(ComplexLean, TilesThatAreCut) {
   const test::KeptOptions kept;
   host_simt::options().multiprocessors = 2;
@@ -61,7 +61,8 @@ TEST(ComplexLean, TilesThatAreCut) {
   for (const auto& kernel :
        select_kernels(all_kernels<Cgemm>(DeviceKind::host_simt), "cgemm_lean_*")) {
     int cut = 0;
-    for (const auto& [m, n, k] : {std::array{150, 60, 431}, {60, 45, 700}, {33, 70, 550}, {200, 30, 470}}) {
+    for (const auto& [m, n, k] :
+         {std::array{150, 60, 431}, {60, 45, 700}, {33, 70, 550}, {200, 30, 470}}) {
       for (int op = 0; op < 4; ++op) {
         check::CgemmCase c;
         c.m = m, c.n = n, c.k = k;
