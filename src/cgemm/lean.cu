@@ -5,15 +5,13 @@
 //             or store, others multiply. One short loop does for every layout, and one way to store
 //             serves all calls, so that little code waits to be fetched. In the largest tile the
 //             way to the next stage lies among the products of a stage's last steps; and where at
-//             most half of its rows or columns lie in C, a block computes half a tile. Those blocks
-//             are the last ones. Tiles that are left over when all SMs have had as many as they
-//             hold are cut along k (sgemm/tile_cut.hpp), and all tiles where they are few.
+//             most half of it lies in C, a block computes half a tile. Those blocks come last. Tiles
+//             that are left over when all SMs are full are cut along k (sgemm/tile_cut.hpp).
 // Prediction  477 x 5227 with a k of 165 in 75 us, where the stream tiles take 89: it takes 87, for
 //             beside 256 FFMAs there are 17 other instructions and 31 waits for register banks, and
 //             some 150 a stage. With a k below 80 it is the quickest in most cases.
 // Limits      Whole matrices; one sum per output and part.
-// Order       k ascending, parts of a tile from the first to the last: the same bits for the same
-//             call.
+// Order       k ascending, parts in order: the same bits for the same call.
 #include <optional>
 
 #include "cgemm/finish.hpp"

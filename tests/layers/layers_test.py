@@ -33,7 +33,7 @@ MAY_INCLUDE = {
     | {"device", "gpu", "sgemm/problem.hpp", "sgemm/kernels.hpp", "sgemm/shape.hpp", "sgemm/memory_time.hpp"}
     | {"sgemm/apart.hpp", "sgemm/hopper/control.hpp", "sgemm/spread_blocks.hpp"}
     # Tiles of triangles are made as lean_tile's are.
-    | {"sgemm/lean_block.hpp", "sgemm/lean_tuning.hpp", "sgemm/small_plan.hpp"},
+    | {"sgemm/cut_sums.hpp", "sgemm/lean_loop.hpp", "sgemm/lean_tuning.hpp", "sgemm/small_plan.hpp", "sgemm/tile_cut.hpp"},
     # A complex product is a real one (src/cgemm/real_product.hpp).
     "cgemm": BASE | {"device", "gpu", "sgemm"},
     # A complex system is made of complex products, by the halves of a real one.
