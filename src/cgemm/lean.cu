@@ -5,11 +5,11 @@
 //             or store, others multiply. One short loop does for every layout, and one way to store
 //             serves all calls, so that little code waits to be fetched. In the largest tile the
 //             way to the next stage lies among the products of a stage's last steps; and where at
-//             most half of it lies in C, a block computes half a tile. Those blocks come last. Tiles
-//             that are left over when all SMs are full are cut along k (sgemm/tile_cut.hpp).
+//             most half of it lies in C, a block computes half a tile. Those blocks come last.
+//             Tiles that are left over when all SMs are full are cut along k (sgemm/tile_cut.hpp).
 // Prediction  477 x 5227 with a k of 165 in 75 us, where the stream tiles take 89: it takes 87, for
 //             beside 256 FFMAs there are 17 other instructions and 31 waits for register banks, and
-//             some 150 a stage. With a k below 80 it is the quickest in most cases.
+//             some 150 a stage.
 // Limits      Whole matrices; one sum per output and part.
 // Order       k ascending, parts in order: the same bits for the same call.
 #include <optional>
@@ -67,7 +67,7 @@ struct Params {
   Workspace workspace;
 };
 
-// What a block has to do: found anew where it is asked for, in place of registers that keep it.
+// What a block has to do, computed anew where it is asked for: kept, it would take registers.
 __device__ __forceinline__ CutWork work_of_block(const Params& params) {
   int block = static_cast<int>(blockIdx.x);
   compute_now(block);
@@ -277,23 +277,23 @@ __device__ __forceinline__ void store_groups(const Sums<tile>& acc, float* share
   }
 }
 
-// The products and stores of a block. `room`: floats of a part's sums.
+// The products and stores of a block. `room`: floats of a part.
 template <ComplexLeanConfig tile, bool a_along_k, bool b_along_k, int room>
 __device__ __forceinline__ void compute_and_store(float* shared, const Params& params,
                                                   std::int64_t entry, const Outputs& out) {
   const Cgemm& p = params.product;
   Sums<tile> acc = {};
   if (Finish(p).has_sum) {
-    const CutWork work = work_of_block(params);
-    const PartOfK depth(static_cast<int>(p.k), tile.bk(), work.cut_tile < 0 ? 1 : params.cut.parts,
-                        work.part);
+    const PartOfK depth(static_cast<int>(p.k), tile.bk(), params.cut, work_of_block(params));
     compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out, depth);
   }
   wait_for_previous_kernel();  // where there is no sum
-  const CutWork work = work_of_block(params);
-  if (work.cut_tile >= 0) {
+  if constexpr (tile.can_be_cut()) {
+    const CutWork work = work_of_block(params);
     auto& sums = reinterpret_cast<float(&)[2 * tile.tm * tile.tn]>(acc);
-    if (!add_cut_sums<tile.threads(), room>(sums, params.cut, work, params.workspace)) return;
+    if (work.cut_tile >= 0 &&
+        !add_cut_sums<tile.threads(), room>(sums, params.cut, work, params.workspace))
+      return;
   }
   __syncthreads();  // nobody reads operands any more
   if constexpr (tile.groups > 1)

@@ -74,7 +74,9 @@ inline PlannedComplexLean plan_complex_lean(const ComplexLean& lean, const Cgemm
                                             const Device& device) {
   const std::int64_t tiles = complex_lean_tiles(lean.config, p) * p.batch;
   if (tiles > most_launch_blocks) return {{}, predict_complex_lean_us(lean, p, {}, device)};
-  const auto stages = static_cast<int>(ceil_div<std::int64_t>(p.loop_k(), lean.config.bk()));
+  const bool may_cut = lean.config.can_be_cut() && p.loop_k() <= complex_cut_most_k;
+  const auto stages =
+      may_cut ? static_cast<int>(ceil_div<std::int64_t>(p.loop_k(), lean.config.bk())) : 1;
   PlannedComplexLean best{{}, std::numeric_limits<double>::infinity()};
   each_tile_cut(static_cast<int>(tiles), device.sm_count, lean.config.blocks_per_sm, stages,
                 [&](const TileCut& cut) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 namespace kw {
 
@@ -50,6 +51,8 @@ struct ComplexLeanConfig {
   constexpr int staged() const {
     return (groups > 1 ? groups * bm() : warps() * 2 * lanes_m) * staged_pitch();
   }
+  // Whether tiles are cut along k: those of groups never gain by it.
+  constexpr bool can_be_cut() const { return groups == 1; }
   // The sums of a part of a tile: of all threads.
   constexpr int part_floats() const { return 2 * tm * tn * threads(); }
   constexpr std::size_t shared_bytes() const {
@@ -74,6 +77,8 @@ struct ComplexCutTimes {
   double launch_us, part_us, block_us;
 };
 inline constexpr ComplexCutTimes complex_cut_times = {1.84, 0.11, 0.19};
+// Up to where the choice gains by such cuts.
+inline constexpr std::int64_t complex_cut_most_k = 500;
 
 struct ComplexLean {
   const char* name;

@@ -18,10 +18,9 @@ namespace {
 constexpr double triangle_share(Math math) { return math == Math::fp32 ? 1.0 : 1.15; }
 
 // What a product in plain FP32 takes longer than its kernel predicts where it reads C, in
-// microseconds: so much, and so much for each 128 x 128 of the triangle a multiprocessor has. In
-// the tiles' epilogues one load of C waits for the next
-// (results/h200/explored-level3-update-choice.txt).
-constexpr double reads_c_us = 1, reads_c_tile_us = 12;
+// microseconds: so much, and so much for each 128 x 128 of the triangle a multiprocessor has
+// (results/h200/explored-lean-cut.txt, run 6).
+constexpr double reads_c_us = 1, reads_c_tile_us = 7;
 
 double reading_c_us(const Sgemm& product, const Device& device) {
   if (product.beta == 0 && product.beta_at == nullptr) return 0;

@@ -26,6 +26,7 @@ struct UpdateTimes {
   // Where tiles are cut along k (sgemm/tile_cut.hpp): added to a launch, for each part of a tile,
   // and to a part's block.
   double cut_us = 0, cut_part_us = 0, cut_block_us = 0;
+  double longer = 0;  // of launches of four times lean_long_from_us and more
 };
 
 struct UpdateSize {

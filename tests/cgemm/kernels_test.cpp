@@ -62,7 +62,7 @@ TEST(ComplexLean, TilesThatAreCut) {
        select_kernels(all_kernels<Cgemm>(DeviceKind::host_simt), "cgemm_lean_*")) {
     int cut = 0;
     for (const auto& [m, n, k] :
-         {std::array{150, 60, 431}, {60, 45, 700}, {33, 70, 550}, {200, 30, 470}}) {
+         {std::array{150, 60, 431}, {60, 45, 480}, {33, 70, 490}, {200, 30, 470}}) {
       for (int op = 0; op < 4; ++op) {
         check::CgemmCase c;
         c.m = m, c.n = n, c.k = k;
@@ -81,7 +81,7 @@ TEST(ComplexLean, TilesThatAreCut) {
         EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
       }
     }
-    EXPECT_GT(cut, 0) << kernel.name;
+    EXPECT_EQ(cut > 0, !std::string_view(kernel.name).ends_with("k4")) << kernel.name;
   }
 }
 

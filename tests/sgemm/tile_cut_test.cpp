@@ -29,7 +29,8 @@ TEST(TileCut, PartsHaveAllOfK) {
       for (int parts = 1; parts <= 6 && parts <= ceil_div(k, bk); ++parts) {
         int next = 0;
         for (int part = 0; part < parts; ++part) {
-          const PartOfK own(k, bk, parts, part);
+          const TileCut cut{.tiles = 1, .cut = parts > 1 ? 1 : 0, .parts = parts};
+          const PartOfK own(k, bk, cut, {cut, part});
           EXPECT_EQ(own.first, next) << k << " by " << bk << ", part " << part << " of " << parts;
           EXPECT_GT(own.count, 0);
           EXPECT_TRUE(part == 0 || own.count % bk == 0) << "only the first has less than a stage";
