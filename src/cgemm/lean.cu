@@ -284,7 +284,9 @@ __device__ __forceinline__ void compute_and_store(float* shared, const Params& p
   const Cgemm& p = params.product;
   Sums<tile> acc = {};
   if (Finish(p).has_sum) {
-    const PartOfK depth(static_cast<int>(p.k), tile.bk(), params.cut, work_of_block(params));
+    const CutWork work = work_of_block(params);
+    const int parts = work.cut_tile < 0 ? 1 : params.cut.parts;
+    const PartOfK depth(static_cast<int>(p.k), tile.bk(), parts, work.part);
     compute<tile, a_along_k, b_along_k>(acc, shared, p, entry, out, depth);
   }
   wait_for_previous_kernel();  // where there is no sum
@@ -333,8 +335,6 @@ __global__ void __launch_bounds__(complex_leans[row].config.threads(),
   }
   compute_and_store<tile, a_along_k, b_along_k, room>(shared, params, entry, out);
 }
-
-// --- the rows of the registry
 
 template <int row>
 std::optional<Plan<Cgemm>> make_plan(const Cgemm& p, const Device& device) {

@@ -42,24 +42,31 @@ inline double predict_complex_lean_us(const ComplexLean& lean, const Cgemm& p, c
                                       const Device& device) {
   const ComplexLeanTimes& t = lean.times;
   const double steps = static_cast<double>(p.loop_k()) / 16, at_once = lean.config.blocks_per_sm;
-  // So many blocks on an SM, each with a part of k, which has more to do in the end.
-  const auto blocks_us = [&](double blocks, double part, double more_us) {
+  // `blocks` on the SM that has the most, of `all` an SM, each with a part of k, which has more to
+  // do in the end.
+  const auto blocks_us = [&](double blocks, double all, double part, double more_us) {
     const auto round_us = [&](double here) {
       return here == 0 ? 0
                        : t.round_us + here * (t.block_us + more_us) +
                              part * steps * std::max(t.alone_us, t.waits_us + here * t.busy_us);
     };
     const double rounds = std::floor(blocks / at_once);
-    return rounds * round_us(at_once) + round_us(blocks - rounds * at_once);
+    const double last = blocks - rounds * at_once, beside = all - std::ceil(all) + 1;
+    const double loose = rounds > 0 && last > 0 ? t.loose * beside : 0;
+    return rounds * round_us(at_once) + round_us(std::min(at_once, last + loose));
+  };
+  const double sms = std::max(device.sm_count, 1);
+  const auto each_us = [&](double all, double part, double more_us) {
+    return blocks_us(std::ceil(all), all, part, more_us);
   };
   double us = 0;
   if (cut.cut == 0) {
-    us = blocks_us(complex_lean_tiles_of_sm(lean.config, p, device), 1, 0);
+    const double of_sm = complex_lean_tiles_of_sm(lean.config, p, device);
+    us = blocks_us(of_sm, static_cast<double>(cut.tiles) / sms, 1, 0);
   } else {
-    const int sms = std::max(device.sm_count, 1);
     const ComplexCutTimes& c = complex_cut_times;
-    us = blocks_us(ceil_div(cut.whole(), sms), 1, 0) + c.launch_us + c.part_us * cut.parts +
-         blocks_us(ceil_div(cut.cut * cut.parts, sms), 1.0 / cut.parts, c.block_us);
+    us = each_us(cut.whole() / sms, 1, 0) + c.launch_us + c.part_us * cut.parts +
+         each_us(cut.cut * cut.parts / sms, 1.0 / cut.parts, c.block_us);
   }
   return t.first_us + std::max(us, t.memory * memory_us(complex_operand_bytes(p), device));
 }

@@ -66,7 +66,8 @@ template <LeanTileConfig tile, bool along_k>
 __device__ __forceinline__ Sgemm part_of(const Sgemm& all, const TileCut& cut,
                                          const UpdateWork<tile>& work) {
   Sgemm p = all;
-  const PartOfK k(static_cast<int>(p.k), tile.bk, cut, work);
+  if (work.cut_tile < 0) return p;
+  const PartOfK k(static_cast<int>(p.k), tile.bk, cut.parts, work.part);
   p.a += along_k ? k.first : k.first * p.lda;
   p.b += along_k ? k.first : k.first * p.ldb;
   p.k = k.count;

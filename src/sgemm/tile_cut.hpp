@@ -31,7 +31,7 @@ template <class Visit>
 void each_tile_cut(int tiles, int sms, int blocks_per_sm, int stages, const Visit& visit) {
   visit(TileCut{.tiles = tiles});
   const int slots = sms * blocks_per_sm;
-  if (slots <= 0) return;
+  if (slots <= 0 || tiles < sms) return;
   const int left = tiles % slots, uneven = tiles > slots ? tiles % sms : left;
   for (const int cut : {left, uneven}) {
     for (const int parts : {2, 3, 4, 6})
@@ -54,16 +54,15 @@ struct CutWork {
   }
 };
 
-// The k of a block: all of it, or of a part the stages of `bk` of which the first has what k is
-// beyond whole ones. There are no more parts than stages.
+// The k of a part, of stages of `bk` of which the first has what k is beyond whole ones. There are
+// no more parts than stages.
 struct PartOfK {
   int first, count;
 
-  KW_HOST_DEVICE constexpr PartOfK(int k, int bk, const TileCut& cut, const CutWork& work)
-      : first(0), count(k) {
-    if (work.cut_tile < 0) return;
+  KW_HOST_DEVICE constexpr PartOfK(int k, int bk, int parts, int part) : first(0), count(k) {
+    if (parts == 1) return;
     const int stages = ceil_div(k, bk), missing = stages * bk - k;
-    const int begin = work.part * stages / cut.parts, end = (work.part + 1) * stages / cut.parts;
+    const int begin = part * stages / parts, end = (part + 1) * stages / parts;
     first = begin == 0 ? 0 : begin * bk - missing;
     count = end * bk - missing - first;
   }

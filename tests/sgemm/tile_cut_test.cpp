@@ -29,8 +29,7 @@ TEST(TileCut, PartsHaveAllOfK) {
       for (int parts = 1; parts <= 6 && parts <= ceil_div(k, bk); ++parts) {
         int next = 0;
         for (int part = 0; part < parts; ++part) {
-          const TileCut cut{.tiles = 1, .cut = parts > 1 ? 1 : 0, .parts = parts};
-          const PartOfK own(k, bk, cut, {cut, part});
+          const PartOfK own(k, bk, parts, part);
           EXPECT_EQ(own.first, next) << k << " by " << bk << ", part " << part << " of " << parts;
           EXPECT_GT(own.count, 0);
           EXPECT_TRUE(part == 0 || own.count % bk == 0) << "only the first has less than a stage";
@@ -57,6 +56,7 @@ TEST(TileCut, CutsWhatIsLeftOver) {
   EXPECT_EQ(cuts(43, 1), std::vector<int>{0});
   EXPECT_EQ(cuts(57, 9), (std::vector<int>{0, 17, 7, 7, 7})) << "of a round, or beside the rest";
   EXPECT_EQ(cuts(13, 9), (std::vector<int>{0, 13, 13})) << "all";
+  EXPECT_EQ(cuts(9, 9), std::vector<int>{0}) << "some multiprocessors have none";
 }
 
 }  // namespace
