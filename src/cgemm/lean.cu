@@ -8,8 +8,7 @@
 //             most half of it lies in C, a block computes half a tile. Those blocks come last.
 //             Tiles that are left over when all SMs are full are cut along k (sgemm/tile_cut.hpp).
 // Prediction  477 x 5227 with a k of 165 in 75 us, where the stream tiles take 89: it takes 87, for
-//             beside 256 FFMAs there are 17 other instructions and 31 waits for register banks, and
-//             some 150 a stage.
+//             beside 256 FFMAs are 17 other instructions, 31 waits for banks, and 150 a stage.
 // Limits      Whole matrices; one sum per output and part.
 // Order       k ascending, parts in order: the same bits for the same call.
 #include <optional>
