@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,7 +99,7 @@ TEST(Level3Lean, TilesThatAreCut) {
         }
       }
     }
-    EXPECT_GT(cut, 3) << kernel.name;
+    EXPECT_EQ(cut > 3, std::string_view(kernel.name) == "level3_lean") << kernel.name;
   }
 }
 
