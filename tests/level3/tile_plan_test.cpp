@@ -142,8 +142,8 @@ std::string chosen(const Level3& p) {
 }
 
 TEST(Level3LeanPlan, UpdatesWithAKOfDozensAreLean) {
-  EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 3677, 3677, 64)), "level3_lean");
-  EXPECT_EQ(chosen(level3_problem(Routine::syrkx, 5444, 5444, 32)), "level3_lean");
+  EXPECT_EQ(chosen(level3_problem(Routine::syr2k, 3677, 3677, 64)), "level3_lean_8x8");
+  EXPECT_EQ(chosen(level3_problem(Routine::syrkx, 5444, 5444, 32)), "level3_lean_8x8");
 }
 
 // The products of rank_update wait for what they read of C.
