@@ -127,18 +127,17 @@ inline double predict_lean_update_us(const Level3Lean& tile, const LeanUpdate& u
   const auto whole_us = [&](double blocks, double tail) {
     return (lean_update_rounds(tile, blocks) + tail) * (block.us + block.steps * block.step_us);
   };
-  const auto sustained = [&](double us) {
-    return us * (1 + t.longer * std::clamp(std::log2(us / lean_long_from_us) / 2, 0.0, 1.0));
-  };
   if (cut.cut == 0)
-    return sustained(std::max({block.first_us + block.steps * t.alone_step_us,
-                               block.first_us + whole_us(cut.tiles / sms, t.tail), memory}));
+    return lasting_us(std::max({block.first_us + block.steps * t.alone_step_us,
+                                block.first_us + whole_us(cut.tiles / sms, t.tail), memory}),
+                      t.longer);
   const double parts = cut.parts, rounds = lean_update_rounds(tile, cut.cut * parts / sms);
   const double of_part = block.us + t.cut_block_us + block.steps / parts * block.step_us;
   const double parts_us =
       std::max((rounds + t.tail) * of_part, block.steps / parts * t.alone_step_us);
   const double cut_us = t.cut_us + t.cut_part_us * parts + parts_us;
-  return sustained(std::max(block.first_us + whole_us(cut.whole() / sms, 0) + cut_us, memory));
+  return lasting_us(std::max(block.first_us + whole_us(cut.whole() / sms, 0) + cut_us, memory),
+                    t.longer);
 }
 
 struct PlannedUpdate {

@@ -360,7 +360,8 @@ Status launch_plain(const Rowwise& p, const Device& device, unsigned* tickets, S
       if (cut.lanes == 8) return of_lanes(std::integral_constant<int, 8>{});
     if constexpr (has(16, each))
       if (cut.lanes == 16) return of_lanes(std::integral_constant<int, 16>{});
-    return of_lanes(std::integral_constant < int, has(warp_lanes, each) ? warp_lanes : 8 > {});
+    constexpr int others = has(warp_lanes, each) ? warp_lanes : 8;
+    return of_lanes(std::integral_constant<int, others>{});
   });
 }
 

@@ -79,7 +79,7 @@ inline double predict_lean_us(const LeanTile& tile, const Sgemm& p, const Device
       {t.first_us + steps * t.step_us,
        lean_launch_us + (lean_rounds(tile, blocks) + t.tail) * (block_us + steps * step_us),
        lean_launch_us + small_memory_us(p, t.memory, device)});
-  return us * (1 + lean_long * std::clamp(std::log2(us / lean_long_from_us) / 2, 0.0, 1.0));
+  return lasting_us(us, lean_long);
 }
 
 }  // namespace kw

@@ -1,6 +1,8 @@
 // The configurations of lean_tile and the constants of its cost model, as data.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -58,6 +60,10 @@ inline constexpr double lean_uneven = 0.35;
 inline constexpr double lean_fewer = 0.1;
 // So much longer than their blocks' times say take launches of four times as long as this and more.
 inline constexpr double lean_long = 0.03, lean_long_from_us = 64;
+// What a launch takes whose blocks take so long: up to `longer` of it more.
+inline double lasting_us(double us, double longer) {
+  return us * (1 + longer * std::clamp(std::log2(us / lean_long_from_us) / 2, 0.0, 1.0));
+}
 inline constexpr std::int64_t lean_min_k = 24, lean_max_k = 1000;  // where the choice gains by them
 inline constexpr LeanTile lean_tiles[] = {
     {.name = "lean_64x64",

@@ -8,6 +8,7 @@
 
 #include "gpu/device.hpp"
 #include "sgemm/problem.hpp"
+#include "sgemm/sub_problems.hpp"
 
 namespace kw {
 
@@ -68,13 +69,9 @@ struct SideBySideParts {
   Sgemm part[2];
 
   SideBySideParts(const Sgemm& p, const SideBySideCut& cut) {
-    if (cut.rows) {
-      part[0] = some_rows(p, 0, cut.at);
-      part[1] = some_rows(p, cut.at, p.m - cut.at);
-    } else {
-      part[0] = some_columns(p, 0, cut.at);
-      part[1] = some_columns(p, cut.at, p.n - cut.at);
-    }
+    const SubProblems parts = cut.rows ? cut_rows(p, cut.at) : cut_columns(p, cut.at);
+    part[0] = parts.part[0];
+    part[1] = parts.part[1];
     part[0].next_overlaps = part[1].overlaps_previous = true;
   }
 };

@@ -9,9 +9,8 @@
 
 #include "check/run_kernel.hpp"
 #include "host_simt/host_simt.hpp"
-#include "sgemm/kernels.hpp"
 #include "sgemm/ragged_plan.hpp"
-#include "support/kernel_named.hpp"
+#include "support/production_row.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 #include "workspace_parts.hpp"
@@ -19,18 +18,13 @@
 namespace kw {
 namespace {
 
-const Kernel<Sgemm>& row_named(std::string_view name) {
-  static const KernelList<Sgemm> kernels = on_host::sgemm_production();
-  return test::kernel_named(kernels, name);
-}
-
 // A kernel's row has functions without a state.
 RaggedData forced;
 std::int64_t forced_parts = 1;  // of k, of blocks that share rows
 
 std::optional<Plan<Sgemm>> plan_of_forced_tile(const Sgemm& p, const Device& device) {
   const RaggedParts parts(p, forced.cut);
-  const Kernel<Sgemm>& tiles = row_named(beside_tiles[forced.tile]);
+  const Kernel<Sgemm>& tiles = test::production_row(beside_tiles[forced.tile]);
   std::optional<Plan<Sgemm>> plan(std::in_place);
   plan->data.set(forced);
   plan->parts.push_back({&tiles, *plan_for(tiles, parts.alone(0), device)});
@@ -52,7 +46,7 @@ class Beside : public testing::TestWithParam<int> {};
 TEST_P(Beside, RowsAndColumnsAreComputedInTheTilesLaunch) {
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
-  Kernel<Sgemm> kernel = row_named("ragged");
+  Kernel<Sgemm> kernel = test::production_row("ragged");
   kernel.make_plan = plan_of_forced_tile;
   kernel.complete_plan = nullptr;
   const StreamTileConfig& config = stream_tiles[row_of_tile(beside_tiles[GetParam()])].config;

@@ -8,21 +8,15 @@
 
 #include "check/run_kernel.hpp"
 #include "host_simt/host_simt.hpp"
-#include "sgemm/kernels.hpp"
 #include "sgemm/side_by_side_plan.hpp"
 #include "support/kept_options.hpp"
-#include "support/kernel_named.hpp"
+#include "support/production_row.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 #include "workspace_parts.hpp"
 
 namespace kw {
 namespace {
-
-const Kernel<Sgemm>& row_named(std::string_view name) {
-  static const KernelList<Sgemm> kernels = on_host::sgemm_production();
-  return test::kernel_named(kernels, name);
-}
 
 // A kernel's row has functions without a state.
 SideBySideCut forced;
@@ -33,7 +27,7 @@ std::optional<Plan<Sgemm>> plan_of_forced_cut(const Sgemm& p, const Device& devi
   std::optional<Plan<Sgemm>> plan(std::in_place);
   plan->data.set(forced);
   for (int i = 0; i < 2; ++i) {
-    const Kernel<Sgemm>& tile = row_named(forced_tiles[i]);
+    const Kernel<Sgemm>& tile = test::production_row(forced_tiles[i]);
     plan->parts.push_back(
         {&tile, *plan_for(tile, parts.part[i], device_of_part(device, forced, i))});
     plan->workspace_bytes += whole_part(plan->parts.back().plan.workspace_bytes);
@@ -46,7 +40,7 @@ TEST(SideBySide, PartsAreComputedBesideEachOther) {
   host_simt::options().workers = 37;  // as many multiprocessors
   const std::unique_ptr<Runtime> runtime = open_device("host-simt");
   check::Workbench bench(*runtime);
-  Kernel<Sgemm> kernel = row_named("side_by_side");
+  Kernel<Sgemm> kernel = test::production_row("side_by_side");
   kernel.make_plan = plan_of_forced_cut;
   std::mt19937 engine(seed_of(11));
   const auto draw = [&](std::int64_t sides) { return static_cast<std::int64_t>(engine() % sides); };

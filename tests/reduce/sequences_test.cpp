@@ -244,13 +244,20 @@ class SameBytes {
   std::vector<unsigned> tickets_ = std::vector<unsigned>(ticket_count, 0);
 };
 
+// The limits of segments, of which number i has length(i) elements.
+template <class Length>
+std::vector<std::int64_t> limits_of(std::size_t segments, const Length& length) {
+  std::vector<std::int64_t> offsets(segments + 1, 0);
+  for (std::size_t i = 0; i < segments; ++i) offsets[i + 1] = offsets[i] + length(i);
+  return offsets;
+}
+
 // Of a device with one multiprocessor this is a large array, whose segments are shared, but for
 // the one on the lists; with many it is a small one. The bytes of the results are the same.
 TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
   constexpr std::int64_t segments = 40, length = 5003, longest = 2'100'000, long_one = 7;
-  std::vector<std::int64_t> offsets(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i)
-    offsets[i + 1] = offsets[i] + (i == long_one ? longest : length);
+  const auto offsets =
+      limits_of(segments, [](std::size_t i) { return i == long_one ? longest : length; });
   SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
 }
 
@@ -258,9 +265,8 @@ TEST(ReduceSequences, WhoReducesSegmentsCannotShow) {
 TEST(ReduceSequences, LongOnesAmongShortOnesOnLists) {
   constexpr std::int64_t segments = 1030, longest = 50'001;
   constexpr std::array<std::int64_t, 8> lengths = {0, 1, 40, 512, 513, 1536, 1537, 2000};
-  std::vector<std::int64_t> offsets(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i)
-    offsets[i + 1] = offsets[i] + (i % 16 == 4 ? longest : lengths[i * 5 % 8]);
+  const auto offsets = limits_of(
+      segments, [&](std::size_t i) { return i % 16 == 4 ? longest : lengths[i * 5 % 8]; });
   SameBytes(static_cast<std::size_t>(offsets.back()))
       .expect(offsets, {132, 4}, less_than_shares_want);
 }
@@ -269,9 +275,8 @@ TEST(ReduceSequences, LongOnesAmongShortOnesOnLists) {
 TEST(ReduceSequences, WhereSharesEndCannotShow) {
   constexpr std::size_t segments = 260;
   constexpr std::array<std::int64_t, 8> lengths = {0, 1, 4096, 0, 70'001, 4097, 300, 16'384};
-  std::vector<std::int64_t> offsets(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i)
-    offsets[i + 1] = offsets[i] + (i < 60 ? 0 : lengths[i * 5 % 8]);
+  const auto offsets =
+      limits_of(segments, [&](std::size_t i) { return i < 60 ? 0 : lengths[i * 5 % 8]; });
   SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 3});
 }
 
@@ -297,12 +302,10 @@ TEST(ReduceSequences, WhoReducesPiecesCannotShow) {
   std::mt19937 engine(static_cast<unsigned>(run_seed()));
   for (const std::int64_t most : {3, 9, 33, 65, 120}) {
     for (const std::int64_t longer : {100, 1000, 5000}) {
-      std::vector<std::int64_t> offsets(segments + 1, 0);
-      for (std::size_t i = 0; i < segments; ++i) {
+      const auto offsets = limits_of(segments, [&](std::size_t i) {
         const bool is_longer = i > segments / 2 && engine() % 300 == 0;
-        const std::int64_t length = is_longer ? longer : engine() % most;
-        offsets[i + 1] = offsets[i] + length;
-      }
+        return is_longer ? longer : static_cast<std::int64_t>(engine() % most);
+      });
       SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
     }
   }
@@ -311,11 +314,10 @@ TEST(ReduceSequences, WhoReducesPiecesCannotShow) {
 // Limits that descend, that are before the array and behind it, of short segments.
 TEST(ReduceSequences, PiecesOfOffsetsThatDescend) {
   constexpr std::size_t segments = 4100;
-  std::vector<std::int64_t> ascending(segments + 1, 0), wild(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i) {
-    ascending[i + 1] = ascending[i] + 20;
-    wild[i + 1] = wild[i] + (i % 7 == 3 ? -30 : i % 11 == 5 ? 100 : 20);
-  }
+  const auto ascending = limits_of(segments, [](std::size_t) { return 20; });
+  auto wild = limits_of(segments, [](std::size_t i) {
+    return i % 7 == 3 ? -30 : i % 11 == 5 ? 100 : 20;
+  });
   wild[0] = -50, wild[1] = -3, wild[900] = 1'000'000, wild[segments] = 90'000;
   SameBytes same(static_cast<std::size_t>(ascending.back()));
   same.expect(wild, {132, 1});
@@ -325,11 +327,9 @@ TEST(ReduceSequences, PiecesOfOffsetsThatDescend) {
 // Offsets that descend leave no ticket behind that a later call would meet.
 TEST(ReduceSequences, SharesOfOffsetsThatDescend) {
   constexpr std::size_t segments = 200;
-  std::vector<std::int64_t> ascending(segments + 1, 0), descending(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i) {
-    ascending[i + 1] = ascending[i] + 6000;
-    descending[i + 1] = descending[i] + (i % 5 == 3 ? -9000 : 9000);
-  }
+  const auto ascending = limits_of(segments, [](std::size_t) { return 6000; });
+  const auto descending =
+      limits_of(segments, [](std::size_t i) { return i % 5 == 3 ? -9000 : 9000; });
   SameBytes same(static_cast<std::size_t>(ascending.back()));
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) same.results(op, descending, 3, 0);
   same.expect(ascending, {132, 3});
@@ -340,9 +340,8 @@ TEST(ReduceSequences, SharesOfOffsetsThatDescend) {
 TEST(ReduceSequences, SmallArraysInOneLaunch) {
   constexpr std::array<std::int64_t, 8> lengths = {0, 1, 9, 130, 513, 2000, 4097, 20'011};
   for (const std::size_t segments : {2, 70, 300}) {
-    std::vector<std::int64_t> offsets(segments + 1, 0);
-    for (std::size_t i = 0; i < segments; ++i)
-      offsets[i + 1] = offsets[i] + lengths[(i * 5 + run_seed()) % 8];
+    auto offsets =
+        limits_of(segments, [&](std::size_t i) { return lengths[(i * 5 + run_seed()) % 8]; });
     offsets.back() += 20'011;
     SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {132, 1});
   }
@@ -351,11 +350,9 @@ TEST(ReduceSequences, SmallArraysInOneLaunch) {
 // Offsets that descend name more chunks than there are blocks, and leave no letter behind.
 TEST(ReduceSequences, SmallArrayOfOffsetsThatDescend) {
   constexpr std::size_t segments = 60;
-  std::vector<std::int64_t> ascending(segments + 1, 0), descending(segments + 1, 0);
-  for (std::size_t i = 0; i < segments; ++i) {
-    ascending[i + 1] = ascending[i] + 6000;
-    descending[i + 1] = i % 2 == 0 ? 200'000 : 0;
-  }
+  const auto ascending = limits_of(segments, [](std::size_t) { return 6000; });
+  const auto descending =
+      limits_of(segments, [](std::size_t i) { return i % 2 == 0 ? 200'000 : -200'000; });
   SameBytes same(static_cast<std::size_t>(ascending.back()));
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance})
     same.results(op, descending, 132, 0);
