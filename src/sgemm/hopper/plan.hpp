@@ -110,6 +110,15 @@ inline double cut_stage_us(const TileRow& row, const Sgemm& p, std::int64_t tile
   return std::max(stage_us_of(row, p), from_memory * device.sm_count / memory_bytes_per_us(device));
 }
 
+// A share of so many stages of `tiles` tiles that are cut into shares.
+inline double share_us(const TileRow& row, const Sgemm& p, std::int64_t share, std::int64_t tiles,
+                       const Device& device) {
+  const std::int64_t tile_ends = ceil_div(share, PackedLayout(p.m, p.k).stages);
+  return static_cast<double>(tile_ends) * row.tile_us +
+         static_cast<double>(share) * cut_stage_us(row, p, tiles, device) + rounds_cut_us +
+         each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+}
+
 // A schedule, and the time of its block that takes longest.
 struct TimedSchedule {
   Schedule schedule;
@@ -157,9 +166,8 @@ inline TimedSchedule fastest_of_any_runs(const TileRow& row, const Sgemm& p, con
   const std::int64_t cut_tiles = tiles - whole_rounds * sms, cut = cut_tiles * stages;
   const std::int64_t share = ceil_div(cut, sms);
   if (tiles % sms == 0 || share < min_k_split_stages || cut > countable) return in_parts;
-  const double cut_us = us(whole_rounds + ceil_div(share, stages), whole_rounds * stages) +
-                        static_cast<double>(share) * cut_stage_us(row, p, cut_tiles, device) +
-                        rounds_cut_us + each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
+  const double cut_us =
+      us(whole_rounds, whole_rounds * stages) + share_us(row, p, share, cut_tiles, device);
   if (cut_us >= in_parts.us) return in_parts;
   return {cut_schedule(as_int(tiles), as_int(stages), as_int(sms), as_int(whole_rounds)), cut_us};
 }
@@ -179,13 +187,9 @@ inline TimedSchedule in_short_runs(const TileRow& row, const Sgemm& p, const Dev
   const std::int64_t rounds = ceil_div(total, sms * (most - 1)), blocks = rounds * sms;
   const bool has_tickets = 2 * tiles <= static_cast<std::int64_t>(ticket_count) / 2;
   if (!has_tickets || total + blocks > std::numeric_limits<int>::max()) return {};
-  const std::int64_t share = ceil_div(total, blocks);
-  const double ends = static_cast<double>(ceil_div(share, stages)) * row.tile_us + rounds_cut_us +
-                      each_rounds_cut_us * row.tile.bm() * row.tile.bn / 4096;
   return {
       cut_schedule(static_cast<int>(tiles), static_cast<int>(stages), static_cast<int>(blocks), 0),
-      static_cast<double>(rounds) *
-          (ends + static_cast<double>(share) * cut_stage_us(row, p, tiles, device))};
+      static_cast<double>(rounds) * share_us(row, p, ceil_div(total, blocks), tiles, device)};
 }
 // The one that a call takes. Makers split an operand anew for each part of k, so theirs may be cut
 // as short as a sum should be.
