@@ -17,10 +17,10 @@
 #include <utility>
 
 #include "sgemm/one_launch.hpp"
+#include "sgemm/part_workspaces.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/ragged_plan.hpp"
 #include "sgemm/stream/beside.hpp"
-#include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -31,8 +31,8 @@ void add_up_parts(Plan<Sgemm>& plan, double more_us) {
   for (const Choice<Sgemm>& part : plan.parts) {
     plan.time_us += ragged_tuning.longer * part.plan.time_us;
     plan.cost += ragged_tuning.longer * part.plan.cost;
-    plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
   }
+  plan.workspace_bytes = bytes_of_parts(plan);
 }
 
 // A launch for each part, by its own kernel.
@@ -106,31 +106,13 @@ std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
   return plan;
 }
 
-// The workspaces of the parts, one behind the other, and their tickets.
-class PartWorkspaces {
- public:
-  explicit PartWorkspaces(const Workspace& all)
-      : data_(static_cast<char*>(all.data)), tickets_(all.tickets) {}
-  Workspace next(const Plan<Sgemm>& part) {
-    const std::size_t bytes = whole_part(part.workspace_bytes);
-    const Workspace own{data_, bytes, tickets_ + RaggedParts::first_ticket(number_++)};
-    data_ += bytes;
-    return own;
-  }
-
- private:
-  char* data_;
-  unsigned* tickets_;
-  int number_ = 0;
-};
-
 Status launch_several(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan,
                       PartWorkspaces workspaces, Stream stream) {
   const RaggedParts parts(p, plan.data.get<RaggedData>().cut);
   for (int i = 0; i < parts.count; ++i) {
     const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];
-    const Status status =
-        launch_planned(part, parts.part[i], device, workspaces.next(part.plan), stream);
+    const Workspace own = workspaces.next(part.plan, RaggedParts::first_ticket(i));
+    const Status status = launch_planned(part, parts.part[i], device, own, stream);
     if (!status.ok()) return status;
   }
   return Status::success();
@@ -141,13 +123,13 @@ Status launch_several(const Sgemm& p, const Device& device, const Plan<Sgemm>& p
   const auto data = plan.data.get<RaggedData>();
   const RaggedParts parts(p, data.cut);
   const Plan<Sgemm>& tiles = plan.parts[0].plan;
-  const Workspace own = workspaces.next(tiles);
+  const Workspace own = workspaces.next(tiles, RaggedParts::first_ticket(0));
   Beside beside;
   for (int i = 1; i < parts.count; ++i) {
     const Plan<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)].plan;
     beside.part[i - 1] = parts.alone(i);
     beside.plan[i - 1] = part.data.get<ThinPlan>();
-    beside.workspace[i - 1] = workspaces.next(part);
+    beside.workspace[i - 1] = workspaces.next(part, RaggedParts::first_ticket(i));
     beside.blocks[i - 1] = static_cast<int>(beside.plan[i - 1].blocks(1));
   }
   return launch_beside(data.tile, parts.alone(0), device, tiles, own, stream, beside);

@@ -17,9 +17,9 @@
 
 #include "sgemm/beside.hpp"
 #include "sgemm/memory_time.hpp"
+#include "sgemm/part_workspaces.hpp"
 #include "sgemm/production.hpp"
 #include "sgemm/side_by_side_plan.hpp"
-#include "workspace_parts.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -123,10 +123,8 @@ void complete_plan(const Sgemm& p, const Device& device, Plan<Sgemm>& plan) {
   Pair pair = plan_best_pair(p, device);
   plan.time_us = plan.cost = pair.time_us;
   plan.data.set(pair.cut);
-  for (Choice<Sgemm>& part : pair.part) {
-    plan.workspace_bytes += whole_part(part.plan.workspace_bytes);
-    plan.parts.push_back(std::move(part));
-  }
+  for (Choice<Sgemm>& part : pair.part) plan.parts.push_back(std::move(part));
+  plan.workspace_bytes = bytes_of_parts(plan);
 }
 
 std::optional<Plan<Sgemm>> make_plan(const Sgemm& p, const Device& device) {
@@ -143,12 +141,11 @@ Status launch_plan(const Sgemm& p, const Device& device, const Plan<Sgemm>& plan
                    Workspace workspace, Stream stream) {
   const auto cut = plan.data.get<SideBySideCut>();
   const SideBySideParts parts(p, cut);
-  std::size_t end = 0;
+  PartWorkspaces workspaces(workspace);
   for (int i = 0; i < 2; ++i) {
     const Choice<Sgemm>& part = plan.parts[static_cast<std::size_t>(i)];
-    const std::size_t bytes = part.plan.workspace_bytes;
-    const Workspace own{static_cast<char*>(workspace.data) + take_part(end, bytes), bytes,
-                        workspace.tickets + static_cast<std::size_t>(i) * (ticket_count / 2)};
+    const Workspace own =
+        workspaces.next(part.plan, static_cast<std::size_t>(i) * (ticket_count / 2));
     const Status status =
         launch_planned(part, parts.part[i], device_of_part(device, cut, i), own, stream);
     if (!status.ok()) return status;
