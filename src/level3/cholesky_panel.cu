@@ -1,9 +1,10 @@
 // The kernel of cholesky_panel.hpp.
 //
-// Prediction  16 times: 8 pivots in a row of 62 cycles each, substitution beside them, two barriers
-//             and the tiles of what is right, 1000 cycles: 8 us; with 3 us to launch, load and
-//             store 11 us. 128 rows below the triangle take 1.4 M FMAs a multiprocessor, whose
-//             operands come from shared memory: 8 us more.
+// Prediction  16 times: 8 pivots in a row of 62 cycles each, substitution beside them, the tiles of
+//             the next 8 columns and three barriers, 1100 cycles; what is right of those beside
+//             them: 10 us, with 6 us to launch, load and store 16 us. 128 rows below the triangle
+//             take 1.4 M FMAs a multiprocessor, whose operands come from shared memory in 24 000
+//             cycles: 20 us in all.
 #include "level3/cholesky_panel.hpp"
 
 #include <algorithm>
@@ -240,37 +241,48 @@ __device__ __forceinline__ void update_tile(const PanelRoom& room, int first, in
   }
 }
 
-// The tiles of a thread, 4 x 4 elements each. Those of the triangle come first, counted from its
-// last rows and columns on, so that what is left of it are the first of them, whatever has been
-// factored: a thread has one of them at most. Then come those of the rows below, column after
-// column.
+// The tiles of a thread, 4 x 4 elements each, of the columns beyond those that are factored next.
+// Those of the triangle come first, counted from its last rows and columns on, so that what is left
+// of it are the first of them, whatever has been factored: a thread has one of them at most. Then
+// come those of the rows below, column after column. The last threads have the first tiles, since
+// they have no row to solve.
 class PanelTiles {
  public:
   __device__ __forceinline__ PanelTiles(int rows, int tid)
-      : tid_(tid), fours_(rows / 4), inverse_(rows == 0 ? 0.0f : 4.0f / static_cast<float>(rows)) {
-    const int u = triangle_row(tid), v = tid - triangle_tiles(u);
+      : index_(panel_threads - 1 - tid),
+        fours_(rows / 4),
+        inverse_(rows == 0 ? 0.0f : 4.0f / static_cast<float>(rows)) {
+    const int u = triangle_row(index_), v = index_ - triangle_tiles(u);
     constexpr int last = panel_columns - 4;
     row_ = last - 4 * v;
     col_ = last - 4 * u;
   }
-  __device__ __forceinline__ void update(const PanelRoom& room, int first) const {
-    const int next = first + at_once, groups = (panel_columns - next) / 4;
+  // What the columns from `begin` on take from the 8 columns from `first` on.
+  __device__ __forceinline__ void update(const PanelRoom& room, int first, int begin) const {
+    const int groups = (panel_columns - begin) / 4;
     const int in_triangle = triangle_tiles(groups), all = in_triangle + groups * fours_;
 #pragma unroll 1
-    for (int at = tid_; at < all; at += panel_threads) {
+    for (int at = index_; at < all; at += panel_threads) {
       const int below = at - in_triangle;
       // Exact, for numbers of a few thousand.
       const int group = static_cast<int>((static_cast<float>(below) + 0.5f) * inverse_);
       const int row = below < 0 ? row_ : panel_columns + 4 * (below - group * fours_);
-      update_tile(room, first, row, below < 0 ? col_ : next + 4 * group);
+      update_tile(room, first, row, below < 0 ? col_ : begin + 4 * group);
     }
   }
 
  private:
-  int tid_, row_, col_, fours_;
+  int index_, row_, col_, fours_;
   float inverse_;
 };
-static_assert(triangle_tiles(panel_columns / 4 - 2) <= panel_threads);
+static_assert(triangle_tiles(panel_columns / 4 - 4) <= panel_threads);
+
+// What the 8 columns that are factored next take from the 8 from `first` on: a tile a thread.
+__device__ __forceinline__ void update_next(const PanelRoom& room, int first, int height, int tid) {
+  static_assert(2 * (panel_columns + panel_most_rows) / 4 <= panel_threads);
+  const int next = first + at_once, row = next + tid / 2 * 4, col = next + tid % 2 * 4;
+  if (next < panel_columns && row >= col && row < height) update_tile(room, first, row, col);
+}
 
 // By 16 bytes but for those on the diagonal, where lines allow it.
 __device__ __forceinline__ void store_triangle(const PanelRoom& room, const PanelCall& call,
@@ -321,6 +333,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
     float x[at_once];
     int unfit = -1;
     if (row - tid % warp_lanes < height) unfit = factor(room, first, is_there ? row : first, x);
+    if (first > 0) tiles.update(room, first - at_once, first + at_once);
     __syncthreads();  // all have read the square
     if (is_there && unfit < 0) {
 #pragma unroll
@@ -330,7 +343,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
     if (tid == 0 && unfit >= 0) *room.failed = first + unfit;
     __syncthreads();
     failed = *room.failed;
-    tiles.update(room, first);
+    update_next(room, first, height, tid);
     __syncthreads();
   }
   let_next_kernel_start();

@@ -5,9 +5,11 @@
 //
 // 8 columns at a time:
 //
-//   8 x 8 on the diagonal   every thread, in registers: a chain of 8 pivots without an exchange
+//   8 x 8 on the diagonal   every thread with a row, in registers: a chain of 8 pivots without an
+//                           exchange
 //   the rows below          a thread a row, by substitution
-//   what is right of them   all threads, squares of 4 x 4 sums
+//   the next 8 columns      what they take from these: a square of 4 x 4 sums a thread
+//   what is right of those  all threads, while the next 8 columns are factored
 #pragma once
 
 #include <cstddef>
