@@ -241,11 +241,11 @@ __device__ __forceinline__ void update_tile(const PanelRoom& room, int first, in
   }
 }
 
-// The tiles of a thread, 4 x 4 elements each, of the columns beyond those that are factored next.
-// Those of the triangle come first, counted from its last rows and columns on, so that what is left
-// of it are the first of them, whatever has been factored: a thread has one of them at most. Then
-// come those of the rows below, column after column. The last threads have the first tiles, since
-// they have no row to solve.
+// The tiles of a thread, 4 x 4 elements each, of the columns beyond the next 8. Those of the
+// triangle come first, counted from its last rows and columns on, so that what is left of it are
+// the first of them, whatever has been factored: a thread has one of them at most. Then come those
+// of the rows below, column after column. The last threads have the first tiles, since they have no
+// row to solve.
 class PanelTiles {
  public:
   __device__ __forceinline__ PanelTiles(int rows, int tid)
@@ -257,9 +257,9 @@ class PanelTiles {
     row_ = last - 4 * v;
     col_ = last - 4 * u;
   }
-  // What the columns from `begin` on take from the 8 columns from `first` on.
-  __device__ __forceinline__ void update(const PanelRoom& room, int first, int begin) const {
-    const int groups = (panel_columns - begin) / 4;
+  // What they take from the 8 columns from `first` on.
+  __device__ __forceinline__ void update(const PanelRoom& room, int first) const {
+    const int begin = first + 2 * at_once, groups = (panel_columns - begin) / 4;
     const int in_triangle = triangle_tiles(groups), all = in_triangle + groups * fours_;
 #pragma unroll 1
     for (int at = index_; at < all; at += panel_threads) {
@@ -333,7 +333,7 @@ __global__ void __launch_bounds__(panel_threads) cholesky_panel_kernel(const Pan
     float x[at_once];
     int unfit = -1;
     if (row - tid % warp_lanes < height) unfit = factor(room, first, is_there ? row : first, x);
-    if (first > 0) tiles.update(room, first - at_once, first + at_once);
+    if (first > 0) tiles.update(room, first - at_once);
     __syncthreads();  // all have read the square
     if (is_there && unfit < 0) {
 #pragma unroll
