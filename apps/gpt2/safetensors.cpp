@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 
 namespace kw::gpt2 {
 namespace {

@@ -116,7 +116,7 @@ def _without_examples(document: str) -> str:
 
 
 def _is_there(root: Path, path: str) -> bool:
-    """<op> and * stand for any name; a path may leave out what follows its last dot: src/reduce/order."""
+    """<op> and * stand for any name; a path may leave out what follows its last dot: src/reduce/walk/order."""
     pattern = re.sub(r"<\w+>", "*", path)
     return (root / path).exists() or any(root.glob(pattern)) or any(root.glob(f"{pattern}.*"))
 

@@ -1,4 +1,4 @@
-// cpu_reduce: every operation, element type and shape, with the bits that src/reduce/order.hpp
+// cpu_reduce: every operation, element type and shape, with the bits that src/reduce/walk/order.hpp
 // makes them have on every device. Threads share chunks, rows, strips of columns or segments, so
 // who computed what cannot show.
 //
@@ -12,7 +12,7 @@
 #include "cpu/cpu_reduce_walk.hpp"
 #include "cpu/kernels.hpp"
 #include "reduce/dispatch.hpp"
-#include "reduce/result.hpp"
+#include "reduce/numbers/result.hpp"
 
 namespace kw::cpu {
 

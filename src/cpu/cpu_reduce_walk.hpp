@@ -1,5 +1,6 @@
 // The two inner loops of the CPU's reduction: one chunk of a sequence, and one chunk of a strip of
-// columns. Both follow src/reduce/order.hpp, whose lanes are what the compiler turns into vectors.
+// columns. Both follow src/reduce/walk/order.hpp, whose lanes are what the compiler turns into
+// vectors.
 //
 // On x86-64 each is compiled twice, once with AVX2 and FMA, and sums of float32 and float64 a third
 // time with AVX-512; `flatten` brings the accumulator's functions into that version. Which of them
@@ -11,8 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "reduce/accumulate.hpp"
-#include "reduce/order.hpp"
+#include "reduce/numbers/accumulate.hpp"
+#include "reduce/walk/order.hpp"
 
 #define KW_FLATTEN __attribute__((flatten))
 #define KW_INLINE inline __attribute__((always_inline))

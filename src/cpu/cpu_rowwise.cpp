@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "cpu/kernels.hpp"
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 
 namespace kw::cpu {
 

@@ -14,9 +14,9 @@
 
 #include "device/mailbox.hpp"
 #include "device/overlap.hpp"
-#include "reduce/result.hpp"
-#include "reduce/walk.hpp"
-#include "reduce/work_lists.hpp"
+#include "reduce/chunks/work_lists.hpp"
+#include "reduce/numbers/result.hpp"
+#include "reduce/walk/walk.hpp"
 
 namespace KW_TARGET {
 

@@ -1,11 +1,11 @@
 // reduce_columns: the launches of columns.hpp and low_columns.hpp.
-#include "reduce/columns.hpp"
+#include "reduce/columns/columns.hpp"
 
 #include <algorithm>
 
+#include "reduce/columns/low_columns.hpp"
 #include "reduce/dispatch.hpp"
 #include "reduce/gpu_kernels.hpp"
-#include "reduce/low_columns.hpp"
 
 namespace KW_TARGET {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "reduce/accumulate.hpp"
+#include "reduce/numbers/accumulate.hpp"
 #include "reduce/problem.hpp"
 
 namespace kw {

@@ -6,18 +6,18 @@
 
 #include <algorithm>
 
-#include "reduce/chunk_blocks.hpp"
+#include "reduce/chunks/chunk_blocks.hpp"
+#include "reduce/chunks/sequence_workspace.hpp"
 #include "reduce/dispatch.hpp"
-#include "reduce/few_rows.hpp"
-#include "reduce/few_segments.hpp"
 #include "reduce/gpu_kernels.hpp"
-#include "reduce/segment_pieces.hpp"
-#include "reduce/segment_shares.hpp"
-#include "reduce/segment_tiles.hpp"
-#include "reduce/sequence_workspace.hpp"
+#include "reduce/rows/few_rows.hpp"
+#include "reduce/rows/staged_rows.hpp"
+#include "reduce/segments/few_segments.hpp"
+#include "reduce/segments/segment_pieces.hpp"
+#include "reduce/segments/segment_shares.hpp"
+#include "reduce/segments/segment_tiles.hpp"
+#include "reduce/segments/staged_segments.hpp"
 #include "reduce/short_sequences.hpp"
-#include "reduce/staged_rows.hpp"
-#include "reduce/staged_segments.hpp"
 
 namespace KW_TARGET {
 

@@ -13,9 +13,9 @@
 #pragma once
 
 #include "device/overlap.hpp"
-#include "reduce/neutral.hpp"
-#include "reduce/segment_tiles.hpp"
-#include "reduce/work_lists.hpp"
+#include "reduce/chunks/work_lists.hpp"
+#include "reduce/numbers/neutral.hpp"
+#include "reduce/segments/segment_tiles.hpp"
 
 namespace KW_TARGET {
 

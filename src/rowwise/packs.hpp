@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "gpu/gpu.hpp"
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 #include "rowwise/row_memory.hpp"
 
 namespace KW_TARGET::rowwise {

@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "gpu/gpu.hpp"
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 #include "rowwise/problem.hpp"
 
 namespace KW_TARGET::rowwise {

@@ -162,8 +162,8 @@ TEST(ApiReduceThreads, AnyNumberGivesTheSameBits) {
 }
 #endif
 
-// The order of src/reduce/order.hpp, spelled out once more: a sum of floats by lanes, tree, chunks
-// and slots.
+// The order of src/reduce/walk/order.hpp, spelled out once more: a sum of floats by lanes, tree,
+// chunks and slots.
 double tree(std::vector<double> parts) {
   parts.resize(std::bit_ceil(parts.size()));
   while (parts.size() > 1) {

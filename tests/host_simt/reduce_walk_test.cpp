@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fixture.hpp"
-#include "reduce/walk.hpp"
+#include "reduce/walk/walk.hpp"
 
 namespace KW_TARGET {
 namespace {
@@ -117,7 +117,7 @@ TYPED_TEST(ReduceWalk, AddsInTheOrderOfTheDocument) {
 }
 
 // Squares of float64 have a shorter way where all of a pack's are of the middle range
-// (src/reduce/accumulate.hpp): the bits are those of one element after the other.
+// (src/reduce/numbers/accumulate.hpp): the bits are those of one element after the other.
 TEST(ReduceWalkOfSquares, PacksAddAsTheirElements) {
   using A = Accumulator<ReduceKind::norm_square, double>;
   constexpr double elements[] = {1.7,      0.0,    -0.0,    -0x1.8p499, 0x1p500,  0x1.1p500, -1e200,

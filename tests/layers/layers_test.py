@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "ctrsm": BASE | {"device", "gpu", "cgemm", "sgemm/problem.hpp", "level3/system_by_halves.hpp"}
     | {"level3/substitution.hpp", "level3/own_lines.hpp", "level3/own_lines_plan.hpp"},
     # Elements of 16 bits, and names of types, are as reductions have them.
-    "rowwise": BASE | {"device", "gpu", "reduce/element.hpp", "reduce/problem.hpp"},
+    "rowwise": BASE | {"device", "gpu", "reduce/numbers/element.hpp", "reduce/problem.hpp"},
     # Splits Q, K, V and weights as products split their operands.
     "attention": BASE | {"device", "gpu", "sgemm/split_arithmetic.hpp"},
     "cpu": BASE | {"gpu"} | OPERATIONS,
@@ -171,9 +171,9 @@ class Layers(unittest.TestCase):
             "device/tile.hpp": "sgemm/problem.hpp",
             "gpu/runtime.hpp": "reduce/problem.hpp",
             "gpu/gpu.hpp": "device/warp.hpp",
-            "sgemm/stream/plan.hpp": "reduce/order.hpp",
+            "sgemm/stream/plan.hpp": "reduce/walk/order.hpp",
             "sgemm/thin.cu": "api/calls.hpp",
-            "reduce/walk.hpp": "backends.hpp",
+            "reduce/walk/walk.hpp": "backends.hpp",
             "kernel.hpp": "sgemm/problem.hpp",
             "cpu/cpu_loop.cpp": "api/check.hpp",
             "api/sgemm.cpp": "sgemm/stream/plan.hpp",

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "check/reduce/case.hpp"
-#include "reduce/columns_plan.hpp"
+#include "reduce/columns/columns_plan.hpp"
 #include "support/registry_subjects.hpp"
 #include "support/run_seed.hpp"
 

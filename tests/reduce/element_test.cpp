@@ -1,5 +1,5 @@
 // Element types of reductions: every 16-bit float as a value and back, and min and max of two.
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// The documented order of additions (src/reduce/order.hpp) as a plain loop that shares nothing with
-// the kernels: one sequence of numbers, one result. What it gives, every device must give, bit for
-// bit.
+// The documented order of additions (src/reduce/walk/order.hpp) as a plain loop that shares nothing
+// with the kernels: one sequence of numbers, one result. What it gives, every device must give, bit
+// for bit.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernelwright/reduce.hpp"
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 
 namespace kw::test {
 

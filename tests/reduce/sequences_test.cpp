@@ -1,7 +1,7 @@
 // Rows and segments through host SIMT. On one multiprocessor warps have several runs one after the
-// other in each of their stages (src/reduce/staged_rows.hpp), and a block more chunks than it finds
-// at a time (src/reduce/chunk_blocks.hpp); a device with little shared memory has one stage for
-// them (src/reduce/chunk_ring.hpp).
+// other in each of their stages (src/reduce/rows/staged_rows.hpp), and a block more chunks than it
+// finds at a time (src/reduce/chunks/chunk_blocks.hpp); a device with little shared memory has one
+// stage for them (src/reduce/chunks/chunk_ring.hpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,9 +23,9 @@
 #ifdef KW_HAVE_HOST_SIMT
 #include "host_simt/host_simt.hpp"
 #include "reduce/kernels.hpp"
-#include "reduce/piece_plan.hpp"
-#include "reduce/staged_plan.hpp"
-#include "reduce/tile_plan.hpp"
+#include "reduce/rows/staged_plan.hpp"
+#include "reduce/segments/piece_plan.hpp"
+#include "reduce/segments/tile_plan.hpp"
 
 namespace kw {
 namespace {
@@ -147,9 +147,9 @@ class SegmentCases {
   std::vector<check::ReduceCase> all_;
 };
 
-// Few segments, whose chunks each block counts for itself (src/reduce/counted_chunks.hpp): one and
-// several chunks each, in the runs of one block and of several; lengths that differ, none at all,
-// and offsets that descend or leave the array.
+// Few segments, whose chunks each block counts for itself (src/reduce/chunks/counted_chunks.hpp):
+// one and several chunks each, in the runs of one block and of several; lengths that differ, none
+// at all, and offsets that descend or leave the array.
 TEST(ReduceSequences, FewSegmentsAreCounted) {
   const OneWorker one(48 << 10);
   constexpr EqualSegments shapes[] = {{1, 20000}, {2, 300016}, {5, 40008}, {40, 5008}, {300, 2104}};
@@ -168,8 +168,8 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
 constexpr std::size_t less_than_shares_want = 80 << 10;  // of shared memory
 
 // Segments of some KB and more where there is no room for shares, which go on the lists
-// (src/reduce/work_lists.hpp): of equal lengths, of one chunk and of many; of lengths that differ;
-// and offsets that descend or leave the array.
+// (src/reduce/chunks/work_lists.hpp): of equal lengths, of one chunk and of many; of lengths that
+// differ; and offsets that descend or leave the array.
 TEST(ReduceSequences, LongSegmentsOnLists) {
   const OneWorker one(less_than_shares_want);
   constexpr EqualSegments shapes[] = {{2, 5000},   {3, 21000},  {3, 60},    {85, 13000},
@@ -185,8 +185,8 @@ TEST(ReduceSequences, LongSegmentsOnLists) {
   verify(cases.all());
 }
 
-// Segments by blocks that share the array (src/reduce/segment_shares.hpp): of one chunk and of
-// many, several in a block's share and several shares' one; of lengths that differ.
+// Segments by blocks that share the array (src/reduce/segments/segment_shares.hpp): of one chunk
+// and of many, several in a block's share and several shares' one; of lengths that differ.
 TEST(ReduceSequences, SegmentsByShares) {
   const OneWorker one;
   host_simt::options().multiprocessors = 2;
@@ -294,7 +294,7 @@ TEST(ReduceSequences, SegmentsInPieces) {
   verify(cases.all());
 }
 
-// Short segments in pieces (src/reduce/segment_pieces.hpp), which a device with many
+// Short segments in pieces (src/reduce/segments/segment_pieces.hpp), which a device with many
 // multiprocessors leaves to others: a lane each, in one tree and in two; some among them whose
 // pieces all lanes share, of one level and of two; one that goes on the lists.
 TEST(ReduceSequences, WhoReducesPiecesCannotShow) {
@@ -335,8 +335,8 @@ TEST(ReduceSequences, SharesOfOffsetsThatDescend) {
   same.expect(ascending, {132, 3});
 }
 
-// A small array (src/reduce/few_segments.hpp): short segments by warps, chunks of longer ones by a
-// block each. On one multiprocessor it is not small.
+// A small array (src/reduce/segments/few_segments.hpp): short segments by warps, chunks of longer
+// ones by a block each. On one multiprocessor it is not small.
 TEST(ReduceSequences, SmallArraysInOneLaunch) {
   constexpr std::array<std::int64_t, 8> lengths = {0, 1, 9, 130, 513, 2000, 4097, 20'011};
   for (const std::size_t segments : {2, 70, 300}) {
@@ -669,10 +669,10 @@ TEST(ReduceSequences, LongRowsInStages) {
   verify(cases);
 }
 
-// Segments and rows in tiles (src/reduce/segment_tiles.hpp): all kinds and types over lengths about
-// what a lane, a few of them and a warp take, what a stage holds and what it does not, several
-// batches a stage and several stages; batches of which one segment is too long; and the same in
-// little shared memory.
+// Segments and rows in tiles (src/reduce/segments/segment_tiles.hpp): all kinds and types over
+// lengths about what a lane, a few of them and a warp take, what a stage holds and what it does
+// not, several batches a stage and several stages; batches of which one segment is too long; and
+// the same in little shared memory.
 TEST(ReduceSequences, SegmentsInTiles) {
   constexpr std::int64_t lengths[] = {1,  8,  16, 17,  31,  32,  33,  40,
                                       64, 65, 99, 129, 257, 400, 600, 1000};

@@ -4,7 +4,7 @@
 
 #include "check/draw.hpp"
 #include "check/reduce/case.hpp"
-#include "reduce/order.hpp"
+#include "reduce/walk/order.hpp"
 
 namespace kw::check {
 namespace {

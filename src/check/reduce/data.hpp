@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "check/input.hpp"
-#include "reduce/element.hpp"
+#include "reduce/numbers/element.hpp"
 #include "reduce/problem.hpp"
 
 namespace kw::check {

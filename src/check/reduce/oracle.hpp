@@ -1,6 +1,6 @@
 // Reductions in twice the precision of float64, from the generator of the data and not from the
 // kernel's array. The same text runs on the CPU and in a GPU kernel; it shares nothing with
-// src/reduce/accumulate.hpp.
+// src/reduce/numbers/accumulate.hpp.
 #pragma once
 
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include "check/reduce/case.hpp"
 #include "check/tolerance.hpp"
-#include "reduce/order.hpp"
+#include "reduce/walk/order.hpp"
 
 namespace kw::check {
 namespace {

@@ -1,0 +1,42 @@
+// Which arrays of segments are small, and how many blocks they take: by their number and elements.
+#include "reduce/segments/few_plan.hpp"
+
+#include <algorithm>
+
+#include "arithmetic.hpp"
+#include "reduce/walk/order.hpp"
+
+namespace kw {
+namespace {
+
+// Measured on an H200 (results/h200/explored-reduce-few.txt).
+struct FewTuning {
+  std::int64_t most_segments = 4096;  // each block of longer ones looks at all
+};
+constexpr FewTuning few_tuning;
+constexpr int lanes_of_warp = 32, warps_of_block = order_threads / lanes_of_warp;
+
+}  // namespace
+
+FewPlan plan_few(const Reduce& p, const FewElement& element, const Device& device) {
+  if (p.shape != ReduceShape::segments || p.segments < 2 || p.segments > few_tuning.most_segments)
+    return {};
+  FewPlan plan;
+  // The lanes that the usual segment takes, by the mean length and somewhat more.
+  while (plan.group < lanes_of_warp &&
+         plan.group * element.of_lane * p.segments < p.cols + p.cols / 8)
+    plan.group *= 2;
+  // So few elements that no segment is longer than a warp takes: the shorter kernel is as quick.
+  if (plan.group == 1 && p.cols <= element.most_of_warp) return {};
+  plan.each = lanes_of_warp / plan.group;
+  const std::int64_t batches = ceil_div(p.segments, std::int64_t{plan.each});
+  const std::int64_t longer =
+      std::min(p.segments, p.cols / (element.most_short + 1)) + p.cols / element.chunk;
+  const std::int64_t blocks = ceil_div(batches, std::int64_t{warps_of_block}) + longer;
+  if (blocks > std::int64_t{device.sm_count} * element.blocks_an_sm) return {};
+  plan.short_blocks = static_cast<int>(blocks - longer);
+  plan.blocks = static_cast<int>(blocks);
+  return plan;
+}
+
+}  // namespace kw
