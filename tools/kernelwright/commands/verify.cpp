@@ -152,14 +152,27 @@ bool verify_all(check::Workbench& workbench, const KernelList<Problem>& kernels,
   return std::all_of(tallies.begin(), tallies.end(), [](const Tally& t) { return t.failed == 0; });
 }
 
+// One that is named by --kernel stays, and its refusals count.
+void leave_out_of_another_device(KernelList<Sgemm>& kernels, const Device& device,
+                                 Progress& progress) {
+  std::erase_if(kernels, [&](const Kernel<Sgemm>& kernel) {
+    if (!is_for_another_device(kernel, device)) return false;
+    progress.say(fmt::format("{} is left out: not for {}", kernel.name, device.architecture));
+    return true;
+  });
+}
+
 // The cases of one operation, which fit, over its kernels.
 template <class Trial, class Problem, class Case>
 bool verify_op(check::Workbench& workbench, const VerifyOptions& options,
                const std::vector<Case>& cases, const char* op, Session& session,
                const std::vector<bench::SweepRow>& labels = {}) {
   const Device& device = workbench.device();
-  const KernelList<Problem> kernels = select_kernels(
+  KernelList<Problem> kernels = select_kernels(
       all_kernels<Problem>(device.kind), options.leave_free ? whole_calls : options.kernel.c_str());
+  if constexpr (std::is_same_v<Problem, Sgemm>) {
+    if (options.kernel.empty()) leave_out_of_another_device(kernels, device, session.progress());
+  }
   const char* size_arguments = !labels.empty()      ? "--sweep"
                                : options.batch != 1 ? "--shape and --batch"
                                                     : "--shape";
@@ -270,7 +283,8 @@ void add_verify_command(CLI::App& app, Invocation& invocation) {
       "Without OP: all operations; sgemm only where --kernel or --shape is given.\n"
       "A refusal counts as a failure, except a rung's of a transposed operand, a batch or scalars\n"
       "on the device, and a production kernel's, as the library has others; of reductions also a\n"
-      "rung's of all but float32 sums of whole arrays, and a peer's.\n"
+      "rung's of all but float32 sums of whole arrays, and a peer's. A rung made of instructions\n"
+      "that the device does not have is left out, unless --kernel names it.\n"
       "\n"
       "Examples:\n"
       "  kernelwright verify\n"

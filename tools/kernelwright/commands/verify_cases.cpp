@@ -44,6 +44,12 @@ std::vector<check::SgemmCase> sgemm_cases_of_shapes(const VerifyOptions& options
 
 }  // namespace
 
+bool is_for_another_device(const Kernel<Sgemm>& kernel, const Device& device) {
+  Sgemm element;
+  element.m = element.n = element.k = element.lda = element.ldb = element.ldc = 1;
+  return kernel.role == Role::rung && !supports(kernel, element, device);
+}
+
 std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool input_given) {
   if (!options.shape.empty()) return sgemm_cases_of_shapes(options);
   std::vector<check::SgemmCase> cases = check::sgemm_edge_cases(options.seed);

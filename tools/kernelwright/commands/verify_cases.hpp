@@ -14,6 +14,8 @@
 #include "commands/level3_options.hpp"
 #include "commands/product_options.hpp"
 #include "commands/reduce_options.hpp"
+#include "kernel.hpp"
+#include "sgemm/problem.hpp"
 
 namespace kw {
 
@@ -31,6 +33,9 @@ struct VerifyOptions : CommonOptions {
   }
 };
 
+// Whether a rung is made of instructions that the device does not have: such a one refuses the
+// plain product of one element, too.
+bool is_for_another_device(const Kernel<Sgemm>& kernel, const Device& device);
 std::vector<check::SgemmCase> sgemm_cases(const VerifyOptions& options, bool input_given);
 std::vector<check::ScaleAddCase> scale_add_cases(const CommonOptions& options, bool input_given);
 std::vector<check::Level3Case> level3_cases(const VerifyOptions& options, bool input_given);
