@@ -2,6 +2,7 @@
 // the instance that belongs to it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,26 @@ bool can_cut_keys(const Attention& p, const Config& c, std::int64_t units, int p
   constexpr std::int64_t most_blocks = 0x7FFFFFFF;
   if (c.dim < p.dim || units * parts > most_blocks) return false;
   return parts == 1 || (units <= std::int64_t{ticket_count} && parts <= ceil_div(p.keys, c.keys));
+}
+
+// What causal blocks take at least, so many at a time and the longest first: of so many times that
+// number and one more, some multiprocessor has one more than so many, none of them shorter than the
+// last. A head has `tiles` tiles of queries, all heads together `of_tile` blocks of each, which
+// take length_us(tile).
+template <class LengthUs>
+double least_in_turn_us(std::int64_t blocks, std::int64_t at_a_time, std::int64_t of_tile,
+                        std::int64_t tiles, const LengthUs& length_us) {
+  constexpr int most_turns = 3;
+  double least_us = 0;
+  for (int turns = 1; turns <= most_turns && turns * at_a_time < blocks; ++turns) {
+    const std::int64_t from_last = std::min(tiles - 1, turns * at_a_time / of_tile);
+    least_us = std::max(least_us, (turns + 1) * length_us(tiles - 1 - from_last));
+  }
+  return least_us;
+}
+// The keys that a tile of so many queries meets.
+inline std::int64_t keys_of_tile(const Attention& p, std::int64_t tile, std::int64_t rows) {
+  return visible_keys(p.causal, std::min(p.queries, (tile + 1) * rows) - 1, p.queries, p.keys);
 }
 
 // The configuration, with so much shared memory, and the parts, of which `can_cut(config, parts)`

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "attention/configurations.hpp"
+
 namespace kw {
 namespace {
 
@@ -76,7 +78,17 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
   const double seen = std::min(1.0, share + 0.5 / tiles + 0.25 * c.rows() / number(p.keys)) * tiles;
   const double longest = whole > 0 ? of_whole : of_part;
   const double work = ((whole + cut) * c.start_us + units * seen * tile_us) / at_a_time;
-  return launch_us + merge_us + std::max(longest, work + 0.1 * longest);
+  double least_us = std::max(longest, work + 0.1 * longest);
+  if (s.whole == 0 || s.parts == 1) {
+    const auto length_us = [&](std::int64_t tile) {
+      const std::int64_t of_keys = ceil_div(keys_of_tile(p, tile, c.rows()), c.keys());
+      return c.start_us + number(ceil_div(of_keys, s.parts)) * tile_us;
+    };
+    least_us = std::max(least_us, least_in_turn_us(pair_blocks(p, s), device.sm_count,
+                                                   p.batch * p.heads * s.parts,
+                                                   ceil_div(p.queries, c.rows()), length_us));
+  }
+  return launch_us + merge_us + least_us;
 }
 
 PairSchedule choose_pairs(const Attention& p, const Device& device,

@@ -17,7 +17,7 @@ bool can_cut_rows(const Attention& p, int config, int parts) {
 double rows_time_us(const Attention& p, const Device& device, const RowsConfig& c, int parts) {
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const double blocks = number(rows_units(p, c)) * parts / number(device.sm_count),
-               more = std::max(0.0, (blocks + std::ceil(blocks)) / 2 - 1);
+               most = std::ceil(blocks);
   const double tiles = number(ceil_div(ceil_div(p.keys, std::int64_t{c.keys}), parts));
   // Of a last tile the first product leaves out lanes that have no key, and takes the head as it
   // is; the second one leaves out every key that is not there, and is as wide as the configuration.
@@ -29,9 +29,16 @@ double rows_time_us(const Attention& p, const Device& device, const RowsConfig& 
   // Where causal, half of what the first queries do not see is met all the same.
   const double share = p.pairs() / std::max(1.0, number(p.queries) * number(p.keys)),
                met = (1 + share) / 2;
-  return c.start_us + met * (tiles * c.step_us + work * c.tile_us) +
-         more * (c.more_us + met * (tiles * c.more_step_us + work * c.more_tile_us)) +
-         (parts > 1 ? c.merge_us + c.part_us * parts : 0.0);
+  const double one_us = c.start_us + met * (tiles * c.step_us + work * c.tile_us),
+               more_us = c.more_us + met * (tiles * c.more_step_us + work * c.more_tile_us);
+  const auto together = [&](double count) {
+    return count > 0 ? one_us + (count - 1) * more_us : 0.0;
+  };
+  const double merge_us = parts > 1 ? c.merge_us + c.part_us * parts : 0.0;
+  if (most <= c.blocks) return together(std::max(1.0, (blocks + most) / 2)) + merge_us;
+  // More than a multiprocessor holds come in rounds.
+  const double rounds = std::floor(most / c.blocks);
+  return rounds * together(c.blocks) + together(most - rounds * c.blocks) + merge_us;
 }
 
 RowsSchedule choose_rows(const Attention& p, const Device& device,

@@ -36,7 +36,14 @@ double tile_time_us(const Attention& p, const Device& device, const TileConfig& 
   // A block goes on to the last key that its last query sees; by then most of its warps wait.
   const double seen = std::min(1.0, share + 0.5 / tiles + 0.25 * c.rows() / number(p.keys)) * tiles;
   const double work = units * (start_us * parts + seen * c.tile_us) / at_a_time;
-  return launch_us + std::max(longest, work + 0.1 * longest);
+  const auto length_us = [&](std::int64_t tile) {
+    const std::int64_t of_keys = ceil_div(keys_of_tile(p, tile, c.rows()), c.keys);
+    return start_us + number(ceil_div(of_keys, parts)) * c.tile_us;
+  };
+  return launch_us + std::max({longest, work + 0.1 * longest,
+                               least_in_turn_us(tile_units(p, c) * parts, device.sm_count * c.blocks,
+                                                p.batch * p.heads * parts,
+                                                ceil_div(p.queries, c.rows()), length_us)});
 }
 
 TileSchedule choose_tiles(const Attention& p, const Device& device,

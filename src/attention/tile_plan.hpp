@@ -17,10 +17,9 @@ struct TileConfig {
   int stage_dims, stage_keys;  // of K and of V in a stage
   int stages;
   int blocks;  // that a multiprocessor holds at a time
-  // Fitted to forced cuts on an H200 (results/h200/explored-attention.txt, and small problems in
-  // explored-attention-rows.txt and explored-attention-64-rows.txt): a tile of keys where a
-  // multiprocessor has so many blocks and where it has one, the rest of a block, and what cutting a
-  // tile's keys adds.
+  // Fitted to forced cuts on an H200 (results/h200/explored-attention-rounds.txt): a tile of keys
+  // where a multiprocessor has so many blocks and where it has one, the rest of a block, and what
+  // cutting a tile's keys adds.
   double tile_us, alone_us, start_us, merge_us;
 
   constexpr int threads() const { return 32 * warps; }
@@ -32,13 +31,13 @@ struct TileConfig {
 // By the head sizes up to which they serve; of each size the one for large problems, then the one
 // for small ones.
 inline constexpr TileConfig tile_configs[] = {
-    {32, 8, 4, 64, 32, 64, 4, 1, 7.3, 7.3, 3.9, 10.0},
-    {32, 4, 4, 64, 32, 64, 3, 2, 6.0, 4.6, 4.6, 6.6},
-    {64, 8, 4, 64, 32, 32, 6, 1, 12.5, 10.5, 10.0, 11.3},
-    {64, 4, 2, 64, 32, 32, 4, 2, 8.4, 5.2, 5.7, 5.1},
-    {128, 8, 2, 128, 32, 32, 4, 1, 27.8, 27.8, 8.7, 13.9},
-    {128, 4, 2, 64, 32, 16, 4, 2, 16.2, 8.9, 9.0, 5.4},
-    {256, 8, 1, 128, 32, 16, 5, 1, 28.3, 27.6, 15.2, 3.1},
+    {32, 8, 4, 64, 32, 64, 4, 1, 6.9, 6.9, 6.4, 5.7},
+    {32, 4, 4, 64, 32, 64, 3, 2, 6.5, 4.4, 5.9, 3.7},
+    {64, 8, 4, 64, 32, 32, 6, 1, 12.8, 13.1, 8.6, 9.3},
+    {64, 4, 2, 64, 32, 32, 4, 2, 8.0, 5.0, 5.5, 2.9},
+    {128, 8, 2, 128, 32, 32, 4, 1, 23.5, 24.1, 11.1, 7.9},
+    {128, 4, 2, 64, 32, 16, 4, 2, 14.4, 9.5, 9.3, 5.2},
+    {256, 8, 1, 128, 32, 16, 5, 1, 26.8, 28.6, 15.5, 2.8},
 };
 constexpr int tile_config_count = sizeof(tile_configs) / sizeof(tile_configs[0]);
 
