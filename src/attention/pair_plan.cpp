@@ -84,9 +84,9 @@ double pair_time_us(const Attention& p, const Device& device, const PairSchedule
       const std::int64_t of_keys = ceil_div(keys_of_tile(p, tile, c.rows()), c.keys());
       return c.start_us + number(ceil_div(of_keys, s.parts)) * tile_us;
     };
-    least_us = std::max(least_us, least_in_turn_us(pair_blocks(p, s), device.sm_count,
-                                                   p.batch * p.heads * s.parts,
-                                                   ceil_div(p.queries, c.rows()), length_us));
+    least_us = std::max(
+        least_us, least_in_turn_us(pair_blocks(p, s), device.sm_count, p.batch * p.heads * s.parts,
+                                   ceil_div(p.queries, c.rows()), length_us));
   }
   return launch_us + merge_us + least_us;
 }

@@ -40,10 +40,11 @@ double tile_time_us(const Attention& p, const Device& device, const TileConfig& 
     const std::int64_t of_keys = ceil_div(keys_of_tile(p, tile, c.rows()), c.keys);
     return start_us + number(ceil_div(of_keys, parts)) * c.tile_us;
   };
-  return launch_us + std::max({longest, work + 0.1 * longest,
-                               least_in_turn_us(tile_units(p, c) * parts, device.sm_count * c.blocks,
-                                                p.batch * p.heads * parts,
-                                                ceil_div(p.queries, c.rows()), length_us)});
+  return launch_us +
+         std::max({longest, work + 0.1 * longest,
+                   least_in_turn_us(tile_units(p, c) * parts, device.sm_count * c.blocks,
+                                    p.batch * p.heads * parts, ceil_div(p.queries, c.rows()),
+                                    length_us)});
 }
 
 TileSchedule choose_tiles(const Attention& p, const Device& device,
