@@ -62,9 +62,10 @@ inline double predict_complex_stream_us(const ComplexStreamTile& tile, const Cge
   const auto on_an_sm = static_cast<double>(ceil_div(s.blocks, std::max(1, device.sm_count)));
   const double tiles = static_cast<double>(rounds) * on_an_sm + (shares ? 1 : 0);
   const double stage_us = std::max(t.alone_us, s.in_clusters() ? 0 : on_an_sm * t.busy_us);
-  double us = t.start_us + (p.ldc % 2 != 0 ? t.odd_us : 0) +
-              complex_stream_stages(tile.config, p, s) * stage_us +
-              std::max(0.0, tiles - 1) * t.tile_us;
+  const bool lone = on_an_sm == 1 && tile.config.blocks_per_sm > 1;
+  double us = t.start_us + complex_stream_stages(tile.config, p, s) * stage_us +
+              std::max(0.0, tiles - 1) * (t.tile_us + (lone ? complex_stream_lone_us : 0)) +
+              (p.ldc % 2 != 0 ? tiles * t.odd_us : 0);
   if (s.in_clusters()) {
     us += t.cluster_us;
   } else if (shares) {

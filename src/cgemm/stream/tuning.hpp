@@ -56,8 +56,11 @@ struct ComplexStreamTimes {
   double alone_us, busy_us;      // a stage
   double part_us, each_part_us;  // a tile that blocks share, and each part of it that is read
   double cluster_us = 0;         // the same where the blocks of a cluster share it
-  double odd_us = 0;             // added where lines of C begin at odd elements
+  double odd_us = 0;             // a tile, where lines of C begin at odd elements
 };
+
+// A further tile takes so much longer where its block is alone on an SM that holds more of them.
+inline constexpr double complex_stream_lone_us = 0.985;
 
 struct ComplexStreamTile {
   const char* name;
@@ -69,7 +72,7 @@ struct ComplexStreamTile {
 // Four warps that share no k, two blocks per SM. Of sides that the other tiles do not fit these
 // waste less: with 6 or 10 outputs of a side a thread, warp tiles are 24, 40, 48 or 80 long.
 consteval ComplexStreamTile fitting_tile(const char* name, int bm, int bn, int wm, int wn, int tm,
-                                         int tn, int bk, int stages, double busy_us,
+                                         int tn, int bk, int stages, double busy_us, double tile_us,
                                          double odd_us) {
   const int pairs_of_32_columns = 16 / (wn / tn);  // of a thread
   return {.name = name,
@@ -89,7 +92,7 @@ consteval ComplexStreamTile fitting_tile(const char* name, int bm, int bn, int w
                      .staged = tn / 2 % pairs_of_32_columns == 0,
                      .loads_within = 1},
           .times = {.start_us = 6.3,
-                    .tile_us = 2.1,
+                    .tile_us = tile_us,
                     .alone_us = 1.08 * busy_us,
                     .busy_us = busy_us,
                     .part_us = 5.2,
@@ -100,8 +103,10 @@ consteval ComplexStreamTile fitting_tile(const char* name, int bm, int bn, int w
 // Fitted to all cuts of 430 products on an NVIDIA H200, together with the times of the other
 // kernels then; those of five tiles are longer by what 470 more products took beyond it
 // (results/h200/explored-complex-registers.txt), and those of the tiles that fit are of 106
-// products (results/h200/explored-complex-narrow.txt). Off by a twentieth on average where a tile
-// is near the fastest.
+// products (results/h200/explored-complex-narrow.txt). What a further tile takes, and one whose
+// lines of C begin at odd elements, is of 220 products, of which 150 have a k of up to 200
+// (results/h200/explored-complex-short.txt), together with the times of the lean tiles. Off by a
+// twentieth on average where a tile is near the fastest.
 inline constexpr ComplexStreamTile complex_stream_tiles[] = {
     {.name = "cgemm_stream_128x128",
      .idea = "complex stream tile of eight warps, 8 x 8 outputs a thread",
@@ -120,11 +125,12 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .staged = true,
                 .loads_within = 2},
      .times = {.start_us = 7.11,
-               .tile_us = 4.48,
+               .tile_us = 4.3,
                .alone_us = 4.92,
                .busy_us = 4.46,
                .part_us = 7.21,
-               .each_part_us = 0.17}},
+               .each_part_us = 0.17,
+               .odd_us = 0.389}},
     {.name = "cgemm_stream_128x64",
      .idea = "complex stream tile of four warps, two blocks per SM",
      .config = {.bm = 128,
@@ -142,11 +148,12 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .staged = true,
                 .loads_within = 1},
      .times = {.start_us = 5.04,
-               .tile_us = 2.12,
+               .tile_us = 2.16,
                .alone_us = 5.26,
                .busy_us = 4.90,
                .part_us = 5.28,
-               .each_part_us = 0.48}},
+               .each_part_us = 0.48,
+               .odd_us = 0.344}},
     {.name = "cgemm_stream_128x64k2",
      .idea = "complex stream tile of two groups of four warps along k, 8 x 8 outputs a thread",
      .config = {.bm = 128,
@@ -164,11 +171,12 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .staged = true,
                 .loads_within = 2},
      .times = {.start_us = 5.94,
-               .tile_us = 4.05,
+               .tile_us = 3.92,
                .alone_us = 4.94,
                .busy_us = 4.39,
                .part_us = 5.13,
-               .each_part_us = 0.09}},
+               .each_part_us = 0.09,
+               .odd_us = 0.421}},
     {.name = "cgemm_stream_64x64k4",
      .idea = "complex stream tile of four groups of two warps along k",
      .config = {.bm = 64,
@@ -187,12 +195,13 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .staged = true,
                 .loads_within = 2},
      .times = {.start_us = 5.34,
-               .tile_us = 2.97,
+               .tile_us = 2.65,
                .alone_us = 2.69,
                .busy_us = 2.47,
                .part_us = 1.94,
                .each_part_us = 0.22,
-               .cluster_us = 0.57}},
+               .cluster_us = 0.57,
+               .odd_us = 0.401}},
     {.name = "cgemm_stream_64x32k4",
      .idea = "complex stream tile of four warps along k, two blocks per SM",
      .config = {.bm = 64,
@@ -209,12 +218,13 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .consumer_registers = 216,
                 .clusters = true},
      .times = {.start_us = 4.63,
-               .tile_us = 1.83,
+               .tile_us = 1.48,
                .alone_us = 1.49,
                .busy_us = 1.35,
                .part_us = 4.79,
                .each_part_us = 0.072,
-               .cluster_us = 0.927}},
+               .cluster_us = 0.927,
+               .odd_us = 0.39}},
     {.name = "cgemm_stream_64x64",
      .idea = "complex stream tile of four warps, 4 x 8 outputs a thread, three blocks per SM",
      .config = {.bm = 64,
@@ -231,12 +241,13 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .consumer_registers = 136,
                 .clusters = true},
      .times = {.start_us = 3.37,
-               .tile_us = 1.09,
+               .tile_us = 0.872,
                .alone_us = 1.48,
                .busy_us = 1.33,
                .part_us = 3.33,
                .each_part_us = 0.447,
-               .cluster_us = 1.63}},
+               .cluster_us = 1.63,
+               .odd_us = 0.425}},
     {.name = "cgemm_stream_32x64k2",
      .idea = "complex stream tile of two groups of two warps along k, few rows",
      .config = {.bm = 32,
@@ -254,12 +265,13 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .clusters = true,
                 .b_by_registers = true},
      .times = {.start_us = 3.17,
-               .tile_us = 1.14,
+               .tile_us = 0.825,
                .alone_us = 1.58,
                .busy_us = 1.44,
                .part_us = 3.09,
                .each_part_us = 0.124,
-               .cluster_us = 0.917}},
+               .cluster_us = 0.917,
+               .odd_us = 0.392}},
     {.name = "cgemm_stream_64x32k2",
      .idea = "complex stream tile of the same, few columns",
      .config = {.bm = 64,
@@ -277,12 +289,13 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .clusters = true,
                 .b_by_registers = true},
      .times = {.start_us = 3.5,
-               .tile_us = 1.21,
+               .tile_us = 0.925,
                .alone_us = 1.53,
                .busy_us = 1.38,
                .part_us = 3.30,
                .each_part_us = 0.123,
-               .cluster_us = 0.902}},
+               .cluster_us = 0.902,
+               .odd_us = 0.391}},
     {.name = "cgemm_stream_32x32k4",
      .idea = "complex stream tile of four warps along k, 4 x 8 outputs a thread",
      .config = {.bm = 32,
@@ -299,20 +312,21 @@ inline constexpr ComplexStreamTile complex_stream_tiles[] = {
                 .consumer_registers = 136,
                 .clusters = true},
      .times = {.start_us = 2.94,
-               .tile_us = 0.770,
+               .tile_us = 0.619,
                .alone_us = 0.894,
                .busy_us = 0.770,
                .part_us = 3.87,
                .each_part_us = 0.042,
-               .cluster_us = 0.437}},
-    fitting_tile("cgemm_stream_192x40", 192, 40, 48, 40, 6, 10, 16, 3, 2.33, 8),
-    fitting_tile("cgemm_stream_128x48", 128, 48, 32, 48, 8, 6, 32, 2, 3.66, 0),
-    fitting_tile("cgemm_stream_96x80", 96, 80, 24, 80, 6, 10, 32, 2, 4.53, 6),
-    fitting_tile("cgemm_stream_64x96", 64, 96, 32, 48, 8, 6, 32, 2, 3.66, 3),
-    fitting_tile("cgemm_stream_40x192", 40, 192, 40, 48, 10, 6, 16, 3, 2.38, 6),
-    fitting_tile("cgemm_stream_48x128", 48, 128, 48, 32, 6, 8, 32, 2, 3.76, 0),
-    fitting_tile("cgemm_stream_80x96", 80, 96, 80, 24, 10, 6, 32, 2, 4.56, 8),
-    fitting_tile("cgemm_stream_96x64", 96, 64, 48, 32, 6, 8, 32, 2, 3.69, 0),
+               .cluster_us = 0.437,
+               .odd_us = 0.332}},
+    fitting_tile("cgemm_stream_192x40", 192, 40, 48, 40, 6, 10, 16, 3, 2.33, 2, 0.596),
+    fitting_tile("cgemm_stream_128x48", 128, 48, 32, 48, 8, 6, 32, 2, 3.66, 1.73, 0.468),
+    fitting_tile("cgemm_stream_96x80", 96, 80, 24, 80, 6, 10, 32, 2, 4.53, 1.7, 1.18),
+    fitting_tile("cgemm_stream_64x96", 64, 96, 32, 48, 8, 6, 32, 2, 3.66, 1.74, 0.474),
+    fitting_tile("cgemm_stream_40x192", 40, 192, 40, 48, 10, 6, 16, 3, 2.38, 2.05, 0.486),
+    fitting_tile("cgemm_stream_48x128", 48, 128, 48, 32, 6, 8, 32, 2, 3.76, 1.48, 0.36),
+    fitting_tile("cgemm_stream_80x96", 80, 96, 80, 24, 10, 6, 32, 2, 4.56, 2.35, 0.582),
+    fitting_tile("cgemm_stream_96x64", 96, 64, 48, 32, 6, 8, 32, 2, 3.69, 1.51, 0.258),
 };
 
 }  // namespace kw
