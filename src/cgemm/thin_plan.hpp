@@ -214,7 +214,9 @@ void each_complex_thin_cut(const Cgemm& p, const Device& device, const Visit& vi
       const std::int64_t of_thread = std::int64_t{config.k_lanes} * k_warps * t.longest_sum;
       const std::int64_t fewest = ceil_div(std::max<std::int64_t>(p.loop_k(), 1), of_thread);
       std::int64_t before = 0;
-      for (int of_sm = 0; of_sm <= config.blocks_per_sm; ++of_sm) {
+      const int at_once = config.blocks_per_sm;
+      const int most = at_once * (config.width <= t.rounds_width ? t.most_rounds : 1);
+      for (int of_sm = 0; of_sm <= most; of_sm += of_sm < at_once ? 1 : at_once) {
         const std::int64_t wanted = of_sm == 0 ? 1 : of_sm * sms / whole;
         const std::int64_t parts =
             std::clamp<std::int64_t>(wanted, fewest, std::max<std::int64_t>(t.most_parts, fewest));

@@ -76,6 +76,9 @@ inline constexpr ComplexThinConfig complex_thin_configs[] = {
 struct ComplexThinTuning {
   std::int64_t longest_sum;  // of one thread; more is cut where the workspace allows
   int most_parts;
+  // Of blocks that follow each other on a multiprocessor, so many for each that it holds, up to
+  // that width: where parts that all run at once are too few for the rows' blocks to lie evenly.
+  int most_rounds, rounds_width;
   // In microseconds.
   double start;   // the beginning and end of a launch
   double step;    // from one load of a thread to the next
@@ -107,6 +110,8 @@ struct ComplexThinTuning {
 // what a column adds are from 351 earlier ones.
 inline constexpr ComplexThinTuning complex_thin_tuning = {.longest_sum = 2048,
                                                           .most_parts = 512,
+                                                          .most_rounds = 4,
+                                                          .rounds_width = 2,
                                                           .start = 1.29,
                                                           .step = 0.275,
                                                           .block = 0.619,
