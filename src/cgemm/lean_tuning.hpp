@@ -91,9 +91,8 @@ struct ComplexLean {
 
 // Fitted to 430 products on an NVIDIA H200 (results/h200/explored-complex-lean.txt,
 // explored-complex-waits.txt) and then to 226 more (explored-complex-short.txt), off by a twentieth
-// on average. The times of all kernels of plain
-// FP32 are fitted together: to what the kernel of the least prediction takes longer than the
-// quickest, and a little to the measured times themselves.
+// on average. The times of all kernels of plain FP32 are fitted together: to what the kernel of the
+// least prediction takes longer than the quickest, and a little to the measured times themselves.
 inline constexpr ComplexLean complex_leans[] = {
     {"cgemm_lean_64x64",
      {4, 8, 8, 4, 2, 2, 3, 2, 1, true, true},
