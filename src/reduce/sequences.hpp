@@ -149,7 +149,7 @@ struct ShareRoom {
 
   ShareRoom(const Reduce& p, Workspace workspace) {
     Parts parts(workspace.data);
-    totals = parts.take<Total>(p.segments + p.cols / smallest_chunk<T> + 1);
+    totals = parts.take<Total>(p.sequences() + p.elements() / smallest_chunk<T> + 1);
     if (p.cols > most_shared<T>) {
       workspace.data = parts.take<char>(0);
       lists = lists_for<T>(p, most_shared<T>, workspace, &of_lists, &bytes);
@@ -263,7 +263,7 @@ struct LaunchSequences {
     }
     if (staged_plan.warps > 0) {
       auto* kernel = reduce_staged_kernel<kind, T, false>;
-      if constexpr (!Accumulator<kind, T>::any_order) {
+      if constexpr (!takes_whole<Accumulator<kind, T>, T>) {
         if (p.cols > smallest_chunk<T>) kernel = reduce_staged_kernel<kind, T, true>;
       }
       return gpu::launch(kernel, staged_config<kind, T>(staged_plan), data, rows, staged_plan,
@@ -272,6 +272,8 @@ struct LaunchSequences {
     for (int group = 1; group <= warp_lanes; group *= 2) {
       if (p.cols <= most_of_group<T>(group)) return short_ones<kind>(data, rows, group, {});
     }
+    if (const SharePlan share = share_plan<kind, T>(p, device); share.warps > 0)
+      return shares<kind>(data, rows, share);
     WorkLists lists = {};
     // Of many rows each is one where that cannot show.
     const bool are_whole = takes_whole<Accumulator<kind, T>, T> &&
@@ -284,7 +286,7 @@ struct LaunchSequences {
   }
 
   template <ReduceKind kind, class T>
-  Status shares(const T* data, const Sequences& segments, const SharePlan& plan) const {
+  Status shares(const T* data, const Sequences& sequences, const SharePlan& plan) const {
     const ShareRoom<kind, T> room(p, workspace);
     const ShareTickets tickets = {workspace.tickets + share_tickets,
                                   workspace.tickets + block_share_tickets};
@@ -294,9 +296,9 @@ struct LaunchSequences {
         {dim3(static_cast<unsigned>(plan.blocks)),
          dim3(static_cast<unsigned>((plan.warps + 1) * warp_lanes)),
          static_cast<std::size_t>(share_queue_bytes + plan.warps * bytes), stream, true},
-        data, segments, plan, tickets, room.lists, room.totals, sink());
+        data, sequences, plan, tickets, room.lists, room.totals, sink());
     if (!status.ok() || room.lists.item_capacity == 0) return status;
-    return chunks<kind>(data, segments, room.lists, room.of_lists, room.lists.item_capacity);
+    return chunks<kind>(data, sequences, room.lists, room.of_lists, room.lists.item_capacity);
   }
 
   template <ReduceKind kind, class T>
@@ -357,6 +359,7 @@ struct WorkspaceBytes {
   std::size_t operator()() const {
     using Total = typename Accumulator<kind, T>::Total;
     if (p.shape == ReduceShape::rows) {
+      if (share_plan<kind, T>(p, device).warps > 0) return ShareRoom<kind, T>(p, {}).bytes;
       const std::int64_t chunks = p.rows > 1 ? chunk_count<T>(p.cols) : 1;
       return chunks > 1 ? static_cast<std::size_t>(p.rows * chunks) * sizeof(Total) : 0;
     }

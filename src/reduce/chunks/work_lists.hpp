@@ -28,6 +28,10 @@ struct Sequences {
     if (offsets == nullptr) return {i * ld, length};
     return within({offsets[i], offsets[i + 1]});
   }
+  // Elements before sequence i, which begins at `begin`; of segments also those between them.
+  __device__ __forceinline__ std::int64_t before(std::int64_t i, std::int64_t begin) const {
+    return offsets == nullptr ? i * length : begin;
+  }
   // The same in two steps, the load and what waits for it.
   __device__ __forceinline__ Limits64 limits(std::int64_t i) const {
     if (offsets == nullptr) return {i * ld, i * ld + length};

@@ -16,7 +16,7 @@ constexpr int column_threads = 256;
 constexpr int most_column_threads = 512;  // of a block that has its SM for itself
 constexpr int merged_each = 8;            // totals that one thread asks for at a time
 constexpr int most_merged_each = 16;
-constexpr int most_low_chunks = 4;  // of a column that is a thread's
+constexpr int most_low_chunks = 8;  // of a column that is a thread's
 
 struct ColumnPlan {
   std::int64_t rows, cols, ld;

@@ -146,6 +146,9 @@ constexpr int low_chunk_blocks_per_sm =
                                          ? low_blocks_per_sm<kind, T>
                                          : 2);
 
+template <ReduceKind kind, class T>
+constexpr int low_chunk_levels = 3;
+
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
 __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<kind, T>))
@@ -157,8 +160,11 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
       std::int64_t{blockIdx.x} * low_chunk_threads + static_cast<int>(threadIdx.x);
   if (column >= matrix.cols) return;
   wait_for_previous_kernel();
-  static_assert(most_low_chunks == 4);
-  Total one = A::empty_total(), two = A::empty_total(), total = A::empty_total();  // that wait
+  // Totals that wait for their neighbours, of 2^level chunks each.
+  constexpr int levels = low_chunk_levels<kind, T>;
+  Total waiting[levels], total = A::empty_total();
+#pragma unroll
+  for (Total& each : waiting) each = A::empty_total();
   const T* from = data + column;
 #pragma unroll 1
   for (int number = 0, begin = 0; begin < matrix.rows; ++number, begin += chunk_rows) {
@@ -172,15 +178,14 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
     const int count = min(chunk_rows, matrix.rows - begin);
     total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
-    if ((number & 1) == 0 && !is_last) {
-      one = total;
-      continue;
-    }
-    if ((number & 1) != 0) A::merge(one, total), total = one;
-    if (number < 2) {
-      two = total;
-    } else {
-      A::merge(two, total), total = two;
+#pragma unroll
+    for (int level = 0; level < levels; ++level) {
+      if ((number >> level & 1) != 0) {
+        A::merge(waiting[level], total), total = waiting[level];
+      } else if (!is_last) {
+        waiting[level] = total;
+        break;
+      }
     }
   }
   let_next_kernel_start();

@@ -54,20 +54,29 @@ KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
   into.count = count;
 }
 
-// x + 2^52 + 2^31, without a conversion: a GPU makes few of them at a time.
+// x + 2^52, and of a signed number x + 2^52 + 2^31, without a conversion: a GPU makes few of them at
+// a time.
+KW_HOST_DEVICE inline double above_2_to_52(std::uint32_t x) {
+  return std::bit_cast<double>(std::uint64_t{0x43300000} << 32 | x);
+}
 KW_HOST_DEVICE inline double above_2_to_52(std::int32_t x) {
-  const std::uint32_t low = static_cast<std::uint32_t>(x) ^ 0x80000000u;
-  return std::bit_cast<double>(std::uint64_t{0x43300000} << 32 | low);
+  return above_2_to_52(static_cast<std::uint32_t>(x) ^ 0x80000000u);
 }
 
-// x - y, exact where a double can hold it.
+// x - y, rounded once. Of int64 by halves of 32 bits, whose differences are exact.
 template <class V>
 KW_HOST_DEVICE inline double difference(V x, V y) {
-  if constexpr (std::is_same_v<V, std::int32_t>) return above_2_to_52(x) - above_2_to_52(y);
-  if constexpr (std::is_same_v<V, std::int64_t>) {
-    if ((x >= 0) == (y >= 0)) return static_cast<double>(x - y);
+  if constexpr (std::is_same_v<V, std::int32_t>) {
+    return above_2_to_52(x) - above_2_to_52(y);
+  } else if constexpr (std::is_same_v<V, std::int64_t>) {
+    const auto high = [](std::int64_t v) { return static_cast<std::int32_t>(v >> 32); };
+    const auto low = [](std::int64_t v) { return static_cast<std::uint32_t>(v); };
+    const double highs = above_2_to_52(high(x)) - above_2_to_52(high(y));
+    const double lows = above_2_to_52(low(x)) - above_2_to_52(low(y));
+    return fma(highs, 0x1p32, lows);
+  } else {
+    return static_cast<double>(x) - static_cast<double>(y);
   }
-  return static_cast<double>(x) - static_cast<double>(y);
 }
 
 }  // namespace kw

@@ -61,8 +61,10 @@ int stage_for(std::int64_t row_bytes, int head_bytes) {
   return static_cast<int>(ceil_div(row_bytes + head_bytes + ends, line) * line);
 }
 
-bool is_row_of_a_warp(std::int64_t row_bytes, const StagedElement& element,
+bool is_row_of_a_warp(const Reduce& problem, std::int64_t row_bytes, const StagedElement& element,
                       std::int64_t rows_an_sm) {
+  if (problem.op == ReduceOp::variance && rows_an_sm >= some_variances_an_sm)
+    return row_bytes <= staged_to_of_variances;
   const bool are_many = rows_an_sm >= many_of_two_an_sm && element.partial_bytes <= 8;
   const int most_of_two = are_many ? staged_to_of_many_of_two : staged_to_of_two_chunks;
   return row_bytes <= element.most_row_bytes ||
@@ -81,7 +83,7 @@ StagedPlan plan_staged(const Reduce& problem, const StagedElement& element, cons
   const bool is_too_long =
       problem.shape == ReduceShape::segments
           ? row_bytes > staged.most_segment_bytes
-          : !is_row_of_a_warp(row_bytes, element, problem.rows / device.sm_count);
+          : !is_row_of_a_warp(problem, row_bytes, element, problem.rows / device.sm_count);
   const bool fits = (stages > 0 || row_bytes >= least_bytes) && !is_too_long &&
                     device.shared_bytes_per_block_optin >= staged.least_shared_bytes &&
                     device.warp_size <= staged.most_warp_size &&

@@ -47,9 +47,21 @@ struct WarpStages {
         places(reinterpret_cast<Place*>(memory + plan.stages * plan.stage_bytes + barrier_bytes)) {}
 };
 
+// The sum of a chunk in a stage, in the first lane.
+template <class A, class T>
+__device__ __forceinline__ typename A::Partial reduce_staged_chunk(const StagedRun<T>& run, T first,
+                                                                   StripPlace<A>* places,
+                                                                   int lane) {
+  if constexpr (A::any_order) {
+    return tree_of_warp<A, warp_lanes>(walk_packs<A>(run, lane, warp_lanes, first));
+  } else {
+    return reduce_by_strips<A>(run, first, places, lane);
+  }
+}
+
 // The total of a sequence in a stage, in the first lane. A warp calls it; nobody writes the stage.
-// Where order shows, and there may be several chunks, one after the other, of which lane c keeps
-// the c-th one's total.
+// Where totals show the order, and there may be several chunks, one after the other, of which lane
+// c keeps the c-th one's total.
 template <class A, bool has_chunks, class T>
 __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& run,
                                                            StripPlace<A>* places, int lane) {
@@ -58,13 +70,12 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
   if constexpr (std::is_same_v<A, NormSquare>) {
     return squares_by_ranges(
         lane == 0, [&]<class Sum>() { return reduce_staged<Sum, has_chunks>(run, places, lane); });
-  } else if constexpr (A::any_order) {
-    return A::total(tree_of_warp<A, warp_lanes>(walk_packs<A>(run, lane, warp_lanes, first)),
-                    chunk);
   } else if constexpr (!has_chunks) {
-    if (run.count <= most_of_one_round<T>)
-      return A::total(OneRound<A, T>(run, first, lane).total(), chunk);
-    return A::total(reduce_by_strips<A>(run, first, places, lane), chunk);
+    if constexpr (!A::any_order) {
+      if (run.count <= most_of_one_round<T>)
+        return A::total(OneRound<A, T>(run, first, lane).total(), chunk);
+    }
+    return A::total(reduce_staged_chunk<A>(run, first, places, lane), chunk);
   } else {
     constexpr auto size = static_cast<int>(smallest_chunk<T>);
     typename A::Total kept = A::empty_total();
@@ -74,7 +85,8 @@ __device__ __forceinline__ typename A::Total reduce_staged(const StagedRun<T>& r
       part.count = min(run.count - begin, size);
       const T first_of_part = part.first();
       const Chunk<T> of_part = {begin, part.count, to_value(first_of_part)};
-      const auto total = A::total(reduce_by_strips<A>(part, first_of_part, places, lane), of_part);
+      const auto total =
+          A::total(reduce_staged_chunk<A>(part, first_of_part, places, lane), of_part);
       const auto all = from_lane(total, 0);
       if (lane == begin / size) kept = all;
       part.boundary += size * static_cast<int>(sizeof(T));

@@ -151,7 +151,7 @@ class ShareRing {
 
 // What becomes of a unit's total, which the first lane has.
 template <ReduceKind kind, class T>
-__device__ __forceinline__ void take_total(const ShareUnit& unit,
+__device__ __forceinline__ void take_total(const ShareUnit& unit, const Sequences& sequences,
                                            const typename Accumulator<kind, T>::Total& total,
                                            const SharePlan& plan, ShareQueue& queue,
                                            unsigned* tickets,
@@ -163,7 +163,8 @@ __device__ __forceinline__ void take_total(const ShareUnit& unit,
     if (lane == 0) write_result<T, kind>(sink, unit.sequence, total, unit.count);
     return;
   }
-  auto* const left = totals + unit.sequence + unit.begin / smallest_chunk<T>;
+  const std::int64_t before = sequences.before(unit.sequence, unit.begin);
+  auto* const left = totals + unit.sequence + before / smallest_chunk<T>;
   unsigned merges = 0;
   if (lane == 0) {
     left[unit.chunk] = total;
@@ -176,7 +177,7 @@ __device__ __forceinline__ void take_total(const ShareUnit& unit,
       if (is_last) *static_cast<volatile int*>(&queue.done[unit.counter]) = -1;
     }
     if (is_last && own < chunks) {
-      const std::int64_t place = unit.begin + unit.sequence * plan.cost;
+      const std::int64_t place = before + unit.sequence * plan.cost;
       const std::int64_t first = place / plan.a_block;
       const std::int64_t last = (place + (chunks - 1) * smallest_chunk<T>) / plan.a_block;
       unsigned* const ticket = tickets + first;
@@ -208,7 +209,8 @@ __global__ void __launch_bounds__(share_threads<kind>, 1)
     ShareQueue& queue = *reinterpret_cast<ShareQueue*>(shared);
     const bool finds = warp == plan.warps;
     queue.clear(thread);
-    if (thread == 0) prefetch_share(sequences.offsets, sequences.count + 1);
+    if (thread == 0 && sequences.offsets != nullptr)
+      prefetch_share(sequences.offsets, sequences.count + 1);
     const int mine = min(warp, plan.warps - 1);
     const WarpShare<A> own(
         shared + share_queue_bytes + mine * (plan.ring_bytes + WarpShare<A>::beside_bytes),
@@ -227,7 +229,8 @@ __global__ void __launch_bounds__(share_threads<kind>, 1)
         typename A::Total total;
         const ShareUnit unit = ring.add(&total);
         ring.ask();
-        take_total<kind, T>(unit, total, plan, queue, tickets.of_blocks, totals, sink, lane);
+        take_total<kind, T>(unit, sequences, total, plan, queue, tickets.of_blocks, totals, sink,
+                            lane);
       }
     }
     let_next_kernel_start();

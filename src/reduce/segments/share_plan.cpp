@@ -1,10 +1,11 @@
-// Which segments reduce_shares_kernel takes, by their number and mean length, and how large a
-// block's share is.
+// Which segments and rows reduce_shares_kernel takes, by their number and mean length, and how large
+// a block's share is.
 #include "reduce/segments/share_plan.hpp"
 
 #include <algorithm>
 
 #include "arithmetic.hpp"
+#include "reduce/rows/staged_plan.hpp"
 
 namespace kw {
 namespace {
@@ -20,6 +21,8 @@ struct ShareTuning {
   // Shorter ones that are alike do better with a stage a warp (staged_plan.hpp); of few long ones
   // blocks find the chunks themselves.
   std::int64_t least_mean_bytes = 12 << 10, most_mean_bytes = 2 << 20;
+  // Variances of rows that are too long for a warp with a stage (results/h200/explored-reduce-halves.txt).
+  std::int64_t least_bytes_of_rows_an_sm = 96 << 10, least_row_bytes = staged_to_of_variances + 1;
   std::int64_t segment_bytes = 6 << 10;  // what one costs beside its elements: a warp's latency
   std::size_t least_shared_bytes = 96 << 10;
   int least_capability = 90;  // with a copy engine
@@ -27,29 +30,35 @@ struct ShareTuning {
 };
 constexpr ShareTuning share_tuning;
 
+bool has_shares(const Reduce& p, const ShareElement& element, const Device& device) {
+  const ShareTuning& of = share_tuning;
+  const std::int64_t sequences = p.sequences();
+  const bool is_variance = p.op == ReduceOp::variance, are_rows = p.shape == ReduceShape::rows;
+  if (sequences == 0 || (are_rows ? !is_variance : p.shape != ReduceShape::segments)) return false;
+  const std::int64_t bytes = p.elements() * element.bytes, mean_bytes = bytes / sequences;
+  const bool are_few = sequences <= of.few_segments && !is_variance;
+  const std::int64_t least_an_sm = are_rows  ? of.least_bytes_of_rows_an_sm
+                                   : are_few ? of.least_bytes_of_few_an_sm
+                                             : of.least_bytes_an_sm;
+  return bytes >= least_an_sm * device.sm_count &&
+         mean_bytes >= (are_rows ? of.least_row_bytes : of.least_mean_bytes) &&
+         mean_bytes <= of.most_mean_bytes && device.compute_capability >= of.least_capability &&
+         device.warp_size == of.warp_size &&
+         device.shared_bytes_per_block_optin >= of.least_shared_bytes;
+}
+
 }  // namespace
 
 SharePlan plan_shares(const Reduce& p, const ShareElement& element, const Device& device) {
   SharePlan plan;
-  if (p.shape != ReduceShape::segments || p.segments == 0) return plan;
-  const std::int64_t bytes = p.cols * element.bytes, mean_bytes = bytes / p.segments;
-  const bool are_few = p.segments <= share_tuning.few_segments && p.op != ReduceOp::variance;
-  const std::int64_t least_an_sm =
-      are_few ? share_tuning.least_bytes_of_few_an_sm : share_tuning.least_bytes_an_sm;
-  const bool fits = bytes >= least_an_sm * device.sm_count &&
-                    mean_bytes >= share_tuning.least_mean_bytes &&
-                    mean_bytes <= share_tuning.most_mean_bytes &&
-                    device.compute_capability >= share_tuning.least_capability &&
-                    device.warp_size == share_tuning.warp_size &&
-                    device.shared_bytes_per_block_optin >= share_tuning.least_shared_bytes;
-  if (!fits) return plan;
+  if (!has_shares(p, element, device)) return plan;
   const int room = static_cast<int>(device.shared_bytes_per_block_optin) - element.block_bytes;
   plan.warps = std::min(element.most_warps, room / (share_chunk_bytes + element.beside_bytes));
   constexpr int line = 128;
   plan.ring_bytes = (room / plan.warps - element.beside_bytes) / line * line;
   plan.blocks = device.sm_count;
   plan.cost = share_tuning.segment_bytes / element.bytes;
-  const std::int64_t all = p.cols + p.segments * plan.cost;
+  const std::int64_t all = p.elements() + p.sequences() * plan.cost;
   plan.a_block = std::max(element.chunk, ceil_div(all + 1, std::int64_t{plan.blocks}));
   return plan;
 }

@@ -95,6 +95,7 @@ class UnitFinder {
  private:
   __device__ __forceinline__ void put(const ShareUnit& unit) { queue_.put(found_++, unit, lane_); }
   __device__ __forceinline__ std::int64_t place_of(std::int64_t i) const {
+    if (sequences_.offsets == nullptr) return i * (sequences_.length + plan_.cost);
     const std::int64_t at = min(max(sequences_.offsets[i], std::int64_t{0}), sequences_.elements);
     return at + i * plan_.cost;
   }
@@ -118,7 +119,7 @@ class UnitFinder {
     const std::int64_t i = first + lane_;
     const bool is_there = i < sequences_.count;
     const Span own = is_there ? sequences_.at(i) : Span{0, 0};
-    const std::int64_t at = own.begin + i * plan_.cost;
+    const std::int64_t at = sequences_.before(i, own.begin) + i * plan_.cost;
     const bool is_behind = !is_there || at >= end_;
     const bool is_long = is_there && own.count > most_shared<T>;
     if (__any_sync(whole_warp(), is_long)) {
