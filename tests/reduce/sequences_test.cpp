@@ -197,6 +197,31 @@ TEST(ReduceSequences, SegmentsByShares) {
   verify(cases.all());
 }
 
+// Rows by blocks that share the array: next to each other and with gaps, whose chunks begin at any
+// place of a pack; several in a block's share and several shares' one.
+TEST(ReduceSequences, RowsByShares) {
+  const OneWorker one;
+  host_simt::options().multiprocessors = 2;
+  struct Shape {
+    std::int64_t rows, bytes, gap;
+  };
+  constexpr Shape shapes[] = {{150, 26000, 0}, {45, 40008, 40}, {12, 150008, 0}, {3, 900000, 8}};
+  std::vector<check::ReduceCase> cases;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::min}) {
+    for (const DataType type : {DataType::float32, DataType::float64, DataType::bfloat16}) {
+      for (const Shape& shape : shapes) {
+        check::ReduceCase c = sequences_case(ReduceShape::rows, op, type);
+        c.rows = shape.rows;
+        c.cols = shape.bytes / static_cast<std::int64_t>(size_of(type)) + 1;
+        c.ld_pad = shape.gap;
+        c.misalign = 1;
+        cases.push_back(c);
+      }
+    }
+  }
+  verify(cases);
+}
+
 // Float32 segments on devices that differ, whose results are to be the same bytes.
 class SameBytes {
  public:

@@ -39,18 +39,26 @@ struct ColumnTuning {
 constexpr ColumnTuning tuning;
 
 // Columns of more than a chunk that are threads': of up to so many rows, where an SM has so many
-// columns (results/h200/explored-reduce-neutral.txt).
+// columns (results/h200/explored-reduce-neutral.txt, explored-reduce-halves.txt).
 struct LowRange {
   std::int64_t most_rows, least_an_sm, most_an_sm;
 };
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
 constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 768}};
-constexpr LowRange low_narrow[] = {{160, 512, any_number}};
-// Of one byte, but for sums (results/h200/explored-reduce-lanes.txt).
-constexpr LowRange low_bytes[] = {{most_low_chunks * column_chunk_rows, 512, any_number}};
+// Sums of eight bytes, and places.
+constexpr LowRange low_sums[] = {{96, 256, any_number}, {160, 384, 1000}, {224, 448, 768}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
-constexpr LowRange low_narrow_computed[] = {{96, 256, any_number},
-                                            {most_low_chunks * column_chunk_rows, 512, any_number}};
+constexpr LowRange low_variances[] = {
+    {96, 256, any_number}, {160, 512, any_number}, {224, 1500, any_number}};
+// Of 16 bits: sums and one extreme, what keeps more, variances.
+constexpr LowRange low_narrow[] = {{160, 512, any_number}};
+constexpr LowRange low_narrow_computed[] = {{96, 256, any_number}, {256, 512, any_number}};
+constexpr LowRange low_narrow_variances[] = {
+    {96, 256, any_number}, {256, 512, any_number}, {384, 1000, any_number}};
+// Of one byte, but for sums (explored-reduce-lanes.txt).
+constexpr LowRange low_bytes[] = {{256, 512, any_number}};
+constexpr LowRange low_byte_variances[] = {
+    {most_low_chunks * column_chunk_rows, 384, any_number}};
 
 // More than tickets are enough for.
 constexpr std::int64_t most_items = std::int64_t{1} << 30;
@@ -84,12 +92,18 @@ bool adds_up(ReduceOp op) {
 }
 
 std::span<const LowRange> low_ranges_of(const Reduce& problem) {
-  if (size_of(problem.type) == 1 && !adds_up(problem.op)) return low_bytes;
+  const std::size_t bytes = size_of(problem.type);
+  if (problem.op == ReduceOp::variance) {
+    if (bytes == 1) return low_byte_variances;
+    if (bytes == 2) return low_narrow_variances;
+    return low_variances;
+  }
+  if (bytes == 1 && !adds_up(problem.op)) return low_bytes;
   if (has_wide_lanes(problem)) return low_narrow_computed;
-  if (size_of(problem.type) < 4) return low_narrow;
-  const bool is_wide = problem.op == ReduceOp::l2_norm && size_of(problem.type) == 8;
-  if (problem.op == ReduceOp::variance || is_wide) return low_computed;
-  return low_ranges;
+  if (bytes < 4) return low_narrow;
+  if (problem.op == ReduceOp::l2_norm && bytes == 8) return low_computed;
+  const bool has_places = problem.op == ReduceOp::argmin || problem.op == ReduceOp::argmax;
+  return has_places || (bytes == 8 && adds_up(problem.op)) ? low_sums : low_ranges;
 }
 
 // Strips, packs and chunks side by side.

@@ -146,8 +146,9 @@ constexpr int low_chunk_blocks_per_sm =
                                          ? low_blocks_per_sm<kind, T>
                                          : 2);
 
-template <ReduceKind kind, class T>
+// Of the tree over a column's chunks.
 constexpr int low_chunk_levels = 3;
+static_assert(most_low_chunks == 1 << low_chunk_levels);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
@@ -161,8 +162,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
   if (column >= matrix.cols) return;
   wait_for_previous_kernel();
   // Totals that wait for their neighbours, of 2^level chunks each.
-  constexpr int levels = low_chunk_levels<kind, T>;
-  Total waiting[levels], total = A::empty_total();
+  Total waiting[low_chunk_levels], total = A::empty_total();
 #pragma unroll
   for (Total& each : waiting) each = A::empty_total();
   const T* from = data + column;
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
     total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
 #pragma unroll
-    for (int level = 0; level < levels; ++level) {
+    for (int level = 0; level < low_chunk_levels; ++level) {
       if ((number >> level & 1) != 0) {
         A::merge(waiting[level], total), total = waiting[level];
       } else if (!is_last) {

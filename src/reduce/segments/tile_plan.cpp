@@ -23,13 +23,13 @@ struct TileTuning {
   // Rows of an array of so many bytes: each warp has two stages, if a batch is no smaller than this
   // then. Of larger arrays warps have a batch often enough with one (explored-reduce-ways.txt).
   double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
+  double two_stages_to_of_order = 576 << 10;  // where order shows (explored-reduce-halves.txt)
   double least_batch_bytes = 2600;
   std::size_t least_two_stages_element = 4;
-  // The cost of a batch: elements that a lane adds up meanwhile, by eight; of batches that have the
-  // only stage; what must be gained by a number of rows that is no power of two.
-  double eighths_of_batch = 5, alone = 1.1, least_gain = 0.95;
-  int most_tried = 8, least_lanes = 3;  // rows of such a batch, and lanes of each
-  double deviations = 1.3;              // by which a batch may be longer than the mean
+  // The cost of a batch: elements that a lane adds up meanwhile, by eight
+  // (explored-reduce-halves.txt).
+  double eighths_of_batch = 2;
+  double deviations = 1.3;  // by which a batch may be longer than the mean
 };
 constexpr TileTuning tile_tuning;
 constexpr int tile_lanes = 32, tile_line = 128, tile_ends = 144;
@@ -44,31 +44,29 @@ int stage_for(const Reduce& p, int each, double mean_bytes) {
   return tile_batch_bytes + tile_lines(each * mean_bytes * spread + tile_ends);
 }
 
-// Eights of elements that a lane adds up of a row which so many have together.
+// Eights of elements that the lane with the most adds up of a row which so many have together: a
+// lane that is not alone has a run of 2^k of them.
 std::int64_t eighths_of_lane(const Reduce& p, int lanes) {
+  const std::int64_t all = ceil_div(p.cols, std::int64_t{8});
+  if (lanes == 1) return all;
   const std::int64_t share = ceil_div(ceil_div(p.cols, std::int64_t{lanes}), std::int64_t{8});
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share)));
+  return std::min(all,
+                  static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share))));
 }
 
-// Of batches of so many rows and fewer the one that takes a warp the least time for a row: with
-// five lanes for each of six rows, all but two lanes have something to do, where four rows of eight
-// lanes leave twelve without.
+// Of batches of up to `most` rows the one that takes a warp the least time for a row: with five
+// lanes for each of six rows of 280, all but two lanes have something to do, where four rows of
+// eight lanes leave twelve without; 32 rows of 140 have a lane each, where two have runs of 128.
 int quickest_each(const Reduce& p, const TileElement& element, double mean_bytes, int ring,
-                  int each) {
-  const int most = std::min(2 * each - 1, static_cast<int>(tile_tuning.batch_bytes / mean_bytes));
+                  int most, int each) {
   double least = std::numeric_limits<double>::infinity();
-  int best = each;
-  for (int tried = most; tried >= std::max(each / 2, 1); --tried) {
-    const int stage = stage_for(p, tried, mean_bytes), lanes = tile_lanes / tried;
-    const std::int64_t eighths = eighths_of_lane(p, lanes);
-    if (stage > ring || 8 * eighths > element.most_of_lane) continue;
-    if (tried != each && lanes < tile_tuning.least_lanes) continue;
-    double ns = (static_cast<double>(eighths) + tile_tuning.eighths_of_batch) / tried;
-    if (2 * stage > ring) ns *= tile_tuning.alone;
-    if (tried == each) ns *= tile_tuning.least_gain;
-    if (ns < least) best = tried, least = ns;
+  for (int tried = most; tried > 0; --tried) {
+    const std::int64_t eighths = eighths_of_lane(p, tile_lanes / tried);
+    if (stage_for(p, tried, mean_bytes) > ring || 8 * eighths > element.most_of_lane) continue;
+    const double cost = (static_cast<double>(eighths) + tile_tuning.eighths_of_batch) / tried;
+    if (cost < least) each = tried, least = cost;
   }
-  return best;
+  return each;
 }
 
 // Of rows, so many that a warp has two stages, and all warps as many batches; 0: these would be too
@@ -111,14 +109,18 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
   while (each > 0 && (each * mean_bytes > std::max(tile_tuning.batch_bytes, mean_bytes) ||
                       stage_for(p, each, mean_bytes) > ring))
     each /= 2;
-  if (is_rows && !element.any_order && element.bytes == 2 && each > 1 &&
-      each <= tile_tuning.most_tried && past_lines(p.ld * 2) >= least_past_lines)
-    each = quickest_each(p, element, mean_bytes, ring, each);
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
+  const double an_sm = bytes / device.sm_count;
+  const double two_stages_to = element.any_order ? tile_tuning.two_stages_to_an_sm
+                                                 : tile_tuning.two_stages_to_of_order;
+  const bool may_have_two = element.bytes >= tile_tuning.least_two_stages_element;
+  if (is_rows && !element.any_order && (an_sm > two_stages_to || !may_have_two)) {
+    const int most = static_cast<int>(std::min(count / all_warps, double{tile_lanes}));
+    each = quickest_each(p, element, mean_bytes, ring, most, each);
+  }
   double fewest = all_warps * each;
-  if (is_rows && element.bytes >= tile_tuning.least_two_stages_element &&
-      bytes >= tile_tuning.two_stages_from_an_sm * device.sm_count &&
-      bytes <= tile_tuning.two_stages_to_an_sm * device.sm_count) {
+  if (is_rows && may_have_two && an_sm >= tile_tuning.two_stages_from_an_sm &&
+      an_sm <= two_stages_to) {
     const int less = each_of_two_stages(p, each, mean_bytes, all_warps, ring);
     if (less > 0) each = less, fewest = 1;
   }
