@@ -110,7 +110,8 @@ TEST(ColumnPlan, AsksForRowsOfLargeMatrices) {
   EXPECT_EQ(plan_columns(matrix_of(100000, 1000, 0), narrow, 132).asking, 0u);
 }
 
-// Of few rows always; of more only where all SMs have columns; never of more than four chunks.
+// Of few rows always; of more only where all SMs have columns; of more than four chunks variances
+// alone.
 TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   constexpr std::int64_t many = 1 << 20;
   for (const std::int64_t rows : {1, 8, 32}) {
@@ -132,10 +133,16 @@ TEST(ColumnPlan, GivesThreadsWholeColumnsOfFewRows) {
   EXPECT_TRUE(are_low_columns(matrix_of(200, 100000, 0), 132));
   EXPECT_FALSE(are_low_columns(matrix_of(200, many, 0), 132));
   EXPECT_FALSE(are_low_columns(matrix_of(225, 100000, 0), 132));
-  Reduce wide = matrix_of(most_low_chunks * column_chunk_rows, many, 0);
+  Reduce wide = matrix_of(4 * column_chunk_rows, many, 0);
   wide.type = DataType::float16;
   EXPECT_FALSE(are_low_columns(wide, 132));
   wide.op = ReduceOp::argmax;
+  EXPECT_TRUE(are_low_columns(wide, 132));
+  ++wide.rows;
+  EXPECT_FALSE(are_low_columns(wide, 132));
+  wide.op = ReduceOp::variance;
+  EXPECT_TRUE(are_low_columns(wide, 132));
+  wide.rows = most_low_chunks * column_chunk_rows, wide.type = DataType::int8;
   EXPECT_TRUE(are_low_columns(wide, 132));
   ++wide.rows;
   EXPECT_FALSE(are_low_columns(wide, 132));
@@ -191,6 +198,35 @@ TEST(ReduceColumns, HowRowsAreCutCannotShow) {
               << describe(c) << " on " << sm_count;
         }
       }
+    }
+  }
+}
+
+// Variances of up to eight chunks, a thread's each on a device of one SM.
+TEST(ReduceColumns, VariancesOfThreadsAndOfBlocks) {
+  for (const Subject<Reduce>& subject : subjects<Reduce>()) {
+    if (std::string_view(subject.kernel.name) != "reduce_columns") continue;
+    const std::unique_ptr<Runtime> runtime = open_device(subject.device);
+    check::Workbench bench(*runtime);
+    for (const auto& [type, rows, cols] : {std::tuple{DataType::int8, 257, 400},
+                                           {DataType::int8, 330, 391},
+                                           {DataType::int8, 449, 400},
+                                           {DataType::int8, 512, 400},
+                                           {DataType::float16, 321, 1003},
+                                           {DataType::bfloat16, 384, 1001},
+                                           {DataType::float32, 224, 1501},
+                                           {DataType::int64, 193, 1500}}) {
+      check::ReduceCase c;
+      c.op = ReduceOp::variance, c.type = type, c.shape = ReduceShape::columns;
+      c.rows = rows, c.cols = cols, c.ld_pad = 1, c.misalign = 1;
+      c.seed = run_seed();
+      check::ReduceTrial trial(bench, c);
+      EXPECT_TRUE(are_low_columns(trial.problem(), 1));
+      const check::VerifyResult verified = trial.verify(subject.kernel);
+      ASSERT_TRUE(verified.ok()) << describe(c) << ": " << verified.message;
+      EXPECT_EQ(results_of(bench, subject.kernel, trial.problem(), 1),
+                results_of(bench, subject.kernel, trial.problem(), 1000))
+          << describe(c);
     }
   }
 }

@@ -26,47 +26,10 @@
 #include "reduce/rows/staged_plan.hpp"
 #include "reduce/segments/piece_plan.hpp"
 #include "reduce/segments/tile_plan.hpp"
+#include "sequences_cases.hpp"
 
 namespace kw {
 namespace {
-
-class OneWorker {
- public:
-  explicit OneWorker(std::size_t shared_bytes = 0) {
-    host_simt::options().workers = 1;
-    host_simt::options().block_shared_bytes = shared_bytes;
-  }
-
- private:
-  const test::KeptOptions kept_;
-};
-
-check::ReduceCase sequences_case(ReduceShape shape, ReduceOp op, DataType type) {
-  check::ReduceCase c;
-  c.shape = shape;
-  c.op = op;
-  c.type = type;
-  c.seed = run_seed();
-  return c;
-}
-
-// Verifies the cases by the kernel of their shape.
-void verify(const std::vector<check::ReduceCase>& cases) {
-  add_developer_backends();
-  const std::unique_ptr<Runtime> runtime = open_device("host-simt");
-  check::Workbench bench(*runtime);
-  for (const check::ReduceCase& c : cases) {
-    check::ReduceTrial trial(bench, c);
-    for (const Kernel<Reduce>& kernel : on_host::reduce_production()) {
-      const bool is_rows = std::string_view(kernel.name) == "reduce_rows";
-      if (is_rows != (c.shape == ReduceShape::rows) ||
-          !supports(kernel, trial.problem(), runtime->device()))
-        continue;
-      const check::VerifyResult result = trial.verify(kernel);
-      EXPECT_TRUE(result.ok()) << kernel.name << " " << describe(c) << ": " << result.message;
-    }
-  }
-}
 
 TEST(ReduceSequences, BlocksOfManyChunks) {
   const OneWorker one(48 << 10);
@@ -111,7 +74,7 @@ TEST(ReduceSequences, BlocksOfManyChunks) {
   segments.type = DataType::float64;
   segments.misalign = 1;
   cases.push_back(segments);
-  verify(cases);
+  verify_sequences(cases);
 }
 
 struct EqualSegments {
@@ -162,7 +125,7 @@ TEST(ReduceSequences, FewSegmentsAreCounted) {
       cases.add(3, lengths, segments);
     }
   }
-  verify(cases.all());
+  verify_sequences(cases.all());
 }
 
 constexpr std::size_t less_than_shares_want = 80 << 10;  // of shared memory
@@ -182,7 +145,7 @@ TEST(ReduceSequences, LongSegmentsOnLists) {
       cases.add(4, lengths, segments);
     }
   }
-  verify(cases.all());
+  verify_sequences(cases.all());
 }
 
 // Segments by blocks that share the array (src/reduce/segments/segment_shares.hpp): of one chunk
@@ -194,32 +157,7 @@ TEST(ReduceSequences, SegmentsByShares) {
   SegmentCases cases;
   for (const EqualSegments& shape : shapes) cases.add(5, shape);
   cases.add(7, check::SegmentLengths::log_uniform, 90);
-  verify(cases.all());
-}
-
-// Rows by blocks that share the array: next to each other and with gaps, whose chunks begin at any
-// place of a pack; several in a block's share and several shares' one.
-TEST(ReduceSequences, RowsByShares) {
-  const OneWorker one;
-  host_simt::options().multiprocessors = 2;
-  struct Shape {
-    std::int64_t rows, bytes, gap;
-  };
-  constexpr Shape shapes[] = {{150, 26000, 0}, {45, 40008, 40}, {12, 150008, 0}, {3, 900000, 8}};
-  std::vector<check::ReduceCase> cases;
-  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance, ReduceOp::min}) {
-    for (const DataType type : {DataType::float32, DataType::float64, DataType::bfloat16}) {
-      for (const Shape& shape : shapes) {
-        check::ReduceCase c = sequences_case(ReduceShape::rows, op, type);
-        c.rows = shape.rows;
-        c.cols = shape.bytes / static_cast<std::int64_t>(size_of(type)) + 1;
-        c.ld_pad = shape.gap;
-        c.misalign = 1;
-        cases.push_back(c);
-      }
-    }
-  }
-  verify(cases);
+  verify_sequences(cases.all());
 }
 
 // Float32 segments on devices that differ, whose results are to be the same bytes.
@@ -316,7 +254,7 @@ TEST(ReduceSequences, SegmentsInPieces) {
         check::SegmentLengths::out_of_range}) {
     cases.add(7, lengths, 4100);
   }
-  verify(cases.all());
+  verify_sequences(cases.all());
 }
 
 // Short segments in pieces (src/reduce/segments/segment_pieces.hpp), which a device with many
@@ -401,7 +339,7 @@ TEST(ReduceSequences, SegmentsInStages) {
   c.lengths = check::SegmentLengths::log_uniform;
   c.segments = 1030;
   cases.push_back(c);
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // Rows of every kind that stages know: tiles of several and of one, strips of one round and of
@@ -441,7 +379,7 @@ TEST(ReduceSequences, WarpsWithStages) {
       cases.push_back(segments);
     }
   }
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // Warps that have stages are as many as take all sequences in as few rounds.
@@ -470,7 +408,7 @@ TEST(ReduceSequences, TilesOfRowsShareBatches) {
     p.type = DataType::float64, p.shape = ReduceShape::rows, p.rows = rows, p.cols = p.ld = 59;
     return plan_tiles(p, element, device);
   };
-  for (const std::int64_t rows : {27'000, 40'000, 169'716}) {
+  for (const std::int64_t rows : {27'000, 40'000, 160'000}) {
     const TilePlan plan = plan_of(rows);
     ASSERT_GT(plan.each, 4);
     EXPECT_LE(plan.each, 8);
@@ -510,7 +448,7 @@ TEST(ReduceSequences, PiecesByMeanLengthAndNumber) {
 }
 
 // Six rows of 300 have five lanes each, with runs of 64 elements; 226 fill two lanes of sixteen
-// rows.
+// rows; of 140 rows have a lane each, as many as a stage holds.
 TEST(ReduceSequences, TilesOfRowsHaveAnyNumberOfLanes) {
   Device device;
   device.sm_count = 132;
@@ -518,13 +456,15 @@ TEST(ReduceSequences, TilesOfRowsHaveAnyNumberOfLanes) {
   const TileElement element = {2, 2048, 256, 5, 2048};
   const auto plan_of = [&](std::int64_t cols) {
     Reduce p;
-    p.type = DataType::bfloat16, p.shape = ReduceShape::rows, p.rows = 100'000;
+    p.type = DataType::bfloat16, p.shape = ReduceShape::rows, p.rows = 200'000;
     p.cols = p.ld = cols;
     return plan_tiles(p, element, device);
   };
   EXPECT_EQ(plan_of(300).each, 6);
   EXPECT_EQ(plan_of(300).share.lanes, 5);
   EXPECT_EQ(plan_of(226).each, 16);
+  EXPECT_EQ(plan_of(140).each, 32);
+  EXPECT_EQ(plan_of(140).share.lanes, 1);
   for (int lanes = 1; lanes <= 32; ++lanes) {
     const LaneShare share = lanes_of_each(lanes);
     for (int x = 0; x < 32; ++x) EXPECT_EQ(share.quotient(x), x / lanes);
@@ -533,7 +473,7 @@ TEST(ReduceSequences, TilesOfRowsHaveAnyNumberOfLanes) {
   }
 }
 
-// Rows of 16 bits in tiles, a number of lanes each that is no power of two.
+// Rows in tiles, a number of lanes each that is no power of two.
 TEST(ReduceSequences, RowsByAnyNumberOfLanes) {
   const OneWorker one;
   std::vector<check::ReduceCase> cases;
@@ -549,7 +489,15 @@ TEST(ReduceSequences, RowsByAnyNumberOfLanes) {
       cases.push_back(rows);
     }
   }
-  verify(cases);
+  for (const DataType type : {DataType::float32, DataType::float64}) {  // of large arrays
+    for (const std::int64_t cols : {41, 140, 280}) {
+      check::ReduceCase rows = sequences_case(ReduceShape::rows, ops[turn++ % 4], type);
+      rows.cols = cols, rows.rows = 700'000 / (cols * static_cast<std::int64_t>(size_of(type)));
+      rows.ld_pad = static_cast<std::int64_t>(turn % 3), rows.misalign = 1;
+      cases.push_back(rows);
+    }
+  }
+  verify_sequences(cases);
 }
 
 // Rows of no more elements than the order has lanes, in stages: of one to eight strips.
@@ -571,7 +519,7 @@ TEST(ReduceSequences, RowsOfOneRoundInStages) {
       cases.push_back(rows);
     }
   }
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // Few rows that take a warp several steps have a block each.
@@ -589,7 +537,7 @@ TEST(ReduceSequences, FewRows) {
       cases.push_back(rows);
     }
   }
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // Where rows go by their length and the size of the array.
@@ -691,7 +639,7 @@ TEST(ReduceSequences, LongRowsInStages) {
     sums.op = ReduceOp::l2_norm;
     cases.push_back(sums);
   }
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // Segments and rows in tiles (src/reduce/segments/segment_tiles.hpp): all kinds and types over
@@ -739,7 +687,7 @@ TEST(ReduceSequences, SegmentsInTiles) {
         cases.push_back(segments);
       }
     }
-    verify(cases);
+    verify_sequences(cases);
   }
 }
 
@@ -768,7 +716,7 @@ TEST(ReduceSequences, WarpsWithoutStages) {
     segments.segments = 40, segments.misalign = static_cast<std::int64_t>(turn % 5);
     cases.push_back(segments);
   }
-  verify(cases);
+  verify_sequences(cases);
 }
 
 // A lane that has one element keeps the sign of its zero; a sum begins from nothing.

@@ -39,14 +39,12 @@ struct ColumnTuning {
 constexpr ColumnTuning tuning;
 
 // Columns of more than a chunk that are threads': of up to so many rows, where an SM has so many
-// columns (results/h200/explored-reduce-neutral.txt, explored-reduce-halves.txt).
+// columns (results/h200/explored-reduce-neutral.txt, explored-reduce-batches.txt).
 struct LowRange {
   std::int64_t most_rows, least_an_sm, most_an_sm;
 };
 constexpr std::int64_t any_number = std::numeric_limits<std::int64_t>::max();
 constexpr LowRange low_ranges[] = {{96, 256, any_number}, {160, 384, any_number}, {224, 448, 768}};
-// Sums of eight bytes, and places.
-constexpr LowRange low_sums[] = {{96, 256, any_number}, {160, 384, 1000}, {224, 448, 768}};
 constexpr LowRange low_computed[] = {{96, 256, any_number}, {160, 512, any_number}};
 constexpr LowRange low_variances[] = {
     {96, 256, any_number}, {160, 512, any_number}, {224, 1500, any_number}};
@@ -102,8 +100,7 @@ std::span<const LowRange> low_ranges_of(const Reduce& problem) {
   if (has_wide_lanes(problem)) return low_narrow_computed;
   if (bytes < 4) return low_narrow;
   if (problem.op == ReduceOp::l2_norm && bytes == 8) return low_computed;
-  const bool has_places = problem.op == ReduceOp::argmin || problem.op == ReduceOp::argmax;
-  return has_places || (bytes == 8 && adds_up(problem.op)) ? low_sums : low_ranges;
+  return low_ranges;
 }
 
 // Strips, packs and chunks side by side.

@@ -146,9 +146,11 @@ constexpr int low_chunk_blocks_per_sm =
                                          ? low_blocks_per_sm<kind, T>
                                          : 2);
 
-// Of the tree over a column's chunks.
-constexpr int low_chunk_levels = 3;
-static_assert(most_low_chunks == 1 << low_chunk_levels);
+// Of the tree over a column's chunks: of variances of one and two bytes eight chunks, of all others
+// four (columns_plan.cpp), as each level takes registers.
+template <ReduceKind kind, class T>
+constexpr int low_chunk_levels = kind == ReduceKind::moments && sizeof(T) <= 2 ? 3 : 2;
+static_assert(most_low_chunks == 8);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
   if (column >= matrix.cols) return;
   wait_for_previous_kernel();
   // Totals that wait for their neighbours, of 2^level chunks each.
-  Total waiting[low_chunk_levels], total = A::empty_total();
+  Total waiting[low_chunk_levels<kind, T>], total = A::empty_total();
 #pragma unroll
   for (Total& each : waiting) each = A::empty_total();
   const T* from = data + column;
@@ -179,7 +181,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
     total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
 #pragma unroll
-    for (int level = 0; level < low_chunk_levels; ++level) {
+    for (int level = 0; level < low_chunk_levels<kind, T>; ++level) {
       if ((number >> level & 1) != 0) {
         A::merge(waiting[level], total), total = waiting[level];
       } else if (!is_last) {

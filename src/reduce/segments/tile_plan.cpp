@@ -22,12 +22,13 @@ struct TileTuning {
   double units_a_warp = 8;    // so many leave larger ones evenly shared
   // Rows of an array of so many bytes: each warp has two stages, if a batch is no smaller than this
   // then. Of larger arrays warps have a batch often enough with one (explored-reduce-ways.txt).
+  // Where order cannot show and of sums of eight bytes; of others (explored-reduce-batches.txt).
   double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
-  double two_stages_to_of_order = 576 << 10;  // where order shows (explored-reduce-halves.txt)
+  double two_stages_to_of_others = 576 << 10;
   double least_batch_bytes = 2600;
   std::size_t least_two_stages_element = 4;
   // The cost of a batch: elements that a lane adds up meanwhile, by eight
-  // (explored-reduce-halves.txt).
+  // (explored-reduce-batches.txt).
   double eighths_of_batch = 2;
   double deviations = 1.3;  // by which a batch may be longer than the mean
 };
@@ -54,17 +55,20 @@ std::int64_t eighths_of_lane(const Reduce& p, int lanes) {
                   static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share))));
 }
 
-// Of batches of up to `most` rows the one that takes a warp the least time for a row: with five
-// lanes for each of six rows of 280, all but two lanes have something to do, where four rows of
-// eight lanes leave twelve without; 32 rows of 140 have a lane each, where two have runs of 128.
+// The number of rows of a batch of which a warp has the last one done first: with five lanes for
+// each of six rows of 280, all but two lanes have something to do, where four rows of eight lanes
+// leave twelve without; 32 rows of 140 have a lane each, where two have runs of 128.
 int quickest_each(const Reduce& p, const TileElement& element, double mean_bytes, int ring,
-                  int most, int each) {
+                  double all_warps, int each) {
   double least = std::numeric_limits<double>::infinity();
+  const auto rows = static_cast<double>(p.rows);
+  const int most = static_cast<int>(std::min(rows / all_warps, double{tile_lanes}));
   for (int tried = most; tried > 0; --tried) {
     const std::int64_t eighths = eighths_of_lane(p, tile_lanes / tried);
     if (stage_for(p, tried, mean_bytes) > ring || 8 * eighths > element.most_of_lane) continue;
-    const double cost = (static_cast<double>(eighths) + tile_tuning.eighths_of_batch) / tried;
-    if (cost < least) each = tried, least = cost;
+    const double batches = std::ceil(rows / (tried * all_warps));
+    const double time = batches * (static_cast<double>(eighths) + tile_tuning.eighths_of_batch);
+    if (time < least) each = tried, least = time;
   }
   return each;
 }
@@ -111,13 +115,12 @@ TilePlan plan_tiles(const Reduce& p, const TileElement& element, const Device& d
     each /= 2;
   const double all_warps = static_cast<double>(device.sm_count) * element.blocks_an_sm * tile_warps;
   const double an_sm = bytes / device.sm_count;
-  const double two_stages_to = element.any_order ? tile_tuning.two_stages_to_an_sm
-                                                 : tile_tuning.two_stages_to_of_order;
   const bool may_have_two = element.bytes >= tile_tuning.least_two_stages_element;
-  if (is_rows && !element.any_order && (an_sm > two_stages_to || !may_have_two)) {
-    const int most = static_cast<int>(std::min(count / all_warps, double{tile_lanes}));
-    each = quickest_each(p, element, mean_bytes, ring, most, each);
-  }
+  const bool adds_quickly = element.any_order || (element.bytes == 8 && !element.is_wide);
+  const double two_stages_to =
+      adds_quickly ? tile_tuning.two_stages_to_an_sm : tile_tuning.two_stages_to_of_others;
+  if (is_rows && !element.any_order && (an_sm > two_stages_to || !may_have_two))
+    each = quickest_each(p, element, mean_bytes, ring, all_warps, each);
   double fewest = all_warps * each;
   if (is_rows && may_have_two && an_sm >= tile_tuning.two_stages_from_an_sm &&
       an_sm <= two_stages_to) {
