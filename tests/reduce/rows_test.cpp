@@ -1,5 +1,5 @@
-// Long rows through host SIMT: variances by shares (src/reduce/segments/segment_shares.hpp), and the
-// bits of a row beside those that it has alone.
+// Long rows through host SIMT: variances by shares (src/reduce/segments/segment_shares.hpp), and
+// the bits of a row beside those that it has alone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,8 +17,8 @@
 namespace kw {
 namespace {
 
-constexpr std::array all_types = {DataType::float32, DataType::float64, DataType::float16,
-                                  DataType::bfloat16, DataType::int8,   DataType::int32,
+constexpr std::array all_types = {DataType::float32,  DataType::float64, DataType::float16,
+                                  DataType::bfloat16, DataType::int8,    DataType::int32,
                                   DataType::int64};
 
 // Next to each other and with gaps, whose chunks begin at any place of a pack; several in a block's
@@ -93,7 +93,8 @@ TEST(ReduceRows, HaveTheBitsThatTheyHaveAlone) {
         const std::size_t size = together.size() / rows;
         for (std::int64_t row = 0; row < rows; ++row) {
           const std::vector<std::byte> alone = arrays.results(op, type, 1, cols, row);
-          EXPECT_EQ(std::memcmp(alone.data(), together.data() + row * std::ptrdiff_t(size), size), 0)
+          EXPECT_EQ(std::memcmp(alone.data(), together.data() + row * std::ptrdiff_t(size), size),
+                    0)
               << to_string(op) << " of " << to_string(type) << ", row " << row << " of " << cols;
         }
       }

@@ -55,8 +55,7 @@ constexpr LowRange low_narrow_variances[] = {
     {96, 256, any_number}, {256, 512, any_number}, {384, 1000, any_number}};
 // Of one byte, but for sums (explored-reduce-lanes.txt).
 constexpr LowRange low_bytes[] = {{256, 512, any_number}};
-constexpr LowRange low_byte_variances[] = {
-    {most_low_chunks * column_chunk_rows, 384, any_number}};
+constexpr LowRange low_byte_variances[] = {{most_low_chunks * column_chunk_rows, 384, any_number}};
 
 // More than tickets are enough for.
 constexpr std::int64_t most_items = std::int64_t{1} << 30;

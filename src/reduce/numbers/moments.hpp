@@ -54,8 +54,8 @@ KW_HOST_DEVICE inline void merge_moments(Moments& into, const Moments& later) {
   into.count = count;
 }
 
-// x + 2^52, and of a signed number x + 2^52 + 2^31, without a conversion: a GPU makes few of them at
-// a time.
+// x + 2^52, and of a signed number x + 2^52 + 2^31, without a conversion: a GPU makes few of them
+// at a time.
 KW_HOST_DEVICE inline double above_2_to_52(std::uint32_t x) {
   return std::bit_cast<double>(std::uint64_t{0x43300000} << 32 | x);
 }

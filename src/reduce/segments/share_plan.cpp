@@ -1,5 +1,5 @@
-// Which segments and rows reduce_shares_kernel takes, by their number and mean length, and how large
-// a block's share is.
+// Which segments and rows reduce_shares_kernel takes, by their number and mean length, and how
+// large a block's share is.
 #include "reduce/segments/share_plan.hpp"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ struct ShareTuning {
   // Shorter ones that are alike do better with a stage a warp (staged_plan.hpp); of few long ones
   // blocks find the chunks themselves.
   std::int64_t least_mean_bytes = 12 << 10, most_mean_bytes = 2 << 20;
-  // Variances of rows that are too long for a warp with a stage (results/h200/explored-reduce-batches.txt).
+  // Variances of rows that are too long for a warp with a stage
+  // (results/h200/explored-reduce-batches.txt).
   std::int64_t least_bytes_of_rows_an_sm = 96 << 10, least_row_bytes = staged_to_of_variances + 1,
                most_row_bytes = 768 << 10;
   std::int64_t segment_bytes = 6 << 10;  // what one costs beside its elements: a warp's latency
@@ -44,8 +45,7 @@ bool has_shares(const Reduce& p, const ShareElement& element, const Device& devi
   return bytes >= least_an_sm * device.sm_count &&
          mean_bytes >= (are_rows ? of.least_row_bytes : of.least_mean_bytes) &&
          mean_bytes <= (are_rows ? of.most_row_bytes : of.most_mean_bytes) &&
-         device.compute_capability >= of.least_capability &&
-         device.warp_size == of.warp_size &&
+         device.compute_capability >= of.least_capability && device.warp_size == of.warp_size &&
          device.shared_bytes_per_block_optin >= of.least_shared_bytes;
 }
 

@@ -51,8 +51,7 @@ std::int64_t eighths_of_lane(const Reduce& p, int lanes) {
   const std::int64_t all = ceil_div(p.cols, std::int64_t{8});
   if (lanes == 1) return all;
   const std::int64_t share = ceil_div(ceil_div(p.cols, std::int64_t{lanes}), std::int64_t{8});
-  return std::min(all,
-                  static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share))));
+  return std::min(all, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(share))));
 }
 
 // The number of rows of a batch of which a warp has the last one done first: with five lanes for
