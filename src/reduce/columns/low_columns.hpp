@@ -146,10 +146,9 @@ constexpr int low_chunk_blocks_per_sm =
                                          ? low_blocks_per_sm<kind, T>
                                          : 2);
 
-// Of the tree over a column's chunks: of variances of one and two bytes eight chunks, of all others
-// four (columns_plan.cpp), as each level takes registers.
+// Variances of one and two bytes have up to eight chunks, all others four (columns_plan.cpp).
 template <ReduceKind kind, class T>
-constexpr int low_chunk_levels = kind == ReduceKind::moments && sizeof(T) <= 2 ? 3 : 2;
+constexpr bool has_eight_chunks = kind == ReduceKind::moments && sizeof(T) <= 2;
 static_assert(most_low_chunks == 8);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
@@ -164,7 +163,8 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
   if (column >= matrix.cols) return;
   wait_for_previous_kernel();
   // Totals that wait for their neighbours, of 2^level chunks each.
-  Total waiting[low_chunk_levels<kind, T>], total = A::empty_total();
+  constexpr int levels = has_eight_chunks<kind, T> ? 3 : 2;
+  Total waiting[levels], total = A::empty_total();
 #pragma unroll
   for (Total& each : waiting) each = A::empty_total();
   const T* from = data + column;
@@ -180,13 +180,26 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
     const int count = min(chunk_rows, matrix.rows - begin);
     total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
+    if constexpr (has_eight_chunks<kind, T>) {
 #pragma unroll
-    for (int level = 0; level < low_chunk_levels<kind, T>; ++level) {
-      if ((number >> level & 1) != 0) {
-        A::merge(waiting[level], total), total = waiting[level];
-      } else if (!is_last) {
-        waiting[level] = total;
-        break;
+      for (int level = 0; level < levels; ++level) {
+        if ((number >> level & 1) != 0) {
+          A::merge(waiting[level], total), total = waiting[level];
+        } else if (!is_last) {
+          waiting[level] = total;
+          break;
+        }
+      }
+    } else {  // of two levels the loop takes longer (results/h200/explored-reduce-batches.txt)
+      if ((number & 1) == 0 && !is_last) {
+        waiting[0] = total;
+        continue;
+      }
+      if ((number & 1) != 0) A::merge(waiting[0], total), total = waiting[0];
+      if (number < 2) {
+        waiting[1] = total;
+      } else {
+        A::merge(waiting[1], total), total = waiting[1];
       }
     }
   }
