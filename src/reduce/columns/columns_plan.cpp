@@ -39,7 +39,7 @@ struct ColumnTuning {
 constexpr ColumnTuning tuning;
 
 // Columns of more than a chunk that are threads': of up to so many rows, where an SM has so many
-// columns (results/h200/explored-reduce-neutral.txt, explored-reduce-batches.txt).
+// columns (results/h200/explored-reduce-neutral.txt, explored-reduce-halves.txt).
 struct LowRange {
   std::int64_t most_rows, least_an_sm, most_an_sm;
 };

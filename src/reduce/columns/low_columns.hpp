@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
           break;
         }
       }
-    } else {  // of two levels the loop takes longer (results/h200/explored-reduce-batches.txt)
+    } else {  // of two levels the loop takes longer (results/h200/explored-reduce-halves.txt)
       if ((number & 1) == 0 && !is_last) {
         waiting[0] = total;
         continue;

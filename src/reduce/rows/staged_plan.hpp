@@ -49,7 +49,7 @@ constexpr int staged_chunk_bytes = order_threads * static_cast<int>(smallest_chu
 constexpr int staged_to_of_two_chunks = 18 << 10;
 constexpr int staged_to_of_many_of_two = 20 << 10;
 constexpr int many_of_two_an_sm = 12;
-// Variances, where each SM has some rows (explored-reduce-batches.txt); longer ones do better by
+// Variances, where each SM has some rows (explored-reduce-halves.txt); longer ones do better by
 // shares (share_plan.cpp).
 constexpr int staged_to_of_variances = 32 << 10;
 constexpr int some_variances_an_sm = 2;

@@ -22,7 +22,7 @@ struct ShareTuning {
   // blocks find the chunks themselves.
   std::int64_t least_mean_bytes = 12 << 10, most_mean_bytes = 2 << 20;
   // Variances of rows that are too long for a warp with a stage
-  // (results/h200/explored-reduce-batches.txt).
+  // (results/h200/explored-reduce-halves.txt).
   std::int64_t least_bytes_of_rows_an_sm = 96 << 10, least_row_bytes = staged_to_of_variances + 1,
                most_row_bytes = 768 << 10;
   std::int64_t segment_bytes = 6 << 10;  // what one costs beside its elements: a warp's latency

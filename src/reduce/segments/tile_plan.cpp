@@ -22,13 +22,13 @@ struct TileTuning {
   double units_a_warp = 8;    // so many leave larger ones evenly shared
   // Rows of an array of so many bytes: each warp has two stages, if a batch is no smaller than this
   // then. Of larger arrays warps have a batch often enough with one (explored-reduce-ways.txt).
-  // Where order cannot show and of sums of eight bytes; of others (explored-reduce-batches.txt).
+  // Where order cannot show and of sums of eight bytes; of others (explored-reduce-halves.txt).
   double two_stages_from_an_sm = 80 << 10, two_stages_to_an_sm = 768 << 10;
   double two_stages_to_of_others = 576 << 10;
   double least_batch_bytes = 2600;
   std::size_t least_two_stages_element = 4;
   // The cost of a batch: elements that a lane adds up meanwhile, by eight
-  // (explored-reduce-batches.txt).
+  // (explored-reduce-halves.txt).
   double eighths_of_batch = 2;
   double deviations = 1.3;  // by which a batch may be longer than the mean
 };
