@@ -150,6 +150,12 @@ constexpr int low_chunk_blocks_per_sm =
 template <ReduceKind kind, class T>
 constexpr bool has_eight_chunks = kind == ReduceKind::moments && sizeof(T) <= 2;
 static_assert(most_low_chunks == 8);
+// Whether totals meet in a loop over levels: of other kinds two levels, which all have, are quicker
+// one by one (results/h200/explored-reduce-halves.txt).
+template <ReduceKind kind, class T>
+constexpr bool merges_in_loop =
+    has_eight_chunks<kind, T> ||
+    (kind == ReduceKind::moments && std::is_same_v<T, std::int64_t>);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
@@ -180,7 +186,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
     const int count = min(chunk_rows, matrix.rows - begin);
     total = low_total<kind, T>(own, 0, {begin, count, own.first[0]});
     const bool is_last = begin + chunk_rows >= matrix.rows;
-    if constexpr (has_eight_chunks<kind, T>) {
+    if constexpr (merges_in_loop<kind, T>) {
 #pragma unroll
       for (int level = 0; level < levels; ++level) {
         if ((number >> level & 1) != 0) {
@@ -190,7 +196,7 @@ __global__ void __launch_bounds__(low_chunk_threads, (low_chunk_blocks_per_sm<ki
           break;
         }
       }
-    } else {  // of two levels the loop takes longer (results/h200/explored-reduce-halves.txt)
+    } else {
       if ((number & 1) == 0 && !is_last) {
         waiting[0] = total;
         continue;

@@ -87,13 +87,9 @@ struct Sum {
   KW_HOST_DEVICE static Lane empty_lane() { return 0; }
   KW_HOST_DEVICE static Partial empty() { return 0; }
   KW_HOST_DEVICE static Total empty_total() { return 0; }
-  using X = std::conditional_t<small, Value<T>, Lane>;
-  KW_HOST_DEVICE static X number(Value<T> value) {
-    if constexpr (std::is_same_v<T, std::int64_t> && !integral) return difference(value, T{0});
-    return static_cast<X>(value);
-  }
   KW_HOST_DEVICE static void add(Lane& lane, Value<T> value, std::int32_t, Value<T>) {
-    const X x = number(value);
+    using X = std::conditional_t<small, Value<T>, Lane>;
+    const X x = static_cast<X>(value);
     if constexpr (square && std::is_same_v<T, std::int32_t>) {
       lane += static_cast<Lane>(std::int64_t{value} * value);  // 2^62: no product of 128 bits
     } else if constexpr (square && integral) {
@@ -120,7 +116,7 @@ struct Sum {
   }
   // A lane of one element, but for the sign of a zero, which goes as soon as nothing is added.
   KW_HOST_DEVICE static Lane only(Value<T> value, Value<T>) requires(!integral) {
-    const Lane x = number(value);
+    const Lane x = static_cast<Lane>(value);
     if constexpr (square) return fma(x, x, Lane{0});
     if constexpr (kind == ReduceKind::sum_abs) return static_cast<Lane>(fabs(x));
     return x;
