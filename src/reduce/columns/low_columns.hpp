@@ -153,9 +153,8 @@ static_assert(most_low_chunks == 8);
 // Whether totals meet in a loop over levels: of other kinds two levels, which all have, are quicker
 // one by one (results/h200/explored-reduce-halves.txt).
 template <ReduceKind kind, class T>
-constexpr bool merges_in_loop =
-    has_eight_chunks<kind, T> ||
-    (kind == ReduceKind::moments && std::is_same_v<T, std::int64_t>);
+constexpr bool merges_in_loop = has_eight_chunks<kind, T> ||
+                                (kind == ReduceKind::moments && std::is_same_v<T, std::int64_t>);
 
 // The same for columns of up to most_low_chunks chunks, a thread each.
 template <ReduceKind kind, class T>
