@@ -2,8 +2,9 @@
 // has changed, and is launched. The host then takes for a chain of launches what it takes for one.
 //
 // The first calls are launched as they are, and their launches counted: a graph costs as much as
-// ten launches to make, and on the device a little more than launches that follow each other, so
-// only chains have one. A call that launches other kernels than the one that was recorded ends it.
+// ten launches to make, and its first launch does not begin while the stream's previous one ends,
+// so only chains have one. A call that launches other kernels than the one that was recorded ends
+// it.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace kw::gpu {
 
 // So many calls are launched as they are; chains of so many launches then have a graph.
 constexpr int calls_before_graph = 2;
-constexpr int fewest_launches = 3;
+constexpr int fewest_launches = 2;
 constexpr int most_launches = 16;
 
 // A launch as a graph has it. `Node` is the driver's name of it.
