@@ -7,7 +7,7 @@
 //             begin and end together, and each cuts its own k for its own blocks.
 // Prediction  219x4603x7717: 128x128 takes 365 us, for 256 rows; 128x256 and 96x128 beside each
 //             other multiply 224.
-// Limits      The second part reads all of one operand once more, and the host launches twice.
+// Limits      The second part reads all of one operand once more.
 #include <algorithm>
 #include <cmath>
 #include <limits>
