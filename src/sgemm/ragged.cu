@@ -9,8 +9,8 @@
 // Prediction  1537 cubed: 1536 cubed takes 148 us, a row and a column 5 us each; as one product it
 //             takes 187.
 // Limits      Small products are better off with the 25th tile. Where tiles are many, 4097 rows are
-//             only 1.5 % more work than 4096. Several launches take the host 3 us each, and the
-//             device a hundredth less than one.
+//             only 1.5 % more work than 4096. Several launches take the host 3 us each until a
+//             graph has them, and the device a hundredth less than one.
 #include <algorithm>
 #include <iterator>
 #include <optional>
