@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fits the constants by which thin predicts its time (src/sgemm/thin_tuning.hpp) to measurements of its cuts.
 
-    tools/fit_thin.py [results/h200/explored-thin-choice-3.txt ...]  # how the constants of the tree choose
+    tools/fit_thin.py [results/h200/explored-thin-parts.txt ...]  # how the constants of the tree choose
     tools/fit_thin.py --fit                                      # and other ones, found from these
 
 What counts is which cut comes out quickest, so the search lowers the time lost by the choice, and with
@@ -22,7 +22,7 @@ FITTED = ["start", "start_twice_threads", "start_shifted", "step", "block", "fet
           "output_direct", "scattered", "gather", "gather_loads", "l2_bytes", "repeated", "fma_slots", "narrow_slots",
           "element_slots", "load_slots", "share_of_bandwidth", "short_piece", "short_load", "four_lines", "sm_bytes",
           "kept_share", "lost_share", "uneven", "cut_sectors", "touches", "crowded_along",
-          "crowded_across"]
+          "crowded_across", "long_part", "many_blocks"]
 SMS, L2_BYTES, MEMORY_BYTES_PER_US = 132, 62914560, 2e-3 * 3201000 * 6144 / 8  # of the H200 that measured
 SECTOR, LINE = 32, 128
 FEW_BYTES = 32 << 10
@@ -32,7 +32,7 @@ SHARES = [None, 1, 2, 0]
 # one element a load (u), or four (v), or four where they start anywhere (s); n: it begins after the kernel before.
 NAME = re.compile(r"r(\d)_t(\d+)_l(\d+)_p(\d+)_w([usv])n?")
 WAYS = {"u": "single", "s": "shifted", "v": "vector"}
-MEASURED = [ROOT / "results/h200/explored-thin-choice-3.txt"]
+MEASURED = [ROOT / "results/h200" / f"explored-thin-{name}.txt" for name in ("choice-3", "parts")]
 
 Tuning = collections.namedtuple("Tuning", "configs blocks constants")
 Config = collections.namedtuple("Config", "width rows depth threads blocks_along_k blocks_across_k")
@@ -40,7 +40,7 @@ Config = collections.namedtuple("Config", "width rows depth threads blocks_along
 Cut = collections.namedtuple(
     "Cut", "rounds steps chunks copies of_sm block_bytes repeated_bytes blocks lost_bytes kept elements width single shifted"
     " threads_shift merges passes added direct scattered parts gathered narrow_loads halvings load_halvings"
-    " four_lines keeps_steps cut_bytes touched along_k doublings")  # fmt: skip
+    " four_lines keeps_steps cut_bytes touched along_k doublings part_doublings block_doublings")  # fmt: skip
 
 
 def read_tuning():
@@ -128,6 +128,7 @@ def cut(operands, block, loads, tuning, share=None, parts=1):
     parts = ceil_div(steps, steps_of_part)
     blocks = row_blocks * parts
     of_sm = ceil_div(blocks, SMS)
+    at_once, reads_apart = min(of_sm, slots // SMS), not operands.along_k and width <= tuning.constants["apart_columns"]
     k, rows = min(steps_of_part * step, operands.k), min(rows_of_block, ceil_div(operands.rows, stride))
 
     run = 4 * min(32, k_threads if operands.along_k else 1 << row_shift) * (1 if loads == "single" else 4)
@@ -164,6 +165,8 @@ def cut(operands, block, loads, tuning, share=None, parts=1):
         cut_bytes=k * 4 * rows * 16 / run if loads == "shifted" else 0,
         touched=of_sm * rows_of_block * steps_of_part * step * 4 / run * (run + LINE - (4 if loads == "single" else 16)) / LINE,
         along_k=operands.along_k, doublings=max(0, math.log2(of_sm * threads * thread_rows * config.depth * 8 / FEW_BYTES)),
+        part_doublings=0 if not reads_apart else max(0, math.log2(steps_of_part * step / tuning.constants["short_part"])),
+        block_doublings=0 if not reads_apart else max(0, math.log2(at_once / 2)),
         gathered=max(1, (of_block << shift) / threads) * ceil_div(ceil_div(parts, 1 << shift), 8))  # fmt: skip
 
 
@@ -186,7 +189,8 @@ def predicted_us(c, t):
     if c.keeps_steps:
         lost *= 1 - min(1, t["steps_share"] / c.kept)
     lost *= (1 + t["short_piece"] * c.halvings + t["short_load"] * c.load_halvings + t["four_lines"] * c.four_lines
-             + t["crowded_along" if c.along_k else "crowded_across"] * c.doublings)  # fmt: skip
+             + t["crowded_along" if c.along_k else "crowded_across"] * c.doublings
+             + t["long_part"] * c.part_doublings + t["many_blocks"] * c.block_doublings)  # fmt: skip
     bytes_us = max(c.blocks * block_bytes / t["l2_bytes"], c.of_sm * block_bytes / t["sm_bytes"], c.touched / t["touches"],
                    lost * c.lost_bytes / (t["share_of_bandwidth"] * MEMORY_BYTES_PER_US))  # fmt: skip
     bytes_us *= 1 + t["uneven"] * (c.of_sm * SMS / c.blocks - 1)

@@ -240,8 +240,8 @@ inline double thin_touches(const ThinPlan& plan) {
 }
 
 // How much longer memory takes than for long lines that lie alone: where a block or a load of a
-// warp has a short piece of each line, where each thread follows four lines, and where much is
-// under way from many places at a time.
+// warp has a short piece of each line, where each thread follows four lines, where much is under
+// way from many places at a time, and where blocks that share lines read them apart.
 inline double thin_memory_factor(const ThinPlan& plan, double blocks_of_sm) {
   constexpr ThinTuning t = thin_tuning;
   constexpr int long_piece = 128;    // elements
@@ -256,7 +256,15 @@ inline double thin_memory_factor(const ThinPlan& plan, double blocks_of_sm) {
     return 1 + t.short_load * std::max(0.0, std::log2(long_load / thin_run_bytes(plan))) +
            (plan.thread_rows == 4 ? t.four_lines : 0) + crowded;
   const int piece = plan.thread_rows << plan.row_shift;
-  return 1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece)) + crowded;
+  const double factor =
+      1 + t.short_piece * std::max(0.0, std::log2(1.0 * long_piece / piece)) + crowded;
+  const ThinConfig& config = thin_configs[plan.config];
+  if (config.width > t.apart_columns) return factor;
+  const double at_once = std::min(
+      blocks_of_sm, 1.0 * config.blocks_per_sm(plan.along_k) * config.threads / plan.threads());
+  const double parts = static_cast<double>(plan.k_per_part) / t.short_part;
+  return factor + t.long_part * std::max(0.0, std::log2(parts)) +
+         t.many_blocks * std::max(0.0, std::log2(at_once / 2));
 }
 
 // What a block's loads wait for, what L2 and the memory deliver and what the instructions take;

@@ -127,13 +127,19 @@ struct ThinTuning {
   // The same each time that the bytes double for which a multiprocessor waits, from 32 KiB on: of
   // lines along k, and across it.
   double crowded_along, crowded_across;
+  // Across k, with so many columns at most, also each time that a block's part of k doubles, from
+  // so many on, and each time that the blocks at a time on a multiprocessor do, from two on:
+  // neighbours then read a line apart.
+  double long_part, many_blocks;
+  int short_part, apart_columns;
   // Of L2's size: an operand up to the first share stays there from call to call, from the second
   // on nothing of it does.
   double kept_share, lost_share;
 };
 
 // Fitted to these measurements by the formula of tools/fit_thin.py, with cuBLAS's time as a part of
-// what is lost: the cut of the least prediction takes 3.4 % longer than the quickest on average.
+// what is lost, and what is across k to explored-thin-parts.txt's: of both the cut of the least
+// prediction takes 3.5 % longer than the quickest on average.
 inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .steps_share = 0.375,
                                            .steps_share_apart = 0.5,
@@ -168,11 +174,15 @@ inline constexpr ThinTuning thin_tuning = {.tickets = 4096,
                                            .load_slots = 0.01495,
                                            .slots_per_us = 128 * 1750.0,
                                            .share_of_bandwidth = 0.9576,
-                                           .short_piece = 0.377,
+                                           .short_piece = 0.1919,
                                            .short_load = 0.1087,
                                            .four_lines = 0.1263,
                                            .crowded_along = 0.02032,
-                                           .crowded_across = 0.1073,
+                                           .crowded_across = 0.01701,
+                                           .long_part = 0.05574,
+                                           .many_blocks = 0.1606,
+                                           .short_part = 256,
+                                           .apart_columns = 8,
                                            .kept_share = 0.4225,
                                            .lost_share = 0.7677};
 

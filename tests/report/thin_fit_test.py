@@ -51,7 +51,7 @@ class ThinFit(unittest.TestCase):
     def test_the_constants_choose_well_among_the_measured_cuts(self):
         constants = self.tuning.constants
         shapes = tool.read_measurements(tool.MEASURED, self.tuning)
-        self.assertEqual(len(shapes), 482)
+        self.assertEqual(len(shapes), 1092)
         lost = [loss for loss, _, _ in tool.losses(shapes, constants)]
         self.assertLess(math.exp(sum(lost) / len(lost)), 1.05)
         # What the test sees: if blocks that share rows cost nothing, they look best.
