@@ -79,6 +79,8 @@ class Consumer {
     }
   }
 
+  // What has been added up, without low products that are summed apart.
+  __device__ __forceinline__ auto& sums() { return sums_.sums; }
   // The sums of the whole tile.
   __device__ __forceinline__ auto& result(float drift) { return sums_.result(drift); }
 

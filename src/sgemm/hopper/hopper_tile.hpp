@@ -12,8 +12,8 @@
 //
 // The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages; of a
 // triangle, or where k has a range, shaped_scheduler.hpp and epilogue_triangle.hpp),
-// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, split_k.hpp (sums of
-// several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp (what its pieces cannot
+// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, totals.hpp (sums of
+// sums), split_k.hpp (sums of several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp (what its pieces cannot
 // hold), epilogue.hpp (to C).
 #pragma once
 
@@ -30,6 +30,7 @@
 #include "sgemm/hopper/shaped_scheduler.hpp"
 #include "sgemm/hopper/split.hpp"
 #include "sgemm/hopper/split_k.hpp"
+#include "sgemm/hopper/totals.hpp"
 #include "sgemm/hopper/tuning.hpp"
 
 namespace KW_TARGET::hopper {
@@ -87,6 +88,32 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   return path;
 }
 
+// The products over a run of stages of a tile.
+template <Scheme scheme, Tile tile>
+__device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
+                                             Pipeline<scheme, tile>& pipeline,
+                                             const ProductParams& params, int stages, int group,
+                                             int thread, int row, int lane) {
+  if constexpr (has_totals(scheme, tile)) {
+    consumer.multiply(pipeline, stages, group, row, lane);
+  } else {
+    constexpr int most = stages_per_total(scheme, tile);
+    for (int done = 0;;) {
+      const int some = min(stages - done, most);
+      consumer.multiply(pipeline, some, group, row, lane);
+      if (stages <= most) break;
+      Totals<tile> totals(params, group * warpgroup + thread);
+      const bool are_first = done == 0;
+      done += some;
+      if (done == stages) {
+        totals.join(consumer.sums());
+        break;
+      }
+      totals.add(consumer.sums(), are_first);
+    }
+  }
+}
+
 template <Scheme scheme, Tile tile, class Scheduler, bool finishes>
 __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const ProductParams& params,
                                         bool is_second) {
@@ -111,7 +138,7 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     }
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0 + column, lane);
-    consumer.multiply(pipeline, scheduler.stages(), group, row, lane);
+    multiply_run(consumer, pipeline, params, scheduler.stages(), group, thread, row, lane);
 
     const auto end_tile = [&](float(&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
       if (!scheduler.is_whole() &&

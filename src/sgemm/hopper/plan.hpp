@@ -214,9 +214,17 @@ inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Devic
   return schedule;
 }
 
-inline std::int64_t part_floats(const TileRow& row, const Sgemm& p, const Device& device) {
-  return std::int64_t{fastest_schedule(row, p, device).schedule.slots()} * row.tile.bm() *
-         row.tile.bn;
+// Whether its blocks have totals in the workspace.
+inline bool has_totals_in_memory(const TileRow& row, const Schedule& schedule) {
+  const Scheme& scheme = scheme_of(row.fp16);
+  return !has_totals(scheme, row.tile) &&
+         longest_run(schedule) > stages_per_total(scheme, row.tile);
+}
+// Parts of tiles that blocks share, and behind them the totals.
+inline std::int64_t sum_floats(const TileRow& row, const Sgemm& p, const Device& device) {
+  const Schedule schedule = fastest_schedule(row, p, device).schedule;
+  const std::int64_t parts = std::int64_t{schedule.slots()} * row.tile.bm() * row.tile.bn;
+  return parts + (has_totals_in_memory(row, schedule) ? schedule.blocks * row.tile.sums() : 0);
 }
 
 // --- the workspace
@@ -260,9 +268,9 @@ struct WorkspaceLayout {
     packed_a = take(packed(Direct::a, p.m));
     packed_b = take(packed(Direct::b, p.n));
     std::int64_t sums = 0;
-    for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, part_floats(row, p, device));
+    for (const TileRow& row : bf16x6_tiles) sums = std::max(sums, sum_floats(row, p, device));
     if (fp16) {
-      for (const TileRow& row : fp16x3_tiles) sums = std::max(sums, part_floats(row, p, device));
+      for (const TileRow& row : fp16x3_tiles) sums = std::max(sums, sum_floats(row, p, device));
     }
     split_k_sums = take(sums * static_cast<std::int64_t>(sizeof(float)));
   }

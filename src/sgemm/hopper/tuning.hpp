@@ -27,6 +27,7 @@ struct Scheme {
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
   std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
   float low_unscale;       // what the low products are multiplied by before they join the sums
+  int windows_per_total;   // that sums in registers add up at most (totals.hpp)
   Band low, high;
 };
 
@@ -37,6 +38,7 @@ inline constexpr Scheme bf16x6_scheme = {.fp16 = false,
                                          .chosen_k = 64,
                                          .chosen_mn = 1,
                                          .low_unscale = 1,
+                                         .windows_per_total = 32,
                                          .low = {5, {{2, 0}, {1, 1}, {0, 2}, {1, 0}, {0, 1}}},
                                          .high = {1, {{0, 0}}}};
 
@@ -48,6 +50,7 @@ inline constexpr Scheme fp16x3_scheme = {
     .chosen_k = 512,
     .chosen_mn = 128 * 128 * 128,  // a tile for nearly each SM of an H200
     .low_unscale = split::low_unscale,
+    .windows_per_total = 128,
     .low = {2, {{1, 0}, {0, 1}}},
     .high = {1, {{0, 0}}}};
 
@@ -92,6 +95,8 @@ struct Tile {
   constexpr int own_columns() const { return shares_rows ? bn / 2 : bn; }
   // Registers of a thread for one accumulator: of 64 x bn floats over 128 threads.
   constexpr int registers() const { return bn / 2; }
+  // Sums of both warpgroups.
+  constexpr std::int64_t sums() const { return std::int64_t{2} * 64 * m64_blocks * bn; }
   constexpr Drift drift() const { return drift_by_stages[window]; }
   // Windows that a warpgroup adds up over so many stages.
   constexpr std::int64_t windows(std::int64_t count) const {
@@ -121,6 +126,10 @@ constexpr LowBand low_band_of(const Scheme& scheme) {
 // those. A long row of additions loses as a chain in tensor cores does, if less.
 constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
   return low_band_of(scheme) == LowBand::folded && tile.m64_blocks * tile.bn <= 64;
+}
+// Stages after which the sums of other tiles join totals in the workspace (totals.hpp).
+constexpr std::int64_t stages_per_total(const Scheme& scheme, const Tile& tile) {
+  return tile.stages_of(scheme.windows_per_total);
 }
 
 // Mean square errors of an element, in units of one rounding of its whole sum (terms.hpp): at least
