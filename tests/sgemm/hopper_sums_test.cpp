@@ -135,6 +135,21 @@ TEST_P(HopperSums, LowProductsOverALongKAreExactEnough) {
   }
 }
 
+// All windows have the same sum, and it lies between two multiples of the last bit of a long sum. So
+// each addition is rounded to the same side, and one chain of them would be off by hundreds of
+// units; totals of short ones are exact here.
+TEST_P(HopperSums, EqualWindowsOverALongKAreExactEnough) {
+  const float of_a = in_fp16() ? 1 + 0x3p-10f : 1 + 0x1p-7f, of_b = 1 + 0x1p-7f;
+  const std::int64_t k = (row_.tile.shares_rows ? 2 : 1) * std::int64_t{32768};
+  a_ = TestMatrix(4, k);
+  b_ = TestMatrix(k, 4);
+  for (float& x : a_.values) x = of_a;
+  for (float& x : b_.values) x = of_b;
+  multiply();
+  EXPECT_EQ(path_, kernel().name);
+  EXPECT_LT(std::fabs(mean_error()), 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, HopperSums, testing::ValuesIn(split_kernels()), kernel_name);
 
 }  // namespace

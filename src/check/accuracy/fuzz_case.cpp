@@ -223,6 +223,23 @@ void draw_peaks(Dice& dice, Distribution& data) {
   }
 }
 
+// Numbers near whole ones, of one sign: high pieces all lie to one side of what they stand for, and
+// sums of windows all leave nearly the same remainder beside the sum so far. What each addition
+// then rounds away grows with their number, and shows the more the longer k is; most where some
+// outliers make the sum so large that FP32 hardly rounds the others' products.
+bool draw_whole(Dice& dice, Distribution& data) {
+  if (!dice.one_in(8)) return false;
+  DrawnOperand x;
+  x.body = static_cast<int>(dice.one_in(3) ? Body::near_one : Body::near_whole);
+  x.spread = dice.from(5, 13);
+  x.one_sign = 1;
+  data = {x, x};
+  if (dice.one_in(3)) return true;
+  data.b.outliers = static_cast<int>(dice.spread_out(100, 60'000));
+  data.b.outlier_size = dice.from(1, 16);
+  return true;
+}
+
 std::int64_t draw_k(Dice& dice, double least, double most) {
   const std::int64_t k = dice.spread_out(least, most);
   return dice.one_in(3) ? k : k / 32 * 32;
@@ -252,6 +269,8 @@ FuzzCase draw_case(std::uint64_t seed, std::int64_t number, FuzzShapes shapes) {
   draw_diagonal(dice, c.data.a);
   draw_diagonal(dice, c.data.b);
   draw_peaks(dice, c.data);
+  if (draw_whole(dice, c.data) && shapes != FuzzShapes::small)
+    c.k = draw_k(dice, 2048, c.m > 1200 ? 12288 : 32768);
   return c;
 }
 

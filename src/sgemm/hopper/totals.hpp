@@ -13,6 +13,19 @@
 
 namespace KW_TARGET::hopper {
 
+// *at += x, in L2, so that the thread does not wait for what lies there. Only it adds there, and its
+// additions happen in their order.
+__device__ __forceinline__ void add_in_memory(float4* at, const float4& x) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(
+                   __cvta_generic_to_global(at)),
+               "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w)
+               : "memory");
+#else
+  at->x += x.x, at->y += x.y, at->z += x.z, at->w += x.w;
+#endif
+}
+
 // The totals of a consumer's thread, which alone reads and writes them. They lie behind the parts
 // of tiles that blocks share (split_k.hpp), a block's beside each other.
 template <Tile tile>
@@ -33,17 +46,15 @@ class Totals {
   // Adds the sums, which then are zero. The first ones of a run are written.
   __device__ __forceinline__ void add(Sums& sums, bool are_first) {
 #pragma unroll
-    for (int first = 0; first < quads; first += at_once) {
-      float4 before[at_once] = {};
-      if (!are_first) load(before, first);
-#pragma unroll
-      for (int i = 0; i < at_once; ++i) {
-        float* const x = quad_of(sums, first + i);
-        const float4 old = before[i];
-        at_[(first + i) * consumer_threads] =
-            make_float4(old.x + x[0], old.y + x[1], old.z + x[2], old.w + x[3]);
-        x[0] = x[1] = x[2] = x[3] = 0;
-      }
+    for (int quad = 0; quad < quads; ++quad) {
+      float* const x = quad_of(sums, quad);
+      const float4 own = make_float4(x[0], x[1], x[2], x[3]);
+      float4* const at = at_ + quad * consumer_threads;
+      if (are_first)
+        *at = own;
+      else
+        add_in_memory(at, own);
+      x[0] = x[1] = x[2] = x[3] = 0;
     }
   }
   // The last sums become those of the whole run.
@@ -63,7 +74,7 @@ class Totals {
  private:
   __device__ __forceinline__ void load(float4 (&to)[at_once], int first) const {
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) to[i] = at_[(first + i) * consumer_threads];
+    for (int i = 0; i < at_once; ++i) to[i] = __ldcg(at_ + (first + i) * consumer_threads);
   }
   __device__ __forceinline__ static float* quad_of(Sums& sums, int quad) {
     return &sums[quad * 4 / registers][quad * 4 % registers];
