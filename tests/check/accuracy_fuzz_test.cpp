@@ -58,7 +58,7 @@ TEST(FuzzCases, EveryPropertyIsDrawnAndWritten) {
 // elsewhere, of A, of B and of both, there also at the same places of k.
 TEST(FuzzCases, PeaksBesideWholeNumbersAreDrawn) {
   int on_diagonal = 0, elsewhere = 0, met = 0, of_a = 0, of_b = 0, of_both = 0, whole = 0;
-  for (std::int64_t i = 0; i < 800; ++i) {
+  for (std::int64_t i = 0; i < 1200; ++i) {
     const Distribution data = draw_case(3, i, FuzzShapes::large).data;
     const bool a = data.a.diagonal + data.a.outliers > 0, b = data.b.diagonal + data.b.outliers > 0;
     if (data.a.body != static_cast<int>(Body::near_whole) || !(a || b || data.met > 0)) continue;
@@ -70,8 +70,24 @@ TEST(FuzzCases, PeaksBesideWholeNumbersAreDrawn) {
     ++(data.a.diagonal + data.b.diagonal > 0 ? on_diagonal : elsewhere);
     ++(a && b ? of_both : a ? of_a : of_b);
   }
-  EXPECT_NEAR(whole, 50, 25);
+  EXPECT_NEAR(whole, 130, 45);
   for (const int count : {on_diagonal, elsewhere, met, of_a, of_b, of_both}) EXPECT_GT(count, 5);
+}
+
+// Windows of which all leave the same remainder, in products with a long k, are an eighth as well.
+TEST(FuzzCases, LongSumsOfNumbersNearWholeOnesAreDrawn) {
+  int alone = 0, beside_outliers = 0;
+  for (std::int64_t i = 0; i < 800; ++i) {
+    const FuzzCase c = draw_case(3, i, FuzzShapes::large);
+    const DrawnOperand &a = c.data.a, &b = c.data.b;
+    const bool is_near = a.body == static_cast<int>(Body::near_one) ||
+                         a.body == static_cast<int>(Body::near_whole);
+    const bool same = is_near && a.one_sign == 1 && a.body == b.body && a.spread == b.spread;
+    if (!same || a.outliers + a.diagonal + b.diagonal + c.data.met > 0 || c.k < 2016) continue;
+    ++(b.outliers > 0 ? beside_outliers : alone);
+  }
+  EXPECT_GT(alone, 20);
+  EXPECT_GT(beside_outliers, 40);
 }
 
 TEST(FuzzCases, WrongTextIsToldApart) {
