@@ -88,7 +88,8 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   return path;
 }
 
-// The products over a run of stages of a tile.
+// The products over a block's stages of a tile. The warpgroups add to their totals by turns, so
+// that tensor cores have the other one's products meanwhile.
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
                                              Pipeline<scheme, tile>& pipeline,
@@ -98,10 +99,11 @@ __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
     consumer.multiply(pipeline, stages, group, row, lane);
   } else {
     constexpr int most = stages_per_total(scheme, tile);
+    const bool is_long = stages > most;
+    int some = is_long ? (group == 0 ? most : most / 2) : stages;
     for (int done = 0;;) {
-      const int some = min(stages - done, most);
       consumer.multiply(pipeline, some, group, row, lane);
-      if (stages <= most) break;
+      if (!is_long) break;
       Totals<tile> totals(params, group * warpgroup + thread);
       const bool are_first = done == 0;
       done += some;
@@ -110,6 +112,7 @@ __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
         break;
       }
       totals.add(consumer.sums(), are_first);
+      some = min(stages - done, most);
     }
   }
 }
