@@ -88,8 +88,8 @@ __device__ __forceinline__ Path selected_path(Shared<scheme, tile>& shared,
   return path;
 }
 
-// The products over a block's stages of a tile. The warpgroups add to their totals by turns, so
-// that tensor cores have the other one's products meanwhile.
+// The products over a block's stages of a tile. Warpgroups with rows of their own add to their
+// totals by turns, so that tensor cores have the other one's products meanwhile.
 template <Scheme scheme, Tile tile>
 __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
                                              Pipeline<scheme, tile>& pipeline,
@@ -100,7 +100,7 @@ __device__ __forceinline__ void multiply_run(Consumer<scheme, tile>& consumer,
   } else {
     constexpr int most = stages_per_total(scheme, tile);
     const bool is_long = stages > most;
-    int some = is_long ? (group == 0 ? most : most / 2) : stages;
+    int some = !is_long ? stages : tile.shares_rows || group == 0 ? most : most / 2;
     for (int done = 0;;) {
       consumer.multiply(pipeline, some, group, row, lane);
       if (!is_long) break;
