@@ -1,9 +1,10 @@
 // The sums of a warpgroup's part of a tile. Tensor cores add up a window of k in their own
 // arithmetic, in an empty accumulator; the window is then added to FP32 sums with ordinary rounding
-// ("promotion"). Where the low products are summed, and whether there are sums of sums, follows
-// from the scheme and the tile (tuning.hpp: low_band_of, has_totals):
+// ("promotion"). Where the low products are summed, and whether registers hold sums of sums,
+// follows from the scheme and the tile (tuning.hpp: low_band_of, has_totals). Other tiles have
+// those in memory, where a run is long (totals.hpp).
 //
-//   tile                   low band  totals
+//   tile                   low band  totals in registers
 //   bf16x6 128x144         folded    no
 //   bf16x6 128x128         folded    no
 //   bf16x6 64x128          folded    no

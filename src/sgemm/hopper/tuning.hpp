@@ -27,7 +27,7 @@ struct Scheme {
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
   std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
   float low_unscale;       // what the low products are multiplied by before they join the sums
-  int windows_per_total;   // that sums in registers add up at most (totals.hpp)
+  int windows_per_total;   // that one sum adds up, in tiles without totals in registers
   Band low, high;
 };
 
@@ -346,8 +346,8 @@ constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 
 // --- the choice among tiles
 
-// Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals is chosen
-// for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
+// Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals in registers
+// is chosen for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
 // windows, up to 1.9 times with 512.
 constexpr std::int64_t max_windows_without_totals = 128;
 // What the split pass reads and writes in a microsecond where L2 keeps the packed operands, and
