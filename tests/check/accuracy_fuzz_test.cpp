@@ -80,8 +80,8 @@ TEST(FuzzCases, LongSumsOfNumbersNearWholeOnesAreDrawn) {
   for (std::int64_t i = 0; i < 800; ++i) {
     const FuzzCase c = draw_case(3, i, FuzzShapes::large);
     const DrawnOperand &a = c.data.a, &b = c.data.b;
-    const bool is_near = a.body == static_cast<int>(Body::near_one) ||
-                         a.body == static_cast<int>(Body::near_whole);
+    const bool is_near =
+        a.body == static_cast<int>(Body::near_one) || a.body == static_cast<int>(Body::near_whole);
     const bool same = is_near && a.one_sign == 1 && a.body == b.body && a.spread == b.spread;
     if (!same || a.outliers + a.diagonal + b.diagonal + c.data.met > 0 || c.k < 2016) continue;
     ++(b.outliers > 0 ? beside_outliers : alone);

@@ -135,9 +135,9 @@ TEST_P(HopperSums, LowProductsOverALongKAreExactEnough) {
   }
 }
 
-// All windows have the same sum, and it lies between two multiples of the last bit of a long sum. So
-// each addition is rounded to the same side, and one chain of them would be off by 15 units or more;
-// totals of short ones are exact here.
+// All windows have the same sum, and it lies between two multiples of the last bit of a long sum.
+// So each addition is rounded to the same side, and one chain of them would be off by 15 units or
+// more; totals of short ones are exact here.
 TEST_P(HopperSums, EqualWindowsOverALongKAreExactEnough) {
   const float of_a = in_fp16() ? 1 + 0x3p-10f : 1 + 0x1p-7f,
               of_b = in_fp16() ? 1 + 0x1p-5f : 1 + 0x1p-7f;

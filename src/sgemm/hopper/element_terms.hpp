@@ -6,6 +6,7 @@
 #include "device/warp.hpp"
 #include "gpu/gpu.hpp"
 #include "sgemm/hopper/control.hpp"
+#include "sgemm/hopper/split_errors.hpp"
 
 namespace KW_TARGET::hopper {
 

@@ -13,8 +13,8 @@
 // The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages; of a
 // triangle, or where k has a range, shaped_scheduler.hpp and epilogue_triangle.hpp),
 // pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, totals.hpp (sums of
-// sums), split_k.hpp (sums of several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp (what its pieces cannot
-// hold), epilogue.hpp (to C).
+// sums), split_k.hpp (sums of several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp
+// (what its pieces cannot hold), epilogue.hpp (to C).
 #pragma once
 
 #include "device/overlap.hpp"

@@ -214,17 +214,12 @@ inline Schedule product_schedule(const TileRow& row, const Sgemm& p, const Devic
   return schedule;
 }
 
-// Whether its blocks have totals in the workspace.
-inline bool has_totals_in_memory(const TileRow& row, const Schedule& schedule) {
-  const Scheme& scheme = scheme_of(row.fp16);
-  return !has_totals(scheme, row.tile) &&
-         longest_run(schedule) > stages_per_total(scheme, row.tile);
-}
-// Parts of tiles that blocks share, and behind them the totals.
+// Parts of tiles that blocks share, and behind them the totals of long runs.
 inline std::int64_t sum_floats(const TileRow& row, const Sgemm& p, const Device& device) {
   const Schedule schedule = fastest_schedule(row, p, device).schedule;
   const std::int64_t parts = std::int64_t{schedule.slots()} * row.tile.bm() * row.tile.bn;
-  return parts + (has_totals_in_memory(row, schedule) ? schedule.blocks * row.tile.sums() : 0);
+  const bool is_long = longest_run(schedule) > stages_per_total(scheme_of(row.fp16), row.tile);
+  return parts + (is_long ? schedule.blocks * row.tile.sums() : 0);
 }
 
 // --- the workspace

@@ -13,8 +13,8 @@
 
 namespace KW_TARGET::hopper {
 
-// *at += x, in L2, so that the thread does not wait for what lies there. Only it adds there, and its
-// additions happen in their order.
+// *at += x, in L2, so that the thread does not wait for what lies there. Only it adds there, and
+// its additions happen in their order.
 __device__ __forceinline__ void add_in_memory(float4* at, const float4& x) {
 #if defined(__CUDA_ARCH__)
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(

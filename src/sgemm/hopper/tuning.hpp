@@ -27,7 +27,10 @@ struct Scheme {
   std::int64_t chosen_k;   // from here on the errors stay under those of FP32 products on the GPU
   std::int64_t chosen_mn;  // and from so many elements of C on (the vendor cuts k for fewer)
   float low_unscale;       // what the low products are multiplied by before they join the sums
-  int windows_per_total;   // that one sum adds up, in tiles without totals in registers
+  // That one sum adds up, in tiles without totals in registers: with 128 a model has bf16x6 up to
+  // 2.2 times as wrong as FP32 on drawn data, with 32 up to 1.14, fp16x3 in windows of 64 with 128
+  // up to 1.03 (results/cpu/explored-windows-model.txt).
+  int windows_per_total;
   Band low, high;
 };
 
@@ -129,22 +132,9 @@ constexpr bool has_totals(const Scheme& scheme, const Tile& tile) {
 }
 // Stages after which the sums of other tiles join totals in the workspace (totals.hpp).
 constexpr std::int64_t stages_per_total(const Scheme& scheme, const Tile& tile) {
-  return tile.stages_of(scheme.windows_per_total);
+  constexpr std::int64_t never = std::int64_t{1} << 30;
+  return has_totals(scheme, tile) ? never : tile.stages_of(scheme.windows_per_total);
 }
-
-// Mean square errors of an element, in units of one rounding of its whole sum (terms.hpp): at least
-// so many where signs are mixed; and where all products have one sign, the square of a lean towards
-// zero. It is larger where few products count, and where in a window of the tensor cores' chain
-// `few_in_window` or fewer outweigh the others, of which all then lose what lies below those.
-// Fitted to drawn data in a model of the tensor cores' arithmetic; fp16x3's to data of which each
-// rounding of FP32's sum errs as little as was drawn, 0.25 of u |A| |B| in place of the usual 0.4;
-// bf16x6's also to outliers of both operands, some of which meet.
-struct SplitErrors {
-  float least, lean, lean_of_few, lean_of_peaks;
-};
-inline constexpr float few_in_window = 4.5f;
-inline constexpr SplitErrors bf16x6_errors = {6, 2, 6, 3};
-inline constexpr SplitErrors fp16x3_errors = {12, 11.2f, 0, 23.2f};
 
 // One row a tile. The times were fitted to random products on an H200 (driver 580.159, CUDA
 // 13.0), bf16x6's to results/h200/explored-choice-tail.txt; they serve the choice among tiles and
@@ -347,8 +337,8 @@ constexpr int most_looks = 32;  // at the progress of the others, 0.6 us each
 // --- the choice among tiles
 
 // Where the vendor's sums are short (below fp16x3's chosen_mn), no tile without totals in registers
-// is chosen for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with 128
-// windows, up to 1.9 times with 512.
+// is chosen for more windows. Measured at 1408 x 1408: errors at most 1.5 times the vendor's with
+// 128 windows, up to 1.9 times with 512.
 constexpr std::int64_t max_windows_without_totals = 128;
 // What the split pass reads and writes in a microsecond where L2 keeps the packed operands, and
 // else, as a share of memory's bandwidth. Fitted to random products on an H200 and an H100.
