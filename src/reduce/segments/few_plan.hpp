@@ -9,6 +9,9 @@
 
 namespace kw {
 
+// Letters of so many chunks have room in Workspace.tickets.
+constexpr std::int64_t most_few_blocks = 2048;
+
 struct FewPlan {
   int blocks = 0;        // 0: the array is not small
   int short_blocks = 0;  // the first ones, whose warps have a batch of `each` segments
@@ -22,6 +25,7 @@ struct FewElement {
   std::int64_t most_short;    // that a warp takes at once
   std::int64_t most_of_warp;  // that a warp takes where it is alone
   int blocks_an_sm;
+  int chunks_an_sm;           // where the mean segment is a chunk; 0: no more than of others
 };
 
 FewPlan plan_few(const Reduce& problem, const FewElement& element, const Device& device);
