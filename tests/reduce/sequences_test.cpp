@@ -24,6 +24,7 @@
 #include "host_simt/host_simt.hpp"
 #include "reduce/kernels.hpp"
 #include "reduce/rows/staged_plan.hpp"
+#include "reduce/segments/few_plan.hpp"
 #include "reduce/segments/piece_plan.hpp"
 #include "reduce/segments/tile_plan.hpp"
 #include "sequences_cases.hpp"
@@ -320,6 +321,29 @@ TEST(ReduceSequences, SmallArrayOfOffsetsThatDescend) {
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::variance})
     same.results(op, descending, 132, 0);
   same.expect(ascending, {132, 3});
+}
+
+// Blocks of longer segments come in several waves, those of chunks in more: here of float32, on 20
+// multiprocessors 165 of which 60 are resident.
+TEST(ReduceSequences, SmallArraysInSeveralWaves) {
+  Device device;
+  device.sm_count = 132;
+  const auto blocks_of = [&](std::int64_t segments, std::int64_t mean, int chunks_an_sm) {
+    Reduce p;
+    p.shape = ReduceShape::segments, p.segments = segments, p.cols = segments * mean;
+    return plan_few(p, {4096, 4, 512, 1536, 3, chunks_an_sm}, device).blocks;
+  };
+  EXPECT_GT(blocks_of(293, 1238, 9), 3 * 132);
+  EXPECT_EQ(blocks_of(2800, 64, 9), 0);
+  EXPECT_GT(blocks_of(184, 17'260, 9), 6 * 132);
+  EXPECT_EQ(blocks_of(184, 17'260, 0), 0);
+  EXPECT_EQ(blocks_of(400, 17'260, 9), 0);
+  device.sm_count = 2000;
+  EXPECT_GT(blocks_of(800, 5000, 9), 0);
+  EXPECT_EQ(blocks_of(1000, 5000, 9), 0);  // more than there is room for letters
+  const auto offsets =
+      limits_of(40, [](std::size_t i) { return 12'288 + static_cast<int>(i % 3); });
+  SameBytes(static_cast<std::size_t>(offsets.back())).expect(offsets, {20, 1});
 }
 
 // More segments than are counted, of a few KB each: a warp's stage has one, and those that are

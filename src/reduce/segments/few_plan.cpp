@@ -13,9 +13,9 @@ namespace {
 // explored-reduce-waves.txt).
 struct FewTuning {
   std::int64_t most_segments = 4096;  // each block of longer ones looks at all
-  // Where the mean segment is a longer one, two waves of blocks take less than two launches: sum of
-  // 293 of 1238 float32 3.2 us and 5.4. Where it is short most blocks find nothing: of 2800 of 64
-  // 5.1 and 3.3.
+  // Where the mean segment is a longer one, two waves of blocks take less than the other ways: sum
+  // of 293 of 1238 float32 3.2 us and 5.4. Where it is short most blocks find nothing: of 2800 of
+  // 64 5.1 and 3.3.
   int waves_of_longer = 2;
 };
 constexpr FewTuning few_tuning;

@@ -25,7 +25,7 @@ struct FewElement {
   std::int64_t most_short;    // that a warp takes at once
   std::int64_t most_of_warp;  // that a warp takes where it is alone
   int blocks_an_sm;
-  int chunks_an_sm;           // where the mean segment is a chunk; 0: no more than of others
+  int chunks_an_sm;  // where the mean segment is a chunk; 0: no more than of others
 };
 
 FewPlan plan_few(const Reduce& problem, const FewElement& element, const Device& device);

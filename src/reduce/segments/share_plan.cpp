@@ -25,7 +25,7 @@ struct ShareTuning {
   // (results/h200/explored-reduce-halves.txt).
   std::int64_t least_bytes_of_rows_an_sm = 96 << 10, least_row_bytes = staged_to_of_variances + 1,
                most_row_bytes = 768 << 10;
-  std::int64_t segment_bytes = 6 << 10;  // what one costs beside its elements: a warp's latency
+  std::int64_t segment_bytes = 9 << 10;  // what one costs beside its elements: a warp's latency
   std::size_t least_shared_bytes = 96 << 10;
   int least_capability = 90;  // with a copy engine
   int warp_size = 32;
