@@ -121,6 +121,31 @@ TEST(SgemmChoice, CostsLeastOfAllPlans) {
   }
 }
 
+// Where fp32_split takes no split kernel it runs what plain FP32 runs, so it is no slower.
+TEST(SgemmChoice, InSplitIsThatOfFp32WhereNoSplitKernelIsTaken) {
+  const Device device = test::h200();
+  const KernelList<Sgemm> kernels = on_host::sgemm_production();
+  int split = 0, same = 0;
+  for (const Sgemm& p : drawn_products(400)) {
+    SCOPED_TRACE(testing::Message() << p.batch << " x " << p.m << " x " << p.n << " x " << p.k);
+    const auto chosen = select_kernel(p, device, kernels, Math::fp32_split);
+    const auto plain = select_kernel(p, device, kernels, Math::fp32);
+    ASSERT_TRUE(chosen && plain);
+    if (chosen->kernel->math != Math::fp32) {
+      EXPECT_LT(chosen->plan.cost, plain->plan.cost);
+      ++split;
+      continue;
+    }
+    EXPECT_EQ(chosen->kernel, plain->kernel);
+    EXPECT_EQ(chosen->plan.time_us, plain->plan.time_us);
+    EXPECT_EQ(chosen->plan.workspace_bytes, plain->plan.workspace_bytes);
+    EXPECT_EQ(chosen->plan.parts.size(), plain->plan.parts.size());
+    ++same;
+  }
+  EXPECT_GT(split, 20);
+  EXPECT_GT(same, 20);
+}
+
 TEST(SgemmChoice, KeepsToAWorkspaceLimit) {
   const Device device = test::h200();
   const KernelList<Sgemm> kernels = on_host::sgemm_production();
