@@ -5,13 +5,16 @@
 //         64: 1 to 16 a warp, whose scores and weights never leave it, so that only K and V are the
 //         block's. They come by cp.async: V while scores are computed, the next K while they
 //         become weights. Scores are sums along the head of vectors of four, as both operands lie;
-//         of outputs a lane has some columns of all its warp's rows. Where blocks are few, keys are
-//         cut into parts, which the last block merges.
+//         where heads are large, lanes that would share keys share the head in place of rows, add
+//         up what they have of each row, and load half as much for a product. Of outputs a lane has
+//         some columns of all its warp's rows. Where blocks are few, keys are cut into parts, which
+//         the last block merges.
 // Limits  Loads from shared memory: 8 of 16 bytes for 64 FFMAs in the first product, 5 for 64 in
-//         the second, with 64 rows; few warps to hide latencies, so that for large heads elements
-//         are loaded a step ahead; and registers: in the first product both operands of an FFMA lie
-//         in one bank.
-// Order   Keys ascending, one accumulator an element; a part's follow in the order of parts.
+//         the second, with 64 rows, and 6 in the first one where lanes share the head; few warps to
+//         hide latencies, so that for large heads elements are loaded a step ahead; and registers:
+//         in the first product both operands of an FFMA lie in one bank.
+// Order   Keys ascending, one accumulator an element, of a score one for each lane that shares the
+//         head; a part's follow in the order of parts.
 
 #include "attention/configurations.hpp"
 #include "attention/production.hpp"

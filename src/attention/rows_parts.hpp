@@ -22,12 +22,19 @@ struct RowsShape {
                        TQ = warp_rows / row_lanes, TK = keys / key_lanes;
   // Of a key's weights: so that lanes that have neighbouring keys write to different banks.
   static constexpr int w_pitch = warp_rows % 8 == 0 ? warp_rows + 4 : warp_rows;
-  static constexpr int TD = D / 32;                  // columns of O a lane
-  static constexpr int blocks = rows == 64 ? 3 : 1;  // for which registers leave room
-  static constexpr int pitch = D + 4;                // of rows that lanes read next to each other
-  // Whether elements of the next step are loaded while those of one are multiplied. Heads of 64 and
-  // less have more blocks on a multiprocessor, which hide what loads take.
-  static constexpr bool loads_ahead = D > 64;
+  static constexpr int TD = D / 32;                         // columns of O a lane
+  static constexpr int blocks = rows == 64 ? 3 : c.blocks;  // for which registers leave room
+  static constexpr int pitch = D + 4;  // of rows that lanes read next to each other
+  // Of scores a lane first has parts of all its warp's rows, over its share of the head: with that
+  // it loads half as much for a product as with its own rows and all of the head. Of 64 rows parts
+  // take the registers that loads ahead need; heads of 64 and less gain nothing.
+  static constexpr bool splits_head = D > 64 && row_lanes > 1 && rows <= 32;
+  static constexpr int head_lanes = splits_head ? row_lanes : 1,
+                       first_rows = splits_head ? warp_rows : TQ,
+                       row_step = splits_head ? 1 : row_lanes;
+  // Whether elements of the next step are loaded while those of one are multiplied: where these are
+  // few. Heads of 64 and less have more blocks on a multiprocessor, which hide what loads take.
+  static constexpr bool loads_ahead = D > 64, loads_scores_ahead = loads_ahead && first_rows < 8;
 
   // Which column of a part lies at a place: neighbours are swapped, where a lane has some.
   static constexpr int column_in_part(int place) { return TD > 1 ? place ^ 1 : place; }
@@ -126,31 +133,61 @@ __device__ __forceinline__ void multiply_steps(int count, const Load& load, cons
   }
 }
 
-// Scores of the first `count` keys of each lane, or of `groups`, where these are fewer.
+// Products of the first `count` keys of each lane, or of `groups`, where these are fewer.
 template <int index, int count>
 __device__ __forceinline__ void multiply_some(
-    float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK], const float* q, const float* k, int dim,
-    int groups) {
+    float (&x)[RowsShape<index>::first_rows][RowsShape<index>::TK], const float* q, const float* k,
+    int dim, int groups) {
   using S = RowsShape<index>;
   if constexpr (count > 1) {
     if (groups < count) return multiply_some<index, count - 1>(x, q, k, dim, groups);
   }
-  float a[2][S::TQ][4], b[2][count][4];
+  float a[2][S::first_rows][4], b[2][count][4];
   const auto load = [&](int which, int d) {
 #pragma unroll
     for (int t = 0; t < count; ++t) load_floats(b[which][t], k + t * S::key_lanes * S::pitch + d);
 #pragma unroll
-    for (int i = 0; i < S::TQ; ++i) load_floats(a[which][i], q + i * S::row_lanes * S::pitch + d);
+    for (int i = 0; i < S::first_rows; ++i)
+      load_floats(a[which][i], q + i * S::row_step * S::pitch + d);
   };
   const auto add = [&](int which) {
 #pragma unroll
     for (int e = 0; e < 4; ++e)
 #pragma unroll
-      for (int i = 0; i < S::TQ; ++i)
+      for (int i = 0; i < S::first_rows; ++i)
 #pragma unroll
         for (int t = 0; t < count; ++t) x[i][t] = fmaf(a[which][i][e], b[which][t][e], x[i][t]);
   };
-  multiply_steps<4, S::loads_ahead, 2>(dim, load, add);
+  multiply_steps<4 * S::head_lanes, S::loads_scores_ahead, 2>(dim, load, add);
+}
+
+// Of rows `lanes` apart, which two lanes have parts of, each lane keeps one's sum: the second one
+// has those whose number has this bit.
+template <int index, int lanes, int rows>
+__device__ __forceinline__ void add_head_lanes(
+    float (&x)[RowsShape<index>::TQ][RowsShape<index>::TK],
+    const float (&of_share)[rows][RowsShape<index>::TK], int lane) {
+  using S = RowsShape<index>;
+  if constexpr (lanes == 0) {
+#pragma unroll
+    for (int i = 0; i < S::TQ; ++i)
+#pragma unroll
+      for (int t = 0; t < S::TK; ++t) x[i][t] = of_share[i][t];
+  } else {
+    const bool is_second = (lane / S::key_lanes & lanes) != 0;
+    float sums[rows / 2][S::TK];
+#pragma unroll
+    for (int i = 0; i < rows / 2; ++i) {
+      const int first = i / lanes * 2 * lanes + i % lanes, second = first + lanes;
+#pragma unroll
+      for (int t = 0; t < S::TK; ++t) {
+        const float own = is_second ? of_share[second][t] : of_share[first][t],
+                    other = is_second ? of_share[first][t] : of_share[second][t];
+        sums[i][t] = own + __shfl_xor_sync(whole_warp(), other, lanes * S::key_lanes);
+      }
+    }
+    add_head_lanes<index, lanes / 2>(x, sums, lane);
+  }
 }
 
 // Scores of a tile of which so many keys are there: whole groups of lanes that have none are left
@@ -160,13 +197,22 @@ __device__ __forceinline__ void multiply_q_k(float (&x)[RowsShape<index>::TQ][Ro
                                              const typename RowsShape<index>::Shared& shared,
                                              const RowsPlace<index>& own, int dim, int keys) {
   using S = RowsShape<index>;
-#pragma unroll
-  for (auto& row : x)
-#pragma unroll
-    for (float& score : row) score = 0;
-  const float* const q = shared.q[own.warp * S::warp_rows + own.row_in_warp(0)];
+  const int groups = ceil_div(keys, S::key_lanes);
   const float* const k = shared.k[own.key(0)];
-  multiply_some<index, S::TK>(x, q, k, dim, ceil_div(keys, S::key_lanes));
+  if constexpr (S::splits_head) {
+    float of_share[S::warp_rows][S::TK] = {};
+    const int d = own.lane / S::key_lanes * 4;
+    multiply_some<index, S::TK>(of_share, shared.q[own.warp * S::warp_rows] + d, k + d, dim,
+                                groups);
+    add_head_lanes<index, S::head_lanes / 2>(x, of_share, own.lane);
+  } else {
+#pragma unroll
+    for (auto& row : x)
+#pragma unroll
+      for (float& score : row) score = 0;
+    multiply_some<index, S::TK>(x, shared.q[own.warp * S::warp_rows + own.row_in_warp(0)], k, dim,
+                                groups);
+  }
 }
 
 // Scores become weights, in shared memory, and earlier sums are told their factors.

@@ -15,8 +15,9 @@ namespace kw {
 struct RowsConfig {
   int dim, rows, keys, key_lanes;
   int blocks;
-  // Fitted to forced cuts on an H200 (results/h200/explored-attention-rounds.txt), for heads as
-  // large as the configuration's: a launch with the start of its blocks; a tile of keys where a
+  // Fitted to forced cuts on an H200 (results/h200/explored-attention-rounds.txt; of 16 to 64 rows
+  // and heads above 64 explored-attention-head-lanes.txt), for heads as large as the
+  // configuration's: a launch with the start of its blocks; a tile of keys where a
   // multiprocessor has one block, once and by what it holds; what each further block at the same
   // time adds, beside its tiles and for each of them, once and by what it holds; and what merging
   // parts adds: once, and for each part.
@@ -32,13 +33,13 @@ inline constexpr RowsConfig rows_configs[] = {
     {64, 32, 64, 16, 3, 3.4, 1.72, 2.00, 0.91, 0.10, 1.66, 3.21, 0.28},
     {64, 16, 64, 16, 4, 2.9, 1.43, 1.44, 0.62, 0.00, 1.10, 2.53, 0.26},
     {64, 4, 64, 32, 5, 2.3, 1.04, 1.10, 0.59, 0.06, 0.53, 2.30, 0.20},
-    {128, 64, 32, 8, 2, 5.0, 1.75, 3.50, 2.10, 0.52, 2.62, 4.04, 0.70},
-    {128, 32, 64, 16, 2, 4.5, 2.01, 3.61, 1.47, 0.38, 3.22, 3.45, 0.41},
-    {128, 32, 32, 8, 3, 4.0, 0.98, 2.42, 0.96, 0.07, 1.94, 3.14, 0.43},
-    {128, 16, 64, 16, 2, 3.6, 1.83, 2.63, 1.02, 0.26, 2.36, 2.76, 0.27},
+    {128, 64, 32, 8, 2, 5.4, 1.49, 3.69, 1.18, 0.45, 2.48, 3.73, 0.69},
+    {128, 32, 64, 16, 2, 4.9, 2.03, 3.48, 0.88, 0.34, 2.78, 3.14, 0.40},
+    {128, 32, 32, 8, 3, 4.4, 0.95, 2.06, 0.65, 0.07, 1.59, 2.92, 0.42},
+    {128, 16, 64, 16, 2, 3.7, 1.97, 2.16, 0.92, 0.24, 1.70, 2.67, 0.25},
     {128, 4, 64, 32, 3, 3.2, 1.44, 1.37, 0.87, 0.06, 1.41, 2.14, 0.21},
-    {256, 32, 32, 16, 2, 4.4, 3.71, 2.03, 1.70, 0.00, 4.09, 4.18, 0.75},
-    {256, 16, 32, 16, 2, 3.3, 2.80, 1.40, 1.08, 0.97, 2.10, 3.09, 0.45},
+    {256, 32, 32, 8, 2, 4.8, 2.61, 2.44, 1.32, 0.00, 3.29, 4.15, 0.74},
+    {256, 16, 32, 8, 2, 3.7, 2.13, 1.50, 0.96, 0.62, 1.12, 3.05, 0.45},
     {256, 4, 32, 32, 3, 2.9, 2.62, 0.36, 1.21, 0.00, 1.45, 2.32, 0.23},
 };
 constexpr int rows_config_count = sizeof(rows_configs) / sizeof(rows_configs[0]);
