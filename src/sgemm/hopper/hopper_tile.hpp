@@ -12,9 +12,10 @@
 //
 // The kernel is at the end of this file; its parts: scheduler.hpp (which tiles, which stages; of a
 // triangle, or where k has a range, shaped_scheduler.hpp and epilogue_triangle.hpp),
-// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, totals.hpp (sums of
-// sums), split_k.hpp (sums of several blocks), unscale.hpp (fp16x3's scales), outlier_products.hpp
-// (what its pieces cannot hold), epilogue.hpp (to C).
+// pipeline.hpp (the ring), producer.hpp, consumer.hpp with accumulators.hpp, lead.hpp (warpgroups
+// half a window apart), totals.hpp (sums of sums), split_k.hpp (sums of several blocks),
+// unscale.hpp (fp16x3's scales), outlier_products.hpp (what its pieces cannot hold), epilogue.hpp
+// (to C).
 #pragma once
 
 #include "device/overlap.hpp"
@@ -22,6 +23,7 @@
 #include "sgemm/hopper/consumer.hpp"
 #include "sgemm/hopper/epilogue.hpp"
 #include "sgemm/hopper/epilogue_triangle.hpp"
+#include "sgemm/hopper/lead.hpp"
 #include "sgemm/hopper/maker.hpp"
 #include "sgemm/hopper/pipeline.hpp"
 #include "sgemm/hopper/producer.hpp"
@@ -141,6 +143,11 @@ __device__ __forceinline__ void consume(Shared<scheme, tile>& shared, const Prod
     }
     if constexpr (scheme.fp16)
       scales.fetch(params, output.entry, output.i0 + row + warp * 16, output.j0 + column, lane);
+    if constexpr (keeps_lead(scheme, tile)) {
+      static_assert(tile.stages < least_led_stages);
+      if (scheduler.stages() >= least_led_stages)
+        keep_lead<window_clocks(scheme, tile)>(shared.begun[warp], group == 0);
+    }
     multiply_run(consumer, pipeline, params, scheduler.stages(), group, thread, row, lane);
 
     const auto end_tile = [&](float(&sums)[tile.m64_blocks][tile.own_columns() / 2]) {
