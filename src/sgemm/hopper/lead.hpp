@@ -19,8 +19,10 @@ constexpr bool keeps_lead(const Scheme& scheme, const Tile& tile) {
 }
 // Of a run, from where on it is kept. Longer than a ring, so that the first warpgroup does not come
 // to the next run before the second one has come to this.
-constexpr int least_led_stages = 8;
+constexpr int least_led_stages = 16;
 constexpr int lead_barrier = 4;  // 1 is that of all consumers, 2 and 3 are a warpgroup's
+// Before them the loop's instructions may still be on their way to the warpgroup that is ahead.
+constexpr int stages_before_lead(const Tile& tile) { return 2 * tile.window; }
 
 // Clocks that tensor cores take for a warpgroup's products of a window.
 constexpr unsigned window_clocks(const Scheme& scheme, const Tile& tile) {
@@ -29,30 +31,29 @@ constexpr unsigned window_clocks(const Scheme& scheme, const Tile& tile) {
 }
 
 // A warp of the first warpgroup arrives where those of the second wait, and goes on.
-__device__ __forceinline__ void announce_run() {
+__device__ __forceinline__ void announce_window() {
 #if defined(__CUDA_ARCH__)
   asm volatile("bar.arrive %0, %1;" ::"n"(lead_barrier), "n"(consumer_threads) : "memory");
 #endif
 }
 
-// Before a warp's products of a run whose first stage is there. `begun`: of the warps of its number
-// in both warpgroups, when the first one began. All lanes do the same: a branch for some, a vote,
-// or a loop that reads memory would cost the loop over k its uniform registers.
+// Between two windows of a run. `begun`: of the warps of its number in both warpgroups, when the
+// first one came here. All lanes do the same: a branch for some, a vote, or a loop that reads
+// memory would cost the loop over k its uniform registers.
 template <unsigned window>
 __device__ __forceinline__ void keep_lead([[maybe_unused]] volatile unsigned& begun,
                                           [[maybe_unused]] bool is_first) {
 #if defined(__CUDA_ARCH__)
   constexpr unsigned alone = window + window / 6;  // a window and its additions, of one that leads
   const auto now = [] { return static_cast<unsigned>(clock()); };
-  if (is_first) {
-    begun = now();
-    announce_run();
-  } else {
-    sync_some_threads<lead_barrier, consumer_threads>();
-  }
+  if (!is_first) sync_some_threads<lead_barrier, consumer_threads>();
   const unsigned from = now(), apart = (from - begun) % alone;
   const unsigned more = is_first || apart >= window / 2 ? 0 : window / 2 - apart;
   while (now() - from < more) {
+  }
+  if (is_first) {
+    begun = now();
+    announce_window();
   }
 #endif
 }
