@@ -22,7 +22,7 @@ constexpr bool keeps_lead(const Scheme& scheme, const Tile& tile) {
 constexpr int least_led_stages = 16;
 constexpr int lead_barrier = 4;  // 1 is that of all consumers, 2 and 3 are a warpgroup's
 // Before them the loop's instructions may still be on their way to the warpgroup that is ahead.
-constexpr int stages_before_lead(const Tile& tile) { return 2 * tile.window; }
+constexpr int stages_before_lead(const Tile& tile) { return tile.window; }
 
 // Clocks that tensor cores take for a warpgroup's products of a window.
 constexpr unsigned window_clocks(const Scheme& scheme, const Tile& tile) {
