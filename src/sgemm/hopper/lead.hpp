@@ -14,8 +14,9 @@
 
 namespace KW_TARGET::hopper {
 
+// With windows of three stages, a third fewer, it takes what it gives.
 constexpr bool keeps_lead(const Scheme& scheme, const Tile& tile) {
-  return low_band_of(scheme) == LowBand::kept && !tile.shares_rows;
+  return low_band_of(scheme) == LowBand::kept && !tile.shares_rows && tile.window < 3;
 }
 // Of a run, from where on it is kept. Longer than a ring, so that the first warpgroup does not come
 // to the next run before the second one has come to this.
